@@ -21,8 +21,7 @@ from coterie.backend import Backend, Chunk, open_backend
 from coterie.backend.measure import check_differences
 from coterie.blocks.dataset import squares_to_point
 from coterie.blocks.kernel_rows import kernel_rows
-from coterie.fitting.checks import check_positive_integer
-from coterie.fitting.randomness import random_stream
+from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.rows import Block, RowSource, as_rows
 
 __all__ = [

@@ -33,18 +33,20 @@ class Slices(ClusterMixin, Estimator):
 
     def fit(self, X, y=None):
         self.check_parameters()
-        values = self._rows_of(X, reset=True).read()[:, self.column]
+        rows, columns = self._rows_to_fit(X)
+        values = rows.read()[:, self.column]
         kept = [0, 1] if self.ends == "all" else [0.01, 0.99]
-        self.edges_ = np.linspace(*np.quantile(values, kept), self.n_slices + 1)
-        self.labels_ = self._slice(values)
-        self.spread_ = float(np.std(values)) / self.n_slices
+        edges = np.linspace(*np.quantile(values, kept), self.n_slices + 1)
+        found = {"labels_": _slice(values, edges), "spread_": float(np.std(values)) / self.n_slices}
+        self._store_fitted(columns | found | {"edges_": edges})
         return self
 
     def predict(self, X):
-        return self._slice(self._rows_of(X, reset=False).read()[:, self.column])
+        return _slice(self._rows_of(X).read()[:, self.column], self.edges_)
 
-    def _slice(self, values):
-        return np.searchsorted(self.edges_[1:-1], values, side="right").astype(np.int32)
+
+def _slice(values, edges):
+    return np.searchsorted(edges[1:-1], values, side="right").astype(np.int32)
 
 
 class PlainSlices(ClusterMixin, BaseEstimator):

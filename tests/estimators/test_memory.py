@@ -10,9 +10,10 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
 
 import coterie
-from coterie.estimators import Estimator, Method, Need, method_of, methods, register_method
+from coterie.cli.models import fit_model
+from coterie.estimators import Estimator, Method, Need, methods, register_method
 from coterie.estimators import method as register
-from coterie.estimators.memory import check_fit_memory, copy_of_rows
+from coterie.estimators.memory import copy_of_rows
 from coterie.limits.memory import limited_memory
 from coterie.rows import as_rows
 from tests.support.limited import run_limited
@@ -21,7 +22,6 @@ from tests.support.limited import run_limited
 MEASURE = """
 import os
 import numpy as np
-from coterie.estimators import method_of
 from coterie.rows import as_rows
 
 def measured(name, parameters, shape, dtype):
@@ -30,7 +30,7 @@ def measured(name, parameters, shape, dtype):
         X = np.random.default_rng(0).random(shape, dtype=np.float32).astype(dtype, copy=False)
         before = peak()
         model = getattr(coterie, name)(n_threads=1, **parameters)
-        needs = method_of(model).memory(model, as_rows(X))
+        needs = model._memory_needs(as_rows(X))
         model.fit(X)
         os.write(writing, json.dumps([sum(need.n_bytes for need in needs), peak() - before]).encode())
         os._exit(0)
@@ -111,9 +111,8 @@ def test_what_would_not_fit_is_refused_before_it_begins(name):
 def test_every_method_of_ours_has_an_estimate():
     ours = [method for method in methods() if method.estimator.__module__.startswith("coterie.")]
     assert len(ours) >= 8
-    assert all(method.memory is not None for method in ours)
     for method in ours:
-        needs = method.memory(method.estimator(), as_rows(X))
+        needs = method.estimator()._memory_needs(as_rows(X))
         assert sum(need.n_bytes for need in needs) > 0
         assert all(need.n_bytes >= 0 and need.what for need in needs)
 
@@ -131,10 +130,17 @@ def test_parameters_that_make_no_sense_are_said_first():
         coterie.KMeans(10**9).fit(X)
 
 
+def pairs_of_rows(rows):
+    return [Need(rows.shape[0] ** 2 * 8.0, "distances of all pairs of rows", "take k-means")]
+
+
 class Halves(ClusterMixin, Estimator):
+    def _memory_needs(self, rows):
+        return pairs_of_rows(rows)
+
     def fit(self, X, y=None):
-        rows = self._rows_of(X, reset=True)
-        self.labels_ = np.arange(rows.shape[0]) * 2 // rows.shape[0]
+        rows, columns = self._rows_to_fit(X)
+        self._store_fitted(columns | {"labels_": np.arange(rows.shape[0]) * 2 // rows.shape[0]})
         return self
 
 
@@ -144,18 +150,7 @@ class Foreign(ClusterMixin, BaseEstimator):
         return self
 
 
-@pytest.fixture
-def methods_of_others(monkeypatch):
-    monkeypatch.setattr(register, "_methods", dict(register._methods))
-
-    def pairs(model, rows):
-        return [Need(rows.shape[0] ** 2 * 8.0, "distances of all pairs of rows", "take k-means")]
-
-    register_method(Method("halves", Halves, "two halves", clusters=None, memory=pairs))
-    register_method(Method("foreign", Foreign, "one cluster", clusters=None, memory=pairs))
-
-
-def test_methods_of_others_say_what_they_take(methods_of_others):
+def test_fit_of_an_estimator_from_outside_checks_its_memory():
     Halves().fit(X)
     with (
         limited_memory(10**6),
@@ -164,14 +159,16 @@ def test_methods_of_others_say_what_they_take(methods_of_others):
         ),
     ):
         Halves().fit(X)
+
+
+def test_the_command_checks_the_memory_of_a_registered_estimator(monkeypatch):
+    monkeypatch.setattr(register, "_methods", dict(register._methods))
+    register_method(
+        Method("foreign", Foreign, "one cluster", clusters=None, memory=lambda _, rows: pairs_of_rows(rows))
+    )
+    fit_model(Foreign(), as_rows(X), quiet=True)
     with limited_memory(10**6), pytest.raises(MemoryError, match="Foreign of 5,000 x 3 rows"):
-        check_fit_memory(Foreign(), as_rows(X))
-
-
-def test_of_unknown_methods_nothing_is_known():
-    with limited_memory(1):
-        check_fit_memory(Halves(), as_rows(X))
-    assert method_of(Halves()) is None
+        fit_model(Foreign(), as_rows(X), quiet=True)
 
 
 def test_copies_of_rows_are_those_that_are_made():

@@ -74,8 +74,8 @@ def test_fitted_estimators_have_what_records_say(record):
     if "max_iter" in record.estimator().get_params():
         settings["max_iter"] = 3
     model = record.estimator(**settings).fit(X)
-    assert hasattr(model, record.objective.attribute)
-    assert len(model.history_) > 0
+    assert record.objective is None or hasattr(model, record.objective.attribute)
+    assert record.objective is None or len(model.history_) > 0
     pytest.importorskip("matplotlib")
     for draw in record.pictures.values():
         assert draw(model).figure is not None

@@ -32,12 +32,14 @@ class NearestHalf(GraphEstimator):
 
     def fit(self, X):
         self.check_parameters()
-        rows = self._rows_of(X, reset=True)
+        rows, columns = self._rows_to_fit(X)
         self._check_n_rows(rows)
-        self._training_rows = rows.read() if self.affinity == "knn" else None
-        self.labels_ = np.repeat([0, 1], rows.shape[0] // 2).astype(np.int32)
-        self.memberships_ = np.eye(3)[self.labels_]
-        self._warn_of_empty_clusters("; so it is.")
+        labels = np.repeat([0, 1], rows.shape[0] // 2).astype(np.int32)
+        self._warn_of_empty_clusters(labels, "; so it is.")
+        training_rows = rows.read() if self.affinity == "knn" else None
+        self._store_fitted(
+            columns | {"labels_": labels, "memberships_": np.eye(3)[labels], "_training_rows": training_rows}
+        )
         return self
 
     def _scores_by_affinities(self, affinities):

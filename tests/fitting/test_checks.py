@@ -1,14 +1,16 @@
 """Checks of parameters and weights: what passes, and what the error says."""
 
+import pickle
+
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 
 from coterie.fitting.checks import (
-    check_iteration_parameters,
     check_option,
     check_positive_integer,
     check_sample_weight,
+    random_stream,
 )
 from coterie.rows import as_rows
 
@@ -48,37 +50,34 @@ def test_no_positive_integers(value):
         check_positive_integer("n_clusters", value)
 
 
-class Iterative(BaseEstimator):
-    def __init__(self, max_iter=1, tol=0.0, max_time=None, callback=None):
-        self.max_iter = max_iter
-        self.tol = tol
-        self.max_time = max_time
-        self.callback = callback
-
-
-@pytest.mark.parametrize("parameters", [{}, dict(max_time=0.5, tol=1e-3), dict(callback=print)])
-def test_iteration_parameters(parameters):
-    check_iteration_parameters(Iterative(**parameters))
-
-
-@pytest.mark.parametrize(
-    ("parameters", "error", "message"),
-    [
-        (dict(max_iter=0), ValueError, "max_iter must be a positive integer"),
-        (dict(tol=-1e-9), ValueError, "tol must not be negative, got -1e-09"),
-        (dict(tol=np.nan), ValueError, "tol must not be negative"),
-        (dict(max_time=0), ValueError, "max_time must be None or a positive number of seconds, got 0"),
-        (dict(max_time=np.nan), ValueError, "max_time"),
-        (dict(callback=3), TypeError, "callback must be None or callable, got int"),
-    ],
-)
-def test_bad_iteration_parameters(parameters, error, message):
-    with pytest.raises(error, match=message):
-        check_iteration_parameters(Iterative(**parameters))
-
-
 def test_options():
     check_option("solver", "ama", ("ama", "admm"))
     for value in ("newton", None, 3, ["ama"]):
         with pytest.raises(ValueError, match=r"solver must be one of 'ama', 'admm', got "):
             check_option("solver", value, ("ama", "admm"))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 42, 2**32 - 1, np.int64(7), np.uint32(2**31)])
+def test_a_number_gives_scikit_learns_stream(seed):
+    stream, expected = random_stream(seed), check_random_state(seed)
+    np.testing.assert_array_equal(stream.normal(size=2000), expected.normal(size=2000))
+    again = pickle.loads(pickle.dumps(stream))
+    np.testing.assert_array_equal(again.permutation(100), expected.permutation(100))
+
+
+def test_streams_of_one_seed_are_apart():
+    first, second = random_stream(3), random_stream(3)
+    first.uniform(size=10)
+    assert second.uniform() == np.random.RandomState(3).uniform()
+
+
+def test_a_stream_is_returned_as_it_is_and_none_is_numpys_own():
+    stream = np.random.RandomState(0)
+    assert random_stream(stream) is stream
+    assert random_stream(None) is check_random_state(None)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32, "a", 1.5, np.random.default_rng(0)])
+def test_anything_else_is_refused(seed):
+    with pytest.raises(ValueError, match=r"[Ss]eed"):
+        random_stream(seed)

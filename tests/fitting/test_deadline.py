@@ -10,7 +10,7 @@ from tests.support.clocks import TickingClock
 
 def test_without_a_time_nothing_is_ever_late():
     deadline = Deadline()
-    assert deadline.left == deadline.sooner(9).left == deadline.share(0.1).left == math.inf
+    assert deadline.left == deadline.share(0.1).left == math.inf
     assert not UNLIMITED.is_over
     UNLIMITED.check()
 
@@ -20,8 +20,6 @@ def test_a_deadline_counts_from_when_it_is_made(monkeypatch):
     deadline = Deadline(8)
     clock.seconds = 2
     assert (deadline.seconds, deadline.left) == (2, 6)
-    assert deadline.sooner(4).left == 2
-    assert deadline.sooner(400).left == 6 / 8  # for there must be some
     assert deadline.share(0.5).left == 3
     clock.seconds = 8
     assert deadline.is_over

@@ -12,7 +12,7 @@ import scipy.sparse
 
 from coterie import _kernels
 from coterie.arrays import Array
-from coterie.fitting.warn import warn
+from coterie.fitting.checks import warn
 from coterie.limits.memory import available_memory
 from coterie.rows import RowSource, as_rows
 from coterie.rows.spool import SpooledRows, has_room, spool_folder

@@ -17,7 +17,7 @@ from coterie.cli.options import declared_options, number_of
 from coterie.cli.output import recorded_warnings
 from coterie.cli.progress import display, watch
 from coterie.cli.runs import MODEL, find_model
-from coterie.estimators import Estimator, Method, find_method, methods
+from coterie.estimators import Estimator, Method, find_method, method_of, methods
 from coterie.estimators.memory import check_fit_memory
 from coterie.estimators.parameters import Parameter, parameters_of
 from coterie.estimators.seeded import SeededEstimator
@@ -145,8 +145,9 @@ def fit_model(
 ) -> tuple[float, list[str]]:
     """Fit a model and show how far it is; return the seconds and the warnings."""
     more = {} if graph is None else {"graph": graph}
-    if not isinstance(model, Estimator):
-        check_fit_memory(model, rows)
+    method = method_of(model)
+    if method is not None and method.memory is not None:
+        check_fit_memory(model, rows, method.memory(model, rows))
     # Estimators of other libraries know arrays, not sources of rows.
     data: Any = rows if isinstance(model, Estimator) else rows.read()
     started = time.perf_counter()

@@ -30,6 +30,7 @@ from coterie.convex.tree_solver import TreeProblem, follow_tree_path, minimize_o
 from coterie.convex.weights import AUTO, weight_graph
 from coterie.estimators.base import Estimator, overflow_message
 from coterie.estimators.declared import Count, Declared, History, Numbers, One, Rows, strange_number
+from coterie.estimators.memory import rows_in_memory
 from coterie.estimators.outliers import SCALES, OutlierScoring, OwnDistances, center_rounding
 from coterie.estimators.parameters import (
     Callback,
@@ -42,15 +43,15 @@ from coterie.estimators.parameters import (
     Tolerance,
     Verbose,
 )
-from coterie.fitting.callbacks import with_callbacks
-from coterie.fitting.checks import check_positive_integer
-from coterie.fitting.report import FitProgress, Report, Stop
+from coterie.fitting.checks import check_positive_integer, warn
+from coterie.fitting.report import FitProgress, Report, Stop, with_callbacks
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
-from coterie.fitting.warn import warn
 from coterie.graphs import nearest_neighbors
+from coterie.limits.memory import Need
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+from coterie.rows import RowSource
 
 __all__ = ["ConvexClusterPath", "ConvexClustering", "ConvexEstimator"]
 
@@ -147,7 +148,7 @@ class ConvexEstimator(ClusterMixin, Estimator):
         """
         check_is_fitted(self, "labels_")
         own = self._training_rows
-        rows = self._rows_of(X, reset=False).with_dtype(own.dtype).read()
+        rows = self._rows_of(X).with_dtype(own.dtype).read()
         ids, _ = nearest_neighbors(
             own, 1, queries=rows, random_state=0, n_threads=effective_n_threads(self.n_threads)
         )
@@ -187,6 +188,34 @@ class ConvexEstimator(ClusterMixin, Estimator):
     def _ordered_on(self, data: Array, graph: sp.csr_array) -> OrderedProblem:
         norm, n_threads = find_norm(self.norm, data.shape[1]), effective_n_threads(self.n_threads)
         return order_problem(data, graph, norm, self._options, n_threads=n_threads)
+
+    def _memory_needs(self, rows: RowSource) -> list[Need]:
+        n_rows, n_columns = rows.shape
+        if self.weights == "tree":
+            way_out = "take a sample of the rows"
+            return [
+                rows_in_memory(rows),
+                Need(
+                    n_rows * (n_columns * 50.0 + 100 * self.n_neighbors), "rows on a spanning tree", way_out
+                ),
+                Need(
+                    n_rows * 200.0 * effective_n_threads(self.n_threads),
+                    "breakpoints of each thread",
+                    way_out,
+                ),
+            ]
+        n_edges = n_rows * min(self.n_neighbors, n_rows) * 0.7
+        way_out = "ask for fewer neighbors, or take a sample of the rows"
+        if self.weights == "dense":
+            n_edges = n_rows * (n_rows - 1) / 2
+            way_out = "take weights='knn' (--weights knn), or a sample of the rows"
+        # Duals of this iteration and the one before, in double and in single precision, and those of the gamma before.
+        per_edge = 80.0 + 28.0 * n_columns
+        return [
+            rows_in_memory(rows),
+            Need(48.0 * n_rows * n_columns, "centroids of all rows", "take a sample of the rows"),
+            Need(n_edges * per_edge, f"edges between rows, with {n_columns} numbers each", way_out),
+        ]
 
     def _fitted_attributes(self) -> dict[str, Declared]:
         return {
@@ -578,7 +607,7 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
 
     def _distances_to(self, X: Any, labels: IntArray, to_centers: FloatArray | None) -> FloatArray:
         own = self._training_rows
-        rows = self._rows_of(X, reset=False).with_dtype(own.dtype).read()
+        rows = self._rows_of(X).with_dtype(own.dtype).read()
         return _distances(rows, labels, _cluster_means(own, self.labels_))
 
     def check_parameters(self) -> None:
@@ -846,6 +875,19 @@ class ConvexClusterPath(ConvexEstimator):
         if self.stopping == "residuals":
             fitted["residuals_"] = np.array(found.residuals)
         return fitted
+
+    def _memory_needs(self, rows: RowSource) -> list[Need]:
+        n_gammas = self.n_gammas if self.gammas is None else np.size(self.gammas)
+        n_rows, n_columns = rows.shape
+        # Centroids, labels and results of each gamma, in a list and then in arrays; all centroids after access to them.
+        per_gamma = 1000.0 + n_rows * n_columns * 2 * rows.dtype.itemsize + n_rows * 12
+        # With a tree the logarithm of the number of clusters, and so of distinct centroids, decreases evenly.
+        if self.weights == "tree":
+            per_gamma = 1000.0 + n_rows * 8 + n_rows * n_columns * 8 * min(1.0, 5 / n_gammas)
+        kept = Need(
+            n_gammas * per_gamma, f"the centroids of {n_gammas:,} gammas", "ask for fewer gammas (--gammas)"
+        )
+        return [*super()._memory_needs(rows), kept]
 
     def _fitted_attributes(self) -> dict[str, Declared]:
         return {

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import pdist
 
 from coterie.arrays import Array, FloatArray, IndexArray
-from coterie.fitting.warn import warn
+from coterie.fitting.checks import warn
 from coterie.graphs import bridge_components, check_graph, knn_graph
 
 __all__ = ["AUTO", "distinct_rows", "relative_graph", "weight_graph", "weights_of_edges", "without_units"]

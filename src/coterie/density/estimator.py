@@ -27,11 +27,12 @@ from coterie.density.solver import (
 from coterie.density.spanning_tree import SpanningTree
 from coterie.estimators.base import Estimator
 from coterie.estimators.declared import Declared, Numbers, One, Rows
+from coterie.estimators.memory import neighbor_graph, rows_in_memory
 from coterie.estimators.parameters import Metric, Neighbors, Param, RandomState, Threads
-from coterie.fitting.checks import check_positive_integer
-from coterie.fitting.randomness import random_stream
+from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import nearest_neighbors
+from coterie.limits.memory import Need
 from coterie.rows import RowSource
 from coterie.rows.derived import NormalizedRows
 
@@ -232,9 +233,10 @@ class DensityClustering(ClusterMixin, Estimator):
         rows = np.ascontiguousarray(self._normalized(source).read())
         seed = int(random_stream(self.random_state).randint(np.iinfo(np.int32).max))
         found = density_clusters(rows, self._options(seed))
-        self._store_fitted({**columns, **_fitted(rows, found)})
+        fitted = _fitted(rows, found)
         if self.assign_noise is not None:
-            self.labels_ = self._assigned(found, self._points(), found.cut.anchors, found.cut.joins)
+            fitted["labels_"] = self._assigned(found, _points_of(fitted), found.cut.anchors, found.cut.joins)
+        self._store_fitted(columns | fitted)
         return self
 
     def predict(self, X: Any, *, return_probability: bool = False) -> Any:
@@ -381,19 +383,10 @@ class DensityClustering(ClusterMixin, Estimator):
         spanning = SpanningTree(firsts, seconds, heights, self.core_distances_, self.is_exact_, 0)
         return clusters_of_tree(spanning, self._options(), None)
 
-    def _points(self) -> _Points:
-        """Return the distinct rows of the fit."""
-        equal = equal_rows(self._training_rows)
-        rows = np.ascontiguousarray(self._training_rows[equal.first])
-        if not hasattr(self, "_coordinates"):
-            return _Points(equal, rows, rows, None)
-        diffusion = Diffusion(self._coordinates, self._eigenvalues, self._scales)
-        return _Points(equal, rows, diffusion.rows, diffusion)
-
     def _joined(self, X: Any) -> tuple[DensityResult, IntArray, IntArray, FloatArray]:
         """Return what the fit has found, and the labels and places in the tree of other rows."""
-        found, points = self._result(), self._points()
-        source = self._rows_of(X, reset=False).with_dtype(self._training_rows.dtype)
+        found, points = self._result(), _points_of(vars(self))
+        source = self._rows_of(X).with_dtype(self._training_rows.dtype)
         rows = np.ascontiguousarray(self._normalized(source).read())
         same = find_rows(points.rows, rows)
         first = points.equal.first[same]
@@ -458,6 +451,10 @@ class DensityClustering(ClusterMixin, Estimator):
             if len(fitted["_coordinates"]) != n_distinct:
                 raise ValueError(f"_coordinates are not those of {n_distinct} distinct rows")
 
+    def _memory_needs(self, rows: RowSource) -> list[Need]:
+        n_neighbors = max(self.n_neighbors, self.min_samples)
+        return [rows_in_memory(rows), neighbor_graph(rows, n_neighbors, is_symmetric=False)]
+
     def _fitted_attributes(self) -> dict[str, Declared]:
         return {
             **super()._fitted_attributes(),
@@ -497,6 +494,17 @@ class _Points:
             method=options.search, random_state=0, n_threads=options.n_threads,
         )  # fmt: skip
         return self.diffusion.extend(found.ids, found.square_distances)
+
+
+def _points_of(fitted: Mapping[str, Any]) -> _Points:
+    """Return the distinct rows of a fit from its attributes."""
+    training_rows = fitted["_training_rows"]
+    equal = equal_rows(training_rows)
+    rows = np.ascontiguousarray(training_rows[equal.first])
+    if "_coordinates" not in fitted:
+        return _Points(equal, rows, rows, None)
+    diffusion = Diffusion(fitted["_coordinates"], fitted["_eigenvalues"], fitted["_scales"])
+    return _Points(equal, rows, diffusion.rows, diffusion)
 
 
 def _fitted(rows: Array, found: DensityResult) -> dict[str, Any]:

@@ -14,21 +14,18 @@ from coterie.backend import lie_elsewhere
 from coterie.estimators.declared import Count, Declared, Names, problem_of, strange_number
 from coterie.estimators.memory import check_fit_memory
 from coterie.estimators.parameters import validate
-from coterie.estimators.preparation import Preparation, columns_of, prepared_rows, remember_preparation
-from coterie.fitting.callbacks import CallbackSupportMixin
-from coterie.fitting.checks import check_seed_and_threads
-from coterie.fitting.warn import warn
+from coterie.estimators.preparation import Preparation, columns_of, prepared_rows
+from coterie.fitting.checks import check_seed_and_threads, warn
+from coterie.fitting.report import CallbackSupportMixin
+from coterie.limits.memory import Need
 from coterie.persistence import Persistable
 from coterie.rows import RowSource
 from coterie.rows.prepare import rows_to_fit
 
-__all__ = ["Estimator", "check_fitted_numbers", "link_template", "overflow_message", "rows_for"]
+__all__ = ["Estimator", "link_template", "overflow_message", "rows_for"]
 
-# What a subclass may have, and what is whole or not at all: see `_whole`.
-_FITS = ("fit", "partial_fit")
-
-# What takes rows on workers, chunk by chunk: see `_by_chunk`.
-_BY_CHUNK = ("predict", "transform", "score", "score_samples", "predict_proba", "responsibilities")
+# Methods that run chunk by chunk for rows on workers: see `_by_chunk`.
+_BY_CHUNK = {"predict", "transform", "score", "score_samples", "predict_proba", "responsibilities"}
 
 # What every fit may leave.
 _ATTRIBUTES: dict[str, Declared] = {
@@ -67,12 +64,8 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        for name in _FITS:
-            if name in cls.__dict__:
-                setattr(cls, name, _whole(cls.__dict__[name]))
-        for name in _BY_CHUNK:
-            if name in cls.__dict__:
-                setattr(cls, name, _by_chunk(cls.__dict__[name]))
+        for name in vars(cls).keys() & _BY_CHUNK:
+            setattr(cls, name, _by_chunk(vars(cls)[name]))
 
     def check_parameters(self) -> None:
         """Raise a ValueError or TypeError if a parameter makes no sense, whatever the rows may be.
@@ -103,12 +96,6 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
         if problem:
             raise ValueError(problem)
 
-    def _check_finite(self) -> None:
-        """Raise a ValueError if a number that a fit has found is not finite; every fit ends with this."""
-        found = strange_number(vars(self), self._fitted_attributes())
-        if found is not None:
-            raise ValueError(overflow_message(type(self).__name__, *found))
-
     def _prepared(self, X: Any) -> RowSource:
         """Return the rows of X as this fitted model sees them: in the columns of the fit, prepared as its rows were.
 
@@ -123,14 +110,18 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
             Nothing is read by this. The model takes these rows, too, and prepares them no further.
         """
         check_is_fitted(self)
-        return self._rows_of(X, reset=False)
+        return self._rows_of(X)
 
     def _rows_to_fit(self, X: Any) -> tuple[RowSource, dict[str, Any]]:
         """Return the rows of X and the fitted attributes that tell of their columns; the model stays as it is."""
         rows = rows_to_fit(X, warn)
         columns = columns_of(X, rows)
-        check_fit_memory(self, rows)
+        check_fit_memory(self, rows, self._memory_needs(rows))
         return rows, columns
+
+    def _memory_needs(self, rows: RowSource) -> list[Need]:
+        """Return what a fit of rows needs at the same time beside the rows, by the parameters; nothing is read."""
+        return []
 
     def _known_columns(self) -> dict[str, Any]:
         """Return the fitted attributes that tell of the columns of the last fit."""
@@ -153,20 +144,15 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
         found = strange_number(fitted, declared)
         if found is not None:
             raise ValueError(overflow_message(type(self).__name__, *found))
-        for name in declared:
-            self.__dict__.pop(name, None)
-        self.__dict__.update(fitted)
+        for name in declared.keys() & vars(self).keys():
+            delattr(self, name)
+        for name, value in fitted.items():
+            setattr(self, name, value)
 
-    def _rows_of(self, X: Any, reset: bool) -> RowSource:
-        """Return the rows of X; note their columns and preparation (reset), or give them those of the fit."""
-        if reset:
-            rows = rows_to_fit(X, warn)
-            remember_preparation(self, X, rows)
-        else:
-            rows = prepared_rows(self, X)
-        _check_n_features(self, rows, reset=reset)
-        if reset:
-            check_fit_memory(self, rows)
+    def _rows_of(self, X: Any) -> RowSource:
+        """Return the rows of X in the columns of the fit, prepared as its rows were."""
+        rows = prepared_rows(self, X)
+        _check_n_features(self, rows, reset=False)
         return rows
 
 
@@ -182,31 +168,6 @@ def overflow_message(estimator: str, attribute: str, number: float) -> str:
 def rows_for(model: Any, X: Any) -> RowSource:
     """Return the rows of X as a fitted estimator of any library sees them."""
     return model._prepared(X) if isinstance(model, Estimator) else prepared_rows(model, X)
-
-
-def check_fitted_numbers(model: Estimator) -> None:
-    """Raise a ValueError if a number that a fit has found is not finite."""
-    model._check_finite()
-
-
-def _whole(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a fit return a model of finite numbers, or leave the model as it was."""
-
-    @functools.wraps(fit)
-    def whole_fit(self: Any, *args: Any, **kwargs: Any) -> Any:
-        before = dict(vars(self))
-        try:
-            fitted = fit(self, *args, **kwargs)
-            self._check_finite()
-        except BaseException:
-            now = vars(self)
-            for name in now.keys() - before.keys():
-                del now[name]
-            now.update(before)
-            raise
-        return fitted
-
-    return whole_fit
 
 
 def _by_chunk(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,11 +1,11 @@
-"""What a fit takes of memory, as the record of its method estimates it, against what there is."""
+"""The memory that a fit needs, and whether it is free."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from coterie.blocks.kernel_rows import kept_bytes
-from coterie.estimators.method import method_of
 from coterie.limits.memory import Need, check_memory
 from coterie.rows import RowSource
 
@@ -15,28 +15,20 @@ __all__ = [
 ]  # fmt: skip
 
 
-def check_fit_memory(estimator: Any, rows: RowSource) -> None:
-    """Raise where a fit of these rows would take more memory than there is.
+def check_fit_memory(estimator: Any, rows: RowSource, needs: Sequence[Need]) -> None:
+    """Raise a MemoryError if a fit of these rows needs more memory than is free.
 
     Parameters
     ----------
     estimator : estimator
-        With its parameters set. What it takes, the `memory` of its method's record says; without one nothing is known.
+        Named in the error.
     rows : RowSource of shape (n, d)
-        What it is to be fitted to.
-
-    Raises
-    ------
-    MemoryError
-        With the figures and the way out.
+        The rows.
+    needs : sequence of Need
+        What the fit needs at the same time.
     """
-    method = method_of(estimator)
-    if method is None or method.memory is None:
-        return
     n_rows, n_columns = rows.shape
-    check_memory(
-        method.memory(estimator, rows), f"{type(estimator).__name__} of {n_rows:,} x {n_columns:,} rows"
-    )
+    check_memory(needs, f"{type(estimator).__name__} of {n_rows:,} x {n_columns:,} rows")
 
 
 def bytes_of_rows(rows: RowSource) -> float:

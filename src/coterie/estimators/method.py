@@ -136,9 +136,9 @@ class Method:
         What its fitted estimator can show beside what `coterie.plotting` draws of any: a name, and a function of the
         estimator that gives Axes.
     memory : callable, optional
-        ``memory(estimator, rows)`` gives what a fit of a `RowSource` takes of memory at the same time beside what is
-        held already: a list of `Need`. Before a fit of an `Estimator` their sum is compared with what is free. Nothing
-        may be read for it. None: nobody knows.
+        ``memory(estimator, rows)`` returns what a fit of a `RowSource` needs at the same time beside the rows, as a
+        list of `Need`. The command line compares their sum with the free memory before a fit. Nothing may be read for
+        it. None: the estimator checks its memory itself, or nothing is known.
     page : str
         The page of the documentation: its path in the repository, or an address.
 

@@ -15,8 +15,8 @@ from coterie.arrays import Array, FloatArray, IntArray
 from coterie.estimators.base import Estimator
 from coterie.estimators.declared import Count, Declared, Graph, History, Numbers, One, Rows
 from coterie.estimators.outliers import SCALES, OutlierScoring
+from coterie.fitting.checks import warn
 from coterie.fitting.threads import effective_n_threads
-from coterie.fitting.warn import warn
 from coterie.graphs import nearest_neighbors
 from coterie.rows import Block, RowSource
 
@@ -102,7 +102,7 @@ class GraphEstimator(
 
     def _scores(self, X: Any) -> tuple[Block, Array, Array | None]:
         """Return the rows, their scores for each cluster, and the squared distances to their nearest training rows."""
-        rows = self._rows_of(X, reset=False).with_dtype(self.memberships_.dtype).read()
+        rows = self._rows_of(X).with_dtype(self.memberships_.dtype).read()
         if self.affinity == "precomputed":
             return rows, self._scores_by_affinities(rows), None
         ids, squares = self._near_training_rows(rows)
@@ -131,7 +131,7 @@ class GraphEstimator(
         return super().relative_distances(X, labels, distances=distances)
 
     def _distances_to(self, X: Any, labels: IntArray, to_centers: FloatArray | None) -> FloatArray:
-        rows = self._rows_of(X, reset=False).with_dtype(self.memberships_.dtype).read()
+        rows = self._rows_of(X).with_dtype(self.memberships_.dtype).read()
         return self._distances(rows, labels, self._near_training_rows(rows)[1])
 
     def _near_training_rows(self, rows: Block) -> tuple[IntArray, Array]:
@@ -177,9 +177,9 @@ class GraphEstimator(
             **SCALES,
         }
 
-    def _warn_of_empty_clusters(self, why: str) -> None:
-        """Say how many of the clusters of `labels_` are empty, if any are; `why` ends the sentence."""
-        n_empty = np.count_nonzero(np.bincount(self.labels_, minlength=self.n_clusters) == 0)
+    def _warn_of_empty_clusters(self, labels: IntArray, why: str) -> None:
+        """Warn of empty clusters, if there are any; `why` ends the sentence."""
+        n_empty = np.count_nonzero(np.bincount(labels, minlength=self.n_clusters) == 0)
         if n_empty > 0:
             warn(f"{n_empty} of {self.n_clusters} clusters are empty{why}", ConvergenceWarning)
 

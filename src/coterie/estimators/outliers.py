@@ -55,8 +55,8 @@ class OwnDistances:
 class OutlierScoring:
     """A model that says of a row how far it is from its cluster, relative to the cluster's own scale.
 
-    A subclass calls `_note_distances` at the end of a fit, and `_forget_distances` where a fit measures nothing. It has
-    `_distances_to`, and `_WITHOUT_SCALES`, which says why a fit may have measured nothing and what to do.
+    A fit that measures its rows stores `_own_distances`. A subclass has `_distances_to`, and `_WITHOUT_SCALES`, which
+    says why a fit may have measured nothing and what to do.
     """
 
     labels_: IntArray
@@ -128,15 +128,6 @@ class OutlierScoring:
     _outlier_scores: Array
     _cluster_scales: FloatArray
 
-    def _note_distances(self, measured: OwnDistances) -> None:
-        """Take in what a fit has measured; what an earlier one has is forgotten."""
-        self._forget_distances()
-        self._own_distances = measured
-
-    def _forget_distances(self) -> None:
-        for name in ("_own_distances", "_outlier_scores", "_cluster_scales"):
-            self.__dict__.pop(name, None)
-
     def _check_scales(self) -> None:
         """Raise a ValueError if there are no scales, before any row is read."""
         try:
@@ -159,7 +150,7 @@ class OutlierScoring:
             scales = cluster_scales(own)
             self._cluster_scales = scales
             self._outlier_scores = relative_to_scales(own.distances, own.labels, scales)
-            self.__dict__.pop("_own_distances", None)  # another thread may have been here, too
+            vars(self).pop("_own_distances", None)  # another thread may have been here, too
         elif not hasattr(self, "_cluster_scales"):
             check_is_fitted(self)
             raise AttributeError(f"This {type(self).__name__} has no outlier scores: {self._WITHOUT_SCALES}")

@@ -17,13 +17,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _get_feature_names
 
 from coterie.estimators.declared import Declared, Sizes
-from coterie.fitting.warn import warn
+from coterie.fitting.checks import warn
 from coterie.rows import RowSource, as_rows
 from coterie.rows.columns import NO_COLUMNS
 from coterie.rows.derived import NormalizedRows, SelectedColumns
 from coterie.rows.prepare import MappedRows
 
-__all__ = ["Preparation", "columns_of", "prepared_rows", "remember_preparation"]
+__all__ = ["Preparation", "columns_of", "prepared_rows"]
 
 _MOST_LISTED = 12
 
@@ -115,13 +115,6 @@ def columns_of(X: Any, rows: RowSource) -> dict[str, Any]:
     if rows.preparation:
         found["preparation_"] = rows.preparation
     return found
-
-
-def remember_preparation(model: Any, X: Any, rows: RowSource) -> None:
-    """Set the attributes of `columns_of`, and remove those of an earlier fit."""
-    for name in ("feature_names_in_", "preparation_"):
-        model.__dict__.pop(name, None)
-    model.__dict__.update(columns_of(X, rows))
 
 
 def prepared_rows(model: Any, X: Any) -> RowSource:

@@ -12,8 +12,8 @@ from coterie.arrays import Array
 from coterie.backend.measure import MeasuredRows
 from coterie.blocks.dataset import Dataset
 from coterie.estimators.base import Estimator
+from coterie.fitting.checks import warn
 from coterie.fitting.deadline import UNLIMITED, Deadline
-from coterie.fitting.warn import warn
 from coterie.rows import RowSource
 from coterie.seeding.greedy import seed_by_square_distance
 from coterie.seeding.markov_chain import seed_by_markov_chain

@@ -1,7 +1,7 @@
 """The time limit of a fit.
 
-A fit makes one `Deadline` when it is called. Solvers look at it between passes, initializers between steps. Without
-`max_time` it is never over, and no number depends on the clock.
+A fit makes one `Deadline` when it is called. Solvers check it between passes, initializers between steps. Without
+`max_time` it is never over, and no result depends on the clock.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 
-__all__ = ["UNHURRIED", "UNLIMITED", "Deadline", "OutOfTime", "Phase", "now"]
+__all__ = ["UNLIMITED", "Deadline", "OutOfTime", "now"]
 
 
 def now() -> float:
@@ -22,7 +22,7 @@ class OutOfTime(Exception):
 
 
 class Deadline:
-    """A time by which something is to end.
+    """The time at which a fit or a step of it should end.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Deadline:
 
     @property
     def seconds(self) -> float:
-        """How long ago it was set."""
+        """Seconds since it was set."""
         return now() - self.begin
 
     @property
@@ -67,33 +67,7 @@ class Deadline:
 
     def share(self, part: float) -> Deadline:
         """Return the deadline of what may take this part of the time left."""
-        return self._within(part * self.left)
-
-    def _within(self, seconds: float) -> Deadline:
-        return Deadline(max(seconds, 0.0)) if self.is_set else Deadline()
-
-    # Names from before phases were deadlines; they go once no fit uses them.
-
-    @property
-    def deadline(self) -> Deadline:
-        """Return itself."""
-        return self
-
-    @property
-    def is_late(self) -> bool:
-        """Whether that time has come."""
-        return self.is_over
-
-    def tell(self, done: float, total: float) -> None:
-        """Do nothing."""
-
-    def sooner(self, seconds: float) -> Deadline:
-        """Return the deadline of what must leave this many seconds, but has an eighth of the time left."""
-        return self._within(max(self.left - seconds, self.left / 8))
+        return Deadline(max(part * self.left, 0.0)) if self.is_set else Deadline()
 
 
 UNLIMITED = Deadline()
-
-# Former names.
-Phase = Deadline
-UNHURRIED = UNLIMITED

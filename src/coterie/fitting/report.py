@@ -15,10 +15,22 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie.arrays import Array
+from coterie.fitting.checks import warn
 from coterie.fitting.deadline import Deadline, now
-from coterie.fitting.warn import warn
 
-__all__ = ["FitProgress", "Report", "Stop"]
+try:  # scikit-learn >= 1.9
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in where scikit-learn has no callbacks yet."""
+
+    def with_callbacks(fit: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the fit as it is: this scikit-learn has no callbacks."""
+        return fit
+
+
+__all__ = ["CallbackSupportMixin", "FitProgress", "Report", "Stop", "with_callbacks"]
 
 # Iterations of a run that `runs` keeps, and runs of which it keeps more than the last one.
 _MOST_OF_RUN, _MOST_WHOLE_RUNS = 100, 100

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie.arrays import Array, BoolArray, IntArray
-from coterie.fitting.randomness import random_stream
+from coterie.fitting.checks import random_stream
 from coterie.graphs.neighbors import Neighbors, Seed, nearest_neighbors
 from coterie.rows import as_rows
 from coterie.rows.checks import compute_dtype

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from coterie.arrays import Array, IntArray
-from coterie.fitting.checks import check_positive_integer
-from coterie.fitting.randomness import random_stream
+from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs.approximate import Aim, CellIndex
 from coterie.graphs.exact import ExactSearch, exact_neighbors

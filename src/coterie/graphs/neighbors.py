@@ -11,10 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from coterie.arrays import Array, BoolArray, IntArray
 from coterie.backend import lie_elsewhere, open_backend
-from coterie.fitting.checks import check_option, check_positive_integer
-from coterie.fitting.randomness import random_stream
+from coterie.fitting.checks import check_option, check_positive_integer, random_stream, warn
 from coterie.fitting.threads import effective_n_threads
-from coterie.fitting.warn import warn
 from coterie.graphs.approximate import Aim, approximate_neighbors
 from coterie.graphs.exact import exact_neighbors
 from coterie.rows import Block, RowSource, as_rows

@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from coterie.arrays import FloatArray, IndexArray
-from coterie.fitting.deadline import UNHURRIED, Phase
+from coterie.fitting.deadline import UNLIMITED, Deadline
 
 __all__ = ["SpectralVectors", "local_order", "spectral_vectors"]
 
@@ -44,7 +44,12 @@ class SpectralVectors:
 
 
 def spectral_vectors(
-    graph: sp.csr_array, n_vectors: int, seed: int, phase: Phase = UNHURRIED, *, by_components: bool = False
+    graph: sp.csr_array,
+    n_vectors: int,
+    seed: int,
+    deadline: Deadline = UNLIMITED,
+    *,
+    by_components: bool = False,
 ) -> SpectralVectors:
     """Find the first eigenvectors of the normalized Laplacian: the relaxed normalized cut (Shi and Malik 2000).
 
@@ -56,7 +61,7 @@ def spectral_vectors(
         Number of vectors, at most n.
     seed : int
         Seed of the initial vector.
-    phase : Phase
+    deadline : Deadline
         Time limit for large graphs.
     by_components : bool
         Whether to include all eigenvectors of the eigenvalue 0, one for each component, those with the most edges
@@ -97,7 +102,7 @@ def spectral_vectors(
     else:
         known = _component_vectors(similarity, np.sqrt(degrees)) if by_components else None
         first = np.random.RandomState(seed).uniform(0.5, 1.5, n)
-        values, vectors = _largest(_watched(similarity, phase, known), n_vectors, first, known)
+        values, vectors = _largest(_watched(similarity, deadline, known), n_vectors, first, known)
     largest = np.argsort(-values, kind="stable")[:n_vectors]
     vectors = np.asarray(vectors[:, largest], dtype=np.float64)
     vectors[degrees == 0] = 0
@@ -134,14 +139,14 @@ def _component_vectors(similarity: sp.csr_array, roots: FloatArray) -> sp.csr_ar
 
 
 def _watched(
-    matrix: sp.csr_array, phase: Phase, known: sp.csr_array | None = None
+    matrix: sp.csr_array, deadline: Deadline, known: sp.csr_array | None = None
 ) -> sp.csr_array | LinearOperator:
     """Return an operator that checks the deadline and deflates the known eigenvectors."""
-    if not phase.deadline.is_set and known is None:
+    if not deadline.is_set and known is None:
         return matrix
 
     def product(vector: FloatArray) -> FloatArray:
-        phase.check()
+        deadline.check()
         image = np.asarray(matrix @ vector)
         return image if known is None else image - known @ (known.T @ vector)
 

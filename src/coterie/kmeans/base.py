@@ -19,19 +19,21 @@ from sklearn.utils.validation import check_is_fitted
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import check_overflow, weighted_sum
 from coterie.blocks.kernel_rows import dense
+from coterie.centers.bounded import StoredBounds
 from coterie.centers.frame import unit_centers
 from coterie.centers.labels import labels_and_squares, nearest_labels, squares_to_centers
 from coterie.centers.means import Means, means_of
 from coterie.estimators.declared import Absent, Count, Declared, History, Numbers, One, Parts
+from coterie.estimators.memory import copy_of_rows
 from coterie.estimators.outliers import SCALES, OutlierScoring, OwnDistances, center_rounding
 from coterie.estimators.seeded import SeededEstimator
-from coterie.fitting.checks import check_sample_weight
+from coterie.fitting.checks import check_sample_weight, warn
 from coterie.fitting.threads import effective_n_threads
-from coterie.fitting.warn import warn
+from coterie.limits.memory import Need
 from coterie.rows import Block, RowSource
 from coterie.rows.derived import NormalizedRows, RowsWithDirection, normalized, rows_of_zeros
 
-__all__ = ["CentroidEstimator"]
+__all__ = ["CentroidEstimator", "lower_bounds_need"]
 
 
 # How many roundings a squared distance may be off by, of squared lengths of rows and centroids; and numbers of
@@ -131,7 +133,7 @@ class CentroidEstimator(
         array([5.  , 0.25], dtype=float32)
         """
         check_is_fitted(self)
-        rows, n_threads = self._rows_of(X, reset=False), self._n_threads
+        rows, n_threads = self._rows_of(X), self._n_threads
         squares = None
         if return_distance:
             self._check_scales()
@@ -159,7 +161,7 @@ class CentroidEstimator(
         from sklearn.metrics.pairwise import cosine_distances  # slow to load; fits need none of it
 
         check_is_fitted(self)
-        rows = self._rows_of(X, reset=False)
+        rows = self._rows_of(X)
         distances = cosine_distances if self._by_angle else _distances
         centers = self.cluster_centers_.astype(rows.dtype, copy=False)
         out = np.empty((rows.shape[0], len(centers)), dtype=rows.dtype)
@@ -192,7 +194,7 @@ class CentroidEstimator(
             Minus the (weighted) sum of squared distances to the nearest centroids, or of 1 - cos.
         """
         check_is_fitted(self)
-        rows = self._with_direction(self._rows_of(X, reset=False))
+        rows = self._with_direction(self._rows_of(X))
         weights = self._weights_of(rows, sample_weight)
         return -self._inertia_of(weighted_sum(self._labels_and_squares(rows)[1], weights))
 
@@ -219,6 +221,10 @@ class CentroidEstimator(
         return _as_sklearn(self)
 
     # --- for subclasses ------------------------------------------------------------------------------------------
+
+    def _copy_of_rows(self, rows: RowSource) -> Need:
+        """Return the memory of a copy of the rows, which the cosine metric makes."""
+        return copy_of_rows(rows, is_changed=self._by_angle)
 
     def _fitted_attributes(self) -> dict[str, Declared]:
         return {**super()._fitted_attributes(), **_ATTRIBUTES}
@@ -264,9 +270,9 @@ class CentroidEstimator(
     def _n_threads(self) -> int:
         return effective_n_threads(self.n_threads)
 
-    def _rows_of(self, X: Any, reset: bool) -> RowSource:
+    def _rows_of(self, X: Any) -> RowSource:
         """Return the rows of X; with the cosine metric at length 1, those of zeros as they are or refused."""
-        return self._normalized(super()._rows_of(X, reset))
+        return self._normalized(super()._rows_of(X))
 
     def _rows_to_fit(self, X: Any) -> tuple[RowSource, dict[str, Any]]:
         rows, columns = super()._rows_to_fit(X)
@@ -363,7 +369,7 @@ class CentroidEstimator(
         if to_centers is not None:
             return to_centers
         check_is_fitted(self)
-        rows = self._rows_of(X, reset=False)
+        rows = self._rows_of(X)
         return self._distances_of(squares_to_centers(rows, self.cluster_centers_, labels, self._n_threads))
 
 
@@ -423,3 +429,12 @@ def _as_sklearn(model: Any) -> Any:
     n_threads = effective_n_threads(model.n_threads)
     vars(other).update(found, cluster_centers_=centers, _n_threads=n_threads, _n_features_out=len(centers))
     return other
+
+
+def lower_bounds_need(
+    n_rows: int, n_bounds: int | None, n_clusters: int, itemsize: int, way_out: str
+) -> Need:
+    """Return the memory of an upper bound and lower ones of each row; None for one per center."""
+    per_row = n_clusters if n_bounds is None else n_bounds
+    what = "bounds of the distances of each row" + (" to each centroid" if n_bounds is None else "")
+    return Need(float(n_rows) * (per_row * StoredBounds.dtype.itemsize + itemsize), what, way_out)

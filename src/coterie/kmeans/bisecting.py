@@ -18,6 +18,7 @@ from coterie.blocks.kernel_rows import kept_rows
 from coterie.centers.labels import nearest_labels, squares_to_centers
 from coterie.centers.lloyd import KMeansResult, best_of, lloyd, passes_of
 from coterie.estimators.declared import Declared, Numbers
+from coterie.estimators.memory import copy_of_rows, labels_and_centers
 from coterie.estimators.parameters import (
     Algorithm,
     Callback,
@@ -32,13 +33,12 @@ from coterie.estimators.parameters import (
     Verbose,
 )
 from coterie.estimators.seeded import draw_centers
-from coterie.fitting.callbacks import with_callbacks
-from coterie.fitting.checks import check_positive_integer
+from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.fitting.deadline import Deadline
-from coterie.fitting.randomness import random_stream
-from coterie.fitting.report import Report, Stop
+from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
+from coterie.limits.memory import Need
 from coterie.rows import RowSource, as_rows
 from coterie.rows.derived import SelectedRows
 
@@ -485,7 +485,7 @@ class BisectingKMeans(CentroidEstimator):
             Only with `return_distance`.
         """
         check_is_fitted(self)
-        rows = self._rows_of(X, reset=False)
+        rows = self._rows_of(X)
         if not return_distance:
             return self._bisection.labels_of(rows, self._n_threads)
         self._check_scales()
@@ -495,6 +495,18 @@ class BisectingKMeans(CentroidEstimator):
     def _labels_and_squares(self, rows: RowSource) -> tuple[IntArray, FloatArray]:
         labels = self._bisection.labels_of(rows, self._n_threads)
         return labels, squares_to_centers(rows, self.cluster_centers_, labels, self._n_threads)
+
+    def _memory_needs(self, rows: RowSource) -> list[Need]:
+        n_rows = rows.shape[0]
+        return [
+            labels_and_centers(rows, 2 * min(self.n_clusters, n_rows)),
+            copy_of_rows(rows),
+            Need(
+                n_rows * (rows.row_bytes() + 24.0),
+                "the rows of the cluster that is halved",
+                "take a sample of the rows",
+            ),
+        ]
 
     def _fitted_attributes(self) -> dict[str, Declared]:
         return {

@@ -20,6 +20,7 @@ from coterie.centers.rounding import Doubts
 from coterie.centers.sparse_means import SparseMeans
 from coterie.estimators.base import overflow_message
 from coterie.estimators.declared import Declared, One, RandomNumbers
+from coterie.estimators.memory import labels_and_centers
 from coterie.estimators.parameters import (
     Callback,
     Clusters,
@@ -36,13 +37,12 @@ from coterie.estimators.parameters import (
     Verbose,
     ZeroRows,
 )
-from coterie.fitting.callbacks import with_callbacks
+from coterie.fitting.checks import random_stream, warn
 from coterie.fitting.deadline import UNLIMITED, Deadline
-from coterie.fitting.randomness import random_stream
-from coterie.fitting.report import Report, Stop
+from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
-from coterie.fitting.warn import warn
 from coterie.kmeans.base import CentroidEstimator
+from coterie.limits.memory import Need
 from coterie.rows import RowSource, as_rows
 
 __all__ = ["MiniBatchKMeans", "MiniBatchResult", "MiniBatchState", "mini_batch"]
@@ -502,7 +502,7 @@ class MiniBatchKMeans(CentroidEstimator):
         if is_first:
             fit_rows, columns = self._rows_to_fit(X)
         else:
-            fit_rows = self._with_direction(self._rows_of(X, reset=False))
+            fit_rows = self._with_direction(self._rows_of(X))
             kept = {name: value for name, value in vars(self).items() if name in ("history_", "n_iter_")}
             columns = self._known_columns() | kept
         weights = self._weights_of(fit_rows, sample_weight)
@@ -541,6 +541,17 @@ class MiniBatchKMeans(CentroidEstimator):
         if hasattr(self, "_centers"):
             self.cluster_centers_ = self.cluster_centers_
         return super().__getstate__()
+
+    def _memory_needs(self, rows: RowSource) -> list[Need]:
+        n_clusters = min(self.n_clusters, rows.shape[0])
+        batch = min(self.batch_size, rows.shape[0])
+        return [
+            labels_and_centers(rows, n_clusters),
+            self._copy_of_rows(rows),
+            Need(
+                4.0 * batch * rows.row_bytes(), "batches of rows", "take a smaller batch_size (--batch-size)"
+            ),
+        ]
 
     def _fitted_attributes(self) -> dict[str, Declared]:
         of_all = super()._fitted_attributes()

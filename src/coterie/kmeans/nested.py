@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from coterie import _kernels
 from coterie.arrays import LINE_BYTES, Array, FloatArray, IndexArray
-from coterie.backend import Backend, Chunk, open_backend
+from coterie.backend import Backend, Chunk, lie_elsewhere, open_backend
 from coterie.backend.measure import kept_rows_of, largest_square, split_by_chunk
 from coterie.blocks.dataset import Dataset, total_weight, worthwhile_threads
 from coterie.blocks.measures import robust_shift, sample_positions
@@ -25,6 +25,7 @@ from coterie.centers.means import Means
 from coterie.centers.rounding import SettledAssignment, are_some_doubtful
 from coterie.centers.sparse_means import SparseMeans
 from coterie.estimators.declared import Declared
+from coterie.estimators.memory import labels_and_centers
 from coterie.estimators.parameters import (
     Callback,
     Clusters,
@@ -40,11 +41,11 @@ from coterie.estimators.parameters import (
     Verbose,
     ZeroRows,
 )
-from coterie.fitting.callbacks import with_callbacks
-from coterie.fitting.randomness import random_stream
-from coterie.fitting.report import Report, Stop
+from coterie.fitting.checks import random_stream
+from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
-from coterie.kmeans.base import CentroidEstimator
+from coterie.kmeans.base import CentroidEstimator, lower_bounds_need
+from coterie.limits.memory import Need
 from coterie.rows import RowSource, as_rows
 
 __all__ = [
@@ -806,7 +807,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         self.check_parameters()
         report = Report(self, HISTORY_FIELDS)
         if goes_on:
-            rows = self._with_direction(self._rows_of(X, reset=False))
+            rows = self._with_direction(self._rows_of(X))
             columns = self._known_columns()
         else:
             rows, columns = self._rows_to_fit(X)
@@ -885,6 +886,20 @@ class NestedMiniBatchKMeans(CentroidEstimator):
                 f"bounds={self.bounds!r} is for dense rows: sparse ones are compared with all centroids. "
                 'Use bounds="auto" or bounds="off".'
             )
+
+    def _memory_needs(self, rows: RowSource) -> list[Need]:
+        n_rows, n_columns = rows.shape
+        n_clusters, itemsize = min(self.n_clusters, n_rows), rows.dtype.itemsize
+        needs = [labels_and_centers(rows, n_clusters)]
+        needs.append(Need(16.0 * n_rows, "the random order of the rows", "take a sample of the rows"))
+        if lie_elsewhere(rows):
+            return needs
+        needs.append(self._copy_of_rows(rows))
+        n_bounds = n_bounds_per_row(n_rows, n_columns, n_clusters, itemsize, self.bounds)
+        if n_bounds != 0 and not rows.is_sparse:
+            way_out = "take bounds='off', which has none"
+            needs.append(lower_bounds_need(n_rows, n_bounds, n_clusters, itemsize, way_out))
+        return needs
 
     def _fitted_attributes(self) -> dict[str, Declared]:
         return {**super()._fitted_attributes(), **self._sums_declared(3)}

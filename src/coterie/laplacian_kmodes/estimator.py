@@ -16,7 +16,8 @@ from coterie.arrays import Array, FloatArray, IntArray
 from coterie.backend import lie_elsewhere
 from coterie.blocks.dataset import Dataset
 from coterie.centers.labels import squares_to_centers
-from coterie.estimators.declared import Declared, Numbers, One
+from coterie.estimators.declared import Absent, Declared, Numbers, One
+from coterie.estimators.memory import given_graph, memberships, neighbor_graph, rows_in_memory
 from coterie.estimators.on_graph import GraphEstimator
 from coterie.estimators.outliers import OwnDistances, center_rounding
 from coterie.estimators.parameters import (
@@ -35,9 +36,8 @@ from coterie.estimators.parameters import (
     Verbose,
 )
 from coterie.estimators.seeded import SeededEstimator
-from coterie.fitting.callbacks import with_callbacks
-from coterie.fitting.randomness import random_stream
-from coterie.fitting.report import Report, Stop
+from coterie.fitting.checks import random_stream
+from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.graphs import (
     check_graph,
@@ -59,6 +59,7 @@ from coterie.laplacian_kmodes.solver import (
     cut_weight,
     normalized_cut,
 )
+from coterie.limits.memory import Need
 from coterie.rows import Block, RowSource, as_rows
 from coterie.rows.derived import normalized
 
@@ -358,7 +359,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         self.check_parameters()
         report = Report(self, HISTORY_FIELDS)
         X, kernel = self._graph_and_kernel(X)
-        rows = self._rows_of(X, reset=True)
+        rows, columns = self._rows_to_fit(X)
         self._check_n_rows(rows)
         given, random = self._given_modes(rows), random_stream(self.random_state)
         with report.scikit_learn_callbacks(X), single_threaded_blas():
@@ -379,7 +380,8 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
                 if best is None or key < best_key:
                     best, best_key = result, key
         assert best is not None
-        self._store(best, problem, report, is_pair=kernel is not None)
+        fitted = self._result_fitted(best, problem, is_pair=kernel is not None)
+        self._store_fitted(columns | fitted | {"runs_": report.runs()})
         report.warn_if_out_of_time()
         return FittedProblem(problem, ends, best.modes)
 
@@ -466,26 +468,24 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         cut = normalized_cut(problem.connected_graph, result.labels, self.n_clusters)
         return result.n_empty, cut, result.objective
 
-    def _store(self, best: KModesResult, problem: KModesProblem, report: Report, *, is_pair: bool) -> None:
-        search = problem.mode_search
-        self._training_rows, self.bandwidth_ = search.rows, search.bandwidth
-        self.labels_, self.memberships_ = best.labels, best.memberships
-        self.objective_, self.relaxation_ = best.objective, best.relaxation
-        self.mode_indices_ = best.modes.indices
-        if hasattr(self, "modes_"):
-            del self.modes_
-        self._forget_distances()
-        if self.affinity == "knn":
-            self.modes_ = best.modes.points
-            distances = self._distances_to_modes(self._training_rows, self.labels_)
-            self._note_distances(OwnDistances(self.labels_, distances, center_rounding(self.modes_)))
-        self.affinity_matrix_, self._fitted_to_pair = problem.graph, is_pair
-        self.is_shifted_, self.converged_ = best.is_shifted, best.reason == "converged"
-        self.history_, self.runs_ = best.history, report.runs()
-        self.n_iter_ = len(best.history)
+    def _result_fitted(self, best: KModesResult, problem: KModesProblem, *, is_pair: bool) -> dict[str, Any]:
+        """Return the fitted attributes of a result."""
+        search, labels, modes = problem.mode_search, best.labels, best.modes
         self._warn_of_empty_clusters(
-            "; they keep their last modes. A smaller graph_weight keeps more of them."
+            labels, "; they keep their last modes. A smaller graph_weight keeps more of them."
         )
+        found = {
+            "_training_rows": search.rows, "bandwidth_": search.bandwidth, "affinity_matrix_": problem.graph,
+            "labels_": labels, "memberships_": best.memberships, "mode_indices_": modes.indices,
+            "objective_": best.objective, "relaxation_": best.relaxation, "is_shifted_": best.is_shifted,
+            "converged_": best.reason == "converged", "history_": best.history, "n_iter_": len(best.history),
+            "_fitted_to_pair": is_pair,
+        }  # fmt: skip
+        if self.affinity == "knn":
+            distances = self._distances_to_modes(search.rows, modes.points, labels)
+            own = OwnDistances(labels, distances, center_rounding(modes.points))
+            found |= {"modes_": modes.points, "_own_distances": own}
+        return found
 
     # --- the fitted model ----------------------------------------------------------------------------------------
 
@@ -513,17 +513,16 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         return float(self.graph_weight)
 
     def _distances(self, rows: Block, labels: IntArray, squares: Array) -> FloatArray:
-        return self._distances_to_modes(rows, labels)
+        return self._distances_to_modes(rows, self.modes_, labels)
 
     def _distances_to(self, X: Any, labels: IntArray, to_centers: FloatArray | None) -> FloatArray:
         if to_centers is not None:
             return to_centers
-        rows = self._rows_of(X, reset=False).with_dtype(self.memberships_.dtype).read()
-        return self._distances_to_modes(rows, labels)
+        rows = self._rows_of(X).with_dtype(self.memberships_.dtype).read()
+        return self._distances_to_modes(rows, self.modes_, labels)
 
-    def _distances_to_modes(self, rows: Block, labels: IntArray) -> FloatArray:
-        n_threads = effective_n_threads(self.n_threads)
-        return np.sqrt(squares_to_centers(as_rows(rows), self.modes_, labels, n_threads))
+    def _distances_to_modes(self, rows: Any, modes: Array, labels: IntArray) -> FloatArray:
+        return np.sqrt(squares_to_centers(as_rows(rows), modes, labels, effective_n_threads(self.n_threads)))
 
     def _scores_by_affinities(self, affinities: Block) -> Array:
         n = len(self.labels_)
@@ -548,11 +547,19 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         """Return the memberships of an update (Eq. 8)."""
         return np.asarray(softmax(scores, axis=1))
 
+    def _memory_needs(self, rows: RowSource) -> list[Need]:
+        needs = [rows_in_memory(rows), memberships(rows, self.n_clusters, n_arrays=6)]
+        if self.affinity == "knn":
+            needs.append(neighbor_graph(rows, self.n_neighbors, is_symmetric=self.symmetrize != "none"))
+        else:
+            needs.append(given_graph(rows))
+        return needs
+
     def _fitted_attributes(self) -> dict[str, Declared]:
         has_rows = self.affinity == "knn"
         return {
             **super()._fitted_attributes(),
-            **({"modes_": Numbers(("k", "d"))} if has_rows else {}),
+            "modes_": Numbers(("k", "d")) if has_rows else Absent(),
             "mode_indices_": Numbers(("k",), "integer", least=-1, below="n"),
             "bandwidth_": One(least=float(np.finfo(np.float64).tiny), may_be_none=not has_rows),
             "objective_": One(),
@@ -573,12 +580,18 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
             raise ValueError("metric='cosine' divides rows by their lengths, which affinities do not have.")
         return X
 
-    def _rows_of(self, X: Any, reset: bool) -> RowSource:
-        if not reset and self._fitted_to_pair:
+    def _rows_of(self, X: Any) -> RowSource:
+        if self._fitted_to_pair:
             return _joined_pair(X, len(self.labels_))
         if _is_pair(X):
             raise ValueError("X is a pair of matrices, but this model was fitted to one matrix.")
-        rows = super()._rows_of(X, reset)
+        return self._normalized(super()._rows_of(X))
+
+    def _rows_to_fit(self, X: Any) -> tuple[RowSource, dict[str, Any]]:
+        rows, columns = super()._rows_to_fit(X)
+        return self._normalized(rows), columns
+
+    def _normalized(self, rows: RowSource) -> RowSource:
         return normalized(rows, refuse_zeros=lie_elsewhere(rows)) if self.metric == "cosine" else rows
 
     def _n_runs(self) -> int:

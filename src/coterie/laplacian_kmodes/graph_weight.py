@@ -13,7 +13,6 @@ from sklearn.base import clone
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from coterie.arrays import Array, FloatArray, IndexArray
-from coterie.estimators.base import check_fitted_numbers
 from coterie.figures import FEW_COLORS, new_figure, tidy
 from coterie.graphs.cuts import modularity
 from coterie.laplacian_kmodes.estimator import FittedProblem, LaplacianKModes
@@ -202,7 +201,6 @@ def select_graph_weight(
     for weight in reversed(values):
         model = clone(estimator).set_params(graph_weight=weight)
         fitted = model._fit(X, earlier, rank)
-        check_fitted_numbers(model)
         earlier = fitted if labels is not None else replace(fitted, ends=[fitted.best])
         models.append(model)
     return GraphWeightScan(tuple(reversed(models)), labels)

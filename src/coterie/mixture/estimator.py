@@ -16,12 +16,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.backend import Backend, open_backend
+from coterie.backend import Backend, lie_elsewhere, open_backend
 from coterie.backend.measure import MeasuredRows, measure
 from coterie.blocks.dataset import Dataset
-from coterie.blocks.kernel_rows import kept_rows
+from coterie.blocks.kernel_rows import KEPT_BYTES, kept_rows
 from coterie.coresets import draw_coreset
 from coterie.estimators.declared import Absent, Count, Declared, History, Numbers, One
+from coterie.estimators.memory import bytes_of_rows, copy_of_rows, labels_and_centers
 from coterie.estimators.outliers import SCALES, OutlierScoring, OwnDistances
 from coterie.estimators.parameters import (
     Callback,
@@ -37,13 +38,11 @@ from coterie.estimators.parameters import (
     Verbose,
 )
 from coterie.estimators.seeded import SeededEstimator
-from coterie.fitting.callbacks import with_callbacks
-from coterie.fitting.checks import check_positive_integer, check_sample_weight
+from coterie.fitting.checks import check_positive_integer, check_sample_weight, random_stream, warn
 from coterie.fitting.deadline import UNLIMITED, Deadline
-from coterie.fitting.randomness import random_stream
-from coterie.fitting.report import Report
+from coterie.fitting.report import Report, with_callbacks
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
-from coterie.fitting.warn import warn
+from coterie.limits.memory import Need
 from coterie.mixture.component_search import ComponentSearch, FactorSearch, component_search
 from coterie.mixture.em import HISTORY_FIELDS, EMOptions, EMResult, effective_size, em
 from coterie.mixture.parameters import MixtureParameters, count_parameters
@@ -803,6 +802,35 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
             out[part] = clean
         return out
 
+    def _memory_needs(self, rows: RowSource) -> list[Need]:
+        n_rows = rows.shape[0]
+        n_components, itemsize = min(self.n_components, n_rows), rows.dtype.itemsize
+        n_candidates = min(self.n_candidates, n_components)
+        needs = [labels_and_centers(rows, n_components)]
+        if lie_elsewhere(rows):
+            return needs
+        if self.coreset_size is None:
+            needs += [
+                copy_of_rows(rows),
+                Need(min(bytes_of_rows(rows), KEPT_BYTES), "the rows, sorted by component"),
+            ]
+        else:
+            n_rows = self.coreset_size
+            way_out = "take a smaller coreset_size (--coreset)"
+            needs.append(Need(3.0 * n_rows * rows.row_bytes(), "the coreset", way_out))
+        if self.covariance_type == "factors":
+            # Factors and their sums in float64, twice with temporary arrays, and their directions.
+            of_factors = n_components * (self.n_factors + 2.0) * rows.shape[1] * (32 + itemsize)
+            needs.append(
+                Need(of_factors, "the factors of the components", "take fewer components or factors")
+            )
+        per_row = n_candidates * (12.0 + 3 * itemsize)
+        if self.search_group_size == 1:
+            per_row += n_candidates * self.n_neighbors * (4.0 + itemsize)
+        way_out = "take a coreset (coreset_size, --coreset), or fewer candidates"
+        needs.append(Need(n_rows * per_row, f"the {n_candidates} candidates of each row", way_out))
+        return needs
+
     def _fitted_attributes(self) -> dict[str, Declared]:
         smallest = float(np.finfo(np.float64).tiny)
         shapes = {"spherical": ("k",), "diag": ("k", "d"), "factors": ("k", "d")}
@@ -836,7 +864,7 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
 
     def _fitted_rows(self, X: Any) -> RowSource:
         check_is_fitted(self, "means_")
-        return self._rows_of(X, reset=False)
+        return self._rows_of(X)
 
     def _distances_to(self, X: Any, labels: IntArray, to_centers: FloatArray | None) -> FloatArray:
         return self._search.distances(self._fitted_rows(X), labels)
@@ -863,8 +891,8 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
         _check_dense(rows)
         return rows, columns
 
-    def _rows_of(self, X: Any, reset: bool) -> RowSource:
-        rows = super()._rows_of(X, reset)
+    def _rows_of(self, X: Any) -> RowSource:
+        rows = super()._rows_of(X)
         _check_dense(rows)
         return rows
 

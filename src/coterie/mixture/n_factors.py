@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from coterie.arrays import FloatArray
 from coterie.figures import FEW_COLORS, new_figure, tidy
-from coterie.fitting.randomness import random_stream
+from coterie.fitting.checks import random_stream
 from coterie.mixture.estimator import TruncatedGaussianMixture
 from coterie.rows import as_rows
 

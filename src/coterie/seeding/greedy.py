@@ -11,8 +11,8 @@ from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import Dataset
 from coterie.centers.frame import CenterFrame
+from coterie.fitting.checks import random_stream
 from coterie.fitting.deadline import UNLIMITED, Deadline, now
-from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import single_threaded_blas
 from coterie.seeding.seeds import Seeds, dataset_of, drawn_at_once, take_rows, warn_of_haste
 

@@ -11,8 +11,8 @@ from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.dataset import Dataset
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame, nearest_centers
+from coterie.fitting.checks import random_stream
 from coterie.fitting.deadline import UNLIMITED, Deadline
-from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import single_threaded_blas
 from coterie.seeding.seeds import Seeds, dataset_of, drawn_at_once, take_rows, warn_of_haste
 

@@ -11,11 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.dataset import Dataset
 from coterie.blocks.kernel_rows import dense
-from coterie.fitting.checks import check_positive_integer, check_sample_weight
+from coterie.fitting.checks import check_positive_integer, check_sample_weight, random_stream, warn
 from coterie.fitting.deadline import UNLIMITED, Deadline
-from coterie.fitting.randomness import random_stream
 from coterie.fitting.threads import effective_n_threads
-from coterie.fitting.warn import warn
 from coterie.rows import as_rows
 
 __all__ = [

@@ -13,8 +13,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import minimum_spanning_tree
 
 from coterie.arrays import FloatArray, IntArray
-from coterie.fitting.checks import check_positive_integer
-from coterie.fitting.randomness import random_stream
+from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.graphs import nearest_neighbors
 from coterie.rows import RowSource, as_rows

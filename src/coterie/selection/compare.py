@@ -19,8 +19,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from coterie.arrays import FloatArray, IndexArray, IntArray
 from coterie.estimators import OBJECTIVE, Estimator, Method, find_method, methods
-from coterie.fitting.checks import check_positive_integer
-from coterie.fitting.randomness import random_stream
+from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import nearest_neighbors
 from coterie.metrics import clustering_accuracy, normalized_mutual_info_score

@@ -25,12 +25,22 @@ from coterie.centers.assignment import Frame
 from coterie.centers.frame import CenterFrame
 from coterie.centers.passes import ClusterPasses
 from coterie.fitting.deadline import UNLIMITED, Deadline
+from coterie.limits.memory import Need
 from coterie.size_constrained.assignment import PricedAssignment, assign_within
 from coterie.size_constrained.dual_ascent import PriceProblem, ascend
 from coterie.size_constrained.priced_lists import Followed, PricedLists, Pricing
 from coterie.size_constrained.sizes import SizeBounds, common_weight
 
-__all__ = ["FOLLOWED", "Listing", "SizedAssignment", "SizedPasses", "SizedSearch", "balanced", "listed"]
+__all__ = [
+    "FOLLOWED",
+    "Listing",
+    "SizedAssignment",
+    "SizedPasses",
+    "SizedSearch",
+    "balanced",
+    "listed",
+    "lists_of_rows",
+]
 
 Blocks = Callable[[], Iterator[tuple[slice, Any]]]
 
@@ -42,6 +52,9 @@ _LONGEST_BYTES = 128 << 20
 
 # Rows that are taken at a time to be listed once more.
 _TAKEN = 1 << 16
+
+# Bytes of choices and bounds of each row beside its list, and of arrays in between.
+_PER_ROW = 200
 
 # Places for centroids whose prices have fallen far.
 FOLLOWED = 4
@@ -181,6 +194,12 @@ def listed(n_rows: int, n_clusters: int, itemsize: int) -> int:
     """Return how many places the lists of a row have at most, old ones and new ones while these are made."""
     longest = _longest(n_rows, n_clusters, itemsize)
     return longest + min(longest + FOLLOWED, n_clusters)
+
+
+def lists_of_rows(n_rows: int, n_clusters: int, itemsize: int) -> Need:
+    """Return the memory of the lists of the nearest centers of the rows."""
+    n_bytes = n_rows * (listed(n_rows, n_clusters, itemsize) * (4.0 + itemsize) + _PER_ROW)
+    return Need(n_bytes, "lists of the nearest centers of each row", "take a sample of the rows")
 
 
 def _longest(n_rows: int, n_clusters: int, itemsize: int) -> int:

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.estimators.declared import Declared, Numbers, One
+from coterie.estimators.memory import given_graph, memberships, neighbor_graph, rows_in_memory
 from coterie.estimators.on_graph import GraphEstimator
 from coterie.estimators.outliers import OwnDistances
 from coterie.estimators.parameters import (
@@ -26,13 +27,12 @@ from coterie.estimators.parameters import (
     Tolerance,
     Verbose,
 )
-from coterie.fitting.callbacks import with_callbacks
-from coterie.fitting.randomness import random_stream
-from coterie.fitting.report import Report
+from coterie.fitting.checks import random_stream, warn
+from coterie.fitting.report import Report, with_callbacks
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
-from coterie.fitting.warn import warn
 from coterie.graphs import check_graph, graph_of_neighbors, nearest_neighbors
 from coterie.graphs.cuts import checked_priors, vertex_weights
+from coterie.limits.memory import Need
 from coterie.rows import Block, RowSource
 from coterie.size_constrained.sizes import SizeBounds, check_sizes
 from coterie.total_variation.priors import (
@@ -363,8 +363,8 @@ class TotalVariationClustering(GraphEstimator):
         if distances is not None:
             fitted["_training_rows"] = block
             fitted["_own_distances"] = OwnDistances(best.labels, distances, np.zeros(self.n_clusters))
+        self._warn_of_empty_clusters(best.labels, " in every run: the graph has no such cut that was found.")
         self._store_fitted(columns | fitted)
-        self._warn_of_empty_clusters(" in every run: the graph has no such cut that was found.")
         report.warn_if_out_of_time()
         return self
 
@@ -402,6 +402,20 @@ class TotalVariationClustering(GraphEstimator):
         n_neighbors = min(self.n_neighbors, rows.shape[0] - 1)
         ids, squares = nearest_neighbors(rows, n_neighbors, random_state=seed, n_threads=n_threads)
         return graph_of_neighbors(ids, squares), _mean_distances(squares)
+
+    def _memory_needs(self, rows: RowSource) -> list[Need]:
+        n_rows = rows.shape[0]
+        needs = [rows_in_memory(rows), memberships(rows, self.n_clusters, n_arrays=8)]
+        if self.affinity == "knn":
+            # Mutual neighbors share an edge, and an edge between two blocks has two duals.
+            n_duals = n_rows * min(self.n_neighbors, n_rows)
+            what = f"duals of each edge and each of the {self.n_clusters} clusters"
+            way_out = "ask for fewer clusters or neighbors"
+            needs.append(neighbor_graph(rows, self.n_neighbors, is_symmetric=True))
+            needs.append(Need(float(n_duals) * self.n_clusters * rows.dtype.itemsize, what, way_out))
+        else:
+            needs.append(given_graph(rows))
+        return needs
 
     def _fitted_attributes(self) -> dict[str, Declared]:
         # Cuts with an empty cluster are infinite.
