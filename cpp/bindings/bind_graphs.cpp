@@ -4,6 +4,7 @@
 #include "blocks.hpp"
 #include "coterie/graphs/nearest_in_cells.hpp"
 #include "coterie/graphs/nearest_of_candidates.hpp"
+#include "coterie/graphs/nearest_reachable.hpp"
 #include "coterie/graphs/rooted_tree.hpp"
 #include "dispatch.hpp"
 
@@ -76,14 +77,49 @@ void nearest_of_candidates(const DenseBlock<T>& rows, In2<T> points, In1<Index> 
                                             squares.data(), n_threads);
 }
 
-Index forest_of_edges(In1<std::int32_t> firsts, In1<std::int32_t> seconds, Out1<std::int32_t> sets, Out1<Index> chosen) {
-    const Index n_edges = static_cast<Index>(firsts.size()), n_nodes = static_cast<Index>(sets.size());
-    require_size(seconds, n_edges, "an edge has two ends");
-    require_size(chosen, n_nodes - 1, "one place for each edge of a tree is needed");
-    require_between(firsts, 0, n_nodes, "an end is out of range");
-    require_between(seconds, 0, n_nodes, "an end is out of range");
-    require_between(sets, 0, n_nodes, "a set is out of range");
-    return spanning_forest(firsts.data(), seconds.data(), n_edges, n_nodes, sets.data(), chosen.data());
+Index join_certified_edges(In1<std::int32_t> firsts, In1<std::int32_t> seconds, In1<double> weights, In1<double> bounds,
+                           Out1<std::int32_t> sets, Out1<Index> joined) {
+    const Index n_edges = static_cast<Index>(weights.size()), n_rows = static_cast<Index>(bounds.size());
+    require_size(firsts, n_edges, "one first end per edge is needed");
+    require_size(seconds, n_edges, "one second end per edge is needed");
+    require_between(firsts, 0, n_rows, "an end is out of range");
+    require_between(seconds, 0, n_rows, "an end is out of range");
+    require_size(sets, n_rows, "one set per row is needed");
+    require_between(sets, 0, n_rows, "a set is out of range");
+    for (Index i = 0; i < n_rows; ++i)
+        require(sets.data()[sets.data()[i]] == sets.data()[i], "a set is not named by one of its rows");
+    require_size(joined, n_rows - 1, "joined has the wrong length");
+    return join_certified(firsts.data(), seconds.data(), weights.data(), n_edges, bounds.data(), n_rows, sets.data(),
+                          joined.data());
+}
+
+template <class T>
+void nearest_reachable(const DenseBlock<T>& rows, In2<T> points, In1<T> cores, In1<std::int32_t> groups, In1<Index> starts,
+                       In2<T> centers, In1<T> radii, In1<T> least_cores, In1<std::int32_t> only, In1<T> row_cores, In1<std::int32_t> row_groups,
+                       In1<T> limits, Out1<std::int32_t> ids, Out1<T> squares, int n_threads) {
+    const DenseRows<T> x = rows.view();
+    const Index n_points = static_cast<Index>(points.shape(0)), n_cells = static_cast<Index>(centers.shape(0));
+    require(static_cast<Index>(points.shape(1)) == x.n_columns, "points and rows differ in width");
+    require(static_cast<Index>(centers.shape(1)) == x.n_columns, "centers and rows differ in width");
+    require(n_cells >= 1, "there are no cells");
+    require_size(cores, n_points, "one core distance per point is needed");
+    require_size(groups, n_points, "one group per point is needed");
+    require_size(starts, n_cells + 1, "starts has the wrong length");
+    require_starts(starts);
+    require(starts.data()[n_cells] == n_points, "starts does not cover all points");
+    require_size(radii, n_cells, "one radius per cell is needed");
+    require_size(least_cores, n_cells, "one least core distance per cell is needed");
+    require_size(only, n_cells, "one group per cell is needed");
+    require_size(row_cores, x.n_rows, "one core distance per row is needed");
+    require_size(row_groups, x.n_rows, "one group per row is needed");
+    require_size(limits, x.n_rows, "one limit per row is needed");
+    require_size(ids, x.n_rows, "ids has the wrong length");
+    require_size(squares, x.n_rows, "squares has the wrong length");
+    const CellPoints<T> cells{points.data(), cores.data(),       groups.data(), starts.data(), centers.data(),
+                              radii.data(),  least_cores.data(), only.data(),   n_points,      x.n_columns,
+                              n_cells};
+    kernels().of<T>().nearest_reachable(x, cells, row_cores.data(), row_groups.data(), limits.data(), ids.data(),
+                                        squares.data(), n_threads);
 }
 
 void order_of_tree(In1<std::int32_t> firsts, In1<std::int32_t> seconds, Out1<std::int32_t> order,
@@ -124,12 +160,18 @@ void bind_graphs_of(nb::module_& m) {
     m.def("nearest_of_candidates", &nearest_of_candidates<T>, arg("rows"), arg("points").noconvert(),
           arg("row_order").noconvert(), arg("candidates").noconvert(), arg("are_points"), arg("ids").noconvert(),
           arg("squares").noconvert(), arg("n_threads"), Unlocked());
+    m.def("nearest_reachable", &nearest_reachable<T>, arg("rows"), arg("points").noconvert(),
+          arg("cores").noconvert(), arg("groups"), arg("starts"), arg("centers").noconvert(), arg("radii").noconvert(),
+          arg("least_cores").noconvert(), arg("only"), arg("row_cores").noconvert(), arg("row_groups"),
+          arg("limits").noconvert(), arg("ids").noconvert(), arg("squares").noconvert(), arg("n_threads"), Unlocked());
 }
 
 }  // namespace
 
 void bind_graphs(nb::module_& m) {
-    m.def("spanning_forest", &forest_of_edges, arg("firsts"), arg("seconds"), arg("sets"), arg("chosen"), Unlocked());
+    m.def("join_certified", &join_certified_edges, arg("firsts").noconvert(), arg("seconds").noconvert(),
+          arg("weights").noconvert(), arg("bounds").noconvert(), arg("sets").noconvert(), arg("joined").noconvert(),
+          Unlocked());
     m.def("linkage_of_edges", &linkage_of_tree, arg("firsts"), arg("seconds"), arg("heights"), arg("linkage"),
           Unlocked());
     m.def("root_tree", &order_of_tree, arg("firsts"), arg("seconds"), arg("order"), arg("parents"), arg("edges"),

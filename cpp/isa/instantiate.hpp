@@ -13,10 +13,10 @@
 #include "coterie/convex/edge_lengths.hpp"
 #include "coterie/convex/fusion.hpp"
 #include "coterie/convex/primal_points.hpp"
-#include "coterie/density/nearest_reachable.hpp"
 #include "coterie/graphs/nearest_apart.hpp"
 #include "coterie/graphs/nearest_in_cells.hpp"
 #include "coterie/graphs/nearest_of_candidates.hpp"
+#include "coterie/graphs/nearest_reachable.hpp"
 #include "coterie/kernel_table.hpp"
 #include "coterie/laplacian_kmodes/memberships.hpp"
 #include "coterie/machine/isa.hpp"
@@ -60,6 +60,7 @@ constexpr KernelsOf<T> kernels_of() {
         .nearest_apart = nearest_apart<Isa, T>,
         .nearest_in_cells = nearest_in_cells<Isa, T>,
         .nearest_of_candidates = nearest_of_candidates<Isa, T>,
+        .nearest_reachable = nearest_reachable<Isa, T>,
         .truncated_search = truncated_search<Isa, T>,
         .truncated_posteriors = truncated_posteriors<Isa, T>,
         .mixture_moments = mixture_moments<Isa, T>,
@@ -77,7 +78,6 @@ constexpr KernelsOf<T> kernels_of() {
         .set_means = set_means<Isa, T>,
         .iterate_primal_dual = iterate_primal_dual<Isa, T>,
         .column_statistics = column_statistics<Isa, T>,
-        .nearest_reachable = nearest_reachable<Isa, T>,
     };
 }
 

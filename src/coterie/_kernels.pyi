@@ -283,8 +283,33 @@ def nearest_of_candidates(
     n_threads: int,
 ) -> None: ...
 
-# Edges that join two sets, in their order. IN firsts, seconds; IN/OUT sets (n,); OUT chosen (n - 1,). Returns how many.
-def spanning_forest(firsts: Ints, seconds: Ints, sets: Ints, chosen: Longs) -> int: ...
+# The lightest edge of mutual reachability below a limit of each row to points of other groups (row_groups of -2 - g: of
+# group g). IN points, cores, groups (n,) in cells: starts (c + 1,), centers, radii, least_cores, only (c,); row_cores,
+# row_groups, limits (q,); OUT ids, squares (q,): -1 and the limit where there is none.
+def nearest_reachable(
+    rows: Rows,
+    points: Array,
+    cores: Array,
+    groups: Ints,
+    starts: Longs,
+    centers: Array,
+    radii: Array,
+    least_cores: Array,
+    only: Ints,
+    row_cores: Array,
+    row_groups: Ints,
+    limits: Array,
+    ids: Ints,
+    squares: Array,
+    n_threads: int,
+) -> None: ...
+
+# Kruskal's algorithm over the edges that bounds certify. IN firsts, seconds, weights, ascending by weight; bounds (n,):
+# least weight of unknown edges of each row; IN/OUT sets (n,), named by one of their rows; OUT joined (n - 1,):
+# numbers of the edges. Returns how many.
+def join_certified(
+    firsts: Ints, seconds: Ints, weights: Doubles, bounds: Doubles, sets: Ints, joined: Longs
+) -> int: ...
 
 # IN firsts, seconds (n - 1,); OUT order, parents, edges (n,).
 def root_tree(firsts: Ints, seconds: Ints, order: Ints, parents: Ints, edges: Ints) -> None: ...
@@ -595,13 +620,6 @@ def column_statistics(
 
 # --- density
 
-# Kruskal's algorithm over the edges that bounds certify. IN firsts, seconds, weights, ascending by weight; bounds (n,):
-# least weight of unknown edges of each row; IN/OUT groups (n,), named by one of their rows; OUT joined (n - 1,):
-# numbers of the edges. Returns how many.
-def join_certified(
-    firsts: Ints, seconds: Ints, weights: Doubles, bounds: Doubles, groups: Ints, joined: Longs
-) -> int: ...
-
 # IN edges of a spanning tree, ascending by height; OUT (2 n - 1,) each. Returns the number of nodes.
 def merge_tree(
     firsts: Ints,
@@ -618,24 +636,3 @@ def largest_below(parents: Ints, values: Ints, largest: Ints) -> None: ...
 
 # OUT found (n_nodes,): the nearest marked node of each and those above it, -1 for none.
 def nearest_marked(parents: Ints, is_marked: npt.NDArray[np.uint8], found: Ints) -> None: ...
-
-# The lightest edge of mutual reachability below a limit of each row to points of other groups (row_groups of -2 - g: of
-# group g). IN points, cores, groups (n,) in cells: starts (c + 1,), centers, radii, least_cores, only (c,); row_cores,
-# row_groups, limits (q,); OUT ids, squares (q,): -1 and the limit where there is none.
-def nearest_reachable(
-    rows: Rows,
-    points: Array,
-    cores: Array,
-    groups: Ints,
-    starts: Longs,
-    centers: Array,
-    radii: Array,
-    least_cores: Array,
-    only: Ints,
-    row_cores: Array,
-    row_groups: Ints,
-    limits: Array,
-    ids: Ints,
-    squares: Array,
-    n_threads: int,
-) -> None: ...

@@ -13,9 +13,9 @@ SCIKIT_LEARN = {
 }  # fmt: skip
 
 OWN = {
-    "aic", "as_sklearn", "bic", "check_parameters", "cut", "denoise", "index_at", "labels_at", "layers_at",
-    "memberships", "partial_fit", "plot", "plot_dendrogram", "predict_proba", "relative_distances",
-    "responsibilities", "sample", "save", "score_samples",
+    "aic", "as_sklearn", "bic", "centroids_of", "check_parameters", "cut", "denoise", "index_at", "labels_at",
+    "layers_at", "memberships", "partial_fit", "plot", "plot_barcode", "plot_dendrogram", "plot_tree",
+    "predict_proba", "relative_distances", "responsibilities", "sample", "save", "score_samples",
 }  # fmt: skip
 
 

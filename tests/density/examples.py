@@ -3,6 +3,10 @@
 import numpy as np
 from hypothesis import strategies as st
 
+from coterie.density.spanning_tree import reachability_tree
+from coterie.graphs.equal_rows import equal_rows
+from coterie.graphs.spanning import near_rows
+
 
 @st.composite
 def rows(draw, most=30):
@@ -12,3 +16,11 @@ def rows(draw, most=30):
     if draw(st.booleans()):
         return random.integers(0, draw(st.integers(1, 5)), (n, d)).astype(float)
     return random.normal(size=(n, d))
+
+
+def tree_of(X, min_samples, n_neighbors, method="exact", n_threads=1):
+    equal = equal_rows(X)
+    points = np.ascontiguousarray(X[equal.first])
+    k = min(max(n_neighbors, min_samples), len(points) - 1)
+    found = near_rows(points, k, method=method, seed=0, n_threads=n_threads)
+    return reachability_tree(points, equal, found, min_samples, seed=0, n_threads=n_threads)

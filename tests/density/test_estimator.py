@@ -10,8 +10,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from coterie import DensityClustering
 from coterie.density.diffusion import diffuse
-from coterie.density.equal_rows import equal_rows
 from coterie.density.solver import DensityOptions, attach, density_clusters
+from coterie.graphs import nearest_neighbors
+from coterie.graphs.equal_rows import equal_rows
 from tests.density.examples import rows
 from tests.reference import density as reference
 from tests.reference.k_means import square_distances
@@ -108,7 +109,7 @@ def test_rows_that_are_in_clusters_are_not_diffused():
 
 def test_coordinates_of_many_components_tell_them_apart():
     X = make_blobs(900, 3, centers=30, cluster_std=0.01, center_box=(-50, 50), random_state=0)[0]
-    coordinates = diffuse(X, method="exact", seed=0, n_threads=1).rows
+    coordinates = diffuse(nearest_neighbors(X, 15)).rows
     assert len(equal_rows(np.round(coordinates, 6)).first) >= 30
     labels = DensityClustering(space="diffused").fit(X).labels_
     theirs = make_blobs(900, 3, centers=30, cluster_std=0.01, center_box=(-50, 50), random_state=0)[1]

@@ -9,13 +9,12 @@ from sklearn.metrics import adjusted_rand_score
 
 from coterie.density.hierarchy import LeafTree, merge_tree
 from coterie.density.solver import DensityOptions, density_clusters
-from coterie.density.spanning_tree import spanning_tree
-from tests.density.examples import rows
+from tests.density.examples import rows, tree_of
 from tests.reference import density as reference
 
 
 def leaf_tree(X, min_samples):
-    tree = spanning_tree(X, min_samples, 5, method="exact", seed=0, n_threads=1)
+    tree = tree_of(X, min_samples, 5)
     return LeafTree(merge_tree(tree.firsts, tree.seconds, tree.heights), min_samples)
 
 

@@ -7,8 +7,13 @@ from hypothesis import strategies as st
 from scipy.sparse import csgraph
 from scipy.spatial.distance import pdist, squareform
 
-from coterie.graphs.spanning import rooted_tree, spanning_tree
+from coterie.graphs.spanning import near_rows, rooted_tree, spanning_tree
 from tests.support.bits import same_bits
+
+
+def tree_of(rows, n_neighbors, n_threads=1):
+    found = near_rows(rows, n_neighbors, method="auto", seed=0, n_threads=n_threads)
+    return spanning_tree(rows, found, n_threads=n_threads)
 
 
 def is_tree(tree, n):
@@ -22,16 +27,15 @@ def is_tree(tree, n):
 def test_against_the_tree_of_all_pairs(seed, n, d, n_groups):
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(n, d)) + 100 * rng.integers(n_groups, size=(n, 1))
-    tree = spanning_tree(rows, min(n - 1, 8))
+    tree = tree_of(rows, min(n - 1, 8))
     assert is_tree(tree, n)
     np.testing.assert_allclose(
         tree.squares, ((rows[tree.firsts] - rows[tree.seconds]) ** 2).sum(axis=1), rtol=1e-9
     )
     assert np.all(np.diff(tree.squares) >= 0)
     least = csgraph.minimum_spanning_tree(squareform(pdist(rows))).sum() if n > 1 else 0.0
-    assert np.sqrt(tree.squares).sum() >= least * (1 - 1e-9)
-    if d <= 3 and n - 1 <= 8:
-        np.testing.assert_allclose(np.sqrt(tree.squares).sum(), least, rtol=1e-9)
+    np.testing.assert_allclose(np.sqrt(tree.squares).sum(), least, rtol=1e-9)
+    assert tree.is_exact
 
 
 @pytest.mark.parametrize("d", [2, 8])
@@ -41,8 +45,8 @@ def test_far_groups_are_joined_once(d):
     labels = np.repeat([0, 1, 2], [2000, 1500, 30])
     rows = rng.normal(size=(len(labels), d))
     rows[:, 0] += places[labels]
-    one, three = (spanning_tree(rows, 5, n_threads=n) for n in (1, 3))
-    same_bits(list(one), list(three))
+    one, three = (tree_of(rows, 5, n_threads=n) for n in (1, 3))
+    same_bits(list(one[:3]), list(three[:3]))
     assert is_tree(one, len(rows))
     between = labels[one.firsts] != labels[one.seconds]
     assert between.sum() == 2
@@ -50,17 +54,13 @@ def test_far_groups_are_joined_once(d):
         tuple(sorted((labels[i], labels[j]))) for i, j in zip(one.firsts[between], one.seconds[between])
     )
     assert pairs == [(0, 1), (1, 2)]
-    if d == 2:
-        shortest = min(
-            np.min(((rows[labels == a][:, None] - rows[labels == b][None]) ** 2).sum(axis=2))
-            for a, b in [(1, 2)]
-        )
-        np.testing.assert_allclose(one.squares[between].max(), shortest, rtol=1e-9)
+    shortest = ((rows[labels == 1][:, None] - rows[labels == 2][None]) ** 2).sum(axis=2).min()
+    np.testing.assert_allclose(one.squares[between].max(), shortest, rtol=1e-9)
 
 
 def test_equal_lengths_and_a_grid():
     rows = np.stack(np.meshgrid(*[np.arange(9.0)] * 2), axis=-1).reshape(-1, 2)
-    tree = spanning_tree(rows, 4)
+    tree = tree_of(rows, 4)
     assert is_tree(tree, 81)
     assert set(tree.squares) == {1.0}
 

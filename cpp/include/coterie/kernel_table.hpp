@@ -94,6 +94,8 @@ struct KernelsOf {
                              std::int32_t*, T*, int);
     void (*nearest_of_candidates)(const DenseRows<T>&, const T*, Index, const Candidates&, bool, Index, std::int32_t*,
                                   T*, int);
+    void (*nearest_reachable)(const DenseRows<T>&, const CellPoints<T>&, const T*, const std::int32_t*, const T*,
+                              std::int32_t*, T*, int);
     // mixture
     Index (*truncated_search)(const DenseRows<T>&, const ScaledCenters<T>&, const TruncatedSearch<T>&, int);
     void (*truncated_posteriors)(const T*, Index, Index, T, T*, double*, int);
@@ -120,9 +122,6 @@ struct KernelsOf {
                                   double, Index, double*, int);
     void (*column_statistics)(const BlockedGraph<T>&, const T*, Index, Index, const Index*, const ColumnStatistics<T>&,
                               int);
-    // density
-    void (*nearest_reachable)(const DenseRows<T>&, const CellPoints<T>&, const T*, const std::int32_t*, const T*,
-                              std::int32_t*, T*, int);
 };
 
 struct KernelTable {

@@ -14,14 +14,16 @@ from typing import Any
 import numpy as np
 
 from coterie import _kernels
-from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.arrays import Array, FloatArray, IntArray
 from coterie.convex.linkage import linkage_of_tree
 from coterie.convex.path_solver import PathResult, PathStep
 from coterie.convex.problem import RepeatedRows
 from coterie.convex.solvers import ConvexResult
-from coterie.convex.weights import distinct_rows, weights_of_edges, without_units
+from coterie.convex.weights import weights_of_edges, without_units
+from coterie.fitting.checks import random_stream
 from coterie.fitting.report import Report, Stop
-from coterie.graphs.spanning import rooted_tree, spanning_tree
+from coterie.graphs.equal_rows import equal_rows
+from coterie.graphs.spanning import near_rows, rooted_tree, spanning_tree
 
 __all__ = ["TreeProblem", "TreeSolution", "follow_tree_path", "minimize_on_tree", "tree_problem"]
 
@@ -178,34 +180,25 @@ def tree_problem(
         If weights underflow, or squared distances overflow or vanish.
     """
     rows, scale = without_units(data)
-    first, places = _first_rows(data)
-    k = min(n_neighbors, len(first) - 1)
-    tree = spanning_tree(rows[first], k, random_state=random_state, n_threads=n_threads)
-    weights, found = weights_of_edges(tree.squares * scale**2, decay)
+    equal = equal_rows(data)
+    first, points = equal.first, np.ascontiguousarray(rows[equal.first])
+    k, seed = (
+        min(n_neighbors, len(first) - 1),
+        int(random_stream(random_state).randint(np.iinfo(np.int32).max)),
+    )
+    near = near_rows(points, k, method="auto", seed=seed, n_threads=n_threads)
+    tree = spanning_tree(points, near, seed=seed, n_threads=n_threads)
+    weights, found = weights_of_edges(tree.squares.astype(np.float64) * scale**2, decay)
     order, parents, edges = rooted_tree(tree.firsts, tree.seconds)
     node_of = np.empty_like(order)
     node_of[order] = np.arange(len(order), dtype=np.int32)
-    nodes = node_of[places]
+    nodes = node_of[equal.places]
     mean = data.mean(axis=0, dtype=np.float64)
     return TreeProblem(
         data, np.ascontiguousarray((data - mean)[first[order]].T), np.bincount(nodes).astype(np.float64), parents,
         np.append(weights, 1.0)[np.where(parents == np.arange(len(order)), -1, edges)], nodes, first[order],
         mean, found, n_threads,
     )  # fmt: skip
-
-
-def _first_rows(data: Array) -> tuple[IndexArray, IndexArray]:
-    """Return the first of each set of equal rows, ascending, and the set of each row."""
-    ordered = np.sort(data[:, 0])
-    if not np.any(ordered[1:] == ordered[:-1]):
-        return np.arange(len(data)), np.arange(len(data))
-    distinct, places = distinct_rows(data)
-    first = np.full(len(distinct), len(data))
-    np.minimum.at(first, places, np.arange(len(data)))
-    by_row = np.argsort(first)
-    rank = np.empty_like(by_row)
-    rank[by_row] = np.arange(len(by_row))
-    return first[by_row], rank[places]
 
 
 def minimize_on_tree(problem: TreeProblem, gamma: float, *, report: Report) -> ConvexResult:

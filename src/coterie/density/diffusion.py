@@ -10,7 +10,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.fitting.threads import single_threaded_blas
-from coterie.graphs import connected_components, nearest_neighbors
+from coterie.graphs import Neighbors, connected_components
 
 __all__ = ["GRAPH_NEIGHBORS", "Diffusion", "diffuse"]
 
@@ -66,7 +66,7 @@ class Diffusion:
         return _unit(np.einsum("mk,mkq->mq", weights, self.coordinates[ids]) / self.eigenvalues)
 
 
-def diffuse(rows: Array, *, method: str, seed: int, n_threads: int) -> Diffusion:
+def diffuse(found: Neighbors) -> Diffusion:
     """Return coordinates of distinct rows by a random walk on the graph of their 15 nearest neighbors.
 
     Edges weigh exp(-d^2 / (r_i r_j)), r being the distance to the 7th neighbor, and each row has a loop of weight 1.
@@ -76,10 +76,8 @@ def diffuse(rows: Array, *, method: str, seed: int, n_threads: int) -> Diffusion
 
     Parameters
     ----------
-    rows : ndarray of shape (n, d)
-        At least 3 rows, no two of which are equal.
-    method, seed, n_threads
-        See `coterie.graphs.nearest_neighbors`.
+    found : Neighbors
+        Of at least 3 rows, no two of which are equal; the first 15 of each row are used.
 
     Returns
     -------
@@ -94,17 +92,16 @@ def diffuse(rows: Array, *, method: str, seed: int, n_threads: int) -> Diffusion
     --------
     >>> import numpy as np
     >>> from coterie.density.diffusion import diffuse
+    >>> from coterie.graphs import nearest_neighbors
     >>> rows = np.random.RandomState(0).normal(size=(400, 3))
-    >>> diffuse(rows, method="exact", seed=0, n_threads=1).rows.shape
+    >>> diffuse(nearest_neighbors(rows, 15)).rows.shape
     (400, 16)
     """
-    n = len(rows)
-    k = min(GRAPH_NEIGHBORS, n - 1)
-    found = nearest_neighbors(rows, k, method=method, random_state=seed, n_threads=n_threads)
-    distances = np.sqrt(found.square_distances.astype(np.float64))
+    ids = found.ids[:, :GRAPH_NEIGHBORS]
+    distances = np.sqrt(found.square_distances[:, :GRAPH_NEIGHBORS].astype(np.float64))
     scales = _scales(distances)
-    weights = _affinities(distances**2, scales[:, None], scales[found.ids])
-    graph = _graph(found.ids, weights)
+    weights = _affinities(distances**2, scales[:, None], scales[ids])
+    graph = _graph(ids, weights)
     degrees = np.asarray(graph.sum(axis=1)).ravel()
     parts = connected_components(graph)
     lengths = np.sqrt(np.bincount(parts, degrees))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.density.diffusion import GRAPH_NEIGHBORS, Diffusion
-from coterie.density.equal_rows import EqualRows, equal_rows, find_rows
 from coterie.density.hierarchy import merge_tree
 from coterie.density.solver import (
     DensityOptions,
@@ -24,7 +23,7 @@ from coterie.density.solver import (
     density_clusters,
     memberships_of,
 )
-from coterie.density.spanning_tree import SpanningTree
+from coterie.density.spanning_tree import ReachabilityTree
 from coterie.estimators.base import Estimator
 from coterie.estimators.declared import Declared, Numbers, One, Rows
 from coterie.estimators.memory import neighbor_graph, rows_in_memory
@@ -32,9 +31,13 @@ from coterie.estimators.parameters import Metric, Neighbors, Param, RandomState,
 from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import nearest_neighbors
+from coterie.graphs.equal_rows import EqualRows, equal_rows, find_rows
 from coterie.limits.memory import Need
 from coterie.rows import RowSource
 from coterie.rows.derived import NormalizedRows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["DensityClustering"]
 
@@ -66,7 +69,7 @@ AssignNoise = Annotated[
 ]
 Search = Annotated[
     Literal["auto", "exact", "approximate"],
-    Param("Search for nearest neighbors; auto: exact up to n^2 d = 5e10."),
+    Param("Search for nearest neighbors; auto: exact up to n^2 d = 5e10 or 6 columns."),
 ]
 
 
@@ -96,7 +99,8 @@ class DensityClustering(ClusterMixin, Estimator):
         Label noise, too, in `labels_` and `predict`: by the nearest row in a cluster, or by the largest membership.
         `coverage_` and `probabilities_` stay as they are.
     search : {"auto", "exact", "approximate"}
-        How nearest neighbors are found. "auto": exactly where n^2 d is at most 5e10. See `is_exact_`.
+        How nearest neighbors are found. "auto": exactly where n^2 d is at most 5e10 or X has at most 6 columns. See
+        `is_exact_`.
     random_state : int, RandomState or None
         Of the approximate search.
     n_threads : int, optional
@@ -314,6 +318,18 @@ class DensityClustering(ClusterMixin, Estimator):
         best = np.lexsort((-leaves.persistences, np.abs(leaves.n_leaves() - n_clusters)))[0]
         return found.layer(int(leaves.least_sizes[best])).labels
 
+    def plot_tree(self, ax: Axes | None = None) -> Axes:
+        """Draw the condensed tree; see `coterie.plotting.plot_condensed_tree`."""
+        from coterie.density.plots import plot_condensed_tree
+
+        return plot_condensed_tree(self, ax=ax)
+
+    def plot_barcode(self, ax: Axes | None = None) -> Axes:
+        """Draw the leaves and persistences over all minimum sizes; see `coterie.plotting.plot_barcode`."""
+        from coterie.density.plots import plot_barcode
+
+        return plot_barcode(self, ax=ax)
+
     # --- the tree ------------------------------------------------------------------------------------------------
 
     @property
@@ -380,7 +396,7 @@ class DensityClustering(ClusterMixin, Estimator):
         check_is_fitted(self, "labels_")
         firsts, seconds = np.ascontiguousarray(self._edges.T, dtype=np.int32)
         heights = np.asarray(self._heights, dtype=np.float64)
-        spanning = SpanningTree(firsts, seconds, heights, self.core_distances_, self.is_exact_, 0)
+        spanning = ReachabilityTree(firsts, seconds, heights, self.core_distances_, self.is_exact_, 0)
         return clusters_of_tree(spanning, self._options(), None)
 
     def _joined(self, X: Any) -> tuple[DensityResult, IntArray, IntArray, FloatArray]:

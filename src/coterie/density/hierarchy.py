@@ -244,16 +244,23 @@ class LeafTree:
         self.births, self.deaths = births, deaths
         self.least_sizes, self.persistences = self._persistences()
 
-    def _persistences(self) -> tuple[IntArray, FloatArray]:
-        nodes = np.flatnonzero(self.deaths > self.births)
-        births, deaths = self.births[nodes].astype(np.int64), self.deaths[nodes].astype(np.int64)
+    def weights(self) -> FloatArray:
+        """Return the persistence of each node: 0 of those that never are leaves."""
         # Merges have ascending numbers: the lowest one below a node has the least height.
         n_nodes, numbers = len(self.births), np.arange(len(self.births))
         lowest = n_nodes - self.tree.largest_below(
             np.where(numbers >= self.tree.n_rows, n_nodes - numbers, 0)
         )
+        nodes = np.flatnonzero(self.deaths > self.births)
         lengths = 1 - self.tree.heights[lowest[nodes]] / self.tree.ends()[nodes]
-        weights = self.tree.sizes[nodes] * np.log(deaths / births) * lengths
+        weights = np.zeros(n_nodes)
+        weights[nodes] = self.tree.sizes[nodes] * np.log(self.deaths[nodes] / self.births[nodes]) * lengths
+        return weights
+
+    def _persistences(self) -> tuple[IntArray, FloatArray]:
+        nodes = np.flatnonzero(self.deaths > self.births)
+        births, deaths = self.births[nodes].astype(np.int64), self.deaths[nodes].astype(np.int64)
+        weights = self.weights()[nodes]
         at, changes = np.concatenate([births, deaths]), np.concatenate([weights, -weights])
         order = np.lexsort((changes, at))  # sums that no order of rows changes
         sizes, places = np.unique(at[order], return_inverse=True)

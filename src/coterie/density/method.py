@@ -24,5 +24,6 @@ DENSITY = Method(
     clusters=None,
     progress=Progress(limit=None),
     belonging=Belonging("probability", _probabilities),
+    pictures={"tree": DensityClustering.plot_tree, "barcode": DensityClustering.plot_barcode},
     page="docs/guide/density.md",
 )

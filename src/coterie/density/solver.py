@@ -8,11 +8,12 @@ from typing import Literal
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.density.diffusion import Diffusion, diffuse
-from coterie.density.equal_rows import EqualRows, equal_rows
+from coterie.density.diffusion import GRAPH_NEIGHBORS, Diffusion, diffuse
 from coterie.density.hierarchy import Cut, LeafTree, merge_tree
-from coterie.density.spanning_tree import SpanningTree, core_squares, spanning_tree
-from coterie.graphs import nearest_neighbors
+from coterie.density.spanning_tree import ReachabilityTree, core_squares, reachability_tree
+from coterie.graphs import Neighbors, nearest_neighbors
+from coterie.graphs.equal_rows import EqualRows, equal_rows
+from coterie.graphs.spanning import near_rows
 
 __all__ = [
     "DensityOptions",
@@ -53,7 +54,7 @@ class DensityResult:
 
     Attributes
     ----------
-    spanning : SpanningTree
+    spanning : ReachabilityTree
         Of mutual reachability.
     leaves : LeafTree
         Its leaves at all minimum cluster sizes.
@@ -68,7 +69,7 @@ class DensityResult:
         Of the distinct rows; None where distances are those of the rows.
     """
 
-    spanning: SpanningTree
+    spanning: ReachabilityTree
     leaves: LeafTree
     cut: Cut
     sizes: IntArray
@@ -103,29 +104,38 @@ def density_clusters(rows: Array, options: DensityOptions) -> DensityResult:
     >>> np.bincount(density_clusters(rows, DensityOptions()).cut.labels)
     array([20, 20])
     """
-    if options.space != "diffused":
-        found = _clusters_in(rows, options, None)
-        is_kept = options.space == "rows" or options.min_cluster_size != "persistent"
-        if is_kept or np.mean(found.cut.labels >= 0) >= _LEAST_COVERAGE:
-            return found
     equal = equal_rows(rows)
-    if len(equal.first) < _LEAST_ROWS:
-        return _clusters_in(rows, options, None)
-    distinct = np.ascontiguousarray(rows[equal.first])
-    diffusion = diffuse(distinct, method=options.search, seed=options.seed, n_threads=options.n_threads)
-    return _clusters_in(diffusion.rows[equal.places], options, diffusion)
+    points = rows if len(equal.first) == len(rows) else np.ascontiguousarray(rows[equal.first])
+    may_be_auto = options.space == "auto" and options.min_cluster_size == "persistent"
+    may_diffuse = (options.space == "diffused" or may_be_auto) and len(points) >= _LEAST_ROWS
+    found = _near_rows(points, options, GRAPH_NEIGHBORS if may_diffuse else 1)
+    if not may_diffuse or may_be_auto:
+        result = _clusters(points, equal, found, options, None)
+        if not may_diffuse or np.mean(result.cut.labels >= 0) >= _LEAST_COVERAGE:
+            return result
+    diffusion = diffuse(found)
+    spread = diffusion.rows[equal.places]
+    equal = equal_rows(spread)  # distinct rows may have the same coordinates
+    points = np.ascontiguousarray(spread[equal.first])
+    return _clusters(points, equal, _near_rows(points, options, 1), options, diffusion)
 
 
-def _clusters_in(rows: Array, options: DensityOptions, diffusion: Diffusion | None) -> DensityResult:
-    spanning = spanning_tree(
-        rows, options.min_samples, options.n_neighbors,
-        method=options.search, seed=options.seed, n_threads=options.n_threads,
-    )  # fmt: skip
+def _near_rows(points: Array, options: DensityOptions, least: int) -> Neighbors:
+    k = min(max(options.n_neighbors, options.min_samples, least), len(points) - 1)
+    return near_rows(points, k, method=options.search, seed=options.seed, n_threads=options.n_threads)
+
+
+def _clusters(
+    points: Array, equal: EqualRows, found: Neighbors, options: DensityOptions, diffusion: Diffusion | None
+) -> DensityResult:
+    spanning = reachability_tree(
+        points, equal, found, options.min_samples, seed=options.seed, n_threads=options.n_threads
+    )
     return clusters_of_tree(spanning, options, diffusion)
 
 
 def clusters_of_tree(
-    spanning: SpanningTree, options: DensityOptions, diffusion: Diffusion | None
+    spanning: ReachabilityTree, options: DensityOptions, diffusion: Diffusion | None
 ) -> DensityResult:
     """Return the clusters of a spanning tree: all that follows it takes O(n log n) time."""
     tree = merge_tree(spanning.firsts, spanning.seconds, spanning.heights)

@@ -1,42 +1,51 @@
-"""The minimum spanning tree of a graph of nearest neighbors, and the order of its nodes from a root."""
+"""Minimum spanning trees of distances or of mutual reachability, and the order of their nodes from a root."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.graphs.exact import nearest_of_other_groups
-from coterie.graphs.neighbors import nearest_neighbors
+from coterie.blocks.kernel_rows import kernel_rows
+from coterie.graphs.exact import distances_to_ids, without_self
+from coterie.graphs.neighbors import Neighbors, is_approximate, nearest_neighbors
+from coterie.rows import as_rows
 
-__all__ = ["RootedTree", "SpanningTree", "rooted_tree", "spanning_tree"]
+__all__ = ["RootedTree", "SpanningTree", "near_rows", "rooted_tree", "spanning_tree"]
 
+# Ends and squared weights of edges.
+_Edges: TypeAlias = list[tuple[IntArray, IntArray, Array]]
 
 # Columns up to which a k-d tree finds neighbors faster than products of matrices.
 _FEW_COLUMNS = 6
 
-# Rows of a component up to which the search in other components has no upper bound, rows that give the bound, and
-# alternations of the search for the nearest rows of two components.
-_SMALL, _SAMPLED, _TURNS = 1024, 64, 4
+# Rows whose nearest row in the other component is looked for in turn, to bound the lightest edge between them.
+_TURNS = 4
 
 
 class SpanningTree(NamedTuple):
-    """The edges of a tree of n rows, by ascending length.
+    """The edges of a tree of n rows, by ascending weight.
 
     Attributes
     ----------
     firsts, seconds : ndarray of shape (n - 1,), int32
         Ends of the edges.
-    squares : ndarray of shape (n - 1,), float64
-        Squared lengths.
+    squares : ndarray of shape (n - 1,), the dtype of the rows
+        Squared weights.
+    is_exact : bool
+        Whether the weight of the tree is certified to be the least.
+    n_searched : int
+        Rows that were compared with others because the graph did not certify their edges.
     """
 
     firsts: IntArray
     seconds: IntArray
-    squares: FloatArray
+    squares: Array
+    is_exact: bool
+    n_searched: int
 
 
 class RootedTree(NamedTuple):
@@ -57,30 +66,68 @@ class RootedTree(NamedTuple):
     edges: IntArray
 
 
-def spanning_tree(
-    rows: Array, n_neighbors: int, *, random_state: Any = None, n_threads: int = 1
-) -> SpanningTree:
-    """Find the minimum spanning tree of the nearest-neighbor graph, with the shortest edges between its components.
+def near_rows(rows: Array, n_neighbors: int, *, method: str, seed: int, n_threads: int) -> Neighbors:
+    """Return the nearest rows of each row, for a spanning tree: of few columns by a k-d tree.
 
     Parameters
     ----------
     rows : ndarray of shape (n, d)
         Finite numbers.
     n_neighbors : int
-        Neighbors of each row, at most n - 1. With more, the tree is closer to that of all pairs.
-    random_state, n_threads
-        See `coterie.graphs.nearest_neighbors`.
+        Less than n; 0 of a single row.
+    method, seed, n_threads
+        See `coterie.graphs.nearest_neighbors`. With "auto" an approximate search takes no more work than its recall
+        asks for.
+
+    Returns
+    -------
+    Neighbors
+    """
+    if n_neighbors == 0:
+        return Neighbors(
+            np.empty((len(rows), 0), np.int32), np.empty((len(rows), 0), rows.dtype), "exact", 1.0
+        )
+    if rows.shape[1] <= _FEW_COLUMNS and method != "approximate":
+        ids = cKDTree(rows).query(rows, n_neighbors + 1, workers=n_threads)[1].astype(np.int32)
+        squares = distances_to_ids(rows, rows, ids, n_threads)
+        return Neighbors(*without_self(ids, squares), "exact", 1.0)
+    if method == "auto":
+        method = "approximate" if is_approximate(method, as_rows(rows), len(rows)) else "exact"
+    return nearest_neighbors(rows, n_neighbors, method=method, random_state=seed, n_threads=n_threads)
+
+
+def spanning_tree(
+    rows: Array, found: Neighbors, core_squares: Array | None = None, *, seed: int = 0, n_threads: int = 1
+) -> SpanningTree:
+    """Find the minimum spanning tree of max(core distance of either row, distance), from the nearest rows of each.
+
+    An edge that neither of its ends has in its list of neighbors weighs at least as much as the last edges of both
+    lists. So Kruskal's algorithm may take the edges of the graph as long as this bound certifies them
+    (`_kernels.join_certified`). For the components that are left, rows with lower bounds are compared with the rows of
+    other components, pruned by cells, and the lightest edges that are found certify the next merges.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d)
+        Finite numbers.
+    found : Neighbors
+        Of the rows; more give fewer searches. Approximate neighbors certify nothing: the tree is that of their graph
+        then, its components joined by edges that need not be the lightest.
+    core_squares : ndarray of shape (n,), the dtype of the rows, optional
+        Squared core distances. None: 0, the minimum spanning tree of distances.
+    seed : int
+        Of the cells; an exact tree does not depend on it but for equal edges.
+    n_threads : int
+        Threads of the kernels. Any number gives the same bits.
 
     Returns
     -------
     SpanningTree
-        Ties in length are broken by the lower row, so the result does not depend on the number of threads.
 
     Notes
     -----
-    O(n k log n) after the search: a k-d tree up to 6 columns (O(n k log n)), `nearest_neighbors` else. Components are
-    joined as Borůvka does: in each round every component but the largest to the nearest one. With more than 6 columns,
-    the edge between two components of more than 64 rows need not be the shortest.
+    O(n k log n) for the tree, and searches of 0.1% to 25% of all pairs on real data of up to 60,000 rows. Memory: a
+    copy of the rows, and the graph.
 
     References
     ----------
@@ -89,39 +136,23 @@ def spanning_tree(
     Examples
     --------
     >>> import numpy as np
-    >>> from coterie.graphs.spanning import spanning_tree
-    >>> tree = spanning_tree(np.array([[0.0], [1.0], [3.0], [9.0]]), 1)
-    >>> tree.squares
+    >>> from coterie.graphs.spanning import near_rows, spanning_tree
+    >>> rows = np.array([[0.0], [1.0], [3.0], [9.0]])
+    >>> found = near_rows(rows, 1, method="exact", seed=0, n_threads=1)
+    >>> spanning_tree(rows, found).squares
     array([ 1.,  4., 36.])
     """
-    n = len(rows)
-    if n == 1:
-        return SpanningTree(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0))
-    in_k_d_tree = rows.shape[1] <= _FEW_COLUMNS
-    if in_k_d_tree:
-        lengths, ids = cKDTree(rows).query(rows, n_neighbors + 1, workers=n_threads)
-        ids, squares = ids.astype(np.int32), lengths**2
-    else:
-        ids, squares = nearest_neighbors(rows, n_neighbors, random_state=random_state, n_threads=n_threads)
-    firsts = np.repeat(np.arange(n, dtype=np.int32), ids.shape[1])
-    seconds, squares = ids.ravel(), squares.ravel().astype(np.float64)
-    # An edge in the lists of both ends is taken once.
-    is_once = (firsts < seconds) | ((firsts > seconds) & (squares >= squares.reshape(n, -1)[:, -1][seconds]))
-    edges = [(firsts[is_once], seconds[is_once], squares[is_once])]
-    sets, tree = np.arange(n, dtype=np.int32), []
-    while True:
-        firsts, seconds, squares = (np.concatenate(parts) for parts in zip(*edges))
-        order = np.argsort(squares, kind="stable")
-        firsts, seconds, squares = firsts[order], seconds[order], squares[order]
-        chosen = np.empty(n - 1, dtype=np.int64)
-        chosen = chosen[: _kernels.spanning_forest(firsts, seconds, sets, chosen)]
-        tree.append((firsts[chosen], seconds[chosen], squares[chosen]))
-        if sum(len(part[0]) for part in tree) == n - 1:
-            break
-        edges = [_edges_between(rows, _components(sets), in_k_d_tree, n_threads)]
+    n, k = found.ids.shape
+    cores = np.zeros(n, dtype=rows.dtype) if core_squares is None else core_squares
+    search = _ComponentSearch(rows, cores, seed, n_threads)
+    bounds = np.full(n, np.inf)
+    is_exact = found.method == "exact"
+    if is_exact and k < n - 1:
+        bounds = found.square_distances[:, -1].astype(np.float64)
+    tree = _forest(search, found.ids, found.square_distances, bounds)
     firsts, seconds, squares = (np.concatenate(parts) for parts in zip(*tree))
     order = np.argsort(squares, kind="stable")
-    return SpanningTree(firsts[order], seconds[order], squares[order])
+    return SpanningTree(firsts[order], seconds[order], squares[order], is_exact, search.n_searched)
 
 
 def rooted_tree(firsts: IntArray, seconds: IntArray) -> RootedTree:
@@ -154,83 +185,137 @@ def rooted_tree(firsts: IntArray, seconds: IntArray) -> RootedTree:
     return RootedTree(order, parents, edges)
 
 
-def _components(sets: IntArray) -> IntArray:
-    """Return the component of each row, numbered from 0, from the sets of the kernel."""
-    while np.any((above := sets[sets]) != sets):
-        sets = above
-    return np.unique(sets, return_inverse=True)[1].astype(np.int32)
+def _forest(search: _ComponentSearch, ids: IntArray, squares: Array, bounds: FloatArray) -> _Edges:
+    """Return the edges of the tree of distinct rows as arrays of ends and squared weights."""
+    n, k = ids.shape
+    cores = search.cores
+    firsts, seconds, lengths = np.repeat(np.arange(n, dtype=np.int32), k), ids.ravel(), squares.ravel()
+    # An edge in the lists of both ends is taken once.
+    is_once = (firsts < seconds) | (lengths >= squares.max(axis=1, initial=0)[seconds])
+    firsts, seconds, lengths = firsts[is_once], seconds[is_once], lengths[is_once]
+    edges: _Edges = [(firsts, seconds, np.maximum(np.maximum(cores[firsts], cores[seconds]), lengths))]
+    groups, joined = np.arange(n, dtype=np.int32), np.empty(n - 1, dtype=np.int64)
+    tree: _Edges = []
+    n_left = n - 1
+    while True:
+        firsts, seconds, lengths = (np.concatenate(parts) for parts in zip(*edges))
+        order = np.argsort(lengths, kind="stable")
+        firsts, seconds, lengths = firsts[order], seconds[order], lengths[order]
+        n_joined = _kernels.join_certified(
+            firsts, seconds, lengths.astype(np.float64), bounds, groups, joined
+        )
+        chosen = joined[:n_joined]
+        tree.append((firsts[chosen], seconds[chosen], lengths[chosen]))
+        n_left -= n_joined
+        if n_left == 0:
+            return tree
+        is_open = groups[firsts] != groups[seconds]
+        edges = [(firsts[is_open], seconds[is_open], lengths[is_open])]
+        edges += search.lightest_edges(groups, edges[0], bounds)
 
 
-def _edges_between(
-    rows: Array, labels: IntArray, in_k_d_tree: bool, n_threads: int
-) -> tuple[Array, Array, Array]:
-    """Return a short edge from each component but the largest to another one; the shortest if that is cheap."""
-    search = _nearest_by_k_d_trees if in_k_d_tree else _nearest_by_turns
-    asked, nearest, squares = search(rows, labels, int(np.bincount(labels).argmax()), n_threads)
-    order = np.lexsort((asked, squares, labels[asked]))
-    chosen = order[np.unique(labels[asked[order]], return_index=True)[1]]
-    return (
-        asked[chosen].astype(np.int32),
-        nearest[chosen].astype(np.int32),
-        squares[chosen].astype(np.float64),
-    )
+class _ComponentSearch:
+    """Distinct rows in cells, among which the lightest edges between components are looked for."""
 
+    def __init__(self, points: Array, cores: Array, seed: int, n_threads: int) -> None:
+        self.points, self.cores, self.n_searched = points, cores, 0
+        self._seed, self._n_threads = seed, n_threads
+        self._cells: Any = None
 
-def _nearest_by_turns(
-    rows: Array, labels: IntArray, largest: int, n_threads: int
-) -> tuple[Array, Array, Array]:
-    """Return rows, the nearest rows of other components, and the squared distances.
+    def lightest_edges(
+        self, groups: IntArray, edges: tuple[IntArray, IntArray, Array], bounds: FloatArray
+    ) -> _Edges:
+        """Find edges that leave components, and raise the bounds of the rows that were searched for them.
 
-    All rows of small components. In a large one the search alternates: the nearest row in another component, then the
-    row of this component nearest to it, and so on.
-    """
-    counts = np.bincount(labels)
-    members = np.split(np.argsort(labels, kind="stable"), np.cumsum(counts)[:-1])
-    large = [own for label, own in enumerate(members) if len(own) > _SAMPLED and label != largest]
-    small = np.flatnonzero((counts[labels] <= _SAMPLED) & (labels != largest))
-    here = np.array([own[0] for own in large], dtype=np.int64)
-    for _ in range(_TURNS if large else 0):
-        there = nearest_of_other_groups(rows, labels, rows[here], labels[here], 1, n_threads)[0][:, 0]
-        here = np.array([own[_squares_to(rows[own], rows[at]).argmin()] for own, at in zip(large, there)])
-    asked = np.concatenate([small, here])
-    ids, squares = nearest_of_other_groups(rows, labels, rows[asked], labels[asked], 1, n_threads)
-    return asked, ids[:, 0], squares[:, 0]
+        Parameters
+        ----------
+        groups : ndarray of shape (n,), int32
+            The component of each row, named by one of its rows.
+        edges : tuple of ndarray
+            Known edges between components: ends and squared weights.
+        bounds : ndarray of shape (n,), float64
+            IN/OUT: the least squared weight of unknown edges of each row.
 
-
-def _squares_to(rows: Array, row: Array) -> FloatArray:
-    differences = rows - row
-    return np.einsum("ij,ij->i", differences, differences)
-
-
-def _nearest_by_k_d_trees(
-    rows: Array, labels: IntArray, largest: int, n_threads: int
-) -> tuple[Array, Array, Array]:
-    """Do the same as `_nearest_by_turns`, with exact nearest rows of each component.
-
-    Different labels differ in at least one bit: for each bit, rows with 0 are searched among those with 1, and vice
-    versa.
-    """
-    asked = np.flatnonzero(labels != largest)
-    best, nearest = np.full(len(rows), np.inf), np.full(len(rows), -1, dtype=np.int64)
-    counts = np.bincount(labels)
-    shortest, is_large = np.full(len(counts), np.inf), counts > _SMALL
-    for bit in range(int(labels.max()).bit_length()):
+        Returns
+        -------
+        list of tuple of ndarray
+            New edges.
+        """
+        n = len(groups)
+        lightest = np.full(n, np.inf, dtype=self.points.dtype)
         for side in (0, 1):
-            others = np.flatnonzero(labels >> bit & 1 != side)
-            found = cKDTree(rows[others])
-            here = asked[labels[asked] >> bit & 1 == side]
-            of_small = here[~is_large[labels[here]]]
-            searches = [(of_small, np.inf)]
-            for label in np.unique(labels[here[is_large[labels[here]]]]):
-                own = here[labels[here] == label]
-                some = own[:: max(1, len(own) // _SAMPLED)]
-                most = min(float(shortest[label]), float(found.query(rows[some])[0].min()))
-                searches.append((own, float(np.nextafter(most, np.inf))))
-            for own, most in searches:
-                lengths, ids = found.query(rows[own], distance_upper_bound=most, workers=n_threads)
-                is_better = lengths < best[own]
-                better = own[is_better]
-                best[better], nearest[better] = lengths[is_better], others[ids[is_better]]
-                np.minimum.at(shortest, labels[better], best[better])
-    found_any = asked[nearest[asked] >= 0]
-    return found_any, nearest[found_any], best[found_any] ** 2
+            np.minimum.at(lightest, groups[edges[side]], edges[2])
+        found = []
+        lonely = np.flatnonzero((groups == np.arange(n)) & np.isinf(lightest)).astype(np.int32)
+        if len(lonely):
+            found = self._edges_by_turns(lonely, groups)
+            for edge in found:
+                for side in (0, 1):
+                    np.minimum.at(lightest, groups[edge[side]], edge[2])
+        limits = lightest[groups]
+        is_open = bounds < limits
+        # All components but one are certified by a search, and the last one by them.
+        is_open &= groups != np.argmax(np.bincount(groups[is_open], minlength=1)) if is_open.any() else False
+        rows = np.flatnonzero(is_open)
+        if len(rows):
+            ids, squares = self._nearest(rows, groups[rows], limits[rows], groups)
+            bounds[rows] = squares
+            is_found = ids >= 0
+            found.append((rows[is_found].astype(np.int32), ids[is_found], squares[is_found]))
+            self.n_searched += len(rows)
+        return found
+
+    def _edges_by_turns(self, rows: IntArray, groups: IntArray) -> _Edges:
+        """Return an edge out of the component of each row: from the nearest row there to the nearest here, by turns."""
+        infinite = np.full(len(rows), np.inf, dtype=self.points.dtype)
+        own, here = groups[rows], rows
+        for _ in range(_TURNS):
+            there, squares = self._nearest(here, own, infinite, groups)
+            here, _ = self._nearest(there, -2 - own, infinite, groups)
+        there, squares = self._nearest(here, own, infinite, groups)
+        return [(here, there, squares)]
+
+    def _nearest(self, rows: Any, asked: IntArray, limits: Array, groups: IntArray) -> tuple[IntArray, Array]:
+        """Return the lightest edges of rows, see the kernel: other ends and squared weights."""
+        order, starts, centers, radii, least_cores, points, cores = self._in_cells()
+        of_points = groups[order]
+        ends = (
+            of_points[starts[:-1]],
+            np.minimum.reduceat(of_points, starts[:-1]),
+            np.maximum.reduceat(of_points, starts[:-1]),
+        )
+        only = np.where(ends[1] == ends[2], ends[0], np.int32(-1))
+        by_cell = np.argsort(
+            self._cell_of[rows], kind="stable"
+        )  # rows that lie together look into the same cells
+        ids, squares = np.empty(len(rows), dtype=np.int32), np.empty(len(rows), dtype=points.dtype)
+        some = rows[by_cell]
+        _kernels.nearest_reachable(
+            kernel_rows(self.points[some]), points, cores, of_points, starts, centers, radii, least_cores, only,
+            self.cores[some], asked[by_cell], limits[by_cell], ids, squares, self._n_threads,
+        )  # fmt: skip
+        there, found = np.empty_like(ids), np.empty_like(squares)
+        there[by_cell] = np.where(ids < 0, np.int32(-1), order[ids])
+        found[by_cell] = squares
+        return there, found
+
+    def _in_cells(self) -> Any:
+        """Return points in about sqrt(n) cells: order, where cells begin, centers, radii, least core distances."""
+        if self._cells is None:
+            points, n = self.points, len(self.points)
+            chosen = np.random.RandomState(self._seed).permutation(n)[: max(1, int(np.sqrt(n)))]
+            centers = np.ascontiguousarray(points[chosen])
+            offsets = np.einsum("ij,ij->i", centers, centers)
+            nearest, scores = np.empty((n, 1), dtype=np.int32), np.empty((n, 1), dtype=points.dtype)
+            _kernels.nearest(kernel_rows(points), centers, offsets, nearest, scores, self._n_threads, 0)
+            squares = distances_to_ids(centers, points, nearest, self._n_threads)[:, 0]
+            cell_of = np.unique(nearest[:, 0], return_inverse=True)[1].astype(np.int32)
+            order = np.argsort(cell_of, kind="stable").astype(np.int32)
+            starts = np.concatenate([[0], np.cumsum(np.bincount(cell_of))])
+            firsts = starts[:-1]
+            self._cell_of = cell_of
+            self._cells = (
+                order, starts, centers[np.unique(nearest)], np.sqrt(np.maximum.reduceat(squares[order], firsts)),
+                np.minimum.reduceat(self.cores[order], firsts), points[order], self.cores[order],
+            )  # fmt: skip
+        return self._cells

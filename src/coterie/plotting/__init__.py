@@ -4,6 +4,7 @@ Every function returns the matplotlib `Axes` or `Figure`, so that the caller can
 """
 
 from coterie.convex.plots import plot_path, plot_path_dendrogram
+from coterie.density.plots import plot_barcode, plot_condensed_tree
 from coterie.figures import require_matplotlib
 from coterie.laplacian_kmodes.graph_weight import plot_graph_weights
 from coterie.plotting.clusters import plot_clusters
@@ -13,8 +14,10 @@ from coterie.total_variation.plots import plot_memberships
 
 __all__ = [
     "check_image_shape",
+    "plot_barcode",
     "plot_cluster_images",
     "plot_clusters",
+    "plot_condensed_tree",
     "plot_curves",
     "plot_history",
     "plot_graph_weights",

@@ -11,18 +11,29 @@ inline std::int32_t set_of(std::int32_t* sets, std::int32_t node) {
     return node;
 }
 
-// Takes the edges that join two sets, in their order. IN firsts, seconds (n_edges); IN/OUT sets (n_nodes), 0, 1, ... at
-// the beginning; OUT chosen (n_nodes - 1), the numbers of the edges taken. Returns how many there are.
-inline Index spanning_forest(const std::int32_t* firsts, const std::int32_t* seconds, Index n_edges, Index n_nodes,
-                             std::int32_t* sets, Index* chosen) {
-    Index n_chosen = 0;
-    for (Index e = 0; e < n_edges && n_chosen < n_nodes - 1; ++e) {
+// Kruskal's algorithm, but for edges that are not certified. Edges that are not known weigh at least bounds[i] at each
+// end i, so an edge is in a minimum spanning tree if it weighs no more than the least bound of the rows on one side:
+// then it is the lightest that leaves this side. Bounds only fall as sides grow, so an edge that fails once always
+// fails, and one pass is enough.
+// IN firsts, seconds, weights (n_edges), ascending by weight; IN/OUT sets (n_rows): the joined rows, named by one row
+// of each; OUT joined (n_rows - 1): numbers of the edges. Returns how many edges.
+inline Index join_certified(const std::int32_t* firsts, const std::int32_t* seconds, const double* weights,
+                            Index n_edges, const double* bounds, Index n_rows, std::int32_t* sets, Index* joined) {
+    Buffer<double> least(n_rows);
+    for (Index i = 0; i < n_rows; ++i) least[i] = bounds[i];
+    for (Index i = 0; i < n_rows; ++i)
+        if (bounds[i] < least[sets[i]]) least[sets[i]] = bounds[i];
+    Index n_joined = 0;
+    for (Index e = 0; e < n_edges && n_joined < n_rows - 1; ++e) {
         const std::int32_t a = set_of(sets, firsts[e]), b = set_of(sets, seconds[e]);
-        if (a == b) continue;
-        sets[a < b ? b : a] = a < b ? a : b;
-        chosen[n_chosen++] = e;
+        if (a == b || (weights[e] > least[a] && weights[e] > least[b])) continue;
+        const std::int32_t kept = a < b ? a : b, other = a < b ? b : a;
+        sets[other] = kept;
+        if (least[other] < least[kept]) least[kept] = least[other];
+        joined[n_joined++] = e;
     }
-    return n_chosen;
+    for (Index i = 0; i < n_rows; ++i) sets[i] = set_of(sets, static_cast<std::int32_t>(i));
+    return n_joined;
 }
 
 // Writes the merges of a tree's edges, in their order, as SciPy has them: two clusters, the height, the rows of both.

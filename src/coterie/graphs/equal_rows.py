@@ -71,7 +71,7 @@ def equal_rows(rows: Array) -> EqualRows:
     Examples
     --------
     >>> import numpy as np
-    >>> from coterie.density.equal_rows import equal_rows
+    >>> from coterie.graphs.equal_rows import equal_rows
     >>> equal_rows(np.array([[2.0], [0.0], [2.0], [-0.0]])).places
     array([0, 1, 0, 1], dtype=int32)
     """
@@ -103,7 +103,7 @@ def find_rows(known: Array, asked: Array) -> IntArray:
     Examples
     --------
     >>> import numpy as np
-    >>> from coterie.density.equal_rows import find_rows
+    >>> from coterie.graphs.equal_rows import find_rows
     >>> find_rows(np.array([[2.0], [0.0]]), np.array([[-0.0], [1.0]]))
     array([ 1, -1], dtype=int32)
     """
