@@ -34,7 +34,7 @@ def on_workers(X, size=64):
 )
 def test_it_is_that_of_one_machine(client, monkeypatch, options):
     monkeypatch.setattr("coterie.dask.backend._READ_BYTES", 1000)
-    monkeypatch.setattr("coterie.dask.neighbors._QUERY_BYTES", 2000)
+    monkeypatch.setattr("coterie.graphs.worker_neighbors._QUERY_BYTES", 2000)
     X = rows()
     here = LaplacianKModes(L, random_state=0, n_init=2, **options).fit(X)
     there = LaplacianKModes(L, random_state=0, n_init=2, **options).fit(on_workers(X))
@@ -52,7 +52,7 @@ def test_other_rows_and_files(client, tmp_path):
 
 
 def test_an_approximate_graph(client, monkeypatch):
-    monkeypatch.setattr("coterie.dask.neighbors._CALL_MULTIPLY_ADDS", 1e4)
+    monkeypatch.setattr("coterie.graphs.worker_neighbors._CALL_MULTIPLY_ADDS", 1e4)
     X = rows(n=2000)
     here = LaplacianKModes(L, random_state=0, n_init=1).fit(X)
     monkeypatch.setattr("coterie.graphs.neighbors.LEAST_WORK", 0)

@@ -12,7 +12,7 @@ from tests.dask.clusters import in_threads
 da = pytest.importorskip("dask.array")
 
 import coterie.dask  # noqa: E402
-from coterie.dask.neighbors import Nearest, group_cells  # noqa: E402
+from coterie.graphs.worker_neighbors import Nearest, group_cells  # noqa: E402
 from coterie.dask.pool import WorkerPool  # noqa: E402
 from coterie.dask.tasks import SESSIONS  # noqa: E402
 
@@ -20,8 +20,8 @@ from coterie.dask.tasks import SESSIONS  # noqa: E402
 @pytest.fixture(autouse=True)
 def few_queries(monkeypatch):
     """Several blocks of queries, which end within chunks, in several calls each."""
-    monkeypatch.setattr("coterie.dask.neighbors._QUERY_BYTES", 4096)
-    monkeypatch.setattr("coterie.dask.neighbors._CALL_MULTIPLY_ADDS", 1e4)
+    monkeypatch.setattr("coterie.graphs.worker_neighbors._QUERY_BYTES", 4096)
+    monkeypatch.setattr("coterie.graphs.worker_neighbors._CALL_MULTIPLY_ADDS", 1e4)
 
 
 def rows(n_rows, n_columns, dtype=np.float32):

@@ -17,13 +17,11 @@ from coterie.dask.checkpoint import Checkpoint, key_of_fit, key_of_pass
 from coterie.dask.chunks import chunks_of
 from coterie.dask.exact_sums import ExactSum, Steps
 from coterie.dask.extra import client_of
-from coterie.dask.neighbors import find_neighbors
 from coterie.dask.pool import WorkerPool
 from coterie.dask.predictions import by_chunk, score_of
 from coterie.dask.tasks import Opening, RecordedPass, digest_of
 from coterie.fitting.checks import check_sample_weight
 from coterie.fitting.threads import effective_n_threads
-from coterie.graphs import Neighbors
 from coterie.limits.memory import Need, check_memory
 from coterie.rows import RowSource
 
@@ -296,10 +294,6 @@ class WorkerBackend:
         given = split_by_chunk(self, np.asarray(indices, dtype=np.intp))
         found = self.pool.run(_take, given=given).results
         return np.concatenate([found[number] for number in range(len(found))])
-
-    def neighbors(self, n_neighbors: int, *, approximate: bool, recall: float, seed: int) -> Neighbors:
-        """Return the nearest rows of each row; see `coterie.graphs.nearest_neighbors`."""
-        return find_neighbors(self, n_neighbors, approximate=approximate, recall=recall, seed=seed)
 
     def total(self, shape: tuple[int, ...], largest: float, base: FloatArray | None = None) -> Total:
         """Return an empty sum that does not depend on the order of its parts."""

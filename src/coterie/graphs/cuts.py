@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from coterie.arrays import FloatArray, IntArray
-from coterie.graphs import check_graph
+from coterie.graphs.checks import check_graph
 from coterie.graphs.edges import Edges, edges_of_graph
 
 __all__ = [

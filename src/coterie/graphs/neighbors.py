@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie.arrays import Array, BoolArray, IntArray
-from coterie.backend import lie_elsewhere, open_backend
+from coterie.backend import lie_elsewhere
 from coterie.fitting.checks import check_option, check_positive_integer, random_stream, warn
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs.approximate import Aim, approximate_neighbors
@@ -170,16 +170,22 @@ def nearest_neighbors(
     check_recall(recall)
     approximate = is_approximate(method, rows, rows.shape[0] if asked is None else asked.shape[0])
     if lie_elsewhere(rows):
+        from coterie.graphs.worker_neighbors import find_neighbors  # needs the extra `dask`
+
         if asked is not None:
             raise ValueError("queries are for rows of this process, not for those of coterie.dask.rows.")
         seed = int(random_stream(random_state).randint(np.iinfo(np.int32).max)) if approximate else 0
         lying = normalized(rows, refuse_zeros=True) if metric == "cosine" else rows
-        with open_backend(lying, n_threads=n_threads) as backend:
-            on_workers: Neighbors = backend.neighbors(  # type: ignore[attr-defined]
-                int(n_neighbors), approximate=approximate, recall=float(recall), seed=seed
-            )
-        warn_of_missed(on_workers.recall, recall if approximate else 1.0)
-        return on_workers
+        ids, squares, found_recall = find_neighbors(
+            lying,
+            int(n_neighbors),
+            approximate=approximate,
+            recall=float(recall),
+            seed=seed,
+            n_threads=n_threads,
+        )
+        warn_of_missed(found_recall, recall if approximate else 1.0)
+        return Neighbors(ids, squares, "approximate" if approximate else "exact", found_recall)
     points, *others = read_rows(metric, rows, *([] if asked is None else [asked]))
     wanted = others[0] if others else None
     n_threads = effective_n_threads(n_threads)

@@ -114,6 +114,11 @@ class Comparison:
     facts: dict[str, Any]
 
     @property
+    def criteria(self) -> dict[str, str]:
+        """Names of the scores in `records`, and what each measures."""
+        return CRITERIA
+
+    @property
     def best_model_(self) -> Any:
         """The fitted estimator with the highest score, also where no method is recommended."""
         return self.models[max(self.records, key=lambda record: record["score"])["method"]]

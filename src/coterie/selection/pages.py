@@ -9,13 +9,14 @@ import numpy as np
 
 from coterie.figures import FEW_COLORS, INK, new_figure, tidy
 from coterie.reports.page import Bar, Column, Facts, Page, Part, Picture, Section, Table, Text, Warnings
-from coterie.selection.choose_k import KChoice
-from coterie.selection.compare import CRITERIA, Comparison
 from coterie.selection.criteria_by_k import Criterion
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from coterie.selection.choose_k import KChoice
+    from coterie.selection.compare import Comparison
 
 __all__ = ["choice_page", "comparison_page", "plot_choice", "plot_comparison"]
 
@@ -109,9 +110,12 @@ def comparison_page(comparison: Comparison, name: str, warnings: Sequence[str] =
     ]
     scores = Table(
         "Scores, without known classes unless named",
-        [Column("method"), *(Column(score, True) for score in (*CRITERIA, "between seeds", *known))],
         [
-            [record["method"], *(record[score] for score in (*CRITERIA, "between_seeds", *known))]
+            Column("method"),
+            *(Column(score, True) for score in (*comparison.criteria, "between seeds", *known)),
+        ],
+        [
+            [record["method"], *(record[score] for score in (*comparison.criteria, "between_seeds", *known))]
             for record in records
         ],
         note="Between seeds: mean adjusted Rand index of fits of one method to the same rows.",
@@ -153,7 +157,10 @@ def comparison_page(comparison: Comparison, name: str, warnings: Sequence[str] =
         Section(
             "Criteria",
             [
-                *(Text(f"{name.capitalize()}: {sentence}.") for name, sentence in CRITERIA.items()),
+                *(
+                    Text(f"{name.capitalize()}: {sentence}.")
+                    for name, sentence in comparison.criteria.items()
+                ),
                 *(Text(f"Not compared: {what}.") for what in comparison.left_out),
             ],
         ),
@@ -246,7 +253,7 @@ def plot_comparison(comparison: Comparison) -> Figure:
     figure = new_figure((10.0, 3.6 + 0.5 * n_methods))
     parts: Any = figure.subfigures(2, 1, height_ratios=(1, 1.2))
     above, below = parts
-    _draw_scores(list(above.subplots(1, len(CRITERIA))), comparison)
+    _draw_scores(list(above.subplots(1, len(comparison.criteria))), comparison, len(comparison.criteria))
     _draw_agreement(below.subplots(), comparison)
     return figure
 
@@ -254,14 +261,14 @@ def plot_comparison(comparison: Comparison) -> Figure:
 def _plot_scores(comparison: Comparison) -> Figure:
     """Draw the scores in two columns, legible on a phone."""
     figure = new_figure((6.4, 1.6 + 0.5 * len(comparison.records)))
-    _draw_scores(list(figure.subplots(-(-len(CRITERIA) // 2), 2).ravel()), comparison, n_columns=2)
+    _draw_scores(list(figure.subplots(-(-len(comparison.criteria) // 2), 2).ravel()), comparison, n_columns=2)
     return figure
 
 
-def _draw_scores(panels: list[Axes], comparison: Comparison, n_columns: int = len(CRITERIA)) -> None:
+def _draw_scores(panels: list[Axes], comparison: Comparison, n_columns: int) -> None:
     names = [record["method"] for record in comparison.records]
     colors = [FEW_COLORS[5] if name == comparison.recommended else FEW_COLORS[0] for name in names]
-    for number, name in enumerate(CRITERIA):
+    for number, name in enumerate(comparison.criteria):
         ax = panels[number]
         ax.barh(names, [record[name] for record in comparison.records], color=colors, height=0.6)
         ax.set_title(name)

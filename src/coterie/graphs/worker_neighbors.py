@@ -14,18 +14,18 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
-from coterie.backend import Chunk
+from coterie.backend import Chunk, open_backend
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame, nearest_centers
 from coterie.centers.lloyd import cell_centers
+from coterie.dask.backend import WorkerBackend
 from coterie.dask.tasks import SESSIONS, PeerLostError, StoppedError
-from coterie.graphs import Neighbors
 from coterie.graphs.cell_search import (
     FEWEST_VISITS,
     MOST_VISITS,
@@ -38,9 +38,7 @@ from coterie.graphs.directions import WIDTHS, candidates_of, in_directions, prin
 from coterie.graphs.exact import ExactSearch, lowest_scores, nearest_of_candidates, relative_rows
 from coterie.graphs.probes import N_PROBES, Probes
 from coterie.limits.memory import Need, check_memory
-
-if TYPE_CHECKING:
-    from coterie.dask.backend import WorkerBackend
+from coterie.rows import RowSource
 
 __all__ = ["Nearest", "find_neighbors", "group_cells"]
 
@@ -89,15 +87,32 @@ def _neighbors(chunk: Chunk, payload: dict[str, Any], _: Any, into: Any) -> None
 
 
 def find_neighbors(
+    rows: RowSource,
+    n_neighbors: int,
+    *,
+    approximate: bool,
+    recall: float,
+    seed: int,
+    n_threads: int | None = None,
+) -> tuple[IntArray, Array, float]:
+    """Return ids and squared distances of the nearest rows of each row, and the recall.
+
+    See `coterie.graphs.nearest_neighbors`.
+    """
+    with open_backend(rows, n_threads=n_threads) as backend:
+        assert isinstance(backend, WorkerBackend)
+        return _find(backend, n_neighbors, approximate=approximate, recall=recall, seed=seed)
+
+
+def _find(
     backend: WorkerBackend, n_neighbors: int, *, approximate: bool, recall: float, seed: int
-) -> Neighbors:
-    """Find the nearest rows of each row of a backend; see `coterie.graphs.nearest_neighbors`."""
+) -> tuple[IntArray, Array, float]:
     n_bytes = backend.n_rows * n_neighbors * (4 + backend.dtype.itemsize)
     need = Need(n_bytes, "ids and distances of the neighbors", "ask for fewer neighbors")
     check_memory([need], f"{n_neighbors} neighbors of {backend.n_rows:,} rows")
     if not approximate:
         nearest = _search_all(backend, np.arange(backend.n_rows), n_neighbors)
-        return Neighbors(nearest.ids, nearest.squares, "exact", 1.0)
+        return nearest.ids, nearest.squares, 1.0
     drawn = np.random.RandomState(seed).choice(backend.n_rows, min(N_PROBES, backend.n_rows), replace=False)
     drawn = np.sort(drawn)
     known = _search_all(backend, drawn, n_neighbors)
@@ -109,7 +124,7 @@ def find_neighbors(
     if len(few):
         all_of_few = _search_all(backend, few, n_neighbors)
         nearest.ids[few], nearest.squares[few] = all_of_few.ids, all_of_few.squares
-    return Neighbors(nearest.ids, nearest.squares, "approximate", found)
+    return nearest.ids, nearest.squares, found
 
 
 def _search_all(backend: WorkerBackend, numbers: IndexArray, n_neighbors: int) -> Nearest:
