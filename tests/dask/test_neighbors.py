@@ -12,9 +12,9 @@ from tests.dask.clusters import in_threads
 da = pytest.importorskip("dask.array")
 
 import coterie.dask  # noqa: E402
-from coterie.graphs.worker_neighbors import Nearest, group_cells  # noqa: E402
 from coterie.dask.pool import WorkerPool  # noqa: E402
 from coterie.dask.tasks import SESSIONS  # noqa: E402
+from coterie.graphs.worker_neighbors import Nearest, group_cells  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
