@@ -1,9 +1,9 @@
-"""Draw the bar chart of the README and print its table, from docs/figures.json.
+"""Draw the bar chart of the README and print its tables, from docs/figures.json.
 
     python -m benchmarks.chart
 
-docs/figures.json has seconds of one run of `python -m benchmarks.speed` on one machine. A test compares it with the
-README and with docs/benchmarks/speed.md.
+docs/figures.json has seconds of one run of `python -m benchmarks.speed` on one machine, and accuracies of other pages.
+Tests compare it with the README and with these pages.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FIGURES", "IMAGE", "draw", "main", "table"]
+__all__ = ["FIGURES", "IMAGE", "accuracy_table", "draw", "main", "table"]
 
 ROOT = Path(__file__).parents[1]
 FIGURES = ROOT / "docs" / "figures.json"
@@ -20,13 +20,23 @@ IMAGE = ROOT / "docs" / "images" / "speed.png"
 
 
 def table(figures: dict[str, Any]) -> str:
-    """Return the table of the README as Markdown."""
+    """Return the table of seconds of the README as Markdown."""
     lines = ["| work | coterie, s | strongest competitor, s | competitor | difference in quality |"]
     lines.append("|---|---:|---:|---|---|")
     for row in figures["rows"]:
         seconds = row["coterie"], row["competitor"]
         cells = [f"**{value:g}**" if value == min(seconds) else f"{value:g}" for value in seconds]
         lines.append(f"| {' | '.join([row['work'], *cells, row['name'], row['quality']])} |")
+    return "\n".join(lines)
+
+
+def accuracy_table(figures: dict[str, Any]) -> str:
+    """Return the table of accuracies of the README as Markdown."""
+    lines = ["| data | coterie | strongest competitor | competitor |", "|---|---:|---:|---|"]
+    for row in figures["accuracy"]:
+        values = row["coterie"], row["competitor"]
+        cells = [f"**{value:.1f}**" if value == max(values) else f"{value:.1f}" for value in values]
+        lines.append(f"| {' | '.join([row['data'], *cells, row['name']])} |")
     return "\n".join(lines)
 
 
@@ -53,10 +63,10 @@ def draw(figures: dict[str, Any], path: Path) -> None:
 
 
 def main() -> None:
-    """Draw the chart and print the table."""
+    """Draw the chart and print the tables."""
     figures = json.loads(FIGURES.read_text(encoding="utf-8"))
     draw(figures, IMAGE)
-    print(table(figures))
+    print(table(figures), accuracy_table(figures), sep="\n\n")
 
 
 if __name__ == "__main__":

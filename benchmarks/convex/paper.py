@@ -15,10 +15,11 @@ from benchmarks.harness.papers import Item, Paper
 __all__ = ["PAPER"]
 
 INTRODUCTION = (
-    "Every row has a centroid of its own, and a penalty on the differences of centroids makes them fuse: one convex "
-    "problem for each strength gamma, solved by ADMM (Algorithm 1), AMA (2) and accelerated AMA (3). Paths here are "
-    "certified: every gamma ends with a duality gap, whose largest relative value the tables show. Where a graph falls "
-    "into components, the shortest edges that connect it are added, so that one cluster is left in the end."
+    "Each row has a centroid, and a penalty on the differences of centroids makes them fuse: one convex "
+    "problem for each strength gamma, solved by ADMM (Algorithm 1), AMA (Algorithm 2) and accelerated AMA "
+    "(Algorithm 3). Each gamma of a path has a duality gap; the tables show the largest relative one. phi is "
+    "`distance_decay`. Disconnected graphs are connected by their shortest edges, so that each path ends with "
+    "one cluster."
 )
 
 ITEMS = (
@@ -27,7 +28,7 @@ ITEMS = (
         "Figure 1, Proposition 2.2",
         "A graph with three edges: with a large gamma each of its components is at its mean.",
         make_figure_1,
-        published="The figure shows the graph; the proposition says what the limit is.",
+        published="The figure shows the graph, the proposition the limit.",
     ),
     Item(
         "figure-2",
@@ -60,35 +61,35 @@ ITEMS = (
     Item(
         "algorithms-2-3",
         "Sections 3.4, 4.1 and 5, Algorithms 2 and 3",
-        "How many iterations the algorithms take with the paper's fixed step and with ours.",
+        "Iterations of the algorithms with the paper's fixed step and with ours.",
         make_solvers,
-        published="nu = 1 / n where all rows are connected, else 1 over the bound max d(i) + d(j); no iterations "
-        "are told.",
+        published="nu = 1 / n if all rows are connected, else 1 over the bound max d(i) + d(j); numbers of "
+        "iterations are not given.",
         remark='`solver="plain-ama"` and `"ama"`, `step_size="paper"`; steps by weight are the default. Our '
-        "Algorithm 3 begins anew where the dual falls, and extrapolates by (alpha - 1) / alpha as in Beck"
-        " and Teboulle.",
+        "Algorithm 3 restarts when the dual decreases, and extrapolates by (alpha - 1) / alpha as in Beck and "
+        "Teboulle.",
     ),
     Item(
         "stopping",
         "Section 3.4.1",
-        "AMA stops where the duality gap is below tau.",
+        "AMA stops if the duality gap is below tau.",
         published="F(U) - D(Lambda) < tau, absolute.",
-        remark="`tol` is relative to the objective. The gap is that of fused centroids, which falls with the "
-        "square of the error, see [decisions](../development/decisions/convex.md); `dual_gap_` tells it.",
+        remark="`tol` is relative to the objective. `dual_gap_` is the gap of fused centroids, which decreases "
+        "with the square of the error, see [decisions](../development/decisions/convex.md).",
     ),
     Item(
         "weights",
         "Section 7.1",
         "Weights of nearest neighbors, times a Gaussian of the distance.",
-        remark='`n_neighbors`, `distance_decay`, `weights="knn"` or `"dense"`, or a graph of your own; '
+        remark='`n_neighbors`, `distance_decay`, `weights="knn"` or `"dense"`, or a given graph; '
         "`tests/convex/test_weights.py`.",
     ),
     Item(
         "assignments",
         "Section 7.2",
         "Clusters are the components of the edges with v = 0.",
-        remark="`labels_`, with v of Eq. 3.11 as in the paper, `tests/convex/test_solvers.py`; sets whose edges "
-        "are about to vanish are fused where that lowers the objective.",
+        remark="`labels_`, with v of Eq. 3.11 as in the paper, `tests/convex/test_solvers.py`; sets with "
+        "nearly vanishing edges are fused if that lowers the objective.",
     ),
     Item(
         "figure-3",
@@ -97,9 +98,9 @@ ITEMS = (
         make_figure_3,
         published="10 neighbors with phi = 0.5 give the best path; with phi = 0 the tips fuse only in the end; 50 "
         "neighbors fuse late (phi = 0) or assign the tips wrongly (phi = 0.5).",
-        remark="The number of neighbors decides here, as in the paper: with 10 the moons are found, with 50 "
-        "not. phi hardly matters on moons of radius 1, where exp(-0.5 d^2) is near 1 among neighbors; "
-        "the paper does not give the scale of its rows. Our moons are scikit-learn's, with noise of 0.1.",
+        remark="As in the paper, the moons are found with 10 neighbors and not with 50. phi has little effect "
+        "on moons of radius 1, where exp(-0.5 d^2) is near 1 between neighbors; the paper does not give "
+        "the scale of its rows. Ours are scikit-learn's moons with noise of 0.1.",
         reproduced="in part",
     ),
     Item(
@@ -108,19 +109,20 @@ ITEMS = (
         "Fisher's iris with equal weights for all pairs, and with 5 neighbors and phi = 4.",
         make_iris,
         published="Set B is more sensible, with some separation of versicolor and virginica.",
-        remark="Set A leaves all rows alone until nearly the end, then parts setosa from the others; set B parts"
-        " setosa early and then some virginica from versicolor, as published.",
+        remark="With set A rows fuse only near the end of the path, and then setosa is separate from the "
+        "others; with set B setosa is separate early, and then some virginica from versicolor, as "
+        "published.",
     ),
     Item(
         "figure-4b",
         "Figure 4b",
         "Votes of 29 senators on 15 issues, with equal weights for all pairs, and with 15 neighbors and phi = 0.5.",
         make_senate,
-        published="Set B parts the parties clearly; Zell Miller is an outlying Democrat.",
-        remark="The paper does not say which 15 of the 20 issues of the shipped table it takes. Of all 15,504 "
-        "choices 23 leave, after senators who missed a vote and repeated records are removed, just the "
-        "published 15 Democrats, 13 Republicans and 1 Independent (48 senators remain with all 20 "
-        "issues). The first of them is drawn, all are in the table: Miller leaves his party in each.",
+        published="Set B separates the parties clearly; Zell Miller is an outlying Democrat.",
+        remark="The paper does not name its 15 issues of the 20 in the table. Without senators who missed a "
+        "vote and repeated records, 23 of all 15,504 choices leave the published 15 Democrats, 13 "
+        "Republicans and 1 Independent. The figure shows the first of these choices, the table all: "
+        "Miller is separate from his party in each.",
     ),
     Item(
         "figure-4c",
@@ -134,12 +136,12 @@ ITEMS = (
     Item(
         "table-2",
         "Table 2, Figure 5",
-        "Seconds of whole paths where all rows are connected, for 100 to 500 normal rows.",
+        "Seconds of whole paths with all pairs connected, for 100 to 500 normal rows.",
         make_table_2,
-        remark="The paper ran R and C on a machine of its time and stopped where the objective fell below that "
-        "of the subgradient method; ours end at a certified relative gap of 1e-4. Hocking's subgradient "
-        "program (an R package) is not run here: its line is the published one. phi = -2 in the paper is "
-        "read as 2.",
+        remark="The paper used R and C on a machine of 2013 and stopped when the objective was below that of "
+        "the subgradient method; ours stop at a relative duality gap of 1e-4. Hocking's subgradient "
+        "program (an R package) was not run: its row is the published one. phi = -2 in the paper is "
+        "taken as 2.",
         reproduced="in part",
     ),
     Item(
@@ -153,34 +155,34 @@ ITEMS = (
     Item(
         "path-warm-starts",
         "Section 2",
-        "Each gamma of a path begins where the one before ended.",
-        remark="`ConvexClusterPath`, which also extrapolates the duals of the last two gammas; splits are "
-        "allowed for, as in the paper, and counted in `n_splits_`.",
+        "Each gamma of a path starts from the solution of the previous one.",
+        remark="`ConvexClusterPath`, which also extrapolates the duals of the last two gammas; splits of "
+        "clusters are possible, as in the paper, and counted in `n_splits_`.",
     ),
     Item(
         "dense-warm-starts",
         "Section 9",
-        "Increasingly dense graphs, each begun from the solution of the sparser one.",
+        "Increasingly dense graphs, each started from the solution of the sparser one.",
         make_warm_starts,
         published="Proposed, not tried.",
         remark="`ConvexClustering(warm_neighbors=[5, 15])`; `tests/convex/test_paper_options.py`. It does not "
-        "pay: sparse graphs take more iterations than they save.",
+        "save time: sparse graphs take more iterations than they save.",
     ),
     Item(
         "approximate-neighbors",
         "Section 9",
         "Approximate nearest neighbors are enough.",
         published="Conjectured.",
-        remark="The search is exact up to the sizes where that is faster, and approximate beyond "
-        "(`random_state`), see `coterie.graphs.knn_graph`.",
+        remark="The search is exact for small data and approximate for large ones, see "
+        "`coterie.graphs.nearest_neighbors`.",
     ),
     Item(
         "sparse-centroids",
         "Section 9",
         "A penalty that makes the centroids sparse.",
         published="Proposed, not tried.",
-        remark="Left out: it is another model, with a second strength to choose. So are accelerated ADMM "
-        "(section 5, not used in the paper either) and active sets.",
+        remark="Not implemented: it is another model, with a second strength to choose. Accelerated ADMM "
+        "(section 5, not used in the paper) and active sets are not implemented either.",
         reproduced="no",
     ),
 )

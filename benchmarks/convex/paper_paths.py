@@ -22,7 +22,7 @@ __all__ = ["make_figure_1", "make_figure_2", "make_figure_3", "make_iris", "make
 
 QUICK_GAMMAS, GAMMAS = 25, 200
 SET_A: dict[str, Any] = {"weights": "dense", "distance_decay": 0.0}
-HEADERS = ["weights", "edges", "ARI at 2 or fewer", "best ARI", "clusters there", "splits", "largest gap"]
+HEADERS = ["weights", "edges", "ARI at k <= 2", "best ARI", "k at best ARI", "splits", "largest gap"]
 
 
 def _path(run: PaperRun, known: Known, **weights: Any) -> Any:
@@ -148,7 +148,7 @@ def make_senate(run: PaperRun) -> None:
     run.report.table(title, headers, cells, 4)
     run.report.data["issues"] = [[int(issue) + 1 for issue in issues] for issues in subsets]
     with_miller = sum("Miller" in line[2] for line in cells)
-    run.report.say("", f"Miller parts from the other Democrats in {with_miller} of {len(cells)}.")
+    run.report.say("", f"Miller is separate from the other Democrats in {with_miller} of {len(cells)}.")
 
 
 def _senate_cells(run: PaperRun, issues: tuple[int, ...]) -> list[str]:
@@ -176,7 +176,7 @@ def make_mammals(run: PaperRun) -> None:
         for name in ("brownbat", "redbat")
     ]
     run.report.table(
-        "Whom the bats join first", ["weights", "mammal", "at gamma", "fused with", "largest gap"], cells, 2
+        "First fusions of two bats", ["weights", "mammal", "at gamma", "fused with", "largest gap"], cells, 2
     )
 
 

@@ -42,7 +42,7 @@ def make_table_1(run: PaperRun) -> None:
         worst = max(_deviation(norm, random) for _ in range(3 if run.quick else 30))
         cells.append([name, comment, f"{worst:.0e}"])
     title = "The proximal map of each norm against a numerical minimum, p = 5"
-    run.report.table(title, ["norm", "what it does", "largest deviation"], cells, 2)
+    run.report.table(title, ["norm", "operation", "largest deviation"], cells, 2)
 
 
 def _deviation(norm: Any, random: np.random.Generator) -> float:

@@ -52,7 +52,7 @@ class Item:
     reproduced: str = "yes"
 
     def missing(self) -> list[str]:
-        """Return the files that are not at hand."""
+        """Return the files that are not available."""
         return [name for name in self.data if real_file(name) is None]
 
     def can_be_made(self) -> bool:

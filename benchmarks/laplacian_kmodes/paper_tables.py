@@ -48,7 +48,7 @@ def make_table_1(run: PaperRun) -> None:
         line = [name, f"{n_rows:,}", f"{n_columns:,}", str(n_clusters), imbalance]
         here = PAPER_SETS.get(name)
         if here is None or not here.is_here:
-            lines.append([*line, "not at hand"])
+            lines.append([*line, "not available"])
             continue
         rows, columns, classes, times = run.isolated(run_facts, here.save(run.folder, run.quick))
         run.report.data["rows"][name] = [rows, columns, classes, times]
@@ -72,7 +72,7 @@ def make_table_2(run: PaperRun) -> None:
         f"{LABELLED_SHARE:.0%} of the labels choose, as in the paper: among all seeds and, where a method has a "
         f"lambda, all of {lambdas} (LK: {lk_lambdas}); the median is that of the chosen lambda. Seconds are the median "
         "of one run, labels of all rows included, without the search for neighbors, which all but k-means and mean "
-        "shift need. All begin with the same k-means++ seeds, but k-means, which draws its own, and NCut and mean "
+        "shift need. All start from the same k-means++ seeds, except k-means, which draws its own, and NCut and mean "
         "shift, which take none.",
     )
 

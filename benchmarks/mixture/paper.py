@@ -19,30 +19,31 @@ PAPER = Paper(
     title="Large Scale Clustering with Variational EM for Gaussian Mixture Models",
     authors="Hirschberger, Forster and Lücke (2019, 2022)",
     introduction=(
-        "Mixtures of very many Gaussians: each row keeps its few best components and looks for better ones among their "
-        "neighbors (var-GMM-S), on a lightweight coreset (vc-GMM). Three of the paper's five data sets are not at "
-        "hand; what stands in is said above each table. All lines on a coreset have the same one from the same seed, "
-        "and those seeded by AFK-MC2 on it the same initial centers; labels of all rows are timed apart. The letters: "
-        "N rows, N' of them in the coreset, D columns, C clusters, C' candidates of a row, G neighbors of a "
-        "component, m the length of a Markov chain. The numbers of the paper's settings are lost in the text that we "
-        "have, and inferred from the ratios that survive."
+        "Mixtures of thousands of Gaussians: each row keeps its few best components and searches their "
+        "neighbors for better ones (var-GMM-S), optionally on a lightweight coreset (vc-GMM). Three of the "
+        "paper's five data sets are not available; their replacements are named above each table. All methods "
+        "on a coreset use the same one, and all that are seeded by AFK-MC2 on it the same initial centers; "
+        "labels of all rows are timed separately. Symbols: N rows, N' of them in the coreset, D columns, C "
+        "clusters, C' candidates of a row, G neighbors of a "
+        "component, m the length of a Markov chain. The paper's settings are inferred from the published "
+        "ratios."
     ),
     items=(
         Item(
             "proposition-1",
             "Proposition 1",
-            "Taking another component for a candidate raises the bound just if it explains the row better; the "
-            "coreset's weights play no part.",
+            "Replacing a candidate raises the bound if and only if the new component explains the row better, "
+            "for any weights.",
             remark=(
-                "A law, not a measurement: `tests/mixture/test_search.py` holds the search to it (energies of "
-                "candidates never rise), `tests/mixture/test_algorithm.py` holds every fit to what follows from it "
-                "(the free energy never falls), with and without weights."
+                "Tested as a property, with and without weights: energies of candidates never increase "
+                "(`tests/mixture/test_search.py`), and the free energy never decreases "
+                "(`tests/mixture/test_algorithm.py`)."
             ),
         ),
         Item(
             "algorithm",
             "Algorithms 1 and 2",
-            "The algorithm as written beside ours, and what each deviation costs and gains.",
+            "The algorithm as published and ours, with the effect of each deviation.",
             make_algorithm,
             ("mnist.npz", "cod_rna.npz"),
             STANDS_IN,
@@ -50,10 +51,10 @@ PAPER = Paper(
                 "`TruncatedGaussianMixture(search_group_size=1, search_every=1, coreset_tol=0)` is Algorithm 2 as "
                 "written, "
                 '`init="afk-mc2"` with `coreset_size` the rest of Algorithm 1, `random_candidate=True` the "+1" '
-                "of the tables, Equation 8 the initial variance. `tests/reference/truncated_mixture.py` has it in "
-                "NumPy, point by point, and the tests compare both. Ours, the default, looks in tiles of 16 rows, "
-                "searches in every third E-step from the fifth on, learns neighborhoods a step later, and fits a "
-                "coreset no closer than it is worth; the class's notes say so."
+                "of the tables, Equation 8 the initial variance. `tests/reference/truncated_mixture.py` is a "
+                "NumPy version, row by row, with which the tests compare. The default searches in tiles of 16 "
+                "rows, in every third E-step from the fifth on, learns neighborhoods one step later, and stops "
+                "on a coreset at its sampling error."
             ),
         ),
         Item(
@@ -65,29 +66,30 @@ PAPER = Paper(
             DATA,
             STANDS_IN,
             published=(
-                "curves only; of each Table 1 has one point, at which vc-GMM's error is below that of LWCS on all five "
-                "sets."
+                "curves only; Table 1 has one point of each, where vc-GMM's error is below that of LWCS on all "
+                "five data sets."
             ),
             remark=(
                 "The paper's LWCS is scalar C++; here the same coreset and the same seeds go to scikit-learn's Lloyd "
-                "and to our exact k-means. Under each table stands by how much vc-GMM's error is above or below that "
-                "of LWCS. At the paper's N' our default is below it on all five sets (by 0.3 to 4%), the papers' own "
-                "steps on three of them. One seed each."
+                "and to our exact k-means. The line below each table compares vc-GMM's error with that of "
+                "LWCS. At the paper's N' our default is below it on all five data sets (by 0.3 to 4%), the "
+                "published steps on three of them. One seed each."
             ),
             reproduced="in part",
         ),
         Item(
             "table-1",
             "Table 1",
-            "Error, speed-up in time and in distances, iterations and the share of coreset and seeding, on five data "
-            "sets, also on test images.",
+            "Error (also of test images), speed-up in time and in distances, iterations, and the share of "
+            "coreset and seeding, on five data sets.",
             make_table_1,
             DATA,
             STANDS_IN,
             remark=(
-                "The paper's speed-ups are over a scalar k-means++ and Lloyd that takes about ten times as long for a "
-                "distance as a blocked product. What is left of them against such a product, from the same coreset "
-                "and seeds, is in the lines of LWCS. Our runs use two threads and float32, the paper's one and float64."
+                "The paper's speed-ups are relative to a scalar k-means++ and Lloyd, which takes about ten "
+                "times as long for a distance as a blocked product. The rows of LWCS show the speed-up over "
+                "such a product, from the same coreset and seeds. Our runs use two threads and float32, the "
+                "paper's one and float64."
             ),
             reproduced="in part",
         ),
@@ -98,23 +100,23 @@ PAPER = Paper(
             "error of held-out images.",
             make_table_2,
             remark=(
-                "80 Million Tiny Images are withdrawn; the images are generated, with the spectrum of photographs, in "
-                "a file a tenth larger than memory where the disk has room for it (`--gb` gives another size). "
-                "Coreset, seeding, EM and error are measured; what 80 million rows would take for the coreset is "
-                "extrapolated from the measured rate, and said to be so."
+                "80 Million Tiny Images were withdrawn; our images are generated with the spectrum of "
+                "photographs, in a file a tenth larger than memory (`--gb` gives another size). Coreset, "
+                "seeding, EM and error are measured; the time of the coreset for 80 million rows is "
+                "extrapolated from the measured rate."
             ),
             reproduced="in part",
         ),
         Item(
             "table-s1",
             "Table S.1",
-            "The orders of time and memory of each algorithm, and what they are in numbers as C grows.",
+            "Time and memory complexity of each algorithm, with counts for growing C.",
             make_costs,
         ),
         Item(
             "figure-s1",
             "Figure S.1",
-            "The same costs as a picture: distances of coreset, seeding and an iteration against C.",
+            "The same costs as a plot: distances of coreset, seeding and an iteration against C.",
             make_figure_s1,
         ),
         Item(
@@ -139,8 +141,8 @@ PAPER = Paper(
             ("cod_rna.npz",),
             STANDS_IN,
             published=(
-                "var-GMM-S on RNA: four initial E-steps, and two with larger search spaces, improve the mean error "
-                "(the numbers are lost in the text that we have)."
+                "var-GMM-S on RNA: four initial E-steps, and two with larger search spaces, improve the mean "
+                "error."
             ),
             remark="`initial_e_steps`, by default 1.",
             reproduced="in part",
@@ -162,21 +164,18 @@ PAPER = Paper(
             make_figure_s3,
             DATA,
             STANDS_IN,
-            published="curves only: at all N' vc-GMM is nearer to the partition of k-means++ than LWCS.",
-            remark=(
-                "The line of k-means++ compares two of its runs from different seeds: what a partition of the same "
-                "kind reaches."
-            ),
+            published="curves only: at all N' vc-GMM is closer to the partition of k-means++ than LWCS.",
+            remark=("The row of k-means++ compares two of its runs from different seeds."),
             reproduced="in part",
         ),
         Item(
             "flexible",
             "TPAMI version",
-            "Variances of each component, and of each component and column, with weights.",
+            "Variances per component, and per component and column, with weights.",
             remark=(
-                '`covariance_type="spherical"` and `"diag"`; their first two M-steps share one variance. Compared with '
-                "NumPy and with scikit-learn's GaussianMixture in `tests/mixture/test_algorithm.py`. The version's own "
-                "benchmarks are not in the text that we have."
+                '`covariance_type="spherical"` and `"diag"`; their first two M-steps share one variance. '
+                "Compared with NumPy and with scikit-learn's GaussianMixture in `tests/mixture/test_algorithm.py`. The "
+                "benchmarks of that version are not reproduced."
             ),
         ),
         Item(
@@ -185,8 +184,8 @@ PAPER = Paper(
             "Double precision, and single for the largest set; threads.",
             remark=(
                 "Rows of float64 are computed in float64, others in float32 with sums in float64; results are "
-                "bit-identical for any `n_threads` (`tests/contracts`). The paper's C++ is not run here: it needs "
-                "Blaze."
+                "bit-identical for any `n_threads` (`tests/contracts`). The authors' C++ program, which needs "
+                "Blaze, was not run."
             ),
         ),
     ),

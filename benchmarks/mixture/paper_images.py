@@ -177,8 +177,6 @@ def _say_coreset(run: PaperRun, sizes: Sizes, size: int, writing: float, cost: d
 
 NOTES = [
     f"C' = G = 5, {INITIAL_E_STEPS} initial E-steps, chains of {CHAIN_LENGTH}; one fit each, all on one coreset.",
-    "Seeding: AFK-MC2. Error: of images that were held out, by comparing with all means. The paper's error is a sum",
-    "over its test images, of other data: not to be compared. Its sizes of the coreset and of the test set, its",
-    "number of initial E-steps and its chain length are lost in the text that we have. EM of a million coreset rows:",
-    "in proportion to the rows, extrapolated.",
+    "Seeding: AFK-MC2. Error: of held-out images, compared with all means. The paper's error is a sum over other test",
+    "images and cannot be compared. EM of a million coreset rows: extrapolated in proportion to the rows.",
 ]

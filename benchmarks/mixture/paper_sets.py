@@ -72,7 +72,7 @@ def _published(kmeans: Line, var_gmm_s: Line, lwcs: Line, vc_gmm: Line) -> dict[
 SETS = {
     "KDD": PaperSet(
         MixtureRow("unit_mnist", 70_000, Setting(500, 2**13), "mnist.npz"),
-        "the paper's 145,751 x 74 rows of KDD Cup 2004 are not at hand; MNIST, 70,000 x 784, stands in.",
+        "MNIST, 70,000 x 784, instead of the paper's 145,751 x 74 rows of KDD Cup 2004, which are not available.",
         tuple(2**i for i in range(11, 16)),
         _published(
             ("0.0% ± 0.04", "1.0", "1.0", "13.0", "22%"),
@@ -112,7 +112,8 @@ SETS = {
     ),
     "SUSY": PaperSet(
         MixtureRow("blobs18", 1_000_000, Setting(2000, 2**15), large=True),
-        "the paper's 5,000,000 x 18 rows are not at hand; 1,000,000 generated rows (overlapping blobs) stand in.",
+        "the paper's 5,000,000 x 18 rows are not available; 1,000,000 generated rows (overlapping blobs) are used "
+        "instead.",
         tuple(2**i for i in range(13, 19)),
         _published(
             ("0.0% ± 0.01", "1.0", "1.0", "47.5", "7%"),
@@ -123,7 +124,8 @@ SETS = {
     ),
     "SONG": PaperSet(
         MixtureRow("aug90", 515_345, Setting(4000, 2**16), "mnist.npz", large=True),
-        "the paper's rows are not at hand; MNIST with shifted copies on 90 principal axes has their shape.",
+        "the paper's rows are not available; MNIST with shifted copies on 90 principal axes, of the same shape, is "
+        "used instead.",
         tuple(2**i for i in range(14, 19)),
         _published(
             ("0.0% ± 0.01", "1.0", "1.0", "11.0", "19%"),

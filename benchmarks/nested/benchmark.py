@@ -62,9 +62,9 @@ class NestedBenchmark(Benchmark):
 
 
 CURVE_NOTES = [
-    "Seconds to: median (range) over the seeds until the energy of the held-out rows is so near E*, the lowest one",
-    "that anything in the run found; never: in fewer than half of the seeds. Ratio: over those of coterie nested;",
-    ">: at least, because it never got there in its seconds. Final excess: mean and standard deviation of the",
-    "relative excess at the end; * the package draws its own initial centroids. superkmeans tells nothing while it",
-    f"runs: each point is a fit of its own ({', '.join(map(str, SUPERKMEANS_ITERATIONS))} iterations).",
+    "Seconds to: median (range) over the seeds until the energy of the held-out rows is within this excess over E*,",
+    "the lowest of all fits of the run; never: in fewer than half of the seeds. Ratio: over those of coterie nested;",
+    ">: at least, if it did not reach the level in its seconds. Final excess: mean and standard deviation of the",
+    "relative excess at the end; * the package draws its own initial centroids. superkmeans reports no progress,",
+    f"so each point is a separate fit ({', '.join(map(str, SUPERKMEANS_ITERATIONS))} iterations).",
 ]

@@ -8,19 +8,20 @@ from benchmarks.nested.paper_samples import make_figure_1, make_revisits
 __all__ = ["PAPER"]
 
 INTRODUCTION = (
-    "Mini-batches that grow only when their centroids have settled, go over their rows again with bounds, and "
-    "count each row once (nmbatch, Algorithm 5), against exact k-means (lloyd, yinyang) and Sculley's "
-    "mini-batches (mbatch, Algorithm 4). Energies are mean squared distances of held-out rows to their nearest"
-    " centroid, relative to E*, the lowest that anything found on the set; their evaluation is not counted in "
-    "the seconds. The start is the paper's: distinct rows, drawn uniformly, the same for all contenders of a "
-    "seed."
+    "Nested mini-batches (nmbatch, Algorithm 5) contain the previous batch, use bounds for its rows, count "
+    "each row once, and double when the centroids have converged on the batch. They are compared with exact "
+    "k-means (lloyd, yinyang) and Sculley's mini-batches (mbatch, Algorithm 4). The energy is the mean squared "
+    "distance of held-out rows to their nearest centroid, relative to E*, the lowest value of all runs on the "
+    "data set; its evaluation is not part of the seconds. Initial centroids are distinct rows drawn uniformly, "
+    "the same for all methods, as in the paper."
 )
 
 SETS = (
-    "INFMNIST is made here from MNIST (shifted, turned and bent a little), 400,000 + 40,000 as in the paper. "
+    "INFMNIST is generated from MNIST (small shifts, rotations and deformations), 400,000 + 40,000 as in the "
+    "paper. "
     "STL10P is 6 x 6 x 3 patches of CIFAR-10 in place of STL-10, 960,000 + 40,000. RCV1 is 23,613 + 4,000 of "
-    "the paper's 781,265 + 23,149 documents. Of KDDC98 only an extract of 9,686 rows and 21 columns is at hand"
-    " (75,000 + 20,000 and 310 in the paper): it shows that it runs, no more."
+    "the paper's 781,265 + 23,149 documents. KDDC98 is a public extract of 9,686 rows and 21 columns (75,000 + "
+    "20,000 rows and 310 columns in the paper), so its results are not comparable."
 )
 DATA = ("mnist.npz", "cifar10_12k.npz", "rcv1_27k.npz", "kddc98_pva97nk.npz")
 STANDS_IN = "enlarged digits of scikit-learn for MNIST; sets whose files are missing are left out"
@@ -29,13 +30,14 @@ ITEMS = (
     Item(
         "figure-1",
         "Figure 1, SM-B",
-        "How far centroids move by a sample, by one of twice the size instead, and what estimates the difference.",
+        "Movement of centroids in a round on a sample and on one of twice the size, and the estimate of the "
+        "difference.",
         make_figure_1,
         data=("mnist.npz",),
         stands_in="enlarged digits of scikit-learn",
         published="A sketch: left, 2b rows make little difference (redundant), right, a large one (premature "
         "fine-tuning). SM-B estimates the distance of c(t+1, 2b) from c(t+1, b) by 1/2 sigma_C.",
-        remark="The sketch is measured here, round by round on one sample.",
+        remark="Ours are measured, round by round on one sample.",
     ),
     Item(
         "sm-a",
@@ -43,42 +45,41 @@ ITEMS = (
         "In the first epoch of Sculley's mini-batches at most 1/e of all visits are revisits.",
         make_revisits,
         published="At most 1/e.",
-        remark="So bounds, which begin with a visit, have little to save there.",
+        remark="Bounds are stored at the first visit of a row, so they save little in the first epoch.",
     ),
     Item(
         "mbatch",
         "Section 2.2, Algorithms 2 to 4",
         "Sculley's mini-batches as running means.",
         remark="`MiniBatchKMeans(reassignment_ratio=0)`, compared batch by batch with a plain version in "
-        "`tests/kmeans/test_mini_batch.py`. By default starved centroids are moved as scikit-learn does. "
-        "Unlike in Algorithm 2 the first centroids have no vote of their own. Sculley's l1 sparsification"
-        " is left out, as in this paper.",
+        "`tests/kmeans/test_mini_batch.py`. By default centroids with few rows are reassigned as in "
+        "scikit-learn. Unlike in Algorithm 2 the initial centroids have no weight. Sculley's l1 sparsification "
+        "is left out, as in this paper.",
     ),
     Item(
         "nmbatch",
         "Section 3, Algorithm 5",
-        "Nested mini-batches: each row has one vote, the sample doubles when the centroids have settled.",
+        "Nested mini-batches: each row counts once, the sample doubles when the centroids have converged on it.",
         remark='`NestedMiniBatchKMeans(init="random", batch_size=5000, doubling_threshold=100, tol=0)`, compared'
-        " round by round with the algorithm line by line in `tests/kmeans/test_nested.py`. The first "
-        "centroids have no vote; rows near a tie that go to and fro by rounding count as settled after "
-        "five rounds.",
+        " round by round with the algorithm line by line in `tests/kmeans/test_nested.py`. The initial "
+        "centroids have no weight; rows that alternate between near-ties by rounding are ignored after five "
+        "rounds.",
     ),
     Item(
         "bounds",
         "Section 2.1, Algorithm 1",
         "Lower bounds that skip distances, one per row and centroid.",
-        remark='`bounds="elkan"` is the paper\'s, `"yinyang"` has one per group of centroids (what section 5 asks'
-        ' for, so that memory does not grow with k N), `"off"` none; `"auto"`, the default, chooses by a '
-        "measured rule. The clusters are the same bit for bit (`tests/kmeans/test_nested.py`). Sparse "
-        "rows have none: a blocked product was faster.",
+        remark='`bounds="elkan"` is the paper\'s, `"yinyang"` has one per group of centroids (future work in '
+        'section 5: memory does not grow with k N), `"off"` none; `"auto"`, the default, chooses by the '
+        "shape of the data. Clusters are bit-identical (`tests/kmeans/test_nested.py`). Sparse rows "
+        "have no bounds: a blocked product was faster.",
     ),
     Item(
         "parallel",
         "Section 3.3",
-        "How the work is divided among threads.",
-        remark="`n_threads=`; the paper's experiments are single threaded, ours take two threads unless "
-        "`--threads` says otherwise. Rows with and without bounds lie in separate blocks, which threads "
-        "share.",
+        "Parallel computation.",
+        remark="`n_threads=`; the paper's experiments are single threaded, ours use two threads without "
+        "`--threads`. Rows with and without bounds are in separate blocks, which threads share.",
     ),
     Item(
         "figure-2",
@@ -96,16 +97,16 @@ ITEMS = (
     Item(
         "figure-3",
         "Figure 3, SM-C",
-        "The excess after 2 s and 10 s for rho from 0.1 to 1,000, with bounds and without; and the curves of each rho.",
+        "Excess after 2 s and 10 s for rho from 0.1 to 1,000, with and without bounds, and the curves of each "
+        "rho.",
         make_figure_3,
         data=DATA,
         stands_in=STANDS_IN,
         published="With bounds there is little difference between 10, 100 and 1,000; without, 10 is in general "
         "better than larger values.",
         remark=SETS
-        + " At 0.2 s and 1 s as well, for today's processors are done with much after 2 s. Bounds on are "
-        '`bounds="auto"`; RCV1 has none. Five seeds unless `--seeds` says otherwise; the paper does not say '
-        "how many it has.",
+        + ' Also at 0.2 s and 1 s, as processors are faster today. With bounds: `bounds="auto"`; RCV1 has '
+        "none. Five seeds by default; the paper does not give its number.",
         reproduced="in part",
     ),
     Item(
@@ -115,17 +116,17 @@ ITEMS = (
         make_table_1,
         data=("mnist.npz", "rcv1_27k.npz"),
         stands_in="enlarged digits of scikit-learn for MNIST; RCV1 is left out where its file is missing",
-        remark="Microseconds a row compare where the number of rows differs: RCV1 has 23,613 rows here. sofia is"
-        " not run.",
+        remark="Compare microseconds per row, as the number of rows differs: RCV1 has 23,613 rows here. sofia "
+        "was not run.",
         reproduced="in part",
     ),
     Item(
         "k-means++",
         "Section 5",
-        "Better starts, such as k-means++ on the first batch.",
-        published="Named, not tried.",
-        remark='`init="k-means++"` is the default; `python -m benchmarks.nested --rows e` is a set where it '
-        "matters (1,000 blobs).",
+        "Better initialization, such as k-means++ on the first batch.",
+        published="Mentioned, not tried.",
+        remark='`init="k-means++"` is the default; `python -m benchmarks.nested --rows e` is a data set where '
+        "it matters (1,000 blobs).",
     ),
 )
 

@@ -84,8 +84,8 @@ def make_figure_2(run: PaperRun) -> None:
 
 
 NOTES = [
-    "Seconds until the energy of the held-out rows is so near E*, the lowest that anything found on the set: median",
-    "(range) over the seeds; never: in fewer than half. Times as late: over the seconds of nested. All begin with the",
+    "Seconds until the energy of the held-out rows is within this excess over E*, the lowest of all runs: median",
+    "(range) over the seeds; never: in fewer than half. Ratios: to the seconds of nested. All start from the",
     "same distinct rows, drawn uniformly; batches and the first nested batch of 5,000 rows, k = 50.",
 ]
 
@@ -104,7 +104,7 @@ def _table_of_times(run: PaperRun, curves: RowCurves) -> None:
     headers = [
         "",
         *(f"seconds to {level}" for level in levels),
-        *(f"times as late, {level}" for level in levels),
+        *(f"ratio of seconds, {level}" for level in levels),
     ]
     run.report.table(curves.title, [*headers, "final excess"], cells)
 

@@ -124,7 +124,8 @@ def _page(paper: Paper, made: dict[str, Made]) -> Iterator[str]:
     yield from (f"# {paper.title}", "", f"{paper.authors}. {paper.introduction}")
     for item in paper.items:
         full = f"{paper.key}-{item.name}"
-        yield from ("", f"## {item.place}", "", item.shows)
+        reproduced = "" if item.reproduced == "-" else f" **Reproduced: {item.reproduced}.**"
+        yield from ("", f"## {item.place}", "", item.shows + reproduced)
         if item.published:
             yield from ("", f"Published: {item.published}")
         if full in made:
@@ -134,8 +135,6 @@ def _page(paper: Paper, made: dict[str, Made]) -> Iterator[str]:
             yield from ("", f"Not run yet: `{command(full)}`.")
         if item.remark:
             yield from ("", item.remark)
-        if item.reproduced != "-":
-            yield from ("", f"Reproduced: {item.reproduced}.")
     if machines:
         yield from ("", "## Machines", "")
         yield from (f"- {line}: {'; '.join(places)}" for line, places in machines.items())
@@ -146,9 +145,9 @@ def _overview(made: dict[str, Made]) -> Iterator[str]:
         "# Papers",
         "",
         "Every figure, table, variant and option of the five papers, with the command that makes it, and whether our",
-        "results agree with the published ones: in part, if other data stand in for data that are not published, or",
-        "if some results differ. `python -m benchmarks.papers NAME` makes one, `--all` all, `--pages` writes these",
-        "pages. With `--threads 1` seconds are processor seconds.",
+        'results agree with the published ones: "in part" if other data replace unpublished data, or if some results',
+        "differ. `python -m benchmarks.papers NAME` makes one, `--all` makes all, `--pages` writes these pages. With",
+        "`--threads 1` seconds are processor seconds.",
     )
     for paper in PAPERS.values():
         rows = []

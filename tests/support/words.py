@@ -35,6 +35,15 @@ INSTEAD = {
     r"how far out": "outlier score",
     r"the data prefer": "no clear winner",
     r"asks? no server": "self-contained",
+    r"at hand": "available",
+    r"anew": "again",
+    r"begun (from|with|anew)": "started from, initialized with",
+    r"nobody": "unknown, no user",
+    r"hardly": "rarely, little",
+    r"tells? (\w+ ){0,3}apart": "separates, distinguishes",
+    r"as good as never|for good|again and again": "a plain adverb",
+    r"stands? in for|stand in\b": "replaces",
+    r"(is|are) dear": "expensive",
     r"(it|that|which|page|line|error|message)s? says? so": "what it says",
     r"who(m)?ever|of one's own": "the user, own",
     r"centre[sd]?": "center",
@@ -43,6 +52,10 @@ INSTEAD = {
     r"behaviour\w*": "behavior",
     r"favour\w*": "favor",
     r"labell\w+": "labeled",
+    r"grey\w*": "gray",
+    r"(centi|milli|kilo)?metres?": "meter",
+    r"analys(ed|ing)": "analyze",
+    r"learnt": "learned",
     r"modell\w+": "modeling",
     r"\w*(normal|minim|maxim|penal|initial|recogn|optim|standard|summar)is(e|ed|es|ing|ation)": "-ize",
 }
@@ -56,8 +69,7 @@ def pages() -> Iterator[tuple[str, str]]:
     found = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
     for path in sorted(found):
         if (
-            path.name != "CHANGELOG.md"
-            and "made" not in path.parts
+            "made" not in path.parts
             and path.parent.name not in ("gallery", "tutorials")
             and path.name != "commands.md"
         ):

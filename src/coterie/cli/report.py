@@ -256,7 +256,7 @@ def _file_of(job: ReportJob, fit: Fit) -> tuple[str, str | None]:
     known = fit.input.file
     if job.file is None and known == STANDARD_INPUT:
         raise ValueError(
-            f"{job.folder}: its rows came through the standard input, which nobody can read again. Pipe the same into "
+            f"{job.folder}: its rows came through the standard input, which cannot be read again. Pipe the same into "
             f"coterie report {job.folder} {DASH}"
         )
     file = job.file or known

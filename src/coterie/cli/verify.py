@@ -58,7 +58,7 @@ def verify(
         raise ValueError(f"{folder / SUMMARY} has no hashes: a fit on a cluster cannot be repeated here.")
     if file is None and fit.input.file == STANDARD_INPUT:
         raise ValueError(
-            f"{folder}: its rows came through the standard input, which nobody can read again. Pipe the same into "
+            f"{folder}: its rows came through the standard input, which cannot be read again. Pipe the same into "
             f"coterie verify {folder} {DASH}"
         )
     file = file or fit.input.file

@@ -41,7 +41,7 @@ NESTED = Method(
 MINI_BATCH = Method(
     name="mini-batch",
     estimator=MiniBatchKMeans,
-    summary="k-means by mini-batches that are drawn anew each time",
+    summary="k-means by random mini-batches",
     objective=INERTIA,
     # `max_iter` limits epochs, but each batch is reported.
     progress=Progress(step="step", limit=None),
@@ -51,7 +51,7 @@ MINI_BATCH = Method(
 BISECTING = Method(
     name="bisecting",
     estimator=BisectingKMeans,
-    summary="k-means that halves the worst cluster again and again: a tree, which can be cut at any number of clusters",
+    summary="k-means that repeatedly halves the worst cluster: a tree that can be cut at any number of clusters",
     objective=INERTIA,
     progress=Progress(step="split", limit="n_clusters"),
     drops_clusters=True,

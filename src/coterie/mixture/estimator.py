@@ -929,5 +929,5 @@ def _check_variance(variance: float, dtype: npt.DTypeLike, reg_covar: float) -> 
     if 0 < variance < reg_covar:
         warn(
             f"reg_covar={reg_covar:g}, which is added to each variance, is more than that of all rows, "
-            f"{variance:.3g}, so components can hardly differ. Multiply X by a large number, or give less.",
+            f"{variance:.3g}, so components differ little. Multiply X by a large number, or give less.",
         )
