@@ -54,7 +54,7 @@ def listed(faults: list[str]) -> str:
 
 
 @in_checkout
-def test_every_method_has_its_rooms():
+def test_every_method_has_its_folders():
     wanted = []
     for room in METHODS:
         wanted += [f"src/coterie/{room}/", f"tests/{room}/", f"benchmarks/{room}/"]
@@ -71,7 +71,7 @@ def test_every_method_has_its_rooms():
 
 @in_checkout
 class TestImports:
-    def test_no_private_name_is_imported_from_another_room(self):
+    def test_no_private_name_is_imported_from_another_package(self):
         faults = []
         for path in python_files(SOURCES):
             for line, module, name in imports(parsed(path)):
@@ -92,7 +92,7 @@ class TestImports:
         ]
         assert not faults, listed(faults)
 
-    def test_the_page_draws_the_floors_that_the_linter_holds(self):
+    def test_page_lists_the_layers_of_the_import_contract(self):
         settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
         contract = settings["tool"]["importlinter"]["contracts"][0]
         page = (ROOT / "docs" / "development" / "architecture.md").read_text(encoding="utf-8")
@@ -126,7 +126,7 @@ class TestImports:
 
 @in_checkout
 class TestPrivateAttributes:
-    def test_none_is_used_in_another_room(self):
+    def test_no_private_name_is_used_in_another_package(self):
         """A private name that only other rooms define is theirs, whatever it is an attribute of."""
         trees = {path: parsed(path) for path in python_files(SOURCES)}
         rooms_of_name = defaultdict(set)

@@ -37,7 +37,7 @@ def opened(tmp_path):
     return open_again
 
 
-def test_what_was_run_is_not_run_again(opened):
+def test_finished_runs_are_not_repeated(opened):
     first, _ = opened()
     assert first.run(_double, 3) == {"twice": 6}
     assert first.run_within(9, _double, 4, by=3) == {"twice": 12}
@@ -69,7 +69,7 @@ def test_another_machine_measures_for_itself(opened):
     assert here.n_calls == 1
 
 
-def test_what_took_too_long_does_not_take_it_twice(opened):
+def test_timeouts_are_not_repeated(opened):
     with pytest.raises(TimeoutError, match="not done after 9 s"):
         opened()[0].run_within(9, _too_long)
     again, here = opened()

@@ -45,7 +45,7 @@ def test_objectives_as_printed(problem):
     assert printed_objective(graph, affinities, labels, 0.7) == pytest.approx(expected)
 
 
-def test_rows_of_apart_groups_are_told_apart():
+def test_separate_groups_are_found():
     random = np.random.default_rng(1)
     X = np.concatenate([random.normal(size=(30, 2)), 20 + random.normal(size=(30, 2))])
     graph = sp.csr_array(np.kron(np.eye(2), np.ones((30, 30))))

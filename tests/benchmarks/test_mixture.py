@@ -44,7 +44,7 @@ def test_all_draw_the_same_coreset(X):
 
 
 @pytest.mark.parametrize("name", FITS)
-def test_every_line_says_how_it_was_seeded_and_labels_any_rows(X, name):
+def test_lines_name_their_seeding_and_label_rows(X, name):
     assert FITS[name].seeded_by
     fit = FITS[name].call(X, SETTING, 0, 2)
     assert fit.centers.shape == (20, 6)
@@ -67,7 +67,7 @@ def test_rows_that_are_held_out_are_not_fitted(X):
     assert "errors of the last 500" in MixtureRow("blobs", 2000, held_out).title
 
 
-def test_the_papers_steps_are_what_the_name_says():
+def test_published_steps_are_algorithm_2():
     assert FITS[f"{VC_GMM}, the papers' steps"].call.keywords == dict(
         coreset=True, search_group_size=1, search_every=1, coreset_tol=0
     )
@@ -79,7 +79,7 @@ def test_every_line_of_table_1_has_its_published_numbers():
         assert chosen.row.setting.coreset_size in chosen.swept(chosen.row)
 
 
-def test_what_stands_in_for_images_has_their_range(monkeypatch, tmp_path):
+def test_generated_images_have_the_range_of_images(monkeypatch, tmp_path):
     monkeypatch.setenv("COTERIE_DATA", str(tmp_path))
     rows = cifar10_split(12)
     assert rows.shape == (12, 3072)

@@ -63,7 +63,7 @@ def test_excess_at_a_time():
     assert excess_at(curves, "slow", 0.2) == excess_at(curves, "slow", 2.0) == [pytest.approx(0.5)]
 
 
-def test_contenders_are_what_their_names_say():
+def test_contenders_match_their_names():
     assert CURVES[SCULLEY].call.keywords == {"reassignment_ratio": 0}
     assert set(CONTENDERS) <= set(CURVES)
     assert len(SETTINGS) == 2 * len(RHOS)

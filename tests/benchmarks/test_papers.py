@@ -66,7 +66,7 @@ def test_names_are_unique_and_speak():
             assert item.make is not None or item.remark
 
 
-def test_without_names_it_lists(toy, monkeypatch, capsys):
+def test_items_are_listed_without_names(toy, monkeypatch, capsys):
     run(monkeypatch)
     shown = capsys.readouterr().out
     assert "toy-figure-1: Figure 1. How energies fall." in shown
@@ -86,7 +86,7 @@ def test_an_item_leaves_its_table_and_picture(toy, monkeypatch, capsys):
     assert "| 2    |" not in table
 
 
-def test_quick_runs_do_not_take_the_place_of_others(toy, monkeypatch, capsys):
+def test_quick_runs_do_not_replace_full_runs(toy, monkeypatch, capsys):
     run(monkeypatch, "toy-figure-1", "--quick")
     assert not (toy / "results" / "papers").exists()
     assert (toy / "results" / "papers-quick" / "toy-figure-1.md").exists()
@@ -114,7 +114,7 @@ def test_pages(toy, monkeypatch, capsys):
     assert "not run yet" in (toy / "pages" / "index.md").read_text()
 
 
-def test_pages_keep_what_was_made_elsewhere(toy, monkeypatch, capsys):
+def test_pages_keep_results_without_their_files(toy, monkeypatch, capsys):
     run(monkeypatch, "toy-figure-1", "--pages")
     pages = {path: path.read_bytes() for path in (toy / "pages").rglob("*.*")}
     shutil.rmtree(toy / "results")

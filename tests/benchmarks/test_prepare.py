@@ -237,7 +237,7 @@ class TestSparseFiles:
         np.testing.assert_array_equal(found["y"], [0, 1, 1, 19])
         np.testing.assert_array_equal(found["is_train"], [1, 0, 1, 0])
 
-    def test_what_is_computed_is_what_was_measured_with(self):
+    def test_prepared_data_equal_those_of_the_measurements(self):
         facts = {one.file: one.facts for one in SETS}
         assert content_hash(builders.build_four_moons(Downloads())) == facts["four_moons_regen.npz"].content
         graph = builders.neighbor_graph(*load_digits(return_X_y=True))
@@ -330,7 +330,7 @@ class TestChecks:
             (toy(X=np.zeros((4, 2), np.uint8)), r"X is uint8 \(4, 2\)"),
         ],
     )
-    def test_what_cannot_be_used(self, tmp_path, arrays, message):
+    def test_unusable_originals(self, tmp_path, arrays, message):
         np.savez(tmp_path / "toy.npz", **arrays)
         verdict = check(tmp_path / "toy.npz", TOY)
         assert not verdict.usable
@@ -389,7 +389,7 @@ def test_all_data_of_benchmarks_have_a_set():
 
 
 class TestCommand:
-    def test_it_builds_what_it_can_and_names_the_rest(self, run, tmp_path):
+    def test_prepare_builds_available_sets_and_names_missing_ones(self, run, tmp_path):
         printed, status = run(tmp_path / "data", "--only", "toy,graphs/lost")
         assert status == 0
         assert "toy.npz: built: shapes and types are right" in printed.out
@@ -398,7 +398,7 @@ class TestCommand:
         printed, _ = run(tmp_path / "data", "--only", "toy")
         assert "toy.npz: there: " in printed.out
 
-    def test_what_is_wrong_ends_in_an_error(self, run, tmp_path):
+    def test_wrong_content_is_an_error(self, run, tmp_path):
         printed, status = run(tmp_path / "data", "--downloads", tmp_path)
         assert "WRONG" in printed.out
         assert "X is float64 (3,), not uint8 (3, 2)" in printed.out

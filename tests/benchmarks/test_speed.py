@@ -16,7 +16,7 @@ def test_the_first_contender_is_ours(key):
     assert ROWS[key].wanted > 0
 
 
-def test_the_fastest_package_and_our_best_fixed_setting_stand_beside():
+def test_table_has_the_fastest_package_and_our_best_fixed_setting():
     summaries = {
         name: {
             "seconds": s,

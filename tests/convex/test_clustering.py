@@ -35,7 +35,7 @@ def test_certificate_of_a_fit(dtype, solver):
 
 
 @pytest.mark.parametrize(("norm", "p"), [("l1", 4), ("l2", 2), ("l2", 20), ("linf", 3)])
-def test_equal_bits_for_any_number_of_threads(norm, p):
+def test_clustering_does_not_depend_on_threads(norm, p):
     X = np.random.default_rng(0).normal(size=(2000, p))
     results = []
     for n_threads in (1, 2, 3):

@@ -53,7 +53,7 @@ def test_without_time_the_last_gamma_is_that_of_a_tree(name, norm):
     assert model.n_clusters_ == 1
 
 
-def test_a_tree_of_two_edges_carries_what_is_behind_them():
+def test_flow_on_a_tree_of_two_edges():
     X, edges = (
         np.array([[0.0], [1.0], [5.0], [7.0], [9.0]]),
         np.array([[0, 1], [1, 2], [3, 4]], dtype=np.int32),
@@ -79,14 +79,14 @@ class TestAdaptiveGammas:
             count = count_of(gamma)
         return np.array(found), coalescing_gamma(problem)
 
-    def test_they_begin_with_0_and_end_where_all_is_fused(self):
+    def test_gammas_range_from_0_to_full_fusion(self):
         gammas, last = self.gammas(lambda gamma: 30)
         assert gammas[0] == 0
         assert np.all(np.diff(gammas) > 0)
         assert last < gammas[-1] <= 1.1 * last
         assert len(gammas) < 30  # nothing happens: steps are long
 
-    def test_they_are_close_where_rows_fuse(self):
+    def test_gammas_are_dense_where_rows_fuse(self):
         _, last = self.gammas(lambda gamma: 30)
         fused = 0.3 * last
         gammas, _ = self.gammas(lambda gamma: 30 if gamma < fused else max(2, int(30 * (fused / gamma) ** 3)))
@@ -94,18 +94,18 @@ class TestAdaptiveGammas:
         among = (gammas[1:-1] > 1.3 * fused) & (gammas[1:-1] < 2 * fused)
         assert steps[among].mean() < 0.3 * steps[: np.flatnonzero(gammas[2:] > fused)[0]].max()
 
-    def test_they_end_with_the_last_fusion(self):
+    def test_gammas_end_with_the_last_fusion(self):
         _, last = self.gammas(lambda gamma: 30)
         gammas, _ = self.gammas(lambda gamma: 30 if gamma < 0.2 * last else 1)
         assert gammas[-2] < 0.2 * last <= gammas[-1] < 0.5 * last
 
     @pytest.mark.parametrize("n_gammas", [1, 2, 3, 7])
-    def test_there_are_never_more_than_wanted(self, n_gammas):
+    def test_n_gammas_is_an_upper_limit(self, n_gammas):
         gammas, last = self.gammas(lambda gamma: max(2, int(30 / (1 + 50 * gamma))), n_gammas)
         assert len(gammas) <= n_gammas
         assert gammas[-1] >= last
 
-    def test_before_the_first_fusion_they_go_where_edges_would_vanish(self):
+    def test_gammas_before_the_first_fusion_follow_edge_lengths(self):
         X, edges, w, _, _ = random_problem(1, 30, 2, "l2")
         problem, _ = kernel_problem(X, edges, w, "l2")
         fitting, gamma = AdaptiveGammas(problem, 100), 0.0

@@ -75,7 +75,7 @@ class TestPaperStep:
 class TestResiduals:
     @pytest.mark.parametrize("norm", ["l1", "l2", "linf", [[0, 2], [1]]])
     @pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-6])
-    def test_it_stops_where_the_oracle_does(self, norm, tol):
+    def test_residual_stopping_equals_the_oracle(self, norm, tol):
         X, edges, w, _, gamma = random_problem(7, 16, 3, "l2")
         X -= X.mean(axis=0)
         plain = oracle.PlainNorm(norm, 3)
@@ -179,7 +179,7 @@ class TestWarmNeighbors:
         plain = begin.points[np.argsort(ordered.order)] + ordered.mean
         np.testing.assert_allclose(plain, sparse.centroids_, atol=1e-4)
 
-    def test_the_same_graph_needs_nothing_more(self, blobs):
+    def test_warm_start_on_the_same_graph_takes_no_iterations(self, blobs):
         """Edges between components are new, here none."""
         model = ConvexClustering(0.4, weights="dense", distance_decay=0.3, warm_neighbors=[59]).fit(blobs)
         assert model.n_iter_ == 0
@@ -197,7 +197,7 @@ class TestWarmNeighbors:
             (dict(warm_neighbors=[2], weights="precomputed"), "of a given graph"),
         ],
     )
-    def test_what_cannot_be(self, blobs, options, message):
+    def test_invalid_options(self, blobs, options, message):
         with pytest.raises(ValueError, match=message):
             ConvexClustering(0.4, **options).fit(blobs)
 

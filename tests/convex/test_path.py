@@ -85,7 +85,7 @@ def test_small_steps_change_little():
     assert np.all(np.diff(path.objectives_) > 0)
 
 
-def test_a_stopped_path_ends_where_it_was(moons):
+def test_stopped_path_keeps_solved_gammas(moons):
     seen = []
     ConvexClusterPath(n_gammas=6, callback=seen.append).fit(moons)
     assert [progress.iteration for progress in seen] == list(range(1, 7))
@@ -97,7 +97,7 @@ def test_a_stopped_path_ends_where_it_was(moons):
     assert len(stopped.gammas_) == 2
 
 
-def test_centroids_are_expanded_when_they_are_asked_for(tmp_path):
+def test_centroids_path_is_computed_on_access(tmp_path):
     X = make_moons(60, noise=0.05, random_state=0)[0]
     path = ConvexClusterPath(n_gammas=15).fit(X)
     copies = [pickle.loads(pickle.dumps(path))]

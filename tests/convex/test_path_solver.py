@@ -78,7 +78,7 @@ def test_objectives_and_gaps_are_those_of_the_whole_problem(dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_path_loses_columns_but_nothing_else(blobs, dtype, monkeypatch):
+def test_reduced_columns_give_the_same_path(blobs, dtype, monkeypatch):
     tol = 1e-4 if dtype == np.float32 else 1e-6
     rows = blobs.astype(dtype)
     path = ConvexClusterPath(tol=tol, n_gammas=40).fit(rows)
@@ -119,7 +119,7 @@ def test_other_norms_keep_all_columns(blobs, norm):
     assert solver.n_columns == N_COLUMNS
 
 
-def test_columns_come_back_where_they_are_missed(blobs, monkeypatch):
+def test_columns_are_restored_if_needed(blobs, monkeypatch):
     # With so coarse a tolerance rows are told to be in clusters that they are not in.
     monkeypatch.setattr(path_solver, "_MAY_MISS", 1e6)
     solver = solver_of(blobs, tol=0.05)
@@ -217,6 +217,6 @@ def test_double_precision_goes_on_where_single_stalls(blobs, monkeypatch):
     (1e-5, 1, "l2", 0, True), (1e-7, 1, "l2", 0, False), (1e-5, 1e9, "l2", 0, False), (1e-5, 1e-9, "l2", 0, False),
     (1e-5, 1, "l1", 0, False), (1e-5, 1, "linf", 0, False), (1e-5, 1, "l2", 1 << 23, False),
 ])  # fmt: skip
-def test_single_precision_is_for_what_it_can_tell(blobs, monkeypatch, tol, scale, norm, cache, pays):
+def test_single_precision_only_where_it_resolves_the_gap(blobs, monkeypatch, tol, scale, norm, cache, pays):
     monkeypatch.setattr(path_solver, "_CACHE", cache)
     assert pays_in_single_precision(path_solver_of(scale * blobs, tol, norm)[0].problem, tol) == pays

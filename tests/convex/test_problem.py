@@ -128,7 +128,7 @@ def test_problems_are_small(wide):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("solver", ["ama", "admm"])
-def test_what_a_fit_says_in_the_columns_of_the_data(wide, dtype, solver):
+def test_fitted_attributes_are_in_the_columns_of_the_data(wide, dtype, solver):
     X = wide.astype(dtype)
     model = ConvexClustering(1.0, solver=solver, tol=1e-6 if dtype == np.float64 else 1e-4).fit(X)
     assert model.converged_

@@ -59,7 +59,7 @@ def test_against_dual_ascent(seed, n, gamma, on_a_grid):
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 300), st.booleans())
-def test_contraction_changes_nothing(seed, n, on_a_grid):
+def test_contraction_does_not_change_solutions(seed, n, on_a_grid):
     """Also not where all edges are marked as fused, wrongly."""
     parents, weights, sizes, columns = random_tree(seed, n, 2, on_a_grid)
     fused = np.ones(columns.shape, dtype=np.uint8)
@@ -80,7 +80,7 @@ def test_last_gamma_fuses_all_nodes():
     assert np.ptp(solve(parents, weights, sizes, columns, 0.999 * last)[0], axis=1).max() > 0
 
 
-def test_equal_bits_for_any_number_of_threads():
+def test_tree_path_does_not_depend_on_threads():
     X = np.random.default_rng(0).normal(size=(500, 7))
     same_fits(
         *(ConvexClusterPath(weights="tree", norm="l1", n_gammas=12, n_threads=n).fit(X) for n in (1, 3))
@@ -195,7 +195,7 @@ class TestOneGamma:
         assert value - bound <= (1e-9 if dtype == np.float64 else 1e-5) * value
         np.testing.assert_allclose(model.objective_, value, rtol=1e-5)
 
-    def test_it_is_a_gamma_of_the_path(self, moons):
+    def test_single_gamma_equals_the_path(self, moons):
         path = ConvexClusterPath([0.2, 1.0, 5.0], weights="tree", norm="l1").fit(moons)
         alone = ConvexClustering(5.0, weights="tree", norm="l1").fit(moons)
         np.testing.assert_allclose(alone.centroids_, path.centroids_path_[2], atol=1e-9)

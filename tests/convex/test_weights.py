@@ -138,7 +138,7 @@ def test_copies_have_edges_of_their_own(rows):
     assert all(twice[2 * i, 2 * i + 1] > 0 for i in range(80))
 
 
-def test_copies_stay_together_however_often_they_are_there():
+def test_duplicates_remain_fused():
     random = np.random.default_rng(3)
     distinct = random.normal(size=(12, 2))
     which = np.concatenate([np.arange(12), np.repeat([0, 3, 5], [40, 1, 7])])
@@ -179,7 +179,7 @@ def test_the_distance_decay_that_was_chosen(rows, weights):
     assert not hasattr(model.set_params(distance_decay=phi).fit(rows), "distance_decay_")
 
 
-def test_a_given_graph_stays_as_it_is_unless_asked(rows):
+def test_given_graph_is_unchanged_by_default(rows):
     graph = np.zeros((80, 80))
     graph[0, 1] = graph[1, 0] = 0.3
     graph[2, 3] = graph[3, 2] = 2.0

@@ -23,7 +23,7 @@ def test_each_paper_of_the_documentation_is_cited():
 
 
 @pytest.mark.skipif(find_spec("yaml") is None, reason="needs pyyaml")
-def test_it_is_yaml():
+def test_citation_is_yaml():
     import yaml
 
     found = yaml.safe_load(CITATION)

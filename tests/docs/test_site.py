@@ -96,7 +96,7 @@ def test_every_page_can_be_reached():
     assert [name for name in NAMES if (SITE / name).resolve() not in seen] == []
 
 
-def test_every_picture_says_what_it_shows():
+def test_images_have_alternative_texts():
     """Without words Sphinx takes the path; an empty text says that the words beside the picture are enough."""
     silent = []
     for name in NAMES:
@@ -107,7 +107,7 @@ def test_every_picture_says_what_it_shows():
     assert silent == []
 
 
-def test_nothing_is_fetched_from_elsewhere():
+def test_site_makes_no_external_requests():
     fetched = re.compile(r'<(?:script|img|iframe|link)\b[^>]* (?:src|href)="(?:https?:)?//')
     assert [name for name in NAMES if fetched.search((SITE / name).read_text(encoding="utf-8"))] == []
 

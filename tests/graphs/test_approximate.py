@@ -48,7 +48,7 @@ def test_all_neighbors_are_found_where_all_cells_are_visited(n_queries, n, seed)
 @pytest.mark.parametrize("aim", [0.8, 0.95])
 @pytest.mark.parametrize("kind", ["a plane", "no direction", "noisy groups", "far rows", "many ties"])
 @pytest.mark.parametrize("n_queries", [0, 300])
-def test_the_recall_is_reached_and_told(kind, aim, n_queries):
+def test_target_recall_is_reached_and_reported(kind, aim, n_queries):
     X = shapes(kind)
     queries = X[:n_queries] + np.float32(0.01) if n_queries else None
     found = nearest_neighbors(X, 8, queries=queries, method="approximate", recall=aim, random_state=3)
@@ -59,7 +59,7 @@ def test_the_recall_is_reached_and_told(kind, aim, n_queries):
     assert found.method == "approximate"
 
 
-def test_few_directions_are_used_where_they_suffice():
+def test_few_directions_are_used_if_they_are_enough():
     for kind, n_directions in {"a plane": 32, "no direction": None, "noisy groups": None}.items():
         X = shapes(kind)
         X -= X.mean(axis=0)
@@ -75,7 +75,7 @@ def test_few_directions_are_used_where_they_suffice():
             assert probes.recall(X, ids[:, :-1]) < 0.99
 
 
-def test_probes_know_their_neighbors():
+def test_probes_have_true_neighbors():
     X = clusters(500, 1)
     probes = draw_probes(X, X, np.square(X).sum(axis=1), 6, 0, are_points=True, n_threads=2)
     true, _ = nearest_neighbors(X, 6, **METHOD)
@@ -100,7 +100,7 @@ def test_a_recall_that_is_not_reached_is_warned_of(monkeypatch):
 
 
 @pytest.mark.parametrize("recall", [0, 1, -0.5, float("nan"), "all", True])
-def test_recalls_that_are_none(recall):
+def test_invalid_recalls(recall):
     with pytest.raises(ValueError, match="recall must be a number above 0 and below 1"):
         nearest_neighbors(np.eye(9), 2, recall=recall)
 

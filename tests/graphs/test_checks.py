@@ -21,7 +21,7 @@ def test_check_graph_brings_graphs_into_one_form():
     check_stored(check_graph(long))
 
 
-def test_check_graph_sums_what_occurs_twice_and_leaves_the_input_alone():
+def test_check_graph_sums_duplicates_without_changing_the_input():
     given = sp.csr_array((np.array([1.0, 2.0, 4.0]), np.array([1, 0, 1]), np.array([0, 3, 3])), shape=(2, 2))
     before = given.data.copy(), given.indices.copy()
     np.testing.assert_array_equal(check_graph(given).toarray(), [[2, 5], [0, 0]])

@@ -28,7 +28,7 @@ from tests.support.bits import same_bits
     ties=st.booleans(),
     seed=st.integers(0, 1000),
 )
-def test_rows_that_are_added_are_as_if_they_had_been_there(dtype, metric, n, q, m, ties, seed):
+def test_added_rows_give_the_same_neighbors(dtype, metric, n, q, m, ties, seed):
     rows = (few_values if ties else some_rows)(n + q, 3, seed, dtype)
     m = min(m, n - 1)
     found = extend_neighbors(
@@ -39,7 +39,7 @@ def test_rows_that_are_added_are_as_if_they_had_been_there(dtype, metric, n, q, 
     assert (found.method, found.recall) == ("exact", 1.0)
 
 
-def test_rows_can_be_added_again_and_again_and_to_neighbors_of_others():
+def test_rows_can_be_added_repeatedly():
     rows = some_rows(60, 4, 0)
     known = nearest_neighbors(rows[:30], 5)
     for first, last in ((30, 31), (31, 50), (50, 60)):
@@ -70,7 +70,7 @@ def test_neighbors_are_added_approximately():
 
 @pytest.mark.parametrize("with_self", [False, True])
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.uint64])
-def test_neighbors_of_others_are_those_of_ours(with_self, dtype):
+def test_neighbors_from_other_libraries(with_self, dtype):
     rows = some_rows(80, 3, 1)
     search = NearestNeighbors(n_neighbors=7).fit(rows)
     distances, ids = search.kneighbors(rows) if with_self else search.kneighbors()
@@ -120,7 +120,7 @@ def test_short_lists_have_fewer_edges(none):
         ([[1, 1], [0, 1]], [[1, 1], [1, 0]], ValueError, "names a row twice in the list. First bad row: 0"),
     ],
 )
-def test_neighbors_that_are_none(ids, distances, error, message):
+def test_invalid_neighbors(ids, distances, error, message):
     with pytest.raises(error, match=message):
         given_neighbors(ids, distances)
 

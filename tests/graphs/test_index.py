@@ -68,7 +68,7 @@ def test_an_approximate_index_finds_the_same_in_any_batches(kind, metric, dtype)
 @pytest.mark.parametrize("kind", ["a plane", "no direction", "noisy groups", "far rows", "many ties"])
 @pytest.mark.parametrize("n_neighbors", [1, 8])
 @pytest.mark.parametrize("aim", [0.5, 0.95])
-def test_the_recall_of_an_index_is_reached_and_told(kind, n_neighbors, aim):
+def test_index_reaches_and_reports_its_recall(kind, n_neighbors, aim):
     X = shapes(kind, 4500)
     X, queries = X[:4000], X[4000:]
     index = NeighborIndex(X, n_neighbors, method="approximate", recall=aim, random_state=3)
@@ -91,7 +91,7 @@ def test_one_call_is_an_index_that_is_planned_by_its_queries(metric):
     assert found.recall == again.recall
 
 
-def test_an_index_for_rows_from_elsewhere_is_planned_by_these():
+def test_index_is_planned_by_given_queries():
     """Rows in groups, asked about by rows between them: theirs lie in more cells."""
     random = np.random.default_rng(0)
     X = (6 * random.normal(size=(40, 24)))[random.integers(40, size=6000)] + random.normal(size=(6000, 24))
@@ -127,7 +127,7 @@ def test_rows_of_an_index_are_their_own_nearest():
 
 @pytest.mark.parametrize("method", ["exact", "approximate"])
 @pytest.mark.parametrize("n", [1, 2, 3, 30])
-def test_an_index_finds_all_rows_where_as_many_are_wanted(method, n):
+def test_index_with_as_many_neighbors_as_rows(method, n):
     X, queries = clusters(n, 0), clusters(7, 1)
     found = NeighborIndex(X, n, method=method, random_state=0).query(queries)
     same_bits(found, nearest_neighbors(X, n, queries=queries, **METHOD))
@@ -136,7 +136,7 @@ def test_an_index_finds_all_rows_where_as_many_are_wanted(method, n):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("method", ["exact", "approximate"])
 @pytest.mark.parametrize("with_zeros", [False, True])
-def test_rows_of_zeros_are_at_right_angles_to_all_others(with_zeros, method, kind):
+def test_zero_rows_are_orthogonal_to_all_others(with_zeros, method, kind):
     """Asked about in a batch with others, and where the index holds some or none."""
     if method == "approximate" and kind is sp.csr_array:
         return

@@ -44,7 +44,7 @@ class TestFit:
     @pytest.mark.parametrize("mode_update", MODE_UPDATES)
     @pytest.mark.parametrize("dtype", DTYPES)
     @pytest.mark.parametrize("weights", ["binary", "gaussian", lambda squares: 1 / (1 + squares)])
-    def test_what_a_fit_says_of_itself(self, blobs, mode_update, dtype, weights):
+    def test_fitted_attributes(self, blobs, mode_update, dtype, weights):
         X, y = blobs[0].astype(dtype), blobs[1]
         model = LaplacianKModes(
             6, graph_weight=0.7, mode_update=mode_update, weights=weights, random_state=0

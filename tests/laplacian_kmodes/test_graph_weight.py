@@ -56,7 +56,7 @@ def test_rows_are_read_once_for_all_weights(digits):
 
 
 @pytest.mark.parametrize("mode_update", ["byproduct", "mean_shift"])
-def test_the_largest_is_a_plain_fit_and_the_others_start_from_its_modes(digits, mode_update):
+def test_smaller_weights_start_from_the_modes_of_the_largest(digits, mode_update):
     X = digits[0]
     estimator = LaplacianKModes(10, mode_update=mode_update, random_state=3)
     scan = select_graph_weight(estimator, X, [1, 2])

@@ -43,7 +43,7 @@ def fitted(X, n_clusters, mode_update):
 
 @pytest.mark.parametrize("mode_update", ["byproduct", "mean_shift"])
 @pytest.mark.parametrize("make", [blobs, moons, flowers])
-def test_changes_that_change_nothing(make, mode_update):
+def test_clusters_do_not_depend_on_shift_rotation_or_scale(make, mode_update):
     X, n_clusters = make()
     labels = fitted(X, n_clusters, mode_update).labels_
     for name, change in CHANGES.items():
@@ -69,7 +69,7 @@ def test_each_row_twice():
     assert adjusted_rand_score(labels, other[::2]) == 1
 
 
-def test_what_has_a_unit_scales_with_it():
+def test_attributes_with_a_unit_scale_with_it():
     X, n_clusters = blobs()
     model, larger = (fitted(rows, n_clusters, "byproduct") for rows in (X, 1024 * X))
     assert larger.bandwidth_ == pytest.approx(1024 * model.bandwidth_)

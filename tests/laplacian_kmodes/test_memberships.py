@@ -68,7 +68,7 @@ class TestMinimize:
         n=st.integers(2, 200), n_clusters=st.integers(1, 20), lam=st.floats(0, 8), density=st.floats(0, 1),
         binary=st.booleans(), seed=st.integers(0, 999),
     )  # fmt: skip
-    def test_the_relaxed_objective_never_rises(self, dtype, n, n_clusters, lam, density, binary, seed):
+    def test_relaxed_objective_never_increases(self, dtype, n, n_clusters, lam, density, binary, seed):
         graph, affinities = some_problem(n, n_clusters, dtype, seed, density=density, binary=binary)
         memberships, fit = fitted(graph, affinities, lam, max_updates=60, tol=-1)
         rounding = np.finfo(dtype).eps * 50 * (1 + np.abs(fit.relaxations).max())
@@ -82,7 +82,9 @@ class TestMinimize:
         n=st.integers(2, 60), n_clusters=st.integers(1, 5), lam=st.floats(0, 8), density=st.floats(0, 1),
         shift=st.sampled_from([True, False, "auto"]), seed=st.integers(0, 999),
     )  # fmt: skip
-    def test_nor_does_it_with_any_shift(self, dtype, n, n_clusters, lam, density, shift, seed):
+    def test_relaxed_objective_never_increases_with_shift(
+        self, dtype, n, n_clusters, lam, density, shift, seed
+    ):
         graph, affinities = some_problem(n, n_clusters, dtype, seed, density=density)
         memberships, fit = fitted(graph, affinities, lam, shift=shift, max_updates=60, tol=1e-9)
         assert np.all(np.diff(fit.relaxations) <= 0)
@@ -112,7 +114,7 @@ class TestMinimize:
             for left, right in zip(found[0], other):
                 np.testing.assert_array_equal(left, right)
 
-    def test_rests_tell_saturated_memberships_apart(self, dtype):
+    def test_rests_order_saturated_memberships(self, dtype):
         graph = sp.csr_array(np.ones((60, 60), dtype=dtype) - np.eye(60, dtype=dtype))
         affinities = np.zeros((60, 3), dtype=dtype)
         affinities[:, 1] = np.linspace(0.5, 1, 60)

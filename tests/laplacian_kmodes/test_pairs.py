@@ -138,13 +138,13 @@ class TestFit:
         np.testing.assert_array_equal(one.memberships_, two.memberships_)
         np.testing.assert_array_equal(one.predict(kernel[:9]), two.predict((kernel[:9], kernel[:9])))
 
-    def test_the_kernel_need_be_neither_positive_nor_symmetric(self, blobs):
+    def test_kernel_may_be_negative_and_asymmetric(self, blobs):
         graph, _ = two_matrices(blobs[0])
         kernel = np.random.default_rng(0).normal(size=(60, 60))
         model = on_pair(mode_update="densest").fit((graph, kernel))
         np.testing.assert_array_equal(model.mode_indices_, oracle.densest(model.memberships_, kernel))
 
-    def test_it_does_what_a_fit_of_rows_does(self, blobs):
+    def test_pair_gives_the_same_fit_as_rows(self, blobs):
         X, _ = blobs
         rows = LaplacianKModes(4, graph_weight=0.8, n_init=1, random_state=0).fit(X)
         kernel = oracle.kernel(X, X, rows.bandwidth_)
@@ -204,7 +204,7 @@ class TestDiscreteDomains:
         np.testing.assert_array_equal(model.mode_indices_, expected)
         assert "anna" in [WORDS[row] for row in model.mode_indices_]
 
-    def test_votes(self):
+    def test_voting_records(self):
         """The share of votes in which two senators agree is a kernel; each mode is a senator of the own party."""
         senate = load_senate()
         votes = np.asarray(senate.data, dtype=float)

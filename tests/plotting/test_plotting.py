@@ -86,7 +86,7 @@ def test_history_of_a_mixture(X):
         (TotalVariationClustering(3, n_init=1), "relaxed cut", "outer step"),
     ],
 )
-def test_histories_are_called_what_they_are(X, model, ylabel, step):
+def test_history_plots_are_labeled(X, model, ylabel, step):
     ax = plotting.plot_history(model.set_params(random_state=0, max_iter=4).fit(X))
     assert ax.get_ylabel() == ylabel
     assert step in ax.get_title()

@@ -230,7 +230,7 @@ class Centerd(TransformerMixin, BaseEstimator):
 
 
 @parametrize_with_checks([Centerd()])
-def test_errors_are_those_that_scikit_learn_wants(estimator, check):
+def test_errors_match_scikit_learn(estimator, check):
     check(estimator)
 
 

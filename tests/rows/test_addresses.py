@@ -40,7 +40,7 @@ def test_paths_are_no_addresses(path):
         ("plain", "plain"),
     ],
 )
-def test_what_is_shown(text, shown):
+def test_shown_addresses_have_no_secrets(text, shown):
     assert without_secrets(text) == shown
     assert hides_something(shown) == (shown.startswith("http") and shown.endswith("?..."))
 

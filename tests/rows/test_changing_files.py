@@ -136,7 +136,7 @@ def test_changes_within_a_pass_are_found(name, change, tmp_path):
         list(blocks)
 
 
-def test_the_error_says_what_changed(tmp_path):
+def test_error_names_the_change(tmp_path):
     path = tmp_path / "x.npy"
     np.save(path, numbers(40))
     rows = open_rows(path)
@@ -197,7 +197,7 @@ def test_bad_rows_of_shards_are_named_by_file(name, tmp_path):
 
 
 @pytest.mark.parametrize("extension", [".csv", ".parquet", ".arrow", ".jsonl"])
-def test_columns_that_are_carried_are_of_the_same_file(extension, tmp_path):
+def test_metadata_columns_are_compared_with_the_file(extension, tmp_path):
     path = tmp_path / f"x{extension}"
 
     def write(path, ids):
@@ -239,7 +239,7 @@ def test_chunks_that_are_gone_are_no_zeros(zarr_format, tmp_path):
         open_rows(path).read()
 
 
-def test_chunks_that_were_never_there_must_stay_away(tmp_path):
+def test_missing_chunks_must_stay_missing(tmp_path):
     array = zarr.create_array(tmp_path / "x.zarr", shape=(20, 2), chunks=(5, 2), dtype="f8")
     array[:5] = 1
     rows = open_rows(tmp_path / "x.zarr")
@@ -266,7 +266,7 @@ def test_other_arrays_of_a_group_may_change(tmp_path):
 @pytest.mark.parametrize(
     "name", ["npy", "npz", "npy, fortran", "npz, compressed", "csv", "parquet", "zarr", "h5", "arrow"]
 )
-def test_a_fit_never_goes_on_with_another_file(name, tmp_path, monkeypatch):
+def test_fit_stops_if_a_file_changes(name, tmp_path, monkeypatch):
     monkeypatch.setattr(kernel_rows, "KEPT_BYTES", 0)
     monkeypatch.setattr(kernel_rows, "has_room", lambda n_bytes: False)  # so that each pass reads the file
     extension, write, _ = WRITERS[name]
@@ -280,7 +280,7 @@ def test_a_fit_never_goes_on_with_another_file(name, tmp_path, monkeypatch):
     assert not hasattr(model, "labels_")
 
 
-def test_the_command_line_writes_nothing_of_a_file_that_changed(tmp_path, monkeypatch, capsys):
+def test_command_line_writes_no_results_of_changed_files(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(kernel_rows, "KEPT_BYTES", 0)
     X, path = numbers(600), tmp_path / "x.npy"
     np.save(path, X)

@@ -95,7 +95,7 @@ def test_a_bit_that_flipped_is_found(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", UNCHECKED)
-def test_formats_without_checksums_cannot_find_it(name, tmp_path):
+def test_formats_without_checksums_do_not_detect_damage(name, tmp_path):
     extension, write = UNCHECKED[name]
     path = tmp_path / f"x{extension}"
     write(path)

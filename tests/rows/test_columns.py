@@ -142,7 +142,7 @@ def test_a_table_with_one_column_of_vectors(kind, tmp_path, recwarn):
 
 
 @pytest.mark.parametrize("kind", TABLES)
-def test_vectors_beside_numbers(kind, tmp_path, recwarn):
+def test_table_of_vectors_and_numbers(kind, tmp_path, recwarn):
     rows_of = stored(mixed().drop_columns(["title"]), kind, tmp_path)
     message = (
         r"Clustered by the vectors of 'text' alone, without the numbers of 'e0' \(.*\), 'e1' \(.*\), 'e2' \(.*\)\. "
@@ -174,7 +174,7 @@ def test_several_columns_of_vectors(kind, tmp_path):
     assert rows_of(columns=["title", "text"]).shape == (30, 4)
 
 
-def test_texts_beside_numbers_can_be_left_out(tmp_path):
+def test_texts_among_numbers_can_be_excluded(tmp_path):
     table = pa.table({"a,b": ["x"], "place": ["Rome"], "x": [1.0]})
     parquet.write_table(table, tmp_path / "x y.parquet")
     way = rf"exclude=\['a,b', 'place'\], or coterie fit '{tmp_path}/x y\.parquet' --exclude 0,place -k K\.$"
@@ -219,7 +219,7 @@ def test_one_text_column_of_many_is_not_read_as_numbers():
 
 
 @pytest.mark.parametrize("kind", [*TABLES, "csv"])
-def test_other_columns_are_carried_along(kind, tmp_path):
+def test_other_columns_are_metadata(kind, tmp_path):
     rows_of = stored(mixed(), kind, tmp_path)
     rows = rows_of(columns=["e1", "e0"])
     names = ["id", "title", "e2", "text", "place"] if kind != "csv" else ["id", "e2", "place"]
@@ -239,7 +239,7 @@ def test_other_columns_are_carried_along(kind, tmp_path):
     assert rows_of(exclude=left_out).carried.names == left_out
 
 
-def test_nothing_is_carried_where_all_is_clustered(tmp_path):
+def test_no_metadata_if_all_columns_are_clustered(tmp_path):
     table = mixed().select(["e0", "e1"])
     parquet.write_table(table, tmp_path / "x.parquet")
     np.save(tmp_path / "x.npy", numbers())
@@ -254,7 +254,7 @@ def test_nothing_is_carried_where_all_is_clustered(tmp_path):
     assert open_rows(tmp_path / "x.npy").carried is None
 
 
-def test_shards_carry_what_they_have_in_common(tmp_path):
+def test_shards_have_their_common_metadata_columns(tmp_path):
     table = mixed().select(["id", "e0", "place"])
     parquet.write_table(table.slice(0, 10), tmp_path / "0.parquet")
     later = table.slice(10).set_column(0, "id", table.slice(10)["id"].cast(pa.large_string()))
@@ -268,7 +268,7 @@ def test_shards_carry_what_they_have_in_common(tmp_path):
     assert open_rows(tmp_path, columns="e0").carried is None
 
 
-def test_the_index_of_pandas_is_carried(tmp_path):
+def test_pandas_index_is_metadata(tmp_path):
     frame = pd.DataFrame({"a": [1.0, 2]}, index=pd.Index(["x", "y"], name="id"))
     assert as_rows(frame).carried.read().to_pydict() == {"id": ["x", "y"]}
     frame.to_parquet(tmp_path / "x.parquet")
@@ -278,7 +278,7 @@ def test_the_index_of_pandas_is_carried(tmp_path):
     assert as_rows(frame).carried.read([1]).to_pydict() == {"__index_level_1__": [1, 2]}
 
 
-def test_columns_of_text_files_that_are_carried(tmp_path):
+def test_metadata_columns_of_text_files(tmp_path):
     (tmp_path / "x.csv").write_text("id,code,x,note\n7,007,1.5,\n8,010,2.5,late\n")
     rows = open_rows(tmp_path / "x.csv", columns="x")
     assert rows.carried.read().to_pydict() == {"id": [7, 8], "code": ["007", "010"], "note": ["", "late"]}

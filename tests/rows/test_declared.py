@@ -56,7 +56,7 @@ def test_columns_of_an_archive_are_no_more_than_there_is_memory_for(tmp_path):
     assert not rows.read().any()
 
 
-def test_an_array_that_says_what_is_there_is_read(tmp_path):
+def test_correctly_declared_arrays_are_read(tmp_path):
     X = np.arange(60.0).reshape(15, 4)
     for name, save in (("stored.npz", np.savez), ("zipped.npz", np.savez_compressed)):
         save(tmp_path / name, X, names=np.array(["a", "b"]))

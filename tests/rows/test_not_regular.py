@@ -59,7 +59,7 @@ def test_a_folder_of_shards_may_be_called_as_a_file(tmp_path):
     assert open_rows(tmp_path / "x.parquet").shape == (3, 3)
 
 
-def test_what_a_shell_substitutes():
+def test_process_substitution_is_refused():
     reading, writing = os.pipe()
     try:
         with pytest.raises(ValueError, match=r"/dev/fd/\d+ is a stream, not a file.*coterie fit -"):

@@ -120,7 +120,7 @@ def test_quartiles_of_a_large_table_are_those_of_some_rows(monkeypatch):
     np.testing.assert_array_equal(rows.preparation[0][1].center_, np.median(X[::4], axis=0))
 
 
-def test_nothing_but_categories(frame):
+def test_table_of_categories_only(frame):
     for table in (frame[["city", "id"]], pyarrow.table({"city": ["b", "a"]})):
         rows = prepare_rows(table, columns=["city"], categories="auto", scale="standard", missing="mean")
         assert rows.shape[1] == len(rows.column_names) == (4 if len(table) > 2 else 2)
@@ -130,7 +130,7 @@ def test_nothing_but_categories(frame):
         prepare_rows(frame[["city"]], columns=None, exclude=["city"])
 
 
-def test_auto_takes_what_is_no_number(frame):
+def test_auto_categories_are_non_numeric_columns(frame):
     rows = prepare_rows(frame, columns=None, exclude="id", categories="auto", missing="mean")
     assert rows.shape[1] == 5 + 4
     assert prepare_rows(frame[["income"]], columns=None, categories="auto").column_names == ["income"]
@@ -161,7 +161,7 @@ def test_kinds_of_categories():
             prepare_rows(table.append_column("v", column), columns="x", categories="v")
 
 
-def test_what_makes_no_sense(frame):
+def test_invalid_options_of_prepare_rows(frame):
     for option in ("missing", "scale", "handle_unknown"):
         with pytest.raises(ValueError, match=f"{option} must be one of .*, got 'much'"):
             prepare_rows(frame, **{option: "much"})

@@ -101,7 +101,7 @@ def test_counts_have_a_limit(table, tmp_path, monkeypatch):
     assert [column.looks_like for column in columns] == list(LOOKS.values())
 
 
-def test_what_is_no_table(tmp_path):
+def test_arrays_have_no_profile(tmp_path):
     np.save(tmp_path / "x.npy", np.eye(3))
     assert profile_table(str(tmp_path / "x.npy")) is None
     with pytest.raises(FileNotFoundError):

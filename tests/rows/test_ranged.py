@@ -37,7 +37,7 @@ def read_at(file, start, stop):
     return file.read(stop - start)
 
 
-def test_it_is_a_file(quick_attempts):
+def test_ranged_file_has_the_interface_of_a_file(quick_attempts):
     file = ranged_file(Handle())
     assert (file.readable(), file.seekable(), file.writable(), file.size()) == (
         True,
@@ -91,7 +91,7 @@ def test_spans_are_fetched_once(monkeypatch):
     assert handle.fetched[1:] == [(550_000, 650_000)]
 
 
-def test_fewer_bytes_than_wanted_are_an_error(quick_attempts):
+def test_short_responses_are_an_error(quick_attempts):
     handle = Handle(short=2)
     assert read_at(ranged_file(handle), 500, 100_000) == CONTENT[500:100_000]
     assert len(handle.fetched) == 3

@@ -16,7 +16,7 @@ fsspec = pytest.importorskip("fsspec", reason="addresses need fsspec")
 X = numbers(30)
 
 
-def test_nothing_secret_is_shown():
+def test_secrets_are_not_shown():
     file = RemoteFile("https://me:word@host/x.npy?sig=abc", {"secret": "very-secret"})
     assert str(file) == "https://host/x.npy?..."
     assert repr(file) == "RemoteFile('https://host/x.npy?...')"
@@ -39,7 +39,7 @@ def test_patterns(address, is_pattern):
     assert RemoteFile(address).is_pattern == is_pattern
 
 
-def test_what_is_not_there(quick_attempts):
+def test_missing_addresses(quick_attempts):
     memory = Memory()
     memory.put("there/x.txt", b"a")
     for address in (f"{memory.root}/x.npy", f"{memory.root}/folder/"):
@@ -125,7 +125,7 @@ def test_a_server_that_is_not_there(quick_attempts):
         open_rows(address)
 
 
-def test_a_server_without_tags_tells_by_size(quick_attempts):
+def test_servers_without_etags_are_compared_by_size(quick_attempts):
     pytest.importorskip("aiohttp", reason="addresses of web servers need aiohttp")
     with running(FileServer(gives_tags=False)) as web:
         web.files["x.npy"] = npy_bytes(X)

@@ -67,7 +67,7 @@ PASSING = [
 
 
 @pytest.mark.parametrize("error", PASSING, ids=lambda error: type(error).__name__)
-def test_what_may_pass_is_tried_again_with_growing_pauses(error, read, pauses):
+def test_transient_errors_are_retried_with_growing_pauses(error, read, pauses):
     assert read(Failing(error, 4)) == 7
     assert len(pauses) == 4
     assert all(later > 2 * before for before, later in itertools.pairwise(pauses))
@@ -130,7 +130,7 @@ class FileExpired(OSError):
         (ImportError("needs something"), ImportError, "needs something"),
     ],
 )
-def test_what_lasts_is_said_at_once(error, kind, message, read, pauses):
+def test_permanent_errors_are_not_retried(error, kind, message, read, pauses):
     failing = Failing(error, 99)
     with pytest.raises(kind, match=message):
         read(failing)
@@ -143,7 +143,7 @@ def test_servers_that_are_busy(status, read, pauses):
     assert read(Failing(coded(status), 2)) == 7
 
 
-def test_what_lasts_ends_also_the_last_attempt(attempts, pauses):
+def test_permanent_error_ends_a_retry(attempts, pauses):
     errors = iter([ConnectionResetError()] * 4 + [PermissionError("now")])
 
     def once():

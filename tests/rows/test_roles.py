@@ -221,7 +221,7 @@ def test_the_features_are_stored_in_the_model(tmp_path):
     np.testing.assert_array_equal(coterie.load(tmp_path / "m.coterie").predict(frame), model.labels_)
 
 
-def test_an_array_is_taken_as_it_is():
+def test_arrays_have_no_roles():
     X = np.arange(12.0).reshape(6, 2)
     assert table_roles(X) is None
     np.testing.assert_array_equal(prepare_rows(X).read(), X)

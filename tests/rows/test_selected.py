@@ -43,7 +43,7 @@ def test_names_and_steps(X):
     assert as_rows(X).preparation == ()
 
 
-def test_a_part_remembers_whose_it_is(X):
+def test_selected_rows_know_their_source(X):
     frame = pytest.importorskip("pandas").DataFrame(X, columns=list("abcde"))
     rows = NormalizedRows(as_rows(frame))
     part = part_of(rows, rows.take([1, 2]))

@@ -55,7 +55,7 @@ def dense(block):
 
 @given(sharded(), st.integers(1, 60))
 @settings(deadline=None)
-def test_blocks_are_exact_whatever_the_shards(data, rows_per_block):
+def test_blocks_do_not_depend_on_shards(data, rows_per_block):
     X, source = data
     blocks = list(source.blocks(rows_per_block))
     assert [start for start, _ in blocks] == list(range(0, len(X), rows_per_block))
@@ -94,7 +94,7 @@ def test_take_reads_only_runs_of_units(cuts, indices, draw):
     assert all(a[1] <= b[0] for a, b in pairwise(source.read_ranges))
 
 
-def test_take_of_nothing():
+def test_take_of_no_rows():
     assert as_rows(np.ones((3, 2), np.float32)).take([]).shape == (0, 2)
     assert as_rows(sp.csr_array(np.ones((3, 2)))).take([]).shape == (0, 2)
 

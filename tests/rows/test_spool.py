@@ -63,7 +63,7 @@ def test_copies_have_the_same_bits(group, n_threads, tmp_path, small_pieces):
     assert not copy.is_parsed
 
 
-def test_rows_that_are_made_of_others(tmp_path, small_pieces):
+def test_copies_of_derived_rows(tmp_path, small_pieces):
     shards = tmp_path / "shards"
     shards.mkdir()
     for i in range(3):
@@ -75,7 +75,7 @@ def test_rows_that_are_made_of_others(tmp_path, small_pieces):
         same_bits(SpooledRows(made, 2).read(), made.read())
 
 
-def test_only_what_is_parsed_is_copied(tmp_path, kept_bytes):
+def test_only_parsed_rows_are_copied(tmp_path, kept_bytes):
     kept_bytes(0)
     np.save(tmp_path / "x.npy", numbers(100))
     for rows in (
@@ -118,7 +118,7 @@ def test_a_fit_parses_a_large_file_once(model, tmp_path, kept_bytes, monkeypatch
     )
 
 
-def test_nothing_is_left_of_a_copy(tmp_path, folder):
+def test_copies_are_removed(tmp_path, folder):
     copy = SpooledRows(write(tmp_path / "x.parquet"))
     assert os.listdir(folder) == []  # it has no name
     with pytest.raises(TypeError, match="cannot be pickled"):
@@ -181,7 +181,7 @@ def test_rows_that_end_early(small_pieces):
 
 
 @pytest.mark.parametrize("found", ["before", "meanwhile"])
-def test_no_room(found, tmp_path, kept_bytes, monkeypatch, folder):
+def test_copy_on_a_full_disk(found, tmp_path, kept_bytes, monkeypatch, folder):
     def full(self, start, buffer):
         raise OSError(errno.ENOSPC, "No space left on device")
 

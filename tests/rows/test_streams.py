@@ -101,7 +101,7 @@ def test_a_long_stream_goes_to_disk_and_is_removed(spool):
     assert os.listdir(spool) == []
 
 
-def test_what_a_killed_process_left_is_removed(spool):
+def test_files_of_a_killed_process_are_removed(spool):
     left = Path(spool, "coterie-stream-0")
     left.mkdir()
     (left / ".coterie-lock").touch()  # which nobody holds
@@ -118,7 +118,7 @@ def test_long_and_short_streams_give_the_same_bits(spool):
     assert os.listdir(spool) == []
 
 
-def test_no_room(spool, monkeypatch):
+def test_stream_on_a_full_disk(spool, monkeypatch):
     monkeypatch.setattr("coterie.rows.spool._LEFT_BYTES", 1 << 60)
     with pytest.raises(OSError, match=rf"more than 0\.0 GB, and {spool} has no room for it.*TMPDIR"):
         as_rows(Stream(table()))
@@ -152,7 +152,7 @@ class Column:
         (pyarrow.chunked_array([[1.0, 2.0]]), "Expected 2D array, got 1D array"),
     ],
 )
-def test_what_is_no_table_of_numbers(X, message):
+def test_streams_without_numbers_are_refused(X, message):
     with pytest.raises(ValueError, match=message):
         as_rows(X).read()
 

@@ -210,7 +210,7 @@ def test_vectors_of_other_lengths_are_named_by_row(bad, found, row, tmp_path):
 
 
 @pytest.mark.parametrize(("row", "found"), [(None, "is missing"), ([], "has no numbers")])
-def test_the_first_vector_says_the_length(row, found):
+def test_first_vector_determines_the_length(row, found):
     whole = pa.table({"v": pa.array([row, [1.0, 2]], pa.list_(pa.float64()))})
     for frame in (whole, pl.from_arrow(whole), whole.to_pandas()):
         with pytest.raises(

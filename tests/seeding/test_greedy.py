@@ -22,7 +22,7 @@ from tests.support.centers import DTYPES, SHAPES, rows_and_centers
 @pytest.mark.parametrize("sparse", [False, True])
 @settings(max_examples=25, deadline=None)
 @given(shape=SHAPES, seed=st.integers(0, 1000), far=st.booleans())
-def test_pairs_in_reach_equal_plain_distances_whatever_is_excluded(dtype, sparse, shape, seed, far):
+def test_pairs_equal_plain_distances_with_exclusion_tests(dtype, sparse, shape, seed, far):
     X, _, proposals = rows_and_centers(shape, dtype, sparse, seed)
     random = np.random.default_rng(seed)
     shift = X.mean(axis=0, dtype=float) if not sparse else np.zeros(shape[1])

@@ -50,7 +50,7 @@ def rows():
 
 
 @pytest.mark.parametrize("name", ["choose-k", "compare"])
-def test_it_opens_and_asks_nobody(window, addresses, name):
+def test_page_opens_without_requests(window, addresses, name):
     complaints, asked = Complaints(window), []
     window.on("request", lambda request: asked.append(request.url))
     window.on("dialog", lambda dialog: asked.append(dialog.message))
@@ -72,7 +72,7 @@ def test_screen_readers_and_eyes(window, addresses, name, scheme):
 
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("name", ["choose-k", "compare"])
-def test_nothing_sticks_out(window, addresses, name, width):
+def test_page_fits_the_window(window, addresses, name, width):
     window.set_viewport_size({"width": width, "height": 900})
     window.goto(addresses[name])
     assert window.evaluate("document.documentElement.scrollWidth") <= width

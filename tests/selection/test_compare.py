@@ -134,7 +134,7 @@ def test_method_with_empty_clusters_is_not_recommended():
     assert "k-means is not recommended: 1 of 3 clusters are empty." in reasons
 
 
-def test_equal_clusterings_share_one_vote():
+def test_equal_clusterings_count_as_one():
     subsets = [np.arange(6)]
     trials = [
         fake_trial(name, labels, subsets) for name, labels in (("k-means", A), ("gmm", A), ("nested", B))

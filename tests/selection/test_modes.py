@@ -48,7 +48,7 @@ def test_equal_rows_do_not_make_modes_of_infinite_density():
     assert np.isfinite(find_modes(points, 1, 10).prominences[1:]).all()
 
 
-def test_a_band_is_as_thin_as_the_dimension_says():
+def test_band_has_the_local_dimension():
     random = np.random.RandomState(0)
     assert local_sides(1.0, 300, 10, random, 1).tolist() == [1.0]
     assert local_sides(9.3, 300, 10, random, 1).tolist() == [1.0] * 9
@@ -57,7 +57,7 @@ def test_a_band_is_as_thin_as_the_dimension_says():
     assert thin[1] < thick[1] < 1.0
 
 
-def test_a_walk_is_a_path_and_its_shuffled_rows_are_none():
+def test_random_walk_is_a_path_and_shuffled_rows_are_not():
     random = np.random.RandomState(1)
     walk = np.cumsum(random.standard_normal((800, 3)), axis=0)
     labels = find_modes(walk, 1, 12).labels(0.5)
@@ -111,7 +111,7 @@ def test_paths_that_are_apart_are_clusters():
     assert not found.is_path
 
 
-def test_on_a_line_all_points_are_a_path_and_none_is_told():
+def test_points_on_a_line_are_not_reported_as_a_path():
     points = np.random.RandomState(6).normal(np.repeat([0.0, 5.0], 100), 1)[:, None]
     assert not path_likeness(points, np.repeat([0, 1], 100), 1).is_path
 

@@ -39,7 +39,7 @@ def known(y, n_each, seed=0):
 
 class TestUnsupervised:
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-    def test_what_a_fit_says_of_itself(self, blobs, dtype):
+    def test_fitted_attributes(self, blobs, dtype):
         X, y = blobs[0].astype(dtype), blobs[1]
         model = TotalVariationClustering(5, n_init=3, random_state=0).fit(X)
         assert clustering_accuracy(y, model.labels_) > 0.98
@@ -104,7 +104,7 @@ class TestUnsupervised:
         again = TotalVariationClustering(5, init=first.memberships_).fit(X)
         assert again.energy_ <= first.energy_
 
-    def test_parts_without_edges_between_them_cost_nothing(self):
+    def test_components_have_zero_energy(self):
         X = np.concatenate([np.random.default_rng(0).normal(c, 0.1, (30, 2)) for c in (0, 10, 20)])
         model = TotalVariationClustering(3, n_neighbors=4, n_init=5, random_state=0).fit(X)
         assert model.energy_ == 0
@@ -221,7 +221,7 @@ class TestPaperSteps:
 
 
 class TestAsymmetry:
-    def test_none_is_one_less_than_the_clusters(self, blobs):
+    def test_asymmetry_none_is_n_clusters_minus_one(self, blobs):
         plain, given = (
             TotalVariationClustering(5, n_init=2, asymmetry=asymmetry, n_swaps=1, random_state=0).fit(
                 blobs[0]
@@ -231,7 +231,7 @@ class TestAsymmetry:
         np.testing.assert_array_equal(plain.memberships_, given.memberships_)
         assert plain.energy_ == given.energy_
 
-    def test_it_says_how_large_a_cluster_should_be(self):
+    def test_asymmetry_sets_the_size_of_clusters(self):
         """Of a path of 40, the cheapest piece has 40 / (lambda + 1) vertices, as its end costs one edge anyway."""
         path = sp.diags_array([np.ones(39), np.ones(39)], offsets=[1, -1])
         for lam, size in [(1, 20), (3, 10), (9, 4)]:

@@ -46,7 +46,7 @@ def test_the_moves_of_a_plain_version(n, R, asymmetry, is_weighted, dtype, seed)
 
 @settings(max_examples=60, deadline=None)
 @given(**problems)
-def test_nothing_is_left_to_be_gained(n, R, asymmetry, is_weighted, dtype, seed):
+def test_no_single_move_lowers_the_cut_afterwards(n, R, asymmetry, is_weighted, dtype, seed):
     W, labels, asymmetries, sizes, fixed, settled = some_problem(n, R, asymmetry, is_weighted, dtype, seed)
     np.testing.assert_array_equal(settled[fixed], labels[fixed])
     np.testing.assert_array_equal(np.unique(settled), np.unique(labels))
@@ -68,7 +68,7 @@ class TestFits:
         return knn_graph(X.astype(np.float32), 8)
 
     @pytest.mark.parametrize("known", [None, 40])
-    def test_a_fit_leaves_nothing_to_be_gained(self, graph, known):
+    def test_no_single_move_lowers_the_cut_of_a_fit(self, graph, known):
         y = np.full(600, -1)
         if known is not None:
             y[:known] = np.arange(known) % 6
@@ -80,7 +80,7 @@ class TestFits:
         relaxed = sum(oracle.energy(graph.toarray(), f, 5) for f in model.memberships_.astype(float).T)
         np.testing.assert_allclose(model.relaxed_energy_, relaxed, rtol=1e-4)
 
-    def test_not_with_the_steps_of_the_paper_nor_with_bounds(self, graph, monkeypatch):
+    def test_no_moves_with_steps_of_the_paper_or_size_bounds(self, graph, monkeypatch):
         def fail(self, labels):
             raise AssertionError
 

@@ -234,7 +234,7 @@ class TestEstimator:
         assert clustering_accuracy(y, model.labels_) > 0.97
         np.testing.assert_allclose(np.sort(np.bincount(model.labels_))[::-1], SIZES, atol=20)
 
-    def test_estimated_priors_find_them_too_where_equal_ones_do_not(self, uneven):
+    def test_estimated_priors_find_clusters_that_equal_priors_miss(self, uneven):
         X, y = uneven
         plain, found = (
             TotalVariationClustering(4, class_priors=priors, n_init=4, random_state=0).fit(X)
@@ -264,7 +264,7 @@ class TestEstimator:
         assert np.mean(model.labels_ == y) > 0.97
         np.testing.assert_allclose(model.class_priors_, SHARES, atol=0.02)
 
-    def test_same_bits_for_any_number_of_threads(self, uneven):
+    def test_priors_do_not_depend_on_threads(self, uneven):
         options = dict(class_priors="estimate", balance="degrees", size_max=325, n_init=1, random_state=3)
         models = [TotalVariationClustering(4, n_threads=n, **options).fit(uneven[0][::2]) for n in (1, 2)]
         np.testing.assert_array_equal(models[0].memberships_, models[1].memberships_)
@@ -325,7 +325,7 @@ def test_eigenvectors_of_all_components():
     np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(6), atol=1e-5)
 
 
-def test_a_problem_without_priors_is_as_it_was():
+def test_problem_without_priors_is_unchanged():
     unknown = np.full(4, -1, dtype=np.int32)
     problem = CutProblem(sp.csr_array(np.ones((4, 4))), 3, unknown, None, np.random.RandomState(0), 1)
     assert problem.asymmetries.tolist() == [2, 2, 2]

@@ -50,7 +50,7 @@ def test_one_cluster_costs_nothing(graph):
     np.testing.assert_array_equal(best.memberships, np.ones((1500, 1)))
 
 
-def test_nothing_to_start_from():
+def test_constant_initial_columns_are_an_error():
     unknown = np.full(6, -1, dtype=np.int32)
     given = np.full((6, 2), 0.5)
     problem = CutProblem(

@@ -57,7 +57,7 @@ def test_the_best_of_all_swaps(n, R, asymmetry, seed):
     n=st.integers(6, 40), R=st.integers(2, 5), asymmetry=st.sampled_from([None, 0.5, 7.5]),
     seed=st.integers(0, 999),
 )  # fmt: skip
-def test_the_cut_never_grows(n, R, asymmetry, seed):
+def test_cut_never_increases(n, R, asymmetry, seed):
     random = np.random.default_rng(seed)
     graph, labels = some_graph(n, seed), random.integers(0, R, n).astype(np.int32)
     halve = lambda part: np.arange(part.shape[0]) % 2  # noqa: E731
@@ -86,7 +86,7 @@ def test_two_merged_and_one_split_are_put_right():
     assert np.mean(found == (y + 1) % 4) > 0.99
 
 
-def test_what_has_changed():
+def test_changed_clusters():
     before = np.array([0, 0, 1, 1, 2, 2, 3, 3], dtype=np.int32)
     renumbered = np.array([1, 1, 2, 2, 0, 0, 3, 3], dtype=np.int32)
     assert list(_changed(before, renumbered, 4)) == []

@@ -40,7 +40,7 @@ def test_csv_texts(text, names, X, tmp_path):
     assert source.read().tolist() == X
 
 
-def test_csv_header_can_be_told(tmp_path):
+def test_csv_header_option(tmp_path):
     (tmp_path / "x.csv").write_text("0,1\n2,3\n")
     assert open_rows(tmp_path / "x.csv").read().tolist() == [[0, 1], [2, 3]]
     source = open_rows(tmp_path / "x.csv", header=True)
@@ -100,7 +100,7 @@ def test_dialects(text, tmp_path):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_what_spreadsheets_write(encoding, tmp_path):
+def test_dialects_of_spreadsheets(encoding, tmp_path):
     text = "Größe;Ort\r\n1,5;Köln\r\n2,25;Łódź\r\n"
     (tmp_path / "x.csv").write_bytes(text.encode(encoding))
     source = open_rows(tmp_path / "x.csv", exclude="Ort")
@@ -121,7 +121,7 @@ def test_what_spreadsheets_write(encoding, tmp_path):
         ("a,b|c\n1,2\n", {}, [[1, 2]]),
     ],
 )
-def test_dialects_that_are_told(text, options, X, tmp_path):
+def test_dialect_options(text, options, X, tmp_path):
     (tmp_path / "x.csv").write_text(text)
     assert open_rows(tmp_path / "x.csv", **options).read().tolist() == X
 
@@ -226,7 +226,7 @@ class TestThousandsOfColumns:
             same_bits(rows.take([1, 3]), other.take([1, 3]))
             assert [block.shape for _, block in rows.blocks(2)] == [(n, self.N_COLUMNS) for n in (2, 2, 1)]
 
-    def test_some_columns_and_what_is_carried(self, both):
+    def test_csv_columns_and_metadata(self, both):
         names = ",".join(f"c{i}" for i in range(self.N_COLUMNS))
         whole = ",".join(str(i) for i in range(self.N_COLUMNS))
         wide, usual = both(f"{names}\n{whole}\n{whole}\n", columns=["c7", "c3"])
@@ -242,7 +242,7 @@ class TestThousandsOfColumns:
     @pytest.mark.parametrize(
         "odd", ["", "nan", "inf", "true", "1_000", " 1", "+1", '"1"', "1234567890123456789", "0x1"]
     )
-    def test_what_is_no_plain_number_is_left_to_pyarrow(self, tmp_path, odd):
+    def test_unusual_numbers_are_parsed_by_pyarrow(self, tmp_path, odd):
         row = ",".join(["1.5"] * (self.N_COLUMNS - 1))
         (tmp_path / "x.csv").write_text(f"{row},2\n{row},{odd}\n")
         try:

@@ -56,7 +56,7 @@ def test_a_web_server_lists_no_arrays(web, tmp_path):
 
 
 @pytest.mark.parametrize("name", RANGED)
-def test_every_format_has_the_same_rows_elsewhere(name, memory, tmp_path):
+def test_remote_files_have_the_same_rows(name, memory, tmp_path):
     check_format(name, memory, tmp_path)
 
 
@@ -111,7 +111,7 @@ def test_an_array_of_a_group_is_chosen(place, tmp_path):
         opened(place, f"{address}::nothing")
 
 
-def test_columns_are_carried_from_elsewhere(place):
+def test_metadata_columns_of_remote_files(place):
     X = numbers(50)
     for write, ending in ((parquet.write_table, "parquet"), (feather.write_feather, "feather")):
         sink = pa.BufferOutputStream()
@@ -237,7 +237,7 @@ def test_a_file_that_changes_while_it_is_read(place, tmp_path):
         list(blocks)
 
 
-def test_what_cannot_be_read_in_ranges(memory, tmp_path):
+def test_remote_formats_without_ranges_are_refused(memory, tmp_path):
     for name in ("csv", "npz", "h5", "svm"):
         address = memory.put_file(written(name, tmp_path, numbers(5)))
         with pytest.raises(

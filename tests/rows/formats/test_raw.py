@@ -24,7 +24,7 @@ def small_reads(monkeypatch):
 
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", ["<f8", ">f8", "<f4", ">f4", "f2", "i8", ">i2", "u1", "?"])
-def test_rows_are_the_same_however_they_are_read(dtype, order, tmp_path, small_reads):
+def test_rows_do_not_depend_on_the_way_of_reading(dtype, order, tmp_path, small_reads):
     X = np.asarray(numbers(N_ROWS) * 50, order=order).astype(dtype)
     np.save(tmp_path / "x.npy", X)
     rows = open_rows(tmp_path / "x.npy")
@@ -64,7 +64,7 @@ def test_small_files_are_kept_and_large_ones_read_anew(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_what_is_converted_is_held_once(order, tmp_path, monkeypatch):
+def test_converted_rows_are_held_once(order, tmp_path, monkeypatch):
     monkeypatch.setattr(flat, "_COLUMNS_BYTES", 2**20)
     X = np.arange(2**20).reshape(-1, 8)
     np.save(tmp_path / "x.npy", np.asarray(X, order=order))

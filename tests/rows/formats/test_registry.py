@@ -81,7 +81,7 @@ def installed(tmp_path, monkeypatch):
     return install
 
 
-def test_what_coterie_brings():
+def test_built_in_formats():
     assert [known.name for known in formats.formats()][:11] == [
         *("npy", "npz", "csv", "tsv", "jsonl", "parquet", "arrow", "zarr", "hdf5", "h5ad", "svmlight")
     ]
@@ -124,7 +124,7 @@ def test_errors_of_a_format_from_outside_name_the_file(tmp_path):
         open_rows(tmp_path / "y.toy").read()
 
 
-def test_the_command_line_reads_it(tmp_path, monkeypatch, capsys):
+def test_command_line_reads_registered_formats(tmp_path, monkeypatch, capsys):
     register_format(loaded_toy())
     monkeypatch.chdir(tmp_path)
     X = np.concatenate([numbers(30), numbers(30, seed=1) + 10])
@@ -246,7 +246,7 @@ def test_options_and_shards_reach_the_format(tmp_path):
     ]
 
 
-def test_a_format_of_files_elsewhere():
+def test_registered_format_reads_remote_files():
     """Its reader gets what it may open; without a word of it the error names those that can."""
     pytest.importorskip("fsspec", reason="addresses need fsspec")
     X = numbers(7)
