@@ -268,7 +268,7 @@ def test_other_arrays_of_a_group_may_change(tmp_path):
 )
 def test_fit_stops_if_a_file_changes(name, tmp_path, monkeypatch):
     monkeypatch.setattr(kernel_rows, "KEPT_BYTES", 0)
-    monkeypatch.setattr(kernel_rows, "has_room", lambda n_bytes: False)  # so that each pass reads the file
+    monkeypatch.setattr(kernel_rows, "has_space", lambda n_bytes: False)  # so that each pass reads the file
     extension, write, _ = WRITERS[name]
     X, path = numbers(600), tmp_path / f"x{extension}"
     write(path, X)

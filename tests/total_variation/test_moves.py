@@ -32,31 +32,35 @@ def some_problem(n, R, asymmetry, is_weighted, dtype, seed):
     sizes = random.integers(1, 4, n).astype(float) if is_weighted else None
     fixed = random.random(n) < 0.2
     moves = VertexMoves(CutGraph(sp.csr_array(W.astype(dtype))), asymmetries, sizes, fixed)
-    return W, labels, asymmetries, sizes, fixed, moves.settled(labels)
+    return W, labels, asymmetries, sizes, fixed, moves.after_moves(labels)
 
 
 @settings(max_examples=60, deadline=None)
 @given(**problems)
 def test_the_moves_of_a_plain_version(n, R, asymmetry, is_weighted, dtype, seed):
-    W, labels, asymmetries, sizes, fixed, settled = some_problem(n, R, asymmetry, is_weighted, dtype, seed)
+    W, labels, asymmetries, sizes, fixed, moved_labels = some_problem(
+        n, R, asymmetry, is_weighted, dtype, seed
+    )
     expected = oracle.moved_vertices(W, labels, R, asymmetries, sizes, fixed)
-    assert settled.dtype == np.int32
-    np.testing.assert_array_equal(settled, expected)
+    assert moved_labels.dtype == np.int32
+    np.testing.assert_array_equal(moved_labels, expected)
 
 
 @settings(max_examples=60, deadline=None)
 @given(**problems)
 def test_no_single_move_lowers_the_cut_afterwards(n, R, asymmetry, is_weighted, dtype, seed):
-    W, labels, asymmetries, sizes, fixed, settled = some_problem(n, R, asymmetry, is_weighted, dtype, seed)
-    np.testing.assert_array_equal(settled[fixed], labels[fixed])
-    np.testing.assert_array_equal(np.unique(settled), np.unique(labels))
+    W, labels, asymmetries, sizes, fixed, moved_labels = some_problem(
+        n, R, asymmetry, is_weighted, dtype, seed
+    )
+    np.testing.assert_array_equal(moved_labels[fixed], labels[fixed])
+    np.testing.assert_array_equal(np.unique(moved_labels), np.unique(labels))
     if len(np.unique(labels)) < R:
         return
-    cut = oracle.balanced_cut(W, settled, R, asymmetries, sizes)
+    cut = oracle.balanced_cut(W, moved_labels, R, asymmetries, sizes)
     assert cut <= oracle.balanced_cut(W, labels, R, asymmetries, sizes) * (1 + 1e-12)
-    for i in np.flatnonzero(~fixed & (np.bincount(settled, minlength=R)[settled] > 1)):
-        for r in np.unique(settled[W[i] > 0]):
-            moved = settled.copy()
+    for i in np.flatnonzero(~fixed & (np.bincount(moved_labels, minlength=R)[moved_labels] > 1)):
+        for r in np.unique(moved_labels[W[i] > 0]):
+            moved = moved_labels.copy()
             moved[i] = r
             assert oracle.balanced_cut(W, moved, R, asymmetries, sizes) >= cut * (1 - 1e-8)
 
@@ -74,7 +78,7 @@ class TestFits:
             y[:known] = np.arange(known) % 6
         model = TotalVariationClustering(6, affinity="precomputed", n_init=2, random_state=0).fit(graph, y)
         moves = VertexMoves(CutGraph(graph), np.full(6, 5.0), None, y >= 0)
-        np.testing.assert_array_equal(moves.settled(model.labels_), model.labels_)
+        np.testing.assert_array_equal(moves.after_moves(model.labels_), model.labels_)
         np.testing.assert_array_equal(model.memberships_.argmax(axis=1), model.labels_)
         np.testing.assert_allclose(model.energy_, oracle.balanced_cut(graph.toarray(), model.labels_, 6))
         relaxed = sum(oracle.energy(graph.toarray(), f, 5) for f in model.memberships_.astype(float).T)
@@ -84,7 +88,7 @@ class TestFits:
         def fail(self, labels):
             raise AssertionError
 
-        monkeypatch.setattr(VertexMoves, "settled", fail)
+        monkeypatch.setattr(VertexMoves, "after_moves", fail)
         options = dict(affinity="precomputed", n_init=2, random_state=0)
         TotalVariationClustering(6, steps="paper", **options).fit(graph)
         model = TotalVariationClustering(6, size_min=90, **options).fit(graph)

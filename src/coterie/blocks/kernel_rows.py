@@ -15,7 +15,7 @@ from coterie.arrays import Array
 from coterie.fitting.checks import warn
 from coterie.limits.memory import available_memory
 from coterie.rows import RowSource, as_rows
-from coterie.rows.spool import SpooledRows, has_room, spool_folder
+from coterie.rows.spool import SpooledRows, has_space, spool_folder
 
 __all__ = [
     "dense",
@@ -114,7 +114,7 @@ def kept_on_disk(rows: RowSource, n_threads: int = 1) -> RowSource:
     n_bytes = rows.shape[0] * rows.row_bytes()
     if not rows.is_parsed or rows.is_sparse or kept_bytes(rows) > 0:
         return rows
-    if has_room(n_bytes):
+    if has_space(n_bytes):
         try:
             return SpooledRows(rows, n_threads)
         except OSError as error:

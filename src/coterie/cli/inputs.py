@@ -28,7 +28,7 @@ from coterie.rows.columns import NO_COLUMNS
 from coterie.rows.derived import complete_rows
 from coterie.rows.formats import formats
 from coterie.rows.remote import without_secrets
-from coterie.rows.spool import has_room, spool_folder
+from coterie.rows.spool import has_space, spool_folder
 from coterie_command import cleaned_up
 
 __all__ = [
@@ -436,7 +436,7 @@ def _copy(path: str) -> None:
     copied = 0
     with naming(Path(path)), open(path, "wb") as file:
         while block := sys.stdin.buffer.read(_COPIED_BYTES):
-            if not has_room(len(block)):
+            if not has_space(len(block)):
                 raise OSError(
                     f"{spool_folder()} has no room for the standard input after {copied / 1e9:.1f} GB of it. The "
                     "environment variable TMPDIR names another folder."

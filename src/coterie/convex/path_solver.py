@@ -32,7 +32,7 @@ from coterie.convex.solvers import (
     Solver,
     iterate,
     make_solver,
-    settled_residuals,
+    residual_test,
 )  # fmt: skip
 from coterie.fitting.deadline import Deadline
 from coterie.fitting.report import Report, Stop
@@ -51,7 +51,7 @@ _FEWEST_COLUMNS, _LEFT, _SHORT = 16, 0.5, 4
 _MAY_MISS = 0.3
 
 # Omitted columns are restored if this fraction of the gap cannot be closed without them.
-_NOT_OURS = 0.9
+_RESTORE_SHARE = 0.9
 
 # Bytes of duals that stay in the cache of a core.
 _CACHE = 1 << 23
@@ -63,10 +63,10 @@ _ROUNDINGS = 50
 _LEAST, _LARGEST = 1e-6, 1e6
 
 # Gap in single precision, relative to the tolerance, at which double precision certifies.
-_SURELY = 0.9
+_CERTIFY_SHARE = 0.9
 
 # Iterations stall if the second half of this number, or of all, has not reduced the gap by a tenth.
-_PATIENCE, _LESSENS = 200, 0.9
+_PATIENCE, _REDUCES = 200, 0.9
 
 # Numbers that are processed at a time, so that they stay in the cache.
 _PREDICTED, _SUMMED = 1 << 16, 1 << 18
@@ -159,10 +159,10 @@ def follow_path(
     PathResult
     """
     solver, fuser = make_solver(ordered.problem, options), Fuser(ordered.problem)
-    settled = settled_residuals(solver, options, stop)
+    has_converged = residual_test(solver, options, stop)
     path = PathSolver(
         solver, fuser, stop=stop, deadline=report.deadline, has_even_steps=isinstance(gammas, GivenGammas),
-        has_settled=settled,
+        has_converged=has_converged,
     )  # fmt: skip
     steps: list[PathStep] = []
     residuals: list[tuple[float, float]] = []
@@ -170,7 +170,7 @@ def follow_path(
     gamma = gammas.following(0, lambda: ordered.problem.rows)
     while gamma is not None and not ended:
         found, centroids, n_steps = path.solve(gamma)
-        if settled and isinstance(solver, ADMM):
+        if has_converged and isinstance(solver, ADMM):
             residuals.append(solver.residuals(stop.tolerance))
         step = PathStep(
             gamma, ordered.labels(found.labels), ordered.centroids(centroids), found.n_clusters, found.objective,
@@ -183,7 +183,7 @@ def follow_path(
             n_clusters=step.n_clusters,
         )  # fmt: skip
         gamma = gammas.following(step.n_clusters, centroids.whole)
-    if settled:
+    if has_converged:
         n_open = sum(max(residual) > 1 for residual in residuals)
     else:
         allowed = fuser.enough(0.0, 0.0)
@@ -221,7 +221,7 @@ class PathSolver:
         Time limit.
     has_even_steps : bool
         Whether steps of log gamma are equal; see `WarmStart`.
-    has_settled : callable, optional
+    has_converged : callable, optional
         See `iterate`.
     """
 
@@ -233,13 +233,13 @@ class PathSolver:
         stop: Stop,
         deadline: Deadline,
         has_even_steps: bool,
-        has_settled: Callable[[], bool] | None = None,
+        has_converged: Callable[[], bool] | None = None,
     ) -> None:
         self._levels = [_Level(solver, fuser, WarmStart(solver, has_even_steps=has_even_steps))]
         self.tol, self._max_iter = stop.tolerance, stop.max_iter
-        self._deadline, self._has_settled = deadline, has_settled
+        self._deadline, self._has_converged = deadline, has_converged
         is_euclidean = solver.problem.is_euclidean
-        self._may_narrow = is_euclidean and isinstance(solver, AMA) and has_settled is None
+        self._may_narrow = is_euclidean and isinstance(solver, AMA) and has_converged is None
         self._single: SinglePrecision | None = None
         if self._may_narrow and pays_in_single_precision(solver.problem, stop.tolerance):
             assert isinstance(solver, AMA)
@@ -277,7 +277,7 @@ class PathSolver:
         level = self._levels[-1]
         return iterate(
             level.solver, level.fuser, gamma, stop=Stop(max_iter, tol), is_stopped=self._needs_columns(gamma),
-            deadline=self._deadline, has_settled=self._has_settled,
+            deadline=self._deadline, has_converged=self._has_converged,
         )  # fmt: skip
 
     def _iterate_in_single_precision(
@@ -290,7 +290,7 @@ class PathSolver:
         certificate, _, converged = self._iterate(gamma, self.tol, 0)
         if not converged and n_steps < self._max_iter and not self._deadline.is_over:
             self._single = None
-            level.warm_start.begin_anew(gamma)
+            level.warm_start.reset(gamma)
             certificate, more, converged = self._iterate(gamma, self.tol, self._max_iter - n_steps)
             n_steps += more
         return certificate, n_steps, converged
@@ -306,7 +306,7 @@ class PathSolver:
             if best.gap <= self.tol * best.objective:
                 return False
             own = problem.own_gap(gamma, best.centroids, solver.duals, solver.origin())
-            return own < (1 - _NOT_OURS) * best.gap
+            return own < (1 - _RESTORE_SHARE) * best.gap
 
         return is_stuck
 
@@ -344,7 +344,7 @@ class PathSolver:
         assert basis is not None
         duals = level.solver.duals
         level.solver.resume(duals + (narrow.solver.duals - duals @ basis) @ basis.T)
-        level.warm_start.begin_anew(gamma)
+        level.warm_start.reset(gamma)
 
     def _in_all_columns(self, certificate: Certificate) -> RepeatedRows:
         """Return a copy of the centroids in the columns of the first problem."""
@@ -382,7 +382,7 @@ class WarmStart:
             other._before = (self._before @ basis).astype(solver.duals.dtype, copy=False)
         return other
 
-    def begin_anew(self, gamma: float) -> None:
+    def reset(self, gamma: float) -> None:
         """Forget all but the last gamma."""
         self._gamma, self._ratio, self._step = gamma, None, 0.0
 
@@ -444,7 +444,7 @@ class SinglePrecision:
     def improve(self, solver: AMA, gamma: float, stop: Stop, deadline: Deadline) -> int:
         """Improve the solver's duals from those of the last gamma; return the number of iterations."""
         self.warm_start.predict(gamma)
-        within = Stop(stop.max_iter, _SURELY * stop.tolerance)
+        within = Stop(stop.max_iter, _CERTIFY_SHARE * stop.tolerance)
         _, n_steps, _ = iterate(
             self._solver, self._fuser, gamma, stop=within, is_stopped=_Stalling(), deadline=deadline
         )
@@ -459,7 +459,7 @@ class _Stalling:
         self._least, self._since = np.inf, 0
 
     def __call__(self, best: Certificate, n_steps: int) -> bool:
-        if best.gap < _LESSENS * self._least:
+        if best.gap < _REDUCES * self._least:
             self._least, self._since = best.gap, n_steps
         return n_steps - self._since > 0.5 * max(_PATIENCE, n_steps)
 

@@ -26,7 +26,7 @@ from coterie.graphs import graph_laplacian
 
 __all__ = [
     "ADMM", "AMA", "Certificate", "ConvexResult", "Fuser", "Solver", "iterate", "make_solver",
-    "minimize", "settled_residuals",
+    "minimize", "residual_test",
 ]  # fmt: skip
 
 
@@ -440,9 +440,15 @@ def minimize(
             dual=best.objective - best.gap, gap=best.gap, n_clusters=best.n_clusters,
         )  # fmt: skip
 
-    settled = settled_residuals(solver, options, stop)
+    settled = residual_test(solver, options, stop)
     best, n_iter, converged = iterate(
-        solver, fuser, gamma, stop=stop, is_stopped=is_stopped, deadline=report.deadline, has_settled=settled
+        solver,
+        fuser,
+        gamma,
+        stop=stop,
+        is_stopped=is_stopped,
+        deadline=report.deadline,
+        has_converged=settled,
     )
     return ConvexResult(
         ordered.centroids(RepeatedRows.of(best.centroids)).whole(), ordered.labels(best.labels),
@@ -459,7 +465,7 @@ def make_solver(problem: ConvexProblem, options: SolverOptions) -> Solver:
     return AMA(problem, acceleration=options.solver == "ama")
 
 
-def settled_residuals(solver: Solver, options: SolverOptions, stop: Stop) -> Callable[[], bool] | None:
+def residual_test(solver: Solver, options: SolverOptions, stop: Stop) -> Callable[[], bool] | None:
     """Return the test of the residuals of ADMM; None with stopping by the gap."""
     if options.stopping == "gap" or not isinstance(solver, ADMM):
         return None
@@ -474,7 +480,7 @@ def iterate(
     stop: Stop,
     is_stopped: Callable[[Certificate, int], bool],
     deadline: Deadline,
-    has_settled: Callable[[], bool] | None = None,
+    has_converged: Callable[[], bool] | None = None,
 ) -> tuple[Certificate, int, bool]:
     """Iterate until the relative duality gap is at most the tolerance, or until another rule ends the iterations.
 
@@ -490,7 +496,7 @@ def iterate(
         Called with each certificate and the number of iterations so far; returns whether to stop.
     deadline : Deadline
         Time limit.
-    has_settled : callable, optional
+    has_converged : callable, optional
         Called after each iteration; returns whether it has converged. Replaces the test of the gap.
 
     Returns
@@ -507,7 +513,7 @@ def iterate(
     done, next_check, max_iter = 0, 0, stop.max_iter
     while True:
         late = deadline.is_over
-        settled = has_settled is not None and done > 0 and has_settled()
+        settled = has_converged is not None and done > 0 and has_converged()
         if done >= next_check or done == max_iter or late or settled:
             found = fuser.certify(gamma, solver.points, solver.duals, solver.origin(), stop.tolerance)
             if best is not None and best.objective < found.objective:
@@ -515,7 +521,7 @@ def iterate(
                 gap = solver.problem.gap(gamma, best.centroids, solver.duals, solver.origin())
                 found = replace(best, gap=gap)
             best = found
-            converged = settled if has_settled else best.gap <= fuser.enough(best.objective, stop.tolerance)
+            converged = settled if has_converged else best.gap <= fuser.enough(best.objective, stop.tolerance)
             if is_stopped(best, done) or converged or done == max_iter or late:
                 return best, done, converged
             next_check = done + int(np.clip(_CHECK_SHARE * done, _FEWEST, _MOST))

@@ -23,7 +23,7 @@ from coterie.graphs.neighbors import (
     is_approximate,
     read_as,
     read_rows,
-    warn_of_missed,
+    warn_of_low_recall,
     with_zeros_apart,
 )
 from coterie.rows import Block, as_rows
@@ -129,7 +129,7 @@ class NeighborIndex:
                 self._points, others[0] if others else None, self.n_neighbors, aim, seed, n_threads,
                 n_asked=rows.shape[0],
             )  # fmt: skip
-            warn_of_missed(self._search.recall, aim.recall)
+            warn_of_low_recall(self._search.recall, aim.recall)
         else:
             self._search = ExactSearch(self._points, n_threads)
         self.method, self.recall = self._search.method, self._search.recall

@@ -33,7 +33,7 @@ __all__ = [
     "nearest_neighbors",
     "read_as",
     "read_rows",
-    "warn_of_missed",
+    "warn_of_low_recall",
     "with_zeros_apart",
 ]
 
@@ -184,7 +184,7 @@ def nearest_neighbors(
             seed=seed,
             n_threads=n_threads,
         )
-        warn_of_missed(found_recall, recall if approximate else 1.0)
+        warn_of_low_recall(found_recall, recall if approximate else 1.0)
         return Neighbors(ids, squares, "approximate" if approximate else "exact", found_recall)
     points, *others = read_rows(metric, rows, *([] if asked is None else [asked]))
     wanted = others[0] if others else None
@@ -193,7 +193,7 @@ def nearest_neighbors(
         seed = int(random_stream(random_state).randint(np.iinfo(np.int32).max))
         aim = Aim(float(recall), LEAST_WORK if method == "auto" else 0.0)
         found = approximate_neighbors(points, wanted, int(n_neighbors), aim, seed, n_threads)
-        warn_of_missed(found[2], aim.recall)
+        warn_of_low_recall(found[2], aim.recall)
         return Neighbors(*found[:2], "approximate", found[2])
     return Neighbors(*exact_neighbors(points, wanted, int(n_neighbors), n_threads), "exact", 1.0)
 
@@ -206,7 +206,7 @@ def check_recall(recall: Any) -> None:
         )
 
 
-def warn_of_missed(reached: float, recall: float) -> None:
+def warn_of_low_recall(reached: float, recall: float) -> None:
     """Warn if the recall is far below the target."""
     if reached < recall - _MUCH_MISSED:
         warn(

@@ -32,7 +32,7 @@ from coterie.rows.columns import Columns, unlike_vector
 from coterie.rows.formats.arrow import ArrowFileSource
 from coterie.rows.memory import ArraySource, BFloat16Source, SlicedSource, SparseSource, sliced
 from coterie.rows.source import RowSource
-from coterie.rows.spool import has_room, spool_folder
+from coterie.rows.spool import has_space, spool_folder
 from coterie.rows.tables import DaskFrameSource, PandasSource, PolarsSource, carried_of_pandas
 
 __all__ = ["as_rows", "stream_rows"]
@@ -146,7 +146,7 @@ def _write(path: Path, schema: Any, batches: Iterable[Any]) -> None:
     try:
         with ipc.new_file(str(path), schema) as writer:
             for batch in batches:
-                if not has_room(batch.nbytes):
+                if not has_space(batch.nbytes):
                     raise OSError("the disk is full")
                 writer.write_batch(batch)
                 written += batch.nbytes

@@ -442,7 +442,7 @@ class RemoteFile:
         file_system.invalidate_cache()
         handle = self.attempts.read(partial(file_system.open, path, "rb", cache_type="none"))
         try:
-            size = self._compare(_told_by(handle) or self.info())
+            size = self._compare(_store_metadata(handle) or self.info())
             if getattr(handle, "size", size) != size:
                 raise FileError(f"Cannot read {self}: its server does not give parts of files. {_WAY_OUT}")
             yield RangedFile(handle, size, self.attempts, spans)
@@ -476,7 +476,7 @@ def _usual_options(protocol: str) -> dict[str, Any]:
     return {}
 
 
-def _told_by(handle: Any) -> dict[str, Any] | None:
+def _store_metadata(handle: Any) -> dict[str, Any] | None:
     """Return the metadata of an open file from its store, None if they do not identify it."""
     told = getattr(handle, "details", None)
     return dict(told) if isinstance(told, dict) and len(_state_of(told)) > 1 else None

@@ -16,7 +16,7 @@ from typing import IO, NoReturn
 from coterie.rows.flat import FlatSource
 from coterie.rows.source import RowSource
 
-__all__ = ["SpooledRows", "has_room", "spool_folder"]
+__all__ = ["SpooledRows", "has_space", "spool_folder"]
 
 # Bytes that a thread decodes and writes at a time, so that they stay in the processor's cache.
 _PIECE_BYTES = 4 * 2**20
@@ -135,7 +135,7 @@ def spool_folder() -> str:
     return tempfile.gettempdir()
 
 
-def has_room(n_bytes: float) -> bool:
+def has_space(n_bytes: float) -> bool:
     """Return whether the disk of `spool_folder` has space for this number of bytes, and some more."""
     return shutil.disk_usage(spool_folder()).free >= n_bytes + _LEFT_BYTES
 

@@ -117,11 +117,11 @@ def _compare(path: Path, before: _State | None) -> None:
     now = _State.of(path)
     if now != before:
         raise FileError(
-            f"{path} changed while it was read ({_told(before, now)}). Run again, on a file that does not change."
+            f"{path} changed while it was read ({_difference(before, now)}). Run again, on a file that does not change."
         )
 
 
-def _told(before: _State | None, now: _State | None) -> str:
+def _difference(before: _State | None, now: _State | None) -> str:
     if now is not None and now.is_folder:
         return "it is a folder"
     if before is None:

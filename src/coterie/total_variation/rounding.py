@@ -115,7 +115,7 @@ class VertexMoves:
         self._edge_weights = None if np.all(edges.data == 1) else edges.data.astype(np.float64)
         self._asymmetries, self._weights, self._fixed = asymmetries, weights, fixed.astype(np.uint8)
 
-    def settled(self, labels: IntArray) -> IntArray:
+    def after_moves(self, labels: IntArray) -> IntArray:
         """Return clusters whose (P) no move of a single vertex lowers.
 
         Vertices move one after the other in the order of the graph, each to the adjacent cluster that lowers (P) most.
@@ -130,12 +130,12 @@ class VertexMoves:
         -------
         ndarray of shape (n,), int32
         """
-        settled = labels.copy()
+        moved_labels = labels.copy()
         _kernels.move_vertices(
             self._starts, self._columns, self._edge_weights, self._weights, self._fixed, self._asymmetries,
-            settled,
+            moved_labels,
         )  # fmt: skip
-        return settled
+        return moved_labels
 
 
 def matched_numbers(

@@ -247,16 +247,16 @@ class _Run:
     options: CutOptions
     report: Report
 
-    def settled(self, labels: IntArray) -> IntArray:
+    def after_moves(self, labels: IntArray) -> IntArray:
         """Return clusters after moves of single vertices, where there are any."""
-        return labels if self.moves is None else self.moves.settled(labels)
+        return labels if self.moves is None else self.moves.after_moves(labels)
 
     def rounded(self) -> _Rounding:
         """Return the clusters that memberships round to, after moves or within the size bounds."""
         labels, cut = self.descent.rounded()
         if self.problem.bounds is None:
-            settled = self.settled(labels)
-            return _Rounding(settled, self.descent.cut(settled), cut)
+            moved_labels = self.after_moves(labels)
+            return _Rounding(moved_labels, self.descent.cut(moved_labels), cut)
         labels = labels_within(
             self.problem.graph, self.descent.memberships, labels, self.problem.bounds, self.problem.known >= 0,
             self.problem.n_threads,
@@ -379,7 +379,7 @@ def _with_matched_priors(run: _Run, result: CutResult) -> CutResult:
     if not run.problem.is_matched:
         return result
     numbers = matched_numbers(run.graph.edges, result.labels, run.problem.asymmetries, run.problem.weights)
-    labels = run.settled(numbers[result.labels].astype(np.int32))
+    labels = run.after_moves(numbers[result.labels].astype(np.int32))
     memberships, cut = result.memberships[:, np.argsort(numbers)], run.descent.cut(labels)
     energy = run.descent.start(memberships) if cut <= result.objective else np.inf
     if not np.isfinite(energy):
@@ -400,7 +400,7 @@ def _with_matched_labels(run: _Run, result: CutResult) -> CutResult:
     if run.moves is None or not fixed.any():
         return result
     numbers = numbers_by_labels(run.graph.edges, result.labels, known, run.problem.n_clusters)
-    labels = run.settled(np.where(fixed, known, numbers[result.labels]).astype(np.int32))
+    labels = run.after_moves(np.where(fixed, known, numbers[result.labels]).astype(np.int32))
     cut = run.descent.cut(labels)
     if cut >= result.objective:
         return result

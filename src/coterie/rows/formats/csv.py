@@ -275,7 +275,7 @@ def faults_by_line(
         text = str(error)
         if "invalid UTF8" in text or "Invalid UTF8" in text:
             raise ValueError(_no_text(path, "")) from error
-        told = None if dialect is None else _told(text, path, dialect, names, positions)
+        told = None if dialect is None else _line_error(text, path, dialect, names, positions)
         if told is None:
             raise
         raise ValueError(told) from error
@@ -285,7 +285,7 @@ def _no_text(path: Path, where: str) -> str:
     return hint_at_contents(path) or _ENCODING.format(where, path, path.suffix)
 
 
-def _told(
+def _line_error(
     text: str, path: Path, dialect: Dialect, names: Sequence[str], positions: Sequence[int]
 ) -> str | None:
     ragged, no_number = _RAGGED.search(text), _NO_NUMBER.search(text)
