@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame
-from coterie.centers.rounding import Doubts
+from coterie.centers.rounding import NearTies
 from tests.reference import k_means as oracle
 
 
@@ -29,15 +29,15 @@ def test_settled_rows_are_with_their_nearest(dtype, far, sparse, n, d, k, seed):
     frame = CenterFrame(centers, np.zeros(d) if sparse else X.mean(axis=0, dtype=np.float64), 2)
     block = sp.csr_array(X) if sparse else X
     labels = by_scores(block, frame)
-    before, doubts = labels.copy(), Doubts(frame)
-    changed = doubts.settle(kernel_rows(block), block.__getitem__, labels)
+    before, near_ties = labels.copy(), NearTies(frame)
+    changed = near_ties.break_ties(kernel_rows(block), block.__getitem__, labels)
     np.testing.assert_array_equal(changed, np.flatnonzero(labels != before))
     squares = oracle.square_distances(X.astype(np.float64), centers.astype(np.float64))
     own = squares[np.arange(n), labels]
     rounding = 64 * np.finfo(dtype).eps ** 2 * np.sum(centers[labels].astype(np.float64) ** 2, axis=1)
-    assert np.all(own <= squares.min(axis=1) * (1 + 2 * doubts.tolerance) + rounding)
+    assert np.all(own <= squares.min(axis=1) * (1 + 2 * near_ties.tolerance) + rounding)
     # To settle them again changes nothing.
-    assert len(doubts.settle(kernel_rows(block), block.__getitem__, labels)) == 0
+    assert len(near_ties.break_ties(kernel_rows(block), block.__getitem__, labels)) == 0
 
 
 def test_scores_alone_are_wrong_there():
@@ -45,23 +45,23 @@ def test_scores_alone_are_wrong_there():
     X = np.random.default_rng(0).normal(size=(200, 3))
     X[100:] += 1e12
     frame = CenterFrame(X[::20].copy(), X.mean(axis=0), 1)
-    labels, doubts = by_scores(X, frame), Doubts(frame)
-    assert doubts.any()
-    assert len(doubts.settle(kernel_rows(X), X.__getitem__, labels)) > 20
+    labels, near_ties = by_scores(X, frame), NearTies(frame)
+    assert near_ties.any()
+    assert len(near_ties.break_ties(kernel_rows(X), X.__getitem__, labels)) > 20
 
 
 def test_ordinary_centroids_leave_no_doubt():
     X = np.random.default_rng(0).normal(size=(300, 8))
     for dtype in (np.float64, np.float32):
         frame = CenterFrame(X[:20].astype(dtype), X.mean(axis=0), 1)
-        assert not Doubts(frame).any()
+        assert not NearTies(frame).any()
         labels = by_scores(X.astype(dtype), frame)
         squares = oracle.square_distances(X, X[:20])[np.arange(300), labels]
-        assert len(Doubts(frame).doubtful(labels, squares)) == 0
+        assert len(NearTies(frame).find(labels, squares)) == 0
 
 
 def test_equal_centroids_are_no_reason_for_doubt():
     X = np.random.default_rng(0).normal(size=(50, 8))
     frame = CenterFrame(np.repeat(X[:5], 2, axis=0), X.mean(axis=0), 1)
-    assert not Doubts(frame).any()
-    assert np.all(Doubts(frame).half_gaps(np.arange(10)) > 0.1)
+    assert not NearTies(frame).any()
+    assert np.all(NearTies(frame).half_gaps(np.arange(10)) > 0.1)

@@ -14,7 +14,7 @@ from coterie.backend.measure import kept_rows_of
 from coterie.blocks.dataset import SquareDistances, check_overflow, worthwhile_threads
 from coterie.blocks.kernel_rows import kernel_blocks, kernel_rows, rows_per_block
 from coterie.centers.frame import CenterFrame
-from coterie.centers.rounding import Doubts
+from coterie.centers.rounding import NearTies
 from coterie.rows import Block, RowSource
 
 __all__ = ["label_all", "labels_and_squares", "nearest_labels", "squares_to_centers"]
@@ -40,12 +40,12 @@ def nearest_labels(rows: RowSource, centers: Array, shift: FloatArray, n_threads
     """
     labels = np.empty(rows.shape[0], dtype=np.int32)
     frame = _frame(rows, centers, shift, n_threads)
-    doubts = Doubts(frame)
+    near_ties = NearTies(frame)
     # Where centroids are few beside the rows, it costs nothing to look at them first.
-    certain = len(frame) ** 2 <= len(labels) and not doubts.any()
+    certain = len(frame) ** 2 <= len(labels) and not near_ties.any()
     for part, x, block in _labelled_blocks(rows, frame, labels):
         if not certain:
-            doubts.settle(x, block.__getitem__, labels[part])
+            near_ties.break_ties(x, block.__getitem__, labels[part])
     return labels
 
 
@@ -66,10 +66,10 @@ def labels_and_squares(
     """
     labels, squares = np.empty(rows.shape[0], dtype=np.int32), np.empty(rows.shape[0])
     frame = _frame(rows, centers, shift, n_threads)
-    doubts = Doubts(frame)
+    near_ties = NearTies(frame)
     for part, x, block in _labelled_blocks(rows, frame, labels):
-        doubts.measure(x, labels[part], squares[part])
-        doubts.settle(x, block.__getitem__, labels[part], squares[part])
+        near_ties.measure(x, labels[part], squares[part])
+        near_ties.break_ties(x, block.__getitem__, labels[part], squares[part])
         check_overflow(squares[part], part.start)
     return labels, squares
 

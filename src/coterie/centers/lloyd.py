@@ -170,7 +170,7 @@ def _assign(passes: ClusterPasses, frame: CenterFrame, n_changed: int | None) ->
     afresh = is_first or 2 * (n_changed or 0) > passes.data.n_rows or passes.data.has_far_rows
     n_changed = passes.assign(frame, afresh=afresh)
     if is_first and passes.rounding_decides(frame):
-        passes.settle()
+        passes.break_ties()
         passes.assign(frame, afresh=True)
     return n_changed
 

@@ -19,7 +19,7 @@ from coterie.blocks.kernel_rows import kernel_rows
 from coterie.blocks.measures import sample_positions
 from coterie.centers.assignment import Assignment
 from coterie.centers.frame import CenterFrame, moved_centers
-from coterie.centers.rounding import Doubts, SettledAssignment, are_some_doubtful
+from coterie.centers.rounding import NearTies, TieBreakingAssignment, has_near_ties
 from coterie.fitting.deadline import UNLIMITED, Deadline
 
 __all__ = ["ALGORITHMS_OF_HISTORY", "ClusterPasses", "NewAssignment"]
@@ -78,7 +78,7 @@ class ClusterPasses:
         self._unit_length = unit_length
         self.inertia_scale = 0.5 if unit_length else 1.0
         self._n_passes, self._first_seconds = 0, 0.0
-        self._settles = False
+        self._breaks_ties = False
         self._algorithm = "lloyd"
         self._begin_sums()
 
@@ -104,14 +104,14 @@ class ClusterPasses:
         """
         begins, keeps_labels, begin = self._n_passes == 0, False, self._deadline.seconds
         if self._later is not None and not begins:
-            if not self._settles and self._deadline.left > _PASSES_FOR_BOUNDS * self._first_seconds:
+            if not self._breaks_ties and self._deadline.left > _PASSES_FOR_BOUNDS * self._first_seconds:
                 self._new, begins, keeps_labels = self._later, True, True
             self._later = None
         if afresh:
             self._begin_sums()
         payload = {
             "frame": frame, "new": self._new, "begins": begins, "keeps_labels": keeps_labels,
-            "settles": self._settles, "afresh": afresh,
+            "breaks_ties": self._breaks_ties, "afresh": afresh,
         }  # fmt: skip
         found = self._backend.run(_assign, payload, into=self._into, writes="labels", renews=True)
         self._finish_sums()
@@ -125,15 +125,15 @@ class ClusterPasses:
     def rounding_decides(self, frame: CenterFrame) -> bool:
         """Return whether rounding may choose labels, of a thousand or two rows; see `coterie.centers.rounding`."""
         given = split_by_chunk(self._backend, sample_positions(self.data.n_rows))
-        return any(self._backend.run(_are_some_doubtful, frame, given=given))
+        return any(self._backend.run(_has_near_ties, frame, given=given))
 
-    def settle(self) -> None:
-        """From now on give rows that are in doubt their nearest centers."""
-        self._settles = True
+    def break_ties(self) -> None:
+        """From now on assign near-ties to their nearest centers, whatever rounding does."""
+        self._breaks_ties = True
 
     def measured_inertia(self, frame: CenterFrame) -> float | None:
         """Return the inertia of the labels by the distances of all rows, None where sums give it as well."""
-        if not self._settles and not self.data.has_far_rows:
+        if not self._breaks_ties and not self.data.has_far_rows:
             return None
         return float(np.sum(self._backend.run(_inertia, frame.centers)))
 
@@ -157,12 +157,12 @@ class ClusterPasses:
     def relocate_empty(self, frame: CenterFrame) -> None:
         """Give each cluster without mass a row of its own: those that are the farthest from their centers."""
         n_clusters = len(self.masses)
-        doubtful = np.flatnonzero(self.masses <= 1e-9 * self.data.total_weight / n_clusters)
-        if len(doubtful) == 0:
+        candidates = np.flatnonzero(self.masses <= 1e-9 * self.data.total_weight / n_clusters)
+        if len(candidates) == 0:
             return
         masses = self._backend.total(self._shape[:1], 2 * self.data.total_weight)
         self._backend.run(_add_masses, into={"masses": masses})
-        empty = doubtful[masses.total()[doubtful] == 0]
+        empty = candidates[masses.total()[candidates] == 0]
         # Rounding may have left something of their sums.
         for total in self._into.values():
             total.clear(empty)
@@ -238,19 +238,19 @@ def _assignment(chunk: Chunk, payload: dict[str, Any], frame: CenterFrame) -> As
         if current is not None and payload["keeps_labels"]:
             new.labels[:] = current.labels
         current = new
-    if payload["settles"] and not isinstance(current, SettledAssignment):
-        current = SettledAssignment(rows_of(chunk), current)
+    if payload["breaks_ties"] and not isinstance(current, TieBreakingAssignment):
+        current = TieBreakingAssignment(rows_of(chunk), current)
     chunk.state["assignment"] = current
     return current
 
 
-def _are_some_doubtful(chunk: Chunk, frame: CenterFrame, numbers: IndexArray, _: Any) -> bool:
-    return are_some_doubtful(rows_of(chunk), frame, chunk.state["assignment"].labels, numbers)
+def _has_near_ties(chunk: Chunk, frame: CenterFrame, numbers: IndexArray, _: Any) -> bool:
+    return has_near_ties(rows_of(chunk), frame, chunk.state["assignment"].labels, numbers)
 
 
 def _inertia(chunk: Chunk, centers: Array, _: Any, __: Any) -> float:
     rows, assignment = rows_of(chunk), chunk.state["assignment"]
-    if isinstance(assignment, SettledAssignment):
+    if isinstance(assignment, TieBreakingAssignment):
         return weighted_sum(assignment.squares, rows.weights)
     return weighted_sum(rows.own_square_distances(centers, assignment.labels), rows.weights)
 
@@ -287,9 +287,9 @@ def _move(chunk: Chunk, _: Any, given: tuple[IndexArray, IntArray, IntArray], in
 
 def _finish(chunk: Chunk, frame: CenterFrame, _: Any, __: Any) -> tuple[IntArray, FloatArray, float]:
     rows, labels = rows_of(chunk), chunk.state["assignment"].labels.copy()
-    doubts, squares = Doubts(_frame(frame, chunk)), np.empty(rows.n_rows)
+    near_ties, squares = NearTies(_frame(frame, chunk)), np.empty(rows.n_rows)
     for part, x in rows.blocks():
         chunk.check()
-        doubts.measure(x, labels[part], squares[part])
-        doubts.settle(x, rows.take, labels[part], squares[part], part.start)
+        near_ties.measure(x, labels[part], squares[part])
+        near_ties.break_ties(x, rows.take, labels[part], squares[part], part.start)
     return labels, squares, weighted_sum(squares, rows.weights)

@@ -1,9 +1,9 @@
-"""Rows that rounding may have given to a centroid that is not the nearest: found, and given to the nearest one.
+"""Near-ties: rows that rounding may have assigned to a center that is not the nearest, assigned to the nearest.
 
 Scores are products, ||c||^2 - 2 x . c, so their errors grow with the distances of rows and centroids from the shift,
 not with those between them. Where rows lie close together far away from others, that can be the larger number. How far
 from its centroid a row must be for the error to be a small part of its squared distance follows from where the centroid
-is (`Doubts.reaches`): all rows but those within that reach are beyond doubt, and so are those nearer than half-way to
+is (`NearTies.reaches`): rows outside that reach have the right label, and so have those nearer than half-way to
 any other centroid. The rest is compared anew, relative to its own centroid, in float64.
 """
 
@@ -22,7 +22,7 @@ from coterie.blocks.kernel_rows import dense, kernel_rows
 from coterie.centers.assignment import Assignment, Frame
 from coterie.centers.frame import CenterFrame
 
-__all__ = ["Doubts", "SettledAssignment", "are_some_doubtful"]
+__all__ = ["NearTies", "TieBreakingAssignment", "has_near_ties"]
 
 _SPARSE = (_kernels.SparseRowsFloat32, _kernels.SparseRowsFloat64)
 
@@ -36,8 +36,8 @@ _BLOCK_BYTES = 16 << 20
 _FARTHEST = 2.0**500
 
 
-class Doubts:
-    """What rounding can do to the labels of one set of centroids.
+class NearTies:
+    """Rows whose labels rounding may have changed, for one set of centers.
 
     A label is wrong if another centroid is nearer by more than a part of `tolerance` of the squared distance: the
     fourth root of the unit of rounding, 1e-4 in float64 and 0.02 in float32.
@@ -103,8 +103,8 @@ class Doubts:
         """Numbers that equal centroids share."""
         return np.unique(self._centers, axis=0, return_inverse=True)[1].ravel()
 
-    def doubtful(self, labels: IntArray, squares: FloatArray, *, is_sparse: bool = False) -> IndexArray:
-        """Return which rows are in doubt.
+    def find(self, labels: IntArray, squares: FloatArray, *, is_sparse: bool = False) -> IndexArray:
+        """Return the near-ties.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Doubts:
         """Write the squared distances of the rows of a block to the centroids of their labels, accurately."""
         SquareDistances(self._centers, self._frame.n_threads).write(x, labels, squares)
 
-    def settle(
+    def break_ties(
         self,
         x: Any,
         take: Callable[[IndexArray], Any],
@@ -140,7 +140,7 @@ class Doubts:
         squares: FloatArray | None = None,
         first: int = 0,
     ) -> IndexArray:
-        """Give the rows of a block that are in doubt their nearest centroids.
+        """Assign the near-ties of a block to their nearest centers.
 
         Parameters
         ----------
@@ -163,19 +163,19 @@ class Doubts:
         if squares is None:
             squares = np.empty(len(labels))
             self.measure(x, labels, squares)
-        doubtful = self.doubtful(labels, squares, is_sparse=isinstance(x, _SPARSE))
+        tied = self.find(labels, squares, is_sparse=isinstance(x, _SPARSE))
         changed = []
         step = max(1, _BLOCK_BYTES // (8 * self._centers.shape[1]))
-        for start in range(0, len(doubtful), step):
-            some = doubtful[start : start + step]
+        for start in range(0, len(tied), step):
+            some = tied[start : start + step]
             rows = dense(take(first + some)).astype(np.float64)
             found, distances = labels[some], squares[some]
-            self._settle_rows(rows, found, distances)
+            self._break_ties_of(rows, found, distances)
             changed.append(some[found != labels[some]])
             labels[some], squares[some] = found, distances
         return np.concatenate([np.empty(0, dtype=np.intp), *changed])
 
-    def _settle_rows(self, rows: FloatArray, labels: IntArray, squares: FloatArray) -> None:
+    def _break_ties_of(self, rows: FloatArray, labels: IntArray, squares: FloatArray) -> None:
         """Compare rows with all centroids relative to their own one, until no other is nearer."""
         waiting = np.arange(len(rows))
         while len(waiting):
@@ -209,8 +209,8 @@ class Doubts:
         return np.where(nearer, labels, np.int32(cluster)).astype(np.int32), squares
 
 
-class SettledAssignment:
-    """An assignment after which rows in doubt get their nearest centroids: the same labels whatever it is.
+class TieBreakingAssignment:
+    """An assignment whose near-ties are then assigned to their nearest centers: any assignment gives the same labels.
 
     Parameters
     ----------
@@ -240,14 +240,14 @@ class SettledAssignment:
         """Take the centroids of the coming pass."""
         assert isinstance(frame, CenterFrame)
         self._assignment.start(frame)
-        self._doubts = Doubts(frame)
+        self._near_ties = NearTies(frame)
 
     def assign(self, part: slice, x: Any) -> None:
         """Bring the labels of one block up to date."""
         self._assignment.assign(part, x)
         labels, squares = self.labels[part].copy(), self.squares[part]
-        self._doubts.measure(x, labels, squares)
-        changed = self._doubts.settle(x, self._data.take, labels, squares, part.start)
+        self._near_ties.measure(x, labels, squares)
+        changed = self._near_ties.break_ties(x, self._data.take, labels, squares, part.start)
         # To bounds, these labels are not those of the least scores.
         self._assignment.relabel(part.start + changed, labels[changed])
 
@@ -256,8 +256,8 @@ class SettledAssignment:
         self._assignment.relabel(rows, labels)
 
 
-def are_some_doubtful(data: FitRows, frame: CenterFrame, labels: IntArray, numbers: IndexArray) -> bool:
-    """Return whether some rows are in doubt: if a few are, `SettledAssignment` is needed.
+def has_near_ties(data: FitRows, frame: CenterFrame, labels: IntArray, numbers: IndexArray) -> bool:
+    """Return whether there are near-ties among some rows: then `TieBreakingAssignment` is needed.
 
     Parameters
     ----------
@@ -272,6 +272,6 @@ def are_some_doubtful(data: FitRows, frame: CenterFrame, labels: IntArray, numbe
     """
     if len(numbers) == 0:
         return False
-    some, squares, doubts = labels[numbers], np.empty(len(numbers)), Doubts(frame)
-    doubts.measure(kernel_rows(data.take(numbers)), some, squares)
-    return len(doubts.doubtful(some, squares, is_sparse=data.rows.is_sparse)) > 0
+    some, squares, near_ties = labels[numbers], np.empty(len(numbers)), NearTies(frame)
+    near_ties.measure(kernel_rows(data.take(numbers)), some, squares)
+    return len(near_ties.find(some, squares, is_sparse=data.rows.is_sparse)) > 0

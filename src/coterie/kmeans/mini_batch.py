@@ -16,7 +16,7 @@ from coterie.blocks.kernel_rows import dense, kept_rows
 from coterie.blocks.shuffled import run_length, shuffled
 from coterie.centers.labels import labels_and_squares
 from coterie.centers.means import Means
-from coterie.centers.rounding import Doubts
+from coterie.centers.rounding import NearTies
 from coterie.centers.sparse_means import SparseMeans
 from coterie.estimators.base import overflow_message
 from coterie.estimators.declared import Declared, One, RandomNumbers
@@ -224,16 +224,16 @@ def _resolve_near_ties(means: Means, batch: Batch, labels: IntArray) -> FloatArr
 
     Where the first batch has no such row, none is looked for in others: None then.
     """
-    if isinstance(means, SparseMeans) or means.settles is False:
+    if isinstance(means, SparseMeans) or means.breaks_ties is False:
         return None
-    doubts, squares = Doubts(means.frame), np.empty(batch.n_rows)
+    near_ties, squares = NearTies(means.frame), np.empty(batch.n_rows)
     for part, x in batch.blocks():
-        doubts.measure(x, labels[part], squares[part])
-    if means.settles is None:
-        means.settles = len(doubts.doubtful(labels, squares)) > 0
-    for part, x in batch.blocks() if means.settles else ():
-        doubts.settle(x, batch.take, labels[part], squares[part], part.start)
-    return squares if means.settles else None
+        near_ties.measure(x, labels[part], squares[part])
+    if means.breaks_ties is None:
+        means.breaks_ties = len(near_ties.find(labels, squares)) > 0
+    for part, x in batch.blocks() if means.breaks_ties else ():
+        near_ties.break_ties(x, batch.take, labels[part], squares[part], part.start)
+    return squares if means.breaks_ties else None
 
 
 def _reassign_starved(state: MiniBatchState, batch: Batch, ratio: float) -> None:

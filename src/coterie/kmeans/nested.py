@@ -22,7 +22,7 @@ from coterie.centers.bounded import BoundedAssignment, n_bounds_of
 from coterie.centers.frame import CenterFrame
 from coterie.centers.labels import label_all
 from coterie.centers.means import Means
-from coterie.centers.rounding import SettledAssignment, are_some_doubtful
+from coterie.centers.rounding import TieBreakingAssignment, has_near_ties
 from coterie.centers.sparse_means import SparseMeans
 from coterie.estimators.declared import Declared
 from coterie.estimators.memory import labels_and_centers
@@ -220,14 +220,14 @@ class SampleSums:
         The centers.
     squares : ndarray of shape (k,), float64
         Weighted sum of the squared distances of each cluster's rows to the shift.
-    is_settled : bool
-        Whether rows in doubt are given their nearest centers; see `coterie.centers.rounding`.
+    breaks_ties : bool
+        Whether near-ties are assigned to their nearest centers; see `coterie.centers.rounding`.
     """
 
     def __init__(
         self, data: GrowingSample, means: Means, n_bounds: int | None, earlier: EarlierSums | None = None
     ) -> None:
-        self.means, self.is_settled = means, False
+        self.means, self.breaks_ties = means, False
         self.squares = np.zeros(len(means.masses))
         self._sample, self._n_bounds, self._continues = data, n_bounds, earlier is not None
         if earlier is not None:
@@ -249,7 +249,7 @@ class SampleSums:
         is_sparse, shape = isinstance(means, SparseMeans), self.squares.shape
         payload = {
             "frame": means.frame, "means": means if is_sparse else None, "n_bounds": self._n_bounds,
-            "unit_length": means.unit_length, "settles": self.is_settled,
+            "unit_length": means.unit_length, "breaks_ties": self.breaks_ties,
         }  # fmt: skip
         of_round = {
             "counts": backend.total(shape, 2 * self._sample.n_rows),
@@ -270,11 +270,11 @@ class SampleSums:
         ends = np.cumsum(self._sample.n_new)
         parts = np.split(numbers, np.searchsorted(numbers, ends[:-1]))
         given = [part - end + n_new for part, end, n_new in zip(parts, ends, self._sample.n_new)]
-        return any(self._sample.backend.run(_are_some_doubtful, self.means.frame, given=given))
+        return any(self._sample.backend.run(_has_near_ties, self.means.frame, given=given))
 
-    def settle(self) -> None:
-        """From now on give rows that are in doubt their nearest centers."""
-        self.is_settled = True
+    def break_ties(self) -> None:
+        """From now on assign near-ties to their nearest centers, whatever rounding does."""
+        self.breaks_ties = True
 
     def move(self) -> tuple[FloatArray, FloatArray]:
         """Bring each center to the mean of its rows; see `Means.move`."""
@@ -284,7 +284,7 @@ class SampleSums:
                 self._into[name].clear(empty)
         shifts, within = self.means.move(self.squares, empty)
         # Without sums that rounding would spoil; of these rows alone.
-        return shifts, self._within if self.is_settled and not self._continues else within
+        return shifts, self._within if self.breaks_ties and not self._continues else within
 
     def empty_clusters(self) -> IndexArray:
         """Return the clusters without a row of positive weight, now or earlier."""
@@ -360,8 +360,8 @@ def _update(chunk: Chunk, payload: dict[str, Any], _: Any, into: Any) -> int:
             assignment = PlainAssignment(sample)
         else:
             assignment = BoundedAssignment(sample, frame, n_bounds, unit_length=unit_length)
-    if payload["settles"] and not isinstance(assignment, SettledAssignment):
-        assignment = SettledAssignment(sample, assignment)
+    if payload["breaks_ties"] and not isinstance(assignment, TieBreakingAssignment):
+        assignment = TieBreakingAssignment(sample, assignment)
     chunk.state["assignment"] = assignment
     labels = assignment.labels[: sample.size]
     before = labels.copy()
@@ -393,14 +393,14 @@ def _update(chunk: Chunk, payload: dict[str, Any], _: Any, into: Any) -> int:
         sums["squares"] -= np.bincount(before[changed] + 1, squares, minlength=k + 1)[1:]
         own = None if sample.weights is None else sample.weights[: sample.size]
         sums["counts"] += np.bincount(labels, None if own is None else own > 0, minlength=k)
-        if isinstance(assignment, SettledAssignment):
+        if isinstance(assignment, TieBreakingAssignment):
             exact = assignment.squares[: sample.size]
             sums["within"] += np.bincount(labels, exact if own is None else exact * own, minlength=k)
     return len(changed)
 
 
-def _are_some_doubtful(chunk: Chunk, frame: CenterFrame, numbers: IndexArray, _: Any) -> bool:
-    return are_some_doubtful(_sample_of(chunk), frame, chunk.state["assignment"].labels, numbers)
+def _has_near_ties(chunk: Chunk, frame: CenterFrame, numbers: IndexArray, _: Any) -> bool:
+    return has_near_ties(_sample_of(chunk), frame, chunk.state["assignment"].labels, numbers)
 
 
 def _across(within: FloatArray, masses: FloatArray) -> FloatArray:
@@ -533,7 +533,7 @@ def nested(
     for iteration in range(stop.max_iter):
         n_changed = sums.update()
         if iteration == 0 and sums.rounding_decides():
-            sums.settle()
+            sums.break_ties()
             sums.update()
         shifts, within = sums.move()
         center_shift = float(np.sum(shifts**2))

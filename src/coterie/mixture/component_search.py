@@ -21,7 +21,7 @@ from coterie.blocks.kernel_rows import kernel_rows
 from coterie.blocks.measures import robust_shift
 from coterie.centers.frame import CenterFrame, nearest_centers
 from coterie.centers.lloyd import cell_centers
-from coterie.centers.rounding import Doubts
+from coterie.centers.rounding import NearTies
 from coterie.estimators.outliers import center_rounding
 from coterie.mixture.parameters import MixtureParameters
 from coterie.mixture.posteriors import order_by
@@ -157,17 +157,17 @@ class ComponentSearch:
         linear = (self._frame.relative, self._frame.offsets) if shared else self._linear
         labels = np.ascontiguousarray(self._nearest(block, features, linear, 1, exact)[0][:, 0])
         if shared and not self._is_certain:
-            self._doubts.settle(kernel_rows(block), block.__getitem__, labels)
+            self._near_ties.break_ties(kernel_rows(block), block.__getitem__, labels)
         return labels
 
     @cached_property
-    def _doubts(self) -> Doubts:
-        return Doubts(self._frame)
+    def _near_ties(self) -> NearTies:
+        return NearTies(self._frame)
 
     @cached_property
     def _is_certain(self) -> bool:
         """Whether rounding cannot matter to labels by distances, where that is quickly told."""
-        return len(self.parameters.means) <= _FEW_COMPONENTS and not self._doubts.any()
+        return len(self.parameters.means) <= _FEW_COMPONENTS and not self._near_ties.any()
 
     @cached_property
     def _is_far_flung(self) -> bool:
