@@ -488,6 +488,8 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
         n_compared = float(self.n_components)
         if not self._compares_all(self.n_components):
             n_compared = min(n_compared, 8 * n_compared**0.5)
+        # The first iterations have no factors; distances with H of them take about 1 + 2 H times as long.
+        n_compared *= 1 + 2 * self._n_factors
         return n_times * (1 + n_compared / (_DISTANCES_OF_SEARCH * math.prod(self._truncation())))
 
     def _given_start(self, rows: RowSource) -> MixtureParameters | None:
