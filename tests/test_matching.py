@@ -45,7 +45,7 @@ def test_events():
 def test_rows_that_came_and_went():
     match = match_clusters([0, 0, 1, 1], [1, 1, 0, 0, 0], rows=[2, -1, 1, 0, -1])
     assert match.labels.tolist() == [1, 1, 0, 0, 0]
-    assert match.changes.before.tolist() == [2, 1]
+    assert match.changes[["before", "after", "kept"]].tolist() == [(2, 3, 2), (2, 2, 1)]
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,10 @@ def test_wrong_rows(rows, problem):
 def test_labels_are_integers():
     with pytest.raises(ValueError, match="before must be labels"):
         match_clusters([0.5], [0])
+
+
+def test_ids_of_new_clusters_begin_at_next_id():
+    match = match_clusters([0, 0, -1], [0, 0, 1], next_id=7)
+    assert match.labels.tolist() == [0, 0, 7]
+    with pytest.raises(ValueError, match="next_id must be above all labels of before, at least 1, got 0"):
+        match_clusters([0, 0, -1], [0, 0, 1], next_id=0)

@@ -26,7 +26,7 @@ class ClusterMatch:
     labels : ndarray of shape (m,), int32
         The new labels under lasting ids; -1 stays -1.
     ids : ndarray of shape (n_new,), int32
-        The lasting id of each cluster of the new fit. Clusters without an old one get ids above all old ones.
+        The lasting id of each cluster of the new fit. Clusters without an old one get ids from `next_id` on.
     changes : record array
         One row per old or new cluster: `id`, `event`, `before` and `after` (rows in the old and in the new fit), and
         `kept` (rows in both). Events: "continued"; "split" or "merged", if it continues and most rows of another new
@@ -39,7 +39,11 @@ class ClusterMatch:
 
 
 def match_clusters(
-    before: npt.ArrayLike, after: npt.ArrayLike, rows: npt.ArrayLike | None = None
+    before: npt.ArrayLike,
+    after: npt.ArrayLike,
+    rows: npt.ArrayLike | None = None,
+    *,
+    next_id: int | None = None,
 ) -> ClusterMatch:
     """Rename the clusters of a new fit so that they keep the ids of an old one.
 
@@ -53,6 +57,9 @@ def match_clusters(
         Labels of the new fit, 0 to n_new - 1 or negative.
     rows : array-like of shape (m,), of integers, optional
         The row of the old fit that each row of the new one is, -1 for a new row. None: the same rows in the same order.
+    next_id : int, optional
+        The least id of a new cluster without an old one. None: the least above all labels of `before`. After several
+        refits give the least above all ids so far, or ids of clusters that died come again.
 
     Returns
     -------
@@ -61,7 +68,8 @@ def match_clusters(
     Raises
     ------
     ValueError
-        If labels are not one-dimensional integers, or a number in `rows` is out of range or occurs twice.
+        If labels are not one-dimensional integers, a number in `rows` is out of range or occurs twice, or `next_id` is
+        a label of `before`.
 
     Notes
     -----
@@ -82,15 +90,18 @@ def match_clusters(
     is_both = of_new >= 0
     was, now = old[of_new[is_both]], new[is_both]
     n_old, n_new = int(old.max(initial=-1)) + 1, int(new.max(initial=-1)) + 1
+    if next_id is not None and next_id < n_old:
+        raise ValueError(f"next_id must be above all labels of before, at least {n_old}, got {next_id}.")
     counts = np.zeros((n_old + 1, n_new + 1), dtype=np.int64)  # the last ones: no cluster
     np.add.at(counts, (np.where(was < 0, n_old, was), np.where(now < 0, n_new, now)), 1)
-    shared, sizes_before, sizes_after = counts[:-1, :-1], counts[:-1].sum(axis=1), counts[:, :-1].sum(axis=0)
+    shared = counts[:-1, :-1]
+    sizes_before, sizes_after = np.bincount(old[old >= 0], minlength=n_old), np.bincount(new[new >= 0])
     pairs = np.column_stack(linear_sum_assignment(shared, maximize=True))
     pairs = pairs[shared[pairs[:, 0], pairs[:, 1]] > 0]
     ids = np.full(n_new, -1, dtype=np.int32)
     ids[pairs[:, 1]] = pairs[:, 0]
     born = np.flatnonzero(ids < 0)
-    ids[born] = n_old + np.arange(len(born))
+    ids[born] = (n_old if next_id is None else next_id) + np.arange(len(born))
     has_split = (shared > _LEAST_SHARE * np.maximum(sizes_after, 1)) & (ids != np.arange(n_old)[:, None])
     has_merged = (shared > _LEAST_SHARE * np.maximum(sizes_before, 1)[:, None]) & (
         ids != np.arange(n_old)[:, None]
@@ -99,7 +110,7 @@ def match_clusters(
     for one, other in pairs.tolist():
         event = "split" if has_split[one].any() else "merged" if has_merged[:, other].any() else "continued"
         table.append((one, event, sizes_before[one], sizes_after[other], shared[one, other]))
-    occurring = np.flatnonzero(np.bincount(old[old >= 0], minlength=n_old))
+    occurring = np.flatnonzero(sizes_before)
     table += [(one, "died", sizes_before[one], 0, 0) for one in np.setdiff1d(occurring, pairs[:, 0]).tolist()]
     table += [(int(ids[other]), "born", 0, sizes_after[other], 0) for other in born.tolist()]
     fields = [

@@ -42,6 +42,7 @@ _BATCH_ROWS = 1 << 16
 # Columns of the results; a column of the data that is called so is renamed.
 _OWN_NAMES = (
     "cluster", "distance", "membership", "posterior", "outlier_score", "rank", "example", "place", "row",
+    "lasting_id",
 )  # fmt: skip
 
 
@@ -266,14 +267,22 @@ def carried_names(rows: RowSource, id: str | None, keep: Sequence[str] | None) -
 
 
 def result_batches(
-    placement: Placement, rows: RowSource, names: Sequence[str], outliers: Outliers | None = None
+    placement: Placement,
+    rows: RowSource,
+    names: Sequence[str],
+    outliers: Outliers | None = None,
+    lasting: IntArray | None = None,
 ) -> Iterator[Any]:
     """Yield the results of all rows in their order, as `pyarrow.RecordBatch`es, with these columns of the table."""
     labels = placement.labels if outliers is None else outliers.marked(placement.labels)
     start = 0
     for batch in _carried_batches(rows, names):
         part = slice(start, start + batch.num_rows)
-        yield _with_results(batch, placement, labels, part)
+        found = _with_results(batch, placement, labels, part)
+        if lasting is not None:
+            ids = _pyarrow().array(np.append(lasting, np.int32(-1))[labels[part]])
+            found = found.from_arrays([*found.columns, ids], names=[*found.schema.names, "lasting_id"])
+        yield found
         start = part.stop
 
 

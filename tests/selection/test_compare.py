@@ -193,3 +193,8 @@ def test_wrong_arguments(blobs, arguments, message):
 def test_each_record_has_all_criteria(blobs):
     found = coterie.compare(blobs[0], 3, methods=["k-means", "gmm"], random_state=0, n_threads=1)
     assert all(set(CRITERIA) <= set(record) for record in found.records)
+
+
+def test_methods_without_a_number_of_clusters_are_refused(blobs):
+    with pytest.raises(ValueError, match="density finds the number of clusters itself"):
+        coterie.compare(blobs[0], 3, methods=["density", "k-means"])

@@ -98,6 +98,7 @@ def _model(job: FitJob, method: Method) -> Any:
         (job.outliers is not None, "--outliers"),
         (job.beside.id or job.beside.keep, "--id and --keep"),
         (job.report is not None, "--report"),
+        (job.continued, "--continue"),
         (job.results not in (None, "npy"), f"--results {job.results}"),
     ):
         if is_asked:

@@ -20,6 +20,7 @@ import coterie
 from coterie import persistence
 from coterie.arrays import Array
 from coterie.blocks.kernel_rows import kept_on_disk
+from coterie.cli.continued import CHANGES, continued_lines, read_clusters
 from coterie.cli.errors import UsageError, listed
 from coterie.cli.inputs import (
     DASH,
@@ -148,6 +149,7 @@ def command(shown: Sequence[str] = ()) -> Callable[..., None]:
         image: str | None = None,
         scheduler: Annotated[str | None, Parameter(group=MORE)] = None,
         verify: Annotated[Switch, Parameter(group=MORE)] = False,
+        continued: Annotated[Path | None, Parameter(name="--continue", group=MORE)] = None,
         tables: TableOptions = TableOptions(),
         options: Any,
         run: RunOptions = RunOptions(),
@@ -193,6 +195,8 @@ def command(shown: Sequence[str] = ()) -> Callable[..., None]:
             Rows are images of this height and width, such as 28x28 or 32x32x3: draw the clusters to modes.png.
         verify
             Record the hash of all rows for coterie verify, which reads them once more; by default that of 20,000 rows.
+        continued
+            Folder of an older fit whose ids the clusters keep: writes changes.csv, and the ids as column lasting_id.
         scheduler
             Address of a Dask scheduler, such as tcp://host:8786, whose workers read the file and fit.
         """
@@ -224,6 +228,7 @@ def command(shown: Sequence[str] = ()) -> Callable[..., None]:
                 results=results,
                 report=ReportOptions(image_shape=image_shape_of(image)) if report else None,
                 verify=verify,
+                continued=continued,
             )
             if scheduler is None:
                 model, summary = run_fit(job)
@@ -327,8 +332,10 @@ def _fit_file(
     files.update(run_files(job.out))
     files.update({} if job.image_shape is None else {"modes": job.out / PICTURE})
     files.update({} if job.report is None else {"report": job.out / REPORT})
+    files.update({} if job.continued is None else {"changes": job.out / CHANGES})
     outputs.check(*(path.name for path in files.values()))
     beside = names_beside(rows, job.beside, label_file)
+    continued = None if job.continued is None else read_clusters(job.continued, job.beside, beside)
 
     # Results take a pass, too.
     with recorded_warnings() as told_of_disk, about(job.file):
@@ -344,12 +351,16 @@ def _fit_file(
     picture = None if job.image_shape is None else plot_modes(rows, model, job.image_shape, data_name=name)
     scores = getattr(model, "outlier_scores_", None)
     outliers = None if job.outliers is None or scores is None else find_outliers(scores, job.outliers)
-    results = RowResults(model, rows, model.labels_, beside, scores, outliers)
+    labels = model.labels_ if outliers is None else outliers.marked(model.labels_)
+    match = None if continued is None else continued.match(rows, labels)
+    lasting = None if match is None else match.ids
+    results = RowResults(model, rows, model.labels_, beside, scores, outliers, lasting)
     seen, sample = sample_of(rows)
     summary = {
         **_fit_facts(job, method, model, rows, seconds),
         **found,
         "outliers": outlier_facts(outliers, job.outliers),
+        "continued": None if continued is None or match is None else continued.facts(match),
         "known_labels": job.labels,
         "graph": job.graph,
         "used": "".join(used) or None,
@@ -370,6 +381,8 @@ def _fit_file(
         options = job.report if known is None else replace(job.report, known=known)
         report = fit_report(model, rows, summary, options, id=job.beside.id, keep=job.beside.keep)
     _write(outputs, method, model, results, summary, picture)
+    if continued is not None and match is not None:
+        continued.write(match, outputs)
     chosen = {"method": method.name} if job.command == "fit" else {}
     write_run_file(outputs, **chosen, seed=job.seed)
     if report is not None:
@@ -545,6 +558,7 @@ def fit_lines(facts: dict[str, Any]) -> list[str]:
         f"{sizes['smallest']:,} to {counted(sizes['largest'], 'row')} a cluster",
         *_cluster_lines(facts),
         *outlier_lines(facts),
+        *continued_lines(facts),
         *(f"{name.replace('_', ' ')} {score:.3f}" for name, score in facts.get("scores", {}).items()),
         *(line for race in facts.get("races", {}).items() for line in _race_lines(*race)),
         *file_lines(facts),

@@ -52,3 +52,4 @@ class FitJob:
     search: Callable[[Any, RowSource], tuple[Any, float, list[str], dict[str, Any]]] | None = None
     report: ReportOptions | None = None
     verify: bool = False
+    continued: Path | None = None

@@ -92,6 +92,8 @@ class RowResults:
         Their outlier scores, where the model has such.
     outliers : Outliers, optional
         The rows that get the label -1 in what is written.
+    lasting : ndarray of shape (k,), int32, optional
+        Ids of the clusters for another column of a table, `lasting_id`.
     """
 
     def __init__(
@@ -102,6 +104,7 @@ class RowResults:
         names: Sequence[str],
         scores: Array | None = None,
         outliers: Outliers | None = None,
+        lasting: IntArray | None = None,
     ) -> None:
         self._model = model
         self._rows = rows
@@ -109,6 +112,7 @@ class RowResults:
         self._names = names
         self._scores = scores
         self._outliers = outliers
+        self._lasting = lasting
 
     def write(self, files: Mapping[str, Path], outputs: OutputFolder) -> None:
         """Write the files of `result_files`; a table is written piece by piece."""
@@ -133,7 +137,7 @@ class RowResults:
             return None
         placement = place_rows(self._model, self._rows, self._labels, self._scores)
         examples = Examples(placement)
-        batches = result_batches(placement, self._rows, self._names, self._outliers)
+        batches = result_batches(placement, self._rows, self._names, self._outliers, self._lasting)
         first = next(batches)
         with table_writer(path, first.schema) as writer:
             for batch in itertools.chain([first], batches):

@@ -76,6 +76,14 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ContinuedIds:
+    """The older run whose ids of clusters a fit has kept."""
+
+    run: str
+    next_id: Annotated[int, 0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """What the summary of every command has."""
 
@@ -102,6 +110,7 @@ class Fit(Run):
     known_labels: str | None = None
     graph: str | None = None
     outliers: Outliers | None = None
+    continued: ContinuedIds | None = None
     warnings: list[str] = field(default_factory=list)
 
 

@@ -34,7 +34,8 @@ RESERVED_FLAGS = (
     "--max-time", "--seed", "--random-state", "--threads", "--n-threads", "--normalize", "--columns", "--exclude",
     "--missing", "--scale", "--categories", "--category-limit", "--handle-unknown", "--sep", "--decimal", "--id",
     "--keep", "--image", "--out", "-o", "--labels-out", "--outliers", "--results", "--report", "--json", "--memory",
-    "--config", "--force", "--scheduler", "--verify", "--quiet", "-q", "--help", "-h", "--version",
+    "--config", "--all-gammas", "--continue", "--force",
+    "--scheduler", "--verify", "--quiet", "-q", "--help", "-h", "--version",
 )  # fmt: skip
 
 

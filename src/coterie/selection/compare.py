@@ -310,7 +310,13 @@ def _candidates(
 ) -> tuple[list[Method], list[str]]:
     """Return the methods that take a number of clusters and suit the rows, and why the others do not."""
     offered = [method for method in methods() if method.clusters is not None]
-    asked = offered if names is None else [find_method(name, offered) for name in names]
+    asked = offered if names is None else [find_method(name) for name in names]
+    for method in asked:
+        if method.clusters is None:
+            raise ValueError(
+                f"{method.name} finds the number of clusters itself, and compare gives all methods the same number: "
+                "leave it out, and fit it alone."
+            )
     chosen, left_out = [], []
     for method in asked:
         reason = _reason_against(method, rows, n_compared, is_asked_for=names is not None)
