@@ -21,7 +21,7 @@ from coterie.cli.progress import display, watch
 from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.runs import MODEL, SUMMARY, run_folder, settings_of, write_summary
 from coterie.dask import rows
-from coterie.dask.extra import distributed
+from coterie.dask.pool import distributed
 from coterie.estimators.method import Method
 from coterie.outputs import OutputFolder
 from coterie.rows.remote import without_secrets

@@ -16,8 +16,7 @@ from coterie.backend.measure import split_by_chunk
 from coterie.dask.checkpoint import Checkpoint, key_of_fit, key_of_pass
 from coterie.dask.chunks import chunks_of
 from coterie.dask.exact_sums import ExactSum, Steps
-from coterie.dask.extra import client_of
-from coterie.dask.pool import WorkerPool
+from coterie.dask.pool import WorkerPool, client_of
 from coterie.dask.predictions import by_chunk, score_of
 from coterie.dask.tasks import Opening, RecordedPass, digest_of
 from coterie.fitting.checks import check_sample_weight

@@ -15,7 +15,6 @@ from typing import Any
 from coterie.arrays import Array
 from coterie.backend import Task
 from coterie.dask.chunks import Chunks
-from coterie.dask.extra import distributed
 from coterie.dask.tasks import (
     Answer,
     Opening,
@@ -29,7 +28,7 @@ from coterie.dask.tasks import (
     perform,
 )
 
-__all__ = ["ClusterLostError", "Pass", "WorkerPool", "bytes_of", "pickled"]
+__all__ = ["ClusterLostError", "Pass", "WorkerPool", "bytes_of", "client_of", "distributed", "pickled"]
 
 # Seconds between two checks of the workers while none has answered.
 _INTERVAL = 0.5
@@ -44,6 +43,45 @@ _MOST_DEATHS = 4
 # Larger payloads are scattered, and fetched by the workers from each other; to a single worker, these are.
 _SCATTERED_BYTES = 1 << 18
 _MESSAGE_BYTES = 8 << 20
+
+
+def distributed() -> Any:
+    """Return the module `distributed`.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed; the message names the extra.
+    """
+    try:
+        import distributed
+    except ImportError as error:
+        raise ImportError(
+            "Fits on a Dask cluster need the extra 'dask' (pip install 'coterie[dask]'): " + str(error)
+        ) from None
+    return distributed
+
+
+def client_of(client: Any = None) -> Any:
+    """Return the client that was given, or the current one.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or it is one for coroutines.
+    """
+    library = distributed()
+    if client is None:
+        try:
+            client = library.default_client()
+        except ValueError:
+            raise ValueError(
+                "There is no Dask client: make one by distributed.Client('tcp://HOST:8786') (or Client() for workers "
+                "on this machine), or pass client=."
+            ) from None
+    if client.asynchronous:
+        raise ValueError("client is one for coroutines: pass one made without asynchronous=True.")
+    return client
 
 
 class ClusterLostError(ConnectionError):

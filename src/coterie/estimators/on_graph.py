@@ -20,7 +20,7 @@ from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import nearest_neighbors
 from coterie.rows import Block, RowSource
 
-__all__ = ["GraphEstimator"]
+__all__ = ["GraphEstimator", "own_memberships"]
 
 AFFINITIES = ("knn", "precomputed")
 
@@ -198,6 +198,13 @@ class GraphEstimator(
 
     def check_parameters(self) -> None:
         super().check_parameters()
+
+
+def own_memberships(model: Any, rows: RowSource, labels: IntArray) -> FloatArray | None:
+    """Return the memberships of the rows of the fit in their clusters; None for others, which have none."""
+    if not np.array_equal(labels, model.labels_) or not model._are_training_rows(rows):
+        return None
+    return np.asarray(model.memberships_[np.arange(len(labels)), labels], dtype=np.float64).ravel()
 
 
 def _are_equal(block: Block, other: Block) -> bool:

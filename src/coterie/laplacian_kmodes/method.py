@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from coterie.estimators.belonging import own_memberships
 from coterie.estimators.method import Belonging, Method, Objective, Progress
+from coterie.estimators.on_graph import own_memberships
 from coterie.laplacian_kmodes.estimator import LaplacianKModes
 
 __all__ = ["LAPLACIAN_KMODES"]

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from coterie.estimators.belonging import own_posteriors
+import numpy as np
+
+from coterie.arrays import FloatArray, IntArray
 from coterie.estimators.method import Belonging, Method, Objective
 from coterie.mixture.estimator import TruncatedGaussianMixture
+from coterie.rows import RowSource
 
 __all__ = ["GMM"]
+
+
+def _own_posteriors(model: TruncatedGaussianMixture, rows: RowSource, labels: IntArray) -> FloatArray:
+    """Return the (truncated) posterior probability of each row's component."""
+    found = model.responsibilities(rows)
+    return np.asarray(found[np.arange(len(labels)), labels], dtype=np.float64).ravel()
 
 
 GMM = Method(
@@ -16,6 +25,6 @@ GMM = Method(
     objective=Objective("lower_bound_", "free energy", "per row", higher_is_better=True),
     clusters="n_components",
     drops_clusters=True,
-    belonging=Belonging("posterior", own_posteriors),
+    belonging=Belonging("posterior", _own_posteriors),
     page="docs/development/decisions/mixture.md",
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from coterie.estimators.belonging import own_memberships
 from coterie.estimators.method import Belonging, Method, Objective, Progress
+from coterie.estimators.on_graph import own_memberships
 from coterie.total_variation.estimator import TotalVariationClustering
 
 __all__ = ["TOTAL_VARIATION"]
