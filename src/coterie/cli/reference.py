@@ -34,7 +34,7 @@ from a file, and every run writes the `run.toml` that repeats it.
 
 def page() -> str:
     """Return the page as Markdown."""
-    app = build_app()
+    app = build_app([""])  # with "More options" of fit, and the options of no method
     parts = [_BEGINNING]
     for name in app:
         if not name.startswith("-"):
