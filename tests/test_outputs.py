@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -135,9 +136,21 @@ class TestPlaces:
     def test_folders_that_cannot_be_replaced(self, out, monkeypatch):
         with monkeypatch.context() as patch:
             patch.chdir(out)
-            with pytest.raises(OSError, match="Is the current folder, which cannot be replaced"):
+            with pytest.raises(OSError, match="Is the current folder, so it cannot be replaced"):
                 write(out, "a")
-        for place, error in ((out, "Is the mount point"), (out / "deep", "Cannot move this folder")):
+        (out / "deep").mkdir()
+        for where, error in (
+            (out / "deep", "Contains the current folder"),
+            (out.parent, "Contains your home folder"),
+        ):
+            with monkeypatch.context() as patch:
+                patch.chdir(where)
+                patch.setenv("HOME", str(out / "deep"))
+                with pytest.raises(OSError, match=error):
+                    write(out, "a")
+        with pytest.raises(OSError, match="Is a mount point, so it cannot be replaced as a whole"):
+            write(Path("/"), "a")
+        for place, error in ((out, "Is a mount point"), (out / "deep", "Cannot move this folder")):
             place.mkdir(exist_ok=True)
             with monkeypatch.context() as patch:
                 patch.setattr(os.path, "ismount", lambda path, place=place: os.fspath(path) == str(place))

@@ -29,7 +29,7 @@ def total_variation_cases() -> Cases:
         "swaps": fit(cut(n_swaps=2), X),
         "swaps, labels": fit(cut(n_swaps=2), X, y=known),
         "given memberships": fit(cut(init=memberships), X, others, "predict"),
-        "eps 0, tol 0": fit(cut(eps=0, tol=0, n_init=1), X),
+        "eps 0, tol 0": fit(cut(inner_tol=0, tol=0, n_init=1), X),
         "one cluster": fit(TotalVariationClustering(1), X, others, "predict"),
         "two clusters": fit(TotalVariationClustering(2, n_init=3), moons(250)),
         "dense affinities": partial(on_dense_affinities, 200),

@@ -48,8 +48,8 @@ PAPER = Paper(
             "Section 2, (P)",
             "The parameter lambda of the balanced cut, which determines the sizes of clusters.",
             remark=(
-                "`TotalVariationClustering(asymmetry=...)`, `balanced_cut(..., asymmetry=...)`, "
-                "`--asymmetry`; None is R - 1. Tested against the definition and the oracle for other "
+                "`TotalVariationClustering(balance_weight=...)`, `balanced_cut(..., balance_weight=...)`, "
+                "`--balance-weight`; None is R - 1. Tested against the definition and the oracle for other "
                 "values (`tests/total_variation/test_descent.py`, "
                 "`tests/total_variation/test_estimator.py: TestAsymmetry`)."
             ),

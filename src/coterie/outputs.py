@@ -424,7 +424,7 @@ def _remove_if_dead(path: Path) -> bool:
 
 def _hidden(kind: str, place: Path) -> Path:
     """Return the hidden name beside an output of its lock, its new files, those ready to replace, or the old ones."""
-    return place.with_name(f".coterie-{kind}.{place.name}")
+    return place.parent / f".coterie-{kind}.{place.name}"
 
 
 def _finish(place: Path) -> None:
@@ -530,12 +530,20 @@ def _check_replaceable(place: Path, shown: Path) -> None:
     Raises
     ------
     OSError
-        If it is no folder, the current one or a mount point, or it or one in it cannot be moved.
+        If it is no folder, the current or the home folder or one around these, or a mount point, or if it or a folder
+        in it cannot be moved.
     """
     _check_writable(place)
-    if os.path.ismount(place) or place == Path.cwd():
-        kind = "mount point" if os.path.ismount(place) else "current folder"
-        told = f"Is the {kind}, which cannot be replaced as a whole: choose a folder in it"
+    kinds = {
+        "the current folder": Path.cwd(),
+        "your home folder": Path(os.path.realpath(os.path.expanduser("~"))),
+    }
+    told = "Is a mount point" if os.path.ismount(place) else ""
+    for kind, folder in kinds.items():
+        if not told and place in (folder, *folder.parents):
+            told = f"Is {kind}" if place == folder else f"Contains {kind}"
+    if told:
+        told += ", so it cannot be replaced as a whole: choose a new folder in it"
         raise OSError(errno.EBUSY, told, str(shown))
     for entry in os.scandir(place):
         if entry.is_dir(follow_symlinks=False) and (os.path.ismount(entry) or not os.access(entry, os.W_OK)):

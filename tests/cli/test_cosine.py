@@ -16,6 +16,7 @@ from tests.cli.running import failed
         ("k-means", coterie.KMeans),
         ("nested", coterie.NestedMiniBatchKMeans),
         ("mini-batch", coterie.MiniBatchKMeans),
+        ("bisecting", coterie.BisectingKMeans),
     ],
 )
 def test_every_method(folder, rows, X, method, estimator):

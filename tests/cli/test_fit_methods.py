@@ -38,11 +38,11 @@ def test_objectives_are_told_apart(rows, capsys):
     assert "relaxed" not in printed.out
 
 
-def test_steps_of_the_paper_and_the_asymmetry(folder, rows, X):
-    options = "--method total-variation --steps paper --asymmetry 1.5 --n-init 2 --seed 3"
+def test_steps_of_the_paper_and_the_balance_weight(folder, rows, X):
+    options = "--method total-variation --steps paper --balance-weight 1.5 --n-init 2 --seed 3"
     assert main(["fit", rows, "-k", "3", *options.split()]) == 0
     expected = coterie.TotalVariationClustering(
-        3, steps="paper", asymmetry=1.5, n_init=2, random_state=3
+        3, steps="paper", balance_weight=1.5, n_init=2, random_state=3
     ).fit(X)
     np.testing.assert_array_equal(np.load("coterie-out/labels.npy"), expected.labels_)
 

@@ -81,7 +81,6 @@ def test_help_of_fit_is_one_screen(capsys, monkeypatch):
     assert "--n-init" not in shown
     of_gmm = shown_options(capsys, "fit", "--method", "gmm")
     assert {"--n-init", "--search-group-size", "--memory"} <= set(of_gmm)
-    assert "--metric" not in of_gmm
 
 
 def test_reserved_flags_are_those_of_the_commands():
@@ -129,14 +128,20 @@ def test_labels_on_the_standard_output(folder, rows, capsys):
             "--method mini-batch --max-no-improvement none --init-size 50",
             {"max_no_improvement": None, "init_size": 50},
         ),
-        ("--doubling-threshold 3 --least-gain 0.01", {"doubling_threshold": 3.0, "least_gain": 0.01}),
+        (
+            "--doubling-threshold 3 --min-improvement 0.01",
+            {"doubling_threshold": 3.0, "min_improvement": 0.01},
+        ),
         ("--chain-length 5 --random-candidate", {"chain_length": 5, "random_candidate": True}),
         (
             "--symmetrize max --diagonal-shift --bandwidth 2",
             {"symmetrize": "max", "diagonal_shift": True, "bandwidth": 2.0},
         ),
         ("--no-diagonal-shift", {"diagonal_shift": False}),
-        ("--n-swaps 1 --eps 0.01 --n-neighbors 4 --n-init 1", {"n_swaps": 1, "eps": 0.01, "n_neighbors": 4}),
+        (
+            "--n-swaps 1 --inner-tol 0.01 --n-neighbors 4 --n-init 1",
+            {"n_swaps": 1, "inner_tol": 0.01, "n_neighbors": 4},
+        ),
     ],
 )
 def test_options_arrive(rows, line, settings):

@@ -130,7 +130,7 @@ WRONG = [
     ("fit rows.npy -k 9 --coreset 8", 2, "--coreset 8 should be >= -k 9."),
     ("fit rows.npy -k 9 --method gmm --coreset 8", 2, "--coreset 8 should be >= -k 9."),
     ("fit rows.npy -k 3 --bounds loose", 2, "--bounds must be auto, elkan, yinyang or off, got 'loose'."),
-    ("fit rows.npy -k 3 --least-gain 1", 2, "--least-gain must be a number >= 0 and < 1, got '1'."),
+    ("fit rows.npy -k 3 --min-improvement 1", 2, "--min-improvement must be a number >= 0 and < 1, got '1'."),
     ("fit rows.npy -k 3 --batch-size 0", 2, "--batch-size must be auto or a positive integer, got '0'."),
     (
         "fit rows.npy -k 3 --method mini-batch --max-no-improvement never",
@@ -205,7 +205,17 @@ WRONG = [
     (
         "fit rows.npy -k 3 -o .",
         1,
-        ".: Is the current folder, which cannot be replaced as a whole: choose a folder in it",
+        ".: Is the current folder, so it cannot be replaced as a whole: choose a new folder in it",
+    ),
+    (
+        "fit rows.npy -k 3 -o ..",
+        1,
+        "..: Contains the current folder, so it cannot be replaced as a whole: choose a new folder in it",
+    ),
+    (
+        "fit rows.npy -k 3 -o /",
+        1,
+        "/: Is a mount point, so it cannot be replaced as a whole: choose a new folder in it",
     ),
     ("fit rows.npy -k 3 --method gmm --neighbors 0", 2, "--neighbors must be a positive integer, got '0'."),
     (
@@ -245,11 +255,11 @@ WRONG = [
         "--class-priors must be estimate, labels, numbers with commas between them or a file of rows, got 'guess'.",
     ),
     (
-        "fit rows.npy -k 3 --class-priors labels --asymmetry 2",
+        "fit rows.npy -k 3 --class-priors labels --balance-weight 2",
         2,
-        "--asymmetry and --class-priors both say how large clusters should be: give one of them.",
+        "--balance-weight and --class-priors both say how large clusters should be: give one of them.",
     ),
-    ("fit rows.npy -k 3 --eps 1", 2, "--eps must be a number >= 0 and < 1, got '1'."),
+    ("fit rows.npy -k 3 --inner-tol 1", 2, "--inner-tol must be a number >= 0 and < 1, got '1'."),
     ("fit rows.npy -k 3 --gamma 1", 2, "--gamma is an option of convex-clustering, which takes no -k."),
     ("fit rows.npy --gamma -1", 2, "--gamma must be a finite non-negative number, got '-1'."),
     ("fit rows.npy --gamma inf", 2, "--gamma must be a finite non-negative number, got 'inf'."),

@@ -82,7 +82,7 @@ def test_names_of_what_comes_out(case):
     frame = pytest.importorskip("pandas").DataFrame(case.rows()).rename(columns="x{}".format)
     model = case.make().set_output(transform="pandas").fit(frame)
     prefix = case.estimator.__name__.lower()
-    expected = [f"{prefix}{number}" for number in range(model.n_clusters)]
+    expected = [f"{prefix}{number}" for number in range(model.transform(frame).shape[1])]
     assert list(model.get_feature_names_out()) == expected
     out = model.transform(frame)
     assert list(out.columns) == expected

@@ -30,7 +30,7 @@ fit t.parquet -k 3 --missing median --scale robust --categories auto --category-
 fit t.csv -k 2 --sep ; --decimal , --id who --keep 'a,b*' --results csv --outliers 1%
 fit t.npy -k 3 --method gmm --covariance-type diag --candidates 3 --neighbors 4 --coreset 100
 fit t.npy -k 3 --method laplacian-kmodes --graph-weight 0.5 --modes densest --image 28x28
-fit t.npy -k 3 --method total-variation --labels known.csv --steps paper --asymmetry 2
+fit t.npy -k 3 --method total-variation --labels known.csv --steps paper --balance-weight 2
 fit t.npy -k 3 --metric cosine --zero-rows ignore --algorithm elkan --init afk-mc2 --n-init 3 --tol 1e-4
 predict m.coterie rows.csv --out labels.csv --exclude 0:3 --outliers 0.01 --threads 1
 path t.csv --clusters 3 --gammas 20 --solver ama --step-size paper --neighbors 5

@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 import coterie
 from coterie import BisectingKMeans, KMeans
 from coterie.kmeans.bisecting import BisectionTree
+from tests.reference import k_means as oracle
 from tests.support.bits import same_bits
 
 
@@ -120,3 +121,70 @@ def test_one_cluster_is_all_rows(rows):
     np.testing.assert_allclose(model.cluster_centers_[0], rows.mean(axis=0))
     assert not model.labels_.any()
     assert len(model.history_) == len(model.splits_) == 0
+
+
+def rays(random, n=240, d=6):
+    """Rows of all lengths, in twelve directions."""
+    directions = random.normal(size=(12, d))
+    X = directions[np.arange(n) % 12] + 0.1 * random.normal(size=(n, d))
+    return X * 10 ** random.uniform(-3, 3, size=(n, 1))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_cosine_splits_are_those_of_the_oracle(weighted):
+    random = np.random.default_rng(4)
+    X = rays(random)
+    weights = random.integers(1, 4, size=len(X)) if weighted else None
+
+    def first_and_last(rows, n_clusters, random_state):
+        rows = np.asarray(rows)
+        return rows[[rows[:, 0].argmin(), rows[:, 0].argmax()]]
+
+    model = BisectingKMeans(12, init=first_and_last, tol=0, metric="cosine").fit(X, sample_weight=weights)
+    units, masses = oracle.unit_rows(X), np.ones(len(X)) if weights is None else weights
+    clusters = [np.arange(len(X))]
+
+    def inertia(part):
+        center = masses[part] @ units[part]
+        return float(masses[part] @ (1 - units[part] @ center / np.linalg.norm(center)))
+
+    while len(clusters) < 12:
+        worst = clusters.pop(int(np.argmax([inertia(part) for part in clusters])))
+        _, labels, _, _ = oracle.spherical_lloyd(
+            X[worst], first_and_last(units[worst], 2, None), weights=masses[worst]
+        )
+        clusters += [worst[labels == label] for label in (0, 1)]
+    assert {frozenset(np.flatnonzero(model.labels_ == label)) for label in range(12)} == set(
+        map(frozenset, clusters)
+    )
+    assert model.inertia_ == pytest.approx(sum(map(inertia, clusters)))
+    assert model.history_.objective[-1] == pytest.approx(model.inertia_)
+    np.testing.assert_allclose(np.linalg.norm(model.cluster_centers_, axis=1), 1)
+    same_bits(model.predict(1e3 * X), model.labels_)
+    np.testing.assert_allclose(model.transform(X), 1 - units @ model.cluster_centers_.T, atol=1e-12)
+
+
+def test_cosine_ignores_rows_of_zeros():
+    X = rays(np.random.default_rng(5))
+    with_zeros = np.insert(X, [0, 7, len(X)], 0, axis=0)
+    others = np.flatnonzero(with_zeros.any(axis=1))
+    with pytest.raises(ValueError, match=r"rows of zeros.*First bad row: 0"):
+        BisectingKMeans(5, metric="cosine").fit(with_zeros)
+    options = dict(metric="cosine", random_state=0)
+    model = BisectingKMeans(5, zero_rows="ignore", **options).fit(with_zeros)
+    same_bits(model.labels_[others], BisectingKMeans(5, **options).fit(X).labels_)
+    same_bits(model.predict(with_zeros), model.labels_)
+    for labels in (model.labels_, model.labels_at(3)):
+        np.testing.assert_array_equal(
+            np.flatnonzero(labels == -1), np.setdiff1d(np.arange(len(with_zeros)), others)
+        )
+    assert model.labels_at(3).max() == 2
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_clusters_of_one_direction_are_not_divided(dtype):
+    directions = np.random.default_rng(6).normal(size=(3, 50))
+    X = (directions[np.arange(90) % 3] * np.linspace(0.1, 300, 90)[:, None]).astype(dtype)
+    with pytest.warns(ConvergenceWarning, match="distinct clusters"):
+        model = BisectingKMeans(8, metric="cosine", random_state=0).fit(X)
+    assert len(np.unique(model.labels_)) == 3

@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import cosine_distances
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import coterie
-from coterie import KMeans, MiniBatchKMeans, NestedMiniBatchKMeans
+from coterie import BisectingKMeans, KMeans, MiniBatchKMeans, NestedMiniBatchKMeans
 from coterie.backend import LocalBackend
 from coterie.centers.means import DenseMeans
 from coterie.centers.sparse_means import SparseMeans
@@ -80,7 +80,12 @@ def with_zeros(X):
 
 
 @parametrize_with_checks(
-    [KMeans(metric="cosine"), NestedMiniBatchKMeans(metric="cosine"), MiniBatchKMeans(metric="cosine")],
+    [
+        KMeans(metric="cosine"),
+        NestedMiniBatchKMeans(metric="cosine"),
+        MiniBatchKMeans(metric="cosine"),
+        BisectingKMeans(metric="cosine"),
+    ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES[type(estimator)] | _ZEROS,
 )
 def test_scikit_learn_contract(estimator, check):

@@ -212,7 +212,7 @@ class TestResults:
         X = random.normal(size=(40_000, 8)) + 2 * random.normal(size=(6, 8))[random.integers(6, size=40_000)]
         weights = random.integers(1, 4, size=len(X)).astype(float) if weighted else None
         whole, some, rough = (
-            nested(6, batch_size=500, least_gain=gain).fit(X, sample_weight=weights)
+            nested(6, batch_size=500, min_improvement=gain).fit(X, sample_weight=weights)
             for gain in (0, 2e-3, 0.05)
         )
         assert whole.history_.batch_size[-1] == len(X)
@@ -221,7 +221,7 @@ class TestResults:
         assert rough.inertia_ < whole.inertia_ * 1.05
 
     def test_where_all_rows_count_it_looks_at_them(self, blobs):
-        whole, some = (nested(300, batch_size=500, least_gain=gain).fit(blobs) for gain in (0, 1e-4))
+        whole, some = (nested(300, batch_size=500, min_improvement=gain).fit(blobs) for gain in (0, 1e-4))
         assert some.history_.batch_size[-1] == len(blobs)
         np.testing.assert_array_equal(some.labels_, whole.labels_)
 
@@ -383,8 +383,8 @@ class TestFitting:
         (dict(batch_size=2.5), "batch_size must be 'auto' or a positive integer"),
         (dict(doubling_threshold=-1), "doubling_threshold must"),
         (dict(doubling_threshold=np.nan), "doubling_threshold must"),
-        (dict(least_gain=-0.1), "least_gain must"),
-        (dict(least_gain=np.nan), "least_gain must"),
+        (dict(min_improvement=-0.1), "min_improvement must"),
+        (dict(min_improvement=np.nan), "min_improvement must"),
         (dict(bounds="hamerly"), "bounds must be one of 'auto', 'elkan', 'yinyang', 'off'"),
         (dict(bounds=True), "bounds must be one of"),
         (dict(max_iter=0), "max_iter must be"),

@@ -37,6 +37,8 @@ class TestFittedModel:
         np.testing.assert_allclose(fitted.score_samples(X), theirs.score_samples(X), rtol=1e-9)
         np.testing.assert_allclose(fitted.score(X), theirs.score(X))
         np.testing.assert_allclose(fitted.predict_proba(X), theirs.predict_proba(X), atol=1e-9)
+        np.testing.assert_allclose(fitted.transform(X), theirs.predict_proba(X), atol=1e-9)
+        assert list(fitted.get_feature_names_out()) == [f"truncatedgaussianmixture{c}" for c in range(23)]
         np.testing.assert_array_equal(fitted.predict(X), theirs.predict(X))
         n_parameters = 23 * 7 + 1 if fitted.covariance_type == "tied_spherical" else theirs._n_parameters()
         log_likelihood = theirs.score_samples(X).sum()

@@ -1,5 +1,7 @@
 """Which columns of a table are features, on 40 tables of different kinds."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from coterie.rows.roles import roles_of
 pandas = pytest.importorskip("pandas")
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
+csv = pytest.importorskip("pyarrow.csv")
 
 N = 60
 F = "feature"
@@ -287,3 +290,48 @@ def test_shards_of_other_columns_are_an_error(tmp_path):
     frame.drop(columns="income").to_csv(tmp_path / "1.csv", index=False)
     with pytest.raises(ValueError, match="Some files lack the columns income"):
         prepare_rows(str(tmp_path))
+
+
+def test_a_short_text_of_several_words_is_no_id():
+    table = pyarrow.table(
+        {"note": [f"order {i} came late" for i in range(N)], "who": [f"Ann Lee {i}" for i in range(N)]}
+    )
+    with pytest.raises(ValueError, match=r"text in note\.") as caught:
+        table_roles(table)
+    assert "encode(table['note'].tolist())" in str(caught.value)
+    with pytest.raises(ValueError, match=r"no columns of numbers or vectors to cluster: who \(id\)\."):
+        table_roles(table, exclude=["note"])
+
+
+def test_a_fit_warns_of_ids_among_numbers():
+    frame = table_of("customers").to_pandas()[["age", "income"]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plain = coterie.KMeans(3, random_state=0).fit(frame)
+    frame.insert(0, "customer_id", np.arange(len(frame)))
+    with pytest.warns(
+        UserWarning, match=r"Clustered by 'customer_id' too, as if ids were numbers\. prepare_rows"
+    ):
+        model = coterie.KMeans(3, random_state=0).fit(frame)
+    assert list(model.feature_names_in_) == ["customer_id", "age", "income"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        same = coterie.KMeans(3, random_state=0).fit(prepare_rows(frame))
+    np.testing.assert_array_equal(same.labels_, plain.labels_)
+
+
+def test_vectors_beside_an_id_are_taken_without_a_warning():
+    table = pyarrow.table({"id": np.arange(N), "vector": list(np.random.default_rng(0).normal(size=(N, 3)))})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert coterie.as_rows(table).shape == (N, 3)
+
+
+def test_chosen_columns_of_few_invalid_cells_name_the_cell(tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\n" + "".join(f"{i},{'-' if i == 7 else i / 2}\n" for i in range(30)))
+    for rows in (tmp_path / "t.csv", csv.read_csv(tmp_path / "t.csv")):
+        for columns in (["x", "y"], None):
+            with pytest.raises(
+                ValueError, match=r"Column 'y': 1 of 30 cells is not a number, the first is '-' in row 7"
+            ):
+                prepare_rows(rows, columns=columns)

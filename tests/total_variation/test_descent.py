@@ -32,7 +32,7 @@ def some_descent(
     with small_blocks(block_rows):
         graph = CutGraph(sp.csr_array(W.astype(dtype)), order, 1.0 if steps_of is PaperSteps else None)
     descent = TotalVariationDescent(
-        graph, F.shape[1], asymmetry=lam, steps=steps_of(graph), n_threads=n_threads
+        graph, F.shape[1], balance_weight=lam, steps=steps_of(graph), n_threads=n_threads
     )
     descent.start(graph.arranged(F.astype(dtype)), None if fixed is None else graph.arranged(fixed))
     return descent
@@ -178,7 +178,7 @@ class TestTheorems:
             size = min((R - 1 if lam is None else lam) * inside.sum(), (~inside).sum())
             np.testing.assert_allclose(found.energies[r], cut / size)
         total = oracle.balanced_cut(W, labels, R, lam)
-        np.testing.assert_allclose([found.energies.sum(), balanced_cut(W, labels, asymmetry=lam)], total)
+        np.testing.assert_allclose([found.energies.sum(), balanced_cut(W, labels, balance_weight=lam)], total)
 
     @settings(max_examples=60, deadline=None)
     @given(n=st.integers(2, 60), lam=st.integers(1, 5) | st.floats(0.05, 20), seed=st.integers(0, 9999))

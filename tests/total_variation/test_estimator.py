@@ -173,7 +173,7 @@ class TestPaperSteps:
         W = knn_graph(X, 5).toarray()
         F = 0.4 * np.eye(3)[y] + 0.6 * np.random.default_rng(0).dirichlet(np.ones(3), 50)
         model = TotalVariationClustering(
-            3, affinity="precomputed", init=F, steps="paper", asymmetry=lam, max_iter=300
+            3, affinity="precomputed", init=F, steps="paper", balance_weight=lam, max_iter=300
         ).fit(W)
         memberships, states = oracle.algorithm_1(W, F, lam, most=300)
         np.testing.assert_allclose(model.memberships_, memberships, atol=1e-6)
@@ -223,10 +223,10 @@ class TestPaperSteps:
 class TestAsymmetry:
     def test_asymmetry_none_is_n_clusters_minus_one(self, blobs):
         plain, given = (
-            TotalVariationClustering(5, n_init=2, asymmetry=asymmetry, n_swaps=1, random_state=0).fit(
-                blobs[0]
-            )
-            for asymmetry in (None, 4)
+            TotalVariationClustering(
+                5, n_init=2, balance_weight=balance_weight, n_swaps=1, random_state=0
+            ).fit(blobs[0])
+            for balance_weight in (None, 4)
         )
         np.testing.assert_array_equal(plain.memberships_, given.memberships_)
         assert plain.energy_ == given.energy_
@@ -236,13 +236,13 @@ class TestAsymmetry:
         path = sp.diags_array([np.ones(39), np.ones(39)], offsets=[1, -1])
         for lam, size in [(1, 20), (3, 10), (9, 4)]:
             sizes = np.arange(1, 40)
-            costs = [balanced_cut(path, np.arange(40) < size, asymmetry=lam) for size in sizes]
+            costs = [balanced_cut(path, np.arange(40) < size, balance_weight=lam) for size in sizes]
             inside = 1 / np.minimum(lam * sizes, 40 - sizes)
             assert sizes[inside.argmin()] == size
             np.testing.assert_allclose(costs, inside + 1 / np.minimum(lam * (40 - sizes), sizes))
 
     def test_the_energy_is_that_of_the_asymmetry(self, blobs):
-        model = TotalVariationClustering(5, n_init=2, asymmetry=1.5, random_state=0).fit(blobs[0])
+        model = TotalVariationClustering(5, n_init=2, balance_weight=1.5, random_state=0).fit(blobs[0])
         W = model.affinity_matrix_.toarray()
         np.testing.assert_allclose(model.energy_, oracle.balanced_cut(W, model.labels_, 5, 1.5))
         relaxed = sum(oracle.energy(W, f, 1.5) for f in model.memberships_.astype(float).T)
@@ -353,7 +353,7 @@ class TestPredict:
         assert coterie.load(tmp_path / "graph.coterie").memberships_.shape == (300, 5)
 
     def test_an_unfitted_clone_has_the_same_parameters(self):
-        model = TotalVariationClustering(3, eps=0.5, affinity="precomputed")
+        model = TotalVariationClustering(3, inner_tol=0.5, affinity="precomputed")
         assert clone(model).get_params() == model.get_params()
 
 
@@ -371,12 +371,12 @@ class TestPredict:
         (dict(init=np.tile([1.5, -0.5], (20, 1))), None, "non-negative"),
         (dict(init=np.full((20, 2), 0.5)), None, "same membership in every row"),
         (dict(n_init=0), None, "n_init"),
-        (dict(eps=1), None, "eps"),
+        (dict(inner_tol=1), None, "inner_tol"),
         (dict(steps="papers"), None, "steps must be one of 'preconditioned', 'paper', got 'papers'"),
-        (dict(asymmetry=0), None, "asymmetry must be None or a finite positive number, got 0"),
-        (dict(asymmetry=np.nan), None, "asymmetry must be None or a finite positive number"),
-        (dict(asymmetry=np.inf), None, "asymmetry must be None or a finite positive number"),
-        (dict(eps=-0.1), None, "eps"),
+        (dict(balance_weight=0), None, "balance_weight must be None or a finite positive number, got 0"),
+        (dict(balance_weight=np.nan), None, "balance_weight must be None or a finite positive number"),
+        (dict(balance_weight=np.inf), None, "balance_weight must be None or a finite positive number"),
+        (dict(inner_tol=-0.1), None, "inner_tol"),
         (dict(tol=-1), None, "tol"),
         (dict(max_iter=0), None, "max_iter"),
         (dict(), [-1] * 19, "one label for each of the 20 rows"),
@@ -420,13 +420,15 @@ def test_wrong_labels_of_a_cut(labels, n_clusters, message):
         balanced_cut(np.ones((3, 3)), labels, n_clusters)
 
 
-def test_wrong_asymmetries():
-    for asymmetry in (0, -1.0, np.inf):
-        with pytest.raises(ValueError, match="asymmetry must be a finite number above 0"):
-            balanced_cut(np.ones((3, 3)), [0, 0, 1], asymmetry=asymmetry)
-    for asymmetry in ("2", True):
-        with pytest.raises(TypeError, match="asymmetry must be None or a finite positive number"):
-            TotalVariationClustering(2, asymmetry=asymmetry).fit(np.random.default_rng(0).random((20, 2)))
+def test_wrong_balance_weights():
+    for balance_weight in (0, -1.0, np.inf):
+        with pytest.raises(ValueError, match="balance_weight must be a finite number above 0"):
+            balanced_cut(np.ones((3, 3)), [0, 0, 1], balance_weight=balance_weight)
+    for balance_weight in ("2", True):
+        with pytest.raises(TypeError, match="balance_weight must be None or a finite positive number"):
+            TotalVariationClustering(2, balance_weight=balance_weight).fit(
+                np.random.default_rng(0).random((20, 2))
+            )
 
 
 def test_cuts_of_few_and_of_empty_clusters():

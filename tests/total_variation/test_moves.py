@@ -15,12 +15,12 @@ from coterie.total_variation.rounding import VertexMoves
 from coterie.total_variation.solver import StoppingRule
 
 problems = dict(
-    n=st.integers(4, 40), R=st.integers(2, 5), asymmetry=st.sampled_from([None, 0.5, 7.5]),
+    n=st.integers(4, 40), R=st.integers(2, 5), balance_weight=st.sampled_from([None, 0.5, 7.5]),
     is_weighted=st.booleans(), dtype=st.sampled_from([np.float32, np.float64]), seed=st.integers(0, 9999),
 )  # fmt: skip
 
 
-def some_problem(n, R, asymmetry, is_weighted, dtype, seed):
+def some_problem(n, R, balance_weight, is_weighted, dtype, seed):
     random = np.random.default_rng(seed)
     # Weights that sum without rounding: equal moves are equal in any order.
     W = np.triu(
@@ -28,41 +28,41 @@ def some_problem(n, R, asymmetry, is_weighted, dtype, seed):
     )
     W = W + W.T
     labels = random.integers(0, R, n).astype(np.int32)
-    asymmetries = np.full(R, R - 1 if asymmetry is None else asymmetry, float)
+    balance_weights = np.full(R, R - 1 if balance_weight is None else balance_weight, float)
     sizes = random.integers(1, 4, n).astype(float) if is_weighted else None
     fixed = random.random(n) < 0.2
-    moves = VertexMoves(CutGraph(sp.csr_array(W.astype(dtype))), asymmetries, sizes, fixed)
-    return W, labels, asymmetries, sizes, fixed, moves.after_moves(labels)
+    moves = VertexMoves(CutGraph(sp.csr_array(W.astype(dtype))), balance_weights, sizes, fixed)
+    return W, labels, balance_weights, sizes, fixed, moves.after_moves(labels)
 
 
 @settings(max_examples=60, deadline=None)
 @given(**problems)
-def test_the_moves_of_a_plain_version(n, R, asymmetry, is_weighted, dtype, seed):
-    W, labels, asymmetries, sizes, fixed, moved_labels = some_problem(
-        n, R, asymmetry, is_weighted, dtype, seed
+def test_the_moves_of_a_plain_version(n, R, balance_weight, is_weighted, dtype, seed):
+    W, labels, balance_weights, sizes, fixed, moved_labels = some_problem(
+        n, R, balance_weight, is_weighted, dtype, seed
     )
-    expected = oracle.moved_vertices(W, labels, R, asymmetries, sizes, fixed)
+    expected = oracle.moved_vertices(W, labels, R, balance_weights, sizes, fixed)
     assert moved_labels.dtype == np.int32
     np.testing.assert_array_equal(moved_labels, expected)
 
 
 @settings(max_examples=60, deadline=None)
 @given(**problems)
-def test_no_single_move_lowers_the_cut_afterwards(n, R, asymmetry, is_weighted, dtype, seed):
-    W, labels, asymmetries, sizes, fixed, moved_labels = some_problem(
-        n, R, asymmetry, is_weighted, dtype, seed
+def test_no_single_move_lowers_the_cut_afterwards(n, R, balance_weight, is_weighted, dtype, seed):
+    W, labels, balance_weights, sizes, fixed, moved_labels = some_problem(
+        n, R, balance_weight, is_weighted, dtype, seed
     )
     np.testing.assert_array_equal(moved_labels[fixed], labels[fixed])
     np.testing.assert_array_equal(np.unique(moved_labels), np.unique(labels))
     if len(np.unique(labels)) < R:
         return
-    cut = oracle.balanced_cut(W, moved_labels, R, asymmetries, sizes)
-    assert cut <= oracle.balanced_cut(W, labels, R, asymmetries, sizes) * (1 + 1e-12)
+    cut = oracle.balanced_cut(W, moved_labels, R, balance_weights, sizes)
+    assert cut <= oracle.balanced_cut(W, labels, R, balance_weights, sizes) * (1 + 1e-12)
     for i in np.flatnonzero(~fixed & (np.bincount(moved_labels, minlength=R)[moved_labels] > 1)):
         for r in np.unique(moved_labels[W[i] > 0]):
             moved = moved_labels.copy()
             moved[i] = r
-            assert oracle.balanced_cut(W, moved, R, asymmetries, sizes) >= cut * (1 - 1e-8)
+            assert oracle.balanced_cut(W, moved, R, balance_weights, sizes) >= cut * (1 - 1e-8)
 
 
 class TestFits:

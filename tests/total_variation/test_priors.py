@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from coterie import TotalVariationClustering
 from coterie.arrays import padded_rows
 from coterie.graphs import knn_graph
-from coterie.graphs.cuts import asymmetries_of, degrees_of
+from coterie.graphs.cuts import balance_weights_of, degrees_of
 from coterie.graphs.edges import edges_of_graph
 from coterie.graphs.spectral import spectral_vectors
 from coterie.metrics import balanced_cut, clustering_accuracy
@@ -56,7 +56,7 @@ class TestTheory:
         n = max(n, R)
         W = some_weights(n, 3 / n, seed, binary=False)
         F = np.round(some_memberships(n, R, seed, sharp), 2).astype(dtype)
-        lams = asymmetries_of(some_priors(R, seed))
+        lams = balance_weights_of(some_priors(R, seed))
         graph = CutGraph(sp.csr_array(W.astype(dtype)))
         rows = padded_rows(n, R, dtype)
         rows[:, :R] = F
@@ -98,7 +98,7 @@ class TestTheory:
         priors = some_priors(R, seed)
         lams, degrees = (1 - priors) / priors, W.sum(axis=1) if weighted else None
         descent = TotalVariationDescent(
-            CutGraph(sp.csr_array(W)), R, asymmetry=lams, weights=degrees, n_threads=1
+            CutGraph(sp.csr_array(W)), R, balance_weight=lams, weights=degrees, n_threads=1
         )
         energy = descent.start(np.eye(R)[labels])
         expected = oracle.balanced_cut(W, labels, R, lams, degrees)
@@ -112,9 +112,9 @@ class TestTheory:
         n = max(n, R)
         W, F = some_weights(n, 3 / n, seed, False), some_memberships(n, R, seed, 0.3).astype(dtype)
         W = W.astype(dtype).astype(float)
-        lams, degrees = asymmetries_of(some_priors(R, seed)), W.sum(axis=1)
+        lams, degrees = balance_weights_of(some_priors(R, seed)), W.sum(axis=1)
         descent = TotalVariationDescent(
-            CutGraph(sp.csr_array(W.astype(dtype))), R, asymmetry=lams, weights=degrees, n_threads=1
+            CutGraph(sp.csr_array(W.astype(dtype))), R, balance_weight=lams, weights=degrees, n_threads=1
         )
         descent.start(F)
         descent.outer_step(-np.inf, n_inner)
@@ -152,7 +152,7 @@ class TestBruteForce:
     def test_clusters_get_the_priors_that_suit_them(self, n, R, weighted, seed):
         W, labels = some_weights(n, 0.3, seed, False), np.random.default_rng(seed).integers(R, size=n)
         labels[:R] = np.arange(R)
-        lams, degrees = asymmetries_of(some_priors(R, seed)), W.sum(axis=1) if weighted else None
+        lams, degrees = balance_weights_of(some_priors(R, seed)), W.sum(axis=1) if weighted else None
         numbers = matched_numbers(edges_of_graph(sp.csr_array(W)), labels, lams, degrees)
         costs = [
             oracle.balanced_cut(W, np.array(order)[labels], R, lams, degrees)
@@ -165,7 +165,7 @@ class TestBruteForce:
     def test_the_best_of_all_swaps(self, n, R, weighted, seed):
         random = np.random.default_rng(seed)
         W, labels = some_weights(n, 0.3, seed, False), random.integers(R, size=n).astype(np.int32)
-        is_second, lams = random.random(n) < 0.5, asymmetries_of(some_priors(R, seed))
+        is_second, lams = random.random(n) < 0.5, balance_weights_of(some_priors(R, seed))
         degrees = W.sum(axis=1) if weighted else None
         swap = _best_move(sp.csr_array(W), labels, is_second, lams, degrees)
         energies = []
@@ -292,7 +292,7 @@ class TestEstimator:
             (dict(class_priors=[90, 10]), "divide numbers of rows by their sum"),
             (dict(class_priors=["a", "b"]), "class_priors must be numbers"),
             (dict(class_priors=[0.5, np.nan]), "above 0 and sum to 1"),
-            (dict(class_priors=[0.5, 0.5], asymmetry=2), "asymmetry and class_priors both say"),
+            (dict(class_priors=[0.5, 0.5], balance_weight=2), "balance_weight and class_priors both say"),
             (dict(balance="edges"), "balance must be one of 'rows', 'degrees', got 'edges'"),
             (dict(size_min=0.6, size_max=0.4), "more than size_max"),
         ],
@@ -306,8 +306,8 @@ class TestEstimator:
 
     def test_wrong_arguments_of_a_cut(self):
         W = np.ones((3, 3)) - np.eye(3)
-        with pytest.raises(ValueError, match="Both asymmetry"):
-            balanced_cut(W, [0, 1, 1], asymmetry=1, class_priors=[0.5, 0.5])
+        with pytest.raises(ValueError, match="Both balance_weight"):
+            balanced_cut(W, [0, 1, 1], balance_weight=1, class_priors=[0.5, 0.5])
         with pytest.raises(ValueError, match="must have shape"):
             balanced_cut(W, [0, 1, 1], class_priors=[0.2, 0.3, 0.5])
 
@@ -328,5 +328,5 @@ def test_eigenvectors_of_all_components():
 def test_problem_without_priors_is_unchanged():
     unknown = np.full(4, -1, dtype=np.int32)
     problem = CutProblem(sp.csr_array(np.ones((4, 4))), 3, unknown, None, np.random.RandomState(0), 1)
-    assert problem.asymmetries.tolist() == [2, 2, 2]
+    assert problem.balance_weights.tolist() == [2, 2, 2]
     assert not problem.is_matched

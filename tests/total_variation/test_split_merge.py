@@ -31,16 +31,20 @@ def some_graph(n, seed):
 
 @settings(max_examples=40, deadline=None)
 @given(
-    n=st.integers(6, 40), R=st.integers(2, 5), asymmetry=st.sampled_from([None, 0.5, 1, 7.5]),
+    n=st.integers(6, 40), R=st.integers(2, 5), balance_weight=st.sampled_from([None, 0.5, 1, 7.5]),
     seed=st.integers(0, 999),
 )  # fmt: skip
-def test_the_best_of_all_swaps(n, R, asymmetry, seed):
+def test_the_best_of_all_swaps(n, R, balance_weight, seed):
     random = np.random.default_rng(seed)
     graph, labels = some_graph(n, seed), random.integers(0, R, n).astype(np.int32)
     is_second = random.random(n) < 0.5
-    swap = _best_move(graph, labels, is_second, np.full(R, R - 1 if asymmetry is None else asymmetry, float))
+    swap = _best_move(
+        graph, labels, is_second, np.full(R, R - 1 if balance_weight is None else balance_weight, float)
+    )
     energies = [
-        balanced_cut(graph, swapped(labels, is_second, divided, kept, freed, R), R, asymmetry=asymmetry)
+        balanced_cut(
+            graph, swapped(labels, is_second, divided, kept, freed, R), R, balance_weight=balance_weight
+        )
         for divided in range(R)
         for kept in range(R + 1)
         for freed in range(kept + 1, R + 1)
@@ -49,21 +53,23 @@ def test_the_best_of_all_swaps(n, R, asymmetry, seed):
     if np.isfinite(min(energies)):
         assert swap.energy == pytest.approx(min(energies), rel=1e-6)
         chosen = swapped(labels, is_second, swap.divided, swap.kept, swap.freed, R)
-        assert balanced_cut(graph, chosen, R, asymmetry=asymmetry) == pytest.approx(min(energies))
+        assert balanced_cut(graph, chosen, R, balance_weight=balance_weight) == pytest.approx(min(energies))
 
 
 @settings(max_examples=20, deadline=None)
 @given(
-    n=st.integers(6, 40), R=st.integers(2, 5), asymmetry=st.sampled_from([None, 0.5, 7.5]),
+    n=st.integers(6, 40), R=st.integers(2, 5), balance_weight=st.sampled_from([None, 0.5, 7.5]),
     seed=st.integers(0, 999),
 )  # fmt: skip
-def test_cut_never_increases(n, R, asymmetry, seed):
+def test_cut_never_increases(n, R, balance_weight, seed):
     random = np.random.default_rng(seed)
     graph, labels = some_graph(n, seed), random.integers(0, R, n).astype(np.int32)
     halve = lambda part: np.arange(part.shape[0]) % 2  # noqa: E731
-    problem = replace(problem_of(graph, R, UNKNOWN[:n]), asymmetry=asymmetry)
+    problem = replace(problem_of(graph, R, UNKNOWN[:n]), balance_weight=balance_weight)
     found = split_and_merge(problem, labels, halve, 3)
-    before, cut = (balanced_cut(graph, clusters, R, asymmetry=asymmetry) for clusters in (labels, found))
+    before, cut = (
+        balanced_cut(graph, clusters, R, balance_weight=balance_weight) for clusters in (labels, found)
+    )
     assert cut <= before
 
 

@@ -9,13 +9,13 @@ random = np.random.default_rng(0)
 X = np.concatenate([random.normal((0, 0), 1.3, (900, 2)), random.normal((5.2, 0), 0.4, (45, 2))])
 y = np.repeat([0, 1], (900, 45))
 
-fits = {"true clusters": None, "default (equal sizes)": 1.0, "asymmetry 15": 15.0}
+fits = {"true clusters": None, "default (equal sizes)": 1.0, "balance_weight 15": 15.0}
 figure, all_axes = plt.subplots(1, 3, figsize=(11, 3.3), sharex=True, sharey=True)
-for axes, (title, asymmetry) in zip(all_axes, fits.items()):
+for axes, (title, balance_weight) in zip(all_axes, fits.items()):
     labels = y
-    if asymmetry is not None:
+    if balance_weight is not None:
         labels = coterie.TotalVariationClustering(
-            2, asymmetry=asymmetry, n_init=8, random_state=0
+            2, balance_weight=balance_weight, n_init=8, random_state=0
         ).fit_predict(X)
     axes.scatter(*X.T, s=6, c=labels, cmap="tab10", vmax=9)
     axes.set(title=title, xticks=[], yticks=[])

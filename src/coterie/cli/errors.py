@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 
 from coterie.estimators.method import methods
 from coterie.estimators.parameters import ParameterError, parameters_of
+from coterie.rows.columns import column_word
 
 __all__ = ["UsageError", "in_options", "is_usage", "listed", "message_of"]
 
 # An error is one line for people; names of columns and texts of libraries may be of any length.
 _MOST_CHARACTERS = 500
 
-# What to do in Python, and in parentheses on the command line: exclude=['b'] (--exclude b).
-_BOTH_WAYS = re.compile(r"\b[a-z_]+=(?:\[[^\]]*\]|'[^']*'|\w+) \((--[^)]+)\)")
+# What to do in Python, and in parentheses on the command line: exclude=['b'] (--exclude b), or just (--exclude).
+_BOTH_WAYS = re.compile(
+    r"(?:\bprepare_rows\(X, )?\b[a-z_]+=(?P<value>\[[^\]]*\]|'[^']*'|\w+)\)? \((?P<option>--[^)]+)\)"
+)
+
+# The rows of an estimator, which the command line has no name for.
+_ROWS = re.compile(r"(?P<input>\bInput )?(?<![\w(.\[=])X(?![\w(\]=,)]|\.\w)")
 
 
 class UsageError(Exception):
@@ -39,7 +47,32 @@ def message_of(error: Exception) -> str:
     from coterie.limits.files import shortened
     from coterie.rows.remote import without_secrets
 
-    return shortened(without_secrets(_BOTH_WAYS.sub(r"\1", _text_of(error))), _MOST_CHARACTERS)
+    return shortened(without_secrets(_in_one_way(_text_of(error))), _MOST_CHARACTERS)
+
+
+def _in_one_way(text: str) -> str:
+    """Return a message without what it says of Python.
+
+    Examples
+    --------
+    >>> from coterie.cli.errors import _in_one_way
+    >>> _in_one_way("Input X contains NaN. Leave out columns: exclude=['a', 'b'] (--exclude).")
+    'The input contains NaN. Leave out columns: --exclude a,b.'
+    """
+
+    def option(match: re.Match[str]) -> str:
+        option, value = match["option"], match["value"]
+        if " " in option or not value.startswith("["):
+            return option
+        words = [column_word(0, str(name)) for name in ast.literal_eval(value)]
+        return option if "0" in words else f"{option} {shlex.quote(','.join(words))}"
+
+    def rows(match: re.Match[str]) -> str:
+        before = text[: match.start()].rstrip()
+        return "The input" if not before or before.endswith((".", ":")) else "the input"
+
+    text = _BOTH_WAYS.sub(option, text)
+    return _ROWS.sub(rows, text)
 
 
 def in_options(text: str) -> str:

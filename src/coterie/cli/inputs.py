@@ -182,7 +182,7 @@ def about(file: str) -> Iterator[None]:
         text = str(error)
         if isinstance(error, BadRowError) and not error.is_advised:
             text += " Leave such rows out" + (
-                ", or fill in numbers: coterie fit --missing median." if error.is_missing else "."
+                " (--missing drop), or fill in numbers: --missing median." if error.is_missing else "."
             )
         is_named = (file.rpartition("::")[0] or file) in text
         if is_named and text == str(error):

@@ -34,7 +34,6 @@ from coterie.graphs import nearest_neighbors
 from coterie.graphs.equal_rows import EqualRows, equal_rows, find_rows
 from coterie.limits.memory import Need
 from coterie.rows import RowSource
-from coterie.rows.derived import NormalizedRows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -234,7 +233,7 @@ class DensityClustering(ClusterMixin, Estimator):
         """
         self.check_parameters()
         source, columns = self._rows_to_fit(X)
-        rows = np.ascontiguousarray(self._normalized(source).read())
+        rows = np.ascontiguousarray(source.read())
         seed = int(random_stream(self.random_state).randint(np.iinfo(np.int32).max))
         found = density_clusters(rows, self._options(seed))
         fitted = _fitted(rows, found)
@@ -389,7 +388,7 @@ class DensityClustering(ClusterMixin, Estimator):
             raise TypeError(
                 "DensityClustering takes dense rows only; X is sparse. Reduce its columns, such as by TruncatedSVD."
             )
-        return NormalizedRows(rows) if self.metric == "cosine" else rows
+        return super()._normalized(rows)
 
     def _result(self) -> DensityResult:
         """Return what the fit has found; all of it follows from the spanning tree."""
@@ -403,7 +402,7 @@ class DensityClustering(ClusterMixin, Estimator):
         """Return what the fit has found, and the labels and places in the tree of other rows."""
         found, points = self._result(), _points_of(vars(self))
         source = self._rows_of(X).with_dtype(self._training_rows.dtype)
-        rows = np.ascontiguousarray(self._normalized(source).read())
+        rows = np.ascontiguousarray(source.read())
         same = find_rows(points.rows, rows)
         first = points.equal.first[same]
         anchors, joins, labels = (

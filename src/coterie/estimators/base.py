@@ -20,6 +20,7 @@ from coterie.fitting.report import CallbackSupportMixin
 from coterie.limits.memory import Need
 from coterie.persistence import Persistable
 from coterie.rows import RowSource
+from coterie.rows.derived import normalized
 from coterie.rows.prepare import rows_to_fit
 
 __all__ = ["Estimator", "link_template", "overflow_message", "rows_for"]
@@ -117,7 +118,7 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
         rows = rows_to_fit(X, warn)
         columns = columns_of(X, rows)
         check_fit_memory(self, rows, self._memory_needs(rows))
-        return rows, columns
+        return self._normalized(rows), columns
 
     def _memory_needs(self, rows: RowSource) -> list[Need]:
         """Return what a fit of rows needs at the same time beside the rows, by the parameters; nothing is read."""
@@ -153,7 +154,12 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
         """Return the rows of X in the columns of the fit, prepared as its rows were."""
         rows = prepared_rows(self, X)
         _check_n_features(self, rows, reset=False)
-        return rows
+        return self._normalized(rows)
+
+    def _normalized(self, rows: RowSource) -> RowSource:
+        """Return the rows, divided by their lengths if `metric` is "cosine"; rows of zeros stay as they are."""
+        is_cosine = getattr(self, "metric", "euclidean") == "cosine"
+        return normalized(rows, refuse_zeros=lie_elsewhere(rows)) if is_cosine else rows
 
 
 def overflow_message(estimator: str, attribute: str, number: float) -> str:

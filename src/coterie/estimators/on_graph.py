@@ -39,6 +39,7 @@ class GraphEstimator(
     n_clusters: int
     n_neighbors: int
     affinity: str
+    metric: str = "euclidean"
     n_threads: int | None
     labels_: IntArray
     memberships_: Array
@@ -198,6 +199,8 @@ class GraphEstimator(
 
     def check_parameters(self) -> None:
         super().check_parameters()
+        if self.metric == "cosine" and self.affinity == "precomputed":
+            raise ValueError("metric='cosine' divides rows by their lengths, which affinities do not have.")
 
 
 def own_memberships(model: Any, rows: RowSource, labels: IntArray) -> FloatArray | None:

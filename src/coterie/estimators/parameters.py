@@ -319,7 +319,7 @@ Coreset = Annotated[
 
 Metric = Annotated[
     Literal["euclidean", "cosine"],
-    Param("Distance between rows: euclidean, or cosine (spherical k-means)."),
+    Param("Distance between rows: euclidean, or cosine (of rows at length 1)."),
 ]
 
 ZeroRows = Annotated[

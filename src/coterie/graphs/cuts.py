@@ -14,8 +14,8 @@ from coterie.graphs.checks import check_graph
 from coterie.graphs.edges import Edges, edges_of_graph
 
 __all__ = [
-    "BALANCES", "asymmetries_of", "balanced_cut", "check_asymmetry", "check_balance", "checked_priors", "cut_of_edges",
-    "cuts_and_sizes", "degrees_of", "modularity", "vertex_weights",
+    "BALANCES", "balance_weights_of", "balanced_cut", "check_balance", "check_balance_weight", "checked_priors",
+    "cut_of_edges", "cuts_and_sizes", "degrees_of", "modularity", "vertex_weights",
 ]  # fmt: skip
 
 # Measures of the size of a cluster.
@@ -30,7 +30,7 @@ def balanced_cut(
     labels: npt.ArrayLike,
     n_clusters: int | None = None,
     *,
-    asymmetry: float | None = None,
+    balance_weight: float | None = None,
     class_priors: npt.ArrayLike | None = None,
     balance: str = "rows",
 ) -> float:
@@ -47,12 +47,12 @@ def balanced_cut(
         Cluster of each vertex: integers or strings; integers from 0 with `n_clusters`.
     n_clusters : int, optional
         R; by default the clusters that occur.
-    asymmetry : float, optional
+    balance_weight : float, optional
         lambda, positive: for a given cut, a cluster of n / (lambda + 1) vertices has the lowest cost. Default: R - 1,
         for equal sizes; 1 gives the sum of the Cheeger cuts of each cluster from the others.
     class_priors : array-like of shape (R,), optional
-        Expected fraction of the vertices in each cluster, instead of `asymmetry`: positive, with sum 1. The lambda of
-        cluster r is then (1 - prior) / prior.
+        Expected fraction of the vertices in each cluster, instead of `balance_weight`: positive, with sum 1. The lambda
+        of cluster r is then (1 - prior) / prior.
     balance : {"rows", "degrees"}
         Size of a cluster: its number of vertices, or the sum of their degrees; n is then the sum of all degrees.
 
@@ -65,7 +65,7 @@ def balanced_cut(
     ------
     ValueError, TypeError
         If the graph is not symmetric or otherwise invalid (see `coterie.graphs.check_graph`), the labels do not match
-        it, `asymmetry` is not positive, or `class_priors` are not priors of R classes.
+        it, `balance_weight` is not positive, or `class_priors` are not priors of R classes.
 
     Notes
     -----
@@ -83,7 +83,7 @@ def balanced_cut(
     1.0
     >>> balanced_cut(path, [0, 1, 1, 1])
     2.0
-    >>> balanced_cut(path, [0, 1, 1, 1], asymmetry=3)
+    >>> balanced_cut(path, [0, 1, 1, 1], balance_weight=3)
     1.3333333333333333
     >>> round(balanced_cut(path, [0, 1, 1, 1], class_priors=[0.25, 0.75]), 4)
     1.3333
@@ -98,29 +98,29 @@ def balanced_cut(
         n_clusters = len(names)
     elif clusters.dtype.kind not in "iu" or clusters.min() < 0 or clusters.max() >= n_clusters:
         raise ValueError(f"labels must be integers from 0 to n_clusters - 1 = {n_clusters - 1}.")
-    check_asymmetry(asymmetry)
+    check_balance_weight(balance_weight)
     check_balance(balance)
-    lambdas: float | FloatArray | None = asymmetry
+    lambdas: float | FloatArray | None = balance_weight
     if class_priors is not None:
-        if asymmetry is not None:
+        if balance_weight is not None:
             raise ValueError(
-                "Both asymmetry and class_priors say how large clusters should be: give one of them."
+                "Both balance_weight and class_priors say how large clusters should be: give one of them."
             )
-        lambdas = asymmetries_of(checked_priors(class_priors, n_clusters))
+        lambdas = balance_weights_of(checked_priors(class_priors, n_clusters))
     if n_clusters == 1:
         return 0.0
     weights = vertex_weights(checked, balance)
     return cut_of_edges(edges_of_graph(checked), clusters, n_clusters, lambdas, weights)
 
 
-def check_asymmetry(asymmetry: float | None) -> None:
+def check_balance_weight(balance_weight: float | None) -> None:
     """Check lambda of (P): None, or a finite positive number."""
-    if asymmetry is None:
+    if balance_weight is None:
         return
-    if isinstance(asymmetry, bool) or not isinstance(asymmetry, Real):
-        raise TypeError(f"asymmetry must be a number above 0 or None, got {asymmetry!r}.")
-    if not 0 < asymmetry < np.inf:
-        raise ValueError(f"asymmetry must be a finite number above 0 or None, got {asymmetry!r}.")
+    if isinstance(balance_weight, bool) or not isinstance(balance_weight, Real):
+        raise TypeError(f"balance_weight must be a number above 0 or None, got {balance_weight!r}.")
+    if not 0 < balance_weight < np.inf:
+        raise ValueError(f"balance_weight must be a finite number above 0 or None, got {balance_weight!r}.")
 
 
 def check_balance(balance: str) -> None:
@@ -147,7 +147,7 @@ def checked_priors(priors: npt.ArrayLike, n_clusters: int) -> FloatArray:
     return checked / checked.sum()
 
 
-def asymmetries_of(priors: FloatArray) -> FloatArray:
+def balance_weights_of(priors: FloatArray) -> FloatArray:
     """Return lambda of each class for its prior; exactly R - 1 for equal priors."""
     lambdas = np.maximum(1 - priors, np.finfo(np.float64).eps) / priors
     whole = np.maximum(np.rint(lambdas), 1)
@@ -182,19 +182,19 @@ def cut_of_edges(
     edges: Edges,
     clusters: npt.NDArray[np.integer[Any]],
     n_clusters: int,
-    asymmetry: float | FloatArray | None = None,
+    balance_weight: float | FloatArray | None = None,
     weights: FloatArray | None = None,
 ) -> float:
     """Return the `balanced_cut` of clusters from 0 to n_clusters - 1, at least 2, without checks.
 
-    `asymmetry` may be an array over clusters; `weights` are those of the vertices in the sizes.
+    `balance_weight` may be an array over clusters; `weights` are those of the vertices in the sizes.
     """
-    if asymmetry is None:
-        asymmetry = n_clusters - 1
+    if balance_weight is None:
+        balance_weight = n_clusters - 1
     cuts, sizes = cuts_and_sizes(edges, clusters, n_clusters, weights)
     if np.any(sizes == 0):
         return float("inf")
-    return float(np.sum(cuts / np.minimum(asymmetry * sizes, sizes.sum() - sizes)))
+    return float(np.sum(cuts / np.minimum(balance_weight * sizes, sizes.sum() - sizes)))
 
 
 def modularity(graph: sp.csr_array, labels: IntArray) -> float:

@@ -44,7 +44,7 @@ _ROUNDING, _PAIRED_NUMBERS = 64, 1 << 20
 _SHARED = ("labels_", "inertia_", "n_iter_", "n_features_in_", "feature_names_in_")
 
 # The label of a row that is in no cluster.
-_NO_CLUSTER = -1
+NO_CLUSTER = -1
 
 # What a fit leaves: made once, for every fit looks whether its numbers are finite.
 _ATTRIBUTES: dict[str, Declared] = {
@@ -52,7 +52,7 @@ _ATTRIBUTES: dict[str, Declared] = {
     "cluster_centers_": Numbers(("k", "d")),
     "_shift": Numbers(("d",)),
     "_n_features_out": Count("k", needed=False),
-    "labels_": Numbers(("n",), "integer", least=_NO_CLUSTER, below="k", needed=False),
+    "labels_": Numbers(("n",), "integer", least=NO_CLUSTER, below="k", needed=False),
     "inertia_": One(needed=False),
     "history_": History(needed=False),
     "n_iter_": One("integer", 0, needed=False),
@@ -141,7 +141,7 @@ class CentroidEstimator(
         else:
             labels = nearest_labels(rows, self.cluster_centers_, self._shift, n_threads)
         if self._ignores_zeros:
-            labels[_zeros_among(rows)] = _NO_CLUSTER
+            labels[zeros_among(rows)] = NO_CLUSTER
         return labels if squares is None else (labels, self._relative(self._distances_of(squares), labels))
 
     def transform(self, X: Any) -> Array:
@@ -270,22 +270,19 @@ class CentroidEstimator(
     def _n_threads(self) -> int:
         return effective_n_threads(self.n_threads)
 
-    def _rows_of(self, X: Any) -> RowSource:
-        """Return the rows of X; with the cosine metric at length 1, those of zeros as they are or refused."""
-        return self._normalized(super()._rows_of(X))
-
     def _rows_to_fit(self, X: Any) -> tuple[RowSource, dict[str, Any]]:
         rows, columns = super()._rows_to_fit(X)
-        return self._with_direction(self._normalized(rows)), columns
+        return self._with_direction(rows), columns
 
     def _normalized(self, rows: RowSource) -> RowSource:
+        """Return the rows, at length 1 with the cosine metric; those of zeros as they are or refused."""
         if not self._by_angle:
             return rows
         return normalized(rows, refuse_zeros=not self._ignores_zeros, n_threads=self._n_threads)
 
     def _with_direction(self, rows: RowSource) -> RowSource:
         """Return the rows that are not zero, where others are ignored: a fit is that of these, to the bit."""
-        zeros = _zeros_among(rows) if self._ignores_zeros else ()
+        zeros = zeros_among(rows) if self._ignores_zeros else ()
         if len(zeros) == 0:
             return rows
         others = np.delete(np.arange(rows.shape[0]), zeros)
@@ -343,7 +340,7 @@ class CentroidEstimator(
     @staticmethod
     def _scattered(rows: RowSource, labels: IntArray) -> IntArray:
         """Return labels of all rows, of those of a fit: -1 for those that were ignored."""
-        return rows.scattered(labels, missing=_NO_CLUSTER) if isinstance(rows, RowsWithDirection) else labels
+        return rows.scattered(labels, missing=NO_CLUSTER) if isinstance(rows, RowsWithDirection) else labels
 
     def _labels_fitted(
         self, rows: RowSource, centers: Array, labels: IntArray, squares: FloatArray, weights: Array | None
@@ -396,7 +393,7 @@ def _squares_to(centers: Array, shift: FloatArray) -> FloatArray:
         return np.asarray(np.einsum("ij,ij->i", relative, relative, dtype=np.float64))
 
 
-def _zeros_among(rows: RowSource) -> IndexArray:
+def zeros_among(rows: RowSource) -> IndexArray:
     """Return the numbers of the rows of zeros; where rows are scaled, as they were before, which is less work."""
     return rows_of_zeros(rows.source if isinstance(rows, NormalizedRows) else rows)
 

@@ -15,10 +15,11 @@ from coterie.backend import LocalBackend
 from coterie.backend.measure import measure
 from coterie.blocks.dataset import weighted_sum
 from coterie.blocks.kernel_rows import kept_rows
+from coterie.centers.frame import unit_centers
 from coterie.centers.labels import nearest_labels, squares_to_centers
 from coterie.centers.lloyd import KMeansResult, best_of, lloyd, passes_of
 from coterie.estimators.declared import Declared, Numbers
-from coterie.estimators.memory import copy_of_rows, labels_and_centers
+from coterie.estimators.memory import labels_and_centers
 from coterie.estimators.parameters import (
     Algorithm,
     Callback,
@@ -26,18 +27,20 @@ from coterie.estimators.parameters import (
     CopyX,
     Iterations,
     MaxTime,
+    Metric,
     Param,
     RandomState,
     Threads,
     Tolerance,
     Verbose,
+    ZeroRows,
 )
 from coterie.estimators.seeded import draw_centers
 from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.fitting.deadline import Deadline
 from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
-from coterie.kmeans.base import CentroidEstimator
+from coterie.kmeans.base import NO_CLUSTER, CentroidEstimator, zeros_among
 from coterie.limits.memory import Need
 from coterie.rows import RowSource, as_rows
 from coterie.rows.derived import SelectedRows
@@ -46,6 +49,9 @@ __all__ = ["STRATEGIES", "BisectingKMeans", "BisectionTree", "bisecting"]
 
 # Part of the time left that the initialization of a split may take.
 _SEEDING_SHARE = 0.25
+
+# Of equal rows at length 1, the distances to their scaled mean in units of the last place.
+_ROUNDINGS = 8
 
 SplitInit = Annotated[
     Literal["k-means++", "afk-mc2", "random"] | Any,
@@ -180,6 +186,8 @@ def bisecting(
     n_clusters: int,
     strategy: str,
     report: Report,
+    inertia_scale: float = 1.0,
+    rounding: float = 0.0,
 ) -> tuple[BisectionTree, str]:
     """Halve the worst cluster until there are enough, or none has rows that differ.
 
@@ -197,6 +205,10 @@ def bisecting(
         Which cluster is halved next.
     report : Report
         Told of each split.
+    inertia_scale : float
+        The inertia of a sum of squared distances of 1: 0.5 with the cosine metric.
+    rounding : float
+        The largest squared distance to a center that rounding alone can make: clusters of such rows are not divided.
 
     Returns
     -------
@@ -208,9 +220,15 @@ def bisecting(
     ----------
     Steinbach, Karypis and Kumar, A comparison of document clustering techniques, KDD workshop on text mining, 2000.
     """
+
+    def leaf(numbers: IndexArray, squares: FloatArray) -> Leaf:
+        differ = squares.max(initial=0) > rounding
+        own = None if weights is None else weights[numbers]
+        return Leaf(numbers, inertia_scale * weighted_sum(squares, own) if differ else 0.0)
+
     whole, _ = split(rows, weights, 1)
     tree = BisectionTree(whole.centers[0])
-    leaves = {0: Leaf(np.arange(rows.shape[0]), whole.inertia)}
+    leaves = {0: leaf(np.arange(rows.shape[0]), whole.squares)}
     while len(leaves) < n_clusters:
         worst = _worst(leaves, strategy)
         if worst is None:
@@ -221,8 +239,7 @@ def bisecting(
         halves, shift = split(some, own, 2)
         for label, node in enumerate(tree.divide(worst, halves.centers, shift)):
             part = np.flatnonzero(halves.labels == label)
-            inertia = weighted_sum(halves.squares[part], None if own is None else own[part])
-            leaves[node] = Leaf(numbers[part], inertia)
+            leaves[node] = leaf(numbers[part], halves.squares[part])
         is_over = report(
             sum(leaf.inertia for leaf in leaves.values()),
             lambda: tree.centers_of(tree.leaves()),
@@ -273,6 +290,10 @@ class BisectingKMeans(CentroidEstimator):
         How rows find their nearest centroids; the clusters are the same.
     bisecting_strategy : {"biggest_inertia", "largest_cluster"}
         Which cluster is halved next: that with the largest (weighted) sum of squared distances, or with the most rows.
+    metric : {"euclidean", "cosine"}
+        "cosine": spherical k-means; see `KMeans`.
+    zero_rows : {"error", "ignore"}
+        What to do with rows of zeros where `metric` is "cosine"; see `KMeans`.
     max_time : float, optional
         Seconds, from the call on. There are as many clusters then as have been split off, with a ConvergenceWarning.
     n_threads : int, optional
@@ -328,8 +349,6 @@ class BisectingKMeans(CentroidEstimator):
     True
     """
 
-    metric = "euclidean"
-    zero_rows = "error"
     _shifts: FloatArray
 
     def __init__(
@@ -345,6 +364,8 @@ class BisectingKMeans(CentroidEstimator):
         copy_x: CopyX = True,
         algorithm: Algorithm = "auto",
         bisecting_strategy: Strategy = "biggest_inertia",
+        metric: Metric = "euclidean",
+        zero_rows: ZeroRows = "error",
         max_time: MaxTime = None,
         n_threads: Threads = None,
         callback: Callback = None,
@@ -359,6 +380,8 @@ class BisectingKMeans(CentroidEstimator):
         self.copy_x = copy_x
         self.algorithm = algorithm
         self.bisecting_strategy = bisecting_strategy
+        self.metric = metric
+        self.zero_rows = zero_rows
         self.max_time = max_time
         self.n_threads = n_threads
         self.callback = callback
@@ -384,7 +407,6 @@ class BisectingKMeans(CentroidEstimator):
         self.check_parameters()
         report = Report(self, _HISTORY_FIELDS, n_steps=max(1, int(self.n_clusters) - 1))
         rows, columns = self._rows_to_fit(X)
-        rows = kept_rows(rows, self._n_threads)
         self._check_n_rows(rows)
         weights, random = self._weights_of(rows, sample_weight), random_stream(self.random_state)
 
@@ -392,12 +414,14 @@ class BisectingKMeans(CentroidEstimator):
             return self._split(some, weights, n_clusters, random, report.deadline)
 
         with report.scikit_learn_callbacks(X), single_threaded_blas():
+            kept = kept_rows(rows, self._n_threads)
             tree, reason = bisecting(
-                rows, weights, split, n_clusters=self.n_clusters, strategy=self.bisecting_strategy,
-                report=report.start_run(),
+                kept, weights, split, n_clusters=self.n_clusters, strategy=self.bisecting_strategy,
+                report=report.start_run(), inertia_scale=self._inertia_of(1.0),
+                rounding=(_ROUNDINGS * np.finfo(rows.dtype).eps) ** 2 if self._by_angle else 0.0,
             )  # fmt: skip
-            centers, labels = tree.centers[tree.leaves()], tree.labels_of(rows, self._n_threads)
-            squares = squares_to_centers(rows, centers, labels, self._n_threads)
+            centers, labels = tree.centers[tree.leaves()], tree.labels_of(kept, self._n_threads)
+            squares = squares_to_centers(kept, centers, labels, self._n_threads)
         if reason not in ("callback", "max_time"):
             self._warn_of_empty_clusters(labels)
         history = report.history()
@@ -431,8 +455,11 @@ class BisectingKMeans(CentroidEstimator):
             def run() -> KMeansResult:
                 share = deadline.share(_SEEDING_SHARE)
                 centers = draw_centers(init, some, data, n_clusters, random, share)
+                centers = unit_centers(centers) if self._by_angle else centers
                 self._check_distances(centers, data.shift)
-                passes = passes_of(data, n_clusters, algorithm, max_iter=self.max_iter)
+                passes = passes_of(
+                    data, n_clusters, algorithm, max_iter=self.max_iter, unit_length=self._by_angle
+                )
                 return lloyd(passes, centers, stop=stop, report=report.start_run())
 
             return best_of(run, int(n_init), report), data.shift
@@ -461,7 +488,8 @@ class BisectingKMeans(CentroidEstimator):
             raise ValueError(
                 f"n_clusters={n_clusters} is more than the {len(self.cluster_centers_)} clusters of the tree."
             )
-        return self._bisection.labels_at(n_clusters)[self.labels_]
+        of_leaves = self._bisection.labels_at(n_clusters)
+        return np.where(self.labels_ < 0, self.labels_, of_leaves[self.labels_])
 
     @property
     def _bisection(self) -> BisectionTree:
@@ -486,11 +514,17 @@ class BisectingKMeans(CentroidEstimator):
         """
         check_is_fitted(self)
         rows = self._rows_of(X)
-        if not return_distance:
-            return self._bisection.labels_of(rows, self._n_threads)
-        self._check_scales()
-        labels, squares = self._labels_and_squares(rows)
-        return labels, self._relative(self._distances_of(squares), labels)
+        if return_distance:
+            self._check_scales()
+        labels = self._bisection.labels_of(rows, self._n_threads)
+        squares = (
+            squares_to_centers(rows, self.cluster_centers_, labels, self._n_threads)
+            if return_distance
+            else None
+        )
+        if self._ignores_zeros:
+            labels[zeros_among(rows)] = NO_CLUSTER
+        return labels if squares is None else (labels, self._relative(self._distances_of(squares), labels))
 
     def _labels_and_squares(self, rows: RowSource) -> tuple[IntArray, FloatArray]:
         labels = self._bisection.labels_of(rows, self._n_threads)
@@ -500,7 +534,7 @@ class BisectingKMeans(CentroidEstimator):
         n_rows = rows.shape[0]
         return [
             labels_and_centers(rows, 2 * min(self.n_clusters, n_rows)),
-            copy_of_rows(rows),
+            self._copy_of_rows(rows),
             Need(
                 n_rows * (rows.row_bytes() + 24.0),
                 "the rows of the cluster that is halved",

@@ -60,7 +60,7 @@ __all__ = [
     "Bounds",
     "DoublingThreshold",
     "FirstBatch",
-    "LeastGain",
+    "MinImprovement",
     "NestedMiniBatchKMeans",
     "have_settled",
 ]
@@ -74,7 +74,7 @@ DoublingThreshold = Annotated[
     float,
     Param("The sample is doubled when centers move by less than their standard error over this.", least=0),
 ]
-LeastGain = Annotated[
+MinImprovement = Annotated[
     float,
     Param(
         "Stop when a doubling of the sample lowered its inertia by less than this fraction.", least=0, below=1
@@ -480,7 +480,7 @@ class NestedResult:
     history : record array
         What was reported of each round.
     reason : str
-        What ended the rounds: "converged", "least_gain", "max_iter", "max_time" or "callback".
+        What ended the rounds: "converged", "min_improvement", "max_iter", "max_time" or "callback".
     """
 
     centers: Array
@@ -494,7 +494,7 @@ def nested(
     sums: SampleSums,
     *,
     doubling_threshold: float,
-    least_gain: float,
+    min_improvement: float,
     stop: Stop,
     report: Report,
     labels_follow: bool,
@@ -507,7 +507,7 @@ def nested(
         The rows; its sample grows.
     sums : SampleSums
         Sums over the sample, and the initial centers; changed.
-    doubling_threshold, least_gain : float
+    doubling_threshold, min_improvement : float
         See `NestedMiniBatchKMeans`.
     stop : Stop
         Rounds at most, and the squared movement of the centers, relative to the mean variance of the columns, that ends
@@ -555,8 +555,8 @@ def nested(
         if data.size < data.n_rows:
             errors = sums.standard_errors(within)
             if stalled or have_settled(errors, shifts, doubling_threshold):
-                if growth.gain() < least_gain:
-                    reason = "least_gain"
+                if growth.gain() < min_improvement:
+                    reason = "min_improvement"
                     break
                 size = min(2 * data.size, data.n_rows)
                 if not report.has_time_for(per_row * size):
@@ -614,7 +614,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     doubling_threshold : float
         The sample is doubled when each centroid moves by less than its standard error divided by this (rho), or only by
         rounding. Smaller: more rows sooner. 0: in every round.
-    least_gain : float
+    min_improvement : float
         The fit ends, too, when the last doubling has lowered the inertia of its sample by less than this part of it:
         0.01 means 1%. 0, the default: it goes on until all rows are in the sample. See Notes.
     max_iter : int
@@ -692,9 +692,9 @@ class NestedMiniBatchKMeans(CentroidEstimator):
 
     Few rows for many. What centroids are worse by than those fitted to all rows falls in proportion to the rows of the
     sample, so that a doubling lowers the inertia of its rows by about as much as all further ones would together:
-    `least_gain` compares that with what is wanted. It is an estimate, no bound: with 0.01 three fits ended 0.4, 0.5 and
-    1.0% above those of all rows, after a seventh to a half of the processor time; where a later doubling would have
-    found another cluster, 2.0%, and 1.8% with 0.001 (docs/development/decisions/kmeans.md).
+    `min_improvement` compares that with what is wanted. It is an estimate, no bound: with 0.01 three fits ended 0.4,
+    0.5 and 1.0% above those of all rows, after a seventh to a half of the processor time; where a later doubling would
+    have found another cluster, 2.0%, and 1.8% with 0.001 (docs/development/decisions/kmeans.md).
 
     Cosine. The standard error of a centroid is then that of a direction: the spread of its rows at right angles to it,
     over the mean of cos.
@@ -727,7 +727,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         init: Init = "k-means++",
         batch_size: FirstBatch = "auto",
         doubling_threshold: DoublingThreshold = 100.0,
-        least_gain: LeastGain = 0.0,
+        min_improvement: MinImprovement = 0.0,
         max_iter: Iterations = 10_000,
         tol: Tolerance = 1e-4,
         verbose: Verbose = 0,
@@ -744,7 +744,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         self.init = init
         self.batch_size = batch_size
         self.doubling_threshold = doubling_threshold
-        self.least_gain = least_gain
+        self.min_improvement = min_improvement
         self.max_iter = max_iter
         self.tol = tol
         self.verbose = verbose
@@ -838,7 +838,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             sums = SampleSums(data, means, 0 if rows.is_sparse else n_bounds, earlier)
             result = nested(
                 data, sums,
-                doubling_threshold=self.doubling_threshold, least_gain=self.least_gain,
+                doubling_threshold=self.doubling_threshold, min_improvement=self.min_improvement,
                 stop=Stop(self.max_iter, self.tol), report=report.start_run(), labels_follow=self.compute_labels,
             )  # fmt: skip
             fitted = columns | self._result_fitted(result, data.shift)

@@ -61,7 +61,6 @@ from coterie.laplacian_kmodes.solver import (
 )
 from coterie.limits.memory import Need
 from coterie.rows import Block, RowSource, as_rows
-from coterie.rows.derived import normalized
 
 __all__ = ["LaplacianKModes"]
 
@@ -576,8 +575,6 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
             return X, None
         if self.affinity != "precomputed":
             raise ValueError("X is a pair of matrices, which needs affinity='precomputed'.")
-        if self.metric == "cosine":
-            raise ValueError("metric='cosine' divides rows by their lengths, which affinities do not have.")
         return X
 
     def _rows_of(self, X: Any) -> RowSource:
@@ -585,14 +582,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
             return _joined_pair(X, len(self.labels_))
         if _is_pair(X):
             raise ValueError("X is a pair of matrices, but this model was fitted to one matrix.")
-        return self._normalized(super()._rows_of(X))
-
-    def _rows_to_fit(self, X: Any) -> tuple[RowSource, dict[str, Any]]:
-        rows, columns = super()._rows_to_fit(X)
-        return self._normalized(rows), columns
-
-    def _normalized(self, rows: RowSource) -> RowSource:
-        return normalized(rows, refuse_zeros=lie_elsewhere(rows)) if self.metric == "cosine" else rows
+        return super()._rows_of(X)
 
     def _n_runs(self) -> int:
         n_init = _RUNS if self.n_init == "auto" else int(self.n_init)

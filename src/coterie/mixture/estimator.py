@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.special import logsumexp
-from sklearn.base import ClusterMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,6 +31,7 @@ from coterie.estimators.parameters import (
     Init,
     Iterations,
     MaxTime,
+    Metric,
     Param,
     RandomState,
     Threads,
@@ -129,7 +130,9 @@ _NO_VARIANCE = 1e-12
 _ROUNDING = 1e-6
 
 
-class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
+class TruncatedGaussianMixture(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, OutlierScoring, SeededEstimator
+):
     """A mixture of up to tens of thousands of Gaussians, fitted at a cost that does not grow with their number.
 
     Each row has posterior probabilities for its few best components only and looks for better ones among the
@@ -163,6 +166,9 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
         Searches before the parameters change for the first time (Hirschberger et al., supplement F).
     coreset_size : int, optional
         Fit a lightweight coreset of so many weighted rows N' instead of all rows (see `coterie.coresets`).
+    metric : {"euclidean", "cosine"}
+        "cosine": each row is divided by its length first (normalization), so the means and variances are those of rows
+        at length 1. Rows of zeros stay as they are; on workers they are an error.
     init : {"afk-mc2", "k-means++", "random"}, array-like of shape (C, d), fitted model, or callable
         Where the means begin: see `coterie.seeding`. Of another TruncatedGaussianMixture with the same
         `covariance_type`, variances and weights are taken too. A callable gets `(X, n_components,
@@ -316,6 +322,7 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
         search_every: SearchEvery = 3,
         initial_e_steps: InitialSteps = 1,
         coreset_size: Coreset = None,
+        metric: Metric = "euclidean",
         init: Init = "afk-mc2",
         n_init: Runs = 1,
         means_init: Means = None,
@@ -344,6 +351,7 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
         self.search_every = search_every
         self.initial_e_steps = initial_e_steps
         self.coreset_size = coreset_size
+        self.metric = metric
         self.init = init
         self.n_init = n_init
         self.means_init = means_init
@@ -690,6 +698,17 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
             np.exp(-energies - logsumexp(-energies, axis=1, keepdims=True), out=out[part])
         return out
 
+    def transform(self, X: Any) -> FloatArray:
+        """Return the posterior probabilities of all components given each row of X; see `predict_proba`.
+
+        `responsibilities` returns those of the best few components of each row, as a sparse matrix.
+        """
+        return self.predict_proba(X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
     def score_samples(self, X: Any) -> FloatArray:
         """Return the log-likelihood of each row of X under the whole mixture.
 
@@ -813,7 +832,7 @@ class TruncatedGaussianMixture(ClusterMixin, OutlierScoring, SeededEstimator):
             return needs
         if self.coreset_size is None:
             needs += [
-                copy_of_rows(rows),
+                copy_of_rows(rows, is_changed=self.metric == "cosine"),
                 Need(min(bytes_of_rows(rows), KEPT_BYTES), "the rows, sorted by component"),
             ]
         else:

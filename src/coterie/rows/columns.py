@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import warnings
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -17,8 +18,11 @@ from coterie.rows.checks import MOST_OF_A_NAME, BadRowError, NotNumbersError
 
 __all__ = [
     "ChosenColumns", "Column", "Columns", "NO_COLUMNS", "choose_columns", "column_positions", "column_word",
-    "dtype_of_names", "first_width", "listed_columns", "unlike_vector",
+    "dtype_of_names", "first_width", "has_id_name", "listed_columns", "unlike_vector",
 ]  # fmt: skip
+
+# Names of ids, whatever their values.
+_ID_NAME = re.compile(r"(?i:(^|[_\-. ])(id|ids|uuid|guid)$)|[a-z0-9](Id|ID)$")
 
 # Arrow's and polars' names of the types that float32 holds exactly.
 _FLOAT32_NAMES = {"float", "halffloat", "int8", "int16", "uint8", "uint16"}
@@ -250,6 +254,7 @@ def _usual_columns(table: Sequence[Column], candidates: list[int], path: object)
             f"X has several columns of vectors: {listed_columns(table, vectors)}. "
             f"Say which to cluster: {_way('columns', table, vectors[:1], path)}."
         )
+    numbers = [i for i in numbers if not has_id_name(table[i].name or "")]
     if numbers:
         vector = table[vectors[0]].name
         warnings.warn(
@@ -289,7 +294,12 @@ def _way(option: str, table: Sequence[Column], positions: Sequence[int], path: o
     words = ",".join(
         column_word(i, None if isinstance(name, int) else name) for i, name in zip(positions, called)
     )
-    return f"{shown}, or coterie fit {shlex.quote(str(path))} --{option} {shlex.quote(words)} -k K"
+    return f"{shown} (--{option} {shlex.quote(words)})"
+
+
+def has_id_name(name: str) -> bool:
+    """Return whether a column is called like an id: "id", "customer_id", "customerId", "uuid"."""
+    return bool(_ID_NAME.search(name))
 
 
 def column_word(position: int, name: str | None) -> str:

@@ -23,10 +23,10 @@ from coterie.arrays import Array, IndexArray
 from coterie.rows.adapt import as_rows
 from coterie.rows.arrow import arrow_kind
 from coterie.rows.checks import BadRowError, NotATableError, NotNumbersError, check_finite
-from coterie.rows.columns import NO_COLUMNS, Columns, column_positions
+from coterie.rows.columns import NO_COLUMNS, Columns, column_positions, has_id_name
 from coterie.rows.derived import NormalizedRows, complete_rows
 from coterie.rows.files import open_rows
-from coterie.rows.roles import CATEGORY_LIMIT, TableRoles, roles_of
+from coterie.rows.roles import CATEGORY_LIMIT, TableRoles, check_cells, roles_of
 from coterie.rows.source import DerivedRows, RowSource, ShardedSource
 
 __all__ = ["MappedRows", "fitted_transformer", "prepare_rows", "rows_to_fit", "table_roles"]
@@ -317,7 +317,11 @@ def prepare_rows(
             columns, categories = [*roles.features, *roles.categories], list(roles.categories) or None
     encoded: list[str] = []
     if categories is None:
-        rows = opened(columns=columns, exclude=exclude)
+        try:
+            rows = opened(columns=columns, exclude=exclude)
+        except NotNumbersError as error:
+            _check_cells(_opener(X if error.table is None else error.table, reading), columns, exclude)
+            raise
     else:
         rows, encoded = _numbers_and_categories(X, opened, columns, exclude, categories)
     steps = _steps(rows, missing, scale)
@@ -331,6 +335,16 @@ def prepare_rows(
     return NormalizedRows(rows) if normalize else rows
 
 
+def _check_cells(opened: Callable[..., RowSource], columns: Columns | None, exclude: Columns | None) -> None:
+    """Raise a ValueError that names a cell, if chosen columns are not numbers because of a few cells."""
+    table = opened(columns=NO_COLUMNS)
+    if table.carried is not None:
+        names = table.carried.names
+        chosen = range(len(names)) if columns is None else column_positions(names, columns)
+        left = [] if exclude is None else column_positions(names, exclude)
+        check_cells(table, [i for i in chosen if i not in left])
+
+
 def rows_to_fit(X: Any, warn: Callable[[str], None]) -> RowSource:
     """Return the rows of X for a fit: all columns, or the features of a table with other columns than numbers.
 
@@ -342,7 +356,15 @@ def rows_to_fit(X: Any, warn: Callable[[str], None]) -> RowSource:
         Called with a sentence that names the columns that are left out.
     """
     try:
-        return as_rows(X)
+        rows = as_rows(X)
+        names = () if isinstance(X, RowSource) or not rows.is_table else rows.column_names or ()
+        ids = [name for name in names if has_id_name(name)]
+        if ids and len(ids) < len(names):
+            warn(
+                f"Clustered by {', '.join(map(repr, ids))} too, as if ids were numbers. "
+                "prepare_rows(X, columns='auto') leaves ids out."
+            )
+        return rows
     except NotNumbersError as error:
         opened = _opener(X if error.table is None else error.table, {})
         table = opened(columns=NO_COLUMNS)

@@ -16,12 +16,12 @@ from coterie.limits.files import DamagedFileError, shortened
 from coterie.rows import checks
 from coterie.rows.arrow import arrow_kind
 from coterie.rows.checks import MOST_OF_A_NAME, NotATableError
-from coterie.rows.columns import NO_COLUMNS, column_word
+from coterie.rows.columns import NO_COLUMNS, column_word, has_id_name
 from coterie.rows.files import open_rows
 from coterie.rows.source import RowSource
 
 __all__ = [
-    "CATEGORY_LIMIT", "DISTINCT_LIMIT", "ID_NAMES", "ColumnProfile", "TableRoles", "looks_like_ids",
+    "CATEGORY_LIMIT", "DISTINCT_LIMIT", "ID_NAMES", "ColumnProfile", "TableRoles", "check_cells", "looks_like_ids",
     "profile_columns", "profile_table", "roles_of", "roles_of_columns", "shares_of_variance",
 ]  # fmt: skip
 
@@ -41,8 +41,7 @@ _FEWEST_IDS = 20
 # Hashes: integers too large for a count or a measurement.
 _HUGE = 2.0**40
 
-# Names of ids with any values; names of row numbers, if the values are unique.
-_ID_NAME = re.compile(r"(?i:(^|[_\-. ])(id|ids|uuid|guid)$)|[a-z0-9](Id|ID)$")
+# Names of row numbers, if the values are unique.
 _INDEX_NAME = re.compile(
     r"^(index|idx|row|row[_ ]?(number|nr|id)|rownum|unnamed: ?\d+|level_0|__index_level_\d+__)?$",
     re.IGNORECASE,
@@ -54,8 +53,8 @@ _TIME_NAME = re.compile(
 )
 _LEAST_EPOCH = 1e8
 
-# Longer texts are sentences rather than keys.
-_KEY_LENGTH = 40
+# Longer texts, or more words, are sentences rather than keys.
+_KEY_LENGTH, _KEY_WORDS = 40, 3
 
 _NUMBER = r"^\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*$"
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d{4}")
@@ -177,11 +176,7 @@ def roles_of_columns(
         )
     invalid = [i for i in looked_at if looks[i] == "invalid numbers" and i not in encoded]
     if invalid and not vectors:
-        first, shown = invalid[0], shortened(names[invalid[0]], MOST_OF_A_NAME)
-        raise ValueError(
-            f"Column {shown!r}: {columns[first].remark}. Correct the cells, or leave the column out: "
-            f"exclude=[{shown!r}] (--exclude {shlex.quote(shortened(words[first], MOST_OF_A_NAME))})."
-        )
+        raise ValueError(_invalid_cells(columns[invalid[0]], words[invalid[0]]))
     features = vectors or numbers
     if not features and not encoded:
         raise ValueError(_nothing_to_cluster([columns[i] for i in looked_at]))
@@ -193,6 +188,30 @@ def roles_of_columns(
         tuple(left_out),
         None if vectors else _unlike_scales([columns[i] for i in numbers]),
         tuple(names[i] for i in features),
+    )
+
+
+def check_cells(table: RowSource, chosen: Sequence[int]) -> None:
+    """Raise a ValueError that names the first cell that is not a number, in columns most of which are numbers.
+
+    Parameters
+    ----------
+    table : RowSource
+        Opened without a column to cluster.
+    chosen : sequence of int
+        Positions of the columns to cluster.
+    """
+    columns = profile_columns(table, _SEEN_ROWS)
+    for i in chosen:
+        if columns[i].looks_like == "invalid numbers":
+            raise ValueError(_invalid_cells(columns[i], column_word(i, columns[i].name)))
+
+
+def _invalid_cells(column: ColumnProfile, word: str) -> str:
+    shown = shortened(column.name, MOST_OF_A_NAME)
+    return (
+        f"Column {shown!r}: {column.remark}. Correct the cells, or leave the column out: "
+        f"exclude=[{shown!r}] (--exclude {shlex.quote(shortened(word, MOST_OF_A_NAME))})."
     )
 
 
@@ -211,17 +230,22 @@ def _nothing_to_cluster(columns: Sequence[ColumnProfile]) -> str:
     texts = [column.name for column in columns if column.looks_like == "text"]
     categories = [column.name for column in columns if column.looks_like == "category"]
     if texts:
+        first = shortened(texts[0], MOST_OF_A_NAME)
         return (
             f"The table has no columns of numbers, but text in {_listed(texts)}. Make vectors of the text first, for "
             "example in Python with sentence-transformers: numpy.save('vectors.npy', "
-            "SentenceTransformer('all-MiniLM-L6-v2').encode(texts)), and cluster these: coterie fit vectors.npy -k 10."
+            f"SentenceTransformer('all-MiniLM-L6-v2').encode(table[{first!r}].tolist())), "
+            "and cluster these: coterie fit vectors.npy -k 10."
         )
     if categories:
         return (
             f"The table has no columns of numbers. Encode the categories in {_listed(categories)}: categories='auto' "
             "(--categories auto)."
         )
-    return "The table has no columns of numbers or vectors."
+    looks = (
+        f"{shortened(column.name, MOST_OF_A_NAME)} ({column.looks_like})" for column in columns[:_LISTED]
+    )
+    return f"The table has no columns of numbers or vectors to cluster: {', '.join(looks)}."
 
 
 def _listed(names: Sequence[str | int]) -> str:
@@ -316,11 +340,6 @@ def looks_like_ids(column: Array) -> bool:
     if column[0] in (0, 1) and np.all(np.diff(column) == 1):
         return True
     return bool(np.median(np.abs(column)) >= _HUGE and len(np.unique(column)) == len(column))
-
-
-def has_id_name(name: str) -> bool:
-    """Return whether a name is that of an id: "id", "customer_id", "customerId", "uuid"."""
-    return bool(_ID_NAME.search(name))
 
 
 def _profiled(table: RowSource, most_rows: int | None) -> tuple[Sequence[_Column], int]:
@@ -489,6 +508,7 @@ class _Numbers(_Counted):
 class _Texts(_Counted):
     is_date: bool = False
     length: int = 0
+    n_words: int = 0
     n_numbers: int = 0
     n_dates: int = 0
     odd: tuple[int, str] | None = None
@@ -507,6 +527,7 @@ class _Texts(_Counted):
             return
         self.count(there)
         self.length += compute.sum(compute.utf8_length(there)).as_py()
+        self.n_words += len(there) + compute.sum(compute.count_substring_regex(there, r"\S\s+\S")).as_py()
         span = compute.min_max(there).as_py()
         self.found.lowest = min(filter(None, (self.found.lowest, span["min"])))
         self.found.highest = max(filter(None, (self.found.highest, span["max"])))
@@ -541,6 +562,7 @@ class _Texts(_Counted):
         elif (
             distinct in (math.inf, n_there)
             and self.length <= _KEY_LENGTH * n_there
+            and self.n_words <= _KEY_WORDS * n_there
             and n_there >= _FEWEST_IDS
         ) or has_id_name(found.name):
             found.looks_like = "id"

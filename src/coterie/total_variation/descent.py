@@ -79,27 +79,27 @@ class RowStatistics:
     ----------
     graph : CutGraph
         The graph.
-    asymmetries : ndarray of shape (R,)
+    balance_weights : ndarray of shape (R,)
         lambda of each column.
     n_threads : int
         Threads of the kernels; the result does not depend on them.
     """
 
-    def __init__(self, graph: CutGraph, asymmetries: FloatArray, n_threads: int) -> None:
+    def __init__(self, graph: CutGraph, balance_weights: FloatArray, n_threads: int) -> None:
         n = graph.n_vertices
-        self._graph, self._asymmetries, self._n_threads = graph, asymmetries, n_threads
-        self._ranks = np.minimum(n // (asymmetries + 1), n - 1).astype(np.int64)
+        self._graph, self._balance_weights, self._n_threads = graph, balance_weights, n_threads
+        self._ranks = np.minimum(n // (balance_weights + 1), n - 1).astype(np.int64)
 
     def of(self, memberships: Array) -> ColumnStatistics:
         """Return the statistics of memberships in padded rows."""
-        R, n = len(self._asymmetries), self._graph.n_vertices
+        R, n = len(self._balance_weights), self._graph.n_vertices
         medians, sums = np.empty(R, dtype=self._graph.dtype), np.empty((3, R))
         counts = np.empty((2, R), dtype=np.int64)
         _kernels.column_statistics(
             self._graph.kernel_graph, memberships, self._ranks, medians, sums, counts, self._n_threads
         )
         above, below, variations = sums
-        balances = self._asymmetries * above + below
+        balances = self._balance_weights * above + below
         n_above, n_below = counts
         return ColumnStatistics(
             medians, balances, variations * self._graph.unit, n_above, n_below, n - n_above - n_below
@@ -111,30 +111,32 @@ class WeightedStatistics(RowStatistics):
 
     Parameters
     ----------
-    graph, asymmetries, n_threads
+    graph, balance_weights, n_threads
         As of `RowStatistics`.
     weights : ndarray of shape (n,), float64
         Non-negative, not all 0, in the order of the graph.
     """
 
-    def __init__(self, graph: CutGraph, asymmetries: FloatArray, weights: FloatArray, n_threads: int) -> None:
-        super().__init__(graph, asymmetries, n_threads)
+    def __init__(
+        self, graph: CutGraph, balance_weights: FloatArray, weights: FloatArray, n_threads: int
+    ) -> None:
+        super().__init__(graph, balance_weights, n_threads)
         self._weights = weights
-        self._quotas = weights.sum() / (asymmetries + 1)
+        self._quotas = weights.sum() / (balance_weights + 1)
 
     def of(self, memberships: Array) -> ColumnStatistics:
         """Return the statistics of memberships in padded rows."""
-        R, weights = len(self._asymmetries), self._weights
+        R, weights = len(self._balance_weights), self._weights
         medians, balances = np.empty(R, dtype=self._graph.dtype), np.empty(R)
         weighing = np.empty((3, R))
-        for r, (asymmetry, quota) in enumerate(zip(self._asymmetries, self._quotas)):
+        for r, (balance_weight, quota) in enumerate(zip(self._balance_weights, self._quotas)):
             column = np.ascontiguousarray(memberships[:, r])
             medians[r] = _weighted_median(column, weights, quota)
             distances = column.astype(np.float64) - float(medians[r])
             sides = distances > 0, distances < 0, distances == 0
             weighing[:, r] = [weights[side].sum() for side in sides]
             above, below = (np.sum(weights[side] * np.abs(distances[side])) for side in sides[:2])
-            balances[r] = asymmetry * above + below
+            balances[r] = balance_weight * above + below
         return ColumnStatistics(medians, balances, super().of(memberships).variations, *weighing)
 
 
@@ -294,7 +296,7 @@ class TotalVariationDescent:
         The graph.
     n_columns : int
         Number of clusters R, at least 2.
-    asymmetry : float or ndarray of shape (R,), optional
+    balance_weight : float or ndarray of shape (R,), optional
         lambda of (P), or that of each column: the factor of values above the median in B. None: R - 1.
     weights : ndarray of shape (n,), float64, optional
         Weights of vertices in B, in the order of the graph: non-negative, not all 0. None: 1 each.
@@ -309,21 +311,21 @@ class TotalVariationDescent:
         graph: CutGraph,
         n_columns: int,
         *,
-        asymmetry: float | FloatArray | None = None,
+        balance_weight: float | FloatArray | None = None,
         weights: FloatArray | None = None,
         steps: Steps | None = None,
         n_threads: int,
     ) -> None:
         n, dtype = graph.n_vertices, graph.dtype
         self._graph, self._n_columns, self._n_threads = graph, n_columns, n_threads
-        self._asymmetries = np.empty(n_columns)
-        self._asymmetries[:] = n_columns - 1 if asymmetry is None else asymmetry
+        self._balance_weights = np.empty(n_columns)
+        self._balance_weights[:] = n_columns - 1 if balance_weight is None else balance_weight
         self._weights = weights
         if weights is None:
-            self._statistics_of = RowStatistics(graph, self._asymmetries, n_threads)
+            self._statistics_of = RowStatistics(graph, self._balance_weights, n_threads)
             self._row_weights = None
         else:
-            self._statistics_of = WeightedStatistics(graph, self._asymmetries, weights, n_threads)
+            self._statistics_of = WeightedStatistics(graph, self._balance_weights, weights, n_threads)
             self._row_weights = weights.astype(dtype)
         self._steps = PreconditionedSteps(graph) if steps is None else steps
         self._memberships, self._extrapolated, self._spare, self._anchors = (
@@ -374,7 +376,7 @@ class TotalVariationDescent:
 
     def cut(self, labels: IntArray) -> float:
         """Return the energy (P) of clusters, infinite if one is empty."""
-        return cut_of_edges(self._graph.edges, labels, self._n_columns, self._asymmetries, self._weights)
+        return cut_of_edges(self._graph.edges, labels, self._n_columns, self._balance_weights, self._weights)
 
     def outer_step(
         self, eps: float, most: int = Steps.most_inner, deadline: Deadline = UNLIMITED
@@ -423,7 +425,7 @@ class TotalVariationDescent:
 
     def _linearize(self, statistics: ColumnStatistics) -> None:
         """Make F the anchor; write G - F, Gamma and the steps of the duals."""
-        balances, R, lam = statistics.balances, self._n_columns, self._asymmetries
+        balances, R, lam = statistics.balances, self._n_columns, self._balance_weights
         largest = float(balances.max())
         at_median = (statistics.n_below - lam * statistics.n_above) / statistics.n_at
         slope = largest * statistics.energies / self._graph.unit / balances

@@ -19,6 +19,7 @@ from coterie.estimators.parameters import (
     Clusters,
     Iterations,
     MaxTime,
+    Metric,
     Neighbors,
     Param,
     RandomState,
@@ -59,7 +60,7 @@ CutInit = Annotated[
 StepSizes = Annotated[
     Literal["preconditioned", "paper"], Param("Step sizes of the descent: preconditioned, or as published.")
 ]
-Asymmetry = Annotated[
+BalanceWeight = Annotated[
     float | None,
     Param(
         "Lambda of the balanced cut: clusters of 1 in lambda + 1 rows cost least; by default equal sizes.",
@@ -83,7 +84,7 @@ SelectBy = Annotated[
 Swaps = Annotated[
     int, Param("Maximum number of swaps (split one cluster, merge two) after the runs.", least=0)
 ]
-Eps = Annotated[
+InnerTolerance = Annotated[
     float, Param("Fraction of the guaranteed descent that an outer step may miss.", least=0, below=1)
 ]
 
@@ -103,6 +104,8 @@ class TotalVariationClustering(GraphEstimator):
         fewer. Edges are undirected and have weight 1.
     affinity : {"knn", "precomputed"}
         "precomputed": X is a symmetric matrix of non-negative affinities W, dense or sparse.
+    metric : {"euclidean", "cosine"}
+        "cosine": each row is divided by its length first (normalization).
     n_init : int
         Number of runs with different initializations, of which one is kept, see `select_by`. One run where nothing is
         random: if memberships or a label of each class are given.
@@ -117,7 +120,7 @@ class TotalVariationClustering(GraphEstimator):
         are not rescaled; and without labels the first of the `n_init` runs is initialized with the normalized cut,
         start (a) of the paper, the others with (b). The paper's protocol is `n_init=31`, and `max_iter=10000` with (a)
         alone.
-    asymmetry : float, optional
+    balance_weight : float, optional
         lambda of (P), see Notes: the weight of a vertex inside a cluster relative to one outside. For a given cut, a
         cluster of n / (lambda + 1) rows has the lowest cost. None: R - 1, for equal sizes.
     class_priors : sequence of float, "estimate" or "labels", optional
@@ -126,7 +129,7 @@ class TotalVariationClustering(GraphEstimator):
         classes among the labels of `y`, with 1 added to each count. "estimate": equal priors first, then increasingly
         unequal ones, then priors between the current ones and the sizes found, as long as the normalized cut decreases
         by a fifth; each step takes a tenth of `n_init` runs, a run from the best clusters, and swaps. None:
-        `asymmetry`.
+        `balance_weight`.
     balance : {"rows", "degrees"}
         Size of a cluster in (P): its number of rows, or the sum of their degrees, as in the normalized cut.
     size_min, size_max : float, optional
@@ -141,7 +144,7 @@ class TotalVariationClustering(GraphEstimator):
     n_swaps : int
         Maximum number of split-merge moves of the best clusters after the runs: one cluster is halved and two are
         merged, the move that lowers (P) most, as long as (P) decreases; then one more run starts from the result.
-    eps : float
+    inner_tol : float
         Relative slack of the descent that the theory guarantees for an outer step.
     tol : float
         A run has converged when two consecutive outer steps change the relaxed energy by less than this, relative to
@@ -214,11 +217,12 @@ class TotalVariationClustering(GraphEstimator):
     Notes
     -----
     (P) = ``sum_r Cut(A_r) / min(lambda |A_r|, n - |A_r|)``, where Cut sums the weights of the edges that leave A_r,
-    each once, and lambda is `asymmetry`, R - 1 by default, or follows from the prior of the cluster. Its relaxation is
-    sum_r TV(f_r) / B(f_r) over memberships F = [f_1 .. f_R], with TV(f) the sum over the edges, each once, of
-    ``w_ij |f_i - f_j|``, and B(f) the distance of f from its median, the (floor(n / (lambda + 1)) + 1)-st largest
-    value, with larger values weighted by lambda. For indicators the two are equal (Theorem 1 of the paper, which counts
-    each edge twice). With `balance="degrees"` rows are weighted by their degrees in sizes, medians and distances.
+    each once, and lambda is `balance_weight`, R - 1 by default, or follows from the prior of the cluster. Its
+    relaxation is sum_r TV(f_r) / B(f_r) over memberships F = [f_1 .. f_R], with TV(f) the sum over the edges, each
+    once, of ``w_ij |f_i - f_j|``, and B(f) the distance of f from its median, the (floor(n / (lambda + 1)) + 1)-st
+    largest value, with larger values weighted by lambda. For indicators the two are equal (Theorem 1 of the paper,
+    which counts each edge twice). With `balance="degrees"` rows are weighted by their degrees in sizes, medians and
+    distances.
 
     An inner iteration takes O((edges + n) R) operations; a test after every 5th to 25th takes half as many. Steps are
     those of Pock and Chambolle's diagonal preconditioner, inversely proportional to the degree of a vertex and the
@@ -259,17 +263,18 @@ class TotalVariationClustering(GraphEstimator):
         *,
         n_neighbors: Neighbors = 10,
         affinity: Affinity = "knn",
+        metric: Metric = "euclidean",
         n_init: CutRuns = 30,
         init: CutInit = "diffusion",
         steps: StepSizes = "preconditioned",
-        asymmetry: Asymmetry = None,
+        balance_weight: BalanceWeight = None,
         class_priors: ClassPriors = None,
         balance: Balance = "rows",
         size_min: SizeBound = None,
         size_max: SizeBound = None,
         select_by: SelectBy = "shared-neighbors",
         n_swaps: Swaps = 0,
-        eps: Eps = 1e-3,
+        inner_tol: InnerTolerance = 1e-3,
         tol: Tolerance = 1e-4,
         max_iter: Iterations = 2000,
         random_state: RandomState = None,
@@ -281,17 +286,18 @@ class TotalVariationClustering(GraphEstimator):
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
         self.affinity = affinity
+        self.metric = metric
         self.n_init = n_init
         self.init = init
         self.steps = steps
-        self.asymmetry = asymmetry
+        self.balance_weight = balance_weight
         self.class_priors = class_priors
         self.balance = balance
         self.size_min = size_min
         self.size_max = size_max
         self.select_by = select_by
         self.n_swaps = n_swaps
-        self.eps = eps
+        self.inner_tol = inner_tol
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -332,12 +338,12 @@ class TotalVariationClustering(GraphEstimator):
             block = rows.read()
             graph, distances = self._graph_and_distances(block, random, n_threads)
             problem = CutProblem(
-                graph, self.n_clusters, known, given, random, n_threads, self.asymmetry,
+                graph, self.n_clusters, known, given, random, n_threads, self.balance_weight,
                 priors=self._priors(known), weights=vertex_weights(graph, self.balance), bounds=bounds,
             )  # fmt: skip
             n_runs = int(self.n_init) if self.n_clusters > 1 and problem.draws_vertices else 1
             options = CutOptions(
-                n_runs, self.max_iter, self.n_swaps, self.eps, self.tol, self.steps, self.select_by
+                n_runs, self.max_iter, self.n_swaps, self.inner_tol, self.tol, self.steps, self.select_by
             )
             report.n_runs = n_runs + (self.n_swaps > 0)
             priors: FloatArray | None
@@ -460,7 +466,7 @@ class TotalVariationClustering(GraphEstimator):
     def check_parameters(self) -> None:
         super().check_parameters()
         check_sizes(self.size_min, self.size_max)
-        check_class_priors(self.class_priors, self.asymmetry, self.n_clusters)
+        check_class_priors(self.class_priors, self.balance_weight, self.n_clusters)
 
 
 def _mean_distances(squares: Array) -> FloatArray:

@@ -39,13 +39,13 @@ _PART_OF_RUNS, _MOST_STEPS = 0.1, 5
 MOST_MOVES = len(_RATIOS) + _MOST_STEPS
 
 
-def check_class_priors(class_priors: Any, asymmetry: float | None, n_clusters: int) -> None:
+def check_class_priors(class_priors: Any, balance_weight: float | None, n_clusters: int) -> None:
     """Raise a ValueError if these are neither priors nor an option of `TotalVariationClustering`."""
     if class_priors is None:
         return
-    if asymmetry is not None:
+    if balance_weight is not None:
         raise ValueError(
-            "asymmetry and class_priors both say how large clusters should be: give one of them."
+            "balance_weight and class_priors both say how large clusters should be: give one of them."
         )
     if not isinstance(class_priors, str):
         checked_priors(class_priors, n_clusters)

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.graphs.cuts import asymmetries_of
+from coterie.graphs.cuts import balance_weights_of
 from coterie.graphs.edges import edges_of_graph
 from coterie.size_constrained.sizes import SizeBounds
 
@@ -123,10 +123,10 @@ class CutProblem:
         Source of all random draws.
     n_threads : int
         Threads of the kernels; the result does not depend on them.
-    asymmetry : float, optional
+    balance_weight : float, optional
         lambda of (P), which favors clusters of n / (lambda + 1) vertices. None: R - 1.
     priors : ndarray of shape (R,), float64, or None
-        Expected fraction of the vertices in each cluster, instead of `asymmetry`.
+        Expected fraction of the vertices in each cluster, instead of `balance_weight`.
     weights : ndarray of shape (n,), float64, or None
         Weights of vertices in the sizes of clusters; None: 1 each.
     bounds : SizeBounds, optional
@@ -139,7 +139,7 @@ class CutProblem:
     given: FloatArray | None
     random: np.random.RandomState
     n_threads: int
-    asymmetry: float | None = None
+    balance_weight: float | None = None
     priors: FloatArray | None = None
     weights: FloatArray | None = None
     bounds: SizeBounds | None = None
@@ -150,12 +150,14 @@ class CutProblem:
         return replace(self, graph=graph.adjacency, known=graph.arranged(self.known), weights=weights)
 
     @property
-    def asymmetries(self) -> FloatArray:
+    def balance_weights(self) -> FloatArray:
         """lambda of each cluster."""
         if self.priors is not None:
-            return asymmetries_of(self.priors)
+            return balance_weights_of(self.priors)
         return np.full(
-            self.n_clusters, self.n_clusters - 1 if self.asymmetry is None else self.asymmetry, float
+            self.n_clusters,
+            self.n_clusters - 1 if self.balance_weight is None else self.balance_weight,
+            float,
         )
 
     @property

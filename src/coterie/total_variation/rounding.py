@@ -99,7 +99,7 @@ class VertexMoves:
     ----------
     graph : CutGraph
         The graph.
-    asymmetries : ndarray of shape (R,)
+    balance_weights : ndarray of shape (R,)
         lambda of each cluster.
     weights : ndarray of shape (n,), float64, or None
         Weights of vertices in the sizes of clusters, in the order of the graph; None: 1 each.
@@ -108,12 +108,12 @@ class VertexMoves:
     """
 
     def __init__(
-        self, graph: CutGraph, asymmetries: FloatArray, weights: FloatArray | None, fixed: BoolArray
+        self, graph: CutGraph, balance_weights: FloatArray, weights: FloatArray | None, fixed: BoolArray
     ) -> None:
         edges = graph.adjacency
         self._starts, self._columns = edges.indptr.astype(np.int64), edges.indices.astype(np.int32)
         self._edge_weights = None if np.all(edges.data == 1) else edges.data.astype(np.float64)
-        self._asymmetries, self._weights, self._fixed = asymmetries, weights, fixed.astype(np.uint8)
+        self._balance_weights, self._weights, self._fixed = balance_weights, weights, fixed.astype(np.uint8)
 
     def after_moves(self, labels: IntArray) -> IntArray:
         """Return clusters whose (P) no move of a single vertex lowers.
@@ -132,14 +132,14 @@ class VertexMoves:
         """
         moved_labels = labels.copy()
         _kernels.move_vertices(
-            self._starts, self._columns, self._edge_weights, self._weights, self._fixed, self._asymmetries,
+            self._starts, self._columns, self._edge_weights, self._weights, self._fixed, self._balance_weights,
             moved_labels,
         )  # fmt: skip
         return moved_labels
 
 
 def matched_numbers(
-    edges: Edges, labels: IntArray, asymmetries: FloatArray, weights: FloatArray | None
+    edges: Edges, labels: IntArray, balance_weights: FloatArray, weights: FloatArray | None
 ) -> IndexArray:
     """Return the new number of each cluster that minimizes (P): clusters are matched with priors by their sizes.
 
@@ -149,7 +149,7 @@ def matched_numbers(
         The graph.
     labels : ndarray of shape (n,)
         The clusters.
-    asymmetries : ndarray of shape (R,)
+    balance_weights : ndarray of shape (R,)
         lambda of each number.
     weights : ndarray of shape (n,), or None
         Weights of vertices in the sizes of clusters.
@@ -158,11 +158,11 @@ def matched_numbers(
     -------
     ndarray of shape (R,), int64
     """
-    cuts, sizes = cuts_and_sizes(edges, labels, len(asymmetries), weights)
-    limits = np.minimum(np.outer(sizes, asymmetries), (sizes.sum() - sizes)[:, None])
+    cuts, sizes = cuts_and_sizes(edges, labels, len(balance_weights), weights)
+    limits = np.minimum(np.outer(sizes, balance_weights), (sizes.sum() - sizes)[:, None])
     # Empty clusters and those without a cut could have any number; the largest one gets the largest prior.
     energies = cuts[:, None] / np.maximum(limits, np.finfo(np.float64).tiny)
-    energies = np.where(cuts[:, None] > 0, energies, np.outer(sizes / sizes.sum(), asymmetries) * 1e-12)
+    energies = np.where(cuts[:, None] > 0, energies, np.outer(sizes / sizes.sum(), balance_weights) * 1e-12)
     return np.asarray(linear_sum_assignment(energies)[1], dtype=np.int64)
 
 

@@ -66,7 +66,7 @@ class CutOptions:
     n_runs: int
     max_iter: int
     n_swaps: int = 0
-    eps: float = 1e-3
+    inner_tol: float = 1e-3
     tol: float = 1e-4
     steps: str = "preconditioned"
     select_by: str = "energy"
@@ -161,14 +161,14 @@ def minimize_cut(
     graph = CutGraph(problem.graph, rough.order, unit=1.0 if options.is_paper else None)
     arranged = problem.arranged(graph)
     descent = TotalVariationDescent(
-        graph, R, asymmetry=problem.asymmetries, weights=arranged.weights,
+        graph, R, balance_weight=problem.balance_weights, weights=arranged.weights,
         steps=STEPS[options.steps](graph), n_threads=problem.n_threads,
     )  # fmt: skip
     moves = None
     if not options.is_paper and problem.bounds is None:
-        moves = VertexMoves(graph, problem.asymmetries, arranged.weights, arranged.known >= 0)
+        moves = VertexMoves(graph, problem.balance_weights, arranged.weights, arranged.known >= 0)
     run = _Run(arranged, graph, descent, moves, options, report)
-    selection = RunSelection(options.select_by, graph.edges, R, problem.asymmetries, arranged.weights)
+    selection = RunSelection(options.select_by, graph.edges, R, problem.balance_weights, arranged.weights)
     energies: list[float] = []
 
     def add(memberships: FloatArray) -> None:
@@ -217,7 +217,7 @@ def _matched_clusters(problem: CutProblem, clusters: IntArray | None) -> Any:
     if clusters is None or not problem.is_matched:
         return clusters
     edges = edges_of_graph(problem.graph)
-    numbers = matched_numbers(edges, clusters, problem.asymmetries, problem.weights)
+    numbers = matched_numbers(edges, clusters, problem.balance_weights, problem.weights)
     return numbers[clusters].astype(np.int32)
 
 
@@ -300,7 +300,7 @@ def _descend(run: _Run, energy: float) -> CutResult:
     n_inner, n_still, reason = 0, 0, "max_iter"
     while n_inner < options.max_iter:
         before = energy
-        step = descent.outer_step(options.eps, options.max_iter - n_inner, report.deadline)
+        step = descent.outer_step(options.inner_tol, options.max_iter - n_inner, report.deadline)
         n_inner += step.n_inner
         if not step.is_valid:
             break
@@ -378,7 +378,9 @@ def _with_matched_priors(run: _Run, result: CutResult) -> CutResult:
     """Return a result whose clusters are matched with the priors; continue the descent if that lowers (P)."""
     if not run.problem.is_matched:
         return result
-    numbers = matched_numbers(run.graph.edges, result.labels, run.problem.asymmetries, run.problem.weights)
+    numbers = matched_numbers(
+        run.graph.edges, result.labels, run.problem.balance_weights, run.problem.weights
+    )
     labels = run.after_moves(numbers[result.labels].astype(np.int32))
     memberships, cut = result.memberships[:, np.argsort(numbers)], run.descent.cut(labels)
     energy = run.descent.start(memberships) if cut <= result.objective else np.inf
@@ -445,7 +447,7 @@ class RunSelection:
         The graph, in the order of the labels.
     n_clusters : int
         R.
-    asymmetries : ndarray of shape (R,), float64
+    balance_weights : ndarray of shape (R,), float64
         lambda of each cluster.
     weights : ndarray of shape (n,), float64, or None
         Weights of vertices in the sizes of clusters.
@@ -456,12 +458,12 @@ class RunSelection:
         select_by: str,
         edges: Edges,
         n_clusters: int,
-        asymmetries: FloatArray,
+        balance_weights: FloatArray,
         weights: FloatArray | None,
     ) -> None:
         self._counts_shared = select_by == "shared-neighbors"
         self._edges, self._n_clusters = edges, n_clusters
-        self._asymmetries, self._weights = asymmetries, weights
+        self._balance_weights, self._weights = balance_weights, weights
         self._shared: Edges | None = None
         self._lowest: CutResult | None = None
         self._candidates: list[_Candidate] = []
@@ -500,7 +502,7 @@ class RunSelection:
         if self._shared is None:
             weights = self._edges.weights * shared_neighbors(self._edges)
             self._shared = replace(self._edges, weights=weights)
-        cut = cut_of_edges(self._shared, run.labels, self._n_clusters, self._asymmetries, self._weights)
+        cut = cut_of_edges(self._shared, run.labels, self._n_clusters, self._balance_weights, self._weights)
         return _Candidate(run, run.objective * cut)
 
 

@@ -61,8 +61,8 @@ def split_and_merge(
     called again only for clusters that have changed.
     """
     graph, n_clusters, edges = problem.graph, problem.n_clusters, edges_of_graph(problem.graph)
-    asymmetries, weights = problem.asymmetries, problem.weights
-    energy = cut_of_edges(edges, labels, n_clusters, asymmetries, weights)
+    balance_weights, weights = problem.balance_weights, problem.weights
+    energy = cut_of_edges(edges, labels, n_clusters, balance_weights, weights)
     is_second = np.zeros(len(labels), dtype=bool)
     changed = np.arange(n_clusters)
     for _ in range(most):
@@ -71,14 +71,14 @@ def split_and_merge(
                 return labels
             rows = np.flatnonzero(labels == cluster)
             is_second[rows] = halve(sp.csr_array(graph[rows][:, rows])) == 1 if len(rows) > 1 else False
-        move = _best_move(graph, labels, is_second, asymmetries, weights)
+        move = _best_move(graph, labels, is_second, balance_weights, weights)
         moved = np.where((labels == move.divided) & is_second, n_clusters, labels)
         moved[moved == move.freed] = move.kept
         moved[moved == n_clusters] = move.freed
         moved = _with_known(moved, problem.known, n_clusters)
         if problem.is_matched:
-            moved = matched_numbers(edges, moved, asymmetries, weights)[moved].astype(np.int32)
-        found = cut_of_edges(edges, moved, n_clusters, asymmetries, weights)
+            moved = matched_numbers(edges, moved, balance_weights, weights)[moved].astype(np.int32)
+        found = cut_of_edges(edges, moved, n_clusters, balance_weights, weights)
         if not found < energy:
             break
         changed = _changed(labels, moved, n_clusters)
@@ -109,11 +109,11 @@ def _best_move(
     graph: sp.csr_array,
     labels: IntArray,
     is_second: BoolArray,
-    asymmetries: FloatArray,
+    balance_weights: FloatArray,
     weights_of_vertices: FloatArray | None = None,
 ) -> _Move:
     """Return the move to the lowest (P); the second half of the divided cluster counts as number R."""
-    R = len(asymmetries)
+    R = len(balance_weights)
     halves = 2 * labels.astype(np.int64) + is_second
     pairs = np.repeat(halves, np.diff(graph.indptr)) * (2 * R) + halves[graph.indices]
     weights = np.bincount(pairs, graph.data, minlength=4 * R * R).reshape(2 * R, 2 * R)
@@ -123,26 +123,26 @@ def _best_move(
         groups = np.arange(2 * R) // 2
         groups[2 * divided + 1] = R
         joined = np.eye(R + 1)[groups].T
-        energies = _energies_of_merging(joined @ weights @ joined.T, joined @ sizes, asymmetries)
+        energies = _energies_of_merging(joined @ weights @ joined.T, joined @ sizes, balance_weights)
         energies[divided, R] = energies[R, divided] = np.inf
         kept, freed = np.unravel_index(int(energies.argmin()), energies.shape)
         moves.append(_Move(float(energies[kept, freed]), divided, int(kept), int(freed)))
     return min(moves, key=lambda move: move.energy)
 
 
-def _energies_of_merging(weights: FloatArray, sizes: FloatArray, asymmetries: FloatArray) -> FloatArray:
+def _energies_of_merging(weights: FloatArray, sizes: FloatArray, balance_weights: FloatArray) -> FloatArray:
     """Return (P) of R clusters for each pair of R + 1 that becomes one, [kept, freed]; infinite on the diagonal.
 
     The merged cluster has the lambda of the kept number, and number R that of the freed one. With R + 1 equal lambdas
     each pair occurs once, kept < freed.
     """
     n = sizes.sum()
-    is_equal = np.ptp(asymmetries) == 0
+    is_equal = np.ptp(balance_weights) == 0
     # The energy of number R, with the lambda of each number that it may get; in the sums below it has the last one.
-    of_all = np.append(asymmetries, asymmetries[-1])
+    of_all = np.append(balance_weights, balance_weights[-1])
 
-    def energy(cut: FloatArray, size: FloatArray, asymmetry: FloatArray) -> FloatArray:
-        limits = np.minimum(asymmetry * size, n - size)
+    def energy(cut: FloatArray, size: FloatArray, balance_weight: FloatArray) -> FloatArray:
+        limits = np.minimum(balance_weight * size, n - size)
         return np.where(limits > 0, cut / np.where(limits > 0, limits, 1), _EMPTY)
 
     cuts = weights.sum(axis=1) - np.diag(weights)

@@ -75,7 +75,8 @@ def test_missing_values_are_counted_by_column(tmp_path, monkeypatch):
     message = (
         r"^Input X contains NaN\. First bad row: 20\. (It is row 20 of \S+\. )?"
         r"Of 100 rows 15 have such values: 'age' in 12, 'income' in 5\. "
-        r"Fill in numbers with prepare_rows\(X, missing='median'\) \(coterie fit --missing median\), or drop the rows, "
+        r"Fill in numbers with prepare_rows\(X, missing='median'\) \(--missing median\), or drop the rows with "
+        r"missing='drop' \(--missing drop\), "
         r"or leave out the columns: exclude=\['age', 'income'\] \(--exclude\)\.$"
     )
     for rows in (as_rows(frame), open_rows(tmp_path / "x.parquet"), open_rows(tmp_path / "*.csv")):
@@ -90,7 +91,8 @@ def test_missing_values_are_counted_by_column(tmp_path, monkeypatch):
 def test_missing_values_of_many_columns():
     frame = pd.DataFrame(np.full((3, 10), np.nan))
     with pytest.raises(
-        ValueError, match=r"'7' in 3, and 2 more columns\. Fill in numbers with .*, or drop the rows\.$"
+        ValueError,
+        match=r"'7' in 3, and 2 more columns\. Fill in numbers with .*, or drop the rows with missing='drop'.*$",
     ):
         as_rows(frame).read()
 
