@@ -2,8 +2,8 @@
 Create a report
 ===============
 
-``coterie.report`` creates an HTML file with a projection, cluster summaries, stability and known classes.
-``coterie fit FILE -k 10 --report`` writes it. Here is its projection.
+``coterie.report`` creates an HTML file with a map, named clusters, their stability and known classes.
+``coterie fit FILE -k 10 --report`` writes it. Here is its map.
 """
 
 import matplotlib.pyplot as plt
@@ -21,15 +21,10 @@ model = coterie.KMeans(10, metric="cosine", random_state=0).fit(X)
 
 # %%
 # ``page.save("clusters.html")`` writes it, and a notebook shows it.
-page = coterie.report(model, X, known=y)
-points = page.points().to_pandas()
-print(points.head(3))
+page = model.report(X, known=y)
+print(page.points().to_pandas().head(3))
 
 # %%
+# The map of the report, with names of one's own for two clusters.
 figure, axes = plt.subplots(figsize=(6, 5), layout="constrained")
-axes.scatter(points["x"], points["y"], c=points["cluster"], cmap="tab10", s=5)
-axes.set(xticks=[], yticks=[], title="the map of the report")
-for cluster, place in points.groupby("cluster")[["x", "y"]].median().iterrows():
-    axes.annotate(
-        str(cluster), place, weight="bold", bbox={"boxstyle": "circle", "fc": "white", "alpha": 0.8}
-    )
+coterie.plotting.cluster_map(model, X, names={0: "first topic", 1: "second topic"}, ax=axes)

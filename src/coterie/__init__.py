@@ -37,6 +37,7 @@ from coterie.matching import ClusterMatch, match_clusters
 from coterie.mixture.estimator import TruncatedGaussianMixture
 from coterie.mixture.method import GMM
 from coterie.mixture.n_factors import FactorScan, select_n_factors
+from coterie.names import relabel
 from coterie.persistence import load, save
 from coterie.results import results_table
 from coterie.rows import RowSource, as_rows, open_rows, prepare_rows
@@ -93,6 +94,7 @@ __all__ = [
     "metrics",
     "open_rows",
     "prepare_rows",
+    "relabel",
     "report",
     "results_table",
     "save",

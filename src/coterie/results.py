@@ -5,8 +5,9 @@ All of it is computed block by block; only a few numbers for each row are held.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from coterie.estimators.base import rows_for
 from coterie.estimators.outliers import OutlierScoring
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import NeighborIndex
+from coterie.names import merge_labels, read_merges, read_names, relabel
 from coterie.rows import RowSource
 from coterie.rows.roles import ID_NAMES
 
@@ -28,6 +30,7 @@ __all__ = [
     "Examples",
     "Outliers",
     "Placement",
+    "Renaming",
     "carried_names",
     "find_outliers",
     "outlier_share",
@@ -41,8 +44,8 @@ _BATCH_ROWS = 1 << 16
 
 # Columns of the results; a column of the data that is called so is renamed.
 _OWN_NAMES = (
-    "cluster", "distance", "membership", "posterior", "outlier_score", "rank", "example", "place", "row",
-    "lasting_id",
+    "cluster", "cluster_name", "distance", "membership", "posterior", "outlier_score", "rank", "example", "place",
+    "row", "lasting_id",
 )  # fmt: skip
 
 
@@ -102,6 +105,8 @@ def results_table(
     id: str | None = None,
     keep: Sequence[str] | None = None,
     outliers: float | str | None = None,
+    names: str | Path | Mapping[int, str] | None = None,
+    merges: str | Path | Mapping[int, int] | None = None,
 ) -> Any:
     """Return a row for each row of X: its id, columns that were not clustered, its cluster and its rank there.
 
@@ -122,6 +127,9 @@ def results_table(
         The share of the rows, such as 0.01 or "1%", that are marked as outliers: those with the largest scores. At most
         so many, for of equal scores all or none are. In the table their cluster is -1; the model does not change, nor
         does any other column.
+    names, merges : path or mapping, optional
+        Names of clusters and clusters to merge, as for `coterie.relabel`. Distances, scores and ranks are those of the
+        clusters before they are merged.
 
     Returns
     -------
@@ -129,6 +137,7 @@ def results_table(
         The columns: the id, those kept, and
 
         - ``cluster``: the label, -1 for rows in none and for outliers;
+        - ``cluster_name``: the name of the cluster, with `names` only;
         - ``distance``: to the center, where clusters have centers;
         - ``membership`` or ``posterior``: in the own cluster, where the method has these (memberships of graph methods
           for the rows of the fit only: other rows have no membership, and their table has no such column);
@@ -164,14 +173,17 @@ def results_table(
     found, scores = _labels_of(model, rows) if labels is None else (np.asarray(labels, dtype=np.int32), None)
     if found.shape != (rows.shape[0],):
         raise ValueError(f"labels must have one number for each of {rows.shape[0]} rows, got {found.shape}.")
-    names = carried_names(rows, id, keep)
+    kept = carried_names(rows, id, keep)
+    given = Renaming(
+        {} if merges is None else read_merges(merges), None if names is None else read_names(names)
+    )
     placement = place_rows(model, rows, found, scores)
     far = None
     if share is not None:
         if "outlier_score" not in placement.measures:
             raise ValueError(f"This {type(model).__name__} has no outlier scores of these rows.")
         far = find_outliers(placement.measures["outlier_score"], share)
-    return _pyarrow().Table.from_batches(list(result_batches(placement, rows, names, far)))
+    return _pyarrow().Table.from_batches(list(result_batches(placement, rows, kept, far, given)))
 
 
 def outlier_share(given: float | str) -> float:
@@ -266,23 +278,43 @@ def carried_names(rows: RowSource, id: str | None, keep: Sequence[str] | None) -
     return others if first is None else [first, *others]
 
 
+@dataclass(frozen=True, slots=True)
+class Renaming:
+    """How clusters are called in the results.
+
+    Attributes
+    ----------
+    merges : mapping of int to int
+        The cluster into which another one goes, as `coterie.names.read_merges` returns it.
+    names : mapping of int to str or None
+        Names of clusters; None: the results have no column of names.
+    lasting : ndarray of shape (k,), int32, or None
+        Lasting ids of clusters, for the column `lasting_id`.
+    """
+
+    merges: Mapping[int, int] = field(default_factory=dict)
+    names: Mapping[int, str] | None = None
+    lasting: IntArray | None = None
+
+    def labels(self, labels: IntArray) -> IntArray:
+        """Return labels with clusters merged."""
+        return merge_labels(labels, self.merges) if self.merges else labels
+
+
 def result_batches(
     placement: Placement,
     rows: RowSource,
     names: Sequence[str],
     outliers: Outliers | None = None,
-    lasting: IntArray | None = None,
+    renaming: Renaming = Renaming(),
 ) -> Iterator[Any]:
     """Yield the results of all rows in their order, as `pyarrow.RecordBatch`es, with these columns of the table."""
     labels = placement.labels if outliers is None else outliers.marked(placement.labels)
+    labels = renaming.labels(labels)
     start = 0
     for batch in _carried_batches(rows, names):
         part = slice(start, start + batch.num_rows)
-        found = _with_results(batch, placement, labels, part)
-        if lasting is not None:
-            ids = _pyarrow().array(np.append(lasting, np.int32(-1))[labels[part]])
-            found = found.from_arrays([*found.columns, ids], names=[*found.schema.names, "lasting_id"])
-        yield found
+        yield _with_results(batch, placement, labels, part, renaming)
         start = part.stop
 
 
@@ -293,10 +325,12 @@ class Examples:
     ----------
     placement : Placement
         Where the rows are.
+    renaming : Renaming
+        Clusters that are merged in the results.
     """
 
-    def __init__(self, placement: Placement) -> None:
-        self._labels = placement.labels
+    def __init__(self, placement: Placement, renaming: Renaming = Renaming()) -> None:
+        self._labels = renaming.labels(placement.labels)
         chosen = []
         for kind, places in (("nearest", placement.ranks), ("doubtful", placement.doubts)):
             rows = np.flatnonzero((places > 0) & (places <= _EXAMPLES))
@@ -396,16 +430,20 @@ def _carried_batches(rows: RowSource, names: Sequence[str]) -> Iterator[Any]:
         yield pyarrow.RecordBatch.from_struct_array(pyarrow.array([{}] * n_rows, pyarrow.struct([])))
 
 
-def _with_results(batch: Any, placement: Placement, labels: IntArray, part: slice) -> Any:
+def _with_results(batch: Any, placement: Placement, labels: IntArray, part: slice, renaming: Renaming) -> Any:
     pyarrow = _pyarrow()
-    ours: dict[str, Array] = {"cluster": labels, **placement.measures, "rank": placement.ranks}
     nowhere = placement.labels[part] < 0
-    columns = [
-        pyarrow.array(values[part], mask=None if name == "cluster" else nowhere)
-        for name, values in ours.items()
-    ]
+    ours: dict[str, Any] = {"cluster": pyarrow.array(labels[part])}
+    if renaming.names is not None:
+        texts = relabel(labels[part], names=renaming.names)
+        ours["cluster_name"] = pyarrow.array(texts, "string", mask=labels[part] < 0)
+    measures: dict[str, Array] = {**placement.measures, "rank": placement.ranks}
+    for name, values in measures.items():
+        ours[name] = pyarrow.array(values[part], mask=nowhere)
+    if renaming.lasting is not None:
+        ours["lasting_id"] = pyarrow.array(np.append(renaming.lasting, np.int32(-1))[labels[part]])
     kept = [f"{name}_kept" if name in _OWN_NAMES else name for name in batch.schema.names]
-    return pyarrow.RecordBatch.from_arrays([*batch.columns, *columns], names=[*kept, *ours])
+    return pyarrow.RecordBatch.from_arrays([*batch.columns, *ours.values()], names=[*kept, *ours])
 
 
 def _pyarrow() -> Any:

@@ -14,7 +14,6 @@ from tests.cli.running import everything, failed
 
 def test_demo(folder, capsys, monkeypatch):
     pytest.importorskip("matplotlib")
-    pytest.importorskip("bokeh")
     monkeypatch.setattr("coterie.cli.demo.RACE_ROWS", 3000)
     monkeypatch.setattr("coterie.cli.demo.MANY_ROWS", 3000)
     assert main(["demo", "--out", "demo"]) == 0

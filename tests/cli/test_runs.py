@@ -135,7 +135,6 @@ def run(fitted, folder):
 @pytest.mark.parametrize(("name", "command"), CASES, ids=[": ".join(case) for case in CASES])
 def test_damaged_runs(run, capsys, name, command):
     pytest.importorskip("jinja2")
-    pytest.importorskip("bokeh")
     change, message = (DAMAGED | DAMAGED_FITS)[name]
     change()
     told = failed(capsys, 1, *COMMANDS[command])

@@ -434,7 +434,7 @@ WRONG = [
     (
         "report . --projection magic",
         2,
-        "--projection must be one of auto, centers, graph, umap, opentsne, got 'magic'.",
+        "--projection must be one of auto, tsne, pca, got 'magic'.",
     ),
     ("verify", 2, "coterie verify needs FOLDER: coterie verify --help shows how it is used."),
     ("verify .", 1, ". is not the folder of a run of coterie fit: it has no summary.json."),

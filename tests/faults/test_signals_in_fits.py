@@ -59,7 +59,7 @@ def heard(function, hear):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_ends_with_one_line_and_nothing_left(name, tmp_path, monkeypatch):
     if "--report" in COMMANDS[name]:
-        pytest.importorskip("bokeh", reason="reports need the extra report")
+        pytest.importorskip("jinja2", reason="reports need the extra report")
     monkeypatch.chdir(tmp_path)
     np.save("rows.npy", np.random.default_rng(0).normal(size=(120, 3)))
     command = [*COMMANDS[name].split(), "--out", "out", "--quiet"]

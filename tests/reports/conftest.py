@@ -23,7 +23,7 @@ MODELS = {
 @pytest.fixture(scope="session", autouse=True)
 def extras():
     """Reports need these."""
-    for library in ("jinja2", "bokeh", "matplotlib", "pyarrow"):
+    for library in ("jinja2", "matplotlib", "pyarrow"):
         pytest.importorskip(library)
 
 

@@ -1,5 +1,6 @@
 """What a report of each method says, and that it says it of the right rows."""
 
+import base64
 import re
 import warnings
 
@@ -9,9 +10,11 @@ import scipy.sparse as sp
 
 import coterie
 from coterie.datasets import load_iris
-from coterie.reports.page import Cards, Facts, Folded, Table, Warnings
-from coterie.reports.separation import column_statistics, term_weights
-from coterie.reports.subject import sampled_by_cluster
+from coterie.reports.describe import column_effects, term_weights
+from coterie.reports.page import Explorer, Facts, Table, Warnings
+from coterie.reports.stability import measure_stability
+from coterie.reports.subject import read_subject
+from tests.reports.conftest import fitted, reported
 
 
 def section(report, title):
@@ -22,54 +25,92 @@ def parts(report, title, kind):
     return [part for part in section(report, title).parts if isinstance(part, kind)]
 
 
+def data_of(report):
+    (explorer,) = parts(report, "Clusters", Explorer)
+    return explorer.data
+
+
+def numbers(text, dtype):
+    return np.frombuffer(base64.b64decode(text), dtype)
+
+
+def column(report, name):
+    (found,) = [column for column in data_of(report)["columns"] if column["name"] == name]
+    return found
+
+
 def test_every_method_has_a_page(each):
     _, X, report = each
-    html = report.html
-    assert len(html) < 3_000_000
+    assert len(report.html) < 1_000_000
     titles = [part.title for part in report.page.sections]
-    assert titles[:4] == ["Result", "Map", "Clusters", "Fit"]
-    assert section(report, "Fit").parts
-    (cards,) = parts(report, "Clusters", Cards)
-    assert len(cards.cards) == report.subject.n_clusters
+    assert titles[:2] == ["Clusters", "Quality"]
+    assert titles[-1] == "How it was made"
+    data = data_of(report)
+    assert sum(cluster["size"] for cluster in data["clusters"]) == np.count_nonzero(
+        report.subject.labels >= 0
+    )
+    labels = [numbers(layer["labels"], "<i4") for layer in data["layers"]]
+    np.testing.assert_array_equal(labels[data["start"]], report.subject.labels)
     assert f"{len(X):,} rows" in report.page.subtitle
     text, pictures = report.markdown
     assert {f"]({name})" in text for name in pictures} == {True}
 
 
 def test_what_only_a_method_has():
-    from tests.reports.conftest import reported
-
     captions = {
         "gmm": "Shares of the components of the mixture",
         "laplacian-kmodes": "Modes: the row that stands for each cluster",
         "total-variation": "Cuts of the graph",
     }
     for name, caption in captions.items():
-        assert caption in [table.caption for table in parts(reported(name), "Fit", Table)]
-    html = reported("convex-path").html
-    assert 'type="range"' in html
-    assert "duality gap of the objective" in html
-    assert "eigenvectors of the graph" in reported("total-variation").html
+        assert caption in [table.caption for table in parts(reported(name), "How it was made", Table)]
+    assert "duality gap of the objective" in reported("convex-path").html
 
 
-def test_the_rows_of_a_card_are_those_of_the_examples(iris):
-    *_, report = iris
-    examples = report.subject.examples
-    (cards,) = parts(report, "Clusters", Cards)
-    for cluster, card in enumerate(cards.cards):
-        for kind, title in (("nearest", "nearest"), ("doubtful", "doubtful")):
-            wanted = [
-                str(row)
-                for row, of, k in zip(*(examples[n].to_pylist() for n in ("row", "cluster", "example")))
-                if of == cluster and k == kind
-            ]
-            shown = [
-                *card.parts,
-                *(own for part in card.parts if isinstance(part, Folded) for own in part.parts),
-            ]
-            tables = [part for part in shown if isinstance(part, Table) and part.columns[0].name == "row"]
-            (table,) = [part for part in tables if title in part.caption]
-            assert [line[0] for line in table.rows] == wanted
+def test_the_layers_of_a_path_and_of_density_clustering():
+    model, _ = fitted("convex-path")
+    layers = data_of(reported("convex-path"))["layers"]
+    found = [numbers(layer["labels"], "<i4") for layer in layers]
+    np.testing.assert_array_equal(found, model.labels_path_)
+    random = np.random.default_rng(1)
+    X = random.normal(size=(600, 2)) + random.integers(0, 8, (600, 2)) // 3 * 3
+    model = coterie.DensityClustering().fit(X)
+    assert len(model.layers_) > 1
+    data = data_of(coterie.report(model, X, stability=0))
+    found = [numbers(layer["labels"], "<i4") for layer in data["layers"]]
+    np.testing.assert_array_equal(found, model.layers_)
+    np.testing.assert_array_equal(found[data["start"]], model.labels_)
+    for layer, labels in zip(data["layers"], model.layers_):
+        sizes = np.bincount(labels[labels >= 0])
+        assert (
+            layer["clusters"] is None or [cluster["size"] for cluster in layer["clusters"]] == sizes.tolist()
+        )
+
+
+def test_representative_and_borderline_rows_are_those_of_the_examples(iris):
+    model, _, report = iris
+    placement = report.subject.placement
+    for cluster, found in enumerate(data_of(report)["clusters"]):
+        for places, shown in ((placement.ranks, found["exemplars"]), (placement.doubts, found["borderline"])):
+            own = np.flatnonzero(model.labels_ == cluster)
+            assert shown == own[np.argsort(places[own])][:6].tolist()
+
+
+def test_examples_are_in_the_sample(monkeypatch):
+    monkeypatch.setattr("coterie.reports.subject.MOST_DRAWN", 300)
+    random = np.random.default_rng(0)
+    X = random.normal(size=(5_000, 2)) + np.repeat(
+        [[0, 0], [9, 0], [0, 9], [50, 50]], [2_000, 1_500, 1_480, 20], axis=0
+    )
+    model = coterie.KMeans(4, n_init=5, random_state=0).fit(X)
+    report = coterie.report(model, X, stability=0)
+    sample = report.subject.sample
+    assert len(sample.rows) <= 300
+    assert np.bincount(sample.labels).min() == 20
+    for cluster, found in enumerate(report.clusters.exemplars):
+        own = np.flatnonzero(model.labels_ == cluster)
+        nearest = own[np.argsort(report.subject.placement.ranks[own])][:6]
+        np.testing.assert_array_equal(sample.rows[found], nearest)
 
 
 def test_effects_are_those_of_textbooks():
@@ -77,22 +118,39 @@ def test_effects_are_those_of_textbooks():
     X = rng.normal(size=(400, 3))
     X[:100, 1] += 2
     labels = np.repeat([0, 1], [100, 300]).astype(np.int32)
-
-    class Whole:
-        block, labels_ = X, labels
-
-    Whole.labels = labels
-    effects = column_statistics(Whole, np.array([100, 300])).effects_of(0, 3)
-    inside, outside = X[:100, 1], X[100:, 1]
-    within = np.sqrt((99 * inside.var() + 299 * outside.var()) / 398)
-    assert effects[0].column == 1
-    assert effects[0].size == pytest.approx((inside.mean() - outside.mean()) / within)
-    assert effects[0].low < 2 < effects[0].high
-    others = {effect.column: (effect.low, effect.high) for effect in effects[1:]}
-    assert all(low < 0 < high for low, high in others.values())
+    effects = column_effects(X, labels, np.array([100, 300]))
+    inside, outside = X[:100], X[100:]
+    within = np.sqrt((100 * inside.var(axis=0) + 300 * outside.var(axis=0)) / 400)
+    np.testing.assert_allclose(effects[0], (inside.mean(axis=0) - outside.mean(axis=0)) / within)
+    np.testing.assert_allclose(effects[1], -effects[0])
+    np.testing.assert_allclose(column_effects(sp.csr_array(X), labels, np.array([100, 300])), effects)
+    X[:, 0], X[:, 2] = labels, 5
+    effects = column_effects(X, labels, np.array([100, 300]))
+    assert effects[0, 0] == -np.inf
+    assert effects[0, 2] == 0
 
 
-def test_terms_of_a_matrix_of_counts():
+def test_effects_count_rows_of_the_sample_as_those_of_the_data():
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(60, 2)), np.repeat(np.arange(3, dtype=np.int32), 20)
+    repeated = np.repeat(np.arange(60), np.repeat([1, 4, 2], 20))
+    wanted = column_effects(X[repeated], labels[repeated], np.bincount(labels[repeated]))
+    np.testing.assert_allclose(column_effects(X, labels, np.array([20, 80, 40])), wanted)
+
+
+def test_cohesion_and_separation():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, 2)) + np.repeat([[0, 0], [30, 0]], 100, axis=0)
+    model = coterie.KMeans(2, random_state=0).fit(X)
+    clusters = coterie.report(model, X, stability=0).clusters
+    np.testing.assert_array_equal(clusters.cohesion, 1)
+    distances = np.linalg.norm(X[:, None] - model.cluster_centers_, axis=2)
+    a, b = distances.min(axis=1), distances.max(axis=1)
+    wanted = [np.mean(((b - a) / b)[model.labels_ == cluster]) for cluster in range(2)]
+    np.testing.assert_allclose(clusters.separation, wanted)
+
+
+def test_names_of_texts_and_of_counts(table):
     rng = np.random.default_rng(0)
     counts = rng.poisson(0.2, size=(90, 12))
     for group in range(3):
@@ -103,9 +161,65 @@ def test_terms_of_a_matrix_of_counts():
     model = coterie.KMeans(3, random_state=0).fit(sp.csr_array(counts.astype(float)))
     words = [f"word{i}" for i in range(12)]
     report = coterie.report(model, sp.csr_array(counts.astype(float)), terms=words, stability=0)
-    (overview,) = parts(report, "Clusters", Table)
-    found = {tuple(sorted(line[-1].split(", ")[:4])) for line in overview.rows}
+    found = {tuple(sorted(terms[:4])) for terms in report.clusters.terms}
     assert ("word10", "word11", "word8", "word9") in found
+    assert report.names[0] == ", ".join(report.clusters.terms[0][:3])
+
+
+def test_names_of_columns():
+    import pyarrow
+
+    random = np.random.default_rng(0)
+    far = np.repeat([[9, 0, 1], [-9, 0, 0], [0, 30, 0]], 50, axis=0)
+    X = random.normal(size=(150, 3)) * [1, 1, 0] + far
+    made = pyarrow.table({name: X[:, j] for j, name in enumerate(["income", "age", "member"])})
+    model = coterie.KMeans(3, init=X[[0, 60, 110]]).fit(made)
+    names = coterie.report(model, made, stability=0).names
+    assert names == {0: "member, high income", 1: "low income, low age", 2: "high age, not member"}
+    assert coterie.report(model.fit(X), X, stability=0).names[0] == "Cluster 0"
+
+
+def test_names_that_are_given(iris, tmp_path):
+    model, X, _ = iris
+    (tmp_path / "names.csv").write_text('cluster,name\n2,"a, b"\n0,first\n')
+    report = coterie.report(model, X, names=tmp_path / "names.csv", stability=0)
+    assert report.names == {0: "first", 1: "Cluster 1", 2: "a, b"}
+    assert ">first<" in report.html
+    asked = []
+
+    def name_clusters(exemplars, terms):
+        asked.append((exemplars, terms))
+        return f"number {len(asked)}"
+
+    report = coterie.report(model, X, names=name_clusters, stability=0)
+    assert list(report.names.values()) == ["number 1", "number 2", "number 3"]
+    exemplars, terms = asked[0]
+    assert len(exemplars) == 6
+    assert "column 0 " in exemplars[0]
+    assert all(re.match("(high|low) column", term) for term in terms)
+    with pytest.raises(ValueError, match="names has cluster 3, and there are 3"):
+        coterie.report(model, X, names={3: "x"}, stability=0)
+
+
+def test_columns_and_categories_of_the_map():
+    import pyarrow
+
+    random = np.random.default_rng(0)
+    X = random.normal(size=(100, 2))
+    made = pyarrow.table({
+        "id": [f"r{i}" for i in range(100)], "kind": ["x", "y", None, "z"] * 25, "weight": np.arange(100.0),
+        "a": X[:, 0], "b": X[:, 1],
+    })  # fmt: skip
+    rows = coterie.as_rows(made, columns=["a", "b"])
+    report = coterie.report(coterie.KMeans(2, random_state=0).fit(rows), rows, stability=0)
+    kind = column(report, "kind")
+    assert [kind["categories"][int(code)] if code >= 0 else None for code in numbers(kind["values"], "<f4")[:4]] == [
+        "x", "y", None, "z",
+    ]  # fmt: skip
+    np.testing.assert_array_equal(numbers(column(report, "weight")["values"], "<f4"), np.arange(100))
+    np.testing.assert_array_equal(numbers(column(report, "b")["values"], "<f4"), X[:, 1].astype("f4"))
+    scores = numbers(column(report, "outlier score")["values"], "<f4")
+    np.testing.assert_array_equal(scores, report.subject.model.outlier_scores_)
 
 
 def test_texts_are_escaped_and_cut(table):
@@ -115,8 +229,7 @@ def test_texts_are_escaped_and_cut(table):
     assert report.subject.text_name == "text"
     html = report.html
     assert "<script>alert" not in html
-    assert "&lt;script&gt;alert(1)" in html
-    # In the map's data, too: no element can end there.
+    # No element can end in the data of the map.
     for data in re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', html, re.DOTALL):
         assert "<" not in data
     assert "long " * 200 not in html
@@ -124,59 +237,48 @@ def test_texts_are_escaped_and_cut(table):
     assert not re.search(r"(?<!\\)<script", text)
 
 
-def test_a_sample_has_some_rows_of_each_cluster():
-    labels = np.repeat(np.arange(4, dtype=np.int32), [50_000, 3_000, 40, 2])
-    chosen = sampled_by_cluster(labels, 1_000)
-    assert len(chosen) <= 1_000
-    assert np.array_equal(chosen, np.unique(chosen))
-    assert np.bincount(labels[chosen]).min() == 2
-    assert np.array_equal(sampled_by_cluster(labels[:500], 1_000), np.arange(500))
-
-
-def test_warnings_are_words():
+def test_warnings_about_sizes():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(300, 2)), [[60, 0], [61, 0]], [[0, 90]]])
     model = coterie.KMeans(3, random_state=0).fit(X)
-    (warned,) = parts(coterie.report(model, X, stability=0), "Result", Warnings)
+    (warned,) = parts(coterie.report(model, X, stability=0), "Clusters", Warnings)
     assert any("2 clusters hold 0.99% of the rows" in line for line in warned.lines)
     assert any("One cluster holds 99% of the rows" in line for line in warned.lines)
-    fewer = {"warnings": ["told"], "clusters": 5}
-    (warned,) = parts(coterie.report(model, X, stability=0, summary=fewer), "Result", Warnings)
-    assert warned.lines[:2] == ["told", "Of 5 clusters asked for 3 are left."]
+    report = coterie.report(model, X, stability=0, summary={"warnings": ["told"], "clusters": 5})
+    assert parts(report, "Clusters", Warnings)[0].lines[0] == "Of 5 clusters asked for 3 are left."
+    assert parts(report, "How it was made", Warnings)[0].lines == ["told"]
 
 
-def test_stability_knows_what_is_there(monkeypatch):
+def test_stability(monkeypatch):
     # A machine that is busy must not take the fits for slow ones.
     monkeypatch.setattr("coterie.reports.stability._SECONDS", 1e9)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2_000, 2)) * 0.3 + np.repeat([[0, 0], [9, 0], [0, 9], [9, 9]], 500, axis=0)
-    good = coterie.report(coterie.KMeans(4, n_init=5, random_state=0).fit(X), X)
-    measured = [dict(card.parts[0].entries)["stability"] for card in parts(good, "Clusters", Cards)[0].cards]
-    assert sum("stable" in line for line in measured) >= 3
+    measured, _ = measure_stability(read_subject(coterie.KMeans(4, n_init=5, random_state=0).fit(X), X), 4)
+    assert np.count_nonzero(measured.means > 0.75) >= 3
     noise = rng.uniform(size=(2_000, 2))
     bad = coterie.report(coterie.KMeans(12, random_state=0).fit(noise), noise)
-    (warned,) = parts(bad, "Result", Warnings)
+    (warned,) = parts(bad, "Quality", Warnings)
     assert any("not found again" in line for line in warned.lines)
 
 
 def test_known_classes(iris):
     _, _, report = iris
-    (facts,) = [part for part in section(report, "Known classes").parts if isinstance(part, Facts)]
+    (facts,) = parts(report, "Known classes", Facts)
     assert dict(facts.entries)["accuracy of the best match"] == "89.3%"
     X, y = load_iris()
     model, _, _ = iris
     with pytest.raises(ValueError, match="known must have one class for each of 150 rows"):
         coterie.report(model, X, known=y[:7])
     names = np.array(["setosa", "versicolor", None], dtype=object)[y]
-    assert dict(section(coterie.report(model, X, known=names, stability=0), "Known classes").parts[0].entries)[
-        "rows with a class"] == 100  # fmt: skip
+    (facts,) = parts(coterie.report(model, X, known=names, stability=0), "Known classes", Facts)
+    assert dict(facts.entries)["rows with a class"] == 100
 
 
 def test_wrong_arguments_are_one_line(iris):
     model, X, _ = iris
     for wrong, words in (
-        ({"projection": "magic"}, "projection must be one of auto, centers"),
-        ({"projection": "graph"}, "has no graph"),
+        ({"projection": "magic"}, "projection must be one of auto, tsne, pca"),
         ({"labels": [1, 2]}, "has labels of 2 rows, and here are 150"),
         ({"labels": np.full(150, 0.5)}, "whole numbers"),
         ({"image_shape": (3, 3)}, "Images of 3x3 have 9 numbers"),
@@ -191,7 +293,7 @@ def test_wrong_arguments_are_one_line(iris):
 def test_small_ones(k, columns):
     X = np.arange(12.0).reshape(-1, columns)
     report = coterie.report(coterie.KMeans(k, random_state=0).fit(X), X)
-    assert np.isfinite(report.projection.points).all()
+    assert np.isfinite(report.layout.points).all()
     assert report.html
 
 
@@ -204,8 +306,8 @@ def test_equal_rows():
 
 
 def test_a_notebook_gets_a_frame(iris):
-    *_, report = iris
-    frame = report._repr_html_()
+    model, X, _ = iris
+    frame = model.report(X, stability=0)._repr_html_()
     assert frame.startswith("<iframe ")
     assert "<script" not in frame
 
@@ -221,15 +323,22 @@ def test_save(iris, tmp_path):
         report.save(tmp_path / "iris.pdf")
 
 
-def test_points_for_other_programs(table):
+def test_points_have_the_types_that_other_programs_read(table, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
     model, rows = table
-    points = coterie.report(model, rows, stability=0).points()
-    assert points.column_names == ["x", "y", "row", "cluster", "label", "id", "text"]
+    report = coterie.report(model, rows, stability=0)
+    parquet.write_table(report.points(), tmp_path / "points.parquet")
+    points = parquet.read_table(tmp_path / "points.parquet")
+    types = {field.name: str(field.type) for field in points.schema}
+    assert types == {"x": "float", "y": "float", "row": "int64", "cluster": "int32", "label": "string", "id": "string",
+                     "text": "string"}  # fmt: skip
+    assert points["row"].to_pylist() == list(range(120))
     assert points["cluster"].to_pylist() == model.labels_.tolist()
+    assert points["label"].to_pylist() == [report.names[cluster] for cluster in model.labels_]
+    assert all(column.null_count == 0 for column in points.columns)
 
 
-def test_pictures_of_rows_that_are_images(digits):
+def test_thumbnails_of_rows_that_are_images(digits):
     *_, report = digits
-    html = report.html
-    assert "data:image/webp" in html
-    assert len(html) < 4_000_000
+    assert data_of(report)["thumbnails"]["src"].startswith("data:image/webp")
+    assert len(report.html) < 2_000_000

@@ -199,7 +199,7 @@ def _words_of(type_: Any) -> list[str]:
 # What coterie needs, then what its extras add. Some of these may be missing.
 LIBRARIES = (
     "numpy", "scipy", "scikit-learn", "threadpoolctl", "cyclopts", "rich", "skops", "matplotlib",
-    "jinja2", "bokeh", "pyarrow", "pandas", "h5py", "zarr", "dask", "distributed", "fsspec", "s3fs", "aiohttp",
+    "jinja2", "openTSNE", "pyarrow", "pandas", "h5py", "zarr", "dask", "distributed", "fsspec", "s3fs", "aiohttp",
 )  # fmt: skip
 
 

@@ -108,7 +108,7 @@ from coterie.estimators.outliers import OutlierScoring
 from coterie.fitting.threads import effective_n_threads
 from coterie.outputs import OutputFolder
 from coterie.plotting import check_image_shape, plot_modes, require_matplotlib
-from coterie.results import find_outliers
+from coterie.results import Renaming, find_outliers
 from coterie.rows import RowSource
 from coterie.rows.formats.hdf5 import write_labels_to_obs
 
@@ -188,7 +188,7 @@ def command(shown: Sequence[str] = ()) -> Callable[..., None]:
         outliers
             Label this share of the rows -1, such as 1%: those farthest from their clusters.
         report
-            Also write report.html.
+            Also write report.html, and the names of clusters to a table of results.
         graph
             A file of a graph of the rows: a symmetric sparse matrix (.npz), or arrays `ids` and `distances` (.npz).
         image
@@ -353,8 +353,6 @@ def _fit_file(
     outliers = None if job.outliers is None or scores is None else find_outliers(scores, job.outliers)
     labels = model.labels_ if outliers is None else outliers.marked(model.labels_)
     match = None if continued is None else continued.match(rows, labels)
-    lasting = None if match is None else match.ids
-    results = RowResults(model, rows, model.labels_, beside, scores, outliers, lasting)
     seen, sample = sample_of(rows)
     summary = {
         **_fit_facts(job, method, model, rows, seconds),
@@ -380,6 +378,12 @@ def _fit_file(
         # The classes that the fit has learned from, if it has.
         options = job.report if known is None else replace(job.report, known=known)
         report = fit_report(model, rows, summary, options, id=job.beside.id, keep=job.beside.keep)
+        for line in summary["table_of_clusters"]:
+            line["name"] = report.names[line["cluster"]]
+    renaming = Renaming(
+        names=None if report is None else report.names, lasting=None if match is None else match.ids
+    )
+    results = RowResults(model, rows, model.labels_, beside, scores, outliers, renaming)
     _write(outputs, method, model, results, summary, picture)
     if continued is not None and match is not None:
         continued.write(match, outputs)

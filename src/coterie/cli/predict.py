@@ -19,6 +19,7 @@ from coterie.cli.inputs import DASH, about, check_format, input_facts, local_fil
 from coterie.cli.models import n_clusters_of, size_facts
 from coterie.cli.options import (
     File,
+    FileIfAny,
     Force,
     Format,
     Json,
@@ -54,7 +55,8 @@ from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.runs import check_files_of_no_run, find_model, output_folder
 from coterie.estimators import Estimator
 from coterie.estimators.outliers import OutlierScoring
-from coterie.results import Outliers, find_outliers
+from coterie.names import read_merges, read_names, relabel
+from coterie.results import Outliers, Renaming, find_outliers
 from coterie.rows import RowSource
 from coterie.rows.derived import part_of
 
@@ -74,6 +76,8 @@ def predict(
     id: str | None = None,
     keep: str | None = None,
     outliers: str | None = None,
+    merge: FileIfAny = None,
+    names: FileIfAny = None,
     n_threads: Threads = None,
     force: Force = False,
     json: Json = False,
@@ -104,6 +108,11 @@ def predict(
         Columns of a table that the results keep, with commas between them; by default all that the model does not use.
     outliers
         Label this share of the rows -1, such as 1% or 0.01; by default by the threshold of the fit, if it had one.
+    merge
+        Clusters to merge: merges.csv of a report, a .csv file with the columns cluster and into.
+    names
+        Names of clusters: names.csv of a report, a .csv file with the columns cluster and name; a table gets the column
+        cluster_name, the standard output names in place of numbers.
     """
     if str(out) == DASH and json:
         raise UsageError("--json and --out - both write to the standard output: give one of them.")
@@ -115,6 +124,7 @@ def predict(
         format=format,
         beside=beside_of(id, keep),
         outliers=asked_share(outliers),
+        renaming=_renaming(merge, names),
         quiet=quiet,
         force=force,
         exclude=column_names(columns_left_out, "--exclude"),
@@ -134,6 +144,7 @@ def label_file(
     format: str | None = None,
     beside: Beside | None = None,
     outliers: float | None = None,
+    renaming: Renaming = Renaming(),
     quiet: bool = False,
     force: bool = False,
     **reading: Any,
@@ -156,7 +167,7 @@ def label_file(
     model = persistence.load(model_file)
     if threads is not None:
         model.set_params(n_threads=threads)
-    asked = {"outliers": outliers, "quiet": quiet, "force": force, **reading}
+    asked = {"outliers": outliers, "renaming": renaming, "quiet": quiet, "force": force, **reading}
     with local_file(file, format) as (path, name):
         return _predict_file(model, model_file, path, name, out, beside or Beside(), **asked)
 
@@ -170,6 +181,7 @@ def _predict_file(
     beside: Beside,
     *,
     outliers: float | None,
+    renaming: Renaming,
     quiet: bool,
     force: bool,
     **reading: Any,
@@ -178,6 +190,7 @@ def _predict_file(
     with recorded_warnings() as warned:
         rows = open_for_model(model, path, beside=beside.names, **reading)
     _check_rows(rows, file, model, model_file)
+    _check_clusters(renaming, n_clusters_of(model))
     threshold = None if outliers is not None else _threshold_of(model_file)
     has_scores = isinstance(model, OutlierScoring) and hasattr(model, "cluster_scales_")
     if outliers is not None and not has_scores:
@@ -188,13 +201,20 @@ def _predict_file(
         with recorded_warnings() as more_warned, about(file):
             labels, scores = _label(rows, model, has_scores=has_scores, quiet=quiet)
         far = _outliers(scores, outliers, threshold)
-        write_label_text(sys.stdout, labels if far is None else far.marked(labels))
+        labels = renaming.labels(labels if far is None else far.marked(labels))
+        write_label_text(
+            sys.stdout, labels if renaming.names is None else relabel(labels, names=renaming.names)
+        )
         if not quiet:
             tell_warnings(list(dict.fromkeys([*warned, *more_warned])))
         return {}
     if out is None:
         out = Path("labels.parquet" if rows.is_table else "labels.npy")
         check_label_file(out)
+    if renaming.names is not None and out.suffix not in (".parquet", ".csv"):
+        raise UsageError(
+            f"--names needs a table: --out must end in .parquet or .csv, or be -, got {str(out)!r}."
+        )
     if not force:
         check_files_of_no_run([path.name for path in result_files(out).values()], out.parent)
     names = names_beside(rows, beside, out)
@@ -208,21 +228,27 @@ def _predict_file(
             is_wanted = out.suffix in (".parquet", ".csv") or outliers is not None or threshold is not None
             labels, scores = _label(rows, model, has_scores=has_scores and is_wanted, quiet=quiet)
         far = _outliers(scores, outliers, threshold)
-        RowResults(model, rows, labels, names, scores, far).write(files, outputs)
+        RowResults(model, rows, labels, names, scores, far, renaming).write(files, outputs)
         write_run_file(outputs, run_name)
-    n_clusters = n_clusters_of(model) or int(labels.max()) + 1
+    left = np.setdiff1d(np.arange(n_clusters_of(model) or int(labels.max()) + 1), list(renaming.merges))
+    merged = renaming.labels(labels)
     return {
         "coterie": coterie.__version__,
         "command": "predict",
         "model": model_file,
         "input": input_facts(file, rows),
         "seconds": round(time.perf_counter() - started, 6),
-        "clusters": n_clusters,
-        "cluster_sizes": size_facts(labels, n_clusters),
+        "clusters": len(left),
+        "cluster_sizes": size_facts(np.where(merged < 0, -1, np.searchsorted(left, merged)), len(left)),
         "outliers": outlier_facts(far, outliers),
         "warnings": list(dict.fromkeys([*warned, *more_warned])),
         "files": {name: str(path) for name, path in files.items()},
     }
+
+
+def _renaming(merge: str | None, names: str | None) -> Renaming:
+    """Return what the files of --merge and --names hold."""
+    return Renaming({} if merge is None else read_merges(merge), None if names is None else read_names(names))
 
 
 def _outliers(scores: Array | None, share: float | None, threshold: float | None) -> Outliers | None:
@@ -248,6 +274,16 @@ def _check_rows(rows: RowSource, file: str, model: Any, model_file: str) -> None
         raise ValueError(
             f"{file} has sparse rows, but {model_file} ({type(model).__name__}) takes only dense ones."
         )
+
+
+def _check_clusters(renaming: Renaming, n_clusters: int | None) -> None:
+    named = {"--names": renaming.names or {}, "--merge": [*renaming.merges, *renaming.merges.values()]}
+    for flag, clusters in named.items():
+        unknown = [cluster for cluster in clusters if n_clusters is not None and cluster >= n_clusters]
+        if unknown:
+            raise ValueError(
+                f"{flag} has cluster {unknown[0]}, and the model has {n_clusters} clusters, numbered from 0."
+            )
 
 
 def _threshold_of(model_file: str) -> float | None:

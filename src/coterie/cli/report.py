@@ -28,6 +28,7 @@ from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.runs import SUMMARY, Fit, output_folder, read_fit
 from coterie.cli.verify import check_same_rows
 from coterie.fitting.threads import effective_n_threads
+from coterie.names import read_names
 from coterie.outputs import OutputFolder, recovered
 from coterie.reports import Report, require_report
 from coterie.reports import report as make_report
@@ -61,13 +62,14 @@ def report(
     text: str | None = None,
     terms: str | None = None,
     image: str | None = None,
-    projection: Literal["auto", "centers", "graph", "umap", "opentsne"] = "auto",
+    names: FileIfAny = None,
+    projection: Literal["auto", "tsne", "pca"] = "auto",
     stability: Natural = 4,
     json: Json = False,
     quiet: Quiet = False,
     run: RunOptions = RunOptions(),
 ) -> None:
-    """Write an HTML report about a fit: the data, a 2-D projection, a summary of each cluster, the convergence.
+    """Write an HTML report about a fit: a map, named clusters, how good they are, how they were made.
 
     Parameters
     ----------
@@ -91,14 +93,18 @@ def report(
         A text file with the name of each column on a line, such as the words of a matrix of counts.
     image
         Rows are images of this height and width, such as 28x28, or 32x32x3 in color.
+    names
+        Names of clusters: names.csv of a report, a .csv file with the columns cluster and name; by default distinctive
+        terms or columns.
     projection
-        Projection of the rows: by the centers, by the graph of the method (auto, where it has one), umap or opentsne.
+        Layout of the map: tsne (auto, if openTSNE is installed) or pca.
     stability
         Number of fits of half samples that measure the stability of the clusters; 0: none.
     """
     job = ReportJob(
         folder=folder, file=file, out=out, points=points, known=known, id=id, keep=beside_of(None, keep).keep,
-        text=text, terms=terms, image_shape=image_shape_of(image), projection=projection, stability=stability,
+        text=text, terms=terms, image_shape=image_shape_of(image), names=names, projection=projection,
+        stability=stability,
     )  # fmt: skip
     tell(write_report(job), report_lines, json, quiet)
 
@@ -111,7 +117,8 @@ class ReportOptions:
     text: str | None = None
     terms: Sequence[str] | None = None
     image_shape: tuple[int, ...] | None = None
-    projection: Literal["auto", "centers", "graph", "umap", "opentsne"] = "auto"
+    names: Any = None
+    projection: Literal["auto", "tsne", "pca"] = "auto"
     stability: int = 4
 
 
@@ -129,7 +136,8 @@ class ReportJob:
     keep: Sequence[str] | None = None
     text: str | None = None
     image_shape: tuple[int, ...] | None = None
-    projection: Literal["auto", "centers", "graph", "umap", "opentsne"] = "auto"
+    names: Any = None
+    projection: Literal["auto", "tsne", "pca"] = "auto"
     stability: int = 4
 
 
@@ -185,6 +193,7 @@ def write_report(job: ReportJob) -> dict[str, Any]:
         raise UsageError(f"--points must end in .parquet, got {str(job.points)!r}.")
     check_report(ReportOptions(stability=job.stability))
     terms = None if job.terms is None else lines_of(job.terms, "--terms")
+    names = None if job.names is None else read_names(job.names)
     fit, model = read_fit(job.folder)
     file, format = _file_of(job, fit)
     with local_file(file, format) as (path, name):
@@ -195,7 +204,7 @@ def write_report(job: ReportJob) -> dict[str, Any]:
             )
             check_same_rows(job.folder, name, fit, rows)
         known = None if job.known is None else read_classes(job.known, rows, "--known")
-        options = ReportOptions(known, job.text, terms, job.image_shape, job.projection, job.stability)
+        options = ReportOptions(known, job.text, terms, job.image_shape, names, job.projection, job.stability)
         with about(name):
             made = _report(model, rows, asdict(fit), options, id=job.id, keep=job.keep)
         with output_folder(out.parent, out.name) as outputs:
@@ -234,6 +243,7 @@ def _report(
         text=options.text,
         terms=options.terms,
         image_shape=options.image_shape,
+        names=options.names,
         projection=options.projection,
         stability=options.stability,
         summary=summary,

@@ -19,6 +19,7 @@ from coterie.outputs import OutputFolder
 from coterie.results import (
     Examples,
     Outliers,
+    Renaming,
     carried_names,
     outlier_share,
     place_rows,
@@ -92,8 +93,8 @@ class RowResults:
         Their outlier scores, where the model has such.
     outliers : Outliers, optional
         The rows that get the label -1 in what is written.
-    lasting : ndarray of shape (k,), int32, optional
-        Ids of the clusters for another column of a table, `lasting_id`.
+    renaming : Renaming
+        Names and lasting ids of clusters, and those that are merged in what is written.
     """
 
     def __init__(
@@ -104,8 +105,9 @@ class RowResults:
         names: Sequence[str],
         scores: Array | None = None,
         outliers: Outliers | None = None,
-        lasting: IntArray | None = None,
+        renaming: Renaming = Renaming(),
     ) -> None:
+        self._renaming = renaming
         self._model = model
         self._rows = rows
         self._labels = labels
@@ -129,6 +131,7 @@ class RowResults:
         """Write labels; return the table of examples where they are in a table."""
         if path.suffix in _LABELS_ALONE:
             labels = self._labels if self._outliers is None else self._outliers.marked(self._labels)
+            labels = self._renaming.labels(labels)
             place = self._rows.place_of(0)
             if path.suffix == ".npy":
                 write_labels(path, labels)
@@ -136,8 +139,8 @@ class RowResults:
                 write_labels_to_obs(Path(place[1]), path, labels)
             return None
         placement = place_rows(self._model, self._rows, self._labels, self._scores)
-        examples = Examples(placement)
-        batches = result_batches(placement, self._rows, self._names, self._outliers, self._lasting)
+        examples = Examples(placement, self._renaming)
+        batches = result_batches(placement, self._rows, self._names, self._outliers, self._renaming)
         first = next(batches)
         with table_writer(path, first.schema) as writer:
             for batch in itertools.chain([first], batches):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -13,6 +14,7 @@ from sklearn.utils.validation import _check_n_features, check_is_fitted
 from coterie.backend import lie_elsewhere
 from coterie.estimators.declared import Count, Declared, Names, problem_of, strange_number
 from coterie.estimators.memory import check_fit_memory
+from coterie.estimators.notebook import fitted_html
 from coterie.estimators.parameters import validate
 from coterie.estimators.preparation import Preparation, columns_of, prepared_rows
 from coterie.fitting.checks import check_seed_and_threads, warn
@@ -67,6 +69,34 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
         super().__init_subclass__(**kwargs)
         for name in vars(cls).keys() & _BY_CHUNK:
             setattr(cls, name, _by_chunk(vars(cls)[name]))
+
+    def report(self, X: Any, **options: Any) -> Any:
+        """Create a page about this fit, which a notebook shows: a map, named clusters, how good they are.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+            The rows of the fit, or others that this model can label.
+        **options
+            As for `coterie.report`.
+
+        Returns
+        -------
+        coterie.Report
+            `save("clusters.html")` writes it.
+        """
+        check_is_fitted(self)
+        # Reports stand above estimators and are loaded when they are asked for.
+        return import_module("coterie.reports").report(self, X, **options)
+
+    def _repr_html_inner(self) -> str:
+        return super()._repr_html_inner() + fitted_html(self)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        return bundle | (
+            {"text/html": bundle["text/html"] + fitted_html(self)} if "text/html" in bundle else {}
+        )
 
     def check_parameters(self) -> None:
         """Raise a ValueError or TypeError if a parameter makes no sense, whatever the rows may be.

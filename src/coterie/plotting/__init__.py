@@ -7,6 +7,7 @@ from coterie.convex.plots import plot_path, plot_path_dendrogram
 from coterie.density.plots import plot_barcode, plot_condensed_tree
 from coterie.figures import require_matplotlib
 from coterie.laplacian_kmodes.graph_weight import plot_graph_weights
+from coterie.plotting.cluster_map import cluster_map
 from coterie.plotting.clusters import plot_clusters
 from coterie.plotting.curves import plot_curves, plot_history
 from coterie.plotting.images import check_image_shape, plot_cluster_images, plot_modes
@@ -14,6 +15,7 @@ from coterie.total_variation.plots import plot_memberships
 
 __all__ = [
     "check_image_shape",
+    "cluster_map",
     "plot_barcode",
     "plot_cluster_images",
     "plot_clusters",

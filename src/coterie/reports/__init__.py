@@ -1,7 +1,7 @@
-"""Pages for people: what is in the clusters of a fit, and whether they can be trusted.
+"""HTML reports about fits: a map, named clusters, how good they are, how they were made.
 
-`page` is the engine, which knows no clusterings; the other modules are the report of a fit. jinja2, Bokeh, matplotlib
-and pyarrow are imported only when a report is made.
+`page` is the engine of pages; the other modules are the report of a fit. jinja2, openTSNE, matplotlib and pyarrow are
+imported only when a report is made.
 """
 
 from coterie.reports.build import Report, report, require_report

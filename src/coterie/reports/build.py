@@ -1,47 +1,88 @@
-"""`report`: a page for people of any fit."""
+"""`report`: an HTML page about a fit."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import numpy.typing as npt
 
-from coterie.figures import require_matplotlib
+from coterie.figures import new_figure, require_matplotlib
 from coterie.outputs import OutputFolder
+from coterie.plotting.cluster_map import draw_map
+from coterie.plotting.layout import Layout, lay_out
 from coterie.reports.classes import classes_section
-from coterie.reports.clusters import clusters_section
-from coterie.reports.colors import properties
-from coterie.reports.export import points_table
-from coterie.reports.fits import fit_section
-from coterie.reports.map import map_part, require_bokeh
-from coterie.reports.page import Page, Section, require_jinja
-from coterie.reports.projection import Projection, project
+from coterie.reports.colors import color_name, properties
+from coterie.reports.describe import Clusters, Names, describe, measures_of
+from coterie.reports.explorer import explorer_data
+from coterie.reports.fit import fit_section
+from coterie.reports.page import (
+    Bar,
+    Cell,
+    Column,
+    Explorer,
+    Facts,
+    Mark,
+    Page,
+    Part,
+    Picture,
+    Section,
+    Table,
+    Text,
+    Warnings,
+    require_jinja,
+)  # fmt: skip
 from coterie.reports.stability import measure_stability
-from coterie.reports.starts import compare_starts
+from coterie.reports.starts import Starts, compare_starts
 from coterie.reports.subject import Subject, read_subject
-from coterie.reports.top import top_section
 
 __all__ = ["Report", "report", "require_report"]
+
+# A cluster of less than this part of an equal share is small.
+_SMALL = 0.1
+
+_MOST_LINES = 1_000
+
+_MEANINGS = {
+    "cohesion": "Cohesion: the mean share of the ten nearest rows of a row that are in its cluster, in the sample.",
+    "separation": "Separation: the mean simplified silhouette, (b - a) / max(a, b) of the distances a to the own "
+    "center and b to the nearest other one, in the sample; from -1 to 1.",
+}
 
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """A page about a fit: `html`, `markdown`, `save`; a notebook shows it.
+    """A page about a fit, made by `coterie.report`; a notebook shows it.
 
-    Made by `coterie.report`.
+    Attributes
+    ----------
+    page : Page
+        The page.
+    subject : Subject
+        What it is of.
+    layout : Layout
+        Where the rows of the sample are drawn.
+    clusters : Clusters
+        What is known of each cluster.
     """
 
     page: Page
     subject: Subject
-    projection: Projection
+    layout: Layout
+    clusters: Clusters
 
     def __repr__(self) -> str:
         return f"<Report: {self.page.title}, {self.page.subtitle}>"
+
+    @property
+    def names(self) -> dict[int, str]:
+        """The names of the clusters, as `relabel`, `results_table` and `plotting.cluster_map` take them."""
+        return dict(enumerate(self.clusters.names))
 
     @cached_property
     def html(self) -> str:
@@ -100,12 +141,26 @@ class Report:
         return {name: text.encode("utf-8")} | {f"{stem}-{picture}": png for picture, png in pictures.items()}
 
     def points(self) -> Any:
-        """Return the rows of the map as an Arrow table: `x`, `y`, `row`, `cluster`, id and text.
+        """Return the rows of the map as an Arrow table: `x`, `y`, `row`, `cluster`, `label`, `id` and `text`.
 
         Written as Parquet it is what Embedding Atlas reads: ``embedding-atlas points.parquet --x x --y y --text text``.
         DataMapPlot takes its columns: ``datamapplot.create_plot(points[["x", "y"]].to_numpy(), points["label"])``.
         """
-        return points_table(self.subject, self.projection)
+        import pyarrow
+
+        sample, names = self.subject.sample, self.clusters.names
+        columns: dict[str, Any] = {
+            "x": self.layout.points[:, 0].astype("float32"),
+            "y": self.layout.points[:, 1].astype("float32"),
+            "row": sample.rows,
+            "cluster": sample.labels,
+            # DataMapPlot leaves rows with this label unnamed.
+            "label": ["Unlabeled" if label < 0 else names[label] for label in sample.labels],
+            "id": sample.ids,
+        }
+        if sample.texts is not None:
+            columns["text"] = sample.texts
+        return pyarrow.table(columns)
 
 
 def require_report() -> None:
@@ -118,7 +173,6 @@ def require_report() -> None:
     """
     require_jinja()
     require_matplotlib()
-    require_bokeh()
     try:
         import pyarrow  # noqa: F401
     except ImportError as error:
@@ -137,12 +191,13 @@ def report(
     text: str | None = None,
     terms: Sequence[str] | None = None,
     image_shape: tuple[int, ...] | None = None,
-    projection: Literal["auto", "centers", "graph", "umap", "opentsne"] = "auto",
+    names: Names = None,
+    projection: Literal["auto", "tsne", "pca"] = "auto",
     stability: int = 4,
     title: str | None = None,
     summary: Mapping[str, Any] | None = None,
 ) -> Report:
-    """Make a page about a fit: what was clustered, a map, a card for each cluster, how the fit went.
+    """Create a page about a fit: a map, named clusters, how good they are, how they were made.
 
     Parameters
     ----------
@@ -151,26 +206,29 @@ def report(
     X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
         The rows of the fit, or others that the model can label.
     labels : array-like of shape (n,), optional
-        The clusters of the rows; by default those of the fit, else what `model.predict` says.
+        The clusters of the rows; by default those of the fit, else `model.predict(X)`.
     known : array-like of shape (n,), optional
         Their classes, to compare with; None, NaN or -1 where they are not known.
     n_clusters : int, optional
         For a path: where to cut it; by default the number that lasts longest.
     id, keep : str, sequence of str, optional
-        The columns that say which row is which, and others to show, as for `coterie.results_table`.
+        The columns of ids, and others to show, as for `coterie.results_table`.
     text : str, optional
-        The column that says what a row is; by default that of the longest texts among those that are not clustered.
+        The column of texts; by default that of the longest texts among those that are not clustered.
     terms : sequence of str, optional
-        What the columns are called, where the rows do not say it, such as the words of a matrix of counts.
+        Names of columns that have none, such as the words of a matrix of counts.
     image_shape : tuple of int, optional
         Rows are images: (height, width), or (height, width, 3).
-    projection : {"auto", "centers", "graph", "umap", "opentsne"}, default="auto"
-        How rows are placed on the map: by principal components of the centers, by the eigenvectors of the model's
-        graph (the default where it has one), or by one of two libraries if it is installed.
+    names : path, mapping or callable, optional
+        Names of clusters: a CSV file with the columns `cluster` and `name`, a mapping from cluster to name, or a
+        callable ``name_clusters(exemplars, terms) -> str``, which gets the texts of six representative rows and up to
+        ten terms of a cluster, and may ask a language model. By default names are distinctive terms or columns.
+    projection : {"auto", "tsne", "pca"}, default="auto"
+        The layout of the map: t-SNE (openTSNE, which "auto" takes if it is installed), or principal components.
     stability : int, default=4
-        How many fits of half samples say whether clusters are found again. They take about a second in all, or are
-        left out if they would take longer; where the fit had one start only, others are tried for half a second. 0 for
-        none of either.
+        Number of fits of half samples that measure whether clusters are found again, in about a second, and are left
+        out if they would take longer. After a fit with one restart others are tried for half a second. 0: none of
+        either.
     title : str, optional
         The heading.
     summary : mapping, optional
@@ -183,13 +241,13 @@ def report(
     Raises
     ------
     ValueError
-        If labels or classes are not those of the rows, or there is no such column.
+        If labels, classes or names are not those of the rows, or there is no such column.
     ImportError
         If a library of the extra `report` is missing.
 
     Notes
     -----
-    Two passes over the rows; then a sample of at most 20,000 rows, which is held in memory, is all that is looked at.
+    Two passes over the rows; all else is of a sample of at most 10,000 rows, some of each cluster.
 
     Examples
     --------
@@ -204,15 +262,26 @@ def report(
         model, X, labels=labels, n_clusters=n_clusters, id=id, keep=keep, text=text, image_shape=image_shape
     )
     facts = dict(summary or {})
-    placed = project(subject, projection)
+    block = subject.sample.block
+    layout = lay_out(
+        block[:, subject.sample.rows] if subject.is_graph else block,
+        projection,
+        metric=str(getattr(model, "metric", "euclidean")),
+        is_graph=subject.is_graph,
+        n_threads=getattr(model, "n_threads", None),
+    )
     measured, about_stability = measure_stability(subject, stability)
     starts, about_starts = compare_starts(subject) if stability > 0 else (None, "")
+    clusters = describe(subject, layout.neighbors, measured, names=names, terms=terms)
+
+    def mark(cluster: int) -> Mark:
+        return Mark(clusters.names[cluster], color_name(cluster, subject.n_clusters))
+
     sections = [
-        top_section(subject, facts, measured, starts),
-        Section("Map", [map_part(subject, placed)]),
-        clusters_section(subject, measured, about_stability, terms),
-        fit_section(subject, about_starts),
-        *([] if known is None else [classes_section(subject, known)]),
+        _clusters_section(subject, layout, clusters, facts, mark),
+        _quality_section(subject, clusters, starts, [about_stability, about_starts]),
+        *([] if known is None else [classes_section(subject, known, mark)]),
+        fit_section(subject, facts, mark),
     ]
     source = facts.get("input", {}).get("file")
     page = Page(
@@ -222,4 +291,114 @@ def report(
         sections=sections,
         properties=properties(subject.n_clusters),
     )
-    return Report(page, subject, placed)
+    return Report(page, subject, layout, clusters)
+
+
+def _clusters_section(
+    subject: Subject,
+    layout: Layout,
+    clusters: Clusters,
+    facts: Mapping[str, Any],
+    mark: Callable[[int], Mark],
+) -> Section:
+    n_drawn, n_rows = len(subject.sample.rows), subject.rows.shape[0]
+    figure = new_figure((7.2, 5.4))
+    figure.set_dpi(110)
+    draw_map(figure.subplots(), layout.points, subject.sample.labels, clusters.names)
+    drawn = (
+        f"All {n_rows:,} rows"
+        if n_drawn == n_rows
+        else f"{n_drawn:,} of {n_rows:,} rows, some of each cluster"
+    )
+    kept = "" if np.isnan(layout.kept) else (
+        f" {layout.kept:.0%} of the ten nearest rows of a row are among its ten nearest on the map."
+    )  # fmt: skip
+    distances = "" if layout.method == "PCA" else " Distances between groups and their sizes mean little."
+    picture = Picture(
+        figure,
+        "map",
+        f"Map of {n_drawn:,} rows in {subject.n_clusters:,} clusters; the table of clusters has their names and sizes.",
+        f"{drawn}, by {layout.method}.{kept}{distances}",
+        is_raster=True,
+    )
+    explorer = Explorer(picture, _table(subject, clusters, mark), explorer_data(subject, layout, clusters))
+    return Section("Clusters", [explorer, Warnings(_size_warnings(subject, facts, clusters.names))])
+
+
+def _table(subject: Subject, clusters: Clusters, mark: Callable[[int], Mark]) -> Table:
+    """Return a table with a line for each cluster, the largest first."""
+    order = np.argsort(-subject.sizes, kind="stable")
+    largest = max(int(subject.sizes.max(initial=1)), 1)
+    known = measures_of(clusters)
+    lines: list[list[Cell]] = [
+        [
+            mark(cluster),
+            Bar(int(subject.sizes[cluster]), float(subject.sizes[cluster] / largest)),
+            f"{subject.sizes[cluster] / len(subject.labels):.1%}",
+            *(
+                f"{values[cluster]:.2f}" if np.isfinite(values[cluster]) else None
+                for values in known.values()
+            ),
+        ]
+        for cluster in order[:_MOST_LINES].tolist()
+    ]
+    columns = [
+        Column("cluster"),
+        Column("rows", True),
+        Column("share", True),
+        *(Column(name, True) for name in known),
+    ]
+    left = subject.n_clusters - len(lines)
+    note = f"The {len(lines):,} largest of {subject.n_clusters:,} clusters." if left else ""
+    return Table(f"{subject.n_clusters:,} clusters of {len(subject.labels):,} rows", columns, lines, note)
+
+
+def _size_warnings(subject: Subject, facts: Mapping[str, Any], names: list[str]) -> list[str]:
+    """Return warnings about the number and the sizes of clusters."""
+    n_rows, sizes, k = len(subject.labels), subject.sizes, subject.n_clusters
+    lines = []
+    asked = facts.get("clusters") or getattr(
+        subject.model, str(getattr(subject.method, "clusters", "")), None
+    )
+    if isinstance(asked, int) and asked > k:
+        lines.append(f"Of {asked:,} clusters asked for {k:,} are left.")
+    small = np.flatnonzero(sizes < _SMALL * n_rows / k)
+    if len(small):
+        verb = "cluster holds" if len(small) == 1 else "clusters hold"
+        lines.append(
+            f"{len(small)} {verb} {sizes[small].sum() / n_rows:.2%} of the rows{_named(small, names)}."
+        )
+    largest = int(sizes.argmax())
+    if k > 2 and sizes[largest] > 0.5 * n_rows:
+        lines.append(f"One cluster holds {sizes[largest] / n_rows:.0%} of the rows: {names[largest]}.")
+    return lines
+
+
+def _quality_section(subject: Subject, clusters: Clusters, starts: Starts | None, told: list[str]) -> Section:
+    lines: list[str] = []
+    if clusters.stability is not None:
+        lost = np.flatnonzero(clusters.stability.means < 0.6)
+        if len(lost):
+            verb = "was" if len(lost) == 1 else "were"
+            lines.append(
+                f"{len(lost)} of {subject.n_clusters} clusters {verb} not found again in fits of half samples"
+                f"{_named(lost, clusters.names)}."
+            )
+    if starts is not None and starts.is_beaten:
+        has_starts = "n_init" in subject.model.get_params(deep=False)
+        way = "more starts (--n-init 10)" if has_starts else "another seed"
+        lines.append(f"{starts.sentence(len(subject.labels))} Try {way}.")
+    entries: list[tuple[str, Cell]] = []
+    parts: list[Part] = []
+    for name, values in measures_of(clusters).items():
+        known = np.isfinite(values) & (subject.sizes > 0)
+        if known.any():
+            entries.append((f"mean {name}", f"{np.average(values[known], weights=subject.sizes[known]):.2f}"))
+            parts += [Text(_MEANINGS[name])] if name in _MEANINGS else []
+    parts += [Text(text) for text in told if text]
+    return Section("Quality", [Warnings(lines), *([Facts(entries)] if entries else []), *parts])
+
+
+def _named(found: Any, names: list[str]) -> str:
+    """Return the names of clusters, where they are few."""
+    return "" if len(found) > 8 else f": {'; '.join(names[cluster] for cluster in found)}"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
 from coterie.arrays import Array, BoolArray, IndexArray
 from coterie.metrics import adjusted_rand_score, clustering_accuracy, normalized_mutual_info_score, purity
-from coterie.reports.clusters import MOST_CARDS
-from coterie.reports.colors import color_name
 from coterie.reports.page import Cell, Column, Facts, Mark, Part, Section, Table, Text
 from coterie.reports.subject import Subject
 
@@ -19,7 +19,7 @@ _MOST_CELLS = 60
 _MOST_STRANGERS = 20
 
 
-def classes_section(subject: Subject, known: npt.ArrayLike) -> Section:
+def classes_section(subject: Subject, known: npt.ArrayLike, mark: Callable[[int], Mark]) -> Section:
     """Return the section of known classes; those of rows without one are None, NaN or -1.
 
     Raises
@@ -56,8 +56,8 @@ def classes_section(subject: Subject, known: npt.ArrayLike) -> Section:
             "of the commonest class of each cluster. Mutual information and the Rand index are 1 for the same groups "
             "and near 0 for groups by chance."
         ),
-        _table(subject, counts, names),
-        *_strangers(subject, counts, names, classes, np.flatnonzero(counted)),
+        _table(subject, counts, names, mark),
+        *_strangers(subject, counts, names, classes, np.flatnonzero(counted), mark),
     ]  # fmt: skip
     return Section("Known classes", parts)
 
@@ -73,7 +73,7 @@ def is_known(truth: Array) -> BoolArray:
     )
 
 
-def _table(subject: Subject, counts: IndexArray, names: list[str]) -> Table:
+def _table(subject: Subject, counts: IndexArray, names: list[str], mark: Callable[[int], Mark]) -> Table:
     """Clusters by classes, along a diagonal as far as that goes."""
     rows, columns = linear_sum_assignment(counts, maximize=True)
     order = [int(c) for c in columns[np.argsort(rows)]]
@@ -84,7 +84,7 @@ def _table(subject: Subject, counts: IndexArray, names: list[str]) -> Table:
         total = int(counts[cluster].sum())
         best = int(counts[cluster].argmax()) if total else -1
         cells: list[Cell] = [
-            _mark(subject, cluster),
+            mark(cluster),
             *(int(counts[cluster, column]) or "" for column in shown),
             f"{names[best]} {counts[cluster, best] / total:.0%}" if total else "–",
         ]
@@ -95,13 +95,13 @@ def _table(subject: Subject, counts: IndexArray, names: list[str]) -> Table:
     return Table("Rows of each class in each cluster", headings, lines, note)
 
 
-def _mark(subject: Subject, cluster: int) -> Mark:
-    target = f"cluster-{cluster}" if subject.n_clusters <= MOST_CARDS else ""
-    return Mark(f"Cluster {cluster}", color_name(cluster, subject.n_clusters), target)
-
-
 def _strangers(
-    subject: Subject, counts: IndexArray, names: list[str], classes: IndexArray, rows: IndexArray
+    subject: Subject,
+    counts: IndexArray,
+    names: list[str],
+    classes: IndexArray,
+    rows: IndexArray,
+    mark: Callable[[int], Mark],
 ) -> list[Part]:
     """The rows whose class is another one than most of their cluster, those nearest to its middle first."""
     common = counts.argmax(axis=1)
@@ -116,7 +116,7 @@ def _strangers(
     lines: list[list[Cell]] = []
     for row in chosen.tolist():
         cluster = int(subject.labels[row])
-        lines.append([id_of[row], _mark(subject, cluster), names[common[cluster]], names[class_of[row]]])
+        lines.append([id_of[row], mark(cluster), names[common[cluster]], names[class_of[row]]])
     headings = [Column(subject.id_name or "row"), Column("cluster"), Column("mostly"), Column("known class")]
     share = len(differs) / len(rows)
     return [

@@ -1,4 +1,4 @@
-"""The colors of clusters, on white paper and on dark."""
+"""The colors of clusters as CSS custom properties, on white and on dark pages."""
 
 from __future__ import annotations
 
@@ -6,19 +6,10 @@ import colorsys
 
 from coterie.figures import FEW_COLORS, MANY_COLORS
 
-__all__ = ["NOWHERE", "color_name", "palette", "properties"]
+__all__ = ["color_name", "properties"]
 
-# The color of rows in no cluster.
-NOWHERE = "#777777"
-
-# What a dot on dark paper must have of lightness to be seen.
-_LIGHT_ENOUGH = 0.6
-
-
-def palette(n_clusters: int) -> list[str]:
-    """Return the colors of so many clusters, on white paper: those of every other picture."""
-    colors = _colors(n_clusters)
-    return [colors[cluster % len(colors)] for cluster in range(n_clusters)]
+# The least lightness of a color on a dark page.
+_ON_DARK = 0.6
 
 
 def color_name(cluster: int, n_clusters: int) -> str:
@@ -27,7 +18,7 @@ def color_name(cluster: int, n_clusters: int) -> str:
 
 
 def properties(n_clusters: int) -> dict[str, dict[str, str]]:
-    """Return the custom properties that `color_name` names, for the page.
+    """Return the custom properties that `color_name` names, by theme.
 
     Examples
     --------
@@ -50,5 +41,5 @@ def _colors(n_clusters: int) -> tuple[str, ...]:
 def _on_dark(color: str) -> str:
     red, green, blue = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
     hue, lightness, saturation = colorsys.rgb_to_hls(red, green, blue)
-    lighter = colorsys.hls_to_rgb(hue, max(lightness, _LIGHT_ENOUGH), saturation)
+    lighter = colorsys.hls_to_rgb(hue, max(lightness, _ON_DARK), saturation)
     return "#" + "".join(f"{round(255 * part):02x}" for part in lighter)

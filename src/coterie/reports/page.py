@@ -1,28 +1,19 @@
-"""A page for people: one self-contained HTML file, or Markdown with pictures, from sections of parts.
+"""The engine of pages: sections of parts as one self-contained HTML file, or as Markdown with pictures.
 
-A page is data. Whoever has something to say makes parts, which know nothing of clusterings, and renders them::
+A page is data; the parts know nothing of clusterings::
 
-    from coterie.reports.page import Bar, Column, Facts, Page, Picture, Section, Table, Text, Warnings
+    from coterie.reports.page import Column, Facts, Page, Section, Table, Warnings
 
-    page = Page(
-        title="Four methods on vectors.parquet",
-        subtitle="10,000 rows x 64 columns",
-        sections=[
-            Section("Result", [Warnings(["..."]), Facts([("rows", 10_000)])]),
-            Section("Methods", [Text("..."), Table("What each found", [Column("name"), Column("k", True)], rows)]),
-            Section("Seconds", [Picture(figure, name="seconds", alt="what is seen", caption="...")]),
-        ],
-    )
-    html = page.html()  # a str: no address in it is ever asked, texts are escaped
+    sections = [
+        Section("Result", [Warnings(["..."]), Facts([("rows", 10_000)])]),
+        Section("Methods", [Table("Scores", [Column("name"), Column("k", True)], rows)]),
+    ]
+    page = Page("Four methods on vectors.parquet", "10,000 rows x 64 columns", sections)
+    html = page.html()
     text, pictures = page.markdown()  # pictures: {"seconds.png": bytes}
 
-Parts are `Text`, `Code`, `Warnings`, `Facts`, `Table`, `Picture` (a matplotlib figure: drawn as SVG whose ink and
-paper follow the reader's theme, or as PNG where it has many points), `Images`, `Cards` (each with a title and parts of
-its own), `Folded` (parts behind a line that opens them) and `Custom` (HTML of another room's template, what Markdown
-shows instead, and scripts). Cells of tables and values of facts are texts, numbers, None (a dash), `Bar`, `Mark` or
-`Image`. All that comes from data must be handed over as str: only the templates write HTML.
-
-jinja2 comes with the extra `report`, and so does what draws.
+Cells of tables and values of facts are texts, numbers, None (a dash), `Bar` or `Mark`. Texts are escaped: only the
+templates write HTML. jinja2 comes with the extra `report`.
 """
 
 from __future__ import annotations
@@ -31,7 +22,7 @@ import base64
 import io
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -44,8 +35,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "Bar", "Card", "Cards", "Cell", "Code", "Column", "Custom", "Facts", "Folded", "Image", "Images", "Mark", "Page",
-    "Part", "Picture", "Section", "Table", "Text", "Warnings", "data_address", "environment", "require_jinja",
+    "Bar", "Cell", "Code", "Column", "Explorer", "Facts", "Folded", "Mark", "Page", "Part", "Picture", "Section",
+    "Table", "Text", "Warnings", "data_address", "require_jinja",
 ]  # fmt: skip
 
 _TEMPLATES = files("coterie.reports") / "templates"
@@ -78,42 +69,14 @@ class Mark:
         What is marked.
     color : str
         A CSS color; "var(--c3)" where the page's stylesheet has it.
-    target : str
-        The anchor on this page that it leads to; empty: none.
     """
 
     text: str
     color: str
-    target: str = ""
     kind: ClassVar[str] = "mark"
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
-    """A small picture.
-
-    Attributes
-    ----------
-    png : bytes
-        The picture, PNG.
-    alt : str
-        What is seen.
-    caption : str
-        What stands below it.
-    """
-
-    png: bytes
-    alt: str
-    caption: str = ""
-    kind: ClassVar[str] = "image"
-
-    @property
-    def address(self) -> str:
-        """The picture itself as an address."""
-        return data_address(self.png)
-
-
-Cell: TypeAlias = str | float | int | Bar | Mark | Image | None
+Cell: TypeAlias = str | float | int | Bar | Mark | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,33 +184,6 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class Images:
-    """Small pictures in a row, with a caption above them."""
-
-    images: Sequence[Image]
-    caption: str = ""
-    kind: ClassVar[str] = "images"
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """A part of a page with a title of its own; `anchor` is its address on the page."""
-
-    title: Cell
-    anchor: str
-    parts: Sequence[Part]
-    kind: ClassVar[str] = "card"
-
-
-@dataclass(frozen=True, slots=True)
-class Cards:
-    """Cards side by side."""
-
-    cards: Sequence[Card]
-    kind: ClassVar[str] = "cards"
-
-
-@dataclass(frozen=True, slots=True)
 class Folded:
     """Parts behind a line that opens them; printed and in Markdown they are open."""
 
@@ -257,26 +193,26 @@ class Folded:
 
 
 @dataclass(frozen=True, slots=True)
-class Custom:
-    """HTML that another template has written.
+class Explorer:
+    """A map of rows and a table of clusters, which `page.js` makes interactive.
 
     Attributes
     ----------
-    html : markupsafe.Markup
-        What `environment().get_template(...).render(...)` returned, which has escaped its texts, as Markup.
-    instead : sequence of Part
-        What Markdown shows.
-    scripts : sequence of str
-        JavaScript that the page needs for it; each text is written once, after the page's elements, in this order.
+    picture : Picture
+        The map where no script runs, and in Markdown.
+    table : Table
+        The clusters where no script runs, and in Markdown.
+    data : mapping
+        What the script reads, ready for JSON.
     """
 
-    html: Any
-    instead: Sequence[Part] = ()
-    scripts: Sequence[str] = ()
-    kind: ClassVar[str] = "custom"
+    picture: Picture
+    table: Table
+    data: Mapping[str, Any]
+    kind: ClassVar[str] = "explorer"
 
 
-Part: TypeAlias = Text | Code | Warnings | Facts | Table | Picture | Images | Cards | Folded | Custom
+Part: TypeAlias = Text | Code | Warnings | Facts | Table | Picture | Folded | Explorer
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,43 +260,32 @@ class Page:
 
     def html(self) -> str:
         """Return the page as one HTML document."""
-        # Keys of a dict: each once, in their order.
-        scripts = {
-            script: None for part in _all_parts(self) if isinstance(part, Custom) for script in part.scripts
-        }
-        return (
-            environment()
-            .get_template("page.html.jinja")
-            .render(page=self, scripts=list(scripts), version=__version__)
-        )
+        return str(_environment().get_template("page.html.jinja").render(page=self, version=__version__))
 
     def markdown(self) -> tuple[str, dict[str, bytes]]:
         """Return the page as Markdown, and its pictures by the names of their files."""
-        pictures = {
-            f"{part.name}.png": part.png()
-            for part in _all_parts(self, instead=True)
-            if isinstance(part, Picture)
-        }
-        text = environment().get_template("page.md.jinja").render(page=self, version=__version__)
+        pictures = {f"{part.name}.png": part.png() for part in self.parts() if isinstance(part, Picture)}
+        text = _environment().get_template("page.md.jinja").render(page=self, version=__version__)
         return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n", pictures
 
+    def parts(self) -> Iterator[Part]:
+        """Yield all parts in their order, those inside of others after them."""
+        for section in self.sections:
+            yield from _with_inner(section.parts)
 
-def _all_parts(page: Page, instead: bool = False) -> list[Part]:
-    """All parts of a page, those inside of others too; in the place of `Custom` ones what Markdown shows."""
-    found: list[Part] = []
-    waiting = [part for section in page.sections for part in section.parts][::-1]
-    while waiting:
-        part = waiting.pop()
-        found.append(part)
-        inner: Sequence[Part] = ()
-        if isinstance(part, Cards):
-            inner = [own for card in part.cards for own in card.parts]
-        elif isinstance(part, Folded):
-            inner = part.parts
-        elif isinstance(part, Custom) and instead:
-            inner = part.instead
-        waiting += inner[::-1]
-    return found
+    @property
+    def is_interactive(self) -> bool:
+        """Whether the page has a script."""
+        return any(isinstance(part, Explorer) for part in self.parts())
+
+
+def _with_inner(parts: Sequence[Part]) -> Iterator[Part]:
+    for part in parts:
+        yield part
+        if isinstance(part, Folded):
+            yield from _with_inner(part.parts)
+        elif isinstance(part, Explorer):
+            yield from (part.picture, part.table)
 
 
 def data_address(content: bytes, kind: str = "image/png") -> str:
@@ -383,8 +308,8 @@ def require_jinja() -> None:
 
 
 @cache
-def environment() -> Any:
-    """Return jinja2's environment with the templates of this room; texts are escaped in those of HTML."""
+def _environment() -> Any:
+    """Return jinja2's environment with the templates of this package; texts are escaped in those of HTML."""
     require_jinja()
     import jinja2
 
@@ -395,8 +320,7 @@ def environment() -> Any:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    # Bokeh names what stands before: the order of JSON counts.
-    made.policies["json.dumps_kwargs"] = {"sort_keys": False}
+    made.policies["json.dumps_kwargs"] = {"sort_keys": False, "separators": (",", ":"), "ensure_ascii": False}
     made.filters["shown"] = _shown
     made.filters["md"] = _markdown_escaped
     made.globals["source"] = _template

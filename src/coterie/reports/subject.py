@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,16 +14,30 @@ from coterie.arrays import FloatArray, IndexArray, IntArray
 from coterie.estimators import Estimator, Method, method_of
 from coterie.estimators.base import rows_for
 from coterie.plotting import check_image_shape
-from coterie.results import Examples, Placement, carried_names, place_rows, result_batches
+from coterie.plotting.layout import sample_by_cluster
+from coterie.results import Placement, carried_names, place_rows
 from coterie.rows import RowSource
+from coterie.rows.roles import ID_NAMES
 
-__all__ = ["Sample", "Subject", "clusters_of", "read_subject", "sampled_by_cluster", "seconds_of"]
+__all__ = [
+    "EXAMPLES",
+    "MOST_CATEGORIES",
+    "Sample",
+    "Subject",
+    "cluster_sums",
+    "clusters_of",
+    "read_subject",
+    "seconds_of",
+]
 
-MOST_DRAWN = 20_000
+MOST_DRAWN = 10_000
 _MOST_NUMBERS = 5e7
 
-# Rows of each cluster in a sample, however small its share.
-_FEWEST = 30
+# More different values of a column are no categories.
+MOST_CATEGORIES = 40
+
+# Representative rows of each cluster, and as many borderline ones, that are in the sample.
+EXAMPLES = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +49,21 @@ class Sample:
     rows : ndarray of shape (m,), int64
         Their numbers, ascending.
     block : ndarray or csr_array of shape (m, d)
-        What they hold.
+        Their values.
     labels : ndarray of shape (m,), int32
         Their clusters.
+    carried : pyarrow.Table
+        Their columns that are not clustered.
     ids : list of str
-        What to call them.
+        Their ids, or else numbers.
     texts : list of str or None
-        What they say, where the table has a column of texts.
+        Their texts, where the table has a column of texts.
     """
 
     rows: IndexArray
     block: Any
     labels: IntArray
+    carried: Any
     ids: list[str]
     texts: list[str] | None
 
@@ -66,17 +83,17 @@ class Subject:
     labels : ndarray of shape (n,), int32
         Their clusters, -1 for none.
     n_clusters : int
-        How many clusters there are.
+        Number of clusters.
     sizes : ndarray of shape (k,), int64
         Rows of each.
     placement : Placement
-        How well rows belong there.
-    examples : pyarrow.Table
-        The rows nearest to each center and the most doubtful ones, as `coterie fit` writes them.
+        How well rows belong to their clusters.
     sample : Sample
-        At most 20,000 rows.
+        At most 10,000 rows, with the representative and borderline rows of each cluster.
+    centers : ndarray of shape (k, d) or None
+        Centers of the model, or else means of the sample; None for a graph.
     id_name, text_name : str or None
-        The columns that say which row is which, and what it says.
+        The columns of ids and of texts.
     image_shape : tuple of int or None
         Rows are images of this shape.
     """
@@ -88,27 +105,21 @@ class Subject:
     n_clusters: int
     sizes: IndexArray
     placement: Placement
-    examples: Any
     sample: Sample
+    centers: FloatArray | None
     id_name: str | None = None
     text_name: str | None = None
     image_shape: tuple[int, ...] | None = None
-    centers: FloatArray | None = field(default=None)
 
     @property
     def name_of_method(self) -> str:
-        """What the method is called."""
+        """The name of the method."""
         return type(self.model).__name__ if self.method is None else self.method.name
 
     @property
     def is_graph(self) -> bool:
         """Whether the rows are those of a graph's matrix, which are no points."""
         return getattr(self.model, "affinity", None) == "precomputed"
-
-    @property
-    def column_names(self) -> list[str]:
-        """What the columns are called."""
-        return self.rows.column_names or [f"column {i}" for i in range(self.rows.shape[1])]
 
 
 def read_subject(
@@ -122,7 +133,7 @@ def read_subject(
     text: str | None = None,
     image_shape: tuple[int, ...] | None = None,
 ) -> Subject:
-    """Read what a report needs of the rows: a pass for their places, one for their texts, and a sample.
+    """Read what a report needs of the rows: a pass for their distances, one for their texts, and a sample.
 
     Raises
     ------
@@ -137,13 +148,18 @@ def read_subject(
     centers = _centers_of(model, rows)
     count = max(int(found.max(initial=-1)) + 1, 0 if centers is None else len(centers), 1)
     placement = place_rows(model, rows, found)
-    chosen = sampled_by_cluster(found, _most_rows(rows))
-    id_name = _id_among(rows, id, names)
-    examples, carried = _read_results(placement, rows, names, chosen)
+    ranks, doubts = placement.ranks, placement.doubts
+    examples = ((ranks > 0) & (ranks <= EXAMPLES)) | ((doubts > 0) & (doubts <= EXAMPLES))
+    most = MOST_DRAWN if rows.is_sparse else int(np.clip(_MOST_NUMBERS / rows.shape[1], 200, MOST_DRAWN))
+    chosen = sample_by_cluster(found, most, examples)
+    id_name = id or (names[0] if names and names[0].lower() in ID_NAMES else None)
+    carried = _carried(rows, names, chosen)
     text_name = _text_among(carried, text, id_name)
     ids = [str(row) for row in chosen] if id_name is None else _words(carried[id_name])
     texts = None if text_name is None else _words(carried[text_name])
-    sample = Sample(chosen, rows.take(chosen), found[chosen], ids, texts)
+    sample = Sample(chosen, rows.take(chosen), found[chosen], carried, ids, texts)
+    if centers is None and getattr(model, "affinity", None) != "precomputed":
+        centers = _means_of(sample, count)
     return Subject(
         model=model,
         method=method_of(model),
@@ -152,12 +168,11 @@ def read_subject(
         n_clusters=count,
         sizes=np.bincount(found[found >= 0], minlength=count),
         placement=placement,
-        examples=examples,
         sample=sample,
+        centers=centers,
         id_name=id_name,
         text_name=text_name,
         image_shape=image_shape,
-        centers=_means_of(sample, count) if centers is None else centers,
     )
 
 
@@ -202,42 +217,17 @@ def seconds_of(model: Any) -> float:
     return float(history["seconds"][-1]) if history is not None and len(history) else 0.0
 
 
-def sampled_by_cluster(labels: IntArray, most: int) -> IndexArray:
-    """Return at most so many rows, in proportion to the sizes of the clusters, but some of each.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie.reports.subject import sampled_by_cluster
-    >>> labels = np.repeat(np.arange(3, dtype=np.int32), [5000, 900, 3])
-    >>> np.bincount(labels[sampled_by_cluster(labels, 100)])
-    array([81, 16,  3])
-    """
-    n_rows = len(labels)
-    if n_rows <= most:
-        return np.arange(n_rows)
-    groups = labels.astype(np.int64) + 1
-    sizes = np.bincount(groups)
-    fewest = min(_FEWEST, max(1, most // (2 * int(np.count_nonzero(sizes)))))
-    wanted = np.minimum(sizes, np.maximum(sizes * most // n_rows, fewest))
-    # What small clusters take beyond their share, large ones give.
-    spare = wanted - np.minimum(sizes, fewest)
-    excess = max(int(wanted.sum()) - most, 0)
-    if excess and spare.sum():
-        wanted = wanted - np.minimum(spare, -(-spare * excess // spare.sum()))
-    shuffled = np.random.default_rng(0).permutation(n_rows)
-    order = shuffled[np.argsort(groups[shuffled], kind="stable")]
-    starts = np.cumsum(sizes) - sizes
-    place = np.arange(n_rows) - np.repeat(starts, sizes)
-    chosen = order[place < np.repeat(wanted, sizes)]
-    return np.sort(chosen)
+def cluster_sums(labels: IntArray, n_clusters: int, block: Any) -> FloatArray:
+    """Return the sums of the rows of each cluster, as a dense array of shape (k, d)."""
+    inside = np.flatnonzero(labels >= 0)
+    ones = np.ones(len(inside))
+    sums = sp.csr_array((ones, (labels[inside], inside)), shape=(n_clusters, len(labels))) @ block
+    return np.asarray(sums.toarray() if sp.issparse(sums) else sums, dtype=np.float64)
 
 
-def _most_rows(rows: RowSource) -> int:
-    """Rows of a sample that memory and seconds are enough for."""
-    if rows.is_sparse:
-        return MOST_DRAWN
-    return int(np.clip(_MOST_NUMBERS / rows.shape[1], 200, MOST_DRAWN))
+def _means_of(sample: Sample, n_clusters: int) -> FloatArray:
+    counts = np.bincount(sample.labels[sample.labels >= 0], minlength=n_clusters)
+    return cluster_sums(sample.labels, n_clusters, sample.block) / np.maximum(counts, 1)[:, None]
 
 
 def _centers_of(model: Any, rows: RowSource) -> FloatArray | None:
@@ -247,48 +237,21 @@ def _centers_of(model: Any, rows: RowSource) -> FloatArray | None:
     return np.asarray(centers, dtype=np.float64)
 
 
-def _means_of(sample: Sample, n_clusters: int) -> FloatArray:
-    inside = sample.labels >= 0
-    members = sp.csr_array(
-        (np.ones(inside.sum()), (sample.labels[inside], np.flatnonzero(inside))),
-        shape=(n_clusters, len(sample.labels)),
-    )
-    sums = members @ sample.block
-    sums = sums.toarray() if sp.issparse(sums) else np.asarray(sums)
-    return sums / np.maximum(members.sum(axis=1), 1)[:, None]
-
-
-def _id_among(rows: RowSource, id: str | None, names: Sequence[str]) -> str | None:
-    if id is not None:
-        return id
-    # The id stands first.
-    from coterie.rows.roles import ID_NAMES
-
-    return names[0] if names and names[0].lower() in ID_NAMES else None
-
-
-def _read_results(
-    placement: Placement, rows: RowSource, names: list[str], chosen: IndexArray
-) -> tuple[Any, Any]:
-    """Return the table of examples, and what the chosen rows carry."""
+def _carried(rows: RowSource, names: list[str], chosen: IndexArray) -> Any:
+    """Return the columns of the chosen rows that are not clustered."""
     import pyarrow
 
-    examples = Examples(placement)
     parts, start = [], 0
-    for batch in result_batches(placement, rows, names):
-        examples.look_at(batch)
+    for batch in rows.carried.batches(names) if rows.carried is not None and names else ():
         low, high = np.searchsorted(chosen, [start, start + batch.num_rows])
-        # Columns of the data stand before those of the results.
-        carried = pyarrow.Table.from_batches([batch.select(list(range(len(names))))]) if names else None
-        if carried is not None:
-            parts.append(carried.rename_columns(names).take(pyarrow.array(chosen[low:high] - start)))
+        part = pyarrow.Table.from_batches([batch]).rename_columns(names)
+        parts.append(part.take(pyarrow.array(chosen[low:high] - start)))
         start += batch.num_rows
-    table = pyarrow.concat_tables(parts, promote_options="permissive") if parts else pyarrow.table({})
-    return examples.table(), table
+    return pyarrow.concat_tables(parts, promote_options="permissive") if parts else pyarrow.table({})
 
 
 def _text_among(carried: Any, text: str | None, id_name: str | None) -> str | None:
-    """The column of texts that says most of a row: that asked for, or the one with the longest texts."""
+    """Return the column asked for, or that with the longest texts; a column of few different ones has categories."""
     import pyarrow
 
     if text is not None:
@@ -297,11 +260,13 @@ def _text_among(carried: Any, text: str | None, id_name: str | None) -> str | No
             raise ValueError(f"No column {text!r} beside those that are clustered. There are {known}.")
         return text
     lengths = {}
-    for field_ in carried.schema:
-        kind = field_.type.value_type if pyarrow.types.is_dictionary(field_.type) else field_.type
-        if field_.name != id_name and (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
-            words = carried[field_.name].slice(0, 200).to_pylist()
-            lengths[field_.name] = sum(len(word or "") for word in words)
+    for field in carried.schema:
+        if field.name != id_name and (
+            pyarrow.types.is_string(field.type) or pyarrow.types.is_large_string(field.type)
+        ):
+            words = carried[field.name].slice(0, 1000).to_pylist()
+            if len(set(words)) > min(MOST_CATEGORIES, len(words) / 2):
+                lengths[field.name] = sum(len(word or "") for word in words)
     return max(lengths, key=lambda name: lengths[name]) if lengths else None
 
 

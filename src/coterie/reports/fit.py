@@ -1,22 +1,40 @@
-"""How a fit went, and what only its method knows: shares, modes, memberships, cuts, a path."""
+"""How a fit was made: its data, its method and parameters, its convergence, and what only its method knows."""
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
+from coterie.estimators import OBJECTIVE, Method
+from coterie.estimators.parameters import parameters_of
 from coterie.figures import FEW_COLORS, counted, new_figure, tidy
-from coterie.reports.colors import color_name
-from coterie.reports.page import Bar, Cell, Column, Facts, Folded, Mark, Part, Picture, Section, Table, Text
+from coterie.reports.page import (
+    Bar,
+    Cell,
+    Code,
+    Column,
+    Facts,
+    Folded,
+    Mark,
+    Part,
+    Picture,
+    Section,
+    Table,
+    Text,
+    Warnings,
+)
 from coterie.reports.starts import NEARLY_THE_SAME, how_much_worse, runs_of
-from coterie.reports.subject import Subject
+from coterie.reports.subject import Subject, seconds_of
 
-__all__ = ["fit_section"]
+__all__ = ["command_of", "fit_section"]
 
-# What a table or a picture can show of clusters.
-_MOST_BOXES, _MOST_LINES, _MOST_CROSSED = 40, 100, 20
+# Lines of a table of clusters.
+_MOST_LINES = 100
 
 # From so many times the range of the later steps on, of which there are so many, the first ones are not drawn.
 _MOST_OF_FIRST, _FEWEST_LATER = 3.0, 4
@@ -25,23 +43,137 @@ _MOST_OF_FIRST, _FEWEST_LATER = 3.0, 4
 _MOST_ROWS_DRAWN = 5_000
 
 
-def fit_section(subject: Subject, about_starts: str = "") -> Section:
-    """Return the section of the fit; a part is there where the model has what it shows.
+def fit_section(subject: Subject, summary: Mapping[str, Any], mark: Callable[[int], Mark]) -> Section:
+    """Return the last section of a report.
 
-    `about_starts` is what `coterie.reports.starts.compare_starts` said.
+    Parameters
+    ----------
+    subject : Subject
+        What was clustered.
+    summary : mapping
+        The summary of `coterie fit`, or as much of it as is known.
+    mark : callable
+        Returns the name of a cluster in its color.
     """
-    parts: list[Part] = [
-        *_convergence(subject),
-        *([Text(about_starts)] if about_starts else []),
-        *_trials(subject),
-        *_spread(subject),
-        *_shares(subject),
-        *_modes(subject),
-        *_cuts(subject),
-        *_path(subject),
-        *_pictures(subject),
+    model, method = subject.model, subject.method
+    source, sizes = summary.get("input", {}), subject.sizes
+    what = [
+        ("file", source.get("file")),
+        ("rows", subject.rows.shape[0]),
+        ("columns", subject.rows.shape[1]),
+        ("kind", f"{'sparse' if subject.rows.is_sparse else 'dense'}, {subject.rows.dtype.name}"),
+        ("method", subject.name_of_method),
+        ("clusters", f"{subject.n_clusters:,}, of {int(sizes.min()):,} to {int(sizes.max()):,} rows"),
+        *_objective(model, method),
+        ("iterations", getattr(model, "n_iter_", None)),
+        ("seconds of the fit", summary.get("seconds", seconds_of(model) or None)),
+        ("memory at its peak", summary.get("memory")),
+        ("rows in no cluster", int(np.count_nonzero(subject.labels < 0)) or None),
+        ("rows marked as outliers", (summary.get("outliers") or {}).get("marked")),
+        ("hash of the rows", _hash_words(summary)),
+        *((words, getattr(model, name, None)) for name, words in _NUMBERS.items()),
     ]
-    return Section("Fit", parts or [Text("The model keeps nothing of its fit.")])
+    entries: list[tuple[str, Cell]] = [(name, value) for name, value in what if value is not None]
+    parts: list[Part] = [Warnings(_warnings(subject, summary)), Facts(entries)]
+    if method is not None:
+        parts.append(Text(f"The method {method.name}: {method.summary}."))
+    repeated = command_of(summary, method) if summary.get("command") else _constructor(model)
+    parts.append(Code("Command" if summary.get("command") else "Estimator", repeated))
+    parts += _convergence(subject)
+    for more in (_shares, _modes, _cuts):
+        parts += more(subject, mark)
+    return Section("How it was made", [*parts, *_path(subject), *_pictures(subject)])
+
+
+# Numbers that some models have.
+_NUMBERS = {"graph_weight_": "graph weight", "bandwidth_": "bandwidth", "relaxation_": "relaxed objective"}
+
+
+def _warnings(subject: Subject, summary: Mapping[str, Any]) -> list[str]:
+    lines = [str(line) for line in summary.get("warnings", [])]
+    if getattr(subject.model, "converged_", True) is False and not any("converge" in line for line in lines):
+        lines.append("The fit ended before it had converged: max_iter or max_time stopped it.")
+    return lines
+
+
+def command_of(summary: Mapping[str, Any], method: Method | None) -> str:
+    """Return the command that repeats a fit, from its summary.
+
+    Examples
+    --------
+    >>> from coterie.reports.fit import command_of
+    >>> command_of({"command": "fit", "input": {"file": "my rows.npy"}, "clusters": 3, "method": "k-means"}, None)
+    "coterie fit 'my rows.npy' -k 3 --method k-means"
+    """
+    words = ["coterie", str(summary["command"]), str(summary["input"]["file"])]
+    if summary["command"] == "fit":
+        words += ["-k", str(summary["clusters"]), "--method", str(summary["method"])]
+    parameters = dict(summary.get("parameters", {}))
+    if parameters.get("random_state"):
+        words += ["--seed", str(parameters["random_state"])]
+    defaults = {} if method is None else method.estimator().get_params()
+    for name, flag in (("max_iter", "--max-iter"), ("max_time", "--max-time")):
+        if name in defaults and parameters.get(name) != defaults[name] and parameters.get(name) is not None:
+            words += [flag, str(parameters[name])]
+    declared = {} if method is None else parameters_of(method.estimator)
+    common = (
+        "max_iter",
+        "max_time",
+        "n_threads",
+        "random_state",
+        None if method is None else method.clusters,
+    )
+    for name, parameter in declared.items():
+        value = parameters.get(name)
+        if name in common or not parameter.flags or value is None or value == defaults.get(name):
+            continue
+        flag = parameter.flags[0]
+        words += (
+            [flag if value else f"--no-{flag.removeprefix('--')}"]
+            if isinstance(value, bool)
+            else [flag, str(value)]
+        )
+    words += _preparing_words(summary)
+    return shlex.join(words)
+
+
+def _preparing_words(summary: Mapping[str, Any]) -> list[str]:
+    words = ["--normalize"] if summary.get("normalize") else []
+    for name, value in dict(summary.get("preparing", {})).items():
+        joined = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        words += [f"--{name.replace('_', '-')}", joined]
+    columns = summary.get("columns")
+    if columns:
+        words += ["--columns", ",".join(map(str, columns))]
+    for name in ("sep", "decimal"):
+        if summary.get("reading", {}).get(name):
+            words += [f"--{name}", str(summary["reading"][name])]
+    if summary.get("known_labels"):
+        words += ["--labels", str(summary["known_labels"])]
+    share = (summary.get("outliers") or {}).get("share")
+    return words if share is None else [*words, "--outliers", str(share)]
+
+
+def _constructor(model: Any) -> str:
+    """The call that makes this model; arrays among its parameters are named only."""
+    if not isinstance(model, BaseEstimator):
+        return type(model).__name__
+    return " ".join(repr(model).split())
+
+
+def _objective(model: Any, method: Method | None) -> Sequence[tuple[str, Any]]:
+    objective = (method.objective if method else None) or OBJECTIVE
+    value = getattr(model, objective.attribute, None) if objective.attribute else None
+    if value is None or np.ndim(value):
+        return []
+    direction = " (higher is better)" if objective.higher_is_better else ""
+    return [(f"{objective.name}{direction}", f"{float(value):.8g}")]
+
+
+def _hash_words(summary: Mapping[str, Any]) -> str | None:
+    hashes = summary.get("hashes", {})
+    found = hashes.get("rows", hashes.get("sample"))
+    return None if found is None else f"sha256 {found[:16]}…"
 
 
 def _convergence(subject: Subject) -> list[Part]:
@@ -113,63 +245,7 @@ def _about_runs(subject: Subject, runs: list[Any]) -> str:
     )
 
 
-def _trials(subject: Subject) -> list[Part]:
-    """The results of all starts, where the model keeps them."""
-    energies = getattr(subject.model, "energies_", None)
-    if energies is None or len(energies) < 2:
-        return []
-    ordered = np.sort(energies)
-    figure = new_figure((6.4, 3.0))
-    ax = figure.subplots()
-    ax.plot(np.arange(1, len(ordered) + 1), ordered, "o", color=FEW_COLORS[0], markersize=4)
-    ax.set(xlabel="starts, in the order of their results", ylabel="balanced cut")
-    tidy(ax)
-    near = int(np.count_nonzero(ordered <= ordered[0] * 1.01))
-    return [
-        Picture(
-            figure,
-            "starts",
-            f"Dots: the cuts of {len(ordered)} starts, from {ordered[0]:.4g} to {ordered[-1]:.4g}.",
-            f"{near} of {len(ordered)} starts end within 1% of the best cut.",
-        )
-    ]
-
-
-def _spread(subject: Subject) -> list[Part]:
-    """Boxes of how well rows belong, a box a cluster."""
-    if not subject.placement.measures or subject.n_clusters > _MOST_BOXES:
-        return []
-    name, values = next(iter(subject.placement.measures.items()))
-    groups = [values[subject.labels == cluster] for cluster in range(subject.n_clusters)]
-    if not any(len(group) for group in groups):
-        return []
-    figure = new_figure((7.0, 3.2))
-    ax = figure.subplots()
-    ax.boxplot(
-        groups,
-        positions=np.arange(subject.n_clusters),
-        whis=(5, 95),
-        showfliers=False,
-        patch_artist=True,
-        boxprops={"facecolor": "#56B4E9", "alpha": 0.6, "linewidth": 0.8},
-        medianprops={"color": "#333333", "linewidth": 1.6},
-    )
-    ax.set(xlabel="cluster", ylabel=name)
-    ax.set_xticks(np.arange(subject.n_clusters), [str(i) for i in range(subject.n_clusters)])
-    ax.grid(axis="y", color="#DDDDDD", linewidth=0.8)
-    tidy(ax)
-    return [
-        Picture(
-            figure,
-            "spread",
-            f"Boxes: the {name} of the rows of each of {subject.n_clusters} clusters; the table of clusters has the "
-            "medians.",
-            f"The {name} of rows in each cluster: half of the rows are in the box, 90% between the ends of the line.",
-        )
-    ]
-
-
-def _shares(subject: Subject) -> list[Part]:
+def _shares(subject: Subject, mark: Callable[[int], Mark]) -> list[Part]:
     """The shares and scales of the components of a mixture."""
     weights = getattr(subject.model, "weights_", None)
     if weights is None or np.ndim(weights) != 1 or len(weights) != subject.n_clusters:
@@ -182,7 +258,7 @@ def _shares(subject: Subject) -> list[Part]:
     lines: list[list[Cell]] = []
     for cluster in order.tolist():
         line: list[Cell] = [
-            Mark(f"Cluster {cluster}", color_name(cluster, subject.n_clusters)),
+            mark(cluster),
             Bar(round(float(weights[cluster]), 4), float(weights[cluster] / weights.max())),
             f"{subject.sizes[cluster] / len(subject.labels):.1%}",
         ]
@@ -207,21 +283,11 @@ def _scales(covariances: Any, n_clusters: int) -> Any:
     )
 
 
-def _modes(subject: Subject) -> list[Part]:
+def _modes(subject: Subject, mark: Callable[[int], Mark]) -> list[Part]:
     """The rows that are modes."""
     rows = getattr(subject.model, "mode_indices_", None)
-    entries: list[tuple[str, Cell]] = [
-        (words, getattr(subject.model, name))
-        for name, words in (
-            ("graph_weight_", "graph weight"),
-            ("bandwidth_", "bandwidth"),
-            ("relaxation_", "relaxed objective"),
-        )
-        if isinstance(getattr(subject.model, name, None), float | int)
-    ]
-    parts: list[Part] = [Facts(entries)] if entries else []
     if rows is None or len(rows) > _MOST_LINES or np.min(rows) < 0:
-        return parts
+        return []
     place_of = {int(row): place for place, row in enumerate(subject.sample.rows)}
     lines: list[list[Cell]] = []
     for cluster, row in enumerate(np.asarray(rows).tolist()):
@@ -229,13 +295,10 @@ def _modes(subject: Subject) -> list[Part]:
         texts = subject.sample.texts
         text = "" if place is None or texts is None else texts[place][:200]
         name = str(row) if place is None else subject.sample.ids[place]
-        lines.append(
-            [Mark(f"Cluster {cluster}", color_name(cluster, subject.n_clusters)), str(row), name, text]
-        )
+        lines.append([mark(cluster), str(row), name, text])
     columns = [Column("cluster"), Column("row", True), Column(subject.id_name or "id"), Column("text")]
     used = [0, 1, *([2] if subject.id_name else []), *([3] if subject.text_name else [])]
     return [
-        *parts,
         Table(
             "Modes: the row that stands for each cluster",
             [columns[i] for i in used],
@@ -244,7 +307,7 @@ def _modes(subject: Subject) -> list[Part]:
     ]
 
 
-def _cuts(subject: Subject) -> list[Part]:
+def _cuts(subject: Subject, mark: Callable[[int], Mark]) -> list[Part]:
     """How much of the graph leaves each cluster, and to which others."""
     graph = getattr(subject.model, "affinity_matrix_", None)
     if graph is None or graph.shape[0] != len(subject.labels) or subject.n_clusters > _MOST_LINES:
@@ -264,10 +327,12 @@ def _cuts(subject: Subject) -> list[Part]:
         others = np.where(np.arange(subject.n_clusters) == cluster, -1, crossed[cluster])
         most = int(others.argmax())
         where = (
-            f"{others[most] / leaving[cluster]:.0%} to cluster {most}" if leaving[cluster] > 0 else "nowhere"
+            f"{others[most] / leaving[cluster]:.0%} to {mark(most).text}"
+            if leaving[cluster] > 0
+            else "nowhere"
         )
         lines.append([
-            Mark(f"Cluster {cluster}", color_name(cluster, subject.n_clusters)),
+            mark(cluster),
             Bar(round(float(shares[cluster]), 4), float(shares[cluster] / max(shares.max(), 1e-12))),
             where,
         ])  # fmt: skip

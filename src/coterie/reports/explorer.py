@@ -1,0 +1,219 @@
+"""What the page's script shows of a sample: places, labels, texts, thumbnails, columns, clusters."""
+
+from __future__ import annotations
+
+import base64
+import io
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from coterie.arrays import Array, FloatArray, IntArray
+from coterie.plotting.layout import Layout
+from coterie.reports.describe import Clusters, describe, measures_of
+from coterie.reports.page import data_address
+from coterie.reports.subject import MOST_CATEGORIES, Subject
+
+__all__ = ["explorer_data"]
+
+# Characters of all texts on the page, and of one text.
+_TEXT_CHARACTERS, _MOST_OF_TEXT, _MOST_OF_ID = 1_600_000, 300, 60
+
+# The size of the image with all thumbnails, and the side of one.
+_MOST_BYTES = 1_200_000
+_SIDES = (28, 20, 14, 10, 8)
+
+# Columns of the page: clustered ones, and others.
+_MOST_CLUSTERED, _MOST_KEPT = 20, 12
+
+_MOST_CLUSTERS, _MOST_NAMED_LAYERS = 2_000, 20
+
+
+def explorer_data(subject: Subject, layout: Layout, clusters: Clusters) -> dict[str, Any]:
+    """Return what `page.js` reads, ready for JSON; arrays are base64 of little-endian numbers."""
+    sample = subject.sample
+    low = layout.points.min(axis=0)
+    extent = max(float(np.ptp(layout.points, axis=0).max()), 1e-300)
+    places = np.round((layout.points - low) / extent * 65_535)
+    length = int(np.clip(_TEXT_CHARACTERS / max(len(sample.rows), 1), 20, _MOST_OF_TEXT))
+    layers, start = _layers(subject, layout, clusters)
+    return {
+        "rows": _packed(sample.rows, "<f8"),
+        "nRows": subject.rows.shape[0],
+        "x": _packed(places[:, 0], "<u2"),
+        "y": _packed(places[:, 1], "<u2"),
+        "idName": "id" if (subject.id_name or "").startswith("__index_level") else subject.id_name or "row",
+        "ids": None if subject.id_name is None else [_cut(name, _MOST_OF_ID) for name in sample.ids],
+        "textName": subject.text_name,
+        "texts": None if sample.texts is None else [_cut(text, length) for text in sample.texts],
+        "thumbnails": _thumbnails(subject),
+        "layers": layers,
+        "start": start,
+        "columns": _columns(subject, clusters),
+        "clusters": [
+            _cluster(subject, clusters, cluster) for cluster in range(min(subject.n_clusters, _MOST_CLUSTERS))
+        ],
+    }
+
+
+def _cluster(subject: Subject, clusters: Clusters, cluster: int) -> dict[str, Any]:
+    """Return what is known of a cluster; keys without a value are left out."""
+    return {
+        "name": clusters.names[cluster],
+        "size": int(subject.sizes[cluster]),
+        **{
+            name: round(float(values[cluster]), 3)
+            for name, values in measures_of(clusters).items()
+            if np.isfinite(values[cluster])
+        },
+        "terms": clusters.terms[cluster],
+        "exemplars": clusters.exemplars[cluster],
+        "borderline": clusters.borderline[cluster],
+    }
+
+
+def _layers(subject: Subject, layout: Layout, clusters: Clusters) -> tuple[list[dict[str, Any]], int]:
+    """Return the labels of the sample in each layer of the model, and which layer the report is of."""
+    sample, model = subject.sample, subject.model
+    n_rows = len(subject.labels)
+    own = {"title": "", "labels": _packed(sample.labels, "<i4"), "clusters": None}
+    gammas, layers = getattr(model, "gammas_", None), getattr(model, "layers_", None)
+    if gammas is not None and np.shape(model.labels_path_)[1] == n_rows:
+        found: Any = model.labels_path_
+        titles = [
+            f"gamma {gamma:.4g}: {count:,} clusters, duality gap {gap:.3g}"
+            for gamma, count, gap in zip(gammas, model.n_clusters_path_, model.dual_gaps_)
+        ]
+    elif layers is not None and len(layers) > 1 and np.shape(layers)[1] == n_rows:
+        found = layers
+        titles = [
+            f"minimum cluster size {size:,}: {int(labels.max()) + 1:,} clusters"
+            for size, labels in zip(model.layer_sizes_, layers)
+        ]
+    else:
+        return [own], 0
+    at = [place for place, labels in enumerate(found) if np.array_equal(labels, subject.labels)]
+    made = [
+        own | {"title": title}
+        if at[:1] == [place]
+        else {
+            "title": title,
+            "labels": _packed(labels[sample.rows], "<i4"),
+            "clusters": _clusters_of_layer(subject, layout, labels)
+            if len(found) <= _MOST_NAMED_LAYERS
+            else None,
+        }
+        for place, (title, labels) in enumerate(zip(titles, found))
+    ]
+    return (made, at[0]) if at else ([own | {"title": "clusters of this report"}, *made], 0)
+
+
+def _clusters_of_layer(subject: Subject, layout: Layout, labels: IntArray) -> list[dict[str, Any]]:
+    k = max(int(labels.max(initial=-1)) + 1, 1)
+    sample = replace(subject.sample, labels=labels[subject.sample.rows])
+    sizes = np.bincount(labels[labels >= 0], minlength=k)
+    other = replace(subject, labels=labels, n_clusters=k, sizes=sizes, sample=sample, centers=None)
+    names = describe(other, layout.neighbors).names
+    return [{"name": name, "size": int(size)} for name, size in zip(names, sizes)]
+
+
+def _columns(subject: Subject, clusters: Clusters) -> list[dict[str, Any]]:
+    """Return measures, kept columns and the most distinctive clustered ones."""
+    sample = subject.sample
+    found = [
+        {"name": name.replace("_", " "), "kind": "measure", "values": _packed(values[sample.rows], "<f4")}
+        for name, values in subject.placement.measures.items()
+    ]
+    kept = [name for name in sample.carried.column_names if name not in (subject.id_name, subject.text_name)]
+    for name in kept[:_MOST_KEPT]:
+        values = _values(sample.carried[name])
+        if values is not None:
+            found.append({"name": name, "kind": "kept", **values})
+    if clusters.effects is not None:
+        strength = np.abs(clusters.effects).max(axis=0)
+        order = np.argsort(-strength, kind="stable")[:_MOST_CLUSTERED]
+        block = sample.block[:, np.sort(order)]
+        block = block.toarray() if sp.issparse(block) else np.asarray(block)
+        for place, column in enumerate(np.sort(order).tolist()):
+            packed = _packed(block[:, place], "<f4")
+            found.append({"name": clusters.column_names[column], "kind": "clustered", "values": packed})
+    return found
+
+
+def _values(column: Any) -> dict[str, Any] | None:
+    """Return a column as numbers or as codes of few categories; None where it has neither."""
+    import pyarrow
+    import pyarrow.compute
+
+    kind = column.type
+    if pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind):
+        values = column.cast("float64", safe=False).to_numpy(zero_copy_only=False)
+        return {"values": _packed(values, "<f4")}
+    try:
+        texts = column.cast("string")
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError):
+        return None
+    encoded = pyarrow.compute.dictionary_encode(texts).combine_chunks()
+    if not 0 < len(encoded.dictionary) <= MOST_CATEGORIES:
+        return None
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return {"categories": encoded.dictionary.to_pylist(), "values": _packed(codes, "<f4")}
+
+
+def _cut(text: str, length: int) -> str:
+    line = " ".join(text[: 4 * length].split())
+    return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def _packed(values: Array, dtype: str) -> str:
+    return base64.b64encode(np.ascontiguousarray(values.astype(dtype)).tobytes()).decode("ascii")
+
+
+def _thumbnails(subject: Subject) -> dict[str, Any] | None:
+    """Return all rows of the sample as one picture, as small as they must be; None where rows are no images."""
+    if subject.image_shape is None:
+        return None
+    from PIL import Image
+
+    height, width, *colors = subject.image_shape
+    n_rows = len(subject.sample.rows)
+    columns = int(np.ceil(np.sqrt(n_rows)))
+    block = subject.sample.block
+    images = (block.toarray() if sp.issparse(block) else np.asarray(block)).reshape(
+        n_rows, height, width, *colors
+    )
+    for side in _SIDES:
+        small = _shrunk(images, max(1, -(-max(height, width) // side)))
+        buffer = io.BytesIO()
+        Image.fromarray(_sheet(_as_bytes(small), columns)).save(buffer, "WEBP", quality=40, method=2)
+        content = buffer.getvalue()
+        if len(content) <= _MOST_BYTES:
+            address = data_address(content, "image/webp")
+            return {"src": address, "width": small.shape[2], "height": small.shape[1], "columns": columns}
+    return None
+
+
+def _shrunk(images: FloatArray, factor: int) -> FloatArray:
+    """Return means of squares of pixels; what is left over at the edges is dropped."""
+    n, height, width, *colors = images.shape
+    high, wide = height // factor, width // factor
+    cut = images[:, : high * factor, : wide * factor]
+    return cut.reshape(n, high, factor, wide, factor, *colors).mean(axis=(2, 4)) if factor > 1 else images
+
+
+def _sheet(images: Array, columns: int) -> Array:
+    n, height, width, *colors = images.shape
+    lines = -(-n // columns)
+    padded = np.zeros((lines * columns, height, width, *colors), dtype=np.uint8)
+    padded[:n] = images
+    cells = padded.reshape(lines, columns, height, width, *colors)
+    return np.ascontiguousarray(np.moveaxis(cells, 2, 1).reshape(lines * height, columns * width, *colors))
+
+
+def _as_bytes(images: FloatArray) -> Array:
+    """Return numbers as gray from white to black, or as colors."""
+    low, high = images.min(), images.max()
+    scaled = (images - low) / ((high - low) or 1.0)
+    return (255 * (scaled if images.ndim == 4 else 1 - scaled)).astype(np.uint8)

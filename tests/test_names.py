@@ -1,0 +1,65 @@
+"""Names of clusters and merges from files, and what they do to labels and results."""
+
+import numpy as np
+import pytest
+
+import coterie
+from coterie.names import read_merges, read_names, write_names
+
+
+def test_relabel_merges_and_names():
+    labels = np.array([0, 1, 2, 2, -1, 3])
+    np.testing.assert_array_equal(coterie.relabel(labels), labels)
+    merged = coterie.relabel(labels, merges={3: 2, 2: 0})
+    assert merged.dtype == np.int32
+    assert merged.tolist() == [0, 1, 0, 0, -1, 0]
+    names = coterie.relabel(labels, merges={2: 0}, names={0: "zero"})
+    assert names.tolist() == ["zero", "Cluster 1", "zero", "zero", "", "Cluster 3"]
+    assert coterie.relabel(np.empty(0, dtype=np.int64), merges={1: 0}).shape == (0,)
+    with pytest.raises(ValueError, match="labels must be one whole number for each row, got float64"):
+        coterie.relabel([0.5])
+
+
+def test_files_are_read_as_they_are_written(tmp_path):
+    names = {3: 'a "quoted", name', 0: "größer\u202e", 11: "x"}
+    write_names(tmp_path / "names.csv", names)
+    assert read_names(tmp_path / "names.csv") == names
+    (tmp_path / "merges.csv").write_text("﻿cluster,into\r\n2,1\r\n1,0\r\n", encoding="utf-8")
+    assert read_merges(tmp_path / "merges.csv") == {2: 0, 1: 0}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("0,first\n", "the first line must name the columns cluster and name"),
+        ("cluster,name\nx,first\n", "'x' is no cluster"),
+        ("cluster,name\n0,\n", "cluster 0 has no name"),
+        ("cluster,name\n0\n", "cluster 0 has no name"),
+        ("cluster,name\n0,a\n0,b\n", "cluster 0 occurs twice"),
+    ],
+)
+def test_wrong_files_of_names(tmp_path, text, words):
+    (tmp_path / "names.csv").write_text(text)
+    with pytest.raises(ValueError, match=words):
+        read_names(tmp_path / "names.csv")
+
+
+@pytest.mark.parametrize(
+    "merges",
+    [{1: 1}, {1: 2, 2: 1}, {0: 1, 1: 2, 2: 3, 3: 1}],
+    ids=["itself", "pair", "circle behind a cluster"],
+)
+def test_circles_are_refused(merges):
+    with pytest.raises(ValueError, match="is merged into itself"):
+        read_merges(merges)
+
+
+def test_results_have_names_and_merged_clusters():
+    pytest.importorskip("pyarrow")
+    X = np.array([[0.0], [1], [10], [11], [30], [31]])
+    model = coterie.KMeans(3, init=X[[0, 2, 4]]).fit(X)
+    plain = coterie.results_table(model, X).to_pydict()
+    table = coterie.results_table(model, X, merges={2: 1}, names={1: "far"}, outliers=0.0).to_pydict()
+    assert table.pop("cluster") == [0, 0, 1, 1, 1, 1]
+    assert table.pop("cluster_name") == ["Cluster 0", "Cluster 0", "far", "far", "far", "far"]
+    assert table == {name: values for name, values in plain.items() if name != "cluster"}
