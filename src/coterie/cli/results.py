@@ -114,7 +114,6 @@ class RowResults:
         self._names = names
         self._scores = scores
         self._outliers = outliers
-        self._lasting = lasting
 
     def write(self, files: Mapping[str, Path], outputs: OutputFolder) -> None:
         """Write the files of `result_files`; a table is written piece by piece."""
