@@ -1,13 +1,15 @@
-"""Questions one below the other; the first that is answered by yes names a method."""
+"""Questions in a column; the first one with the answer yes names a method."""
 
 import matplotlib.pyplot as plt
 
 QUESTIONS = {
-    "at most a few thousand rows,\nand no idea how many clusters?": "ConvexClusterPath",
-    "a few labels are known, or the\ngroups have about equal sizes?": "TotalVariationClustering",
-    "clusters of any shape, each with\na typical row?": "LaplacianKModes",
-    "thousands of groups, or densities\nrather than centers?": "TruncatedGaussianMixture",
-    "does each row come once,\nin a stream?": "MiniBatchKMeans",
+    "minimum or maximum sizes\nof clusters?": "SizeConstrainedKMeans",
+    "an unknown number of clusters,\nand noise?": "DensityClustering",
+    "every number of clusters, certified,\nfor a few thousand rows?": "ConvexClusterPath",
+    "labels of a few rows, or clusters\nof about equal size in a graph?": "TotalVariationClustering",
+    "clusters of any shape, each with\na representative row?": "LaplacianKModes",
+    "thousands of clusters, or densities\nrather than centers?": "TruncatedGaussianMixture",
+    "a stream, in which each row\nis read once?": "MiniBatchKMeans",
     "many numbers of clusters\nfrom one fit?": "BisectingKMeans",
     "more than about 100,000 rows,\nor a file larger than memory?": "NestedMiniBatchKMeans",
 }
@@ -16,7 +18,7 @@ METHOD = {"boxstyle": "round,pad=0.5", "facecolor": "#0a7d91", "edgecolor": "#0a
 ARROW = {"arrowstyle": "-|>", "color": "0.4", "shrinkA": 0, "shrinkB": 0}
 LEFT, RIGHT, STEP = 1.6, 5.4, 1.3
 
-figure, axes = plt.subplots(figsize=(6.9, 7.6))
+figure, axes = plt.subplots(figsize=(6.9, 9.6))
 axes.set(xlim=(0, 6.9), ylim=(-STEP * len(QUESTIONS) - 0.5, 0.7))
 axes.set_axis_off()
 for number, (question, method) in enumerate(QUESTIONS.items()):
