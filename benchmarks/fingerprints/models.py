@@ -15,6 +15,7 @@ from coterie import (
     KMeans,
     LaplacianKModes,
     MiniBatchKMeans,
+    MultilevelGraphClustering,
     NestedMiniBatchKMeans,
     TotalVariationClustering,
     TruncatedGaussianMixture,
@@ -37,6 +38,7 @@ def model_cases() -> Cases:
         TruncatedGaussianMixture(6, covariance_type="diag"),
         LaplacianKModes(6, graph_weight=1.0, init="k-means++", n_init=2),
         TotalVariationClustering(6, n_init=2, max_iter=300),
+        MultilevelGraphClustering(6),
     )
     return {
         **{type(model).__name__: keep(model, X, others) for model in predicting},

@@ -12,7 +12,7 @@ from benchmarks.harness.contenders import Contender
 
 __all__ = [
     "CONTENDERS", "GRAPH_METHODS", "LEIDEN", "METHODS_OF_OURS", "NOISE", "SLK_BO", "TV_3", "TV_30", "TV_PRIORS", "Task",
-    "bisected",
+    "bisected", "leiden_labels",
 ]  # fmt: skip
 
 SLK_BO, SLK_MS = "SLK-BO", "SLK-MS"
@@ -21,6 +21,7 @@ TV_3, TV_30, TV_PRIORS = (
     "total variation (30)",
     "total variation (3), estimated priors",
 )
+MULTILEVEL = "multilevel"
 SPECTRAL, LEIDEN, EVOC = "spectral", "Leiden", "EVoC"
 NOISE = -1
 N_INIT = 10
@@ -100,6 +101,17 @@ def _total_variation(n_init: int, class_priors: str | None = None) -> Callable[[
     return run
 
 
+def _multilevel(task: Task) -> np.ndarray:
+    from coterie import MultilevelGraphClustering
+
+    affinity = "precomputed" if task.is_graph else "knn"
+    n_neighbors = min(_N_NEIGHBORS, task.rows.shape[0] - 1)
+    model = MultilevelGraphClustering(
+        task.n_clusters, n_neighbors=n_neighbors, affinity=affinity, n_threads=1
+    )
+    return model.fit(task.rows).labels_
+
+
 def _scikit_learn_k_means(task: Task) -> np.ndarray:
     from sklearn.cluster import KMeans
 
@@ -131,9 +143,7 @@ def _hdbscan(task: Task) -> np.ndarray:
 
 
 def _leiden(task: Task) -> np.ndarray:
-    """Leiden on neighbors of either end, at the first resolution that gives k, else the one that comes nearest."""
-    import igraph
-    import leidenalg
+    """Leiden on neighbors of either end."""
     import scipy.sparse as sp
     from sklearn.neighbors import kneighbors_graph
 
@@ -142,6 +152,15 @@ def _leiden(task: Task) -> np.ndarray:
     else:
         one_way = sp.csr_array(kneighbors_graph(task.rows, min(_N_NEIGHBORS, len(task.rows) - 1)))
         graph = sp.csr_array(one_way.maximum(one_way.T))
+    return leiden_labels(graph, task.n_clusters, task.seed)
+
+
+def leiden_labels(graph: Any, n_clusters: int, seed: int) -> np.ndarray:
+    """Return Leiden's labels at the first resolution tried that gives so many clusters, else at the nearest one."""
+    import igraph
+    import leidenalg
+    import scipy.sparse as sp
+
     heads, tails = sp.triu(graph, 1).nonzero()
     network = igraph.Graph(graph.shape[0], np.c_[heads, tails].tolist())
 
@@ -150,11 +169,11 @@ def _leiden(task: Task) -> np.ndarray:
             network,
             leidenalg.RBConfigurationVertexPartition,
             resolution_parameter=resolution,
-            seed=task.seed,
+            seed=seed,
         )
         return np.asarray(partition.membership)
 
-    return bisected(labels_at, task.n_clusters)
+    return bisected(labels_at, n_clusters)
 
 
 def bisected(labels_at: Callable[[float], np.ndarray], n_clusters: int) -> np.ndarray:
@@ -195,6 +214,7 @@ METHODS_OF_OURS: dict[str, Contender] = {
     TV_3: Contender("coterie", _total_variation(3)),
     TV_30: Contender("coterie", _total_variation(30)),
     TV_PRIORS: Contender("coterie", _total_variation(3, "estimate")),
+    MULTILEVEL: Contender("coterie", _multilevel),
 }
 CONTENDERS: dict[str, Contender] = {
     **METHODS_OF_OURS,
@@ -207,4 +227,4 @@ CONTENDERS: dict[str, Contender] = {
     EVOC: Contender("evoc", _evoc),
 }
 # These take a graph as it is.
-GRAPH_METHODS = (SLK_BO, TV_3, TV_30, TV_PRIORS, SPECTRAL, LEIDEN)
+GRAPH_METHODS = (SLK_BO, TV_3, TV_30, TV_PRIORS, MULTILEVEL, SPECTRAL, LEIDEN)

@@ -73,5 +73,6 @@ void bind_laplacian_kmodes(nb::module_& m);
 void bind_convex(nb::module_& m);
 void bind_total_variation(nb::module_& m);
 void bind_density(nb::module_& m);
+void bind_multilevel(nb::module_& m);
 
 }  // namespace coterie

@@ -21,4 +21,5 @@ NB_MODULE(_kernels, m) {
     coterie::bind_convex(m);
     coterie::bind_total_variation(m);
     coterie::bind_density(m);
+    coterie::bind_multilevel(m);
 }

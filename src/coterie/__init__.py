@@ -37,6 +37,8 @@ from coterie.matching import ClusterMatch, match_clusters
 from coterie.mixture.estimator import TruncatedGaussianMixture
 from coterie.mixture.method import GMM
 from coterie.mixture.n_factors import FactorScan, select_n_factors
+from coterie.multilevel.estimator import MultilevelGraphClustering
+from coterie.multilevel.method import MULTILEVEL
 from coterie.names import relabel
 from coterie.persistence import load, save
 from coterie.results import results_table
@@ -75,6 +77,7 @@ __all__ = [
     "GraphWeightScan",
     "LaplacianKModes",
     "MiniBatchKMeans",
+    "MultilevelGraphClustering",
     "NestedMiniBatchKMeans",
     "Report",
     "RowSource",
@@ -105,8 +108,8 @@ __all__ = [
 
 # In the order in which help texts list them.
 for _method in (
-    K_MEANS, NESTED, MINI_BATCH, BISECTING, SIZE_CONSTRAINED, GMM, LAPLACIAN_KMODES, TOTAL_VARIATION, DENSITY,
-    CONVEX_PATH, CONVEX_CLUSTERING,
+    K_MEANS, NESTED, MINI_BATCH, BISECTING, SIZE_CONSTRAINED, GMM, LAPLACIAN_KMODES, MULTILEVEL, TOTAL_VARIATION,
+    DENSITY, CONVEX_PATH, CONVEX_CLUSTERING,
 ):  # fmt: skip
     estimators.register_method(_method)
 del _method

@@ -636,3 +636,27 @@ def largest_below(parents: Ints, values: Ints, largest: Ints) -> None: ...
 
 # OUT found (n_nodes,): the nearest marked node of each and those above it, -1 for none.
 def nearest_marked(parents: Ints, is_marked: npt.NDArray[np.uint8], found: Ints) -> None: ...
+
+# --- multilevel
+
+# starts (n + 1,), columns and weights (n_edges,): rows ascending, without the diagonal, which is loops (n,).
+class NodeGraph:
+    def __init__(
+        self, starts: Longs, columns: Ints, weights: Doubles, loops: Doubles, volume: float
+    ) -> None: ...
+
+# kind: 0 information, 1 modularity, 2 normalized cut. IN/OUT labels (n,), waits (n,), clusters (k, 2): weights inside
+# and volumes, sizes (k,): nodes. Returns the number of moves.
+def move_nodes(
+    graph: NodeGraph,
+    kind: int,
+    resolution: float,
+    may_empty: bool,
+    labels: Ints,
+    waits: npt.NDArray[np.uint8],
+    clusters: Doubles,
+    sizes: Longs,
+) -> int: ...
+
+# OUT labels (n,).
+def merge_nodes(graph: NodeGraph, kind: int, resolution: float, n_clusters: int, labels: Ints) -> None: ...

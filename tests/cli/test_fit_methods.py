@@ -226,3 +226,14 @@ def test_density_where_all_rows_are_noise(folder, capsys):
     assert "6 rows in no cluster (100.0%), label -1" in capsys.readouterr().out
     assert main(["predict", "coterie-out", "one.npy", "-o", "labels.npy"]) == 0
     assert np.load("labels.npy").tolist() == [-1] * 6
+
+
+def test_multilevel(folder, X, rows):
+    assert (
+        main(["fit", rows, "-k", "3", "--method", "multilevel", "--neighbors", "6", "--metric", "cosine"])
+        == 0
+    )
+    expected = coterie.MultilevelGraphClustering(3, n_neighbors=6, metric="cosine").fit(X)
+    assert np.array_equal(np.load("coterie-out/labels.npy"), expected.labels_)
+    summary = json.loads((folder / "coterie-out" / "summary.json").read_text())
+    assert summary["method"] == "multilevel"

@@ -50,7 +50,7 @@ WRONG = [
     (
         "fit rows.npy -k 3 --method magic",
         2,
-        "--method must be k-means, nested, mini-batch, bisecting, size-constrained, gmm, laplacian-kmodes, total-variation, density or convex-clustering, got 'magic'.",
+        "--method must be k-means, nested, mini-batch, bisecting, size-constrained, gmm, laplacian-kmodes, multilevel, total-variation, density or convex-clustering, got 'magic'.",
     ),
     (
         "fit rows.npy -k 3 --method convex-clustering",
@@ -417,7 +417,7 @@ WRONG = [
     (
         "compare rows.npy -k 3 --methods magic",
         2,
-        "--methods must be k-means, nested, mini-batch, bisecting, size-constrained, gmm, laplacian-kmodes, total-variation, density or convex-clustering, got 'magic'.",
+        "--methods must be k-means, nested, mini-batch, bisecting, size-constrained, gmm, laplacian-kmodes, multilevel, total-variation, density or convex-clustering, got 'magic'.",
     ),
     ("compare rows.npy -k 3 --sample 0", 2, "--sample must be a positive integer, got '0'."),
     (

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import coterie
-from coterie import TotalVariationClustering
+from coterie import MultilevelGraphClustering, TotalVariationClustering
 from coterie.estimators.outliers import OutlierScoring
 from coterie.rows import as_rows
 from tests.support.bits import same_bits
@@ -28,9 +28,12 @@ def labels_others(case):
     return has_scores(case) and hasattr(case.estimator, "predict")
 
 
+OF_GRAPHS = MultilevelGraphClustering, TotalVariationClustering
+
+
 def knows_centers(case):
     """Others measure rows of the fit by their neighbors, and are their own neighbors in `predict`."""
-    return labels_others(case) and case.predicts_labels and case.estimator is not TotalVariationClustering
+    return labels_others(case) and case.predicts_labels and case.estimator not in OF_GRAPHS
 
 
 def of(model):

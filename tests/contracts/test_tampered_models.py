@@ -51,6 +51,7 @@ CASES = {
     "modes-of-affinities": case(AFFINITIES, coterie.LaplacianKModes, affinity="precomputed", **THREE),
     "density": case(X, coterie.DensityClustering),
     "density-diffused": case(X, coterie.DensityClustering, space="diffused"),
+    "multilevel": case(X, coterie.MultilevelGraphClustering, n_clusters=3),
     "total-variation": case(sp.csr_array(X), coterie.TotalVariationClustering, **CUT),
     "convex": case(X, coterie.ConvexClustering, gamma=0.5),
     "path": case(X, coterie.ConvexClusterPath, n_gammas=3),

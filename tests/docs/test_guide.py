@@ -15,6 +15,7 @@ ESTIMATORS = {
     "mixture": [coterie.TruncatedGaussianMixture],
     "laplacian_kmodes": [coterie.LaplacianKModes],
     "total_variation": [coterie.TotalVariationClustering],
+    "multilevel": [coterie.MultilevelGraphClustering],
     "density": [coterie.DensityClustering],
     "convex": [coterie.ConvexClusterPath, coterie.ConvexClustering],
 }

@@ -75,7 +75,7 @@ def test_fitted_estimators_have_what_records_say(record):
         settings["max_iter"] = 3
     model = record.estimator(**settings).fit(X)
     assert record.objective is None or hasattr(model, record.objective.attribute)
-    assert record.objective is None or len(model.history_) > 0
+    assert "callback" not in model.get_params() or len(model.history_) > 0
     pytest.importorskip("matplotlib")
     for draw in record.pictures.values():
         assert draw(model).figure is not None

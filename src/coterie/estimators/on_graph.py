@@ -12,17 +12,25 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
+from coterie.backend import lie_elsewhere
 from coterie.estimators.base import Estimator
 from coterie.estimators.declared import Count, Declared, Graph, History, Numbers, One, Rows
 from coterie.estimators.outliers import SCALES, OutlierScoring
 from coterie.fitting.checks import warn
 from coterie.fitting.threads import effective_n_threads
-from coterie.graphs import nearest_neighbors
+from coterie.graphs import check_graph, graph_of_neighbors, nearest_neighbors
 from coterie.rows import Block, RowSource
 
-__all__ = ["GraphEstimator", "own_memberships"]
+__all__ = ["RUNS", "GraphEstimator", "mean_distances", "own_memberships"]
 
-AFFINITIES = ("knn", "precomputed")
+# What a fit of one or several iterative runs stores.
+RUNS: dict[str, Declared] = {
+    "converged_": One("boolean", needed=False),
+    "history_": History(needed=False),
+    # Runs that were not kept may have ended anywhere.
+    "runs_": History(needed=False, finite=False),
+    "n_iter_": One("integer", 0, needed=False),
+}
 
 
 class GraphEstimator(
@@ -30,8 +38,9 @@ class GraphEstimator(
 ):
     """A model that gives each vertex of a graph its memberships in clusters.
 
-    A subclass has `fit`, which stores `labels_`, `memberships_` and `_training_rows` (not with precomputed affinities),
-    and says how much the neighbors of a row speak for each cluster, and how far rows are from their clusters.
+    A subclass has `fit`, which stores `labels_`, `memberships_` and `_training_rows` (not with precomputed affinities).
+    Unless it overrides them, the scores of a row are the summed memberships of its nearest training rows, and its
+    distance is the mean distance to these.
     """
 
     _WITHOUT_SCALES = "affinities say nothing of distances."
@@ -144,20 +153,55 @@ class GraphEstimator(
         return ids, squares
 
     def _distances(self, rows: Block, labels: IntArray, squares: Array) -> FloatArray:
-        """Return how far rows are from clusters; known are the squared distances to their nearest training rows."""
-        raise NotImplementedError
+        """Return the distances of rows to clusters, by the squared distances to their nearest training rows."""
+        return mean_distances(squares)
 
     def _memberships_by_scores(self, scores: Array) -> Array:
-        """Return memberships, which sum to 1, of what speaks for each cluster."""
-        raise NotImplementedError
+        """Return memberships, which sum to 1, of scores."""
+        return np.asarray(scores / scores.sum(axis=1, keepdims=True))
 
     def _scores_by_affinities(self, affinities: Block) -> Array:
-        """Return how much speaks for each cluster: (m, L) scores of (m, n) affinities to the rows of the fit."""
-        raise NotImplementedError
+        """Return the (m, L) scores for each cluster of (m, n) affinities to the rows of the fit."""
+        return np.asarray(affinities @ self.memberships_)
 
     def _scores_by_neighbors(self, rows: Block, ids: IntArray, squares: Array) -> Array:
-        """Return the same for rows, by their nearest training rows and the squared distances to these."""
-        raise NotImplementedError
+        """Return the same for rows, by their nearest training rows: the sum of their memberships."""
+        scores = np.zeros((len(ids), self.memberships_.shape[1]))
+        for near in ids.T:
+            scores += self.memberships_[near]
+        return scores
+
+    def _symmetric_graph(
+        self, rows: RowSource, block: Block, seed: int
+    ) -> tuple[sp.csr_array, FloatArray | None]:
+        """Return the graph without loops, edges of neighbors weighing 1 in both directions, or the given affinities.
+
+        Parameters
+        ----------
+        rows : RowSource
+            The rows, or affinities.
+        block : ndarray or csr_array
+            The same, read.
+        seed : int
+            Of an approximate search for neighbors.
+
+        Returns
+        -------
+        graph : csr_array of shape (n, n)
+        distances : ndarray of shape (n,), or None
+            The mean distance of each row to its neighbors; None for affinities.
+        """
+        n = rows.shape[0]
+        if self.affinity == "precomputed":
+            graph = check_graph(block, n, symmetric=True)
+            return _without_loops(graph), None
+        if n == 1:
+            return sp.csr_array((1, 1), dtype=block.dtype), np.zeros(1)
+        ids, squares = nearest_neighbors(
+            rows if lie_elsewhere(rows) else block, min(self.n_neighbors, n - 1), random_state=seed,
+            n_threads=effective_n_threads(self.n_threads),
+        )  # fmt: skip
+        return graph_of_neighbors(ids, squares), mean_distances(squares)
 
     def _fitted_attributes(self) -> dict[str, Declared]:
         # Affinities to other rows are weighed by the memberships alone.
@@ -170,11 +214,6 @@ class GraphEstimator(
             "labels_": Numbers(("n",), "integer", least=0, below="k"),
             "_training_rows": rows,
             "affinity_matrix_": Graph("n"),
-            "converged_": One("boolean", needed=False),
-            "history_": History(needed=False),
-            # Runs that were not kept may have ended anywhere.
-            "runs_": History(needed=False, finite=False),
-            "n_iter_": One("integer", 0, needed=False),
             **SCALES,
         }
 
@@ -192,15 +231,31 @@ class GraphEstimator(
             self._meet_few_rows(n_rows)
 
     def _meet_few_rows(self, n_rows: int) -> None:
-        """Say that there are not as many other rows as each is to have neighbors."""
-        raise ValueError(
-            f"n_neighbors={self.n_neighbors} should be < n_samples={n_rows}: a row is not its own neighbor."
-        )
+        """Warn that there are not as many other rows as each is to have neighbors, or raise a ValueError."""
+        if n_rows > 1:
+            warn(
+                f"n_neighbors={self.n_neighbors} is not less than n_samples={n_rows}: all {n_rows - 1} other rows are "
+                "the neighbors of each."
+            )
 
     def check_parameters(self) -> None:
         super().check_parameters()
         if self.metric == "cosine" and self.affinity == "precomputed":
             raise ValueError("metric='cosine' divides rows by their lengths, which affinities do not have.")
+
+
+def mean_distances(squares: Array) -> FloatArray:
+    """Return the mean distance of each row to its neighbors, from the squared ones."""
+    return np.asarray(np.sqrt(squares, dtype=np.float64).mean(axis=1))
+
+
+def _without_loops(graph: sp.csr_array) -> sp.csr_array:
+    if not np.any(graph.diagonal()):
+        return graph
+    graph = graph.copy()
+    graph.setdiag(0)
+    graph.eliminate_zeros()
+    return graph
 
 
 def own_memberships(model: Any, rows: RowSource, labels: IntArray) -> FloatArray | None:

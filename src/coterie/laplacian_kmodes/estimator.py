@@ -18,7 +18,7 @@ from coterie.blocks.dataset import Dataset
 from coterie.centers.labels import squares_to_centers
 from coterie.estimators.declared import Absent, Declared, Numbers, One
 from coterie.estimators.memory import given_graph, memberships, neighbor_graph, rows_in_memory
-from coterie.estimators.on_graph import GraphEstimator
+from coterie.estimators.on_graph import RUNS, GraphEstimator
 from coterie.estimators.outliers import OwnDistances, center_rounding
 from coterie.estimators.parameters import (
     Affinity,
@@ -558,6 +558,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         has_rows = self.affinity == "knn"
         return {
             **super()._fitted_attributes(),
+            **RUNS,
             "modes_": Numbers(("k", "d")) if has_rows else Absent(),
             "mode_indices_": Numbers(("k",), "integer", least=-1, below="n"),
             "bandwidth_": One(least=float(np.finfo(np.float64).tiny), may_be_none=not has_rows),
@@ -595,6 +596,11 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         if self.affinity == "knn" or self._draws_centers():
             return self._given_centers(rows, self.n_init)
         return given_rows(self.init, self.n_clusters, rows.shape[0])
+
+    def _meet_few_rows(self, n_rows: int) -> None:
+        raise ValueError(
+            f"n_neighbors={self.n_neighbors} should be < n_samples={n_rows}: a row is not its own neighbor."
+        )
 
     def check_parameters(self) -> None:
         super().check_parameters()

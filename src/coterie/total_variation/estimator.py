@@ -6,12 +6,11 @@ import math
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.estimators.declared import Declared, Numbers, One
 from coterie.estimators.memory import given_graph, memberships, neighbor_graph, rows_in_memory
-from coterie.estimators.on_graph import GraphEstimator
+from coterie.estimators.on_graph import RUNS, GraphEstimator
 from coterie.estimators.outliers import OwnDistances
 from coterie.estimators.parameters import (
     Affinity,
@@ -28,13 +27,12 @@ from coterie.estimators.parameters import (
     Tolerance,
     Verbose,
 )
-from coterie.fitting.checks import random_stream, warn
+from coterie.fitting.checks import random_stream
 from coterie.fitting.report import Report, with_callbacks
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
-from coterie.graphs import check_graph, graph_of_neighbors, nearest_neighbors
 from coterie.graphs.cuts import checked_priors, vertex_weights
 from coterie.limits.memory import Need
-from coterie.rows import Block, RowSource
+from coterie.rows import RowSource
 from coterie.size_constrained.sizes import SizeBounds, check_sizes
 from coterie.total_variation.priors import (
     MOST_MOVES,
@@ -336,7 +334,8 @@ class TotalVariationClustering(GraphEstimator):
         bounds = self._bounds(known)
         with report.scikit_learn_callbacks(X), single_threaded_blas():
             block = rows.read()
-            graph, distances = self._graph_and_distances(block, random, n_threads)
+            seed = int(random.randint(np.iinfo(np.int32).max)) if self.affinity == "knn" and n > 1 else 0
+            graph, distances = self._symmetric_graph(rows, block, seed)
             problem = CutProblem(
                 graph, self.n_clusters, known, given, random, n_threads, self.balance_weight,
                 priors=self._priors(known), weights=vertex_weights(graph, self.balance), bounds=bounds,
@@ -395,20 +394,6 @@ class TotalVariationClustering(GraphEstimator):
         check_known_sizes(known, self.n_clusters, bounds)
         return bounds
 
-    def _graph_and_distances(
-        self, rows: Block, random: np.random.RandomState, n_threads: int
-    ) -> tuple[sp.csr_array, FloatArray | None]:
-        """Return the graph, and the mean distance of each row to its neighbors, where there are rows."""
-        if self.affinity == "precomputed":
-            graph = check_graph(rows, rows.shape[0], symmetric=True)
-            return _without_loops(graph), None
-        if rows.shape[0] == 1:
-            return sp.csr_array((1, 1), dtype=rows.dtype), np.zeros(1)
-        seed = int(random.randint(np.iinfo(np.int32).max))
-        n_neighbors = min(self.n_neighbors, rows.shape[0] - 1)
-        ids, squares = nearest_neighbors(rows, n_neighbors, random_state=seed, n_threads=n_threads)
-        return graph_of_neighbors(ids, squares), _mean_distances(squares)
-
     def _memory_needs(self, rows: RowSource) -> list[Need]:
         n_rows = rows.shape[0]
         needs = [rows_in_memory(rows), memberships(rows, self.n_clusters, n_arrays=8)]
@@ -427,60 +412,19 @@ class TotalVariationClustering(GraphEstimator):
         # Cuts with an empty cluster are infinite.
         return {
             **super()._fitted_attributes(),
+            **RUNS,
             "energy_": One(finite=False),
             "relaxed_energy_": One(needed=False),
             "energies_": Numbers(("r",), needed=False, finite=False),
             "class_priors_": Numbers(("k",), needed=False),
         }
 
-    # --- a fitted model ------------------------------------------------------------------------------------------
-
-    def _scores_by_affinities(self, affinities: Block) -> Array:
-        return np.asarray(affinities @ self.memberships_)
-
-    def _scores_by_neighbors(self, rows: Block, ids: IntArray, squares: Array) -> Array:
-        votes = np.zeros((len(ids), self.memberships_.shape[1]))
-        for near in ids.T:
-            votes += self.memberships_[near]
-        return votes
-
-    def _memberships_by_scores(self, scores: Array) -> Array:
-        return np.asarray(scores / scores.sum(axis=1, keepdims=True))
-
-    def _distances(self, rows: Block, labels: IntArray, squares: Array) -> FloatArray:
-        return _mean_distances(squares)
-
     # --- checks --------------------------------------------------------------------------------------------------
-
-    def _check_n_rows(self, rows: RowSource) -> None:
-        # A single row is a cluster, although it has no neighbor.
-        if (rows.shape[0], self.n_clusters) != (1, 1):
-            super()._check_n_rows(rows)
-
-    def _meet_few_rows(self, n_rows: int) -> None:
-        warn(
-            f"n_neighbors={self.n_neighbors} is not less than n_samples={n_rows}: all {n_rows - 1} other rows are the "
-            "neighbors of each."
-        )
 
     def check_parameters(self) -> None:
         super().check_parameters()
         check_sizes(self.size_min, self.size_max)
         check_class_priors(self.class_priors, self.balance_weight, self.n_clusters)
-
-
-def _mean_distances(squares: Array) -> FloatArray:
-    """Return the mean distance of each row to its neighbors, from the squared ones."""
-    return np.asarray(np.sqrt(squares, dtype=np.float64).mean(axis=1))
-
-
-def _without_loops(graph: sp.csr_array) -> sp.csr_array:
-    if not np.any(graph.diagonal()):
-        return graph
-    graph = graph.copy()
-    graph.setdiag(0)
-    graph.eliminate_zeros()
-    return graph
 
 
 def known_labels(y: Any, n: int, n_clusters: int) -> IntArray:

@@ -1,0 +1,97 @@
+"""Multilevel graph clustering and Leiden on the same graphs: quality and CPU seconds.
+
+    python -m benchmarks.graphs_quality.leiden [--sets iris,mnist] [--most-rows 5000] [--quick]
+
+Sets of `benchmarks.graphs_quality`, and MNIST as a whole ("mnist (70000)"). Each graph of 15 nearest neighbors is made
+once. Leiden searches the resolution that gives the number of classes. Needs `pip install leidenalg igraph` (GPL).
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from statistics import fmean
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import scipy.sparse as sp
+
+from benchmarks.graphs_quality.contenders import leiden_labels
+from benchmarks.graphs_quality.page import MOST_ROWS
+from benchmarks.graphs_quality.sets import SETS, prepared
+from benchmarks.harness.options import SystemParser, at_least
+from benchmarks.harness.processes import limit_threads
+from benchmarks.harness.reporting import Report, command_line
+from coterie import MultilevelGraphClustering
+from coterie.graphs import knn_graph
+from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
+
+MNIST, N_NEIGHBORS = "mnist (70000)", 15
+METHODS = {
+    "multilevel": lambda graph, k: MultilevelGraphClustering(k, affinity="precomputed").fit_predict(graph),
+    "Leiden": lambda graph, k: leiden_labels(graph, k, seed=0),
+}
+
+
+def graph_of(name: str, most_rows: int, folder: str) -> tuple[sp.csr_array, np.ndarray]:
+    """Return the graph of a set, and its classes."""
+    path = (
+        prepared("mnist", 70_000, Path(folder)) if name == MNIST else prepared(name, most_rows, Path(folder))
+    )
+    with np.load(path) as arrays:
+        if "X" not in arrays:
+            graph = sp.csr_array(tuple(arrays[part] for part in ("data", "indices", "indptr")))
+            return graph, arrays["y"]
+        X = arrays["X"]
+        n_neighbors = min(N_NEIGHBORS, len(X) - 1)
+        return knn_graph(X, n_neighbors, random_state=0), arrays["y"]
+
+
+def scores(method: str, graph: sp.csr_array, y: np.ndarray) -> tuple[float, float, float]:
+    """Return accuracy, NMI and CPU seconds."""
+    begin = time.process_time()
+    labels = METHODS[method](graph, int(y.max()) + 1)
+    seconds = time.process_time() - begin
+    return clustering_accuracy(y, labels), normalized_mutual_info_score(y, labels), seconds
+
+
+def main() -> None:
+    """Do what was asked for."""
+    parser = SystemParser(
+        "graphs_quality.leiden",
+        __doc__,
+        [*SETS, MNIST],
+        quick=["iris", "moons"],
+        rows_option="--sets",
+        rounds=None,
+    )
+    parser.add("--most-rows", default=MOST_ROWS, quick=200, type=at_least(10), help="drawn of larger sets")
+    options = parser.read()
+    limit_threads(1)
+    for method in METHODS:  # imports are not timed
+        scores(method, knn_graph(np.arange(8.0)[:, None], 3), np.arange(8) // 4)
+    report = Report("leiden", command_line("graphs_quality.leiden"))
+    found = []
+    with TemporaryDirectory(dir=options.folder) as folder:
+        for name in options.rows:
+            if not SETS["mnist" if name == MNIST else name].is_here:
+                continue
+            graph, y = graph_of(name, options.most_rows, folder)
+            found.append(
+                (name, graph.shape[0], int(y.max()) + 1, *(scores(one, graph, y) for one in METHODS))
+            )
+    rows = [[f"{name}, {n:,}, {k}", *_cells(zip(*both))] for name, n, k, *both in found]
+    means = [tuple(fmean(values) for values in zip(*of_method)) for of_method in list(zip(*found))[3:]]
+    rows.append(["mean", *_cells(zip(*means))])
+    headers = [f"{score}, {method}" for score in ("accuracy", "NMI", "CPU s") for method in METHODS]
+    report.table("Multilevel and Leiden", ["set, rows, classes", *headers], rows)
+    report.save()
+
+
+def _cells(scores: zip) -> list[str]:
+    accuracy, nmi, seconds = scores
+    return [*(f"{value:.3f}" for value in (*accuracy, *nmi)), *(f"{value:.2f}" for value in seconds)]
+
+
+if __name__ == "__main__":
+    main()

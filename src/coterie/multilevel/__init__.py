@@ -1,0 +1,1 @@
+"""Multilevel clustering of graphs into a given number of clusters."""

@@ -1,0 +1,170 @@
+"""Clusters of a graph by multilevel descent, as many as asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from coterie.arrays import FloatArray, IntArray
+from coterie.estimators.declared import Declared, One
+from coterie.estimators.memory import given_graph, memberships, neighbor_graph, rows_in_memory
+from coterie.estimators.on_graph import GraphEstimator
+from coterie.estimators.outliers import OwnDistances
+from coterie.estimators.parameters import Affinity, Clusters, Metric, Neighbors, Threads
+from coterie.fitting.threads import single_threaded_blas
+from coterie.limits.memory import Need
+from coterie.multilevel.solver import multilevel_partition
+from coterie.rows import RowSource
+
+__all__ = ["MultilevelGraphClustering"]
+
+
+class MultilevelGraphClustering(GraphEstimator):
+    """Communities of a graph of nearest neighbors, as many as asked for: clusters of any shape, in one short run.
+
+    The graph is coarsened by Louvain's method, its nodes are merged to k clusters, and these are refined level by
+    level. Nothing is drawn at random.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters k.
+    n_neighbors : int
+        Nearest neighbors of each row in the graph, itself not counted: all other rows, with a warning, where there are
+        no more. Its edges weigh 1, in both directions.
+    affinity : {"knn", "precomputed"}
+        "precomputed": X is a symmetric matrix of non-negative affinities, dense or sparse.
+    metric : {"euclidean", "cosine"}
+        "cosine": each row is divided by its length first (normalization).
+    n_threads : int, optional
+        For the search for neighbors; they make no difference to the result. None: all processors of this process.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,), int32
+        Cluster of each row; no cluster is empty.
+    memberships_ : ndarray of shape (n, k)
+        Share of each row's edges that lead to each cluster; of a row without edges 1 for its own cluster.
+    objective_ : float
+        The information of the edges (see Notes), in nats: the larger, the better.
+    affinity_matrix_ : csr_array of shape (n, n)
+        The graph.
+    outlier_scores_ : ndarray of shape (n,), float32
+        Mean distance of each row to its neighbors, over `cluster_scales_`: 1 for the median row of a cluster. Not with
+        `affinity="precomputed"`.
+    cluster_scales_ : ndarray of shape (k,), float64
+        The lower median of these distances in each cluster.
+    n_features_in_ : int
+        Number of columns d.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the columns, where X was a table.
+    preparation_ : tuple of tuple
+        What was done to the columns of X by `prepare_rows`, and is done to new rows too.
+
+    Raises
+    ------
+    ValueError
+        On NaN or infinity (with the row's number), an empty or one-dimensional X, fewer rows than clusters, an affinity
+        matrix that is not square, symmetric or non-negative, or an unknown option.
+
+    Notes
+    -----
+    With the share p of all edge ends at a cluster and the share e of edge ends inside it, the objective is
+    ``sum e log(e / p^2) + e0 log(e0 / (1 - sum p^2))``, e0 = 1 - sum e: the mutual information of the clusters at both
+    ends of an edge, with all edges between different clusters as one class.
+
+    Modularity at the resolutions 1, 2, 4, ... gives levels of aggregated nodes, until the coarsest one has at least 8
+    nodes for each cluster or a quarter of the rows. Its nodes are merged greedily by the objective, by modularity and
+    by the normalized cut; each partition is refined by moves of single nodes on all levels, and the best one is kept.
+
+    Each pass takes O(edges) operations, the merges O(m log m) for the m edges of the coarsest level. Nodes are moved in
+    the order of the rows: another order of the rows can give another partition. Clusters without edges between them
+    remain apart; a graph of more than k components has the smallest ones merged.
+
+    References
+    ----------
+    Blondel, Guillaume, Lambiotte and Lefebvre, Fast unfolding of communities in large networks, 2008. Traag, Waltman
+    and van Eck, From Louvain to Leiden: guaranteeing well-connected communities, 2019. Karypis and Kumar, A fast and
+    high quality multilevel scheme for partitioning irregular graphs, 1998. Dhillon, Guan and Kulis, Weighted graph cuts
+    without eigenvectors: a multilevel approach, 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_moons
+    >>> from coterie import MultilevelGraphClustering
+    >>> X, y = make_moons(400, noise=0.05, random_state=0)
+    >>> model = MultilevelGraphClustering(2).fit(X)
+    >>> int(max(np.mean(model.labels_ == y), np.mean(model.labels_ != y)) * 100)
+    100
+    """
+
+    def __init__(
+        self,
+        n_clusters: Clusters = 8,
+        *,
+        n_neighbors: Neighbors = 15,
+        affinity: Affinity = "knn",
+        metric: Metric = "euclidean",
+        n_threads: Threads = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_neighbors = n_neighbors
+        self.affinity = affinity
+        self.metric = metric
+        self.n_threads = n_threads
+
+    def fit(self, X: Any, y: Any = None) -> MultilevelGraphClustering:
+        """Find the clusters of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+            The data, or (n, n) affinities. Files are read into memory as a whole; the graph of `coterie.dask.rows` is
+            made on the workers.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        MultilevelGraphClustering
+            This estimator.
+        """
+        self.check_parameters()
+        rows, columns = self._rows_to_fit(X)
+        self._check_n_rows(rows)
+        with single_threaded_blas():
+            block = rows.read()
+            graph, distances = self._symmetric_graph(rows, block, seed=0)
+            labels, objective = multilevel_partition(graph, self.n_clusters)
+            fitted = {
+                "labels_": labels,
+                "memberships_": _shares_of_edges(graph, labels, self.n_clusters),
+                "objective_": objective,
+                "affinity_matrix_": graph,
+            }
+        if distances is not None:
+            fitted["_training_rows"] = block
+            fitted["_own_distances"] = OwnDistances(labels, distances, np.zeros(self.n_clusters))
+        self._store_fitted(columns | fitted)
+        return self
+
+    def _memory_needs(self, rows: RowSource) -> list[Need]:
+        is_knn = self.affinity == "knn"
+        graph = neighbor_graph(rows, self.n_neighbors, is_symmetric=True) if is_knn else given_graph(rows)
+        return [rows_in_memory(rows), graph, memberships(rows, self.n_clusters, n_arrays=2)]
+
+    def _fitted_attributes(self) -> dict[str, Declared]:
+        return {**super()._fitted_attributes(), "objective_": One()}
+
+
+def _shares_of_edges(graph: sp.csr_array, labels: IntArray, n_clusters: int) -> FloatArray:
+    """Return the share of each vertex's edges that lead to each cluster; 1 for its own cluster without edges."""
+    n = len(labels)
+    own = sp.csr_array((np.ones(n, dtype=graph.dtype), labels, np.arange(n + 1)), shape=(n, n_clusters))
+    shares = (graph @ own).toarray()
+    alone = shares.sum(axis=1) == 0
+    shares[alone, labels[alone]] = 1
+    return shares / shares.sum(axis=1, keepdims=True)

@@ -1,0 +1,20 @@
+"""The record of multilevel graph clustering."""
+
+from __future__ import annotations
+
+from coterie.estimators.method import Belonging, Method, Objective, Progress
+from coterie.estimators.on_graph import own_memberships
+from coterie.multilevel.estimator import MultilevelGraphClustering
+
+__all__ = ["MULTILEVEL"]
+
+
+MULTILEVEL = Method(
+    name="multilevel",
+    estimator=MultilevelGraphClustering,
+    summary="communities of a neighbor graph, as many as asked for",
+    objective=Objective("objective_", "edge information", "nats", higher_is_better=True),
+    progress=Progress(limit=None),
+    belonging=Belonging("membership", own_memberships),
+    page="docs/guide/multilevel.md",
+)

@@ -1,0 +1,249 @@
+"""Partition of a graph into k clusters: coarsened by Louvain's method, merged greedily, refined level by level.
+
+Levels of aggregated nodes are those of Blondel et al. (2008); to coarsen, to partition the coarsest graph and to refine
+while the levels are undone is the scheme of METIS and Graclus (Karypis and Kumar 1998; Dhillon, Guan and Kulis 2007).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, get_args
+
+import numpy as np
+import scipy.sparse as sp
+
+from coterie import _kernels
+from coterie.arrays import FloatArray, IntArray
+
+__all__ = ["INFORMATION", "CoarseGraph", "Objective", "merged", "multilevel_partition", "refined"]
+
+Kind = Literal["information", "modularity", "normalized_cut"]  # in the order of the kernels
+
+# The graph that clusters are merged on has at least so many nodes per cluster, or a quarter of all vertices.
+_NODES_PER_CLUSTER, _SHARE_OF_VERTICES = 8, 0.25
+
+# Passes of a refinement, at most; some ten are usual.
+_MOST_PASSES = 50
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What a partition maximizes: with the share p of all edge ends at a cluster, and the share e of edge ends inside,
+
+    "information": sum e log(e / p^2) + e0 log(e0 / (1 - sum p^2)), e0 = 1 - sum e, the edges between clusters being one
+    class; "modularity": sum e - resolution p^2; "normalized_cut": sum e / p, k less the normalized cut.
+    """
+
+    kind: Kind
+    resolution: float = 1.0
+
+    @property
+    def arguments(self) -> tuple[int, float]:
+        """The objective as the kernels take it."""
+        return get_args(Kind).index(self.kind), self.resolution
+
+    def value(self, graph: CoarseGraph, labels: IntArray, n_clusters: int) -> float:
+        """Return the objective of a partition."""
+        e, p = graph.clusters_of(labels, n_clusters).T / graph.volume
+        if self.kind == "modularity":
+            return float(np.sum(e - self.resolution * p**2))
+        between, chance = 1 - e.sum(), 1 - np.sum(p**2)
+        e, p = e[e > 0], p[e > 0]
+        if self.kind == "normalized_cut":
+            return float(np.sum(e / p))
+        # Where no edge is between clusters their share is 0 but for rounding.
+        pooled = between * np.log(between / chance) if between > 1e-12 and chance > 1e-12 else 0.0
+        return float(np.sum(e * np.log(e / p**2)) + pooled)
+
+
+INFORMATION = Objective("information")
+# What clusters are merged by: none of them is the best start on all graphs.
+_MERGED_BY = (INFORMATION, Objective("modularity"), Objective("normalized_cut"))
+
+
+class CoarseGraph:
+    """A graph of nodes that stand for one vertex or more each.
+
+    Parameters
+    ----------
+    adjacency : sparse array of shape (n, n)
+        Symmetric, non-negative; entry (i, i) is the weight of the edge ends inside of node i.
+
+    Attributes
+    ----------
+    edges : coo_array of shape (n, n), float64
+        Without the diagonal and without zeros, in the order of rows and columns.
+    loops : ndarray of shape (n,), float64
+        The diagonal.
+    degrees : ndarray of shape (n,), float64
+        Row sums of the adjacency.
+    volume : float
+        Their sum; 1 where there are no edges.
+    """
+
+    def __init__(self, adjacency: sp.csr_array) -> None:
+        self.n_nodes = adjacency.shape[0]
+        self.loops = adjacency.diagonal().astype(np.float64)
+        edges = adjacency.tocoo()
+        kept = (edges.row != edges.col) & (edges.data > 0)
+        ends = edges.row[kept].astype(np.int32), edges.col[kept].astype(np.int32)
+        self.edges = sp.coo_array((edges.data[kept].astype(np.float64), ends), shape=adjacency.shape)
+        self.degrees = np.bincount(ends[0], self.edges.data, minlength=self.n_nodes) + self.loops
+        self.volume = float(self.degrees.sum()) or 1.0
+
+    @cached_property
+    def kernel_graph(self) -> _kernels.NodeGraph:
+        """The graph as the kernels take it."""
+        starts = np.zeros(self.n_nodes + 1, dtype=np.int64)
+        np.cumsum(np.bincount(self.edges.row, minlength=self.n_nodes), out=starts[1:])
+        return _kernels.NodeGraph(starts, self.edges.col, self.edges.data, self.loops, self.volume)
+
+    def clusters_of(self, labels: IntArray, n_clusters: int) -> FloatArray:
+        """Return the weights of the edge ends inside each cluster, and of all edge ends at it: (n_clusters, 2)."""
+        heads = labels[self.edges.row]
+        is_inside = heads == labels[self.edges.col]
+        inside = np.bincount(heads[is_inside], self.edges.data[is_inside], minlength=n_clusters)
+        looped, volumes = (np.bincount(labels, of, minlength=n_clusters) for of in (self.loops, self.degrees))
+        return np.stack([inside + looped, volumes], axis=1)
+
+    def aggregated(self, labels: IntArray, n_clusters: int) -> CoarseGraph:
+        """Return the graph whose nodes are the clusters of this one."""
+        ends = labels[self.edges.row], labels[self.edges.col]
+        shape = n_clusters, n_clusters
+        loops = sp.diags_array(np.bincount(labels, self.loops, minlength=n_clusters))
+        summed = sp.coo_array((self.edges.data, ends), shape=shape).tocsr() + loops
+        summed.sort_indices()
+        return CoarseGraph(summed)
+
+
+def multilevel_partition(adjacency: sp.csr_array, n_clusters: int) -> tuple[IntArray, float]:
+    """Partition the vertices of a graph into a given number of clusters.
+
+    The vertices are aggregated level by level. The nodes of the coarsest graph are merged to `n_clusters` in three
+    ways, by one objective each; then each partition is refined on all levels down to the vertices, and the one of the
+    most information is returned. Nothing is random, all is in a fixed order.
+
+    Parameters
+    ----------
+    adjacency : csr_array of shape (n, n)
+        Symmetric, non-negative, with sorted rows.
+    n_clusters : int
+        Number of clusters, at most n; none is empty.
+
+    Returns
+    -------
+    labels : ndarray of shape (n,), int32
+    objective : float
+        The information of the partition, in nats.
+
+    Notes
+    -----
+    O(edges) operations for each pass over a level, and O(m log m) for merges of a coarsest graph of m edges.
+    """
+    levels, nodes_of = aggregation_levels(CoarseGraph(adjacency), n_clusters)
+    found = []
+    for objective in _MERGED_BY:
+        labels = refined(levels[-1], INFORMATION, merged(levels[-1], objective, n_clusters), n_clusters)
+        for graph, nodes in zip(levels[-2::-1], nodes_of[::-1]):
+            labels = refined(graph, INFORMATION, labels[nodes], n_clusters)
+        found.append((labels, INFORMATION.value(levels[0], labels, n_clusters)))
+    return max(found, key=lambda one: one[1])
+
+
+def aggregation_levels(graph: CoarseGraph, n_clusters: int) -> tuple[list[CoarseGraph], list[IntArray]]:
+    """Aggregate a graph by Louvain's method until no node moves, at a resolution that leaves enough nodes.
+
+    The resolution is doubled from 1 on until the coarsest graph has 8 nodes for each cluster, or a quarter of the
+    vertices: fewer leave merges no choice. Where none up to n does, nothing is aggregated.
+
+    Returns
+    -------
+    levels : list of CoarseGraph
+        The given graph first.
+    nodes_of : list of ndarray, int32
+        For each level but the last, which node of the next level each of its nodes is in.
+    """
+    wanted = max(n_clusters, min(_NODES_PER_CLUSTER * n_clusters, int(_SHARE_OF_VERTICES * graph.n_nodes)))
+    resolution = 1.0
+    while resolution <= graph.n_nodes:
+        levels, nodes_of = [graph], []
+        while (step := _aggregated(levels[-1], resolution)) is not None and step[0].n_nodes >= n_clusters:
+            levels.append(step[0])
+            nodes_of.append(step[1])
+        if levels[-1].n_nodes >= wanted:
+            return levels, nodes_of
+        resolution *= 2
+    return [graph], []
+
+
+def _aggregated(graph: CoarseGraph, resolution: float) -> tuple[CoarseGraph, IntArray] | None:
+    """Return the next level, and which of its nodes each node is in; None if no node moves."""
+    each = np.arange(graph.n_nodes, dtype=np.int32)
+    labels = refined(graph, Objective("modularity", resolution), each, graph.n_nodes, may_empty=True)
+    names, numbers = np.unique(labels, return_inverse=True)
+    if len(names) == graph.n_nodes:
+        return None
+    nodes: IntArray = numbers.astype(np.int32)
+    return graph.aggregated(nodes, len(names)), nodes
+
+
+def refined(
+    graph: CoarseGraph, objective: Objective, labels: IntArray, n_clusters: int, *, may_empty: bool = False
+) -> IntArray:
+    """Move single nodes to adjacent clusters, as long as an objective rises.
+
+    Nodes are looked at in their order, then again those next to one that has moved; when none moves any more, all once
+    more.
+
+    Parameters
+    ----------
+    graph : CoarseGraph
+        The graph.
+    objective : Objective
+        What is to rise.
+    labels : ndarray of shape (n,), int32
+        The partition to start from; it is not modified.
+    n_clusters : int
+        Number of clusters.
+    may_empty : bool
+        Whether a cluster may lose its last node.
+
+    Returns
+    -------
+    ndarray of shape (n,), int32
+    """
+    labels = labels.copy()
+    clusters, sizes = graph.clusters_of(labels, n_clusters), np.bincount(labels, minlength=n_clusters)
+    waits, of_all = np.ones(graph.n_nodes, dtype=np.uint8), True
+    for _ in range(_MOST_PASSES):
+        n_moves = _kernels.move_nodes(
+            graph.kernel_graph, *objective.arguments, may_empty, labels, waits, clusters, sizes
+        )
+        if n_moves == 0 and of_all:
+            break
+        of_all = n_moves == 0
+        if of_all:
+            waits[:] = 1
+    return labels
+
+
+def merged(graph: CoarseGraph, objective: Objective, n_clusters: int) -> IntArray:
+    """Merge nodes, two adjacent clusters at a time, whichever raise an objective most, until so many are left.
+
+    Parameters
+    ----------
+    graph : CoarseGraph
+        Of at least `n_clusters` nodes. Where no two clusters are adjacent the two of least volume merge.
+    objective : Objective
+        What is to rise.
+    n_clusters : int
+        Number of clusters.
+
+    Returns
+    -------
+    ndarray of shape (n,), int32
+    """
+    labels = np.empty(graph.n_nodes, dtype=np.int32)
+    _kernels.merge_nodes(graph.kernel_graph, *objective.arguments, n_clusters, labels)
+    return labels

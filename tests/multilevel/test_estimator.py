@@ -1,0 +1,72 @@
+"""The estimator: graphs, metrics, new rows."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import make_blobs
+
+import coterie
+from coterie.datasets import load_digits
+from coterie.graphs import knn_graph
+from coterie.metrics import clustering_accuracy
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return load_digits()
+
+
+def test_digits(digits):
+    X, y = digits
+    model = coterie.MultilevelGraphClustering(10).fit(X)
+    assert clustering_accuracy(y, model.labels_) > 0.87
+    np.testing.assert_allclose(model.memberships_.sum(axis=1), 1)
+    assert np.mean(model.predict(X) == model.labels_) > 0.99
+    assert np.median(model.outlier_scores_) == pytest.approx(1, abs=0.1)
+
+
+def test_a_precomputed_graph_gives_the_same_clusters(digits):
+    X = digits[0][:500]
+    model = coterie.MultilevelGraphClustering(10, n_neighbors=8).fit(X)
+    for graph in (knn_graph(X, 8), knn_graph(X, 8).toarray(), model.affinity_matrix_):
+        other = coterie.MultilevelGraphClustering(10, affinity="precomputed").fit(graph)
+        np.testing.assert_array_equal(other.labels_, model.labels_)
+        assert other.objective_ == model.objective_
+    np.testing.assert_array_equal(other.predict(graph[:20]), other.labels_[:20])
+
+
+def test_loops_of_a_precomputed_graph_do_not_count(digits):
+    graph = knn_graph(digits[0][:300], 8)
+    model = coterie.MultilevelGraphClustering(5, affinity="precomputed").fit(graph)
+    looped = coterie.MultilevelGraphClustering(5, affinity="precomputed").fit(graph + 3 * sp.eye_array(300))
+    np.testing.assert_array_equal(looped.labels_, model.labels_)
+
+
+def test_cosine_ignores_the_lengths_of_rows(digits):
+    X = digits[0][:400]
+    lengths = 2.0 ** np.random.default_rng(0).integers(-3, 4, (len(X), 1))
+    model = coterie.MultilevelGraphClustering(6, metric="cosine").fit(X)
+    other = coterie.MultilevelGraphClustering(6, metric="cosine").fit(X * lengths)
+    np.testing.assert_array_equal(other.labels_, model.labels_)
+    np.testing.assert_array_equal(other.predict(X * lengths), model.predict(X))
+    with pytest.raises(ValueError, match="lengths"):
+        coterie.MultilevelGraphClustering(2, affinity="precomputed", metric="cosine").fit(np.eye(4))
+
+
+def test_memberships_are_shares_of_edges():
+    path = sp.diags_array([np.ones(4), np.ones(4)], offsets=[-1, 1], shape=(5, 5))
+    graph = sp.block_diag([path, sp.csr_array((1, 1))])
+    model = coterie.MultilevelGraphClustering(3, affinity="precomputed").fit(graph)
+    assert model.labels_.tolist() in ([0, 0, 1, 1, 1, 2], [0, 0, 0, 1, 1, 2])
+    border = np.flatnonzero(np.diff(model.labels_))[0]
+    assert model.memberships_[border, :2].tolist() == [0.5, 0.5]
+    assert model.memberships_[5].tolist() == [0, 0, 1]
+
+
+def test_few_rows_are_all_neighbors():
+    X = make_blobs(9, 2, centers=[(0, 0), (9, 9)], random_state=0)[0]
+    with pytest.warns(UserWarning, match="n_neighbors=15 is not less than n_samples=9"):
+        coterie.MultilevelGraphClustering(2).fit(X)
+    assert coterie.MultilevelGraphClustering(1).fit([[1.0, 2.0]]).labels_.tolist() == [0]
+    with pytest.raises(ValueError, match="n_clusters=10"):
+        coterie.MultilevelGraphClustering(10).fit(X)
