@@ -234,17 +234,37 @@ class TestEstimator:
         assert clustering_accuracy(y, model.labels_) > 0.97
         np.testing.assert_allclose(np.sort(np.bincount(model.labels_))[::-1], SIZES, atol=20)
 
-    def test_estimated_priors_find_clusters_that_equal_priors_miss(self, uneven):
-        X, y = uneven
+    def test_estimated_priors_find_clusters_that_equal_priors_miss(self):
+        random, y = np.random.default_rng(0), np.repeat([1, 2, 0], (60, 60, 900))
+        small = random.normal(size=(120, 2)) / 2 + np.repeat([[4, 0], [0, 4]], 60, axis=0)
+        X = np.concatenate([small, random.normal(size=(900, 2))])
         plain, found = (
-            TotalVariationClustering(4, class_priors=priors, n_init=4, random_state=0).fit(X)
+            TotalVariationClustering(3, class_priors=priors, n_init=4, random_state=0).fit(X)
             for priors in (None, "estimate")
         )
         assert clustering_accuracy(y, found.labels_) > 0.97 > clustering_accuracy(y, plain.labels_)
         edges, degrees = edges_of_graph(found.affinity_matrix_), degrees_of(found.affinity_matrix_)
-        cuts = [normalized_cut(edges, model.labels_, 4, degrees) for model in (found, plain)]
-        assert cuts[0] < cuts[1]
-        np.testing.assert_allclose(found.class_priors_.sum(), 1)
+        cuts = [normalized_cut(edges, model.labels_, 3, degrees) for model in (found, plain)]
+        assert cuts[0] < 0.8 * cuts[1]
+        np.testing.assert_allclose(
+            np.sort(found.class_priors_), [60 / 1020, 60 / 1020, 900 / 1020], atol=0.02
+        )
+
+    def test_estimated_priors_are_equal_where_no_others_lower_the_normalized_cut(self):
+        X = np.random.default_rng(0).normal(size=(300, 3))
+        plain, found = (
+            TotalVariationClustering(3, class_priors=priors, n_init=2, random_state=0).fit(X)
+            for priors in (None, "estimate")
+        )
+        np.testing.assert_array_equal(found.memberships_, plain.memberships_)
+        assert found.energy_ == plain.energy_
+        assert found.class_priors_.tolist() == [1 / 3] * 3
+
+    def test_estimated_priors_with_known_classes_keep_them(self, uneven):
+        X, y = uneven
+        known = np.where(np.arange(len(y)) % 90 == 0, y, -1)
+        model = TotalVariationClustering(4, class_priors="estimate", n_init=2, random_state=0).fit(X, known)
+        np.testing.assert_array_equal(model.labels_[known >= 0], known[known >= 0])
 
     def test_equal_priors_are_none(self):
         X = np.random.default_rng(0).normal(size=(150, 3))
@@ -323,6 +343,15 @@ def test_eigenvectors_of_all_components():
     np.testing.assert_allclose(directions.max(axis=1), 1)
     np.testing.assert_array_equal(np.bincount(directions.argmax(axis=1)), [300, 250, 100, 50])
     np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(6), atol=1e-5)
+
+
+def test_components_of_unequal_size_are_clusters():
+    X = np.random.default_rng(0).normal(size=(700, 2))
+    y = np.repeat(np.arange(4), [300, 250, 100, 50])
+    X += 50.0 * np.array([[0, 0], [1, 0], [0, 1], [1, 1]])[y]
+    model = TotalVariationClustering(4, n_init=2, random_state=0).fit(X)
+    assert model.energy_ == 0
+    assert clustering_accuracy(y, model.labels_) == 1
 
 
 def test_problem_without_priors_is_unchanged():

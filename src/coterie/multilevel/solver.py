@@ -16,7 +16,9 @@ import scipy.sparse as sp
 from coterie import _kernels
 from coterie.arrays import FloatArray, IntArray
 
-__all__ = ["INFORMATION", "CoarseGraph", "Objective", "merged", "multilevel_partition", "refined"]
+__all__ = [
+    "INFORMATION", "NORMALIZED_CUT", "CoarseGraph", "Objective", "merged", "multilevel_partition", "refined",
+]  # fmt: skip
 
 Kind = Literal["information", "modularity", "normalized_cut"]  # in the order of the kernels
 
@@ -57,9 +59,9 @@ class Objective:
         return float(np.sum(e * np.log(e / p**2)) + pooled)
 
 
-INFORMATION = Objective("information")
+INFORMATION, NORMALIZED_CUT = Objective("information"), Objective("normalized_cut")
 # What clusters are merged by: none of them is the best start on all graphs.
-_MERGED_BY = (INFORMATION, Objective("modularity"), Objective("normalized_cut"))
+_MERGED_BY = (INFORMATION, Objective("modularity"), NORMALIZED_CUT)
 
 
 class CoarseGraph:
@@ -117,12 +119,14 @@ class CoarseGraph:
         return CoarseGraph(summed)
 
 
-def multilevel_partition(adjacency: sp.csr_array, n_clusters: int) -> tuple[IntArray, float]:
+def multilevel_partition(
+    adjacency: sp.csr_array, n_clusters: int, objective: Objective = INFORMATION
+) -> tuple[IntArray, float]:
     """Partition the vertices of a graph into a given number of clusters.
 
     The vertices are aggregated level by level. The nodes of the coarsest graph are merged to `n_clusters` in three
-    ways, by one objective each; then each partition is refined on all levels down to the vertices, and the one of the
-    most information is returned. Nothing is random, all is in a fixed order.
+    ways, by one criterion each; then each partition is refined on all levels down to the vertices, and the one of the
+    best objective is returned. Nothing is random, all is in a fixed order.
 
     Parameters
     ----------
@@ -130,12 +134,14 @@ def multilevel_partition(adjacency: sp.csr_array, n_clusters: int) -> tuple[IntA
         Symmetric, non-negative, with sorted rows.
     n_clusters : int
         Number of clusters, at most n; none is empty.
+    objective : Objective
+        What partitions are refined and chosen by.
 
     Returns
     -------
     labels : ndarray of shape (n,), int32
-    objective : float
-        The information of the partition, in nats.
+    value : float
+        The objective of the partition.
 
     Notes
     -----
@@ -143,11 +149,11 @@ def multilevel_partition(adjacency: sp.csr_array, n_clusters: int) -> tuple[IntA
     """
     levels, nodes_of = aggregation_levels(CoarseGraph(adjacency), n_clusters)
     found = []
-    for objective in _MERGED_BY:
-        labels = refined(levels[-1], INFORMATION, merged(levels[-1], objective, n_clusters), n_clusters)
+    for criterion in _MERGED_BY:
+        labels = refined(levels[-1], objective, merged(levels[-1], criterion, n_clusters), n_clusters)
         for graph, nodes in zip(levels[-2::-1], nodes_of[::-1]):
-            labels = refined(graph, INFORMATION, labels[nodes], n_clusters)
-        found.append((labels, INFORMATION.value(levels[0], labels, n_clusters)))
+            labels = refined(graph, objective, labels[nodes], n_clusters)
+        found.append((labels, objective.value(levels[0], labels, n_clusters)))
     return max(found, key=lambda one: one[1])
 
 

@@ -35,7 +35,6 @@ from coterie.limits.memory import Need
 from coterie.rows import RowSource
 from coterie.size_constrained.sizes import SizeBounds, check_sizes
 from coterie.total_variation.priors import (
-    MOST_MOVES,
     check_class_priors,
     minimize_cut_and_priors,
     priors_of_labels,
@@ -124,10 +123,10 @@ class TotalVariationClustering(GraphEstimator):
     class_priors : sequence of float, "estimate" or "labels", optional
         Expected fraction of the rows in each cluster: positive, with sum 1. The lambda of cluster r is then (1 - prior)
         / prior. Without labels, priors are assigned to clusters so that (P) is lowest. "labels": the fractions of the
-        classes among the labels of `y`, with 1 added to each count. "estimate": equal priors first, then increasingly
-        unequal ones, then priors between the current ones and the sizes found, as long as the normalized cut decreases
-        by a fifth; each step takes a tenth of `n_init` runs, a run from the best clusters, and swaps. None:
-        `balance_weight`.
+        classes among the labels of `y`, with 1 added to each count. "estimate": equal priors first, then one more
+        run with other sizes as priors: those of a multilevel partition of low normalized cut, or, where classes or
+        memberships are given, those of the clusters found. It is returned only if its normalized cut is lower by a
+        fifth; otherwise the result is that of equal priors. None: `balance_weight`.
     balance : {"rows", "degrees"}
         Size of a cluster in (P): its number of rows, or the sum of their degrees, as in the normalized cut.
     size_min, size_max : float, optional
@@ -347,7 +346,7 @@ class TotalVariationClustering(GraphEstimator):
             report.n_runs = n_runs + (self.n_swaps > 0)
             priors: FloatArray | None
             if self._estimates_priors:
-                report.n_runs += MOST_MOVES * (3 + n_runs // 10)
+                report.n_runs += 1
                 best, energies, priors = minimize_cut_and_priors(problem, options, report)
             else:
                 (best, energies), priors = minimize_cut(problem, options, report), problem.priors

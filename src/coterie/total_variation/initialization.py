@@ -56,9 +56,7 @@ def rough_cut(problem: CutProblem, deadline: Deadline) -> RoughCut:
         return RoughCut(None, None)
     n_vectors = max(problem.n_clusters if draws else 0, _ORDER_VECTORS)
     try:
-        spectrum = spectral_vectors(
-            problem.graph, n_vectors, seed, deadline, by_components=problem.priors is not None
-        )
+        spectrum = spectral_vectors(problem.graph, n_vectors, seed, deadline, by_components=True)
     except OutOfTime:
         return RoughCut(None, np.zeros(n, dtype=np.int32) if draws else None)
     order = local_order(spectrum) if has_blocks else None

@@ -121,8 +121,6 @@ def minimize_cut(
     options: CutOptions,
     report: Report,
     rough: RoughCut | None = None,
-    *,
-    also: IntArray | None = None,
 ) -> tuple[CutResult, FloatArray]:
     """Run from several initializations, apply split-merge moves to the best clusters, and run once more from these.
 
@@ -136,8 +134,6 @@ def minimize_cut(
         Called after each outer step.
     rough : RoughCut, optional
         That of this graph, from an earlier call.
-    also : ndarray of shape (n,), int32, optional
-        Initial clusters of one more run.
 
     Returns
     -------
@@ -177,9 +173,6 @@ def minimize_cut(
             selection.add(result)
             energies.append(result.objective)
 
-    if also is not None:
-        add(np.eye(R)[_matched_clusters(problem, also)])
-    n_runs = options.n_runs + len(energies)
     initializations = initial_memberships(
         problem,
         _matched_clusters(problem, rough.clusters),
@@ -189,7 +182,7 @@ def minimize_cut(
     for memberships in islice(initializations, options.n_runs + _MOST_CONSTANT):
         if report.reason is None or not energies:
             add(memberships)
-        if len(energies) == n_runs or report.reason is not None:
+        if len(energies) == options.n_runs or report.reason is not None:
             break
     if not energies:
         raise ValueError(
