@@ -188,7 +188,7 @@ WRONG = [
     (
         "fit rows.npy -k 3 --neighbors 5",
         2,
-        "Several methods have these options: add --method gmm, laplacian-kmodes or total-variation.",
+        "Several methods have these options: add --method gmm, laplacian-kmodes, multilevel or total-variation.",
     ),
     (
         "fit rows.npy -k 3 --method total-variation --neighbors 1000000000000000000",
