@@ -67,9 +67,12 @@ commits: $(VENV)/.bench
 	cd benchmarks/commits && $(CURDIR)/$(BIN)/asv machine --yes && \
 	$(CURDIR)/$(BIN)/asv run --quick --show-stderr --environment existing:$(CURDIR)/$(BIN)/python
 
+# Built twice: the bytes must be the same.
 sdist: $(VENV)/.release
-	rm -f dist/*.tar.gz
+	rm -rf dist/*.tar.gz build/sdist
 	$(BIN)/python -m build --sdist
+	$(BIN)/python -m build --sdist --outdir build/sdist
+	cmp dist/*.tar.gz build/sdist/*.tar.gz
 	$(BIN)/python -m twine check --strict dist/*.tar.gz
 
 # For Linux into dist; for macOS and Windows, which no test runs with here, into build/untested. Needs CPython 3.11 and 3.12.
@@ -101,6 +104,7 @@ conda: $(VENV)/.release
 # Everything that must hold before an upload, which is left to you.
 release: $(VENV)/.release
 	$(BIN)/python -m release.ready
+	$(BIN)/python -m pip_audit --skip-editable
 	$(MAKE) lint test test-slow docs test-site conda sdist wheels test-wheel test-extras
 	$(BIN)/python -m release.ready
 	@echo "All holds. To upload: $(BIN)/python -m twine upload dist/*"

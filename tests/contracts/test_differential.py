@@ -16,7 +16,7 @@ from scipy.special import logsumexp
 
 import coterie
 from tests.reference import convex_clustering as convex
-from tests.reference import total_variation
+from tests.reference import density, total_variation
 from tests.support.bits import same_bits
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -91,7 +91,7 @@ K_MEANS = [
 ]
 
 
-@draws(70)
+@draws(50)
 @given(problem=problems(), which=st.integers(0, len(K_MEANS) - 1))
 def test_k_means(problem, which):
     X, weights, k, seed = problem
@@ -189,6 +189,25 @@ def test_mixture_posteriors_and_bounds(problem, kind):
         return  # the regularization is no step of EM: where it matters, bounds may fall
     bounds = np.asarray(model.lower_bounds_)
     assert np.all(np.diff(bounds) >= -1e-3 * np.maximum(1, np.abs(bounds[1:])))
+
+
+@draws(20)
+@given(problem=problems(scales=(1.0, 1e3)), min_samples=st.integers(1, 6), size=st.integers(2, 6))
+def test_density_clusters_are_parts_of_the_mutual_reachability_graph(problem, min_samples, size):
+    X = problem[0]
+    model = coterie.DensityClustering(min_samples, min_cluster_size=size, space="rows", n_neighbors=5).fit(X)
+    reach, cores = density.mutual_reachability(X, min_samples)
+    limit = np.sqrt(relative(X, precision(X)))
+    np.testing.assert_allclose(model.core_distances_, cores, atol=limit)
+    for label in range(model.n_clusters_):
+        rows = np.flatnonzero(model.labels_ == label)
+        assert len(rows) >= size
+        # Its rows are connected by edges lighter than any that lead to rows of other clusters.
+        others = np.flatnonzero((model.labels_ >= 0) & (model.labels_ != label))
+        if len(others):
+            assert density.merge_height(reach, rows) <= reach[np.ix_(rows, others)].min() + limit
+    same_bits(model.predict(X), model.labels_)
+    same_bits(saved(model).predict(X), model.labels_)
 
 
 @draws(15)

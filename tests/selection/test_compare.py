@@ -1,5 +1,7 @@
 """`compare`: several methods on the same rows."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,6 +10,9 @@ import coterie
 from coterie.estimators import find_method
 from coterie.selection.compare import (
     CRITERIA,
+    _affordable_rows,
+    _chance,
+    _Clock,
     _Fit,
     _information,
     _neighbor_likelihood,
@@ -79,12 +84,34 @@ def test_methods_that_do_not_suit_are_listed(blobs):
     assert "score" in str(found)
 
 
-def test_short_budget_compares_fewer_rows():
+@pytest.mark.parametrize(("left", "expected"), [(1e9, 20_000), (8.0, 1_000), (80.0, 5_800)])
+def test_a_budget_limits_the_rows(left, expected):
+    class OneSecond:
+        def __init__(self):
+            self.fits = []
+
+        def fit(self, rows, seed, max_time):
+            assert max_time == left
+            return _Fit(None, None, 1.0)
+
+    clock = SimpleNamespace(left=left)
+    found = _affordable_rows(
+        [OneSecond(), OneSecond()], np.zeros((1_000, 2)), 20_000, clock, np.random.RandomState(0)
+    )
+    assert found == pytest.approx(expected, rel=0.2)
+
+
+def test_scores_by_chance_depend_on_the_sizes_alone():
     random = np.random.RandomState(0)
-    X = random.normal(size=(30_000, 20)) + 4 * np.eye(20)[random.randint(20, size=30_000)]
-    found = coterie.compare(X, 20, methods=["k-means", "laplacian-kmodes"], budget=2.0, random_state=0)
-    assert 1_000 <= len(found.sample_ids) < 20_000
-    assert len(found.records) == 2
+    graph = sp.csr_array(np.ones((60, 60)) - np.eye(60))
+    neighbors = np.array([[j for j in range(60) if j != i][:15] for i in range(60)])
+    own = np.repeat([0, 1, 2], 20)
+    found = _chance([own, own[::-1], np.repeat([0, 1], 30)], neighbors, graph, random, _Clock(None))
+    assert set(found) == {(20, 20, 20), (30, 30)}
+    # In a complete graph every edge is as likely as any other.
+    np.testing.assert_allclose(found[30, 30][1], _information(np.repeat([0, 1], 30), graph))
+    hurried = _chance([own], neighbors, graph, np.random.RandomState(0), _Clock(1e-9))
+    assert np.all(np.isfinite(hurried[20, 20, 20]))
 
 
 def fake_trial(name, labels, subsets=()):

@@ -53,8 +53,9 @@ _SEEDS, _SUBSETS, _SUBSET_SHARE = 3, 3, 2 / 3
 
 _NEIGHBORS = 15
 
-# Rows of all null partitions of a clustering: six of 5,000 rows, more of fewer, which vary more.
-_NULL_ROWS = 6 * _SCORED_ROWS
+# Rows of all null partitions of a clustering: six of 5,000 rows, more of fewer, which vary more; and the fewest
+# partitions when a budget ends.
+_NULL_ROWS, _FEWEST_NULLS = 6 * _SCORED_ROWS, 2
 
 # Clusterings with a normalized mutual information above this count as one.
 _SAME = 0.95
@@ -261,7 +262,7 @@ def compare(
     done = [trial for trial in trials if trial.fits]
     if not done:
         raise ValueError(f"No method could cluster the rows: {'; '.join(left_out)}.")
-    scores = _scores(rows, done, subsets, k, random, threads)
+    scores = _scores(rows, done, subsets, k, random, threads, clock)
     agreement = np.array(
         [[adjusted_rand_score(one.best.labels, other.best.labels) for other in done] for one in done]
     )
@@ -367,7 +368,7 @@ class _Clock:
         if budget is not None and not 0 < budget < np.inf:
             raise ValueError(f"budget must be a number of seconds above 0, got {budget!r}.")
         self._begin = time.perf_counter()
-        self._budget = np.inf if budget is None else _BUDGET_OF_FITS * budget
+        self._budget = np.inf if budget is None else budget
 
     @property
     def seconds(self) -> float:
@@ -375,6 +376,11 @@ class _Clock:
 
     @property
     def left(self) -> float:
+        """Seconds that fits may take."""
+        return _BUDGET_OF_FITS * self._budget - self.seconds
+
+    @property
+    def left_in_all(self) -> float:
         return self._budget - self.seconds
 
 
@@ -490,6 +496,7 @@ def _scores(
     k: int,
     random: np.random.RandomState,
     n_threads: int,
+    clock: _Clock,
 ) -> dict[str, _Scores]:
     scored = _drawn_ids(rows.shape[0], _SCORED_ROWS, random)
     n_neighbors = min(_NEIGHBORS, len(scored) - 1)
@@ -497,18 +504,20 @@ def _scores(
     starts = np.arange(0, ids.size + 1, n_neighbors)
     directed = sp.csr_array((np.ones(ids.size), ids.ravel(), starts), shape=(len(scored), len(scored)))
     graph = directed.maximum(directed.T).tocsr()
-    found, seed = {}, int(random.randint(2**31 - 1))
-    for trial, others in zip(trials, _voters(trials)):
+    clusterings = [
+        [trial.best.labels, *(fit.labels for fit in trial.fits if fit is not trial.best)] for trial in trials
+    ]
+    numbered = [
+        [np.unique(labels[scored], return_inverse=True)[1] for labels in found] for found in clusterings
+    ]
+    chance = _chance([own for found in numbered for own in found], ids, graph, random, clock)
+    found = {}
+    for trial, others, all_labels, all_own in zip(trials, _voters(trials), clusterings, numbered):
         values = []
-        for labels in [trial.best.labels, *(fit.labels for fit in trial.fits if fit is not trial.best)]:
-            own = np.unique(labels[scored], return_inverse=True)[1]
-            # Clusterings of equal sizes get the same null partitions.
-            sizes, null_random = np.sort(np.bincount(own)), np.random.RandomState(seed)
-            nulls = [_random_partition(graph, sizes, null_random) for _ in range(_NULL_ROWS // len(own))]
-            neighbors = _neighbor_likelihood(own, ids) - np.mean(
-                [_neighbor_likelihood(null, ids) for null in nulls]
-            )
-            information = _information(own, graph) - np.mean([_information(null, graph) for null in nulls])
+        for labels, own in zip(all_labels, all_own):
+            by_chance = chance[_sizes(own)]
+            neighbors = _neighbor_likelihood(own, ids) - by_chance[0]
+            information = _information(own, graph) - by_chance[1]
             agreement = _subset_agreement(labels, others, subsets)
             score = agreement + neighbors / np.log(max(k, 2))
             values.append((score, agreement, float(neighbors), float(information)))
@@ -520,6 +529,34 @@ def _scores(
             dict(zip(CRITERIA, map(float, values[0]))), float(np.mean(consensus or [1.0])), float(spread)
         )
     return found
+
+
+def _chance(
+    clusterings: Sequence[IndexArray],
+    neighbors: IntArray,
+    graph: sp.csr_array,
+    random: np.random.RandomState,
+    clock: _Clock,
+) -> dict[tuple[int, ...], FloatArray]:
+    """Return the mean neighbor likelihood and information of random partitions, by the sizes of their clusters.
+
+    Each of the sizes gets a partition in turn, so that a budget that ends treats them alike.
+    """
+    seed, n_nulls = int(random.randint(2**31 - 1)), _NULL_ROWS // graph.shape[0]
+    states = {_sizes(own): np.random.RandomState(seed) for own in clusterings}
+    values: dict[tuple[int, ...], list[tuple[float, float]]] = {sizes: [] for sizes in states}
+    for number in range(n_nulls):
+        began = clock.seconds
+        for sizes, state in states.items():
+            null = _random_partition(graph, np.array(sizes), state)
+            values[sizes].append((_neighbor_likelihood(null, neighbors), _information(null, graph)))
+        if number + 1 >= _FEWEST_NULLS and clock.left_in_all < 2 * (clock.seconds - began):
+            break
+    return {sizes: np.mean(found, axis=0) for sizes, found in values.items()}
+
+
+def _sizes(labels: IndexArray) -> tuple[int, ...]:
+    return tuple(np.sort(np.bincount(labels)).tolist())
 
 
 def _voters(trials: Sequence[_Trial]) -> list[list[list[_Trial]]]:
@@ -659,7 +696,8 @@ def _recommendation(
             ),
         )
     sure, how = ("clear", "All three criteria") if all(confirmed) else ("likely", "Two of three criteria")
-    same = f" {', '.join(alike[1:])} finds the same clusters." if len(alike) > 1 else ""
+    finds = "find" if len(alike) > 2 else "finds"
+    same = f" {', '.join(alike[1:])} {finds} the same clusters." if len(alike) > 1 else ""
     return alike[0], sure, (f"Take {alike[0]}: {values}. {how} choose its clusters.{same}", *flaws)
 
 
