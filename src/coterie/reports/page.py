@@ -147,6 +147,8 @@ class Picture:
         What stands below it.
     is_raster : bool
         Whether it has too many points for SVG.
+    is_small : bool
+        Whether others stand beside it where the page is wide enough.
     """
 
     figure: Figure
@@ -154,6 +156,7 @@ class Picture:
     alt: str
     caption: str = ""
     is_raster: bool = False
+    is_small: bool = False
     kind: ClassVar[str] = "picture"
 
     def png(self) -> bytes:

@@ -65,23 +65,26 @@ def _curve_parts(choice: KChoice) -> list[Part]:
     """Return the plot and the table of the curves, if there are any."""
     if not choice.criteria:
         return []
-    caption = (
-        "Each criterion over k with its 90% interval. Dot: its own choice of k. Dotted line: the answer."
-    )
-    alt = "Curves over k; the table lists the choice of each."
+    pictures = [
+        Picture(
+            _plot_curve(choice, curve),
+            f"curve-{number}",
+            f"Curve over k: {curve.title}.",
+            curve.why,
+            is_small=True,
+        )
+        for number, curve in enumerate(choice.criteria)
+    ]
     curves = Table(
         "Choice of each criterion",
-        [
-            Column("criterion"),
-            Column("k", True),
-            Column("value", True),
-            Column("90% interval"),
-            Column("rule"),
-        ],
+        [Column("criterion"), Column("k", True), Column("value", True), Column("90% interval")],
         [_curve_row(curve) for curve in choice.criteria],
         note="These criteria do not decide the answer: each favors clusters of one shape.",
     )
-    return [Picture(_plot_curves(choice), "curves", alt, caption), curves]
+    explained = Text(
+        "Each criterion over k with its 90% interval. Dot: its own choice of k. Dotted line: the answer."
+    )
+    return [explained, *pictures, curves]
 
 
 def _curve_row(curve: Any) -> list[Any]:
@@ -89,7 +92,7 @@ def _curve_row(curve: Any) -> list[Any]:
     shown: list[Any] = [None, None]
     if at:
         shown = [float(curve.values[at[0]]), f"{curve.low[at[0]]:.3g} to {curve.high[at[0]]:.3g}"]
-    return [curve.title, "none" if curve.choice in (None, 1) else curve.choice, *shown, curve.why]
+    return [curve.title, "none" if curve.choice in (None, 1) else curve.choice, *shown]
 
 
 def comparison_page(comparison: Comparison, name: str, warnings: Sequence[str] = ()) -> Page:
@@ -115,7 +118,11 @@ def comparison_page(comparison: Comparison, name: str, warnings: Sequence[str] =
             *(Column(score, True) for score in (*comparison.criteria, "between seeds", *known)),
         ],
         [
-            [record["method"], *(record[score] for score in (*comparison.criteria, "between_seeds", *known))]
+            [
+                record["method"],
+                *(_bar(record[score], records, score) for score in comparison.criteria),
+                *(record[score] for score in ("between_seeds", *known)),
+            ]
             for record in records
         ],
         note="Between seeds: mean adjusted Rand index of fits of one method to the same rows.",
@@ -147,13 +154,9 @@ def comparison_page(comparison: Comparison, name: str, warnings: Sequence[str] =
             for method, values in zip(names, comparison.agreement)
         ],
     )
-    orange = "" if comparison.recommended is None else " Orange: the recommended method."
-    picture = Picture(
-        _plot_scores(comparison), "scores", "Scores of each method, as in the table.", f"Scores.{orange}"
-    )
     sections = [
         Section("Recommendation", [*map(Text, comparison.reasons), Warnings(list(warnings)), Facts(entries)]),
-        Section("Methods", [scores, picture, agreement, sizes]),
+        Section("Methods", [scores, agreement, sizes]),
         Section(
             "Criteria",
             [
@@ -166,6 +169,12 @@ def comparison_page(comparison: Comparison, name: str, warnings: Sequence[str] =
         ),
     ]
     return Page(f"Methods for {name}", _subtitle(facts, "compared on"), sections)
+
+
+def _bar(value: float | None, records: Sequence[dict[str, Any]], score: str) -> Any:
+    """Return a score with a bar as long as its share of the best one."""
+    best = np.nanmax([0.0, *(np.nan if record[score] is None else record[score] for record in records)])
+    return value if value is None or not value > 0 else Bar(value, value / float(best))
 
 
 def _subtitle(facts: dict[str, Any], use: str) -> str:
@@ -196,12 +205,9 @@ def _plot_modes(choice: KChoice) -> Figure:
     return figure
 
 
-def _plot_curves(choice: KChoice) -> Figure:
-    """Draw the curves alone, in two columns."""
-    n_rows = (len(choice.criteria) + 1) // 2
-    figure = new_figure((6.4, 2.3 * n_rows))
-    for number, curve in enumerate(choice.criteria):
-        _draw_curve(figure.add_subplot(n_rows, 2, number + 1), curve, choice.n_clusters)
+def _plot_curve(choice: KChoice, curve: Criterion) -> Figure:
+    figure = new_figure((4.2, 2.6))
+    _draw_curve(figure.subplots(), curve, choice.n_clusters)
     return figure
 
 
@@ -218,6 +224,8 @@ def _draw_modes(ax: Axes, choice: KChoice) -> None:
     ax.legend(loc="upper right", frameon=False, fontsize=8.5)
     ax.set(xlabel="mode of the density", ylabel="prominence (log density)", title=choice.answer)
     ax.set_ylim(bottom=0, top=max(1.25 * choice.threshold, 1.05 * float(falls.max(initial=0))))
+    # One mode is a bar, not a block.
+    ax.set_xlim(1.4, max(len(falls) + 1.6, 8))
     ax.locator_params(axis="x", integer=True)
     tidy(ax)
 
@@ -253,19 +261,12 @@ def plot_comparison(comparison: Comparison) -> Figure:
     figure = new_figure((10.0, 3.6 + 0.5 * n_methods))
     parts: Any = figure.subfigures(2, 1, height_ratios=(1, 1.2))
     above, below = parts
-    _draw_scores(list(above.subplots(1, len(comparison.criteria))), comparison, len(comparison.criteria))
+    _draw_scores(list(above.subplots(1, len(comparison.criteria))), comparison)
     _draw_agreement(below.subplots(), comparison)
     return figure
 
 
-def _plot_scores(comparison: Comparison) -> Figure:
-    """Draw the scores in two columns, legible on a phone."""
-    figure = new_figure((6.4, 1.6 + 0.5 * len(comparison.records)))
-    _draw_scores(list(figure.subplots(-(-len(comparison.criteria) // 2), 2).ravel()), comparison, n_columns=2)
-    return figure
-
-
-def _draw_scores(panels: list[Axes], comparison: Comparison, n_columns: int) -> None:
+def _draw_scores(panels: list[Axes], comparison: Comparison) -> None:
     names = [record["method"] for record in comparison.records]
     colors = [FEW_COLORS[5] if name == comparison.recommended else FEW_COLORS[0] for name in names]
     for number, name in enumerate(comparison.criteria):
@@ -276,7 +277,7 @@ def _draw_scores(panels: list[Axes], comparison: Comparison, n_columns: int) -> 
         ax.locator_params(axis="x", nbins=4)
         ax.xaxis.set_major_formatter("{x:g}")
         tidy(ax)
-        if number % n_columns:
+        if number:
             ax.set_yticklabels([])
 
 
