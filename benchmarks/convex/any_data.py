@@ -132,8 +132,6 @@ def run_default(name: str, n_threads: int) -> dict[str, Any]:
     X = X if X.dtype.kind == "f" else X.astype(float)
     with measured() as cost:
         path = ConvexClusterPath(n_threads=n_threads).fit(X)
-    rounding = 1e-12 * path.objectives_.max()
-    gaps = path.dual_gaps_ / np.maximum(path.objectives_, rounding)
     accuracy = None
     if classes is not None:
         accuracy = clustering_accuracy(classes, path.labels_at(len(np.unique(classes))))
@@ -143,7 +141,7 @@ def run_default(name: str, n_threads: int) -> dict[str, Any]:
         "phi": path.distance_decay_,
         "gammas": len(path.gammas_),
         "iterations": path.n_iter_,
-        "gap": float(gaps.max()),
+        "gap": float(path.relative_gaps_.max()),
         "converged": path.converged_,
         "clusters": (int(path.n_clusters_path_[0]), int(path.n_clusters_path_[-1])),
         "accuracy": accuracy,

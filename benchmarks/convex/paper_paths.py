@@ -32,11 +32,6 @@ def _path(run: PaperRun, known: Known, **weights: Any) -> Any:
     return ConvexClusterPath(n_gammas=n_gammas, n_threads=run.threads, **weights).fit(known.rows)
 
 
-def _largest_gap(path: Any) -> float:
-    positive = path.objectives_ > 0
-    return float(np.max(path.dual_gaps_[positive] / path.objectives_[positive], initial=0.0))
-
-
 def _agreements(known: Known, path: Any) -> list[float]:
     """Return the adjusted Rand index of the labels of each gamma."""
     from sklearn.metrics import adjusted_rand_score
@@ -50,7 +45,7 @@ def _cells(title: str, known: Known, path: Any) -> list[str]:
     last = f"{agreements[path.index_at(2)]:.2f}" if path.n_clusters_path_.min() <= 2 else "-"
     return [
         title, f"{len(path.edges_):,}", last, f"{agreements[best]:.2f}", f"{path.n_clusters_path_[best]}",
-        f"{path.n_splits_.sum()}", f"{_largest_gap(path):.0e}",
+        f"{path.n_splits_.sum()}", f"{float(path.relative_gaps_.max()):.0e}",
     ]  # fmt: skip
 
 
@@ -171,7 +166,7 @@ def make_mammals(run: PaperRun) -> None:
     panels = _two_sets(run, known, 5, 0.5)
     _show(run, "", panels, 2, ("*",))
     cells = [
-        [title, *_fusions_of(path, known, name), f"{_largest_gap(path):.0e}"]
+        [title, *_fusions_of(path, known, name), f"{float(path.relative_gaps_.max()):.0e}"]
         for title, _, path in panels
         for name in ("brownbat", "redbat")
     ]

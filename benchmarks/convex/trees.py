@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.convex.any_data import sources
 from benchmarks.harness.benchmark import Benchmark
+from benchmarks.harness.data.quality_sets import SETS
+from benchmarks.harness.data.readers import sampled
 from benchmarks.harness.measuring import measured
 
 __all__ = ["measure_tree_accuracy", "measure_trees"]
@@ -15,16 +16,7 @@ __all__ = ["measure_tree_accuracy", "measure_trees"]
 # Rows, columns and the CPU seconds that two threads are to need for 50 gammas.
 SIZES = [(10_000, 2, None), (100_000, 2, 2.0), (1_000_000, 2, 24.0), (10_000, 50, None), (100_000, 50, 40.0)]
 WANTED_GAP = 1e-6
-SETS = (
-    "moons",
-    "iris",
-    "wine",
-    "breast_cancer",
-    "digits",
-    "long",
-    "optdigits (shared)",
-    "pendigits (shared)",
-)
+MOST_ROWS = 1000
 
 
 def run_tree(n_rows: int, n_columns: int, n_threads: int) -> dict[str, Any]:
@@ -46,7 +38,7 @@ def run_tree(n_rows: int, n_columns: int, n_threads: int) -> dict[str, Any]:
     return {
         "gammas": len(path.gammas_),
         "solved": path.n_iter_,
-        "gap": float((path.dual_gaps_[1:] / path.objectives_[1:]).max()),
+        "gap": float(path.relative_gaps_.max()),
         "splits": int(path.n_splits_.sum()),
         "largest_step": float(steps.max()),
         "seconds": cost.seconds,
@@ -61,14 +53,12 @@ def run_accuracy(name: str, n_threads: int) -> dict[str, float]:
     from coterie import ConvexClusterPath
     from coterie.metrics import clustering_accuracy
 
-    make, source = sources()[name]
-    X, classes = make(source)
-    assert classes is not None
+    X, classes = sampled(*SETS[name].read(), MOST_ROWS, 0)
+    X = np.asarray(X, dtype=np.float64)
     found = {}
     for kind, options in {"tree": {"weights": "tree", "norm": "l1"}, "knn": {}}.items():
-        path = ConvexClusterPath(n_threads=n_threads, **options).fit(X.astype(float))
         with measured() as cost:
-            path.fit(X.astype(float))
+            path = ConvexClusterPath(n_threads=n_threads, **options).fit(X)
         found[f"{kind}, accuracy"] = clustering_accuracy(classes, path.labels_at(len(np.unique(classes))))
         found[f"{kind}, best ARI"] = max(adjusted_rand_score(classes, labels) for labels in path.labels_path_)
         found[f"{kind}, CPU s"] = cost.cpu_seconds
@@ -101,11 +91,14 @@ def measure_trees(benchmark: Benchmark, key: str) -> None:
 
 def measure_tree_accuracy(benchmark: Benchmark, key: str) -> None:
     """Show the agreement with known classes beside the default weights and norm."""
-    cells, known = [], sources()
-    for name in SETS[: 2 if benchmark.options.quick else None]:
-        if name in known:
-            found = benchmark.isolated(run_accuracy, name, benchmark.options.threads)
-            cells.append([name, *(f"{value:.2f}" for value in found.values())])
+    cells: list[list[str]] = []
+    values = []
+    names = [name for name, known in SETS.items() if known.is_here and not known.is_graph]
+    for name in names[: 2 if benchmark.options.quick else None]:
+        found = benchmark.isolated(run_accuracy, name, benchmark.options.threads)
+        values.append(list(found.values()))
+        cells.append([name, *(f"{value:.2f}" for value in found.values())])
+    cells.append(["mean", *(f"{value:.2f}" for value in np.mean(values, axis=0))])
     headers = [
         "rows",
         *(f"{kind}, {what}" for kind in ("tree", "knn") for what in ("accuracy", "best ARI", "CPU s")),

@@ -14,7 +14,7 @@ from benchmarks.graphs_quality.contenders import CONTENDERS, GRAPH_METHODS
 from benchmarks.graphs_quality.page import GUIDE, MOST_ROWS, PAGE, tables, with_table, written_page
 from benchmarks.graphs_quality.results import FAILED, Results
 from benchmarks.graphs_quality.runs import Cell, run_cell, warm_up
-from benchmarks.graphs_quality.sets import SETS, prepared
+from benchmarks.harness.data.quality_sets import SETS, prepared
 from benchmarks.harness.options import SystemParser, above_zero, at_least
 from benchmarks.harness.processes import KeptProcess, limit_threads
 from benchmarks.harness.reporting import RESULTS, machine_facts

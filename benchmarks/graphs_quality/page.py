@@ -9,7 +9,7 @@ from statistics import fmean
 from benchmarks.graphs_quality.contenders import CONTENDERS, METHODS_OF_OURS
 from benchmarks.graphs_quality.results import FAILED, Results
 from benchmarks.graphs_quality.runs import Cell
-from benchmarks.graphs_quality.sets import GENERATED, REAL, SETS
+from benchmarks.harness.data.quality_sets import GENERATED, REAL, SETS
 from benchmarks.harness.reporting import machine_line, markdown_table
 
 __all__ = ["GUIDE", "MOST_ROWS", "PAGE", "tables", "with_table", "written_page"]

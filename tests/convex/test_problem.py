@@ -119,7 +119,24 @@ def test_coordinates_keep_all_products(rank):
     ("shape", "norm"), [((20, 90), "l1"), ((20, 90), "linf"), ((20, 20), "l2"), ((1, 5), "l2")]
 )
 def test_where_columns_stay(shape, norm):
-    assert own_coordinates(np.zeros(shape), find_norm(norm, shape[1])) is None
+    X = np.random.default_rng(0).normal(size=shape)
+    X[:, 0] = 0 if norm != "l2" else X[:, 0]
+    assert own_coordinates(X, find_norm(norm, shape[1])) is None
+
+
+@pytest.mark.parametrize("n_rows", [5, 40])
+def test_constant_columns_are_left_out(n_rows):
+    X = np.random.default_rng(0).normal(size=(n_rows, 12))
+    X[:, [0, 3, 7, 8, 9, 10, 11]] = 0.1
+    graph = knn_graph(X, 3)
+    problem = ordered_problem(X, graph).problem
+    assert problem.rows.shape == (n_rows, 5)
+    path, alone = (
+        ConvexClusterPath([0, 0.5, 2, 8], n_neighbors=3).fit(rows) for rows in (X, X[:, [1, 2, 4, 5, 6]])
+    )
+    np.testing.assert_array_equal(path.labels_path_, alone.labels_path_)
+    np.testing.assert_allclose(path.centroids_path_[:, :, [1, 2, 4, 5, 6]], alone.centroids_path_, atol=1e-9)
+    np.testing.assert_allclose(path.centroids_path_[:, :, [0, 3, 7, 8, 9, 10, 11]], 0.1, rtol=1e-12)
 
 
 def test_problems_are_small(wide):

@@ -109,6 +109,7 @@ class ConvexProblem:
         self._starts = _starts(edges.heads, edges.n_nodes), _starts(edges.tails, edges.n_nodes)
         self._tail_order = np.argsort(edges.tails, kind="stable").astype(np.int32)
         self._kernel = self._edges_of_weights(edges.weights)
+        self._origin = np.zeros_like(self.rows)
         self._node_sums = np.zeros(-(-edges.n_nodes // _kernels.ROW_QUANTUM))
         self._windows, n_rows = _windows(edges, rows.shape[1]) if len(edges) else (None, 0)
         self._window_sums = np.empty((n_rows, rows.shape[1]), dtype=rows.dtype)
@@ -195,7 +196,7 @@ class ConvexProblem:
 
     def project(self, gamma: float, duals: Array, out: Array) -> None:
         """Write the duals, made feasible for gamma, to `out`."""
-        self.step(gamma, 0.0, np.zeros_like(self.rows), duals, out)
+        self.step(gamma, 0.0, self._origin, duals, out)
 
     def dual_norms(self, vectors: Array) -> FloatArray:
         """Return the dual norm of each row: the smallest radius whose ball holds it."""
@@ -300,8 +301,8 @@ class OrderedProblem:
         Of the data.
     data : ndarray of shape (n, p)
         The rows.
-    basis : ndarray of shape (p, n - 1), optional
-        Basis of the coordinates that replace the columns if there are more columns than rows.
+    basis : ndarray of shape (p, r), optional
+        Basis of the coordinates that replace the columns, if fewer suffice.
     """
 
     problem: ConvexProblem
@@ -412,7 +413,7 @@ def order_problem(
 
 
 def own_coordinates(centered: FloatArray, norm: Norm) -> FloatArray | None:
-    """Return an orthonormal basis of the span of n rows with more than n columns, if the norm permits its use.
+    """Return an orthonormal basis of fewer than p vectors whose span holds all rows, if the norm permits its use.
 
     The Euclidean norm is invariant under rotation, and centroids lie in the span of the rows, so the problem in the
     coordinates of the basis is equivalent.
@@ -426,12 +427,14 @@ def own_coordinates(centered: FloatArray, norm: Norm) -> FloatArray | None:
 
     Returns
     -------
-    ndarray of shape (p, n - 1), float64, or None
-        None if p <= n, or with other norms.
+    ndarray of shape (p, r), float64, or None
+        The columns that vary, if they are at most n, else r = n - 1 coordinates. None if r is not less than p, or with
+        other norms.
 
     Notes
     -----
-    O(n^2 p), by Householder reflections: coordinates are exact up to rounding, also of linearly dependent rows.
+    O(n^2 p) if more than n columns vary, by Householder reflections: coordinates are exact up to rounding, also of
+    linearly dependent rows.
 
     Examples
     --------
@@ -444,8 +447,11 @@ def own_coordinates(centered: FloatArray, norm: Norm) -> FloatArray | None:
     """
     n, p = centered.shape
     is_euclidean = isinstance(norm, KernelNorm) and len(norm.group_starts) == 2 and not norm.is_maximum
-    if not is_euclidean or n < 2 or p <= n:
+    varying = np.flatnonzero(np.ptp(centered, axis=0))
+    if not is_euclidean or n < 2 or len(varying) == 0:
         return None
+    if len(varying) <= n:
+        return np.eye(p)[:, varying] if len(varying) < p else None
     basis: FloatArray = scipy.linalg.qr(centered[:-1].T, mode="economic")[0]
     return np.ascontiguousarray(basis)
 

@@ -69,13 +69,9 @@ double points_of_windows(const FusionWindows& windows, const PrimalPoints<T>& po
         const T* const sum = sums + (windows.offsets[w] - windows.starts[w]) * p;
         for (Index k = first * p; k < min_index(end, windows.reaches[w]) * p; ++k) next[k] += sum[k];
     }
-    double total = 0;
-    for (Index k = begin * p; k < end * p; ++k) {
+    for (Index k = begin * p; k < end * p; ++k)
         points.ahead[k] = next[k] + points.momentum * (next[k] - points.current[k]);
-        const double value = static_cast<double>(next[k]);
-        total = multiply_add_in_order(value, value, total);
-    }
-    return total;
+    return energy_of(next + begin * p, (end - begin) * p);
 }
 
 // `dual_step` and `primal_points` in one: each new dual is summed while it is in a register. The points of the step may

@@ -62,6 +62,26 @@ inline void primal_row_of(const FusionEdges<T>& edges, const PrimalPoints<T>& po
     }
 }
 
+// Sum of the squares of n values, in lanes: one after the other each addition would wait for the one before.
+template <class T>
+inline double energy_of(const T* values, Index n) {
+    constexpr Index kSums = 16;
+    double sums[kSums] = {};
+    Index k = 0;
+    for (; k + kSums <= n; k += kSums)
+        for (Index l = 0; l < kSums; ++l) {
+            const double value = static_cast<double>(values[k + l]);
+            sums[l] = multiply_add_in_order(value, value, sums[l]);
+        }
+    for (Index l = 0; k < n; ++k, ++l) {
+        const double value = static_cast<double>(values[k]);
+        sums[l] = multiply_add_in_order(value, value, sums[l]);
+    }
+    for (Index half = kSums / 2; half > 0; half /= 2)
+        for (Index l = 0; l < half; ++l) sums[l] += sums[l + half];
+    return sums[0];
+}
+
 // U = X + Delta, and U ahead of it by the momentum. IN duals (n_edges x n_columns); OUT squares (one for each run of
 // kQuantum nodes): of the entries of U.
 template <class Isa, class T>
@@ -69,18 +89,14 @@ void primal_points(const FusionEdges<T>& edges, const PrimalPoints<T>& points, c
                    double* squares, int n_threads) {
     constexpr Index kAhead = 4;
     parallel_for(ceil_div(edges.n_nodes, kQuantum), n_threads, [&](Index q) {
-        double total = 0;
-        for (Index i = q * kQuantum; i < min_index(edges.n_nodes, (q + 1) * kQuantum); ++i) {
+        const Index begin = q * kQuantum, end = min_index(edges.n_nodes, begin + kQuantum);
+        for (Index i = begin; i < end; ++i) {
             if (n_columns > 4 && i + kAhead < edges.n_nodes)
                 for (Index k = edges.tail_starts[i + kAhead]; k < edges.tail_starts[i + kAhead + 1]; ++k)
                     __builtin_prefetch(duals + edges.tail_edges[k] * n_columns);
             primal_row_of(edges, points, duals, i, n_columns);
-            for (Index j = 0; j < n_columns; ++j) {
-                const double value = static_cast<double>(points.next[i * n_columns + j]);
-                total = multiply_add_in_order(value, value, total);
-            }
         }
-        squares[q] = total;
+        squares[q] = energy_of(points.next + begin * n_columns, (end - begin) * n_columns);
     });
 }
 
