@@ -60,13 +60,15 @@ def _k_means(task: Task) -> np.ndarray:
     return model.fit(task.rows).labels_
 
 
-def _mixture(covariance_type: str = "tied_spherical", n_factors: int = 0) -> Callable[[Task], np.ndarray]:
+def _mixture(
+    covariance_type: str = "tied_spherical", n_factors: int = 0, init: str = "afk-mc2"
+) -> Callable[[Task], np.ndarray]:
     def run(task: Task) -> np.ndarray:
         from coterie import TruncatedGaussianMixture
 
         model = TruncatedGaussianMixture(
             task.n_clusters, covariance_type=covariance_type, n_factors=min(n_factors, task.rows.shape[1] - 1),
-            random_state=task.seed, n_threads=1,
+            init=init, random_state=task.seed, n_threads=1,
         )  # fmt: skip
         return model.fit(task.rows).predict(task.rows)
 
@@ -209,6 +211,12 @@ METHODS_OF_OURS: dict[str, Contender] = {
     "mixture": Contender("coterie", _mixture()),
     "mixture, diag": Contender("coterie", _mixture("diag")),
     **{f"mixture, {h} factors": Contender("coterie", _mixture("factors", h)) for h in (1, 2, 5)},
+    "mixture from k-means": Contender("coterie", _mixture(init="k-means")),
+    "mixture from k-means, diag": Contender("coterie", _mixture("diag", init="k-means")),
+    **{
+        f"mixture from k-means, {h} factors": Contender("coterie", _mixture("factors", h, "k-means"))
+        for h in (1, 2, 5)
+    },
     SLK_BO: Contender("coterie", _k_modes("byproduct")),
     SLK_MS: Contender("coterie", _k_modes("mean_shift")),
     TV_3: Contender("coterie", _total_variation(3)),

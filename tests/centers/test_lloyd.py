@@ -80,5 +80,8 @@ def test_what_auto_stands_for():
     assert choose_algorithm(narrow, 3, **options) == "lloyd"
     assert choose_algorithm(narrow, 50, itemsize=8, is_sparse=True) == "lloyd"
     assert choose_algorithm(narrow, 50, **options) == "yinyang"
+    assert choose_algorithm((300_000, 32), 64, **options) == "lloyd"
+    assert choose_algorithm((300_000, 32), 65, itemsize=8, is_sparse=False) != "lloyd"
+    assert choose_algorithm((300_000, 33), 10, **options) != "lloyd"
     assert choose_algorithm(wide, 50, **options) == "elkan"
     assert choose_algorithm(wide, 513, **options) == "yinyang"

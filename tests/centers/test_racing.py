@@ -101,7 +101,7 @@ def test_a_race_is_for_many_passes():
 
 
 def test_many_rows_race_and_the_history_tells():
-    X, k = some_rows(np.float32, n=105_000), 60
+    X, k = some_rows(np.float32, n=105_000), 70
     assert races(X.shape, k, itemsize=4, is_sparse=False)
     assert not races((100, 32), k, itemsize=4, is_sparse=False)
     assert not races((10**7, 32), k, itemsize=4, is_sparse=False)  # too much memory

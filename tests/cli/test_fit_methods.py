@@ -125,6 +125,19 @@ def test_mixture_as_in_the_papers(folder, rows, X):
     assert np.array_equal(model.means_, expected.means_)
 
 
+def test_mixture_of_factor_analyzers(folder, rows, X):
+    options = "--method gmm --covariance-type factors --n-factors 2"
+    assert main(["fit", rows, "-k", "3", *options.split()]) == 0
+    expected = coterie.TruncatedGaussianMixture(
+        3, covariance_type="factors", n_factors=2, random_state=0
+    ).fit(X)
+    model = coterie.load("coterie-out/model.coterie")
+    assert np.array_equal(model.components_, expected.components_)
+    assert np.array_equal(np.load("coterie-out/labels.npy"), expected.labels_)
+    assert main(["predict", "coterie-out/model.coterie", rows, "-o", "new.npy", "-q"]) == 0
+    assert np.array_equal(np.load("new.npy"), model.predict(X))
+
+
 @pytest.mark.usefixtures("shown_at_once")
 def test_mixture(folder, rows, X, capsys):
     options = "--method gmm --covariance-type diag --candidates 2 --neighbors 3 --assignment truncated --init random"

@@ -19,6 +19,9 @@ MODELS = {
     "mini-batch": coterie.MiniBatchKMeans(60, max_no_improvement=None, batch_size=200, random_state=0),
     "nested": coterie.NestedMiniBatchKMeans(60, batch_size=200, random_state=0),
     "gmm": coterie.TruncatedGaussianMixture(60, tol=0, random_state=0),
+    "gmm, factors": coterie.TruncatedGaussianMixture(
+        60, covariance_type="factors", n_factors=1, tol=0, random_state=0
+    ),
     "gmm, several starts": coterie.TruncatedGaussianMixture(60, n_init=50, random_state=0),
     "laplacian-kmodes": coterie.LaplacianKModes(20, random_state=0),
     "total-variation": coterie.TotalVariationClustering(20, random_state=0),

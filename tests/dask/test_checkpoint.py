@@ -50,6 +50,13 @@ def check_same(model, expected):
         ),
         (
             TruncatedGaussianMixture(
+                K, covariance_type="factors", n_factors=2, n_candidates=3, random_state=0, tol=0, max_iter=12
+            ),
+            "e_step",
+            False,
+        ),
+        (
+            TruncatedGaussianMixture(
                 K, random_candidate=True, search_group_size=1, random_state=0, tol=0, max_iter=12
             ),
             "e_step",
@@ -62,6 +69,7 @@ def check_same(model, expected):
         "nested",
         "settled nested",
         "mixture",
+        "mixture of factor analyzers",
         "mixture with random candidates",
     ],
 )

@@ -82,7 +82,7 @@ class TestLikeOneMachine:
         np.testing.assert_array_equal(there.labels_, here.labels_)
 
     def test_first_pass_without_bounds(self, client):
-        X = rows()
+        X = np.tile(rows(), 20)
         here = KMeans(K, init=X[:K], max_time=600).fit(X)
         there = KMeans(K, init=X[:K], max_time=600).fit(on_workers(X))
         np.testing.assert_array_equal(there.labels_, here.labels_)

@@ -70,6 +70,13 @@ def test_few_candidates_do_about_as_well(client):
     assert len(there.history_.n_distances) == there.n_iter_
 
 
+def test_means_begin_with_k_means_of_a_sample(client):
+    X = rows(np.float64)
+    options = {"init": "k-means", "covariance_type": "factors", "n_factors": 1, "random_state": 0}
+    here, there = (TruncatedGaussianMixture(C, **options).fit(data) for data in (X, on_workers(X)))
+    assert abs(there.lower_bound_ - here.lower_bound_) < 0.02 * abs(here.lower_bound_)
+
+
 @pytest.mark.parametrize("covariance_type", ["diag", "factors"])
 def test_bits_do_not_depend_on_workers(covariance_type):
     X, found = rows(np.float64), []

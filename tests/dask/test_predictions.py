@@ -50,6 +50,13 @@ def test_distances_scores_and_posteriors(client):
     mixture = coterie.TruncatedGaussianMixture(3, random_state=0).fit(X)
     assert mixture.score(lying) == pytest.approx(mixture.score(X), rel=1e-9)
     assert (mixture.responsibilities(lying).compute() != mixture.responsibilities(X)).nnz == 0
+    factors = coterie.TruncatedGaussianMixture(3, covariance_type="factors", n_factors=1, random_state=0).fit(
+        X
+    )
+    for model in (mixture, factors):
+        lazy = model.denoise(lying)
+        assert (lazy.dtype, lazy.shape) == (np.float32, X.shape)
+        np.testing.assert_array_equal(lazy.compute(), model.denoise(X))
 
 
 def test_columns_of_vectors(client):

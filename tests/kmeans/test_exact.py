@@ -250,7 +250,7 @@ class TestCoreset:
 
 
 def test_with_a_time_limit_bounds_begin_in_the_second_iteration():
-    X = np.random.default_rng(0).normal(size=(2000, 16))
+    X = np.random.default_rng(0).normal(size=(2000, 40))
     limited, free = (
         KMeans(20, init=X[:20], max_iter=6, tol=0, max_time=max_time).fit(X) for max_time in (1e6, None)
     )

@@ -377,6 +377,20 @@ class TestEstimator:
         taken = factor_mixture(init=loaded, max_iter=1).fit(rows)
         assert taken.lower_bound_ >= bound - 1e-6
 
+    def test_factors_begin_with_the_clusters_of_k_means(self, rows):
+        """All components are candidates, so that nothing but the means is random."""
+        seed = np.random.RandomState(3).randint(np.iinfo(np.int32).max)
+        centers = coterie.KMeans(4, random_state=seed).fit(rows).cluster_centers_
+
+        def fitted(n_steps, **options):
+            return factor_mixture(
+                random_state=3, tol=0, callback=lambda progress: progress.iteration == n_steps, **options
+            ).fit(rows)
+
+        same_bits(fitted(1, init="k-means").means_, fitted(1, means_init=centers).means_)
+        assert np.all(np.any(fitted(2, init="k-means").components_ != 0, axis=(1, 2)))
+        assert not np.any(fitted(2, means_init=centers).components_)
+
     def test_a_fit_that_is_stopped_early_has_components(self, rows):
         for max_iter in (1, 2, 3):
             with warnings.catch_warnings():

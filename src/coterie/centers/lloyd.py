@@ -36,6 +36,9 @@ _PASSES_FOR_BOUNDS = 4
 # Multiply-adds of a pass from which on "auto" measures, and the fewest bytes of a row: its number takes eight of them.
 _RACED, _RACED_BYTES = 2e8, 64
 
+# A row of so few bytes, compared with centers by so few products, takes no more time than its bounds.
+_FEW_BYTES, _FEW_PRODUCTS = 256, 2048
+
 # Bounds of "elkan" may take this, or so much of the memory of the rows. More costs more time than it saves.
 _ELKAN_BYTES, _ELKAN_OF_ROWS = 128 << 20, 0.75
 
@@ -248,13 +251,12 @@ def choose_algorithm(
     shape: tuple[int, int], n_clusters: int, max_iter: float = math.inf, *, itemsize: int, is_sparse: bool
 ) -> str:
     """Return what `algorithm="auto"` stands for, "race" where that is measured; see the notes of `coterie.KMeans`."""
-    if max_iter < _PASSES_FOR_BOUNDS:
+    n_columns = shape[1]
+    is_cheap = n_columns * itemsize <= _FEW_BYTES and n_clusters * n_columns <= _FEW_PRODUCTS
+    if max_iter < _PASSES_FOR_BOUNDS or n_clusters < 4 or is_sparse or is_cheap:
         return "lloyd"
     if races(shape, n_clusters, itemsize=itemsize, is_sparse=is_sparse):
         return "race" if max_iter >= _PASSES_OF_RACE else "yinyang"
-    n_columns = shape[1]
-    if n_clusters < 4 or is_sparse:
-        return "lloyd"
     suits = n_columns >= 256 and n_clusters <= 2 * n_columns
     return "elkan" if suits and _elkan_fits(shape, n_clusters, itemsize) else "yinyang"
 

@@ -63,6 +63,8 @@ def _empty_result(model: Any, method: str) -> Any:
         return np.empty(0, dtype=np.int32)
     if method == "score_samples":
         return np.empty(0)
+    if method == "denoise":
+        return model.means_[:0]
     n_clusters = len(model.cluster_centers_)
     if method == "responsibilities":
         return sp.csr_array((0, n_clusters), dtype=np.float64)

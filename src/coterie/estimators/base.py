@@ -28,7 +28,7 @@ from coterie.rows.prepare import rows_to_fit
 __all__ = ["Estimator", "link_template", "overflow_message", "rows_for"]
 
 # Methods that run chunk by chunk for rows on workers: see `_by_chunk`.
-_BY_CHUNK = {"predict", "transform", "score", "score_samples", "predict_proba", "responsibilities"}
+_BY_CHUNK = {"predict", "transform", "score", "score_samples", "predict_proba", "responsibilities", "denoise"}
 
 # What every fit may leave.
 _ATTRIBUTES: dict[str, Declared] = {

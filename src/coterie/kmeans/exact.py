@@ -163,7 +163,8 @@ class KMeans(CentroidEstimator):
     k / 8 (one per panel of 16 centroids, at most 1 GiB in all), that of "hamerly" 2: they are kept in 16 bits, rounded
     down.
 
-    The rule of "auto": "lloyd" for k < 4, for sparse rows, and for fewer than 4 iterations. Else, where an iteration is
+    The rule of "auto": "lloyd" for k < 4, for sparse rows, for fewer than 4 iterations, and for rows of at most 256
+    bytes with k d <= 2,048, which take no longer to compare than to look at their bounds. Else, where an iteration is
     worth measuring (n k d of 2e8, 64 bytes a row) and the bounds of "elkan" fit in 128 MiB or three quarters of the
     memory of the rows, these race with "yinyang" in fits of 20 iterations or more: some rows try the other kind of
     bounds in the first iterations and now and then later, and the others follow if that pays on this machine

@@ -22,9 +22,6 @@ HISTORY_FIELDS = (("n_distances", np.int64),)
 # Iterations over which gains are averaged at the least: those that search gain more than others.
 _WINDOW = 3
 
-# Part of the iterations that may pass before components have factors.
-_DIAGONAL_SHARE = 1 / 3
-
 # Passes that look for the directions of the largest variance of each component.
 _PASSES_FOR_DIRECTIONS = 4
 
@@ -60,6 +57,8 @@ class EMOptions:
         Number of factors of each component; 0: none, as for "diag".
     least_mass : float
         A component of less weight keeps its factors and noise.
+    diagonal_share : float
+        Share of the iterations that may pass before components have factors; 0: one does.
     """
 
     covariance_type: str
@@ -73,6 +72,7 @@ class EMOptions:
     search_every: int
     n_factors: int = 0
     least_mass: float = 0.0
+    diagonal_share: float = 1 / 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ def em(posteriors: Posteriors, start: MixtureParameters, options: EMOptions, rep
                 reason = "converged"
                 break
             kind = "factors"
-        if has_factors and iteration >= _DIAGONAL_SHARE * options.max_iter:
+        if has_factors and iteration >= options.diagonal_share * options.max_iter:
             kind = "factors"
         if is_over:
             assert report.reason is not None

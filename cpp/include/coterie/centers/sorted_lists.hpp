@@ -1,7 +1,7 @@
 // Short lists of the nearest, sorted by score.
 #pragma once
 
-#include "coterie/machine/numbers.hpp"
+#include "coterie/machine/lanes.hpp"
 
 namespace coterie {
 namespace {
@@ -18,21 +18,25 @@ void insert_sorted(T* scores, std::int32_t* ids, Index m, T score, std::int32_t 
     ids[at] = id;
 }
 
+// The least of the scores of a panel and a bound.
+template <class Isa, class T>
+inline __attribute__((always_inline)) T least_lane(const T* lanes, T bound) {
+    using V = typename Isa::template Vector<T>;
+    constexpr int L = sizeof(V) / sizeof(T);
+    V least = V{} + bound;
+    for (Index l = 0; l < kLanes<T>; l += L) least = Isa::least(*reinterpret_cast<const V*>(lanes + l), least);
+    return reduce_lanes<L, 1>(&least, Least<Isa>{})[0];
+}
+
 // Inserts the scores of a panel that are below the last of a list; id(lane) is the id of a lane.
 template <class Isa, class T, class Id>
 inline void insert_lanes(const T* lanes, Id id, Index m, T* scores, std::int32_t* ids) {
     unsigned below = Isa::below(lanes, scores[m - 1]);
-    if (m == 1 && below != 0) {
-        // The least of them at once: which of them are below those before is not to be predicted.
-        constexpr Index W = kLanes<T>;
-        T least[W];
-        for (Index l = 0; l < W; ++l) least[l] = lanes[l] < scores[0] ? lanes[l] : scores[0];
-        for (Index half = W / 2; half > 0; half /= 2)
-            for (Index l = 0; l < half; ++l) least[l] = least[l + half] < least[l] ? least[l + half] : least[l];
-        unsigned equal = 0;
-        for (Index l = 0; l < W; ++l) equal |= static_cast<unsigned>(lanes[l] == least[0]) << l;
-        scores[0] = least[0];
-        ids[0] = id(__builtin_ctz(equal));
+    if (m == 1) {
+        // Branches that depend on each lane would be mispredicted in a first panel, where most are below.
+        if (below == 0) return;
+        scores[0] = least_lane<Isa>(lanes, scores[0]);
+        ids[0] = id(__builtin_ctz(Isa::equal(lanes, scores[0])));
         return;
     }
     for (; below != 0; below &= below - 1) {

@@ -91,7 +91,15 @@ struct PlainIsa {
         return lanes;
     }
 
-    // The same for the first half of a panel: what was stored in halves is loaded in halves.
+    // The lanes of a panel's scores that are equal to a value, as bits.
+    template <class T>
+    static unsigned equal(const T* scores, T value) {
+        unsigned lanes = 0;
+        for (Index l = 0; l < kLanes<T>; ++l) lanes |= static_cast<unsigned>(scores[l] == value) << l;
+        return lanes;
+    }
+
+    // Those below the bound in the first half of a panel: what was stored in halves is loaded in halves.
     template <class T>
     static unsigned below_in_half(const T* scores, T bound) {
         unsigned lanes = 0;
