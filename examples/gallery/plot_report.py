@@ -25,6 +25,6 @@ page = model.report(X, known=y)
 print(page.points().to_pandas().head(3))
 
 # %%
-# The map of the report, with names of one's own for two clusters.
+# The 2-D projection of the report, with given names of two clusters.
 figure, axes = plt.subplots(figsize=(6, 5), layout="constrained")
 coterie.plotting.cluster_map(model, X, names={0: "first topic", 1: "second topic"}, ax=axes)
