@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.fingerprints import __doc__ as PURPOSE
 from benchmarks.fingerprints.convex import convex_cases
 from benchmarks.fingerprints.dask import dask_cases
+from benchmarks.fingerprints.density import density_cases
 from benchmarks.fingerprints.kmeans import kmeans_cases, mini_batch_cases, nested_cases
 from benchmarks.fingerprints.laplacian_kmodes import laplacian_cases
 from benchmarks.fingerprints.mixture import mixture_cases
@@ -36,6 +37,7 @@ GROUPS: dict[str, Callable[[], Cases]] = {
     "laplacian": laplacian_cases,
     "total variation": total_variation_cases,
     "convex": convex_cases,
+    "density": density_cases,
     "rows": storage_cases,
     "graphs": graph_cases,
     "seeding": seeding_cases,

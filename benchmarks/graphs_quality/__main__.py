@@ -12,12 +12,12 @@ from pathlib import Path
 import benchmarks.graphs_quality
 from benchmarks.graphs_quality.contenders import CONTENDERS, GRAPH_METHODS
 from benchmarks.graphs_quality.page import GUIDE, MOST_ROWS, PAGE, tables, with_table, written_page
-from benchmarks.graphs_quality.results import FAILED, Results
 from benchmarks.graphs_quality.runs import Cell, run_cell, warm_up
 from benchmarks.harness.data.quality_sets import SETS, prepared
 from benchmarks.harness.options import SystemParser, above_zero, at_least
 from benchmarks.harness.processes import KeptProcess, limit_threads
 from benchmarks.harness.reporting import RESULTS, machine_facts
+from benchmarks.harness.results import FAILED, Results
 
 QUICK_ROWS, QUICK_SETS = 200, ("iris", "moons")
 

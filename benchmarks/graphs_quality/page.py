@@ -7,10 +7,10 @@ from pathlib import Path
 from statistics import fmean
 
 from benchmarks.graphs_quality.contenders import CONTENDERS, METHODS_OF_OURS
-from benchmarks.graphs_quality.results import FAILED, Results
 from benchmarks.graphs_quality.runs import Cell
 from benchmarks.harness.data.quality_sets import GENERATED, REAL, SETS
 from benchmarks.harness.reporting import machine_line, markdown_table
+from benchmarks.harness.results import FAILED, Results
 
 __all__ = ["GUIDE", "MOST_ROWS", "PAGE", "tables", "with_table", "written_page"]
 

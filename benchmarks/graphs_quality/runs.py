@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from benchmarks.graphs_quality.contenders import CONTENDERS, NOISE, Task
 from benchmarks.harness.measuring import measured
+from benchmarks.harness.results import Cell
 
 __all__ = ["Cell", "run_cell", "warm_up"]
 
-Cell = dict[str, Any]
 _WARM_ROWS, _WARM_CLUSTERS = 300, 3
 
 

@@ -17,6 +17,7 @@ RESULTS = Path(__file__).parents[1] / "results"
 PACKAGES = (
     "coterie", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "faiss-cpu", "superkmeans", "hnswlib",
     "pynndescent", "usearch", "graphlearning", "scikit-network", "genieclust", "leidenalg", "igraph", "evoc",
+    "fast_hdbscan", "fast-plscan",
 )  # fmt: skip
 
 

@@ -5,7 +5,6 @@ import pytest
 
 from benchmarks.graphs_quality.contenders import CONTENDERS, GRAPH_METHODS, METHODS_OF_OURS, bisected
 from benchmarks.graphs_quality.page import GUIDE, tables, with_table, written_page
-from benchmarks.graphs_quality.results import FAILED, Results
 from benchmarks.graphs_quality.runs import run_cell
 from benchmarks.harness.data.quality_sets import SETS, prepared
 

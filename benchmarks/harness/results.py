@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
-from benchmarks.graphs_quality.runs import Cell
+__all__ = ["FAILED", "Cell", "Results"]
 
-__all__ = ["FAILED", "Results"]
+Cell = dict[str, Any]
 
 # The key of a cell that has none of the others: why there is no result.
 FAILED = "failed"

@@ -1,0 +1,230 @@
+"""Run what is not there yet, print the tables, and write the page if asked."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import benchmarks.density
+from benchmarks.density.runs import (
+    CONTENDERS,
+    DENSITIES,
+    LARGE,
+    N_SUBSAMPLES,
+    OURS,
+    RUNS,
+    SHARE,
+    Cell,
+    warm_up,
+)  # fmt: skip
+from benchmarks.harness.data.quality_sets import SETS, prepared
+from benchmarks.harness.options import SystemParser, above_zero, at_least
+from benchmarks.harness.processes import KeptProcess, limit_threads
+from benchmarks.harness.reporting import RESULTS, machine_facts, machine_line, markdown_table
+from benchmarks.harness.results import FAILED, Results
+
+PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "density.md"
+MOST_ROWS, _EXACT_ROWS = 1000, 3000
+
+_TEMPLATE = """# Density-based clustering
+
+```console
+$ pip install fast_hdbscan fast-plscan evoc leidenalg igraph  # competitors; those that are missing are left out
+$ COTERIE_DATA=folder python -m benchmarks.density --page
+```
+
+This page is written by that command. All methods have their defaults; Leiden maximizes modularity on the graph of 15
+neighbors. The sets are those of [quality](graphs_quality.md), sampled to {most_rows} rows.
+
+{machines}
+
+## Exactness
+
+Against scikit-learn's HDBSCAN by brute force, `min_samples` 5, on {n_exact} sets of at most {exact_rows} rows: the
+weights of the spanning trees differ by at most {gap} of themselves, and {n_certified} trees are certified. Labels for a
+minimum cluster size of 5 are equal on {n_5} sets, for 25 on {n_25}. scikit-learn merges equal heights in the order of
+the rows. Sets with different labels, with the adjusted Rand index for 5 and 25 and the share of equal heights:
+{different}.
+
+## Quality
+
+Mean adjusted Rand index (ARI) to the classes, noise being one more cluster. Noise assigned: to the cluster of the
+nearest row in a cluster. EVoC takes no sets of two or three columns.
+
+{quality}
+
+## Stability
+
+Mean adjusted Rand index of the labels of {n_subsamples} subsamples of {share} to those of all rows, and the sets on
+which it is at least 0.8.
+
+{stability}
+
+Adjusted Rand index of the labels for successive `min_samples` from 3 to 10, and the sets without a step below 0.5.
+
+{cliffs}
+
+## Speed and memory
+
+Two threads, in a process that has compiled what it needs. Peak memory is above what was held before.
+
+{speed}
+
+## Adjusted Rand index by set
+
+{by_set}
+"""
+
+
+def parser() -> SystemParser:
+    """Return what reads the command line."""
+    parser = SystemParser(
+        "density", benchmarks.density.__doc__, list(RUNS), quick=list(RUNS)[:4], rounds=None
+    )
+    parser.add("--limit", default=150, type=above_zero, help="seconds after which a cell is given up")
+    parser.add("--most-rows", default=MOST_ROWS, quick=150, type=at_least(10), help="drawn of larger sets")
+    parser.add("--sets", default=len(SETS), quick=2, type=at_least(1), help="only the first sets")
+    parser.add_argument("--page", action="store_true", help=f"write {PAGE.name} of what is there")
+    return parser
+
+
+def measure(options: Any, results: Results) -> None:
+    """Run all methods on all sets, those cells that are not there yet."""
+    methods = [name for name, known in CONTENDERS.items() if known.installed]
+    methods = [name for name in methods if not options.only or any(word in name for word in options.only)]
+    facts = {"machine": machine_facts()}
+    names = [name for name, known in SETS.items() if known.is_here and not known.is_graph][: options.sets]
+    cells: list[tuple[str, str, str]] = []
+    for part in options.rows:
+        users = {"exactness": (OURS,), "cliffs": DENSITIES}.get(part, tuple(CONTENDERS))
+        if part == "speed":
+            cells += [(part, name, method) for name, (_, able) in LARGE.items() for method in able]
+        else:
+            cells += [(part, name, method) for name in names for method in users]
+    with closing(KeptProcess()) as process:
+        for part, name, method in cells:
+            place = f"{part} {name}"
+            if method not in methods or results.read(place, method, 0) is not None:
+                continue
+            try:
+                data: Any = name
+                if part != "speed":
+                    most = options.most_rows if part != "exactness" or options.quick else _EXACT_ROWS
+                    data = process.run(prepared, name, most, results.folder / "rows")
+                process.run(warm_up, method)
+                cell = process.run_within(options.limit, RUNS[part], method, data)
+            except Exception as error:  # a competitor's failure is a result
+                cell = {FAILED: f"{type(error).__name__}: {error}".splitlines()[0]}
+            results.keep(place, method, 0, cell | facts)
+            print(f"{place}, {method}: {cell}", file=sys.stderr, flush=True)
+
+
+def _means(results: Results, part: str, columns: dict[str, Callable[[list[Cell]], str]]) -> list[str]:
+    """Return a table: a line for each method, and a column for what is made of its cells."""
+    lines = []
+    for method in CONTENDERS:
+        found = [results.read(f"{part} {name}", method, 0) for name in SETS]
+        cells = [cell for cell in found if cell is not None and FAILED not in cell]
+        if cells:
+            name = f"**{method}**" if method == OURS else method
+            lines.append([name, str(len(cells)), *(made(cells) for made in columns.values())])
+    return markdown_table(["", "sets", *columns], lines)
+
+
+def _mean_of(name: str) -> Callable[[list[Cell]], str]:
+    return lambda cells: f"{fmean(cell[name] for cell in cells):.3f}"
+
+
+def _share_from(name: str, least: float) -> Callable[[list[Cell]], str]:
+    return lambda cells: f"{sum(cell[name] >= least for cell in cells)} of {len(cells)}"
+
+
+def _exactness(results: Results) -> dict[str, str]:
+    """Return what the page says of exactness."""
+    found = {name: results.read(f"exactness {name}", OURS, 0) for name in SETS}
+    cells = {name: cell for name, cell in found.items() if cell is not None and FAILED not in cell}
+    different = [
+        f"{name} ({cell['labels 5']:.3f}, {cell['labels 25']:.3f}, {cell['ties']:.1%})"
+        for name, cell in cells.items()
+        if min(cell["labels 5"], cell["labels 25"]) < 1
+    ]
+    return {
+        "n_exact": str(len(cells)),
+        "gap": f"{max((cell['weight'] for cell in cells.values()), default=0.0):.0e}",
+        "n_certified": str(sum(cell["is_exact"] for cell in cells.values())),
+        "n_5": str(sum(cell["labels 5"] == 1 for cell in cells.values())),
+        "n_25": str(sum(cell["labels 25"] == 1 for cell in cells.values())),
+        "different": ", ".join(different) or "none",
+    }
+
+
+def _speeds(results: Results) -> list[str]:
+    lines = []
+    for name, (_, able) in LARGE.items():
+        for method in able:
+            cell = results.read(f"speed {name}", method, 0)
+            if cell is not None:
+                shown = [cell[FAILED], *[""] * 4] if FAILED in cell else [
+                    f"{cell['seconds']:.2f}", f"{cell['CPU s']:.2f}", f"{cell['peak MB']:,.0f}",
+                    f"{cell['rows MB']:,.0f}", f"{cell['coverage']:.2f}",
+                ]  # fmt: skip
+                lines.append([name, f"**{method}**" if method == OURS else method, *shown])
+    return markdown_table(["rows", "", "seconds", "CPU s", "peak MB", "rows MB", "coverage"], lines, 2)
+
+
+def written_page(results: Results) -> str:
+    """Return the page of all cells that are there."""
+    by_set = [
+        [name, *(_ari(results.read(f"quality {name}", method, 0)) for method in CONTENDERS)]
+        for name in SETS
+        if results.read(f"quality {name}", OURS, 0) is not None
+    ]
+    quality = {
+        "ARI": _mean_of("ari"), "coverage": _mean_of("coverage"), "ARI, noise assigned": _mean_of("assigned ari"),
+        "accuracy, noise assigned": _mean_of("assigned accuracy"),
+    }  # fmt: skip
+    steps = {
+        "mean": _mean_of("mean"), "mean worst step": _mean_of("worst"), "no step below 0.5": _share_from("worst", 0.5),
+    }  # fmt: skip
+    cells = (results.read(f"{part} {name}", OURS, 0) for part in RUNS for name in (*SETS, *LARGE))
+    machines = {machine_line({**cell["machine"]}) for cell in cells if cell is not None}
+    tables = {
+        "machines": sorted(machines),
+        "quality": _means(results, "quality", quality),
+        "stability": _means(
+            results, "stability", {"ARI": _mean_of("mean"), "from 0.8": _share_from("mean", 0.8)}
+        ),
+        "cliffs": _means(results, "cliffs", steps),
+        "speed": _speeds(results),
+        "by_set": markdown_table(["", *CONTENDERS], by_set),
+    }
+    return _TEMPLATE.format(
+        most_rows=f"{MOST_ROWS:,}", exact_rows=f"{_EXACT_ROWS:,}", n_subsamples=N_SUBSAMPLES, share=f"{SHARE:.0%}",
+        **_exactness(results), **{name: "\n".join(lines) for name, lines in tables.items()},
+    )  # fmt: skip
+
+
+def _ari(cell: Cell | None) -> str:
+    return "-" if cell is None or FAILED in cell else f"{cell['ari']:.3f}"
+
+
+def main() -> None:
+    """Do what was asked for."""
+    options = parser().read()
+    limit_threads(2)
+    os.environ["NUMBA_NUM_THREADS"] = "2"
+    results = Results(RESULTS / f"density-{options.most_rows}")
+    measure(options, results)
+    page = written_page(results)
+    print(page)
+    if options.page:
+        PAGE.write_text(page)
+
+
+if __name__ == "__main__":
+    main()

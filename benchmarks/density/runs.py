@@ -1,0 +1,177 @@
+"""What is compared, and what runs in a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness.contenders import Contender
+from benchmarks.harness.data.labeled import labeled
+from benchmarks.harness.data.readers import snippets
+from benchmarks.harness.measuring import measured
+from benchmarks.harness.results import Cell
+
+OURS = "coterie"
+N_SUBSAMPLES, SHARE = 3, 0.8
+
+
+def _ours(rows: np.ndarray, **options: Any) -> np.ndarray:
+    from coterie import DensityClustering
+
+    return DensityClustering(random_state=0, **options).fit(rows).labels_
+
+
+def _of(package: str, name: str, rows: np.ndarray, **options: Any) -> np.ndarray:
+    model = getattr(__import__(package, fromlist=[name]), name)(**options).fit(rows)
+    return np.asarray(model.labels_)
+
+
+def _evoc(rows: np.ndarray) -> np.ndarray:
+    import evoc
+
+    return evoc.EVoC(random_state=0).fit_predict(np.ascontiguousarray(rows, dtype=np.float32))
+
+
+def _leiden(rows: np.ndarray) -> np.ndarray:
+    """Leiden of modularity, at resolution 1, on the graph of 15 neighbors."""
+    import igraph
+    import leidenalg
+    import scipy.sparse as sp
+
+    from coterie.graphs import knn_graph
+
+    heads, tails = sp.triu(knn_graph(rows, min(15, len(rows) - 1)), 1).nonzero()
+    network = igraph.Graph(len(rows), np.c_[heads, tails].tolist())
+    return np.asarray(
+        leidenalg.find_partition(network, leidenalg.ModularityVertexPartition, seed=0).membership
+    )
+
+
+CONTENDERS: dict[str, Contender] = {
+    OURS: Contender("coterie", _ours),
+    "HDBSCAN (scikit-learn)": Contender(
+        "sklearn", lambda rows, **more: _of("sklearn.cluster", "HDBSCAN", rows, copy=True, **more)
+    ),
+    "fast_hdbscan": Contender(
+        "fast_hdbscan", lambda rows, **more: _of("fast_hdbscan", "HDBSCAN", rows, **more)
+    ),
+    "PLSCAN": Contender("fast_plscan", lambda rows, **more: _of("fast_plscan", "PLSCAN", rows, **more)),
+    "EVoC": Contender("evoc", _evoc),
+    "Leiden": Contender("leidenalg", _leiden),
+}
+# These have min_samples.
+DENSITIES = (OURS, "HDBSCAN (scikit-learn)", "fast_hdbscan", "PLSCAN")
+LARGE: dict[str, tuple[Callable[[], np.ndarray], tuple[str, ...]]] = {
+    "100,000 x 50": (lambda: _blobs(100_000, 50), (OURS, "fast_hdbscan", "PLSCAN")),
+    "60,000 x 784": (lambda: labeled("mnist")[0][:60_000].astype(np.float32), (OURS, "fast_hdbscan")),
+    "12,340 x 384": (lambda: snippets()[0].astype(np.float32), (OURS, "EVoC", "fast_hdbscan")),
+}
+
+
+def _blobs(n_rows: int, n_columns: int) -> np.ndarray:
+    random = np.random.RandomState(0)
+    centers = random.normal(size=(100, n_columns)) * 2
+    rows = centers[random.randint(100, size=n_rows)] + random.normal(size=(n_rows, n_columns))
+    return rows.astype(np.float32)
+
+
+# --- what runs in a process of its own -------------------------------------------------------------------------------
+
+
+@cache
+def warm_up(method: str) -> None:
+    CONTENDERS[method].call(np.random.RandomState(0).normal(size=(500, 5)).astype(np.float32))
+
+
+def _set(data: Path) -> tuple[np.ndarray, np.ndarray]:
+    with np.load(data) as arrays:
+        return np.asarray(arrays["X"], dtype=np.float64), arrays["y"]
+
+
+def exactness(method: str, data: Path) -> Cell:
+    """Compare with scikit-learn's HDBSCAN by brute force: the tree's weight, the labels of two minimum sizes."""
+    from sklearn.cluster import HDBSCAN
+    from sklearn.metrics import adjusted_rand_score
+
+    from coterie import DensityClustering
+
+    rows = _set(data)[0]
+    found: Cell = {"n_rows": len(rows), "n_columns": rows.shape[1]}
+    for size in (5, 25):
+        theirs = HDBSCAN(min_cluster_size=size, min_samples=5, algorithm="brute", copy=True).fit(rows)
+        ours = DensityClustering(min_cluster_size=size, space="rows", search="exact").fit(rows)
+        weight = float(theirs._single_linkage_tree_["value"].sum())
+        found["weight"] = abs(ours.spanning_tree_.distance.sum() - weight) / weight
+        found["is_exact"] = ours.is_exact_
+        found[f"labels {size}"] = float(adjusted_rand_score(theirs.labels_, ours.labels_))
+    distances = np.diff(ours.spanning_tree_.distance)
+    return found | {"ties": float(np.mean(distances == 0))}
+
+
+def quality(method: str, data: Path) -> Cell:
+    """Score the labels, noise as a cluster of its own, and with noise in the cluster of the nearest labeled row."""
+    from sklearn.metrics import adjusted_rand_score
+    from sklearn.neighbors import KNeighborsClassifier
+
+    from coterie.metrics import clustering_accuracy
+
+    rows, classes = _set(data)
+    labels = CONTENDERS[method].call(rows)
+    inside = labels >= 0
+    assigned = labels - labels.min()
+    if 0 < inside.sum() < len(rows):
+        assigned = KNeighborsClassifier(1).fit(rows[inside], labels[inside]).predict(rows)
+    return {
+        "ari": float(adjusted_rand_score(classes, labels)),
+        "coverage": float(inside.mean()),
+        "assigned ari": float(adjusted_rand_score(classes, assigned)),
+        "assigned accuracy": float(clustering_accuracy(classes, assigned)),
+        "clusters": int(labels.max()) + 1,
+    }
+
+
+def stability(method: str, data: Path) -> Cell:
+    """Compare the labels of subsamples with those of all rows, by the rows of both."""
+    from sklearn.metrics import adjusted_rand_score
+
+    rows = _set(data)[0]
+    whole = CONTENDERS[method].call(rows)
+    scores = []
+    for seed in range(N_SUBSAMPLES):
+        some = np.random.RandomState(seed).permutation(len(rows))[: int(SHARE * len(rows))]
+        scores.append(float(adjusted_rand_score(whole[some], CONTENDERS[method].call(rows[some]))))
+    return {"mean": fmean(scores)}
+
+
+def cliffs(method: str, data: Path) -> Cell:
+    """Compare the labels of successive min_samples from 3 to 10."""
+    from sklearn.metrics import adjusted_rand_score
+
+    rows = _set(data)[0]
+    found = [CONTENDERS[method].call(rows, min_samples=least) for least in range(3, 11)]
+    scores = [float(adjusted_rand_score(one, other)) for one, other in pairwise(found)]
+    return {"mean": fmean(scores), "worst": min(scores)}
+
+
+def speed(method: str, name: str) -> Cell:
+    """Measure a fit in a process that has compiled what it needs."""
+    rows = LARGE[name][0]()
+    with measured() as cost:
+        labels = CONTENDERS[method].call(rows)
+    return {
+        "seconds": cost.seconds,
+        "CPU s": cost.cpu_seconds,
+        "peak MB": cost.peak_bytes / 1e6,
+        "rows MB": rows.nbytes / 1e6,
+        "clusters": int(labels.max()) + 1,
+        "coverage": float(np.mean(labels >= 0)),
+    }
+
+
+RUNS = {run.__name__: run for run in (exactness, quality, stability, cliffs, speed)}

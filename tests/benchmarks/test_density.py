@@ -1,0 +1,47 @@
+"""The benchmark of density-based clustering: its cells, and its page."""
+
+import numpy as np
+import pytest
+
+from benchmarks.density.__main__ import written_page
+from benchmarks.density.runs import OURS, RUNS
+from benchmarks.harness.reporting import machine_facts
+from benchmarks.harness.results import FAILED, Results
+
+
+@pytest.fixture
+def blobs(tmp_path):
+    random, y = np.random.RandomState(0), np.repeat([0, 1, 2], 40)
+    path = tmp_path / "blobs.npz"
+    np.savez(path, X=random.normal(size=(120, 4)) + 20 * y[:, None], y=y)
+    return path
+
+
+def test_cells_of_separate_blobs(blobs):
+    found = {part: RUNS[part](OURS, blobs) for part in ("exactness", "quality", "stability", "cliffs")}
+    assert found["exactness"]["weight"] < 1e-12
+    assert found["exactness"]["is_exact"]
+    assert found["quality"]["ari"] > 0.9
+    assert found["quality"]["assigned accuracy"] == 1
+    assert found["quality"]["clusters"] == 3
+    assert found["stability"]["mean"] > 0.9
+    assert found["cliffs"]["worst"] <= found["cliffs"]["mean"] <= 1
+
+
+def test_page_has_means_over_sets_and_leaves_failures_out(tmp_path):
+    results = Results(tmp_path)
+    cell = {"ari": 0.5, "coverage": 0.75, "assigned ari": 0.25, "assigned accuracy": 0.125}
+    machine = {"machine": machine_facts()}
+    results.keep("quality iris", OURS, 0, cell | machine)
+    results.keep("quality moons", OURS, 0, cell | {"ari": 0.7} | machine)
+    results.keep("quality iris", "EVoC", 0, {FAILED: "TimeoutError: not done"} | machine)
+    page = written_page(results)
+    assert [cell.strip() for cell in line_of(page, "**coterie**").split("|")[1:-1]] == [
+        "**coterie**", "2", "0.600", "0.750", "0.250", "0.125",
+    ]  # fmt: skip
+    assert line_of(page, "moons").split("|")[2].strip() == "0.700"
+    assert not [line for line in page.splitlines() if line.startswith("| EVoC")]
+
+
+def line_of(page, name):
+    return next(line for line in page.splitlines() if line.startswith(f"| {name} "))
