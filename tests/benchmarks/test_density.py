@@ -21,6 +21,7 @@ def test_cells_of_separate_blobs(blobs):
     found = {part: RUNS[part](OURS, blobs) for part in ("exactness", "quality", "stability", "cliffs")}
     assert found["exactness"]["weight"] < 1e-12
     assert found["exactness"]["is_exact"]
+    assert found["exactness"]["labels 1"] == 1
     assert found["quality"]["ari"] > 0.9
     assert found["quality"]["assigned accuracy"] == 1
     assert found["quality"]["clusters"] == 3

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.density.diffusion import GRAPH_NEIGHBORS, Diffusion
 from coterie.density.hierarchy import merge_tree
@@ -369,11 +370,10 @@ class DensityClustering(ClusterMixin, Estimator):
     def linkage_(self) -> FloatArray:
         check_is_fitted(self, "labels_")
         n = len(self.labels_)
-        # Heights that differ make binary merges, in the order of the edges.
         firsts, seconds = np.ascontiguousarray(self._edges.T, dtype=np.int32)
-        tree = merge_tree(firsts, seconds, np.arange(1.0, n))
-        sides = np.argsort(tree.parents[:-1], kind="stable").reshape(-1, 2)
-        return np.column_stack([sides, self._heights, tree.sizes[n:]])
+        linkage = np.empty((n - 1, 4))
+        _kernels.linkage_of_edges(firsts, seconds, np.asarray(self._heights, dtype=np.float64), linkage)
+        return linkage
 
     # --- parts ---------------------------------------------------------------------------------------------------
 
