@@ -58,27 +58,20 @@ nearest row in a cluster. EVoC takes no sets of two or three columns.
 
 {quality}
 
-## Stability
-
-Mean adjusted Rand index of the labels of {n_subsamples} subsamples of {share} to those of all rows, and the sets on
-which it is at least 0.8.
-
-{stability}
-
-Adjusted Rand index of the labels for successive `min_samples` from 3 to 10, and the sets without a step below 0.5.
-
-{cliffs}
-
-## Speed and memory
-
-Two threads, in a process that has compiled what it needs. Peak memory is above what was held before.
-
-{speed}
-
-## Adjusted Rand index by set
+{stability}{cliffs}{speed}## Adjusted Rand index by set
 
 {by_set}
 """
+_STABILITY = f"""## Stability
+
+Mean adjusted Rand index of the labels of {N_SUBSAMPLES} subsamples of {SHARE:.0%} to those of all rows, and the sets on
+which it is at least 0.8."""
+_CLIFFS = """## Steps of min_samples
+
+Adjusted Rand index of the labels for successive `min_samples` from 3 to 10, and the sets without a step below 0.5."""
+_SPEED = """## CPU seconds and memory
+
+CPU seconds of two threads, in a process that has compiled what it needs. Peak memory is above what was held before."""
 
 
 def parser() -> SystemParser:
@@ -128,8 +121,13 @@ def _means(results: Results, part: str, columns: dict[str, Callable[[list[Cell]]
     """Return a table: a line for each method, and a column for what is made of its cells."""
     lines = []
     for method in CONTENDERS:
-        found = [results.read(f"{part} {name}", method, 0) for name in SETS]
-        cells = [cell for cell in found if cell is not None and FAILED not in cell]
+        places = [f"{part} {name}" for name in SETS]
+        pairs = [(results.read(place, method, 0), results.read(place, OURS, 0)) for place in places]
+        cells = [
+            {**cell, "ours": ours.get("ari")}
+            for cell, ours in pairs
+            if cell is not None and ours is not None and FAILED not in cell
+        ]
         if cells:
             name = f"**{method}**" if method == OURS else method
             lines.append([name, str(len(cells)), *(made(cells) for made in columns.values())])
@@ -169,12 +167,12 @@ def _speeds(results: Results) -> list[str]:
         for method in able:
             cell = results.read(f"speed {name}", method, 0)
             if cell is not None:
-                shown = [cell[FAILED], *[""] * 4] if FAILED in cell else [
-                    f"{cell['seconds']:.2f}", f"{cell['CPU s']:.2f}", f"{cell['peak MB']:,.0f}",
+                shown = [cell[FAILED], *[""] * 3] if FAILED in cell else [
+                    f"{cell['CPU s']:.2f}", f"{cell['peak MB']:,.0f}",
                     f"{cell['rows MB']:,.0f}", f"{cell['coverage']:.2f}",
                 ]  # fmt: skip
                 lines.append([name, f"**{method}**" if method == OURS else method, *shown])
-    return markdown_table(["rows", "", "seconds", "CPU s", "peak MB", "rows MB", "coverage"], lines, 2)
+    return markdown_table(["rows", "", "CPU s", "peak MB", "rows MB", "coverage"], lines, 2)
 
 
 def written_page(results: Results) -> str:
@@ -185,9 +183,11 @@ def written_page(results: Results) -> str:
         if results.read(f"quality {name}", OURS, 0) is not None
     ]
     quality = {
-        "ARI": _mean_of("ari"), "coverage": _mean_of("coverage"), "ARI, noise assigned": _mean_of("assigned ari"),
+        "ARI": _mean_of("ari"), "coterie on these sets": _mean_of("ours"), "coverage": _mean_of("coverage"),
+        "ARI, noise assigned": _mean_of("assigned ari"),
         "accuracy, noise assigned": _mean_of("assigned accuracy"),
     }  # fmt: skip
+    subsamples = {"ARI": _mean_of("mean"), "from 0.8": _share_from("mean", 0.8)}
     steps = {
         "mean": _mean_of("mean"), "mean worst step": _mean_of("worst"), "no step below 0.5": _share_from("worst", 0.5),
     }  # fmt: skip
@@ -196,17 +196,20 @@ def written_page(results: Results) -> str:
     tables = {
         "machines": sorted(machines),
         "quality": _means(results, "quality", quality),
-        "stability": _means(
-            results, "stability", {"ARI": _mean_of("mean"), "from 0.8": _share_from("mean", 0.8)}
-        ),
-        "cliffs": _means(results, "cliffs", steps),
-        "speed": _speeds(results),
+        "stability": _section(_STABILITY, _means(results, "stability", subsamples)),
+        "cliffs": _section(_CLIFFS, _means(results, "cliffs", steps)),
+        "speed": _section(_SPEED, _speeds(results)),
         "by_set": markdown_table(["", *CONTENDERS], by_set),
     }
     return _TEMPLATE.format(
-        most_rows=f"{MOST_ROWS:,}", exact_rows=f"{_EXACT_ROWS:,}", n_subsamples=N_SUBSAMPLES, share=f"{SHARE:.0%}",
+        most_rows=f"{MOST_ROWS:,}", exact_rows=f"{_EXACT_ROWS:,}",
         **_exactness(results), **{name: "\n".join(lines) for name, lines in tables.items()},
     )  # fmt: skip
+
+
+def _section(text: str, table: list[str]) -> list[str]:
+    """Return a section with a table, nothing where the table has no cells."""
+    return [text, "", *table, "", ""] if len(table) > 2 else []
 
 
 def _ari(cell: Cell | None) -> str:
