@@ -7,6 +7,7 @@ from benchmarks.graphs_quality.contenders import CONTENDERS, GRAPH_METHODS, METH
 from benchmarks.graphs_quality.page import GUIDE, tables, with_table, written_page
 from benchmarks.graphs_quality.runs import run_cell
 from benchmarks.harness.data.quality_sets import SETS, prepared
+from benchmarks.harness.results import FAILED, Results
 
 METHOD, PEER = "k-means", "Ward"
 MACHINE = {"cpu": "none", "cores": 1, "memory_gib": 1, "system": "x", "python": "3", "versions": {}}
