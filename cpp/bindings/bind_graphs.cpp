@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "blocks.hpp"
+#include "centers.hpp"
 #include "coterie/graphs/nearest_in_cells.hpp"
 #include "coterie/graphs/nearest_of_candidates.hpp"
 #include "coterie/graphs/nearest_reachable.hpp"
@@ -27,34 +28,67 @@ void nearest_apart(const DenseBlock<T>& rows, In2<T> centers, In1<std::int32_t> 
                                     ids.data(), squares.data(), n_threads);
 }
 
-// IN order (n_slots), panel_starts (n_cells + 1), row_order (no row twice), visits (n_rows x n_visits).
+// IN directions (m x n_columns), offsets (m zeros); OUT out (n_rows x m).
 template <class T>
-void nearest_in_cells(const DenseBlock<T>& rows, In2<T> points, In1<T> offsets, In1<std::int32_t> order,
-                      In1<Index> panel_starts, In1<Index> row_order, In2<std::int32_t> visits, bool are_shared,
-                      Out2<std::int32_t> ids, Out2<T> scores, int n_threads) {
+void products(const DenseBlock<T>& rows, In2<T> directions, In1<T> offsets, Out2<T> out, int n_threads) {
+    const DenseRows<T> x = rows.view();
+    const Centers<T> known = centers_view<T>(directions, offsets, x.n_columns);
+    require_size(out, x.n_rows * known.n_centers, "out has the wrong shape");
+    kernels().of<T>().products(x, known, out.data(), n_threads);
+}
+
+// IN centers, offsets, gaps (n_centers x width in whole panels); OUT own (n_rows), visited (n_rows x n_panels).
+template <class T>
+void cells_in_reach(const DenseBlock<T>& rows, In2<T> centers, In1<T> offsets, In2<T> gaps, double reach,
+                    Out1<std::int32_t> own, Out2<std::uint16_t> visited, int n_threads) {
+    const DenseRows<T> x = rows.view();
+    const Centers<T> known = centers_view<T>(centers, offsets, x.n_columns);
+    const Index n_panels = ceil_div(known.n_centers, kLanes<T>);
+    require_size(gaps, known.n_centers * n_panels * kLanes<T>, "gaps has the wrong shape");
+    require_size(own, x.n_rows, "own has the wrong shape");
+    require_size(visited, x.n_rows * n_panels, "visited has the wrong shape");
+    kernels().of<T>().cells_in_reach(x, known, gaps.data(), static_cast<T>(reach), own.data(), visited.data(), n_threads);
+}
+
+// IN panels (n_slots x n_columns, in panels), panel_offsets, order (n_slots), panel_starts (n_cells + 1), points, offsets,
+// visitor_starts (n_cells + 1), visitors, row_order (no row twice), own (n_rows), starts (n_rows + 1), visits.
+template <class T>
+void nearest_in_cells(const DenseBlock<T>& rows, In1<T> panels, In1<T> panel_offsets, In1<std::int32_t> order,
+                      In1<Index> panel_starts, In2<T> points, In1<T> offsets, In1<Index> visitor_starts,
+                      In1<std::int32_t> visitors, In1<Index> row_order, In1<std::int32_t> own, In1<Index> starts,
+                      In1<std::int32_t> visits, Out2<std::int32_t> ids, Out2<T> scores, int n_threads) {
     const DenseRows<T> x = rows.view();
     const Index n_points = static_cast<Index>(points.shape(0)), m = static_cast<Index>(ids.shape(1));
     const Index n_slots = static_cast<Index>(order.size()), n_cells = static_cast<Index>(panel_starts.size()) - 1;
     require(static_cast<Index>(points.shape(1)) == x.n_columns, "points and rows differ in width");
     require_size(offsets, n_points, "one offset per point is needed");
     require(n_slots > 0 && n_slots % kLanes<T> == 0, "order does not fill whole panels");
+    require_size(panels, n_slots * x.n_columns, "panels has the wrong shape");
+    require_aligned(panels, "panels does not begin at a cache line");
+    require_size(panel_offsets, n_slots, "one offset per slot is needed");
+    require_aligned(panel_offsets, "panel_offsets does not begin at a cache line");
     require_between(order, -1, n_points, "order names a point that is not there");
-    require(n_cells >= 1 && panel_starts.data()[0] == 0 && panel_starts.data()[n_cells] == n_slots / kLanes<T>,
-            "panel_starts does not cover all panels");
-    for (Index c = 0; c < n_cells; ++c)
-        require(panel_starts.data()[c] <= panel_starts.data()[c + 1], "panel_starts decreases");
-    const Index n_listed = static_cast<Index>(row_order.size());
+    require_starts(panel_starts);
+    require(panel_starts.data()[n_cells] == n_slots / kLanes<T>, "panel_starts does not cover all panels");
+    require_size(visitor_starts, n_cells + 1, "visitor_starts has the wrong shape");
+    require_starts(visitor_starts);
+    require_size(visitors, visitor_starts.data()[n_cells], "visitor_starts does not cover all visitors");
+    require_between(visitors, 0, n_points, "a visitor is not there");
     require_between(row_order, 0, x.n_rows, "row_order is out of range");
-    const Index n_visits = static_cast<Index>(visits.shape(1));
-    require_size(visits, x.n_rows * n_visits, "visits has the wrong shape");
+    require_size(own, x.n_rows, "one cell per row is needed");
+    require_between(own, -n_cells, n_cells, "the cell of a row is out of range");
+    require_size(starts, x.n_rows + 1, "starts has the wrong shape");
+    require_starts(starts);
+    require_size(visits, starts.data()[x.n_rows], "starts does not cover all visits");
     require_between(visits, 0, n_cells, "a visited cell is out of range");
     require(m >= 1, "no neighbors");
     require_size(ids, x.n_rows * m, "ids has the wrong shape");
     require_size(scores, x.n_rows * m, "scores has the wrong shape");
-    const Centers<T> centers{points.data(), offsets.data(), n_points, x.n_columns};
-    const Cells cells{order.data(), panel_starts.data(), n_slots, n_cells};
-    const CellVisits looked{row_order.data(), visits.data(), n_listed, n_visits, are_shared};
-    kernels().of<T>().nearest_in_cells(x, centers, cells, looked, m, ids.data(), scores.data(), n_threads);
+    const CellPanels<T> cells{panels.data(), panel_offsets.data(), order.data(), panel_starts.data(), points.data(),
+                              offsets.data(), visitor_starts.data(), visitors.data(), n_points};
+    const CellVisits visited{row_order.data(), own.data(), starts.data(), visits.data(),
+                             static_cast<Index>(row_order.size())};
+    kernels().of<T>().nearest_in_cells(x, cells, visited, m, ids.data(), scores.data(), n_threads);
 }
 
 // IN row_order (no row twice), candidates (n_rows x m): -1 for none.
@@ -153,10 +187,16 @@ void bind_graphs_of(nb::module_& m) {
     m.def("nearest_apart", &nearest_apart<T>, arg("rows"), arg("centers").noconvert(), arg("row_groups").noconvert(),
           arg("center_groups").noconvert(), arg("ids").noconvert(), arg("squares").noconvert(), arg("n_threads"),
           Unlocked());
-    m.def("nearest_in_cells", &nearest_in_cells<T>, arg("rows"), arg("points").noconvert(), arg("offsets").noconvert(),
-          arg("order").noconvert(), arg("panel_starts").noconvert(), arg("row_order").noconvert(),
-          arg("visits").noconvert(), arg("are_shared"), arg("ids").noconvert(), arg("scores").noconvert(),
-          arg("n_threads"), Unlocked());
+    m.def("products", &products<T>, arg("rows"), arg("directions").noconvert(), arg("offsets").noconvert(),
+          arg("out").noconvert(), arg("n_threads"), Unlocked());
+    m.def("cells_in_reach", &cells_in_reach<T>, arg("rows"), arg("centers").noconvert(), arg("offsets").noconvert(),
+          arg("gaps").noconvert(), arg("reach"), arg("own").noconvert(), arg("visited").noconvert(), arg("n_threads"),
+          Unlocked());
+    m.def("nearest_in_cells", &nearest_in_cells<T>, arg("rows"), arg("panels").noconvert(),
+          arg("panel_offsets").noconvert(), arg("order").noconvert(), arg("panel_starts").noconvert(),
+          arg("points").noconvert(), arg("offsets").noconvert(), arg("visitor_starts").noconvert(),
+          arg("visitors").noconvert(), arg("row_order").noconvert(), arg("own").noconvert(), arg("starts").noconvert(),
+          arg("visits").noconvert(), arg("ids").noconvert(), arg("scores").noconvert(), arg("n_threads"), Unlocked());
     m.def("nearest_of_candidates", &nearest_of_candidates<T>, arg("rows"), arg("points").noconvert(),
           arg("row_order").noconvert(), arg("candidates").noconvert(), arg("are_points"), arg("ids").noconvert(),
           arg("squares").noconvert(), arg("n_threads"), Unlocked());

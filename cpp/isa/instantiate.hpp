@@ -17,6 +17,7 @@
 #include "coterie/graphs/nearest_in_cells.hpp"
 #include "coterie/graphs/nearest_of_candidates.hpp"
 #include "coterie/graphs/nearest_reachable.hpp"
+#include "coterie/graphs/products.hpp"
 #include "coterie/kernel_table.hpp"
 #include "coterie/laplacian_kmodes/memberships.hpp"
 #include "coterie/machine/isa.hpp"
@@ -58,6 +59,8 @@ constexpr KernelsOf<T> kernels_of() {
         .write_lanes_of_doubles = write_lanes<Isa, T, double>,
         .take_votes = take_votes<Isa, T>,
         .nearest_apart = nearest_apart<Isa, T>,
+        .products = products<Isa, T>,
+        .cells_in_reach = cells_in_reach<Isa, T>,
         .nearest_in_cells = nearest_in_cells<Isa, T>,
         .nearest_of_candidates = nearest_of_candidates<Isa, T>,
         .nearest_reachable = nearest_reachable<Isa, T>,

@@ -253,18 +253,40 @@ def nearest_apart(
     n_threads: int,
 ) -> None: ...
 
-# Of dense rows. IN order (n_slots,), panel_starts (n_cells + 1,), row_order (n_listed,; no row twice),
-# visits (n, n_visits), are_shared (whether rows of a group of 24 look where any of them does); OUT ids (n, m),
-# scores (n, m) of the rows listed.
+# Of dense rows. IN directions (m, d), offsets (m,; zeros); OUT out (n, m).
+def products(rows: Rows, directions: Array, offsets: Array, out: Array, n_threads: int) -> None: ...
+
+# Of dense rows. IN centers (s, d), offsets (s,), gaps (s, width: distances between centers, 0 beyond the last; width in
+# whole panels), reach (twice the distance to a border that is crossed); OUT own (n,), visited (n, n_panels).
+def cells_in_reach(
+    rows: Rows,
+    centers: Array,
+    offsets: Array,
+    gaps: Array,
+    reach: float,
+    own: Ints,
+    visited: npt.NDArray[np.uint16],
+    n_threads: int,
+) -> None: ...
+
+# Of dense rows. IN panels, panel_offsets, order (by slot), panel_starts (n_cells + 1,), points (n_points, d), offsets,
+# visitor_starts (n_cells + 1,), visitors, row_order (n_listed,; no row twice, rows of one cell together), own (n,; ~c:
+# only the visited cells are searched), starts (n + 1,), visits (ascending for each row); OUT ids (n, m), scores (n, m)
+# of the rows listed.
 def nearest_in_cells(
     rows: Rows,
-    points: Array,
-    offsets: Array,
+    panels: Array,
+    panel_offsets: Array,
     order: Ints,
     panel_starts: Longs,
+    points: Array,
+    offsets: Array,
+    visitor_starts: Longs,
+    visitors: Ints,
     row_order: Longs,
+    own: Ints,
+    starts: Longs,
     visits: Ints,
-    are_shared: bool,
     ids: Ints,
     scores: Array,
     n_threads: int,

@@ -103,7 +103,7 @@ def test_a_worker_is_killed_while_rows_travel_to_cells(shards, monkeypatch):
         _, client = in_processes(stack, 3)
         expected = nearest_neighbors(coterie.dask.rows(shards), 5, **options)
         run, draw, timers = WorkerPool.run, random.Random(SEED), []
-        killed = ("_rank", "_search_group")
+        killed = ("_assign_cells", "_search_group")
 
         def killing(pool, task, *arguments, **more):
             if task.__name__ in killed and len(timers) < killed.index(task.__name__) + 1:

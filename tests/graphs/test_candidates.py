@@ -6,94 +6,101 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie import _kernels
-from coterie.arrays import lanes_of
+from coterie.arrays import aligned_zeros
 from coterie.blocks.kernel_rows import kernel_rows
-from coterie.graphs.cell_search import Slots
+from coterie.graphs.approximate import CellPoints, Cells, Visits, rows_in_directions
 from tests.graphs.examples import DTYPES, few_values
 from tests.reference import graphs as oracle
 from tests.support.bits import same_bits
 from tests.support.instruction_sets import using
 
-_GROUP = 24
+
+def drawn_visits(n_rows, n_cells, random):
+    """Return the visits of some rows, none of its own cell, and the same as sets."""
+    own = random.integers(n_cells, size=n_rows).astype(np.int32)
+    sets = [set(random.integers(n_cells, size=random.integers(4)).tolist()) - {int(cell)} for cell in own]
+    starts = np.concatenate([[0], np.cumsum([len(some) for some in sets])])
+    cells = np.array([cell for some in sets for cell in sorted(some)], dtype=np.int32)
+    return Visits(own, starts, cells), sets
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("are_shared", [True, False])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     n=st.sampled_from([1, 7, 60, 900]),
-    q=st.sampled_from([1, 24, 25, 97, 200]),
+    q=st.sampled_from([1, 24, 97, 400]),
     m=st.sampled_from([1, 2, 17, 40]),
+    d=st.sampled_from([1, 3, 20]),
     n_values=st.sampled_from([1, 2, 9, 1000]),
     seed=st.integers(0, 1000),
 )
-def test_the_lowest_scores_in_the_cells_of_each_group(dtype, are_shared, n, q, m, n_values, seed):
-    """Whole numbers, so that scores are exact; many are equal where there are few values.
-
-    Or the cells of each row for itself: then the row finds the same, down to equal scores, where it asks alone.
-    """
+def test_lowest_scores_within_overlapping_cells(dtype, n, q, m, d, n_values, seed):
+    """Whole numbers, so that scores are exact; many are equal where there are few values."""
     random = np.random.default_rng(seed)
-    points, rows = (random.integers(n_values, size=(k, 3)).astype(dtype) for k in (n, q))
+    points, rows = (random.integers(n_values, size=(k, d)).astype(dtype) for k in (n, q))
     n_cells = int(random.integers(1, 12))
-    own = random.integers(n_cells, size=n).astype(np.int32)
-    visits = random.integers(n_cells, size=(q, 2)).astype(np.int32)
-    row_order = random.permutation(q)[: max(1, q - 3)]
-    slots = Slots.of(own, n_cells, lanes_of(dtype))
-    offsets = np.square(points).sum(axis=1)
+    (visits, of_points), (asked, of_rows) = (drawn_visits(k, n_cells, random) for k in (n, q))
+    own, is_foreign = asked.own, random.random(q) < 0.2
+    asked = Visits(np.where(is_foreign, ~own, own), asked.starts, asked.cells)
+    cells = CellPoints(points, np.square(points).sum(axis=1), visits, n_cells)
     found = []
-    for name, n_threads in (("baseline", 1), ("baseline", 2), (None, 3)):
-        ids, scores = np.full((q, m), -7, dtype=np.int32), np.full((q, m), -7, dtype=dtype)
+    for name, n_threads in (("baseline", 1), (None, 1), (None, 3)):
         with using(name or _kernels.instruction_set()):
-            _kernels.nearest_in_cells(
-                kernel_rows(rows),
-                points,
-                offsets,
-                slots.order,
-                slots.panel_starts,
-                row_order,
-                visits,
-                are_shared,
-                ids,
-                scores,
-                n_threads,
-            )
-        found.append((ids, scores))
-    for again in found[1:]:
-        same_bits(again, found[0])
-    ids, scores = found[0]
-    size = _GROUP if are_shared else 1
-    for group in np.split(row_order, range(size, len(row_order), size)):
-        met = np.flatnonzero(np.isin(own, visits[group]))
-        for row in group:
-            true = oracle.scores(rows[row], points)
-            expected = np.sort(true[met])[:m]
-            np.testing.assert_array_equal(scores[row, : len(expected)], expected)
-            of_row = ids[row, : len(expected)]
-            np.testing.assert_array_equal(true[of_row], expected)
-            assert len(set(of_row)) == len(of_row)
-            assert np.all(np.isin(of_row, met))
-            assert np.all(ids[row, len(expected) :] == -1)
-            assert np.all(np.isinf(scores[row, len(expected) :]))
-    others = np.setdiff1d(np.arange(q), row_order)
-    assert np.all(ids[others] == -7)
-    if not are_shared:
-        one = row_order[:1]
-        some = slots.only(visits[one])
-        alone, its_scores = np.empty((1, m), dtype=np.int32), np.empty((1, m), dtype=dtype)
-        _kernels.nearest_in_cells(
-            kernel_rows(rows[one]),
-            points,
-            offsets,
-            some.order,
-            some.panel_starts,
-            np.zeros(1, dtype=np.intp),
-            visits[one],
-            are_shared,
-            alone,
-            its_scores,
-            1,
+            found.append(cells.candidates(rows, asked, m, n_threads))
+    same_bits(found[1], found[0])
+    same_bits(found[2], found[0])
+    for row in range(q):
+        meets_in_own = (
+            []
+            if is_foreign[row]
+            else [c == own[row] or own[row] in some for c, some in zip(visits.own, of_points)]
         )
-        same_bits((alone, its_scores), (ids[one], scores[one]))
+        meets = [
+            (not is_foreign[row] and bool(meets_in_own[i]))
+            or (int(c) in of_rows[row] and own[row] not in of_points[i])
+            for i, c in enumerate(visits.own)
+        ]
+        true = oracle.scores(rows[row], points)
+        expected = np.sort(true[np.flatnonzero(meets)])[:m]
+        ids = found[0][row, : len(expected)]
+        np.testing.assert_array_equal(true[ids], expected)
+        assert len(set(ids)) == len(ids)
+        assert np.all(np.array(meets)[ids])
+        assert np.all(found[0][row, len(expected) :] == -1)
+    one = int(random.integers(q))
+    alone = cells.candidates(rows[[one]], asked.take(np.array([one])), m, 1)
+    same_bits(alone[0], found[0][one])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@settings(max_examples=15, deadline=None)
+@given(
+    n=st.sampled_from([1, 7, 130]),
+    n_cells=st.sampled_from([1, 5, 16, 37]),
+    d=st.sampled_from([1, 3, 20]),
+    seed=st.integers(0, 1000),
+)
+def test_rows_visit_the_cells_whose_borders_are_near(dtype, n, n_cells, d, seed):
+    random = np.random.default_rng(seed)
+    rows, centers = random.normal(size=(n, d)).astype(dtype), random.normal(size=(n_cells, d)).astype(dtype)
+    found = [Cells(centers, 0.7, 1).visits(rows, n_threads) for n_threads in (1, 3)]
+    same_bits(*(list(vars(visits).values()) for visits in found))
+    own, cells = oracle.visited_cells(rows, centers, 0.35)
+    np.testing.assert_array_equal(found[0].own, own)
+    for row in range(n):
+        sure, unsure = cells[row]
+        visited = set(found[0].cells[found[0].starts[row] : found[0].starts[row + 1]].tolist())
+        assert sure <= visited <= sure | unsure
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("n", "d", "m"), [(1, 1, 1), (7, 3, 16), (100, 65, 17), (25, 20, 40)])
+def test_products_with_directions_are_the_same_for_any_other_rows(dtype, n, d, m):
+    random = np.random.default_rng(0)
+    rows, directions = random.normal(size=(n, d)).astype(dtype), random.normal(size=(d, m)).astype(dtype)
+    found = rows_in_directions(rows, directions, 2)
+    np.testing.assert_allclose(found, rows @ directions, rtol=1e-4, atol=1e-4)
+    same_bits(rows_in_directions(rows[-1:], directions, 1), found[-1:])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -140,25 +147,43 @@ def test_the_nearest_of_candidates(dtype, are_points, n, d, m, n_kept, seed):
     ("change", "message"),
     [
         (dict(points=np.zeros((5, 3))), "width"),
-        (dict(offsets=np.zeros(4)), "offset"),
+        (dict(offsets=np.zeros(4)), "one offset per point"),
         (dict(order=np.zeros(9, dtype=np.int32)), "whole panels"),
-        (dict(order=np.zeros(0, dtype=np.int32), panel_starts=np.array([0, 0])), "whole panels"),
+        (dict(panels=aligned_zeros(15, np.float64)), "panels has the wrong shape"),
+        (dict(panels=aligned_zeros(24, np.float64)[1:17]), "panels does not begin at a cache line"),
+        (dict(panel_offsets=aligned_zeros(7, np.float64)), "one offset per slot"),
         (dict(order=np.full(8, 5, dtype=np.int32)), "order names a point"),
         (dict(panel_starts=np.array([0, 2])), "panel_starts does not cover"),
+        (dict(visitor_starts=np.array([0, 1])), "visitor_starts does not cover"),
+        (
+            dict(visitor_starts=np.array([0, 1]), visitors=np.array([5], dtype=np.int32)),
+            "a visitor is not there",
+        ),
         (dict(row_order=np.array([7])), "row_order is out of range"),
-        (dict(visits=np.ones((4, 1), dtype=np.int32)), "a visited cell is out of range"),
+        (dict(own=np.ones(4, dtype=np.int32)), "the cell of a row is out of range"),
+        (dict(starts=np.array([0, 0, 0, 0])), "starts has the wrong shape"),
+        (dict(starts=np.array([0, 1, 1, 1, 1])), "starts does not cover"),
+        (
+            dict(starts=np.array([0, 1, 1, 1, 1]), visits=np.ones(1, dtype=np.int32)),
+            "a visited cell is out of range",
+        ),
         (dict(ids=np.zeros((3, 2), dtype=np.int32)), "ids has the wrong shape"),
     ],
 )
 def test_the_kernel_of_cells_checks_its_arguments(change, message):
     arguments = dict(
-        points=np.zeros((5, 2)),
-        offsets=np.zeros(5),
+        panels=aligned_zeros(16, np.float64),
+        panel_offsets=aligned_zeros(8, np.float64),
         order=np.array([0, 1, 2, 3, 4, -1, -1, -1], dtype=np.int32),
         panel_starts=np.array([0, 1]),
+        points=np.zeros((5, 2)),
+        offsets=np.zeros(5),
+        visitor_starts=np.array([0, 0]),
+        visitors=np.empty(0, dtype=np.int32),
         row_order=np.arange(4),
-        visits=np.zeros((4, 1), dtype=np.int32),
-        are_shared=True,
+        own=np.zeros(4, dtype=np.int32),
+        starts=np.zeros(5, dtype=np.intp),
+        visits=np.empty(0, dtype=np.int32),
         ids=np.zeros((4, 2), dtype=np.int32),
         scores=np.zeros((4, 2)),
         n_threads=1,

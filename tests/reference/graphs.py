@@ -27,6 +27,19 @@ def scores(row, points) -> Array:
     return (points**2).sum(axis=1) - 2 * points @ row
 
 
+def visited_cells(rows, centers, border, tolerance=1e-4):
+    """The cell of each row, and the cells whose border with it is nearer; apart, those that rounding decides."""
+    squares = square_distances(rows, centers)
+    gaps = np.sqrt(square_distances(centers, centers))
+    own = squares.argmin(axis=1)
+    cells = []
+    for row, a in zip(squares, own):
+        distances = {c: (row[c] - row[a]) / (2 * gaps[a, c]) for c in range(len(centers)) if c != a}
+        unsure = {c for c, distance in distances.items() if abs(distance - border) < tolerance}
+        cells.append(({c for c in distances if distances[c] < border} - unsure, unsure))
+    return own, cells
+
+
 def nearest_of(row, points, candidates, own, n_neighbors) -> tuple[list[int], list[float]]:
     """The nearest of some points, -1 for none, by squared distance, then number; `own` is not looked for."""
     squares = square_distances(np.atleast_2d(row), points)[0]

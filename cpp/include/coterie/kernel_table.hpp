@@ -24,7 +24,8 @@ template <class T>
 struct Reach;
 template <class T>
 struct Pairs;
-struct Cells;
+template <class T>
+struct CellPanels;
 struct CellVisits;
 struct Candidates;
 template <class T>
@@ -90,8 +91,9 @@ struct KernelsOf {
     // graphs
     void (*nearest_apart)(const DenseRows<T>&, const T*, Index, const std::int32_t*, const std::int32_t*, Index,
                           std::int32_t*, T*, int);
-    void (*nearest_in_cells)(const DenseRows<T>&, const Centers<T>&, const Cells&, const CellVisits&, Index,
-                             std::int32_t*, T*, int);
+    void (*products)(const DenseRows<T>&, const Centers<T>&, T*, int);
+    void (*cells_in_reach)(const DenseRows<T>&, const Centers<T>&, const T*, T, std::int32_t*, std::uint16_t*, int);
+    void (*nearest_in_cells)(const DenseRows<T>&, const CellPanels<T>&, const CellVisits&, Index, std::int32_t*, T*, int);
     void (*nearest_of_candidates)(const DenseRows<T>&, const T*, Index, const Candidates&, bool, Index, std::int32_t*,
                                   T*, int);
     void (*nearest_reachable)(const DenseRows<T>&, const CellPoints<T>&, const T*, const std::int32_t*, const T*,

@@ -1,129 +1,143 @@
-"""Approximate nearest neighbors of dense rows: search in the few cells whose centroids are nearest to a row.
+"""Approximate nearest neighbors of dense rows: products within overlapping cells.
 
-Within a cell scores are products of blocks, at the speed of the exact search. If a few principal directions separate
-near rows from far ones, cells are searched in these, and distances of the candidates are computed in all columns. The
-numbers of directions and cells are chosen on probes, rows whose neighbors are known. The result does not depend on the
-number of threads.
+Rows belong to the cell of their nearest center, and visit the cells whose border with their own is near. Two rows are
+compared if either visits the cell of the other. How far from a border a row visits is measured on rows whose true
+neighbors are known. Where a few principal components tell near rows from far ones, products are taken in these, and
+what is found is measured in all columns. Results do not depend on the number of threads, nor those of a row on the
+other rows that are asked about.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.extmath import randomized_svd
 
-from coterie.arrays import Array, IntArray
+from coterie import _kernels
+from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray, aligned_zeros, lanes_of
 from coterie.blocks.dataset import check_vanishing
-from coterie.graphs.cell_search import CellSearch, VisitedCells, Work
-from coterie.graphs.directions import candidates_of, few_directions, rows_in_directions
+from coterie.blocks.kernel_rows import kernel_rows
+from coterie.centers.frame import CenterFrame
+from coterie.centers.lloyd import cell_centers
+from coterie.fitting.threads import single_threaded_blas
 from coterie.graphs.exact import (
+    ExactSearch,
     IdsAndSquares,
+    lowest_of_blocks,
+    lowest_scores,
     nearest_of_candidates,
     neighbors_by_differences,
     relative_rows,
+    row_ids,
+    without_self,
 )
-from coterie.graphs.probes import draw_probes
 
-__all__ = ["Aim", "CellIndex", "approximate_neighbors"]
+__all__ = [
+    "N_PROBES",
+    "WIDTHS",
+    "CellIndex",
+    "CellPoints",
+    "Cells",
+    "Probes",
+    "Visits",
+    "approximate_index",
+    "candidates_of",
+    "draw_probes",
+    "few_directions",
+    "plan_reach",
+    "principal_directions",
+    "rows_in_directions",
+    "sample_of_cells",
+]
+
+# One half plans a search, the other measures its recall, 0.99 to within 0.7%.
+N_PROBES = 256
+
+# Equal distances differ by so much where they are summed in another order.
+_TIE = 1e-6
+
+# Cells per square root of the number of points, and points per cell that they are learned from.
+_CELLS_PER_ROOT = 2
+_SAMPLE_PER_CELL = 32
+
+# Multiply-adds of one call, a fraction of a second: Ctrl-C is answered between calls.
+_CALL_MULTIPLY_ADDS = 2e10
+
+# Bytes of the bit sets of visited cells that are held at a time.
+_VISITED_BYTES = 16 << 20
+
+# How many directions are tried, the last ones only where others do not suffice, and rows that they are learned from.
+# With more than half of the columns nothing is gained.
+WIDTHS = (32, 48, 64, 96, 128, 192, 256)
+_LAST_WIDTHS = 2
+_SAMPLE = 2048
+
+# Candidates beyond those asked for; where they are found in few directions, at most so many for each neighbor that is
+# asked for, and some more.
+_SPARE = 2
+_IN_DIRECTIONS, _SPARE_IN_DIRECTIONS = 3, 8
+
+# What a row costs: for each direction, multiply-adds with so many points for each root of their number, and with the
+# columns; for each number of a candidate that is measured, as much as so many multiply-adds, for it comes from far.
+_MET_PER_ROOT, _TIMES_MEASURED = 15.0, 9.0
+
+# Rows that are taken relative to the mean at a time.
+_BLOCK_BYTES = 4 << 20
 
 
-# With at least this number of points per probe, cells are learned without the probes.
-_LEFT_OUT = 2
-
-
-@dataclass(frozen=True)
-class Aim:
-    """Target of a search.
-
-    Attributes
-    ----------
-    recall : float
-        Target share of the nearest points, from 0 to 1.
-    least_work : float
-        Multiply-adds that the search uses at least: if fewer are enough for the target, more cells are visited.
-    most_work : float
-        Maximum number of multiply-adds, whether or not the target is reached; some cells are always visited.
-    """
-
-    recall: float
-    least_work: float = 0.0
-    most_work: float = math.inf
-
-    def work(self, n_asked: int) -> Work:
-        """Return the limits of work for a number of rows."""
-        return Work(n_asked, self.least_work, self.most_work)
-
-
-def approximate_neighbors(
-    points: Array, queries: Array | None, n_neighbors: int, aim: Aim, seed: int, n_threads: int
-) -> tuple[IntArray, Array, float]:
-    """Return near points of each query, their squared distances, and the recall.
+def approximate_index(
+    points: Array,
+    sample: Array | None,
+    n_neighbors: int,
+    recall: float,
+    seed: int,
+    n_threads: int,
+    *,
+    are_asked: bool,
+) -> CellIndex | DistinctIndex | ExactSearch:
+    """Prepare a search for near points: the exact one where an approximate one would take more work.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
-        The points to search.
-    queries : ndarray of shape (q, d), of the same dtype, or None
-        None: the points themselves, without a point as its own neighbor.
+        The points. They are not copied.
+    sample : ndarray of shape (s, d), of the same dtype, or None
+        Rows similar to those that will be asked about. None: the points.
     n_neighbors : int
-        At most n; n - 1 without queries.
-    aim : Aim
-        Target of the search.
+        The most neighbors of a row, at most n.
+    recall : float
+        The share of the nearest points that is to be found.
     seed : int
         Seed of all draws.
     n_threads : int
         Threads of the kernels.
-
-    Returns
-    -------
-    ids : ndarray of shape (q, n_neighbors), int32
-        By ascending distance, ties by number.
-    squares : ndarray of shape (q, n_neighbors), dtype of the points
-    recall : float
-        Share of the nearest points that was found, estimated on other probes than those of the plan.
+    are_asked : bool
+        Whether the points will be searched among each other, or else other rows.
     """
-    if queries is not None:
-        index = CellIndex(points, queries, n_neighbors, aim, seed, n_threads, n_asked=len(queries))
-        return *index.neighbors(queries, n_neighbors, n_threads), index.recall
-    space = _Space(points, None, n_neighbors, aim, seed, n_threads)
-    search = CellSearch(space.near, seed, n_threads)
-    visited = search.plan(
-        space.near, space.probes.rows, list(space.probes.ids), space.recall_by_cells,
-        aim.work(len(points)), n_threads, are_shared=True,
-    )  # fmt: skip
-    ids, squares = _measured(points, None, visited, space, n_neighbors, n_threads)
-    return ids, squares, space.judges.recall(space.centered, ids[space.judges.rows])
+    groups = _equal_rows(points)
+    if groups is not None:
+        return DistinctIndex(
+            points, groups, sample, n_neighbors, recall, seed, n_threads, are_asked=are_asked
+        )
+    if sample is None and len(points) == 1:
+        sample = points
+    index = CellIndex(points, sample, n_neighbors, recall, seed, n_threads, are_asked=are_asked)
+    return index if index.is_worthwhile else ExactSearch(points, n_threads)
 
 
 class CellIndex:
-    """Points in cells, for repeated searches.
-
-    The cells of a query do not depend on other queries, and neither does its result. The numbers of cells and
-    directions are planned once, by probes.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-        The points to search. They are not copied.
-    sample : ndarray of shape (s, d), of the same dtype, or None
-        Typical queries, from which probes are drawn. None: the points, which are not their own neighbors.
-    n_neighbors : int
-        Maximum number of neighbors of a query, at most n.
-    aim : Aim
-        Target of the search.
-    seed : int
-        Seed of all draws.
-    n_threads : int
-        Threads of the kernels.
-    n_asked : int
-        Number of rows for the work of the target.
+    """Points in overlapping cells, prepared once and asked often; see `approximate_index`.
 
     Attributes
     ----------
     recall : float
-        Share of the nearest points that was found, estimated on other probes than those of the plan.
+        The share of the nearest points that is found, measured on other rows than those that the search is planned by.
+    is_worthwhile : bool
+        Whether it takes less work than comparing with all points. If not, it cannot be asked.
     """
 
     method: ClassVar[str] = "approximate"
@@ -133,97 +147,659 @@ class CellIndex:
         points: Array,
         sample: Array | None,
         n_neighbors: int,
-        aim: Aim,
+        recall: float,
         seed: int,
         n_threads: int,
         *,
-        n_asked: int,
+        are_asked: bool,
     ) -> None:
-        if sample is None and len(points) == 1:
-            sample = points
+        n, d = points.shape
+        self._points, self._shift = points, points.mean(axis=0, dtype=np.float64)
         are_points = sample is None
-        self._n_planned = min(n_neighbors, len(points) - are_points)
-        space = _Space(points, sample, self._n_planned, aim, seed, n_threads)
-        self._points, self._space = points, space
-        # Probes represent rows that are not among the points.
-        drawn = np.concatenate([space.probes.rows, space.judges.rows])
-        left_out = drawn if are_points and _LEFT_OUT * len(drawn) <= len(points) else None
-        self._search = CellSearch(space.near, seed, n_threads, left_out)
-        probes = space.probes
-        near = space.of(np.ascontiguousarray(probes.vectors), n_threads)
-        visited = self._search.plan(
-            near, np.arange(len(probes.rows)), list(probes.ids),
-            space.recall_by_cells, aim.work(n_asked), n_threads,
-        )  # fmt: skip
-        self._n_visits = visited.n_visits
-        judges = space.judges
-        asked = (points if sample is None else sample)[judges.rows]
-        found = self.neighbors(asked, self._n_planned + are_points, n_threads)[0]
-        self.recall = judges.recall(space.centered, found)
-        space.forget()
+        n_neighbors = min(n_neighbors, n - are_points)
+        asked = points if sample is None else sample
+        rows = np.sort(
+            np.random.RandomState(seed).choice(len(asked), min(N_PROBES, len(asked)), replace=False)
+        )
+        drawn, offsets = draw_probes(
+            asked[rows], rows if are_points else None, points, self._shift, n_neighbors, n_threads
+        )
+        planners, judges = drawn.halves() if len(rows) > 1 else (drawn, drawn)
+        missed = 1 - recall  # by directions and by cells
+        found = few_directions(points, self._shift, offsets, planners, 1 - missed / 4, seed, n_threads)
+        if found is None:
+            self._directions, near = None, relative_rows(points, self._shift, n_threads)[0]
+            n_candidates = candidates_of(n_neighbors, False) + are_points
+        else:
+            self._directions, near = found.directions, found.near
+            n_candidates = max(found.n_candidates, n_neighbors + are_points)
+        self._n_candidates = min(n_candidates, n)
+        n_cells, size = sample_of_cells(n)
+        # Probes stand for rows that are not among the points: these are further from a border than those in the mean.
+        is_left_out = are_points and not are_asked and 2 * len(rows) <= n
+        others = np.delete(np.arange(n), rows) if is_left_out else np.arange(n)
+        learned = np.sort(np.random.RandomState(seed).choice(others, min(size, len(others)), replace=False))
+        centers = cell_centers(near[learned], n_cells, seed=seed, n_threads=n_threads)
+        vectors = self._near(planners.vectors, n_threads)
+        reach, n_visits = plan_reach(
+            centers, vectors, [near[ids] for ids in planners.ids], 1 - 3 * missed / 4
+        )
+        # Within cells a product takes about twice as long.
+        self.is_worthwhile = 2 * (1 + 2 * n_visits) * near.shape[1] < n_cells * d
+        if not self.is_worthwhile:
+            return
+        self._cells = Cells(centers, reach, n_threads)
+        visits = self._cells.visits(near, n_threads)
+        self._visits = visits if are_asked else None
+        self._cell_points = CellPoints(near, offsets, visits, n_cells)
+        ids, _ = self.neighbors(judges.vectors, n_neighbors + are_points, n_threads)
+        self.recall = judges.recall(points, ids)
 
-    def neighbors(self, queries: Array, n_neighbors: int, n_threads: int) -> IdsAndSquares:
-        """Return near points of each query and their squared distances, see `approximate_neighbors`."""
-        near = self._space.of(relative_rows(queries, self._space.shift, n_threads)[0], n_threads)
-        visited = self._search.visited(near, self._n_visits, n_threads)
-        return _measured(self._points, queries, visited, self._space, n_neighbors, n_threads)
+    def neighbors(self, queries: Array | None, n_neighbors: int, n_threads: int) -> IdsAndSquares:
+        """Return near points of each query, by distance, and their squared distances.
+
+        Parameters
+        ----------
+        queries : ndarray of shape (q, d), or None
+            None: the points among each other, none of them its own neighbor.
+        n_neighbors : int
+            At most as many as the index is made for.
+        n_threads : int
+            Threads of the kernels.
+
+        Returns
+        -------
+        ids : ndarray of shape (q, n_neighbors), int32
+            Ascending by distance; those at equal distance by number.
+        squares : ndarray of shape (q, n_neighbors), dtype of the points
+        """
+        points = self._points
+        if queries is None:
+            assert self._visits is not None
+            near, visits = self._cell_points.near, self._visits
+        else:
+            near = self._near(queries, n_threads)
+            visits = self._cells.visits(near, n_threads)
+        candidates = self._cell_points.candidates(near, visits, self._n_candidates, n_threads)
+        ids, squares = nearest_of_candidates(
+            points, queries, candidates, visits.row_order, n_neighbors, n_threads
+        )
+        # Rows whose cells hold too few points are compared with all.
+        few = np.flatnonzero(ids[:, -1] < 0)
+        if len(few):
+            own = few.astype(np.int32) if queries is None else None
+            rows = (points if queries is None else queries)[few]
+            ids[few], squares[few] = neighbors_by_differences(points, rows, own, n_neighbors, n_threads)
+        return ids, squares
+
+    def _near(self, rows: Array, n_threads: int) -> Array:
+        """Return rows relative to the mean, and in the directions."""
+        relative = relative_rows(rows, self._shift, n_threads)[0]
+        return (
+            relative
+            if self._directions is None
+            else rows_in_directions(relative, self._directions, n_threads)
+        )
 
 
-class _Space:
-    """Points relative to their mean, in few directions if these are enough, and the probes of that decision."""
+# --- equal rows
+
+
+class DistinctIndex:
+    """A search among points many of which are equal: the distinct ones are searched; see `approximate_index`.
+
+    Parameters
+    ----------
+    groups : ndarray of shape (n,)
+        The number of the distinct row that each point equals.
+    """
+
+    method: ClassVar[str] = "approximate"
 
     def __init__(
-        self, points: Array, sample: Array | None, n_neighbors: int, aim: Aim, seed: int, n_threads: int
+        self,
+        points: Array,
+        groups: IndexArray,
+        sample: Array | None,
+        n_neighbors: int,
+        recall: float,
+        seed: int,
+        n_threads: int,
+        *,
+        are_asked: bool,
     ) -> None:
-        self.shift = points.mean(axis=0, dtype=np.float64)
-        centered, squares = relative_rows(points, self.shift, n_threads)
-        check_vanishing(squares, points.dtype, [points])
-        self.offsets = squares.astype(points.dtype)
-        are_points = sample is None
-        asked = centered if sample is None else relative_rows(sample, self.shift, n_threads)[0]
-        drawn = draw_probes(
-            asked, centered, self.offsets, n_neighbors, seed, are_points=are_points, n_threads=n_threads
+        self._groups, self._counts = groups, np.bincount(groups)
+        self._copies = np.argsort(groups, kind="stable").astype(np.int32)
+        self._starts = np.cumsum(self._counts) - self._counts
+        self._distinct = points[self._copies[self._starts]]
+        n_distinct = len(self._distinct)
+        self._n_searched = min(n_neighbors, n_distinct - (sample is None))
+        self._index: CellIndex | DistinctIndex | ExactSearch = (
+            approximate_index(
+                self._distinct, sample, self._n_searched, recall, seed, n_threads, are_asked=are_asked
+            )
+            if self._n_searched > 0
+            else ExactSearch(self._distinct, n_threads)
         )
-        self.centered = centered
-        self.probes, self.judges = drawn.halves() if len(asked) > 1 else (drawn, drawn)
-        # The errors of directions and of cells add up.
-        missed = 1 - aim.recall
-        self.recall_by_cells = 1 - 3 * missed / 4
-        found = few_directions(centered, self.offsets, self.probes, 1 - missed / 4, seed, n_threads)
-        self.directions = None if found is None else found.directions
-        if found is None:
-            self.near = centered
-            self.n_candidates = min(candidates_of(n_neighbors, False) + are_points, len(points))
+        self.recall: float = self._index.recall
+
+    def neighbors(self, queries: Array | None, n_neighbors: int, n_threads: int) -> IdsAndSquares:
+        """Return near points of each query, see `CellIndex.neighbors`."""
+        n_searched = min(n_neighbors, self._n_searched)
+        if n_searched > 0:
+            ids, squares = self._index.neighbors(queries, n_searched, n_threads)
         else:
-            # At least the requested number: rows with fewer candidates would be compared with all points.
-            self.near, self.n_candidates = found.near, max(found.n_candidates, n_neighbors + are_points)
+            ids = np.empty((len(self._distinct), 0), dtype=np.int32)
+            squares = np.empty(ids.shape, dtype=self._distinct.dtype)
+        if queries is not None:
+            return self._expanded(ids, squares, n_neighbors)
+        own = row_ids(len(ids))[:, None]
+        ids, squares = np.hstack([own, ids]), np.hstack([np.zeros_like(squares, shape=own.shape), squares])
+        wanted = min(n_neighbors + 1, len(self._groups))
+        found, distances = self._expanded(ids, squares, wanted)
+        found, distances = found[self._groups], distances[self._groups]
+        return without_self(found, distances)
 
-    def of(self, relative: Array, n_threads: int) -> Array:
-        """Return rows relative to the mean in the directions, bit-identical for any other rows."""
-        if self.directions is None:
-            return relative
-        return rows_in_directions(relative, self.directions, n_threads)
+    def _expanded(self, ids: IntArray, squares: Array, n_neighbors: int) -> IdsAndSquares:
+        """Return the copies of distinct rows that are listed by distance."""
+        counts = self._counts[ids]
+        ends = np.cumsum(counts, axis=1)
+        found = np.empty((len(ids), n_neighbors), dtype=np.int32)
+        distances = np.empty(found.shape, dtype=squares.dtype)
+        rows = np.arange(len(ids))
+        for place in range(n_neighbors):
+            at = np.count_nonzero(ends <= place, axis=1)
+            copy = place - (ends[rows, at] - counts[rows, at])
+            found[:, place] = self._copies[self._starts[ids[rows, at]] + copy]
+            distances[:, place] = squares[rows, at]
+        order = np.lexsort((found, distances), axis=1)
+        return np.take_along_axis(found, order, axis=1), np.take_along_axis(distances, order, axis=1)
 
-    def forget(self) -> None:
-        """Drop the data that only planning needs."""
-        del self.centered, self.probes, self.judges
+
+def _equal_rows(points: Array) -> IndexArray | None:
+    """Return which distinct row each point equals, None unless one occurs more often than cells are large."""
+    bits = points.view(np.uint32 if points.itemsize == 4 else np.uint64)
+    drawn = np.random.RandomState(0).randint(1 << 31, size=(points.shape[1],))
+    multipliers = 2 * drawn.astype(bits.dtype) + 1
+    hashes: Array = bits @ multipliers
+    ascending = np.sort(hashes)
+    often = int(np.sqrt(len(points))) + 1
+    if not np.any(ascending[often:] == ascending[:-often]):
+        return None
+    _, first, groups = np.unique(hashes, return_index=True, return_inverse=True)
+    is_other = np.concatenate(
+        [
+            (points[at : at + 4096] != points[first[groups[at : at + 4096]]]).any(axis=1)
+            for at in range(0, len(points), 4096)
+        ]
+    )
+    groups[is_other] = len(first) + np.arange(np.count_nonzero(is_other))
+    return groups if np.bincount(groups).max() > often else None
 
 
-def _measured(
+# --- cells
+
+
+@dataclass(frozen=True)
+class Visits:
+    """The cells that rows look into.
+
+    Attributes
+    ----------
+    own : ndarray of shape (q,), int32
+        The cell of each row. ~c stands for cell c where a row is compared only with the cells that it visits.
+    starts : ndarray of shape (q + 1,)
+        Where the visits of each row begin in `cells`, and where the last ones end.
+    cells : ndarray of int32
+        The cells that each row visits, ascending.
+    """
+
+    own: IntArray
+    starts: IndexArray
+    cells: IntArray
+
+    def take(self, rows: IndexArray) -> Visits:
+        """Return the visits of some rows."""
+        counts = np.diff(self.starts)[rows]
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        at = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], counts)
+        return Visits(self.own[rows], starts, self.cells[at])
+
+    def reach(self, wanted: BoolArray) -> BoolArray:
+        """Return which rows lie in some of the cells wanted, or visit them."""
+        n_before = np.concatenate([[0], np.cumsum(wanted[self.cells])])[self.starts]
+        return wanted[self.own] | (n_before[1:] > n_before[:-1])
+
+    @property
+    def row_order(self) -> IndexArray:
+        """The rows, those of one cell together."""
+        return np.argsort(np.where(self.own < 0, ~self.own, self.own), kind="stable")
+
+
+class Cells:
+    """Centers of cells, and how near a border must be to be crossed.
+
+    Parameters
+    ----------
+    centers : ndarray of shape (s, m)
+        See `cell_centers`.
+    reach : float
+        Twice the distance to a border up to which rows visit the cell behind it; see `plan_reach`.
+    n_threads : int
+        Threads of the kernels.
+    """
+
+    def __init__(self, centers: Array, reach: float, n_threads: int) -> None:
+        self._frame, self._reach = CenterFrame(centers, np.zeros(centers.shape[1]), n_threads), reach
+        lanes = lanes_of(centers.dtype)
+        self._gaps = np.zeros((len(centers), -(-len(centers) // lanes) * lanes), dtype=centers.dtype)
+        self._gaps[:, : len(centers)] = np.sqrt(_square_distances(centers, centers))
+        np.fill_diagonal(self._gaps, 0)  # rounding would have rows visit their own cells
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+    def visits(self, rows: Array, n_threads: int) -> Visits:
+        """Return the cell of each row and those that it visits."""
+        lanes, n_panels = lanes_of(rows.dtype), self._gaps.shape[1] // lanes_of(rows.dtype)
+        own, counts = np.empty(len(rows), dtype=np.int32), np.zeros(len(rows), dtype=np.intp)
+        size = max(1024, _VISITED_BYTES // (2 * n_panels))
+        cells = [np.empty(0, dtype=np.int32)]
+        for first in range(0, len(rows), size):
+            part = slice(first, min(first + size, len(rows)))
+            visited = np.empty((part.stop - first, n_panels), dtype=np.uint16)
+            _kernels.cells_in_reach(
+                kernel_rows(rows[part]), self._frame.relative, self._frame.offsets, self._gaps, self._reach,
+                own[part], visited, n_threads,
+            )  # fmt: skip
+            at, panels = np.nonzero(visited)
+            bits = visited[at, panels].astype("<u2").view(np.uint8).reshape(-1, 2)
+            pairs, slots = np.nonzero(np.unpackbits(bits, axis=1, bitorder="little"))
+            cells.append((panels[pairs] * lanes + slots).astype(np.int32))
+            counts[part] = np.bincount(at[pairs], minlength=len(visited))
+        return Visits(own, np.concatenate([[0], np.cumsum(counts)]), np.concatenate(cells))
+
+
+class CellPoints:
+    """Points sorted into cells, and the points that visit each cell.
+
+    Parameters
+    ----------
+    near : ndarray of shape (n, m)
+        The points, relative to the mean and perhaps in few directions.
+    offsets : ndarray of shape (n,)
+        Their squared lengths.
+    visits : Visits
+        Their cells. Points of a cell ~c are no neighbors of others: they only ask.
+    n_cells : int
+        How many cells there are.
+    """
+
+    def __init__(self, near: Array, offsets: Array, visits: Visits, n_cells: int) -> None:
+        self.near, self._offsets = near, offsets
+        n, m, lanes = *near.shape, lanes_of(near.dtype)
+        packed = np.flatnonzero(visits.own >= 0)
+        own = visits.own[packed]
+        counts = np.bincount(own, minlength=n_cells)
+        self._panel_starts = np.concatenate([[0], np.cumsum(-(-counts // lanes))])
+        n_panels = int(self._panel_starts[-1])
+        self._order = np.full(n_panels * lanes, -1, dtype=np.int32)
+        firsts = self._panel_starts[:-1] * lanes - (np.cumsum(counts) - counts)
+        points = packed[np.argsort(own, kind="stable")]
+        self._order[np.arange(len(points)) + np.repeat(firsts, counts)] = points
+        self._panels = aligned_zeros(n_panels * m * lanes, near.dtype)
+        in_panels = near[self._order].reshape(n_panels, lanes, m).swapaxes(1, 2)
+        np.multiply(in_panels, near.dtype.type(-2), out=self._panels.reshape(n_panels, m, lanes))
+        self._panel_offsets = aligned_zeros(n_panels * lanes, near.dtype)
+        self._panel_offsets[:] = np.where(self._order < 0, np.inf, offsets[self._order])
+        crossed = sp.csr_array(
+            (np.ones(len(visits.cells), dtype=np.uint8), visits.cells, visits.starts), shape=(n, n_cells)
+        ).tocsc()
+        self._visitors = crossed.indices.astype(np.int32, copy=False)
+        self._visitor_starts = crossed.indptr.astype(np.intp, copy=False)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore what was pickled, at the beginning of cache lines."""
+        vars(self).update(state)
+        for name in ("_panels", "_panel_offsets"):
+            aligned = aligned_zeros(len(state[name]), state[name].dtype)
+            aligned[:] = state[name]
+            setattr(self, name, aligned)
+
+    def candidates(self, rows: Array, visits: Visits, n_candidates: int, n_threads: int) -> IntArray:
+        """Return the points of lowest score |y|^2 - 2 x.y among those that each row is compared with.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (q, m)
+            The rows x, relative to the same mean and in the same directions.
+        visits : Visits
+            Their cells.
+        n_candidates : int
+            How many.
+        n_threads : int
+            Threads of the kernels.
+
+        Returns
+        -------
+        ndarray of shape (q, n_candidates), int32
+            Ascending by score; -1 where there are too few.
+        """
+        ids = np.empty((len(rows), n_candidates), dtype=np.int32)
+        scores = np.empty(ids.shape, dtype=rows.dtype)
+        row_order, n_cells = visits.row_order, len(self._panel_starts) - 1
+        met = self.near.size / n_cells * (1 + 2 * len(visits.cells) / max(1, len(rows)))
+        size = max(4096, int(_CALL_MULTIPLY_ADDS / max(1.0, met)))
+        for first in range(0, len(rows), size):
+            _kernels.nearest_in_cells(
+                kernel_rows(rows), self._panels, self._panel_offsets, self._order, self._panel_starts, self.near,
+                self._offsets, self._visitor_starts, self._visitors, row_order[first : first + size], visits.own,
+                visits.starts, visits.cells, ids, scores, n_threads,
+            )  # fmt: skip
+        return ids
+
+
+def sample_of_cells(n_rows: int) -> tuple[int, int]:
+    """Return how many cells so many rows are put into, and from how many of the rows these are learned."""
+    n_cells = min(n_rows, int(np.ceil(_CELLS_PER_ROOT * np.sqrt(n_rows))))
+    return n_cells, min(n_rows, _SAMPLE_PER_CELL * n_cells)
+
+
+def plan_reach(centers: Array, rows: Array, near: list[Array], recall: float) -> tuple[float, float]:
+    """Return how far rows must reach, and how many cells a row visits then.
+
+    The distance of a row x in the cell of center a to the border with the cell of c is
+    (|x - c|^2 - |x - a|^2) / (2 |a - c|).
+
+    Parameters
+    ----------
+    centers : ndarray of shape (s, m)
+        Of the cells.
+    rows : ndarray of shape (p, m)
+        Rows whose nearest points are known.
+    near : list of ndarray of shape (k, m)
+        The nearest points of each.
+    recall : float
+        The share of them to compare with.
+
+    Returns
+    -------
+    reach : float
+        Twice the distance to a border, see `Cells`.
+    n_visits : float
+        The mean number of cells that the rows visit.
+    """
+    own, crossings = _border_distances(rows, centers)
+    least = []
+    for row, (cell, points) in enumerate(zip(own, near)):
+        cells, others = _border_distances(points, centers)
+        least.append(np.minimum(crossings[row, cells], others[:, cell]))
+    border = float(np.quantile(np.concatenate(least), recall, method="higher")) * (1 + 1e-4)
+    return 2 * border, float(np.mean(np.count_nonzero(crossings < border, axis=1)))
+
+
+def _border_distances(rows: Array, centers: Array) -> tuple[IndexArray, FloatArray]:
+    """Return the cell of each row, and the distances to its borders with all cells, 0 for its own."""
+    squares = _square_distances(rows, centers)
+    own = squares.argmin(axis=1)
+    gaps = np.sqrt(_square_distances(centers[own], centers))
+    above = squares - squares[np.arange(len(rows)), own][:, None]
+    return own, np.divide(above, 2 * gaps, out=np.zeros_like(gaps), where=gaps > 0)
+
+
+def _square_distances(rows: Array, others: Array) -> FloatArray:
+    """Return the squared distances of all pairs by products in float64."""
+    rows, others = rows.astype(np.float64), others.astype(np.float64)
+    with single_threaded_blas():
+        products = rows @ others.T
+    squares = np.square(rows).sum(axis=1)[:, None] + np.square(others).sum(axis=1) - 2 * products
+    return np.maximum(squares, 0)
+
+
+# --- probes
+
+
+@dataclass(frozen=True)
+class Probes:
+    """Some of the rows that are asked about, and the points that are in truth nearest to them.
+
+    Attributes
+    ----------
+    own : ndarray of shape (p,), int32
+        Which point each of them is, -1 for none.
+    vectors : ndarray of shape (p, d)
+        The rows.
+    ids : ndarray of shape (p, n_neighbors), int32
+        Their nearest points by products, themselves not counted.
+    furthest : ndarray of shape (p,)
+        Squared distance to the last of them.
+    """
+
+    own: IntArray
+    vectors: Array
+    ids: IntArray
+    furthest: FloatArray
+
+    def halves(self) -> tuple[Probes, Probes]:
+        """Return two sets: the rows that a search is planned by overestimate its recall."""
+        return self._some(slice(0, None, 2)), self._some(slice(1, None, 2))
+
+    def _some(self, part: slice) -> Probes:
+        vectors = np.ascontiguousarray(self.vectors[part])
+        return Probes(self.own[part], vectors, self.ids[part], self.furthest[part])
+
+    def recall(self, points: Array, found: IntArray) -> float:
+        """Return the share of the nearest points that were found; those as far as the last of them are as good.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n, d)
+            All points.
+        found : ndarray of shape (p, m), int32
+            What was found for each probe, itself or not; -1 for nothing.
+        """
+        return float(self._recalls(points, found)[-1])
+
+    def enough(self, points: Array, found: IntArray, recall: float) -> int | None:
+        """Return how many of the first that were found hold this share of the nearest points; None if all do not.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n, d)
+            All points.
+        found : ndarray of shape (p, m), int32
+            As in `recall`.
+        recall : float
+            The share.
+        """
+        recalls = self._recalls(points, found)
+        return int(np.argmax(recalls >= recall)) + 1 if recalls[-1] >= recall else None
+
+    def _recalls(self, points: Array, found: IntArray) -> FloatArray:
+        """Return the share of the nearest points among the first of those found, the first two, ..."""
+        good = [_are_near(*probe, points) for probe in zip(self.vectors, found, self.own, self.furthest)]
+        n_neighbors = self.ids.shape[1]
+        return np.minimum(np.cumsum(good, axis=1), n_neighbors).mean(axis=0) / n_neighbors
+
+
+def _are_near(vector: Array, found: IntArray, own: int, furthest: float, points: Array) -> BoolArray:
+    others = (found >= 0) & (found != own)
+    return others & (_squares_to(vector, points[found]) <= furthest * (1 + _TIE))
+
+
+def _squares_to(vector: Array, points: Array) -> FloatArray:
+    return np.square(points.astype(np.float64) - vector).sum(axis=1)
+
+
+def draw_probes(
+    vectors: Array,
+    own: IndexArray | None,
     points: Array,
-    queries: Array | None,
-    visited: VisitedCells,
-    space: _Space,
+    shift: FloatArray,
     n_neighbors: int,
     n_threads: int,
-) -> IdsAndSquares:
-    """Return the nearest of the candidates in the cells that rows visit."""
-    candidates, row_order = visited.candidates(space.offsets, space.n_candidates), visited.row_order
-    ids, squares = nearest_of_candidates(points, queries, candidates, row_order, n_neighbors, n_threads)
-    # Rows whose cells hold too few points are compared with all points.
-    few = np.flatnonzero(ids[:, -1] < 0)
-    if len(few):
-        own = few.astype(np.int32) if queries is None else None
-        rows = (points if queries is None else queries)[few]
-        ids[few], squares[few] = neighbors_by_differences(points, rows, own, n_neighbors, n_threads)
-    return ids, squares
+) -> tuple[Probes, Array]:
+    """Compare probes with all points.
+
+    Parameters
+    ----------
+    vectors : ndarray of shape (p, d)
+        The probes.
+    own : ndarray of shape (p,), or None
+        Which points they are; None if they are none.
+    points : ndarray of shape (n, d)
+        The points.
+    shift : ndarray of shape (d,), float64
+        The mean of the points.
+    n_neighbors : int
+        How many neighbors are searched.
+    n_threads : int
+        Threads of the kernels.
+
+    Returns
+    -------
+    probes : Probes
+    offsets : ndarray of shape (n,), dtype of the points
+        Squared lengths of the points relative to the mean.
+    """
+    offsets = np.empty(len(points), dtype=points.dtype)
+    asked = relative_rows(vectors, shift, n_threads)[0]
+
+    def blocks() -> Iterator[tuple[int, Array, Array]]:
+        for part, relative, squares in _relative_blocks(points, shift, n_threads, n_neighbors + 1):
+            check_vanishing(squares, points.dtype, [points[part]])
+            offsets[part] = squares
+            yield part.start, relative, offsets[part]
+
+    ids, scores = lowest_of_blocks(asked, blocks(), n_neighbors + (own is not None), n_threads)
+    are_points = own is not None
+    known = np.full(len(vectors), -1, dtype=np.int32) if own is None else own.astype(np.int32)
+    if are_points:
+        ids, _ = without_self(ids, scores, known)
+    furthest = [_squares_to(vector, points[near]).max() for vector, near in zip(vectors, ids)]
+    return Probes(known, vectors, ids, np.array(furthest)), offsets
+
+
+def _relative_blocks(
+    points: Array, shift: FloatArray, n_threads: int, n_least: int = 1
+) -> Iterator[tuple[slice, Array, FloatArray]]:
+    """Yield blocks of points relative to the mean, and their squared lengths; all of them would be a copy."""
+    size = max(n_least, _BLOCK_BYTES // (points.shape[1] * points.itemsize))
+    size = -(-size // 64) * 64
+    for first in range(0, len(points), size):
+        part = slice(first, min(first + size, len(points)))
+        yield part, *relative_rows(points[part], shift, n_threads)
+
+
+# --- directions
+
+
+@dataclass(frozen=True)
+class FewDirections:
+    """Directions that tell near points from far ones.
+
+    Attributes
+    ----------
+    directions : ndarray of shape (d, m)
+        Orthogonal.
+    near : ndarray of shape (n, m)
+        The points in these.
+    n_candidates : int
+        How many of the points that seem nearest in these are to be measured in all columns.
+    """
+
+    directions: Array
+    near: Array
+    n_candidates: int
+
+
+def candidates_of(n_neighbors: int, in_few: bool) -> int:
+    """Return among how many candidates neighbors are searched: at most, in few directions, or in all columns."""
+    return _IN_DIRECTIONS * n_neighbors + _SPARE_IN_DIRECTIONS if in_few else n_neighbors + _SPARE
+
+
+def few_directions(
+    points: Array, shift: FloatArray, offsets: Array, probes: Probes, recall: float, seed: int, n_threads: int
+) -> FewDirections | None:
+    """Return the principal directions in which the nearest points are found at the least cost.
+
+    The squared distance |x - y|^2 = |x|^2 + |y|^2 - 2 x.y is taken with the whole lengths and the product in these
+    directions alone, which leaves out products of the remainders: as often positive as negative. Whether that
+    tells near from far depends on the data, above all on how far apart neighbors are, which no share of variance
+    tells: so it is tried on the probes. With more directions fewer candidates must be measured.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+        The points.
+    shift : ndarray of shape (d,), float64
+        Their mean.
+    offsets : ndarray of shape (n,)
+        Squared lengths of the points relative to the mean.
+    probes : Probes
+        Rows whose neighbors are known.
+    recall : float
+        The share of true neighbors that must be among the candidates.
+    seed : int
+        Of the rows that directions are learned from.
+    n_threads : int
+        Threads.
+
+    Returns
+    -------
+    FewDirections
+        None where no number of directions up to half of the columns suffices.
+    """
+    n, d = points.shape
+    if not offsets.any():
+        return None
+    best, least = None, np.inf
+    per_direction, per_candidate = _MET_PER_ROOT * np.sqrt(n) + d, d * _TIMES_MEASURED
+    fewest = probes.ids.shape[1] * per_candidate
+    most = min(candidates_of(probes.ids.shape[1], True) + 1, n)
+    asked = relative_rows(probes.vectors, shift, n_threads)[0]
+    random = np.random.RandomState(seed)
+    sample = points[np.sort(random.choice(n, min(_SAMPLE, n), replace=False))]
+    sample = relative_rows(sample, shift, n_threads)[0]
+    for step in (WIDTHS[:-_LAST_WIDTHS], WIDTHS[-_LAST_WIDTHS:]):
+        widths = [width for width in step if width <= d // 2]
+        if not widths:
+            break
+        directions = principal_directions(sample, widths[-1], seed)
+        everywhere = np.empty((n, widths[-1]), dtype=points.dtype)
+        for part, relative, _ in _relative_blocks(points, shift, n_threads):
+            everywhere[part] = rows_in_directions(relative, directions, n_threads)
+        for width in widths:
+            if width * per_direction + fewest >= least:
+                break
+            near = np.ascontiguousarray(everywhere[:, :width])
+            vectors = rows_in_directions(asked, directions[:, :width], n_threads)
+            found, _ = lowest_scores(vectors, near, offsets, most, n_threads)
+            enough = probes.enough(points, found, recall)
+            if enough is None:
+                continue
+            cost = width * per_direction + enough * per_candidate
+            if cost < least:
+                best = FewDirections(np.ascontiguousarray(directions[:, :width]), near, enough)
+                least = cost
+        if best is not None:
+            break
+    return best
+
+
+def rows_in_directions(rows: Array, directions: Array, n_threads: int) -> Array:
+    """Return the products of rows and directions, of each row the same bits whatever others there are."""
+    found = np.empty((len(rows), directions.shape[1]), dtype=rows.dtype)
+    offsets = np.zeros(directions.shape[1], dtype=rows.dtype)
+    _kernels.products(kernel_rows(rows), np.ascontiguousarray(directions.T), offsets, found, n_threads)
+    return found
+
+
+def principal_directions(sample: Array, n_directions: int, seed: int) -> Array:
+    """Return the directions in which rows, relative to their mean, differ most: an array of shape (d, n_directions)."""
+    largest = np.abs(sample).max(initial=0)
+    if not largest:
+        return np.eye(sample.shape[1], n_directions, dtype=sample.dtype)
+    with single_threaded_blas():
+        found = randomized_svd(sample / largest, n_directions, n_iter=2, random_state=seed)[2]
+    return np.ascontiguousarray(found.T.astype(sample.dtype, copy=False))

@@ -24,6 +24,7 @@ __all__ = [
     "IdsAndSquares",
     "distances_to_ids",
     "exact_neighbors",
+    "lowest_of_blocks",
     "lowest_scores",
     "nearest_of_candidates",
     "nearest_of_other_groups",
@@ -167,7 +168,7 @@ class ExactSearch:
             (first, doubles[first : first + size].toarray(), self._offsets[first : first + size])
             for first in range(0, doubles.shape[0], size)
         )
-        ids, _ = _lowest_of_blocks(asked, blocks, n_candidates, n_threads)
+        ids, _ = lowest_of_blocks(asked, blocks, n_candidates, n_threads)
         ids.sort(axis=1)
         squares = sparse_square_distances(doubles, asked, ids)
         order = np.argsort(squares, axis=1, kind="stable")
@@ -221,10 +222,10 @@ def lowest_scores(
         (first, points[first : first + size], offsets[first : first + size])
         for first in range(0, len(points), size)
     )
-    return _lowest_of_blocks(asked, blocks, n_candidates, n_threads)
+    return lowest_of_blocks(asked, blocks, n_candidates, n_threads)
 
 
-def _lowest_of_blocks(
+def lowest_of_blocks(
     asked: Block, blocks: Iterator[tuple[int, Array, Array]], n_candidates: int, n_threads: int
 ) -> tuple[IntArray, Array]:
     """Return the points of lowest score of each row, and the scores; blocks are (first point, points, offsets)."""

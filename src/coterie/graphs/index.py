@@ -9,10 +9,9 @@ import numpy as np
 from coterie.arrays import Array, IntArray
 from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.fitting.threads import effective_n_threads
-from coterie.graphs.approximate import Aim, CellIndex
+from coterie.graphs.approximate import approximate_index
 from coterie.graphs.exact import ExactSearch, exact_neighbors
 from coterie.graphs.neighbors import (
-    LEAST_WORK,
     Neighbors,
     Seed,
     are_zero,
@@ -34,7 +33,7 @@ __all__ = ["NeighborIndex"]
 class NeighborIndex:
     """An index of rows for repeated nearest-neighbor queries, in batches.
 
-    The method, the cells, and the numbers of directions and visited cells are chosen when the index is built. The
+    The method, the cells, and the number of directions are chosen when the index is built. The
     result of `query` for a row does not depend on other rows, so any batches give the same result.
 
     Parameters
@@ -66,7 +65,7 @@ class NeighborIndex:
     method : {"exact", "approximate"}
         Method of the search.
     recall : float
-        Share of the nearest rows that is found: 1 if the search is exact, else measured on at most 192 rows of
+        Share of the nearest rows that is found: 1 if the search is exact, else measured on at most 128 rows of
         `queries` or `X`, which are compared with all rows.
     shape : (int, int)
         n and d.
@@ -83,7 +82,7 @@ class NeighborIndex:
     Notes
     -----
     Exact: O(n d) time to build, O(q n d) for q rows. Approximate: O(n^1.5 m + n d m) to build, in m directions, and
-    O(q sqrt(n) m + q d m) for q rows. Memory: the rows and a copy of them, or n m numbers if few directions are enough.
+    O(q sqrt(n) m + q d m) for q rows. Memory: the rows, and n d (exact) or 2 n m numbers.
     An index can be pickled, also by joblib, for the same version of coterie.
 
     Examples
@@ -121,15 +120,13 @@ class NeighborIndex:
         self._dtype, self._is_sparse = rows.dtype, rows.is_sparse
         approximate = is_approximate(method, rows, rows.shape[0])
         self._points, *others = read_rows(metric, rows, *([] if sample is None else [sample]))
-        self._search: ExactSearch | CellIndex
         if approximate:
             seed = int(random_stream(random_state).randint(np.iinfo(np.int32).max))
-            aim = Aim(float(recall), LEAST_WORK if method == "auto" else 0.0)
-            self._search = CellIndex(
-                self._points, others[0] if others else None, self.n_neighbors, aim, seed, n_threads,
-                n_asked=rows.shape[0],
+            self._search = approximate_index(
+                self._points, others[0] if others else None, self.n_neighbors, float(recall), seed, n_threads,
+                are_asked=False,
             )  # fmt: skip
-            warn_of_low_recall(self._search.recall, aim.recall)
+            warn_of_low_recall(self._search.recall, recall)
         else:
             self._search = ExactSearch(self._points, n_threads)
         self.method, self.recall = self._search.method, self._search.recall

@@ -13,7 +13,7 @@ from coterie.arrays import Array, BoolArray, IntArray
 from coterie.backend import lie_elsewhere
 from coterie.fitting.checks import check_option, check_positive_integer, random_stream, warn
 from coterie.fitting.threads import effective_n_threads
-from coterie.graphs.approximate import Aim, approximate_neighbors
+from coterie.graphs.approximate import approximate_index
 from coterie.graphs.exact import exact_neighbors
 from coterie.rows import Block, RowSource, as_rows
 from coterie.rows.derived import NormalizedRows, normalized
@@ -42,8 +42,7 @@ Seed: TypeAlias = int | np.random.RandomState | None
 METRICS = ("euclidean", "cosine")
 METHODS = ("auto", "exact", "approximate")
 
-# Multiply-adds up to which method="auto" searches exactly, and the least number otherwise: about half a second on two
-# processors.
+# Multiply-adds up to which method="auto" searches exactly: about half a second on two processors.
 LEAST_WORK = 5e10
 
 # A recall this far below the target raises a warning; smaller differences may be sampling errors.
@@ -60,7 +59,7 @@ class Neighbors(tuple[IntArray, Array]):
     method : {"exact", "approximate", "given", "mixed"}
         Method of the search; "given" by `given_neighbors`, "mixed" by `extend_neighbors`.
     recall : float
-        Share of the true nearest rows among them: 1 if the search was exact, else measured on a sample of at most 192
+        Share of the true nearest rows among them: 1 if the search was exact, else measured on a sample of at most 128
         rows; NaN if unknown.
     """
 
@@ -112,14 +111,14 @@ def nearest_neighbors(
     method : {"auto", "exact", "approximate"}
         "exact": products of blocks of rows find candidates, differences measure them, and rows for which rounding
         may have hidden a neighbor are compared with all others by differences. "approximate", for dense rows only:
-        rows are partitioned into about 2 sqrt(n) cells, and the cells whose centroids are nearest to a row are
-        searched, in a few principal directions if these are enough; distances are computed in all columns. "auto":
-        exact if rows are sparse or q n d is at most 5e10, half a second on two processors; else approximate, with at
-        least the same work, so that neither time nor recall jumps between the two.
+        rows are partitioned into about 2 sqrt(n) cells, and two rows are compared if one of them is close enough to
+        the border with the cell of the other, in a few principal directions if these are enough; distances are
+        computed in all columns. It is exact as well where that takes less work. "auto": exact if rows are sparse or
+        q n d is at most 5e10, half a second on two processors; else approximate.
     recall : float
-        Target share of the nearest rows that the approximate method finds, above 0 and below 1. The necessary numbers
-        of cells and directions are measured on at most 192 rows, which are compared with all rows; a
-        `ConvergenceWarning` reports if 128 cells per row are not enough.
+        Target share of the nearest rows that the approximate method finds, above 0 and below 1. The necessary distance
+        from a border and number of directions are measured on at most 128 rows, which are compared with all rows; a
+        `ConvergenceWarning` reports if others miss more.
     random_state : int, RandomState or None
         Seed of the approximate method; the exact one uses none.
     n_threads : int, optional
@@ -149,7 +148,7 @@ def nearest_neighbors(
     -----
     Exact: O(q n d) time, or O(n nnz) for sparse rows; memory for two copies of the rows, and O(q n_neighbors).
     Sparse rows are compared in float64. Approximate: O((q + n) sqrt(n) m + (q + n) d m) time in m directions, and
-    another n m numbers of memory. The distances of the neighbors are exact, but some neighbors are missed.
+    another 2 n m numbers of memory. The distances of the neighbors are exact, but some neighbors are missed.
 
     Examples
     --------
@@ -191,10 +190,11 @@ def nearest_neighbors(
     n_threads = effective_n_threads(n_threads)
     if approximate:
         seed = int(random_stream(random_state).randint(np.iinfo(np.int32).max))
-        aim = Aim(float(recall), LEAST_WORK if method == "auto" else 0.0)
-        found = approximate_neighbors(points, wanted, int(n_neighbors), aim, seed, n_threads)
-        warn_of_low_recall(found[2], aim.recall)
-        return Neighbors(*found[:2], "approximate", found[2])
+        search = approximate_index(
+            points, wanted, int(n_neighbors), float(recall), seed, n_threads, are_asked=wanted is None
+        )
+        warn_of_low_recall(search.recall, recall)
+        return Neighbors(*search.neighbors(wanted, int(n_neighbors), n_threads), search.method, search.recall)
     return Neighbors(*exact_neighbors(points, wanted, int(n_neighbors), n_threads), "exact", 1.0)
 
 

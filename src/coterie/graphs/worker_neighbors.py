@@ -1,7 +1,7 @@
 """The nearest rows of rows on Dask workers.
 
 Exactly: blocks of rows are sent as queries, every chunk is searched, and the nearest of all chunks are kept.
-Approximately: the client learns cells from a bounded sample, and from probes how many of them each row has to search,
+Approximately: the client learns cells from a bounded sample, and from probes how far rows reach across their borders,
 as one machine does (`coterie.graphs.approximate`). Each group of cells is searched by one worker, to which rows are
 sent from the workers that hold them. Neither depends on which worker holds which chunk, and nothing is lost with a
 worker.
@@ -21,22 +21,23 @@ import numpy.typing as npt
 
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
 from coterie.backend import Chunk, open_backend
-from coterie.blocks.kernel_rows import kernel_rows
-from coterie.centers.frame import CenterFrame, nearest_centers
 from coterie.centers.lloyd import cell_centers
 from coterie.dask.backend import WorkerBackend
 from coterie.dask.tasks import SESSIONS, PeerLostError, StoppedError
-from coterie.graphs.cell_search import (
-    FEWEST_VISITS,
-    MOST_VISITS,
-    VisitedCells,
-    enough_visits,
+from coterie.graphs.approximate import (
+    N_PROBES,
+    WIDTHS,
+    CellPoints,
+    Cells,
+    Probes,
+    Visits,
+    candidates_of,
+    plan_reach,
+    principal_directions,
+    rows_in_directions,
     sample_of_cells,
-    visiting_order,
 )
-from coterie.graphs.directions import WIDTHS, candidates_of, in_directions, principal_directions
 from coterie.graphs.exact import ExactSearch, lowest_scores, nearest_of_candidates, relative_rows
-from coterie.graphs.probes import N_PROBES, Probes
 from coterie.limits.memory import Need, check_memory
 from coterie.rows import RowSource
 
@@ -117,14 +118,18 @@ def _find(
     drawn = np.sort(drawn)
     known = _search_all(backend, drawn, n_neighbors)
     probes = Probes(
-        drawn, drawn.astype(np.int32), backend.take(drawn), known.ids, known.squares[:, -1].astype(np.float64)
+        drawn.astype(np.int32), backend.take(drawn), known.ids, known.squares[:, -1].astype(np.float64)
     )
-    nearest, found = _nearest_by_cells(backend, probes, n_neighbors, recall, seed)
+    by_cells = _nearest_by_cells(backend, probes, n_neighbors, recall, seed)
+    if by_cells is None:
+        return _find(backend, n_neighbors, approximate=False, recall=recall, seed=seed)
+    nearest, judges = by_cells
     few = np.flatnonzero(nearest.ids[:, -1] == _NO_ROW)  # whose cells hold too few rows
     if len(few):
         all_of_few = _search_all(backend, few, n_neighbors)
         nearest.ids[few], nearest.squares[few] = all_of_few.ids, all_of_few.squares
-    return nearest.ids, nearest.squares, found
+    are_near = nearest.squares[judges.own] <= judges.furthest[:, None] * (1 + _TIE)
+    return nearest.ids, nearest.squares, float(np.mean(are_near))
 
 
 def _search_all(backend: WorkerBackend, numbers: IndexArray, n_neighbors: int) -> Nearest:
@@ -145,8 +150,8 @@ def _search_all(backend: WorkerBackend, numbers: IndexArray, n_neighbors: int) -
 
 def _nearest_by_cells(
     backend: WorkerBackend, probes: Probes, n_neighbors: int, recall: float, seed: int
-) -> tuple[Nearest, float]:
-    """Return near rows of each row, and the share of the nearest that was found, of the probes.
+) -> tuple[Nearest, Probes] | None:
+    """Return near rows of each row, and probes to measure the recall; None where all rows must be compared.
 
     Parameters
     ----------
@@ -161,15 +166,21 @@ def _nearest_by_cells(
     seed : int
         Of the cells.
     """
-    planners, judges = probes.halves() if len(probes.rows) > 1 else (probes, probes)
-    wanted = 1 - (1 - recall) / 2  # for probes show it of other rows within a little
+    planners, judges = probes.halves() if len(probes.own) > 1 else (probes, probes)
+    missed = 1 - recall
     sample, n_cells = _sampled(backend, seed)
-    space = _few_directions(backend, sample, planners, 1 - (1 - recall) / 4, seed)
+    space = _few_directions(backend, sample, planners, 1 - missed / 4, seed)
     near = space.of(sample, backend.n_threads)[0]
     centers = cell_centers(near, n_cells, seed=seed, n_threads=backend.n_threads)
-    n_nearest = _n_nearest_without_tiles(backend, planners, wanted, space, centers)
+    known = np.unique(planners.ids).astype(np.intp)
+    rows = space.of(backend.take(known), backend.n_threads)[0]
+    vectors = space.of(planners.vectors, backend.n_threads)[0]
+    near_rows = [rows[np.searchsorted(known, ids)] for ids in planners.ids]
+    reach, n_visits = plan_reach(centers, vectors, near_rows, 1 - 3 * missed / 4)
+    if 2 * (1 + 2 * n_visits) >= n_cells:
+        return None
     counts = backend.total((n_cells,), 2 * backend.n_rows)
-    payload = {"centers": centers, "space": space, "n_nearest": n_nearest}
+    payload = {"centers": centers, "reach": reach, "space": space}
     backend.run(_assign_cells, payload, into={"counts": counts}, writes="cells")
     payload = {
         "groups": group_cells(centers, counts.total(), len(backend.firsts) - 1),
@@ -178,36 +189,9 @@ def _nearest_by_cells(
         "n_neighbors": n_neighbors,
     }
     given = _group_of_chunk(backend)
-    payload["n_nearest"] = _planned_n_nearest(backend, payload, given, planners, wanted, n_nearest)
     found = NearestOfSome(n_neighbors, backend.dtype)
     backend.run(_search_group, payload, given=given, into={"nearest": found}, is_exchange=True)
-    nearest = found.nearest
-    are_near = nearest.squares[judges.rows] <= judges.furthest[:, None] * (1 + _TIE)
-    return nearest, float(np.mean(are_near))
-
-
-def _planned_n_nearest(
-    backend: WorkerBackend,
-    payload: dict[str, Any],
-    given: list[int],
-    probes: Probes,
-    recall: float,
-    most: int,
-) -> int:
-    """Return how many cells each row has to search, where all rows of a tile search the cells of any of them."""
-
-    def ranks(n_nearest: int) -> IndexArray:
-        asked = payload | {"probes": probes.rows, "near": probes.ids, "n_nearest": n_nearest}
-        found = backend.run(_rank, asked, given=given, is_exchange=True)
-        ranks = np.full(probes.ids.size, n_nearest)  # of those that no row of their tile reaches
-        ranks[: sum(map(len, found))] = np.concatenate(found)
-        return ranks
-
-    n_nearest = max(enough_visits(ranks(most), recall), FEWEST_VISITS)
-    # Tiles of rows with fewer cells are others.
-    while n_nearest < most and np.mean(ranks(n_nearest) < n_nearest) < recall:
-        n_nearest += max(1, n_nearest // 4)
-    return min(n_nearest, most)
+    return found.nearest, judges
 
 
 def _sampled(backend: WorkerBackend, seed: int) -> tuple[Array, int]:
@@ -232,31 +216,11 @@ def _few_directions(backend: WorkerBackend, sample: Array, probes: Probes, recal
     for width in widths:
         space = Space(shift, np.ascontiguousarray(directions[:, :width]))
         payload = {"space": space, "probes": space.of(probes.vectors, backend.n_threads)[0]}
-        found = Nearest(len(probes.rows), n_candidates, backend.dtype)
+        found = Nearest(len(probes.own), n_candidates, backend.dtype)
         backend.run(_try_directions, payload, into={"nearest": found})
         if np.mean([np.isin(true, near).mean() for true, near in zip(probes.ids, found.ids)]) >= recall:
             return space
     return everything
-
-
-def _n_nearest_without_tiles(
-    backend: WorkerBackend, probes: Probes, recall: float, space: Space, centers: Array
-) -> int:
-    """Return how many cells each row has to visit if only its own visits count: at least as many as it takes."""
-    cells = CenterFrame(centers, np.zeros(centers.shape[1]), backend.n_threads)
-    near = np.unique(probes.ids).astype(np.intp)
-    rows = space.of(backend.take(near), backend.n_threads)[0]
-    own = nearest_cells(rows, cells, 1)[:, 0][np.searchsorted(near, probes.ids)]
-    vectors = space.of(probes.vectors, backend.n_threads)[0]
-    enough = n_visits = 0
-    for most in MOST_VISITS:
-        visits = nearest_cells(vectors, cells, min(most, len(cells)))
-        n_visits = visits.shape[1]
-        is_own = visits[:, None, :] == own[:, :, None]
-        enough = enough_visits(np.where(is_own.any(axis=2), is_own.argmax(axis=2), n_visits), recall)
-        if enough <= most:
-            break
-    return min(max(enough, FEWEST_VISITS), n_visits)
 
 
 def _group_of_chunk(backend: WorkerBackend) -> list[int]:
@@ -427,7 +391,7 @@ class Space:
         relative, squares = relative_rows(np.ascontiguousarray(rows), self.shift, n_threads)
         if self.directions is None:
             return relative, squares
-        return in_directions(relative, self.directions, n_threads), squares
+        return rows_in_directions(relative, self.directions, n_threads), squares
 
 
 def _try_directions(chunk: Chunk, payload: dict[str, Any], _: Any, into: Any) -> None:
@@ -441,45 +405,42 @@ def _try_directions(chunk: Chunk, payload: dict[str, Any], _: Any, into: Any) ->
 
 
 def _assign_cells(chunk: Chunk, payload: dict[str, Any], _: Any, into: Any) -> None:
-    """Find the cells whose centers are the nearest to each row of a chunk; count the rows of each cell."""
+    """Find the cell of each row of a chunk and those that it visits; count the rows of each cell."""
     shared = chunk.exchange.shared
     if "cells" not in shared:
-        centers = payload["centers"]
-        shared["cells"] = CenterFrame(centers, np.zeros(centers.shape[1]), chunk.n_threads)
+        shared["cells"] = Cells(payload["centers"], payload["reach"], chunk.n_threads)
         _serve()
-    frame: CenterFrame = shared["cells"]
-    n_rows = chunk.rows.shape[0]
-    cells = np.empty((n_rows, payload["n_nearest"]), dtype=np.min_scalar_type(len(frame)))
-    for start, block, _weights in chunk.blocks():
-        near, _squares = payload["space"].of(block, chunk.n_threads)
-        cells[start : start + len(block)] = nearest_cells(near, frame, payload["n_nearest"])
-    chunk.state["cells"] = cells
+    cells: Cells = shared["cells"]
+    found = [
+        cells.visits(payload["space"].of(block, chunk.n_threads)[0], chunk.n_threads)
+        for _, block, _ in chunk.blocks()
+    ]
+    chunk.state["visits"] = _joined(found)
     with into["counts"].part() as counts:
-        counts += np.bincount(cells[:, 0], minlength=len(frame))
+        counts += np.bincount(chunk.state["visits"].own, minlength=len(cells))
 
 
-def nearest_cells(rows: Array, cells: CenterFrame, n_visits: int) -> IntArray:
-    """Return the cells whose centres are the nearest to each row, the nearest first."""
-    ids = np.empty((len(rows), n_visits), dtype=np.int32)
-    nearest_centers(kernel_rows(rows), cells, ids, np.empty(ids.shape, dtype=rows.dtype), cells.n_threads)
-    return ids
-
-
-def _rank(chunk: Chunk, payload: dict[str, Any], number: int, _: Any) -> IndexArray:
-    """Return after how many cells the probes reach those of their neighbors that lie in a group of cells."""
-    group = _group(chunk, payload, number)
-    if group.n_points == 0:
-        return np.empty(0, dtype=np.intp)
-    return group.ranks(payload["probes"], payload["near"], payload["n_nearest"])
+def _joined(visits: Sequence[Visits]) -> Visits:
+    """Return the visits of rows that follow each other."""
+    counts = np.concatenate([np.diff(some.starts) for some in visits])
+    return Visits(
+        np.concatenate([some.own for some in visits]),
+        np.concatenate([[0], np.cumsum(counts)]),
+        np.concatenate([some.cells for some in visits]),
+    )
 
 
 def _search_group(chunk: Chunk, payload: dict[str, Any], number: int, into: Any) -> None:
-    """Search the cells of a group for the nearest rows of those that search these cells."""
-    group = _group(chunk, payload, number)
-    if group.n_points > 0:
-        chunk.check()
-        into["nearest"].add(*group.search(payload["n_neighbors"], payload["n_nearest"]))
-    del chunk.state["group"]
+    """Search the cells of a group for the nearest rows of those that look into these cells."""
+    shared = chunk.exchange.shared
+    if "sent" not in shared:  # together for all groups of the worker
+        shared["sent"] = _gathered(chunk, payload)
+    is_here = payload["groups"] == number
+    found = search_group(
+        shared["sent"], payload["firsts"], is_here, payload["space"], payload["n_neighbors"], chunk
+    )
+    if found is not None:
+        into["nearest"].add(*found)
 
 
 # --- rows from other workers ---
@@ -487,27 +448,33 @@ def _search_group(chunk: Chunk, payload: dict[str, Any], number: int, into: Any)
 
 @dataclass(frozen=True)
 class _Sent:
-    """Rows of a chunk that search some cells: their numbers in the chunk, the rows, all cells that they search."""
+    """Rows of a chunk that look into some cells: their numbers in the chunk, the rows, all their cells."""
 
     numbers: IntArray
     rows: Array
+    own: IntArray
+    starts: IndexArray
     cells: IntArray
 
     @property
     def nbytes(self) -> int:
-        return self.numbers.nbytes + self.rows.nbytes + self.cells.nbytes
+        return sum(array.nbytes for array in vars(self).values())
+
+    @property
+    def visits(self) -> Visits:
+        return Visits(self.own, self.starts, self.cells)
 
     def some(self, wanted: BoolArray) -> _Sent:
-        """Return those that search some of the cells wanted."""
-        some = wanted[self.cells].any(axis=1)
-        return self if some.all() else _Sent(self.numbers[some], self.rows[some], self.cells[some])
+        """Return those that look into some of the cells wanted."""
+        some = np.flatnonzero(self.visits.reach(wanted))
+        return _Sent(self.numbers[some], self.rows[some], **vars(self.visits.take(some)))
 
 
 def _rows_searching(chunk: Chunk, wanted: BoolArray) -> _Sent:
-    """Return the rows of a chunk that search some of the cells wanted."""
-    cells = chunk.state["cells"]
-    numbers = np.flatnonzero(wanted[cells].any(axis=1))
-    return _Sent(numbers.astype(np.int32), np.asarray(chunk.rows.take(numbers)), cells[numbers])
+    """Return the rows of a chunk that look into some of the cells wanted."""
+    visits: Visits = chunk.state["visits"]
+    numbers = np.flatnonzero(visits.reach(wanted))
+    return _Sent(numbers.astype(np.int32), np.asarray(chunk.rows.take(numbers)), **vars(visits.take(numbers)))
 
 
 async def _send_rows(address: str, session: str, number: int, wanted: Any) -> dict[str, Any]:
@@ -516,42 +483,29 @@ async def _send_rows(address: str, session: str, number: int, wanted: Any) -> di
 
     held = SESSIONS.get((address, session))
     chunk = None if held is None else held.chunks.get(number)
-    if chunk is None or "cells" not in chunk.state:
+    if chunk is None or "visits" not in chunk.state:
         return {}
     found = await asyncio.get_running_loop().run_in_executor(None, _rows_searching, chunk, wanted)
     return {name: to_serialize(value) for name, value in vars(found).items()}
 
 
-def _group(chunk: Chunk, payload: dict[str, Any], number: int) -> CellGroup:
-    """Return a group of cells, whose rows are fetched if they are not here, together for all groups of the worker."""
-    if "group" not in chunk.state:
-        shared = chunk.exchange.shared
-        if "sent" not in shared:
-            shared["sent"] = _gathered(chunk, payload)
-        cells = payload["groups"] == number
-        chunk.state["group"] = CellGroup(
-            shared["sent"], payload["firsts"], cells, payload["space"], chunk.n_threads
-        )
-    group: CellGroup = chunk.state["group"]
-    return group
-
-
 def _gathered(chunk: Chunk, payload: dict[str, Any]) -> list[_Sent]:
-    """Return the rows of each chunk that search the groups that this worker lacks."""
+    """Return the rows of each chunk that look into the groups of this worker."""
     from distributed import get_worker
 
     worker: Any = get_worker()  # its loop is that of asyncio, which its type does not show
     exchange, request = chunk.exchange, chunk.exchange.request
 
     def held(number: int) -> Chunk:
-        if number not in exchange.chunks or "cells" not in exchange.chunks[number].state:
+        if number not in exchange.chunks or "visits" not in exchange.chunks[number].state:
             raise PeerLostError(f"This worker does not hold chunk {number} any more.")
         found: Chunk = exchange.chunks[number]
         return found
 
     homes = request.homes
-    lacking = [part.given for part in request.parts if "group" not in held(part.number).state]
-    wanted = np.isin(payload["groups"], lacking)
+    for part in request.parts:
+        held(part.number)
+    wanted = np.isin(payload["groups"], [part.given for part in request.parts])
     here = [number for number in sorted(homes) if homes[number] == worker.address]
     others = [number for number in sorted(homes) if homes[number] != worker.address]
     coming = asyncio.run_coroutine_threadsafe(
@@ -613,8 +567,18 @@ def _serve() -> None:
 # --- the search ---
 
 
-class CellGroup:
-    """The rows of some cells, and those that visit these.
+def search_group(
+    sent: Sequence[_Sent],
+    firsts: IndexArray,
+    is_here: BoolArray,
+    space: Space,
+    n_neighbors: int,
+    chunk: Chunk,
+) -> tuple[IntArray, IntArray, Array] | None:
+    """Compare the rows that look into the cells of a group, those pairs of which no other group compares.
+
+    If x visits the cell of y, the group of this cell compares them, but for the case that y also visits the cell of x:
+    then each is compared with the other by the group of its own cell.
 
     Parameters
     ----------
@@ -622,85 +586,41 @@ class CellGroup:
         Rows of each chunk, in the order of chunks.
     firsts : ndarray
         The number of the first row of each chunk.
-    cells : ndarray of bool
+    is_here : ndarray of bool
         Which cells are those of the group.
     space : Space
-        Where candidates are looked for; they are measured in all columns.
-    n_threads : int
-        Threads of the kernels.
+        Where candidates are searched; they are measured in all columns.
+    n_neighbors : int
+        How many to find.
+    chunk : Chunk
+        For its threads, and to stop where the fit has ended.
+
+    Returns
+    -------
+    numbers, ids, squares : ndarray of shape (q,), (q, n_neighbors) and (q, n_neighbors)
+        The rows, the rows found near to each, and their squared distances. Lists of fewer rows end with none, at
+        infinite distance. None if no row lies in the group.
     """
-
-    def __init__(
-        self, sent: Sequence[_Sent], firsts: IndexArray, cells: BoolArray, space: Space, n_threads: int
-    ) -> None:
-        parts = [part.some(cells) for part in sent]
-        numbers = np.concatenate([part.numbers + np.int32(first) for part, first in zip(parts, firsts)])
-        visits = np.concatenate([part.cells for part in parts])
-        is_point = cells[visits[:, 0]]
-        order = np.argsort(~is_point, kind="stable")  # first the rows that lie in its cells
-        self.n_points, self._n_threads = int(np.count_nonzero(is_point)), n_threads
-        self.numbers = numbers[order]
-        self._rows = np.concatenate([part.rows for part in parts])[order]
-        # The other cells are one that is empty.
-        self._n_cells = int(np.count_nonzero(cells)) + 1
-        local = np.full(len(cells), self._n_cells - 1, dtype=np.int32)
-        local[cells] = np.arange(self._n_cells - 1)
-        self._visits = local[visits[order]]
-        self._in_few = space.directions is not None
-        self._near, squares = space.of(self._rows, n_threads)
-        self._offsets = squares[: self.n_points].astype(self._near.dtype)
-
-    def ranks(self, probes: IndexArray, near: IntArray, n_visits: int) -> IndexArray:
-        """Return after how many visits of their groups probes come to those of the rows near to them that are points.
-
-        Parameters
-        ----------
-        probes : ndarray of shape (p,), ascending
-            Numbers of rows. Those that do not visit the group are left out.
-        near : ndarray of shape (p, m)
-            Numbers of the rows near to each.
-        n_visits : int
-            How many cells each row visits: groups depend on it.
-        """
-        asking, visited = self._visited(n_visits)
-        numbers, points = self.numbers[asking], self.numbers[: self.n_points]
-        by_number = np.argsort(numbers)
-        at = np.searchsorted(numbers, probes, sorter=by_number)
-        rows = by_number[np.minimum(at, len(by_number) - 1)]
-        are_here = numbers[rows] == probes
-        places = np.minimum(np.searchsorted(points, near), len(points) - 1)
-        are_points = points[places] == near
-        lists = [places[i][are_points[i]] for i in np.flatnonzero(are_here)]
-        return visited.ranks(rows[are_here], lists)
-
-    def search(self, n_neighbors: int, n_visits: int) -> tuple[IntArray, IntArray, Array]:
-        """Return the rows that visit the group, the points nearest to each, and their squared distances.
-
-        Lists of fewer than `n_neighbors` points end with none, at infinite distance.
-        """
-        asking, visited = self._visited(n_visits)
-        points, asked = self._rows[: self.n_points], self._rows[asking]
-        n_candidates = candidates_of(n_neighbors, self._in_few) + 1
-        n_candidates = min(n_candidates, self.n_points)
-        candidates = visited.candidates(self._offsets, n_candidates)
-        ids, squares = nearest_of_candidates(
-            points, asked, candidates, visited.row_order, n_candidates, self._n_threads
-        )
-        numbers = self.numbers[asking]
-        ids = np.where(ids >= 0, self.numbers[ids], _NO_ROW)
-        is_self = ids == numbers[:, None]
-        ids[is_self], squares[is_self] = _NO_ROW, np.inf
-        nearest = np.argsort(squares, axis=1, kind="stable")[:, :n_neighbors]
-        return numbers, np.take_along_axis(ids, nearest, axis=1), np.take_along_axis(squares, nearest, axis=1)
-
-    def _visited(self, n_visits: int) -> tuple[IndexArray, VisitedCells]:
-        """Return which rows ask if each visits so many cells, and the cells with these."""
-        visits = self._visits[:, :n_visits]
-        asking = np.flatnonzero((visits < self._n_cells - 1).any(axis=1))
-        visits = np.ascontiguousarray(visits[asking])
-        is_empty = visits == self._n_cells - 1
-        in_order = np.take_along_axis(visits, np.argsort(is_empty, axis=1, kind="stable")[:, :3], axis=1)
-        return asking, VisitedCells(
-            self._near[: self.n_points], self._visits[: self.n_points, 0], self._near[asking], visits,
-            visiting_order(in_order), n_cells=self._n_cells, n_threads=self._n_threads,
-        )  # fmt: skip
+    parts = [part.some(is_here) for part in sent]
+    numbers = np.concatenate([part.numbers + np.int32(first) for part, first in zip(parts, firsts)])
+    visits = _joined([part.visits for part in parts])
+    is_own = is_here[visits.own]
+    if not is_own.any():
+        return None
+    chunk.check()
+    rows = np.concatenate([part.rows for part in parts])
+    near, squares = space.of(rows, chunk.n_threads)
+    own = np.where(is_own, visits.own, ~visits.own)
+    points = CellPoints(
+        near, squares.astype(near.dtype), Visits(own, visits.starts, visits.cells), len(is_here)
+    )
+    inside = is_here[visits.cells]
+    starts = np.concatenate([[0], np.cumsum(inside)])[visits.starts]
+    asked = Visits(own, starts, visits.cells[inside])
+    n_candidates = candidates_of(n_neighbors, space.directions is not None) + 1
+    n_candidates = min(n_candidates, int(np.count_nonzero(is_own)))
+    candidates = points.candidates(near, asked, n_candidates, chunk.n_threads)
+    ids, distances = nearest_of_candidates(
+        rows, None, candidates, asked.row_order, n_neighbors, chunk.n_threads
+    )
+    return numbers, np.where(ids >= 0, numbers[ids], _NO_ROW), distances

@@ -20,20 +20,21 @@ class Shortlist {
     // IN/OUT scores (aligned to a cache line), ids: `capacity` of them, scratch.
     Shortlist(T* scores, std::int32_t* ids, Index m) : scores_(scores), ids_(ids), m_(m) {}
 
-    // Inserts the scores of a panel that may be among the lowest; id(lane) is the id of a lane.
+    // Inserts the scores of a panel that may be among the lowest; id(lane) is the id of a lane, -1 to leave it out.
     template <class Id>
     inline void add_lanes(const T* lanes, Id id) {
         for (unsigned below = Isa::below(lanes, bound_); below != 0; below &= below - 1) {
             const int lane = __builtin_ctz(below);
             scores_[size_] = lanes[lane];
-            ids_[size_++] = id(lane);
+            ids_[size_] = id(lane);
+            size_ += ids_[size_] >= 0;
         }
         if (size_ > capacity(m_) - W) shrink();
     }
 
     // Sorts the m lowest by score; -1 and infinite where there are too few.
     void finish(T* scores, std::int32_t* ids) {
-        if (size_ > m_) shrink();
+        shrink();
         for (Index k = 0; k < m_; ++k) {
             scores[k] = infinity<T>();
             ids[k] = -1;
@@ -51,9 +52,9 @@ class Shortlist {
         }
     }
 
-   private:
     // Drops scores until at least m, and few more, are left.
     void shrink() {
+        if (size_ <= m_) return;
         const Index most = m_ + W;
         for (Index e = size_; e < ceil_div(size_, W) * W; ++e) scores_[e] = infinity<T>();
         T low = -infinity<T>(), high = infinity<T>();  // fewer than m are below `low`, more than `most` below `high`
@@ -87,6 +88,7 @@ class Shortlist {
         bound_ = bound;
     }
 
+   private:
     Index n_below(T bound) const {
         Index n = 0;
         for (Index e = 0; e < size_; e += W) n += __builtin_popcount(Isa::below(scores_ + e, bound));
