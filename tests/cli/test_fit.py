@@ -195,7 +195,7 @@ def test_ids_and_texts_of_a_table_are_not_clustered(folder, X, capsys):
     frame.to_csv("people.csv", index=False)
     assert main(["fit", "people.csv", "-k", "3"]) == 0
     found = capsys.readouterr()
-    assert "Used: 4 columns (a, b, c, d). Left out: id, name (id)." in found.out
+    assert "Used: 4 columns (a, b, c, d). Left out: id (id); name (text)." in found.out
     lines = found.out.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("cluster"))
     assert [line.split()[1:3] for line in lines[start + 1 : start + 4]] == [["100", "33.3%"]] * 3

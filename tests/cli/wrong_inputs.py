@@ -310,7 +310,7 @@ def a_file_in_the_place_of_the_output_folder(folder):
     (folder / "o").write_text("")
 
 
-OVERFLOW = "t.npy: X is too large for float32: squared distances overflow. First bad row: 5."
+OVERFLOW = "t.npy: The input is too large for float32: squared distances overflow. First bad row: 5."
 
 
 @wrong("choose-k t.npy -k 2:8", OVERFLOW)

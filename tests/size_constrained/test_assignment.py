@@ -12,8 +12,7 @@ from coterie.centers.frame import CenterFrame
 from coterie.rows import as_rows
 from coterie.size_constrained.assignment import assign_within, move_rows
 from coterie.size_constrained.dual_ascent import PriceProblem, ascend
-from coterie.size_constrained.method import lists_of_rows
-from coterie.size_constrained.passes import FOLLOWED, Listing, SizedSearch, balanced, listed
+from coterie.size_constrained.passes import FOLLOWED, Listing, SizedSearch, balanced, listed, lists_of_rows
 from coterie.size_constrained.priced_lists import PricedLists
 from coterie.size_constrained.sizes import SizeBounds, check_sizes
 

@@ -441,9 +441,9 @@ def own_coordinates(centered: FloatArray, norm: Norm) -> FloatArray | None:
     >>> import numpy as np
     >>> from coterie.convex.norms import find_norm
     >>> from coterie.convex.problem import own_coordinates
-    >>> X = np.array([[3.0, 4.0, 0.0], [-3.0, -4.0, 0.0]])
-    >>> np.abs(X @ own_coordinates(X, find_norm("l2", 3))).tolist()
-    [[5.0], [5.0]]
+    >>> X = np.array([[2.0, 3.0, 6.0], [-2.0, -3.0, -6.0]])
+    >>> np.abs(X @ own_coordinates(X, find_norm("l2", 3))).round(6).tolist()
+    [[7.0], [7.0]]
     """
     n, p = centered.shape
     is_euclidean = isinstance(norm, KernelNorm) and len(norm.group_starts) == 2 and not norm.is_maximum
