@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src cpp -type f -not -path '*/__pycache__/*')
 
-.PHONY: demo test test-slow test-site test-wheel test-extras test-arm64 lint papers docs sanitize fuzz bench commits sdist wheels \
+.PHONY: demo test test-slow test-site test-wheel test-extras test-arm64 lint papers docs sanitize fuzz bench sdist wheels \
 	conda release clean
 
 demo: $(VENV)/.demo
@@ -61,11 +61,6 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.laplacian_kmodes
 	$(BIN)/python -m benchmarks.convex
 	$(BIN)/python -m benchmarks.total_variation
-
-# Our own speed: one quick look at each benchmark of asv, of what is installed here. `benchmarks/commits` says the rest.
-commits: $(VENV)/.bench
-	cd benchmarks/commits && $(CURDIR)/$(BIN)/asv machine --yes && \
-	$(CURDIR)/$(BIN)/asv run --quick --show-stderr --environment existing:$(CURDIR)/$(BIN)/python
 
 # Built twice: the bytes must be the same.
 sdist: $(VENV)/.release

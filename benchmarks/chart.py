@@ -2,8 +2,8 @@
 
     python -m benchmarks.chart
 
-docs/figures.json has seconds of one run of `python -m benchmarks.speed` on one machine, and accuracies of other pages.
-Tests compare it with the README and with these pages.
+docs/figures.json has seconds of one run of `python -m benchmarks.whole_fits` and `.speed` on one machine, and
+accuracies of other pages. Tests compare it with the README and with these pages.
 """
 
 from __future__ import annotations
@@ -52,10 +52,12 @@ def draw(figures: dict[str, Any], path: Path) -> None:
     axes.axvline(1, color="#0a7d91", lw=2)
     bars = axes.barh(range(len(rows)), ratios, height=0.55, color="#9fb8bf")
     notes = [f"{ratio:.2f}x {row['name']}" for ratio, row in zip(ratios, rows)]
-    axes.bar_label(bars, notes, padding=6, fontsize=11, color=INK)
-    names = [re.sub(r", (until|\d+ iter).*", "", row["work"]).replace(", ", ",\n", 1) for row in rows]
+    white = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+    axes.bar_label(bars, notes, padding=6, fontsize=11, color=INK, bbox=white)
+    names = [re.sub(r", (until|\d+ iter).*", "", row["work"]) for row in rows]
+    names = [re.sub(r"(: |, )", r"\1\n", name, count=1) for name in names]
     axes.set_yticks(range(len(rows)), names, fontsize=11)
-    axes.set_xlim(0, 1.6 * max(ratios))
+    axes.set_xlim(0, 1.9 * max(ratios))
     axes.set_title("Time of the fastest competitor / time of coterie", loc="right", fontsize=12)
     tidy(axes)
     figure.savefig(path, dpi=130)

@@ -74,7 +74,7 @@ def read_options() -> argparse.Namespace:
 
 def make_rows(folder: Path, n_rows: int, n_columns: int, k: int, n_shards: int = 8) -> None:
     """Write blobs to shards, and for Spark to Parquet beside them."""
-    folder.mkdir()
+    folder.mkdir(parents=True)
     centers = np.random.default_rng(0).normal(size=(k, n_columns)).astype(np.float32) * 2
     for number, size in enumerate(np.diff(np.linspace(0, n_rows, n_shards + 1).astype(int))):
         draw = np.random.default_rng(1 + number)

@@ -100,10 +100,10 @@ def mixture(n_workers: int) -> Callable[[Path, Any, int], dict[str, Any]]:
         options = {"coreset_size": 65_536, "max_iter": n_iterations, "tol": 0, "random_state": 0}
         with ExitStack() as stack:
             if n_workers:
-                import coterie.dask
+                from coterie.dask import rows as worker_rows
 
                 _client(stack, n_workers)
-                rows: Any = coterie.dask.rows(str(folder))
+                rows: Any = worker_rows(str(folder))
             else:
                 rows = coterie.as_rows(coterie.open_rows(folder).read())
             begin = time.perf_counter()

@@ -131,7 +131,7 @@ def run_fit(
     if fit.label is not None:
         with measured() as label_cost:
             fit.label()
-        result |= {"label_seconds": label_cost.seconds}
+        result |= {"label_seconds": label_cost.seconds, "label_cpu_seconds": label_cost.cpu_seconds}
     return result | {"inertia": inertia(X, np.asarray(fit.centers)), "input_bytes": X.nbytes}
 
 

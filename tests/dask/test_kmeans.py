@@ -36,6 +36,12 @@ def same(model, other):
 
 
 class TestLikeOneMachine:
+    def test_persisted_rows_that_nothing_else_refers_to(self, client):
+        X = rows()
+        lying = coterie.dask.rows(client.persist(da.from_array(X, chunks=(250, 5))), client=client)
+        here, there = (KMeans(K, random_state=0, max_iter=3).fit(data) for data in (X, lying))
+        assert same(there, here)
+
     @pytest.mark.parametrize(
         ("dtype", "algorithm"), [(np.float32, "lloyd"), (np.float64, "yinyang"), (np.float32, "elkan")]
     )

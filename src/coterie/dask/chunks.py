@@ -164,11 +164,14 @@ class Chunks:
         What is known of the columns: number, names, type; of files all rows.
     lazy : list of Delayed or None
         What Dask computes for each; None for files.
+    collection : Dask array, Dask DataFrame or None
+        Held because Dask drops persisted chunks when their collection goes: the delayed ones do not keep them.
     """
 
     chunks: list[Chunk]
     rows: RowSource
     lazy: list[Any] | None = None
+    collection: Any = None
 
     def __len__(self) -> int:
         return len(self.chunks)
@@ -234,7 +237,7 @@ def _of_array(X: Any) -> Chunks:
     if len(numbers) == 0:
         raise ValueError(f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.")
     chunks: list[Chunk] = [Partition(int(i), int(starts[i]), int(sizes[i])) for i in numbers]
-    return Chunks(chunks, as_rows(np.zeros((1, X.shape[1]), dtype=X.dtype)), [delayed[i] for i in numbers])
+    return Chunks(chunks, as_rows(np.zeros((1, X.shape[1]), dtype=X.dtype)), [delayed[i] for i in numbers], X)
 
 
 def _of_frame(X: Any, columns: tuple[tuple[str, Any], ...]) -> Chunks:
@@ -247,4 +250,4 @@ def _of_frame(X: Any, columns: tuple[tuple[str, Any], ...]) -> Chunks:
     delayed = X.to_delayed()
     chunks: list[Chunk] = [Partition(int(i), int(starts[i]), int(lengths[i]), columns) for i in numbers]
     first = X.partitions[int(numbers[0])].head(1, npartitions=1, compute=True)
-    return Chunks(chunks, as_rows(first, **dict(columns)), [delayed[i] for i in numbers])
+    return Chunks(chunks, as_rows(first, **dict(columns)), [delayed[i] for i in numbers], X)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.backend import lie_elsewhere
 from coterie.density.diffusion import GRAPH_NEIGHBORS, Diffusion
 from coterie.density.hierarchy import merge_tree
 from coterie.density.solver import (
@@ -236,7 +237,7 @@ class DensityClustering(ClusterMixin, Estimator):
         source, columns = self._rows_to_fit(X)
         rows = np.ascontiguousarray(source.read())
         seed = int(random_stream(self.random_state).randint(np.iinfo(np.int32).max))
-        found = density_clusters(rows, self._options(seed))
+        found = density_clusters(rows, self._options(seed), source if lie_elsewhere(source) else None)
         fitted = _fitted(rows, found)
         if self.assign_noise is not None:
             fitted["labels_"] = self._assigned(found, _points_of(fitted), found.cut.anchors, found.cut.joins)

@@ -14,6 +14,7 @@ from coterie.density.spanning_tree import ReachabilityTree, core_squares, reacha
 from coterie.graphs import Neighbors, nearest_neighbors
 from coterie.graphs.equal_rows import EqualRows, equal_rows
 from coterie.graphs.spanning import near_rows
+from coterie.rows import RowSource
 
 __all__ = [
     "DensityOptions",
@@ -82,7 +83,9 @@ class DensityResult:
         return self.leaves.cut(self.leaves.leaves(size), size)
 
 
-def density_clusters(rows: Array, options: DensityOptions) -> DensityResult:
+def density_clusters(
+    rows: Array, options: DensityOptions, on_workers: RowSource | None = None
+) -> DensityResult:
     """Find clusters of high density.
 
     Parameters
@@ -91,6 +94,8 @@ def density_clusters(rows: Array, options: DensityOptions) -> DensityResult:
         Finite numbers.
     options : DensityOptions
         What to look for.
+    on_workers : RowSource, optional
+        The same rows on the workers of a cluster, which find the nearest neighbors if no two rows are equal.
 
     Returns
     -------
@@ -108,7 +113,8 @@ def density_clusters(rows: Array, options: DensityOptions) -> DensityResult:
     points = rows if len(equal.first) == len(rows) else np.ascontiguousarray(rows[equal.first])
     may_be_auto = options.space == "auto" and options.min_cluster_size == "persistent"
     may_diffuse = (options.space == "diffused" or may_be_auto) and len(points) >= _LEAST_ROWS
-    found = _near_rows(points, options, GRAPH_NEIGHBORS if may_diffuse else 1)
+    least = GRAPH_NEIGHBORS if may_diffuse else 1
+    found = _near_rows(points, options, least, on_workers if points is rows else None)
     if not may_diffuse or may_be_auto:
         result = _clusters(points, equal, found, options, None)
         if not may_diffuse or np.mean(result.cut.labels >= 0) >= _LEAST_COVERAGE:
@@ -120,9 +126,18 @@ def density_clusters(rows: Array, options: DensityOptions) -> DensityResult:
     return _clusters(points, equal, _near_rows(points, options, 1), options, diffusion)
 
 
-def _near_rows(points: Array, options: DensityOptions, least: int) -> Neighbors:
+def _near_rows(
+    points: Array, options: DensityOptions, least: int, on_workers: RowSource | None = None
+) -> Neighbors:
     k = min(max(options.n_neighbors, options.min_samples, least), len(points) - 1)
-    return near_rows(points, k, method=options.search, seed=options.seed, n_threads=options.n_threads)
+    return near_rows(
+        points,
+        k,
+        method=options.search,
+        seed=options.seed,
+        n_threads=options.n_threads,
+        on_workers=on_workers,
+    )
 
 
 def _clusters(

@@ -12,7 +12,7 @@ from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.graphs.exact import distances_to_ids, without_self
 from coterie.graphs.neighbors import Neighbors, is_approximate, nearest_neighbors
-from coterie.rows import as_rows
+from coterie.rows import RowSource, as_rows
 
 __all__ = ["RootedTree", "SpanningTree", "near_rows", "rooted_tree", "spanning_tree"]
 
@@ -66,7 +66,15 @@ class RootedTree(NamedTuple):
     edges: IntArray
 
 
-def near_rows(rows: Array, n_neighbors: int, *, method: str, seed: int, n_threads: int) -> Neighbors:
+def near_rows(
+    rows: Array,
+    n_neighbors: int,
+    *,
+    method: str,
+    seed: int,
+    n_threads: int,
+    on_workers: RowSource | None = None,
+) -> Neighbors:
     """Return the nearest rows of each row, for a spanning tree: of few columns by a k-d tree.
 
     Parameters
@@ -78,6 +86,8 @@ def near_rows(rows: Array, n_neighbors: int, *, method: str, seed: int, n_thread
     method, seed, n_threads
         See `coterie.graphs.nearest_neighbors`. With "auto" an approximate search takes no more work than its recall
         asks for.
+    on_workers : RowSource, optional
+        The same rows on the workers of a cluster, which search where no k-d tree does.
 
     Returns
     -------
@@ -93,7 +103,8 @@ def near_rows(rows: Array, n_neighbors: int, *, method: str, seed: int, n_thread
         return Neighbors(*without_self(ids, squares), "exact", 1.0)
     if method == "auto":
         method = "approximate" if is_approximate(method, as_rows(rows), len(rows)) else "exact"
-    return nearest_neighbors(rows, n_neighbors, method=method, random_state=seed, n_threads=n_threads)
+    searched = rows if on_workers is None else on_workers
+    return nearest_neighbors(searched, n_neighbors, method=method, random_state=seed, n_threads=n_threads)
 
 
 def spanning_tree(

@@ -1,1 +1,0 @@
-"""Our own speed over our own commits, by asv."""
