@@ -74,12 +74,8 @@ class OutputFolder:
     def __enter__(self) -> OutputFolder:
         """Make a place for the files.
 
-        Raises
-        ------
-        BlockingIOError
-            If another process writes the same output.
-        OSError
-            If nothing can be written to the folder, or it cannot be replaced.
+        If another process writes the same output, a BlockingIOError is raised; if the folder cannot be written or
+        replaced, an OSError.
         """
         beside = self._place.parent
         try:
@@ -115,13 +111,7 @@ class OutputFolder:
             self.abandon()
 
     def check(self, *names: str) -> None:
-        """Fail now if files could not be replaced later.
-
-        Raises
-        ------
-        IsADirectoryError
-            If a folder has the name of one of them.
-        """
+        """Raise an IsADirectoryError now if a folder has the name of one of these files."""
         for name in names:
             if (self._folder / name).is_dir():
                 raise IsADirectoryError(
@@ -134,13 +124,7 @@ class OutputFolder:
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Path]:
-        """Give the path to write a file to.
-
-        Raises
-        ------
-        OSError
-            If it cannot be written; the message names the file by its place in the folder.
-        """
+        """Give the path to write a file to; an OSError names the file by its place in the folder."""
         path = self.staged(name)
         with naming(self._folder / name, path):
             yield path
@@ -177,15 +161,7 @@ class OutputFolder:
 def recovered(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
     """Return a path after finishing what a killed run had decided for it, or for the folder that it is in.
 
-    Parameters
-    ----------
-    path : str or path-like
-        A file or folder, which need not exist.
-
-    Raises
-    ------
-    OSError
-        If it cannot be finished.
+    It need not exist. An OSError is raised if this cannot be finished.
     """
     parent = Path(os.path.realpath(Path(path).parent))
     places = [Path(os.path.realpath(path)), parent]
@@ -213,22 +189,9 @@ def recovered(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary name in the same folder; rename it to `path` at the end, or remove it after an exception.
+    """Give a temporary name in the same folder, of an empty file with the same ending; rename it to `path` at the end.
 
-    Parameters
-    ----------
-    path : str or path-like
-        The file to make or to replace.
-
-    Yields
-    ------
-    Path
-        Name to write to, with the same ending as `path`; it is an empty file.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written; the message names it.
+    After an exception it is removed. If the file cannot be written, an OSError names it.
     """
     path = Path(path)
     prefix = ".coterie-part-"
@@ -273,19 +236,9 @@ def naming(path: Path, temporary: Path | None = None) -> Iterator[None]:
 
 
 class TemporaryFolder:
-    """A folder of this process alone; a context manager that makes it, and removes it in the end.
+    """A folder of this process alone; a context manager that makes `path` in `parent`, and removes it in the end.
 
-    Parameters
-    ----------
-    parent : str or path-like
-        Where to make it, such as the folder for temporary files of all users.
-    name : str
-        Beginning of its name; folders of that name whose processes were killed are removed.
-
-    Attributes
-    ----------
-    path : Path
-        The folder.
+    Folders of the same `name` whose processes were killed are removed.
     """
 
     def __init__(self, parent: str | os.PathLike[str], name: str) -> None:
@@ -317,10 +270,7 @@ class TemporaryFolder:
 class _Lock:
     """A lock between processes: a file that is locked as long as its process lives.
 
-    Attributes
-    ----------
-    is_safe : bool
-        Whether it is taken and keeps others out, which it does not on a file system without locks.
+    `is_safe` is False on file systems without locks, where it does not keep others out.
     """
 
     def __init__(self, path: Path) -> None:
@@ -329,15 +279,7 @@ class _Lock:
         self._file: int | None = None
 
     def take(self, *, text: str | None = None) -> None:
-        """Take the lock now.
-
-        Raises
-        ------
-        BlockingIOError
-            If another process, or another lock of this one, has it; the message names it.
-        OSError
-            If its file cannot be made.
-        """
+        """Take the lock now; a BlockingIOError names its holder if another process or lock of this one has it."""
         while self._file is None:
             # No link is followed: this writes, and others may write to the folder.
             file = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
@@ -430,10 +372,7 @@ def _hidden(kind: str, place: Path) -> Path:
 def _finish(place: Path) -> None:
     """Do what the last run has decided for a place, from whatever step it was killed at; its lock must be held.
 
-    Raises
-    ------
-    OSError
-        If that cannot be done; a folder is as it was then.
+    If that cannot be done, an OSError is raised, and a folder is as it was.
     """
     folder, files, old = (_hidden(kind, place) for kind in ("folder", "files", "old"))
     if _is_folder(folder):
@@ -500,12 +439,9 @@ def _sync(path: Path) -> None:
 
 
 def _check_writable(folder: Path) -> list[Path]:
-    """Fail now if nothing could be written to this folder later; return those that are missing, innermost first.
+    """Raise an OSError now if nothing can be written to a folder, or to the nearest one above it that exists.
 
-    Raises
-    ------
-    OSError
-        If the folder, or the nearest one above that exists, is no folder or takes no files.
+    Returns the folders that are missing, innermost first.
     """
     missing = []
     existing = folder.absolute()
@@ -525,13 +461,9 @@ def _check_writable(folder: Path) -> list[Path]:
 
 
 def _check_replaceable(place: Path, shown: Path) -> None:
-    """Fail now if a folder could not be replaced as a whole later.
+    """Raise an OSError now if a folder could not be replaced as a whole later.
 
-    Raises
-    ------
-    OSError
-        If it is no folder, the current or the home folder or one around these, or a mount point, or if it or a folder
-        in it cannot be moved.
+    It must not be the current or the home folder, contain these, or be a mount point, and its folders must be movable.
     """
     _check_writable(place)
     kinds = {

@@ -52,7 +52,7 @@ _persistable: dict[str, type] = {}
 
 @dataclass(frozen=True, slots=True)
 class ModelHeader:
-    """What a model file says about itself before anything of the model is read.
+    """Header of a model file, which is read before the model.
 
     Attributes
     ----------
@@ -61,9 +61,9 @@ class ModelHeader:
     format_version : int
         Version of the file format.
     coterie_version : str
-        The coterie that wrote the file.
+        Version of coterie that wrote the file.
     metadata : dict
-        What the caller of `save` added.
+        Argument of `save`.
     """
 
     estimator: str
@@ -73,22 +73,9 @@ class ModelHeader:
 
 
 def persistable(estimator_class: EstimatorClass) -> EstimatorClass:
-    """Let estimators of this class, not of its subclasses, be saved and loaded; a decorator.
+    """Allow estimators of this class, not of its subclasses, to be saved and loaded; a decorator.
 
-    Parameters
-    ----------
-    estimator_class : class
-        A scikit-learn estimator.
-
-    Returns
-    -------
-    class
-        The same.
-
-    Raises
-    ------
-    ValueError
-        If another class of that name is known: files name a class by its bare name.
+    A ValueError is raised if another class has the same name, since files contain the bare name.
     """
     name, path = estimator_class.__name__, _path_of(estimator_class)
     known = _path_of(_persistable.get(name, estimator_class))
@@ -106,28 +93,19 @@ class Persistable:
     """Gives an estimator its `save` method."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write this model to a file that `coterie.load` reads.
+        """Write this model to a file for `coterie.load`; see `coterie.save`.
 
         Parameters
         ----------
         path : str or path-like
             The file; an older one of that name is replaced once the new one is complete.
-
-        See Also
-        --------
-        coterie.load : The way back.
         """
         save(self, path)
 
     def _check_state(self, fitted: Mapping[str, Any]) -> None:
-        """Raise a ValueError or TypeError if a parameter makes no sense, or a fitted attribute is not as it must be.
+        """Raise a ValueError or TypeError if a parameter or a fitted attribute is invalid.
 
-        `save` asks this before a file is written, `load` once it is read.
-
-        Parameters
-        ----------
-        fitted : mapping of str
-            The fitted attributes, by their names; none before a fit.
+        `save` calls this before a file is written, `load` after it is read. `fitted` has no attributes before a fit.
         """
 
 
@@ -282,23 +260,9 @@ def _preparation_of(metadata: Mapping[str, Any]) -> tuple[tuple[Any, ...], ...]:
 
 
 def read_header(path: str | os.PathLike[str]) -> ModelHeader:
-    """What a model file says about itself; nothing of the model is read, and skops is not needed.
+    """Return the header of a model file, without reading the model; skops is not needed.
 
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-
-    Returns
-    -------
-    ModelHeader
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If the file is not a model, is damaged, or its format is newer than this coterie.
+    A file that is not a model, is damaged or of a newer format is a ValueError, a missing one a FileNotFoundError.
     """
     path = Path(recovered(path))
     check_regular_file(path, may_be_folder=True)

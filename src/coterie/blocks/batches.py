@@ -25,14 +25,9 @@ def draw_batch(n_rows: int, batch_size: int, run: int, random: np.random.RandomS
 
 
 class RowReader:
-    """Rows of given numbers, as the kernels want them: where they lie if they are in memory, else read.
+    """Rows of given numbers for the kernels: in place if they are in memory, else read.
 
-    Parameters
-    ----------
-    rows : RowSource of shape (n, d)
-        The data.
-    first : int
-        The number of the first row, for errors.
+    `first` is the number of the first row, for errors.
     """
 
     def __init__(self, rows: RowSource, first: int = 0) -> None:
@@ -61,21 +56,7 @@ class RowReader:
 
 
 class Batch:
-    """Rows that vote together.
-
-    Parameters
-    ----------
-    rows : RowSource of shape (n, d)
-        The data.
-    weights : ndarray of shape (n,) or None
-        Weights of all rows.
-    numbers : ndarray of shape (b,), intp
-        Which rows, ascending.
-    reader : RowReader of the rows
-        Reads them.
-    n_clusters : int
-        Sets the size of a block.
-    """
+    """A batch of rows, by ascending numbers; `n_clusters` determines the size of a block."""
 
     def __init__(
         self,

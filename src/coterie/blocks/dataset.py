@@ -41,7 +41,7 @@ def worthwhile_threads(n_multiply_adds: int, n_threads: int) -> int:
 
 
 class FitRows:
-    """The rows of a fit with what assignments and sums ask of them. A subclass says in which order they come.
+    """The rows of a fit with what assignments and sums need; a subclass determines their order.
 
     Parameters
     ----------
@@ -50,16 +50,16 @@ class FitRows:
     sample_weight : ndarray of shape (n,) or None
         Non-negative weights; None for 1.
     n_clusters : int
-        Sets the size of a block, so that one call of a kernel stays short.
+        Determines the size of a block, so that one call of a kernel stays short.
     n_threads : int
-        Threads of each kernel; small data get one, which no number of threads changes a bit of.
+        Threads of each kernel; small data get one, which changes no bit.
+    first : int
+        The number of the first row, for errors.
 
     Attributes
     ----------
     weights : ndarray of shape (n,) or None
-        The weights, in the order of the blocks.
-    total_weight : float
-        Their sum.
+        The weights, in the order of the blocks; `total_weight` is their sum.
     shift : ndarray of shape (d,), float64
         A point amid the rows (0 for sparse rows). Centroids are held relative to it, against cancellation.
     squares : ndarray of shape (n,), compute dtype
@@ -67,12 +67,12 @@ class FitRows:
     """
 
     shift: FloatArray
-    squares: Array
 
     def __init__(
-        self, rows: RowSource, sample_weight: Array | None, *, n_clusters: int, n_threads: int
+        self, rows: RowSource, sample_weight: Array | None, *, n_clusters: int, n_threads: int, first: int = 0
     ) -> None:
-        self.rows = rows
+        self.rows = kept_rows(rows, n_threads)
+        self.first = first
         self.n_rows, self.n_columns = rows.shape
         self.dtype = rows.dtype
         self.n_threads = worthwhile_threads(self.n_rows * self.n_columns * n_clusters, n_threads)
@@ -81,6 +81,7 @@ class FitRows:
         )
         self.total_weight = total_weight(self.n_rows, self.weights)
         self.block_rows = rows_per_block(self.rows, n_clusters)
+        self.squares = np.empty(self.n_rows, dtype=self.dtype)
 
     def weights_of(self, part: slice) -> Array | None:
         """Return the weights of some rows, None for 1."""
@@ -104,28 +105,7 @@ class FitRows:
 
 
 class ChunkRows(FitRows):
-    """Consecutive rows in their own order: all rows of a fit, or a chunk of them. `measure_from` gives the shift.
-
-    Parameters
-    ----------
-    first : int
-        The number of the first row, for errors.
-    """
-
-    def __init__(
-        self,
-        rows: RowSource,
-        sample_weight: Array | None,
-        *,
-        n_clusters: int,
-        n_threads: int,
-        first: int = 0,
-    ) -> None:
-        super().__init__(
-            kept_rows(rows, n_threads), sample_weight, n_clusters=n_clusters, n_threads=n_threads
-        )
-        self.first = first
-        self.squares = np.empty(self.n_rows, dtype=self.dtype)
+    """Consecutive rows in their own order: all rows of a fit, or a chunk of them. `measure_from` gives the shift."""
 
     @cached_property
     def _blocks_in_memory(self) -> list[tuple[slice, Any]]:
@@ -204,15 +184,7 @@ class Dataset(ChunkRows):
 
 
 class SquareDistances:
-    """Squared distances of rows to the centroids of their clusters, accurately: in float64 whatever the rows are.
-
-    Parameters
-    ----------
-    centers : ndarray of shape (k, d)
-        The centroids.
-    n_threads : int
-        Threads of the kernel.
-    """
+    """Squared distances of rows to the centroids of their clusters, (k, d), in float64 for any dtype of the rows."""
 
     def __init__(self, centers: Array, n_threads: int) -> None:
         self._centers = np.ascontiguousarray(centers, dtype=np.float64)
@@ -264,14 +236,8 @@ def squares_of(exact: FloatArray, weights: Array | None) -> Squares:
 def check_vanishing(squares: Array, dtype: npt.DTypeLike, blocks: Iterable[Block]) -> None:
     """Raise a ValueError if rows differ, but by so little that squares of their differences have no digits.
 
-    Parameters
-    ----------
-    squares : ndarray of shape (n,)
-        Squared distances of the rows to any point amid them.
-    dtype : dtype
-        Type to compute in.
-    blocks : iterable of blocks
-        The rows; looked at if the squares are next to 0.
+    `squares` are the squared distances of the rows to any point amid them; if they are next to 0, the blocks are
+    compared.
     """
     if squares.max() >= np.finfo(dtype).tiny:
         return

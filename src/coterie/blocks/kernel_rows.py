@@ -67,11 +67,10 @@ def rows_per_block(rows: RowSource, n_clusters: int) -> int:
 
 
 def kept_bytes(rows: RowSource, *, is_changed: bool = False) -> float:
-    """Return what `kept_rows` keeps of rows that are not in memory as they are: all of them as floats, or nothing.
+    """Return the bytes that `kept_rows` keeps in memory of rows that are not there: all of them as floats, or 0.
 
-    Rows are kept that take at most 1 GiB, or a block where they lie in memory in a smaller type, and at most half of
-    what is free. That changes no bit: other rows are read anew in each pass. `is_changed` says that it is about the
-    rows after some step, such as scaling, which is dear for a small type, too.
+    They are at most 1 GiB, or a block if a smaller type is in memory (unless `is_changed`: rows after a step such as
+    scaling, which costs time), and at most half of the free memory. No limit changes a bit.
     """
     n_bytes = rows.shape[0] * rows.row_bytes()
     most: float = min(_BLOCK_BYTES, KEPT_BYTES) if rows.is_compact and not is_changed else KEPT_BYTES
@@ -81,17 +80,10 @@ def kept_bytes(rows: RowSource, *, is_changed: bool = False) -> float:
 
 
 def kept_rows(rows: RowSource, n_threads: int = 1) -> RowSource:
-    """Return the rows of a fit, which reads them often: where they are if that is cheap, else in a copy made once.
+    """Return the rows of a fit, which reads them often: unchanged if reading them is cheap, else a copy.
 
-    What must be read or converted and takes at most 1 GiB as floats (and half of what is free) is copied to memory; of
-    more, what must be parsed (`RowSource.is_parsed`) to a temporary file. The bits are the same wherever they are.
-
-    Parameters
-    ----------
-    rows : RowSource
-        The rows.
-    n_threads : int
-        Threads that parse.
+    Up to 1 GiB of floats (and half of the free memory) that must be read or converted are copied to memory; larger rows
+    that must be parsed (`RowSource.is_parsed`) to a temporary file. The bits are the same.
     """
     if rows.in_memory:
         return rows
@@ -103,13 +95,7 @@ def kept_rows(rows: RowSource, n_threads: int = 1) -> RowSource:
 def kept_on_disk(rows: RowSource, n_threads: int = 1) -> RowSource:
     """Return a copy in a temporary file of dense rows that must be parsed and take more than 1 GiB, else the rows.
 
-    The copy is a table as the rows are: it has their names, and carries their other columns. Where the disk has no room
-    for it, a warning says so.
-
-    Parameters
-    ----------
-    rows, n_threads
-        See `kept_rows`.
+    The copy has the names and metadata columns of the rows. If the disk has no space for it, a warning is given.
     """
     n_bytes = rows.shape[0] * rows.row_bytes()
     if not rows.is_parsed or rows.is_sparse or kept_bytes(rows) > 0:

@@ -1,13 +1,10 @@
-"""What a fit must know of its rows as a whole before it begins: a point amid them, and how far they are from it.
-
-The rows may be at hand or on other machines: whoever has them answers the questions of `MeasuringPasses`.
-"""
+"""Statistics of the rows of a fit: a point amid them, and their squared distances to it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +13,7 @@ from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.kernel_rows import dense
 
 __all__ = [
-    "Measures", "MeasuringPasses", "Squares", "digits_lost", "measures", "robust_shift", "sample_positions",
+    "Measures", "Squares", "digits_lost", "measures", "robust_shift", "sample_positions",
     "typical_square",
 ]  # fmt: skip
 
@@ -26,45 +23,15 @@ _SAMPLE = 1024
 
 @dataclass(frozen=True, slots=True)
 class Squares:
-    """What is asked of the squared distances of all rows to a point, in float64.
+    """Statistics of the squared distances of all rows to a point, in float64: sum, weighted sum, and maximum.
 
-    Attributes
-    ----------
-    total, weighted : float
-        Their sum, and their sum by the weights of the rows.
-    largest : float
-        The largest.
-    some : ndarray
-        Those of `coterie.blocks.measures.sample_positions`.
+    `some` are those of the rows `sample_positions`.
     """
 
     total: float
     weighted: float
     largest: float
     some: Array
-
-
-class MeasuringPasses(Protocol):
-    """Rows that are yet to be measured."""
-
-    n_rows: int
-    n_columns: int
-    dtype: np.dtype[Any]
-
-    def take(self, positions: IndexArray) -> Any:
-        """Return rows of ascending numbers."""
-
-    def mean_row(self) -> FloatArray:
-        """Return the mean of the rows."""
-
-    def squares_to(self, point: FloatArray) -> Squares:
-        """Measure all rows from a point, which becomes their shift."""
-
-    def check_vanishing(self, largest: float) -> None:
-        """Raise a ValueError if rows differ although the largest square has no digits."""
-
-    def mean_below(self, largest: float) -> float:
-        """Return the mean of the squares that are at most so large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +44,10 @@ class Measures:
     has_far_rows: bool
 
 
-def measures(rows: MeasuringPasses, *, is_sparse: bool) -> Measures:
-    """Measure rows: two passes, and a third in rare cases.
+def measures(rows: Any, *, is_sparse: bool) -> Measures:
+    """Measure rows, in this process or on workers: two passes, and a third in rare cases.
 
-    Parameters
-    ----------
-    rows : MeasuringPasses
-        The rows, here or elsewhere.
-    is_sparse : bool
-        Whether they are sparse: then the shift is 0.
+    `rows` has the attributes and methods of `coterie.blocks.dataset.Dataset` that are called here.
     """
 
     def take_some(places: IndexArray) -> Any:
@@ -128,27 +90,12 @@ def typical_square(squares: Array) -> float:
 def robust_shift(
     take: Callable[[IndexArray], Any], mean: FloatArray, squares: Array, dtype: npt.DTypeLike
 ) -> FloatArray | None:
-    """Return a point amid most of the rows, if seen from their mean rounding would blur the distances between them.
+    """Return a point amid most of the rows if rounding would blur their distances as seen from their mean, else None.
 
     One row at 1e12 among a thousand takes the mean to 1e9. From there, scores in float64 have an error of 100, whatever
     the distances between the other rows. The median of each column stays where most rows are. Ordinary rows keep the
-    mean, and with it every bit of their results.
-
-    Parameters
-    ----------
-    take : callable
-        Returns rows of ascending numbers.
-    mean : ndarray of shape (d,), float64
-        The mean of the rows.
-    squares : ndarray of shape (n,)
-        Squared distances of the rows to it.
-    dtype : dtype
-        Of the rows.
-
-    Returns
-    -------
-    ndarray of shape (d,), float64, or None
-        None where the mean will do.
+    mean, and with it every bit of their results. `squares` are the squared distances of the rows to the mean, `dtype`
+    that of the rows; `take` returns rows of ascending numbers.
     """
     ratio = digits_lost(dtype)
     numbers = sample_positions(len(squares))

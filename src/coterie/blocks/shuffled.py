@@ -15,7 +15,7 @@ import numpy as np
 from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.batches import RowReader
 from coterie.blocks.dataset import FitRows
-from coterie.blocks.kernel_rows import KEPT_BYTES, kept_rows, read_ahead
+from coterie.blocks.kernel_rows import KEPT_BYTES, read_ahead
 from coterie.blocks.measures import robust_shift
 from coterie.rows import Block, RowSource
 
@@ -50,27 +50,10 @@ def shuffled(n_rows: int, run: int, random: np.random.RandomState) -> IndexArray
 class ShuffledRows(FitRows):
     """The rows of a fit in random order: every prefix is a random sample, and holds all shorter ones.
 
-    Positions in that order are what blocks, weights and labels go by. The prefix grows by `grow`; the rows that it
-    gains are put in ascending order, so that memory and files are read forwards.
-
-    Parameters
-    ----------
-    rows, sample_weight, n_clusters, n_threads
-        See `FitRows`.
-    order : ndarray of shape (n,), intp
-        All row numbers, shuffled.
-    shift : ndarray of shape (d,), float64, or None
-        None: the mean of the rows that the first call of `grow` brings (0 for sparse rows); see `robust_shift` for
-        the exception.
-    first : int
-        The number of the first row, for errors.
-
-    Attributes
-    ----------
-    order : ndarray of shape (n,), intp
-        Which row is at each position.
-    size : int
-        Length of the prefix.
+    Blocks, weights and labels are in this order. The prefix grows by `grow`; the rows that it gains are put in
+    ascending order, so that memory and files are read forwards. `order` has all row numbers, shuffled, and `size` is
+    the length of the prefix. Without a `shift` it is the mean of the rows of the first call of `grow` (0 for sparse
+    rows); see `robust_shift` for the exception. `first` is the number of the first row, for errors.
     """
 
     def __init__(
@@ -84,15 +67,12 @@ class ShuffledRows(FitRows):
         shift: FloatArray | None = None,
         first: int = 0,
     ) -> None:
-        super().__init__(
-            kept_rows(rows, n_threads), sample_weight, n_clusters=n_clusters, n_threads=n_threads
-        )
+        super().__init__(rows, sample_weight, n_clusters=n_clusters, n_threads=n_threads, first=first)
         self.order = order
         self._reader = RowReader(self.rows, first)
         self._weights_by_row, self.weights = self.weights, None
         if self._weights_by_row is not None:
             self.weights = np.empty_like(self._weights_by_row)
-        self.squares = np.empty(self.n_rows, dtype=self.dtype)
         self.size = 0
         self._cuts = [0]
         self._kept: dict[int, Any] = {}

@@ -57,21 +57,9 @@ class DamagedFileError(ValueError):
 
 
 def check_regular_file(path: str | os.PathLike[str], *, may_be_folder: bool = False) -> None:
-    """Raise where a path is that of a pipe, a socket, a device or a folder: these hang, or never end, or are no file.
+    """Raise a ValueError if a path is that of a pipe, a socket, a device or a folder, unless a folder is allowed.
 
-    Links are followed. A path of nothing is left to whoever opens it.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The path.
-    may_be_folder : bool
-        Whether a folder may stand for a file.
-
-    Raises
-    ------
-    ValueError
-        Which says what it is and what to do.
+    They block, never end, or are not a file. Links are followed; a path that does not exist is accepted.
     """
     name = os.fspath(path)
     try:
@@ -94,24 +82,11 @@ def check_regular_file(path: str | os.PathLike[str], *, may_be_folder: bool = Fa
 
 
 def check_archive(archive: zipfile.ZipFile, path: str | os.PathLike[str]) -> None:
-    """Raise where an archive of arrays and texts cannot hold what it says, or holds more than memory can.
+    """Raise an error if an archive of arrays and texts cannot hold what it declares, or holds more than fits in memory.
 
-    Nothing but the headers of arrays is unpacked.
-
-    Parameters
-    ----------
-    archive : ZipFile
-        The open archive, which is to be read as a whole.
-    path : str or path-like
-        Where it is.
-
-    Raises
-    ------
-    ValueError
-        If a member is said to be larger than its bytes can be, an array is not as large as its header says, or texts
-        are repeated so often that they are no metadata.
-    MemoryError
-        If there is no memory for all of it.
+    Only the headers of arrays are unpacked. A member that is larger than its bytes can be, an array of another size
+    than its header, or texts that are repeated too often for metadata are a ValueError, too little memory is a
+    MemoryError.
     """
     check_memory(_needs(archive), os.fspath(path))
 
@@ -133,15 +108,8 @@ def check_members(archive: zipfile.ZipFile) -> None:
 def read_array_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Read the header of an array in .npy format: its shape, whether it is in Fortran order, its dtype.
 
-    Parameters
-    ----------
-    file : binary file
-        At the beginning of the array; it is left behind the header.
-
-    Raises
-    ------
-    ValueError
-        If it is no header, or one of more than 10,000 bytes, which no array of numbers has.
+    The file is left behind the header. Headers of more than 10,000 bytes, which no array of numbers has, are a
+    ValueError.
     """
     try:
         version = np.lib.format.read_magic(file)

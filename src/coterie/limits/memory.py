@@ -40,16 +40,16 @@ _allowed: float | None = None
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Memory that a piece of work takes.
+    """Memory that a piece of work needs, for `check_memory`.
 
     Attributes
     ----------
     n_bytes : float
-        How much; what comes close is enough.
+        Its size, approximately.
     what : str
-        What takes it, such as "distances of all rows to 500 clusters".
+        Its content, such as "distances of all rows to 500 clusters".
     way_out : str
-        What to do where there is too little, a sentence without a full stop, such as "ask for fewer clusters".
+        How to reduce it, without a full stop, such as "ask for fewer clusters".
     """
 
     n_bytes: float
@@ -58,12 +58,7 @@ class Need:
 
 
 def memory_in_bytes(text: str) -> int:
-    """Return the bytes that a size such as "4GB", "512 MiB" or "1.5g" stands for.
-
-    Raises
-    ------
-    ValueError
-        If it is no positive size.
+    """Return the bytes of a size such as "4GB", "512 MiB" or "1.5g"; a ValueError if it is no positive size.
 
     Examples
     --------
@@ -103,10 +98,10 @@ def limited_memory(n_bytes: float | None) -> Iterator[None]:
 
 
 def available_memory() -> float:
-    """Return how many more bytes this process may take; infinitely many where nobody knows.
+    """Return how many more bytes this process may take; infinity if this is unknown.
 
-    That is what is left of what its user allows (`limited_memory`, else the variable `COTERIE_MEMORY`), else the least
-    of what the machine has free, what the limits of its container (cgroups) leave, and its limit of addresses.
+    This is the rest of what the user allows (`limited_memory`, else the variable `COTERIE_MEMORY`), else the least of
+    the free memory of the machine, of the limits of its container (cgroups), and of its limit of addresses.
     """
     allowed = _allowed_memory()
     if allowed is not None:
@@ -116,19 +111,9 @@ def available_memory() -> float:
 
 
 def check_memory(needs: Sequence[Need], whose: str) -> None:
-    """Raise where a piece of work would take more memory than there is.
+    """Raise a MemoryError if simultaneous needs exceed the available memory; it names the largest and how to reduce it.
 
-    Parameters
-    ----------
-    needs : sequence of Need
-        What it takes at the same time.
-    whose : str
-        What it is, such as "KMeans of 1,000,000 x 64 rows".
-
-    Raises
-    ------
-    MemoryError
-        Which says how much it would take, how much there is, and the way out for the largest need.
+    `whose` is the work, such as "KMeans of 1,000,000 x 64 rows".
     """
     wanted = sum(need.n_bytes for need in needs)
     if wanted <= _NEGLIGIBLE_BYTES and _allowed_memory() is None:
