@@ -6,7 +6,6 @@ import os
 import numpy as np
 import pytest
 
-from coterie.rows import remote
 from coterie.rows.remote import Attempts, RangedFile
 
 CONTENT = np.random.default_rng(0).bytes(1_000_000)
@@ -28,8 +27,8 @@ class Handle(io.BytesIO):
         return super().read(size)
 
 
-def ranged_file(handle, spans=()):
-    return RangedFile(handle, len(CONTENT), Attempts("memory://x", {}), spans)
+def ranged_file(handle):
+    return RangedFile(handle, len(CONTENT), Attempts("memory://x", {}))
 
 
 def read_at(file, start, stop):
@@ -69,26 +68,6 @@ def test_short_reads_take_some_bytes_along():
     assert handle.fetched == [(0, 2**16)]
     assert read_at(file, 100_000, 300_000) == CONTENT[100_000:300_000]
     assert handle.fetched[1:] == [(100_000, 300_000)]
-
-
-def test_spans_are_fetched_once(monkeypatch):
-    monkeypatch.setattr(remote, "_HELD_BYTES", 250_000)
-    handle = Handle()
-    spans = [(0, 100_000), (100_000, 200_000), (500_000, 600_000)]
-    file = ranged_file(handle, spans)
-    places = [(150_000, 150_010), (10, 20), (199_999, 200_000), (0, 100_000), (100_000, 100_001)]
-    for start, stop in places:
-        assert read_at(file, start, stop) == CONTENT[start:stop]
-    assert handle.fetched == [spans[1], spans[0]]
-    # A third one is too much: the first read is dropped, and not fetched as a whole again.
-    assert read_at(file, 500_000, 500_001) == CONTENT[500_000:500_001]
-    handle.fetched.clear()
-    assert read_at(file, 5, 6) == CONTENT[5:6]
-    assert read_at(file, 7, 9) == CONTENT[7:9]
-    assert handle.fetched == [(5, 5 + 2**16)]
-    # What reaches over a span's end is none of it.
-    assert read_at(file, 550_000, 650_000) == CONTENT[550_000:650_000]
-    assert handle.fetched[1:] == [(550_000, 650_000)]
 
 
 def test_short_responses_are_an_error(quick_attempts):

@@ -48,33 +48,7 @@ converts and checks them. Optional:
 A table passes the `chosen` columns, and a reader of the others (`carried`), to ``super().__init__``.
 
 To open its files by `open_rows` and on the command line, register a `Format`. Formats with `elsewhere=True` get remote
-files as `RemoteFile`.
-
-Examples
---------
-Lines of words, each a row of its length and its number of spaces:
-
->>> import itertools
->>> import pathlib
->>> import numpy as np
->>> from coterie.rows import Format, RowSource, open_rows, register_format
->>> class WordSource(RowSource):
-...     def __init__(self, path):
-...         with open(path) as file:
-...             n_rows = sum(1 for line in file)
-...         super().__init__((n_rows, 2), "int64", description="words")
-...         self._path = path
-...
-...     def pieces(self, start, stop, rows):
-...         with open(self._path) as file:
-...             for line in itertools.islice(file, start, stop):
-...                 yield np.array([[len(line.strip()), line.count(" ")]])
->>> register_format(Format("words", (".words",), WordSource))
->>> _ = pathlib.Path("some.words").write_text("to be\\nor not\\nto be\\n")
->>> open_rows("some.words").read()
-array([[5., 1.],
-       [6., 1.],
-       [5., 1.]])
+files as `RemoteFile`. The page "Extending" of the documentation has examples.
 """
 
 from coterie.rows.adapt import as_rows

@@ -6,7 +6,7 @@ import copy
 import os
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from functools import partial
 from itertools import chain
@@ -24,7 +24,6 @@ from coterie.rows.arrow import ArrowSource
 from coterie.rows.checks import (
     NotATableError,
     NotNumbersError,
-    check_requested_dtype,
     check_shape,
     is_small_extension,
 )
@@ -33,7 +32,7 @@ from coterie.rows.formats.arrow import ArrowFileSource
 from coterie.rows.memory import ArraySource, BFloat16Source, SlicedSource, SparseSource, sliced
 from coterie.rows.source import RowSource
 from coterie.rows.spool import has_space, spool_folder
-from coterie.rows.tables import DaskFrameSource, PandasSource, PolarsSource, carried_of_pandas
+from coterie.rows.tables import DaskFrameSource, PandasSource, carried_of_pandas
 
 __all__ = ["as_rows", "stream_rows"]
 
@@ -44,22 +43,8 @@ KEPT_BYTES = 1 << 30
 def stream_rows(X: Any, columns: Columns | None, exclude: Columns | None) -> RowSource | None:
     """Return the rows of a stream or an array of Arrow's C interface, None if `X` has neither.
 
-    A stream is read to its end. Up to 1 GiB stays in memory; more than that is written to a file in TMPDIR or
-    /var/tmp, which is removed with the rows, or when Python ends.
-
-    Parameters
-    ----------
-    X : object
-        Anything.
-    columns, exclude : columns, optional
-        Columns to cluster, see `choose_columns`.
-
-    Raises
-    ------
-    OSError
-        If the disk has no space for the stream.
-    ValueError
-        If it has no rows, or these are not numbers or vectors.
+    A stream is read to its end. Up to 1 GiB stays in memory; more than that is written to a file in TMPDIR or /var/tmp,
+    which is removed with the rows, or when Python ends. A full disk is an OSError.
     """
     if not (hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")):
         return None
@@ -86,12 +71,10 @@ def stream_rows(X: Any, columns: Columns | None, exclude: Columns | None) -> Row
 
     table = pyarrow.Table.from_batches(held, reader.schema)
     try:
-        rows = ArrowSource(table, columns, exclude)
+        return ArrowSource(table, columns, exclude, "Arrow stream")
     except NotNumbersError as error:
         error.table = table
         raise
-    rows.description = "Arrow stream"
-    return rows
 
 
 def _opened(X: Any) -> Any:
@@ -116,19 +99,14 @@ def _opened(X: Any) -> Any:
 class _SpooledStream(ArrowFileSource):
     """Rows of a stream that was written to a file in a temporary folder."""
 
-    is_parsed = False  # it is a copy already
-
     def __init__(self, folder: _Folder, columns: Columns | None, exclude: Columns | None) -> None:
         self._folder = folder
         super().__init__(folder.stream, columns, exclude)
-        self.description = "Arrow stream"
+        self.description, self.is_parsed = "Arrow stream", False  # it is a copy already
 
 
 class _Folder:
-    """A temporary folder that is removed with the last source that reads from it, or when Python exits.
-
-    If Python was killed, the next stream removes it.
-    """
+    """A temporary folder that is removed with the last source that reads from it, or when Python exits."""
 
     def __init__(self) -> None:
         folder = TemporaryFolder(spool_folder(), "coterie-stream").__enter__()
@@ -210,7 +188,9 @@ def as_rows(
     array([[1., 2.],
            [3., 4.]])
     """
-    requested = check_requested_dtype(dtype)
+    requested = None if dtype is None else np.dtype(dtype).newbyteorder("=")
+    if requested is not None and requested not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32, float64 or None, got {requested}.")
     source = _source_of(X) if columns is None and exclude is None else _chosen_of(X, columns, exclude)
     return source if requested is None or requested == source.dtype else source.with_dtype(requested)
 
@@ -301,52 +281,55 @@ def _check_lengths(X: Any) -> None:
             raise unlike_vector("X", width, len(vector) if hasattr(vector, "__len__") else None, 0, row)
 
 
+def _is(X: Any, module: str, name: str) -> bool:
+    """Return whether X is of a class of a library; one that is not imported cannot have made X, and is not imported."""
+    library = sys.modules.get(module)
+    return library is not None and isinstance(X, getattr(library, name))
+
+
 def _of_table(X: Any, columns: Columns | None, exclude: Columns | None) -> RowSource | None:
-    # A library that is not imported cannot have made X, so none is imported here.
-    pandas, polars, pyarrow = map(sys.modules.get, ("pandas", "polars", "pyarrow"))
-    if pandas is not None and isinstance(X, pandas.DataFrame):
-        kinds = list(X.dtypes)
-        if kinds and all(isinstance(kind, pandas.SparseDtype) for kind in kinds):
+    if _is(X, "pandas", "DataFrame"):
+        sparse = sys.modules["pandas"].SparseDtype
+        if len(X.dtypes) and all(isinstance(kind, sparse) for kind in X.dtypes):
             source: RowSource = SparseSource(X.sparse.to_coo(), "sparse pandas DataFrame")
             source.is_table = True
             return source
         return PandasSource(X, columns, exclude)
-    if pandas is not None and isinstance(X, pandas.Series):
-        return _of_series(PandasSource, X.to_frame("vector" if X.name is None else X.name), X)
-    dask = sys.modules.get("dask.dataframe")
-    if dask is not None and isinstance(X, dask.DataFrame):
+    if _is(X, "pandas", "Series"):
+        frame = X.to_frame("vector" if X.name is None else X.name)
+        return _of_series(PandasSource(frame), "pandas Series", X)
+    if _is(X, "dask.dataframe", "DataFrame"):
         return DaskFrameSource(X, columns, exclude)
-    if polars is not None and isinstance(X, polars.DataFrame):
-        return PolarsSource(X, columns, exclude)
-    if polars is not None and isinstance(X, polars.Series):
-        return _of_series(PolarsSource, X.to_frame(), X)
-    if polars is not None and isinstance(X, polars.LazyFrame):
+    if _is(X, "polars", "DataFrame"):
+        return ArrowSource(X.to_arrow(), columns, exclude, "polars DataFrame")  # shares the memory of numbers
+    if _is(X, "polars", "Series"):
+        return _of_series(ArrowSource(X.to_frame().to_arrow()), "polars Series", X)
+    if _is(X, "polars", "LazyFrame"):
         raise TypeError("X is a polars LazyFrame, which has no rows yet: pass X.collect().")
-    if pyarrow is not None and isinstance(X, pyarrow.RecordBatch):
-        return ArrowSource(pyarrow.Table.from_batches([X]), columns, exclude)
-    if pyarrow is not None and isinstance(X, pyarrow.Table):
+    if _is(X, "pyarrow", "Table"):
         return ArrowSource(X, columns, exclude)
-    if pyarrow is not None and isinstance(X, (pyarrow.Array, pyarrow.ChunkedArray)):
-        return _of_series(ArrowSource, pyarrow.table({"vector": X}), X)
+    if _is(X, "pyarrow", "RecordBatch"):
+        return ArrowSource(sys.modules["pyarrow"].Table.from_batches([X]), columns, exclude)
+    if _is(X, "pyarrow", "Array") or _is(X, "pyarrow", "ChunkedArray"):
+        return _of_series(ArrowSource(sys.modules["pyarrow"].table({"vector": X})), "pyarrow Array", X)
     return stream_rows(X, columns, exclude)
 
 
-def _of_series(source: Callable[[Any], RowSource], frame: Any, X: Any) -> RowSource:
-    """Return the rows of a column of vectors, the only one of a data frame."""
-    rows = source(frame)
+def _of_series(rows: RowSource, description: str, X: Any) -> RowSource:
+    """Return the rows of a table whose only column is X; its cells must be vectors."""
     if rows.chosen == rows.column_names:  # numbers
         check_shape((len(X),))
-    rows.description = rows.description.replace("DataFrame", "Series").replace("Table", "Array")
+    rows.description = description
     return rows
 
 
 def _of_store(X: Any) -> RowSource | None:
-    dask, h5py, zarr = map(sys.modules.get, ("dask.array", "h5py", "zarr"))
-    if dask is not None and isinstance(X, dask.Array):
+    if _is(X, "dask.array", "Array"):
         return _of_dask(X)
-    for library, kind, words in ((h5py, "Dataset", "HDF5 dataset"), (zarr, "Array", "Zarr array")):
-        if library is not None and isinstance(X, getattr(library, kind)):
-            return sliced(X, partial(nullcontext, X), words)
+    if _is(X, "h5py", "Dataset") or _is(X, "zarr", "Array"):
+        return sliced(
+            X, partial(nullcontext, X), "HDF5 dataset" if _is(X, "h5py", "Dataset") else "Zarr array"
+        )
     return None
 
 
@@ -359,14 +342,8 @@ def _of_dask(X: Any) -> RowSource:
     if X.dtype.kind == "O":
         X = X.astype(np.float64)
     starts = np.concatenate([[0], np.cumsum(X.chunks[0])[:-1]]).astype(np.intp)
-    return SlicedSource(
-        X.shape,
-        X.dtype,
-        partial(nullcontext, X),
-        starts,
-        read=_computed,
-        description="Dask array",
-    )
+    store = partial(nullcontext, X)
+    return SlicedSource(X.shape, X.dtype, store, starts, read=_computed, description="Dask array")
 
 
 def _computed(part: Any) -> Array:

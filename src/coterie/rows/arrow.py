@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,11 @@ from coterie.rows.columns import (
     Column,
     Columns,
     choose_columns,
-    dtype_of_names,
     first_width,
     unlike_vector,
 )
 from coterie.rows.remote import RemoteFile
-from coterie.rows.source import Carried, RowSource
+from coterie.rows.source import Carried, RowSource, selected_rows
 
 __all__ = [
     "ArrowColumns",
@@ -36,32 +36,16 @@ __all__ = [
     "first_batch",
 ]
 
+# Arrow's names of the types that float32 holds exactly.
+_FLOAT32_NAMES = {"float", "halffloat", "int8", "int16", "uint8", "uint16"}
+
 
 class ArrowColumns:
-    """The clustered columns and the metadata columns of an Arrow table.
+    """The clustered columns (`positions`, in their order) and the metadata columns (`carried`) of an Arrow table.
 
-    Parameters
-    ----------
-    schema : pyarrow.Schema
-        All columns.
-    columns, exclude : columns, optional
-        Columns to cluster, see `choose_columns`.
-    first_row : callable, optional
-        ``first_row(positions)`` gives a `pyarrow.RecordBatch` of these columns that begins with the first row, or None
-        if there is no row. Called for lists of variable length, for the length of the first; not needed without lists.
-    path : Path or RemoteFile, optional
-        The file, whose pandas index is clustered only if chosen.
-    is_named : bool
-        Whether the names of the schema are those of the data.
-
-    Attributes
-    ----------
-    positions, carried : list of int
-        Columns that are clustered, in their order, and the others.
-    chosen : ChosenColumns
-        Their names and widths.
-    dtype : numpy.dtype
-        Type to compute in.
+    `first_row(positions)` gives a `pyarrow.RecordBatch` of columns that begins with the first row, or None without
+    rows; it is called for lists of variable length. `path` is the file, whose pandas index is clustered only if chosen.
+    `is_named` tells whether the names of the schema are those of the data.
     """
 
     def __init__(
@@ -89,34 +73,18 @@ class ArrowColumns:
         )
         self.dtype = arrow_dtype([field.type for field in chosen])
 
-    def block(
-        self,
-        batch: Any,
-        dtype: np.dtype[Any],
-        rows: int | IndexArray,
-        read: Callable[[Array], Array] = lambda numbers: numbers,
-    ) -> Array:
+    def block(self, batch: Any, dtype: np.dtype[Any], rows: int | IndexArray) -> Array:
         """Return a `pyarrow.RecordBatch` of the columns as an array of shape (n_rows, n_columns); nulls become NaN.
 
-        A single column of vectors is neither copied nor converted.
-
-        Parameters
-        ----------
-        batch : pyarrow.RecordBatch
-            The columns that are clustered, in their order.
-        dtype : dtype
-            Type of a new array.
-        rows : int or ndarray of intp
-            Number of the first row, or of each row, for errors.
-        read : callable
-            Applied to the numbers of a column before they are used.
+        A single column of vectors is neither copied nor converted to `dtype`. `rows` is the number of the first row, or
+        of each row, for errors.
         """
 
         def values(position: int, width: int | None) -> Array:
             column = batch.column(position)
             if width is None:
-                return read(_numbers(column))
-            return read(arrow_vectors(column, width, self.chosen.names[position], rows))
+                return _numbers(column)
+            return arrow_vectors(column, width, self.chosen.names[position], rows)
 
         return self.chosen.block(batch.num_rows, dtype, values)
 
@@ -124,7 +92,13 @@ class ArrowColumns:
 class ArrowSource(RowSource):
     """Rows of a `pyarrow.Table` whose columns are numbers, booleans or vectors of these."""
 
-    def __init__(self, table: Any, columns: Columns | None = None, exclude: Columns | None = None) -> None:
+    def __init__(
+        self,
+        table: Any,
+        columns: Columns | None = None,
+        exclude: Columns | None = None,
+        description: str = "pyarrow Table",
+    ) -> None:
         n_rows, _ = check_shape(table.shape)
         self._columns = ArrowColumns(
             table.schema, columns, exclude, lambda i: first_batch(table.select(i).to_batches())
@@ -134,7 +108,7 @@ class ArrowSource(RowSource):
             self._columns.dtype,
             column_names=self._columns.chosen.column_names,
             is_table=True,
-            description="pyarrow Table",
+            description=description,
             carried=carried_of_table(table, self._columns.carried),
             chosen=self._columns.chosen.names,
         )
@@ -162,13 +136,11 @@ class ArrowSource(RowSource):
             start += batch.num_rows
 
     def take_rows(self, indices: IndexArray) -> Any:
-        found, first = [], 0
-        for batch in self._table.to_batches():
-            low, high = np.searchsorted(indices, [first, first + batch.num_rows])
-            if high > low:
-                taken = batch.take(sys.modules["pyarrow"].array(indices[low:high] - first))
-                found.append(self._columns.block(taken, self.dtype, indices[low:high]))
-            first += batch.num_rows
+        found, done = [], 0
+        for batch, positions in selected_rows(self._table.to_batches(), indices):
+            taken = batch.take(sys.modules["pyarrow"].array(positions))
+            found.append(self._columns.block(taken, self.dtype, indices[done:]))
+            done += len(positions)
         return self._join(found)
 
 
@@ -184,22 +156,14 @@ def arrow_kind(kind: Any) -> Any:
 
 def arrow_dtype(kinds: Iterable[Any]) -> np.dtype[Any]:
     """Return the type to compute in for columns of these Arrow types, of numbers or of vectors."""
-    return dtype_of_names(str(_storage_type(kind).value_type if _is_list(kind) else kind) for kind in kinds)
+    names = {str(_storage_type(kind).value_type if _is_list(kind) else kind) for kind in kinds}
+    return np.dtype(np.float32 if names <= _FLOAT32_NAMES else np.float64)
 
 
 def arrow_vectors(column: Any, width: int, name: str, rows: int | IndexArray) -> Array:
-    """Return an array of lists as an array of shape (n_rows, width); a view if no number is missing.
+    """Return an array of lists as an array of shape (n_rows, width), a view if no number is missing.
 
-    Parameters
-    ----------
-    column : pyarrow.Array or pyarrow.ChunkedArray
-        Lists.
-    width : int
-        Required length.
-    name : str
-        Name of the column, for errors.
-    rows : int or ndarray of intp
-        Number of the first row, or of each row, for errors.
+    `name` and `rows`, the number of the first row or of each row, are for errors.
     """
     if hasattr(column, "chunks"):
         column = column.combine_chunks()
@@ -221,17 +185,11 @@ def carried_of_table(table: Any, positions: Collection[int]) -> Carried | None:
     if not positions:
         return None
     part = table.select(list(positions))
-    return Carried(part.schema.names, _TableBatches(part))
+    return Carried(part.schema.names, partial(_table_batches, part))
 
 
-class _TableBatches:
-    """Reads columns of a table. A class, so that sources can be pickled."""
-
-    def __init__(self, table: Any) -> None:
-        self._table = table
-
-    def __call__(self, positions: list[int]) -> Iterator[Any]:
-        yield from self._table.select(positions).to_batches()
+def _table_batches(table: Any, positions: list[int]) -> Iterator[Any]:
+    yield from table.select(positions).to_batches()
 
 
 def first_batch(batches: Iterable[Any]) -> Any:

@@ -19,8 +19,8 @@ from coterie.arrays import IndexArray
 from coterie.limits.files import DamagedFileError, shortened
 
 __all__ = [
-    "BadRowError", "FileError", "NotATableError", "NotNumbersError", "check_finite", "check_requested_dtype",
-    "check_shape", "compute_dtype", "hint_at_contents", "is_small_extension", "missing_by_column", "reading",
+    "BadRowError", "FileError", "NotATableError", "NotNumbersError", "check_finite", "check_shape", "compute_dtype",
+    "hint_at_contents", "is_small_extension", "missing_by_column", "reading",
 ]  # fmt: skip
 
 # First bytes of files, the format that they identify, and its extension.
@@ -110,15 +110,7 @@ class NotNumbersError(ValueError):
 
 
 class BadRowError(ValueError):
-    """A row that cannot be clustered.
-
-    Attributes
-    ----------
-    is_missing : bool
-        Whether a number is missing.
-    is_advised : bool
-        Whether the message has advice.
-    """
+    """A row that cannot be clustered: whether a number is missing, and whether the message has advice."""
 
     is_missing: bool = False
     is_advised: bool = False
@@ -168,16 +160,6 @@ def is_small_extension(dtype: np.dtype[Any]) -> bool:
     return dtype.kind == "V" and dtype.names is None and dtype.type is not np.void and dtype.itemsize <= 2
 
 
-def check_requested_dtype(dtype: npt.DTypeLike | None) -> np.dtype[Any] | None:
-    """Return the requested compute dtype, None if it depends on the data."""
-    if dtype is None:
-        return None
-    requested = np.dtype(dtype)
-    if requested not in (np.float32, np.float64):
-        raise ValueError(f"dtype must be float32, float64 or None, got {requested}.")
-    return requested.newbyteorder("=")
-
-
 def check_shape(shape: tuple[int, ...]) -> tuple[int, int]:
     """Return `shape` as two integers, or raise an error unless it has rows and columns."""
     if len(shape) < 2:
@@ -205,16 +187,9 @@ def check_finite(
     rows: int | IndexArray,
     place_of: Callable[[int], tuple[int, str] | None] = lambda row: None,
 ) -> None:
-    """Raise a ValueError that names the first row of `block` with a NaN or an infinity.
+    """Raise a ValueError that names the first row of a dense or sparse block with a NaN or an infinity.
 
-    Parameters
-    ----------
-    block : ndarray or csr_array of shape (n, n_columns)
-        Rows of floats.
-    rows : int or ndarray of shape (n,)
-        Number of the block's first row, or of each of its rows.
-    place_of : callable
-        Returns the number of a row in its file and the file's name, see `RowSource.place_of`.
+    `rows` is the number of the block's first row, or of each row; `place_of` is that of `RowSource`.
     """
     values = block.data if sp.issparse(block) else block
     # A sum is finite only if all its terms are, and needs no temporary array. The opposite does not hold:
@@ -243,18 +218,9 @@ def missing_by_column(
     dtype: np.dtype[Any],
     columns: Collection[str | int] | None = None,
 ) -> str:
-    """Describe the columns and the number of rows with missing or infinite numbers.
+    """Describe the columns and the number of rows with missing numbers, or numbers that are infinite in `dtype`.
 
-    Parameters
-    ----------
-    pieces : iterable of ndarray
-        The rows.
-    names : sequence of str
-        Names of the columns.
-    dtype : dtype
-        Type to compute in; numbers too large for it are infinite.
-    columns : collection of str or int, optional
-        Columns of the table, if they differ from `names`: single numbers of a vector cannot be left out.
+    `columns` are those of the table, if they differ from `names`: single numbers of a vector cannot be left out.
     """
     counts = np.zeros(len(names), dtype=np.int64)
     n_rows = n_bad = n_missing = 0

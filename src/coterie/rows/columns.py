@@ -18,28 +18,16 @@ from coterie.rows.checks import MOST_OF_A_NAME, BadRowError, NotNumbersError
 
 __all__ = [
     "ChosenColumns", "Column", "Columns", "NO_COLUMNS", "choose_columns", "column_positions", "column_word",
-    "dtype_of_names", "first_width", "has_id_name", "listed_columns", "unlike_vector",
+    "first_width", "has_id_name", "listed_columns", "unlike_vector",
 ]  # fmt: skip
 
 # Names of ids, whatever their values.
 _ID_NAME = re.compile(r"(?i:(^|[_\-. ])(id|ids|uuid|guid)$)|[a-z0-9](Id|ID)$")
 
-# Arrow's and polars' names of the types that float32 holds exactly.
-_FLOAT32_NAMES = {"float", "halffloat", "int8", "int16", "uint8", "uint16"}
-_FLOAT32_NAMES |= {"Float16", "Float32", "Int8", "Int16", "UInt8", "UInt16"}
-
 
 @dataclass(frozen=True, slots=True)
 class ChosenColumns:
-    """The columns of a table that are clustered.
-
-    Parameters
-    ----------
-    names : list of str
-        Their names in the table.
-    widths : list of int or None
-        Length of the vectors of each; None for a column of numbers.
-    """
+    """The columns of a table that are clustered: their names, and the length of their vectors (None for numbers)."""
 
     names: Sequence[str]
     widths: Sequence[int | None]
@@ -63,16 +51,9 @@ class ChosenColumns:
         return any(width is not None for width in self.widths)
 
     def block(self, n_rows: int, dtype: np.dtype[Any], values: Callable[[int, int | None], Array]) -> Array:
-        """Join the columns to a block; a single column of vectors is not copied.
+        """Join the columns to a block of `dtype`; a single column of vectors is not copied.
 
-        Parameters
-        ----------
-        n_rows : int
-            Rows of the block.
-        dtype : dtype
-            Type of a new block.
-        values : callable
-            ``values(i, width)`` returns the numbers of column `i`, of shape (n_rows,) or (n_rows, width).
+        ``values(i, width)`` returns the numbers of column `i`, of shape (n_rows,) or (n_rows, width).
         """
         if len(self.widths) == 1 and self.widths[0] is not None:
             return values(0, self.widths[0])
@@ -86,11 +67,6 @@ class ChosenColumns:
         return block
 
 
-def dtype_of_names(names: Iterable[str]) -> np.dtype[Any]:
-    """Return the type to compute in, by the type names of Arrow or polars."""
-    return np.dtype(np.float32 if set(names) <= _FLOAT32_NAMES else np.float64)
-
-
 def first_width(length: int | None, name: str) -> int:
     """Return the length of the first vector, None without vectors; all others must have the same."""
     if not length:
@@ -102,18 +78,9 @@ def first_width(length: int | None, name: str) -> int:
 def unlike_vector(
     name: str, width: int, length: int | None, position: int, rows: int | IndexArray
 ) -> BadRowError:
-    """Return the error for a vector of another length than the first.
+    """Return the error for a vector of another length than the first (None for a missing vector).
 
-    Parameters
-    ----------
-    name : str
-        The column.
-    width, length : int
-        Length of the first vector, and of the wrong one; None for a missing vector.
-    position : int
-        Position in the block.
-    rows : int or ndarray
-        Number of the block's first row, or of each of its rows.
+    `position` is its place in the block, `rows` the number of the block's first row, or of each row.
     """
     row = rows + position if isinstance(rows, int) else int(rows[position])
     found = "is missing" if length is None else f"has {length} numbers"
@@ -155,18 +122,7 @@ def choose_columns(
     """Return the positions of the columns that are clustered, in their order.
 
     By default a table with one column of vectors is clustered by that column, with a warning if it has numbers as well;
-    a table without vectors by all columns, which must be numbers.
-
-    Parameters
-    ----------
-    table : sequence of Column
-        All columns.
-    columns, exclude : columns, optional
-        Columns chosen and left out by the user.
-    unasked : collection of int
-        Columns that are not taken by default, such as the pandas index.
-    path : path, optional
-        The file, for the command in an error.
+    a table without vectors by all columns but `unasked`, which must be numbers. `path` is for the command in an error.
     """
     if columns is NO_COLUMNS:
         return []
@@ -188,13 +144,8 @@ def choose_columns(
 def column_positions(names: Sequence[str | None], wanted: Columns) -> list[int]:
     """Return the positions of the chosen columns, each once, in the given order.
 
-    Parameters
-    ----------
-    names : sequence of str or None
-        Names of all columns, None for those without.
-    wanted : columns
-        In this order: a name; a position from 0; a range, by names with both ends
-        (``"e0:e255"``) or by positions without the end (``"2:258"``, ``"2:"``); a pattern of names (``"e*"``).
+    A column is a name; a position from 0; a range, by names with both ends (``"e0:e255"``) or by positions without the
+    end (``"2:258"``, ``"2:"``); or a pattern of names (``"e*"``). Columns without a name have None.
     """
     chosen: dict[int, None] = {}
     for column in [wanted] if isinstance(wanted, (str, int)) else wanted:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import scipy.sparse as sp
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray
 from coterie.rows.adapt import as_rows
 from coterie.rows.checks import BadRowError
-from coterie.rows.source import Block, Carried, DerivedRows, RowSource
+from coterie.rows.source import Block, Carried, DerivedRows, RowSource, selected_rows, sparse_block
 
 __all__ = [
     "NormalizedRows", "RowsWithDirection", "SelectedColumns", "SelectedRows", "complete_rows", "normalized",
@@ -24,23 +25,7 @@ _BATCH_BYTES = 2**20
 
 
 class SelectedColumns(DerivedRows):
-    """Columns of another source, by position, in any order.
-
-    Parameters
-    ----------
-    rows : RowSource
-        The source; it is not changed.
-    positions : sequence of int
-        Columns in their order.
-
-    Examples
-    --------
-    >>> from coterie.rows import as_rows
-    >>> from coterie.rows.derived import SelectedColumns
-    >>> SelectedColumns(as_rows([[1, 2, 3], [4, 5, 6]]), [2, 0]).read()
-    array([[3., 1.],
-           [6., 4.]])
-    """
+    """Columns of another source, by position, in any order."""
 
     def __init__(self, rows: RowSource, positions: Sequence[int]) -> None:
         names = None if rows.column_names is None else [rows.column_names[i] for i in positions]
@@ -54,49 +39,21 @@ class SelectedColumns(DerivedRows):
         self._positions = np.asarray(positions, dtype=np.intp)
 
     def changed(self, piece: Any, rows: int | IndexArray) -> Any:
-        if not self.is_sparse:
-            # Unlike indexing, `take` keeps the C order.
-            return np.take(piece, self._positions, axis=1)
-        block = sp.csr_array(piece[:, self._positions])
-        block.sort_indices()
-        block.indices = block.indices.astype(np.int32, copy=False)
-        block.indptr = block.indptr.astype(np.int32, copy=False)
-        block.has_canonical_format = True
-        return block
+        # Unlike indexing, `take` keeps the C order.
+        return (
+            sparse_block(piece[:, self._positions])
+            if self.is_sparse
+            else np.take(piece, self._positions, axis=1)
+        )
 
 
 class SelectedRows(DerivedRows):
-    """Selected rows of another source.
-
-    Parameters
-    ----------
-    rows : RowSource
-        The source; it is not changed.
-    numbers : ndarray of shape (n,), intp
-        Numbers of the rows, ascending, at least one.
-    step : tuple, optional
-        Reason, for `RowSource.preparation`.
-
-    Attributes
-    ----------
-    source : RowSource
-        All rows.
-    numbers : ndarray of shape (n,), intp
-        Numbers of the selected ones.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie.rows import as_rows
-    >>> from coterie.rows.derived import SelectedRows
-    >>> rows = SelectedRows(as_rows([[3, 4], [0, 0], [5, 6]]), np.array([0, 2]))
-    >>> rows.read()
-    array([[3., 4.],
-           [5., 6.]])
-    """
+    """Rows of another source, by ascending number, at least one; `step` is the reason, for `RowSource.preparation`."""
 
     def __init__(self, rows: RowSource, numbers: IndexArray, step: tuple[Any, ...] | None = None) -> None:
-        carried = rows.carried and Carried(rows.carried.names, _SelectedBatches(rows.carried, numbers))
+        carried = rows.carried and Carried(
+            rows.carried.names, partial(_selected_batches, rows.carried, numbers)
+        )
         super().__init__(
             rows,
             step,
@@ -107,12 +64,10 @@ class SelectedRows(DerivedRows):
         self.numbers = numbers
 
     def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
-        at = int(self.numbers[start])
-        for piece in self.source.pieces(at, int(self.numbers[stop - 1]) + 1, rows):
-            low, high = np.searchsorted(self.numbers[:stop], [at, at + piece.shape[0]])
-            if high > low:
-                yield piece[self.numbers[low:high] - at]
-            at += piece.shape[0]
+        numbers = self.numbers[start:stop]
+        pieces = self.source.pieces(int(numbers[0]), int(numbers[-1]) + 1, rows)
+        for piece, positions in selected_rows(pieces, numbers, int(numbers[0])):
+            yield piece[positions]
 
     def take_rows(self, indices: IndexArray) -> Block:
         return self.source.take_rows(self.numbers[indices])
@@ -126,35 +81,15 @@ class SelectedRows(DerivedRows):
         return self.source.place_of(int(self.numbers[row]))
 
 
-class _SelectedBatches:
-    """Reads metadata columns of selected rows. A class, so that sources can be pickled."""
+def _selected_batches(carried: Carried, numbers: IndexArray, positions: list[int]) -> Iterator[Any]:
+    import pyarrow
 
-    def __init__(self, carried: Carried, numbers: IndexArray) -> None:
-        self._carried = carried
-        self._numbers = numbers
-
-    def __call__(self, positions: list[int]) -> Iterator[Any]:
-        import pyarrow
-
-        at = 0
-        for batch in self._carried.batches(positions):
-            low, high = np.searchsorted(self._numbers, [at, at + batch.num_rows])
-            yield batch.take(pyarrow.array(self._numbers[low:high] - at))
-            at += batch.num_rows
+    for batch, some in selected_rows(carried.batches(positions), numbers):
+        yield batch.take(pyarrow.array(some))
 
 
 class RowsWithDirection(SelectedRows):
-    """The rows of another source that are not all zeros: the rows of a fit, which labels all.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie.rows import as_rows
-    >>> from coterie.rows.derived import RowsWithDirection
-    >>> rows = RowsWithDirection(as_rows([[3, 4], [0, 0], [5, 6]]), np.array([0, 2]))
-    >>> rows.scattered(np.array([7, 8]), missing=-1)
-    array([ 7, -1,  8])
-    """
+    """The rows of another source that are not all zeros: the rows of a fit, which labels all."""
 
     def scattered(self, values: Array, missing: float) -> Array:
         """Return values of these rows for each row of the source, with `missing` for the others."""
@@ -167,22 +102,8 @@ class NormalizedRows(DerivedRows):
     """The rows of another source, each divided by its Euclidean length.
 
     k-means on such rows is spherical k-means. Lengths are computed in float64, and the result does not depend on
-    storage or blocks.
-
-    Parameters
-    ----------
-    rows : RowSource
-        The source; it is not changed.
-    refuse_zeros : bool
-        Whether a row of zeros, which has no direction, raises a ValueError with its number when it is read. If False,
-        it is kept.
-    n_threads : int
-        Threads that scale dense rows; the result does not depend on them.
-
-    Attributes
-    ----------
-    source : RowSource
-        The original rows.
+    storage, blocks or threads. A row of zeros, which has no direction, is kept, or raises a ValueError with
+    `refuse_zeros`.
 
     Examples
     --------
@@ -239,24 +160,9 @@ def normalized(rows: RowSource, *, refuse_zeros: bool = False, n_threads: int = 
 
 
 def part_of(rows: RowSource, block: Block) -> RowSource:
-    """Return a block of a source as a source with the same columns and preparation.
+    """Return a block of a source, from `blocks` or `take`, as a source with the same columns and preparation.
 
     A model would prepare a plain block once more.
-
-    Parameters
-    ----------
-    rows : RowSource
-        The source.
-    block : ndarray or csr_array
-        Result of its `blocks` or `take`.
-
-    Examples
-    --------
-    >>> from coterie.rows import as_rows
-    >>> from coterie.rows.derived import NormalizedRows, part_of
-    >>> rows = NormalizedRows(as_rows([[3, 4], [0, 1]]))
-    >>> part_of(rows, rows.take([0])).preparation
-    (('normalize',),)
     """
     part = as_rows(block)
     part.column_names = rows.column_names
@@ -266,13 +172,7 @@ def part_of(rows: RowSource, block: Block) -> RowSource:
 
 
 def complete_rows(rows: RowSource) -> RowSource:
-    """Return the dense rows without a missing number, in one pass over the rows.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
+    """Return the dense rows without a missing number, in one pass over the rows; a ValueError if there is none."""
     found = [start + np.flatnonzero(~np.isnan(block).any(axis=1)) for start, block in rows.unchecked_blocks()]
     numbers = np.concatenate(found)
     if not len(numbers):

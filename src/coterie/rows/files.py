@@ -109,15 +109,13 @@ def open_rows(
         "n_columns": n_columns,
     }
     parts = _common_format(paths).open_all(paths, options)
-    rows = _together(parts, paths) if is_shards else parts[0]
+    rows = parts[0]
+    if is_shards:
+        count = f"{len(parts)} shard{'s' * (len(parts) > 1)}"
+        rows = ShardedSource(parts, [str(path) for path in paths], f"{parts[0].description}, {count}")
     if columns is not None or exclude is not None:
         rows.preparation = (*rows.preparation, ("columns", list(rows.chosen or [])))
     return rows
-
-
-def _together(parts: Sequence[RowSource], paths: Sequence[Path | RemoteFile]) -> RowSource:
-    count = f"{len(parts)} shard{'s' * (len(parts) > 1)}"
-    return ShardedSource(parts, [str(path) for path in paths], f"{parts[0].description}, {count}")
 
 
 def _split_key(path: str) -> tuple[str, str | None]:
@@ -142,9 +140,11 @@ def _places(path: str, storage_options: Mapping[str, Any] | None) -> tuple[list[
         raise ValueError(f"storage_options has no meaning for {path}, which is on this machine.")
     else:
         found, is_shards = _shards(path)
-    return (
-        (sorted(found, key=lambda place: _natural(str(place))), True) if is_shards else (list(found), False)
-    )
+    # Numbers inside names are sorted by value.
+    parts = {place: re.findall(r"(\d+)|(\D+)", str(place)) for place in found}
+    return sorted(
+        found, key=lambda place: [(int(digits or 0), text) for digits, text in parts[place]]
+    ), is_shards
 
 
 def _remote_shards(address: RemoteFile) -> tuple[list[RemoteFile], bool]:
@@ -192,11 +192,6 @@ def _shards(path: str) -> tuple[list[Path], bool]:
 def _may_be_folder(path: str) -> bool:
     known = format_of(path)
     return known is not None and known.is_folder
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    """Sort numbers inside names by value."""
-    return [(int(digits or 0), text) for digits, text in re.findall(r"(\d+)|(\D+)", name)]
 
 
 def _common_format(paths: Sequence[Path | RemoteFile]) -> Format:

@@ -10,18 +10,19 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from coterie.arrays import Array, IndexArray
 from coterie.limits.files import DamagedFileError
+from coterie.rows.remote import RangedFile
 from coterie.rows.source import RowSource
 
-__all__ = ["FlatSource", "read_numbers"]
+__all__ = ["FlatSource"]
 
-# Converted rows are read in portions that stay in the processor's cache; Fortran order in longer ones.
+# Converted rows are read in portions that stay in the processor's cache; Fortran order and remote files in longer ones.
 _PORTION_BYTES = 2**20
 _COLUMNS_BYTES = 2**24
 
@@ -34,20 +35,9 @@ _SEEK_LOCK = threading.Lock()
 
 
 class FlatSource(RowSource):
-    """Rows of an array within a file, read in each pass; a subclass opens the file.
+    """Rows of an array in a file, read in each pass; a subclass opens the file.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        Number of rows and of columns.
-    stored : dtype
-        Type of the numbers in the file.
-    begin : int
-        Offset of the numbers in the file.
-    is_fortran : bool
-        Whether the array is in Fortran order.
-    **options
-        Other options of `RowSource`.
+    The numbers begin at the byte `begin`, in C or Fortran order; `stored` is their type.
     """
 
     def __init__(
@@ -70,14 +60,14 @@ class FlatSource(RowSource):
 
     @property
     def is_compact(self) -> bool:
-        return self._stored.itemsize < self.dtype.itemsize and not self._is_fortran
+        return self._stored.itemsize < self.dtype.itemsize and not self._is_fortran and not self.is_parsed
 
     def unit_starts(self) -> IndexArray:
         return np.arange(0, self.shape[0], max(1, _RUN_BYTES // (self.shape[1] * self._stored.itemsize)))
 
     def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
         if self._is_fortran or self._stored != self.dtype:
-            portion = _COLUMNS_BYTES if self._is_fortran else _PORTION_BYTES
+            portion = _COLUMNS_BYTES if self._is_fortran or self.is_parsed else _PORTION_BYTES
             rows = min(rows, max(1, portion // (self.shape[1] * self._stored.itemsize)))
         with self.opened() as file:
             for low in range(start, stop, rows):
@@ -86,24 +76,19 @@ class FlatSource(RowSource):
     def take_rows(self, indices: IndexArray) -> Any:
         if self._is_fortran:
             return super().take_rows(indices)
-        row_bytes = self.shape[1] * self._stored.itemsize
         found = np.empty((len(indices), self.shape[1]), dtype=self._stored)
-        buffer = _bytes_of(found)
         with self.opened() as file:
-            for low, high, are_neighbours in _runs(indices, row_bytes):
+            for low, high, are_neighbours in _runs(indices, self.shape[1] * self._stored.itemsize):
                 first, last = int(indices[low]), int(indices[high - 1])
                 if are_neighbours:
-                    _read_bytes(
-                        file, self._begin + first * row_bytes, buffer[low * row_bytes : high * row_bytes]
-                    )
+                    self._fill(file, first, found[low:high])
                 else:
                     found[low:high] = self._read(file, first, last + 1)[indices[low:high] - first]
         return found
 
     def _read(self, file: IO[bytes], low: int, high: int) -> Array:
-        piece = np.empty(
-            (high - low, self.shape[1]), dtype=self._stored, order="F" if self._is_fortran else "C"
-        )
+        order: Literal["F", "C"] = "F" if self._is_fortran else "C"
+        piece = np.empty((high - low, self.shape[1]), dtype=self._stored, order=order)
         self._fill(file, low, piece)
         return piece
 
@@ -111,10 +96,10 @@ class FlatSource(RowSource):
         """Read the rows from `low` on into a piece of the same memory order."""
         size = self._stored.itemsize
         if not self._is_fortran:
-            read_numbers(file, self._begin + low * self.shape[1] * size, piece)
+            _read_numbers(file, self._begin + low * self.shape[1] * size, piece)
             return
         for column, numbers in enumerate(piece.T):
-            read_numbers(file, self._begin + (column * self.shape[0] + low) * size, numbers)
+            _read_numbers(file, self._begin + (column * self.shape[0] + low) * size, numbers)
 
 
 def _runs(indices: IndexArray, row_bytes: int) -> Iterator[tuple[int, int, bool]]:
@@ -131,27 +116,18 @@ def _runs(indices: IndexArray, row_bytes: int) -> Iterator[tuple[int, int, bool]
     return zip(cuts[:-1].tolist(), cuts[1:].tolist(), are_neighbours.tolist())
 
 
-def read_numbers(file: IO[bytes], begin: int, numbers: Array) -> None:
+def _read_numbers(file: IO[bytes], begin: int, numbers: Array) -> None:
     """Read contiguous numbers from an offset of an unbuffered file; raise an error if any are missing."""
-    _read_bytes(file, begin, _bytes_of(numbers))
-
-
-def _bytes_of(numbers: Array) -> memoryview:
-    return memoryview(numbers.view(np.uint8).reshape(-1).data)
-
-
-def _read_bytes(file: IO[bytes], begin: int, wanted: memoryview) -> None:
-    n_bytes = _read_some(file, begin, wanted)
-    while n_bytes < len(wanted):  # a single call of the system may read less
-        n_read = _read_some(file, begin + n_bytes, wanted[n_bytes:])
+    wanted = memoryview(numbers.view(np.uint8).reshape(-1).data)
+    while len(wanted):  # a single call of the system may read less
+        if hasattr(os, "preadv") and not isinstance(
+            file, RangedFile
+        ):  # one call of the system instead of two
+            n_read = os.preadv(file.fileno(), (wanted,), begin)
+        else:
+            with _SEEK_LOCK:
+                file.seek(begin)
+                n_read = file.readinto(wanted)  # type: ignore[attr-defined]
         if not n_read:
-            raise DamagedFileError(f"the file is truncated: {len(wanted) - n_bytes} bytes are missing.")
-        n_bytes += n_read
-
-
-def _read_some(file: IO[bytes], begin: int, wanted: memoryview) -> int:
-    if hasattr(os, "preadv"):  # one call of the system instead of two
-        return os.preadv(file.fileno(), (wanted,), begin)
-    with _SEEK_LOCK:
-        file.seek(begin)
-        return file.readinto(wanted)  # type: ignore[attr-defined, no-any-return]
+            raise DamagedFileError(f"the file is truncated: {len(wanted)} bytes are missing.")
+        begin, wanted = begin + n_read, wanted[n_read:]

@@ -16,15 +16,7 @@ from coterie.limits.memory import Need, check_memory
 from coterie.rows.checks import check_shape, compute_dtype
 from coterie.rows.source import Block, RowSource, is_block
 
-__all__ = [
-    "ArraySource",
-    "BFloat16Source",
-    "DenseSource",
-    "SlicedSource",
-    "SparseSource",
-    "release_map",
-    "sliced",
-]
+__all__ = ["ArraySource", "BFloat16Source", "SlicedSource", "SparseSource", "sliced"]
 
 # Pages of memory maps larger than this are released after each block; smaller maps may remain resident.
 _RESIDENT_BYTES = 256 * 2**20
@@ -35,29 +27,31 @@ _UNIT_BYTES = 2**20
 _INT32_MAX = np.iinfo(np.int32).max
 
 
-class DenseSource(RowSource):
-    """Rows of a NumPy array or memory map, which `open_array` returns; blocks are views if possible."""
+class ArraySource(RowSource):
+    """Rows of an array or memory map of any real dtype, memory order and byte order; blocks are views if possible."""
 
-    def open_array(self) -> Array:
-        raise NotImplementedError
+    def __init__(self, array: Array, description: str = "array") -> None:
+        super().__init__(array.shape, array.dtype, description=description)
+        self._array = array
+
+    @property
+    def in_memory(self) -> bool:
+        return is_block(self._array, self.dtype) and _large_map(self._array) is None
 
     @property
     def is_compact(self) -> bool:
-        array = self.open_array()
-        return array.dtype.itemsize < self.dtype.itemsize and array.flags.c_contiguous
+        return self._array.dtype.itemsize < self.dtype.itemsize and self._array.flags.c_contiguous
 
     def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
-        array = self.open_array()
-        pages = _large_map(array)
+        pages = _large_map(self._array)
         for low in range(start, stop, rows):
             high = min(low + rows, stop)
-            yield array[low:high]
+            yield self._array[low:high]
             if pages is not None:
-                _release(pages, array, low, high)
+                _release(pages, self._array, low, high)
 
     def take_rows(self, indices: IndexArray) -> Any:
-        array = self.open_array()
-        pages = _large_map(array)
+        array, pages = self._array, _large_map(self._array)
         if pages is None:
             return array[indices]
         # Scattered rows may touch every page, so pages are released regularly.
@@ -69,22 +63,6 @@ class DenseSource(RowSource):
                 found.append(array[indices[first:last]])
                 _release(pages, array, low, low + rows)
         return self._join(found)
-
-
-class ArraySource(DenseSource):
-    """Rows of an array of any real dtype, memory order and byte order."""
-
-    def __init__(self, array: Array, description: str = "array") -> None:
-        super().__init__(array.shape, array.dtype, description=description)
-        self._array = array
-
-    @property
-    def in_memory(self) -> bool:
-        array = self._array
-        return is_block(array, self.dtype) and _large_map(array) is None
-
-    def open_array(self) -> Array:
-        return self._array
 
 
 class BFloat16Source(ArraySource):
@@ -105,19 +83,9 @@ def _of_bfloat16(bits: Array) -> Array:
 
 
 class SparseSource(RowSource):
-    """Rows of a sparse matrix or array; blocks share its memory where no conversion is needed.
+    """Rows of a sparse matrix or array of real numbers; blocks share its memory where no conversion is needed.
 
-    Parameters
-    ----------
-    matrix : sparse matrix or array of shape (n_rows, n_columns)
-        Real numbers. A format other than CSR is converted to CSR once.
-    description : str
-        Description of the matrix, in words.
-
-    Raises
-    ------
-    ValueError
-        If the matrix has more columns than an int32 holds, or its indices are out of range.
+    A format other than CSR is converted once. Indices that are out of range, or do not fit int32, are a ValueError.
     """
 
     def __init__(self, matrix: Any, description: str = "sparse matrix") -> None:
@@ -181,19 +149,9 @@ class SparseSource(RowSource):
 class SlicedSource(RowSource):
     """Rows of a store that is read in slices: a Dask array, an HDF5 dataset, a Zarr array.
 
-    Parameters
-    ----------
-    shape, dtype
-        Shape and stored dtype of the array.
-    open_store : callable
-        Returns a context manager whose value is read by ``store[low:high]``; entered once for each pass.
-    unit_rows : int or ndarray
-        Rows of each of the store's chunks, or the first rows of all chunks. Slices end at chunk boundaries, so that a
-        pass decodes each chunk once.
-    read : callable, optional
-        Turns a slice into a NumPy array.
-    description : str
-        Description of the store, in words.
+    `open_store` returns a context manager of the store, entered once for each pass; `read` turns ``store[low:high]``
+    into an array. `unit_rows` are the rows of each chunk, or the first rows of all chunks: slices end at chunk
+    boundaries, so that a pass decodes each chunk once.
     """
 
     is_parsed = True
@@ -283,20 +241,10 @@ def _release(pages: mmap.mmap, array: Array, low: int, high: int) -> None:
     row_stride, column_stride = array.strides
     low_byte, high_byte = 0, len(pages)
     if 0 <= column_stride * array.shape[1] <= row_stride:
-        offset = array.__array_interface__["data"][0] - _address(pages)
+        offset = array.ctypes.data - np.frombuffer(pages, dtype=np.uint8).ctypes.data
         low_byte, high_byte = offset + low * row_stride, min(high_byte, offset + high * row_stride)
     # The page shared with the next block is kept.
     low_byte -= low_byte % mmap.PAGESIZE
     high_byte -= high_byte % mmap.PAGESIZE
     if high_byte > low_byte:
         pages.madvise(mmap.MADV_DONTNEED, low_byte, high_byte - low_byte)
-
-
-def release_map(pages: mmap.mmap) -> None:
-    """Drop all pages of a large read-only map from this process; the file's cache still has them."""
-    if len(pages) > _RESIDENT_BYTES and hasattr(pages, "madvise"):
-        pages.madvise(mmap.MADV_DONTNEED)
-
-
-def _address(pages: mmap.mmap) -> int:
-    return np.frombuffer(pages, dtype=np.uint8).__array_interface__["data"][0]

@@ -10,7 +10,8 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from itertools import repeat, tee
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,12 +28,20 @@ from coterie.rows.columns import NO_COLUMNS, Columns, column_positions, has_id_n
 from coterie.rows.derived import NormalizedRows, complete_rows
 from coterie.rows.files import open_rows
 from coterie.rows.roles import CATEGORY_LIMIT, TableRoles, check_cells, roles_of
-from coterie.rows.source import DerivedRows, RowSource, ShardedSource
+from coterie.rows.source import (
+    DerivedRows,
+    RowSource,
+    ShardedSource,
+    joined_batches,
+    selected_rows,
+    sparse_block,
+)
 
 __all__ = ["MappedRows", "fitted_transformer", "prepare_rows", "rows_to_fit", "table_roles"]
 
 Missing: TypeAlias = Literal["error", "drop", "mean", "median"]
 Scale: TypeAlias = Literal["standard", "robust", "none"]
+Unknown: TypeAlias = Literal["error", "ignore"]
 
 # Reads all rows: yields the number of each block's first row, and the block.
 _Reader: TypeAlias = Callable[[], Iterator[tuple[int, Any]]]
@@ -44,35 +53,14 @@ _HELD_BYTES = 1 << 30
 # Rows of a table that are encoded at a time, for any storage.
 _FRAME_ROWS = 1 << 16
 
-_CHOICES = {
-    "missing": ("error", "drop", "mean", "median"),
-    "scale": ("standard", "robust", "none"),
-    "handle_unknown": ("error", "ignore"),
-}
-
 
 class MappedRows(DerivedRows):
     """The rows of another source, transformed by a fitted scikit-learn transformer.
 
-    Parameters
-    ----------
-    rows : RowSource
-        The source; it is not changed.
-    transformer : transformer
-        Fitted; its output for a row must not depend on other rows.
-    cells : sequence of str, optional
-        Metadata columns of the table. If given, the transformer gets their cells instead of the numbers (a
-        pandas.DataFrame if it was fitted to one, else an array of objects), and its output is appended to the numbers.
-
-    Raises
-    ------
-    ValueError
-        If the table lacks a column; and while reading, if the transformer rejects a row.
-
-    Notes
-    -----
-    The transformer gets numbers in float64. Its output is converted to the type of the rows. Cells are read from the
-    beginning of the table, so that reading rows by number takes as long as a pass.
+    The output for a row must not depend on other rows; it is converted to the type of the rows. The transformer gets
+    numbers in float64, or with `cells` the cells of these metadata columns (a pandas.DataFrame if it was fitted to one,
+    else an array of objects); then its output is appended to the numbers. Cells are read from the beginning of the
+    table, so that reading rows by number takes as long as a pass.
 
     Examples
     --------
@@ -113,11 +101,7 @@ class MappedRows(DerivedRows):
 
     def changed(self, piece: Any, rows: int | IndexArray) -> Any:
         if self.is_sparse:
-            block = sp.csr_array(self._transformer.transform(piece)).astype(self.dtype, copy=False)
-            block.sum_duplicates()
-            block.indices = block.indices.astype(np.int32, copy=False)
-            block.indptr = block.indptr.astype(np.int32, copy=False)
-            return block
+            return sparse_block(self._transformer.transform(piece)).astype(self.dtype, copy=False)
         numbers = np.asarray(piece, dtype=np.float64)
         try:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -132,19 +116,25 @@ class MappedRows(DerivedRows):
         if self._cells is None:
             yield from super().pieces(start, stop, rows)
             return
-        tables = _Tables(self.source, self._cells, start)
-        if not self._n_kept:
-            for low in range(start, stop, rows):
-                yield self._encoded(tables.next(min(rows, stop - low)), low)
-            return
-        for piece in self.source.pieces(start, stop, rows):
-            yield np.hstack([piece, self._encoded(tables.next(len(piece)), start)])
-            start += len(piece)
+        if self._n_kept:
+            pieces, again = tee(self.source.pieces(start, stop, rows))
+            tables = _tables(self.source, self._cells, start, map(len, again))
+        else:
+            pieces = repeat(None)
+            tables = _tables(self.source, self._cells, start, _sizes(start, stop, rows))
+        for piece, table in zip(pieces, tables):
+            added = self._encoded(table, start)
+            yield added if piece is None else np.hstack([piece, added])
+            start += len(added)
 
     def take_rows(self, indices: IndexArray) -> Any:
         if self._cells is None:
             return super().take_rows(indices)
-        added = self._encoded(_taken(self.source, self._cells, indices), indices)
+        import pyarrow
+
+        batches = _check_carried(self.source, self._cells).batches(self._cells)
+        taken = [batch.take(pyarrow.array(some)) for batch, some in selected_rows(batches, indices)]
+        added = self._encoded(joined_batches(taken), indices)
         return np.hstack([self.source.take_rows(indices), added]) if self._n_kept else added
 
     def unit_starts(self) -> IndexArray:
@@ -161,28 +151,13 @@ class MappedRows(DerivedRows):
 
 
 def fitted_transformer(transformer: Any, read: _Reader, n_rows: int) -> Any:
-    """Fit a transformer to rows that are read in blocks.
+    """Return a fitted copy of a transformer; a fitted one is returned unchanged.
 
-    Parameters
-    ----------
-    transformer : transformer, or "passthrough" or "drop"
-        Of scikit-learn or with its interface; it is not changed. A fitted one is returned unchanged. Steps of
-        `Pipeline` and `ColumnTransformer` are fitted separately.
-    read : callable
-        Yields all rows in order, as the number of the first row and a block (an array or a pandas.DataFrame).
-    n_rows : int
-        Number of rows.
-
-    Returns
-    -------
-    transformer
-        A fitted copy.
-
-    Notes
-    -----
-    With `partial_fit` the fit is one pass over blocks. `SimpleImputer` is fitted to means that are computed in one pass
-    or to medians, `OneHotEncoder` and `OrdinalEncoder` to the distinct values of each column. Other transformers, and
-    medians, are fitted to all rows in memory up to 1 GiB, else to evenly spaced rows with a warning.
+    `read` yields all rows in order, as the number of the first row and a block (an array or a pandas.DataFrame). With
+    `partial_fit` the fit is one pass over blocks. `SimpleImputer` is fitted to means that are computed in one pass or
+    to medians, `OneHotEncoder` and `OrdinalEncoder` to the distinct values of each column, the steps of `Pipeline` and
+    `ColumnTransformer` separately. Others, and medians, are fitted to all rows in memory up to 1 GiB, else to evenly
+    spaced rows with a warning.
     """
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import Pipeline
@@ -224,7 +199,7 @@ def prepare_rows(
     scale: Scale | None = None,
     categories: Columns | None = None,
     category_limit: int = CATEGORY_LIMIT,
-    handle_unknown: Literal["error", "ignore"] = "error",
+    handle_unknown: Unknown = "error",
     normalize: bool = False,
     **reading: Any,
 ) -> RowSource:
@@ -298,13 +273,18 @@ def prepare_rows(
     >>> int(model.predict(new)[0]) == int(model.labels_[3])
     True
     """
-    for option, word in (("missing", missing), ("scale", scale), ("handle_unknown", handle_unknown)):
-        if word not in _CHOICES[option] and not (option == "scale" and word is None):
-            raise ValueError(f"{option} must be one of {', '.join(_CHOICES[option])}, got {word!r}.")
-    scale = None if scale == "none" else scale
+    scale = scale or "none"
+    words = (
+        ("missing", missing, Missing),
+        ("scale", scale, Scale),
+        ("handle_unknown", handle_unknown, Unknown),
+    )
+    for option, word, choices in words:
+        if word not in get_args(choices):
+            raise ValueError(f"{option} must be one of {', '.join(get_args(choices))}, got {word!r}.")
     opened = _opener(X, reading)
     if transformer is not None:
-        if missing in ("mean", "median") or scale is not None or categories is not None:
+        if missing in ("mean", "median") or scale != "none" or categories is not None:
             raise ValueError(
                 "transformer takes the place of missing, scale and categories: give one or the others."
             )
@@ -320,40 +300,32 @@ def prepare_rows(
         try:
             rows = opened(columns=columns, exclude=exclude)
         except NotNumbersError as error:
-            _check_cells(_opener(X if error.table is None else error.table, reading), columns, exclude)
+            table = _opener(X if error.table is None else error.table, reading)(columns=NO_COLUMNS)
+            check_cells(table, _chosen(_names_of(table), columns, exclude))
             raise
     else:
         rows, encoded = _numbers_and_categories(X, opened, columns, exclude, categories)
-    steps = _steps(rows, missing, scale)
-    if missing == "drop" and not rows.is_sparse and _has_numbers(rows):
-        rows = _without_missing(rows)
-    if steps:
-        rows = _with_steps(rows, steps)
+    rows = _imputed_and_scaled(rows, missing, scale)
     if encoded:
         found = learned_categories(rows, encoded, category_limit)
         rows = MappedRows(rows, _encoder(found, handle_unknown), encoded)
     return NormalizedRows(rows) if normalize else rows
 
 
-def _check_cells(opened: Callable[..., RowSource], columns: Columns | None, exclude: Columns | None) -> None:
-    """Raise a ValueError that names a cell, if chosen columns are not numbers because of a few cells."""
-    table = opened(columns=NO_COLUMNS)
-    if table.carried is not None:
-        names = table.carried.names
-        chosen = range(len(names)) if columns is None else column_positions(names, columns)
-        left = [] if exclude is None else column_positions(names, exclude)
-        check_cells(table, [i for i in chosen if i not in left])
+def _chosen(names: Sequence[str], columns: Columns | None, exclude: Columns | None) -> list[int]:
+    """Return the positions of columns, by default of all, that are not left out."""
+    left = () if exclude is None else column_positions(names, exclude)
+    return [
+        i
+        for i in (range(len(names)) if columns is None else column_positions(names, columns))
+        if i not in left
+    ]
 
 
 def rows_to_fit(X: Any, warn: Callable[[str], None]) -> RowSource:
     """Return the rows of X for a fit: all columns, or the features of a table with other columns than numbers.
 
-    Parameters
-    ----------
-    X : array-like, table, Dask array or RowSource
-        Input of `as_rows`.
-    warn : callable
-        Called with a sentence that names the columns that are left out.
+    `warn` is called with a sentence that names the columns that are left out.
     """
     try:
         rows = as_rows(X)
@@ -367,10 +339,7 @@ def rows_to_fit(X: Any, warn: Callable[[str], None]) -> RowSource:
         return rows
     except NotNumbersError as error:
         opened = _opener(X if error.table is None else error.table, {})
-        table = opened(columns=NO_COLUMNS)
-        if table.carried is None:  # of a lazy table
-            raise
-        roles = roles_of(table)
+        roles = roles_of(opened(columns=NO_COLUMNS))
         warn(f"{roles} Choose columns by prepare_rows(X, columns=[...]).")
         return opened(columns=list(roles.features))
 
@@ -392,7 +361,7 @@ def table_roles(
     Returns
     -------
     TableRoles or None
-        None if X is not a table, or is a lazy one. The rules are those of `coterie.rows.roles.roles_of`.
+        None if X is not a table. The rules are those of `coterie.rows.roles.roles_of`.
 
     Raises
     ------
@@ -412,14 +381,12 @@ def table_roles(
         table = _opener(X, reading)(columns=NO_COLUMNS)
     except NotATableError:
         return None
-    if table.carried is None:  # of a lazy table
-        return None
     ragged = table.ragged_columns if isinstance(table, ShardedSource) else []
     if ragged:
         raise ValueError(
             f"Some files lack the columns {', '.join(ragged)}. Choose columns that all have: columns=[...] (--columns)."
         )
-    names = table.carried.names
+    names = _names_of(table)
     left = [] if exclude is None else column_positions(names, exclude)
     if categories is None or (categories == "auto" and "auto" not in names):
         encoded: Sequence[str | int] = [] if categories is None else ["auto"]
@@ -438,45 +405,39 @@ def _opener(X: Any, reading: dict[str, Any]) -> Callable[..., RowSource]:
     return partial(as_rows, X, **reading)
 
 
-def _has_numbers(rows: RowSource) -> bool:
-    return rows.chosen is None or len(rows.chosen) > 0
+def _names_of(table: RowSource) -> list[str]:
+    """Return the names of the metadata columns: all columns of a table that was opened without a column to cluster."""
+    return [] if table.carried is None else table.carried.names
 
 
-def _steps(rows: RowSource, missing: Missing, scale: Scale | None) -> list[Any]:
-    """Return the transformers of numbers for the options."""
+def _imputed_and_scaled(rows: RowSource, missing: Missing, scale: Scale) -> RowSource:
+    """Return dense rows, imputed and scaled by transformers that are fitted to them."""
     from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import RobustScaler, StandardScaler
 
     is_filled = missing in ("mean", "median")
-    if rows.is_sparse and (is_filled or scale is not None):
+    if rows.is_sparse and (is_filled or scale != "none"):
         raise ValueError("missing and scale are for dense rows: they would fill the zeros of sparse ones.")
-    if not _has_numbers(rows):
-        return []
-    scaler = {"standard": StandardScaler, "robust": RobustScaler, None: None}[scale]
-    return [*([SimpleImputer(strategy=missing)] if is_filled else []), *([scaler()] if scaler else [])]
-
-
-def _with_steps(rows: RowSource, steps: Sequence[Any]) -> RowSource:
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-
-    is_filled = isinstance(steps[0], SimpleImputer)
+    if rows.is_sparse or (rows.chosen is not None and not rows.chosen):
+        return rows
+    if missing == "drop":
+        rows = _without_missing(rows)
+    steps: list[Any] = [SimpleImputer(strategy=missing)] if is_filled else []
+    steps += {"standard": [StandardScaler()], "robust": [RobustScaler()], "none": []}[scale]
+    if not steps:
+        return rows
     read = partial(_blocks, rows, takes_nan=is_filled)
     fitted = fitted_transformer(make_pipeline(*steps) if len(steps) > 1 else steps[0], read, rows.shape[0])
     if is_filled:
-        _check_any(getattr(fitted, "steps", [(None, fitted)])[0][1].statistics_, rows)
+        statistics = getattr(fitted, "steps", [(None, fitted)])[0][1].statistics_
+        names = [(rows.column_names or range(rows.shape[1]))[i] for i in np.flatnonzero(np.isnan(statistics))]
+        if names:
+            raise ValueError(
+                f"Columns without any value cannot be filled in: {', '.join(map(repr, names[:8]))}"
+                f"{', ...' * (len(names) > 8)}. Leave them out: exclude={names[:8]!r} (--exclude)."
+            )
     return MappedRows(rows, fitted)
-
-
-def _check_any(statistics: Array, rows: RowSource) -> None:
-    empty = np.flatnonzero(np.isnan(statistics))
-    if not len(empty):
-        return
-    names = [i if rows.column_names is None else rows.column_names[i] for i in empty.tolist()]
-    raise ValueError(
-        f"Columns without any value cannot be filled in: {', '.join(map(repr, names[:8]))}"
-        f"{', ...' * (len(names) > 8)}. Leave them out: exclude={names[:8]!r} (--exclude)."
-    )
 
 
 def _without_missing(rows: RowSource) -> RowSource:
@@ -484,7 +445,7 @@ def _without_missing(rows: RowSource) -> RowSource:
     n_left = rows.shape[0] - complete.shape[0]
     if n_left:
         warnings.warn(
-            f"Left out {n_left:,} of {rows.shape[0]:,} rows, which have missing numbers.", stacklevel=3
+            f"Left out {n_left:,} of {rows.shape[0]:,} rows, which have missing numbers.", stacklevel=4
         )
     return complete
 
@@ -497,38 +458,36 @@ def _mapped_by(
     from sklearn.compose import ColumnTransformer
 
     is_auto = isinstance(columns, str) and columns == "auto"
-    wants_frame = isinstance(transformer, ColumnTransformer) or hasattr(transformer, "feature_names_in_")
     table = None
     if not isinstance(X, RowSource):
         try:
             table = opened(columns=NO_COLUMNS)
         except NotATableError:
             columns = None if is_auto else columns
-    if table is None or not wants_frame:
-        if is_auto and table is not None and table.carried is not None:
-            left = [] if exclude is None else column_positions(table.carried.names, exclude)
+    wants_frame = table is not None and (
+        isinstance(transformer, ColumnTransformer) or hasattr(transformer, "feature_names_in_")
+    )
+    if not wants_frame:
+        if is_auto and table is not None:
+            left = [] if exclude is None else column_positions(_names_of(table), exclude)
             columns, exclude = list(roles_of(table, exclude=left).features), None
         try:
             rows = opened(columns=columns, exclude=exclude)
         except NotNumbersError:
-            wants_frame = columns is not None
-            if not wants_frame:
+            if table is None or columns is None:
                 raise
         else:
             rows = _without_missing(rows) if drop else rows
             read = partial(_blocks, rows, takes_nan=_takes_nan(transformer))
             return MappedRows(rows, fitted_transformer(transformer, read, rows.shape[0]))
     assert table is not None
-    if table.carried is None:
-        raise ValueError("A lazy table cannot be read as data frames: write it to a Parquet file first.")
     if drop:
         raise ValueError(
             "missing='drop' is for transformers of numbers: impute missing values by the transformer."
         )
-    names = table.carried.names
-    chosen = range(len(names)) if is_auto or columns is None else column_positions(names, columns)
-    left = [] if exclude is None else column_positions(names, exclude)
-    cells = list(getattr(transformer, "feature_names_in_", [names[i] for i in chosen if i not in left]))
+    names = _names_of(table)
+    chosen = [names[i] for i in _chosen(names, None if is_auto else columns, exclude)]
+    cells = list(getattr(transformer, "feature_names_in_", chosen))
     _check_carried(table, cells)
     return MappedRows(
         table, fitted_transformer(transformer, partial(_frames, table, cells), table.shape[0]), cells
@@ -551,8 +510,7 @@ def _mapped_blocks(read: _Reader, transformer: Any) -> Iterator[tuple[int, Any]]
         yield start, transformer.transform(block)
 
 
-# --- transformers that are fitted to all rows in memory
-# ----------------------------------------------------------------------
+# --- fits of transformers -------------------------------------------------------------------------------------------
 
 
 def _is_fitted(transformer: Any) -> bool:
@@ -648,17 +606,17 @@ def _distinct_rows(read: _Reader) -> Any:
     """Return rows with each value of each column."""
     import pandas
 
-    found: list[Any] = []
+    found: dict[int, Any] = {}
     for _, block in read():
         frame = pandas.DataFrame(block)
-        columns = [frame.iloc[:, i].drop_duplicates() for i in range(frame.shape[1])]
-        found = [
-            pandas.concat(pair, ignore_index=True).drop_duplicates()
-            for pair in zip(found or columns, columns)
-        ]
-    n_rows = max(map(len, found))
+        for i in range(frame.shape[1]):
+            parts = [found[i], frame.iloc[:, i]] if i in found else [frame.iloc[:, i]]
+            found[i] = pandas.concat(
+                [part.drop_duplicates() for part in parts], ignore_index=True
+            ).drop_duplicates()
+    last = np.arange(max(map(len, found.values())))
     filled = [
-        column.iloc[np.minimum(np.arange(n_rows), len(column) - 1)].reset_index(drop=True) for column in found
+        column.iloc[np.minimum(last, len(column) - 1)].reset_index(drop=True) for column in found.values()
     ]
     rows = pandas.concat(filled, axis=1)
     return rows if hasattr(block, "columns") else rows.to_numpy()
@@ -666,89 +624,60 @@ def _distinct_rows(read: _Reader) -> Any:
 
 def _sample(read: _Reader, n_rows: int) -> Any:
     """Return all rows, or evenly spaced ones of too many."""
-    sample: Any = None
-    kept = []
-    for start, block in read():
-        if sample is None:
-            step = -(-n_rows * block.shape[1] * 8 // _HELD_BYTES)
-            if step > 1:
-                warnings.warn(
-                    f"Medians, quartiles and the like are those of every {step}th row: all {n_rows:,} would take more "
-                    f"than {_HELD_BYTES >> 30} GiB.",
-                    stacklevel=2,
-                )
-            # A contiguous column.
-            sample = (
-                np.empty((-(-n_rows // step), block.shape[1]), order="F") if type(block) is np.ndarray else ()
-            )
-        first = -(-start // step)
-        taken = block[first * step - start :: step]
-        if isinstance(sample, tuple):
-            kept.append(taken)
-        else:
-            sample[first : first + len(taken)] = taken
-    if not isinstance(sample, tuple):
-        return sample
-    if sp.issparse(kept[0]):
-        return sp.csr_array(sp.vstack(kept, format="csr"))
-    import pandas
+    first = next(iter(read()))[1]
+    step = -(-n_rows * first.shape[1] * 8 // _HELD_BYTES)
+    if step > 1:
+        warnings.warn(
+            f"Medians, quartiles and the like are those of every {step}th row: all {n_rows:,} would take more "
+            f"than {_HELD_BYTES >> 30} GiB.",
+            stacklevel=2,
+        )
+    blocks = (block[-start % step :: step] for start, block in read())
+    if sp.issparse(first):
+        return sp.csr_array(sp.vstack(list(blocks), format="csr"))
+    if type(first) is not np.ndarray:
+        import pandas
 
-    return pandas.concat(kept, ignore_index=True)
+        return pandas.concat(list(blocks), ignore_index=True)
+    sample, done = np.empty((-(-n_rows // step), first.shape[1]), order="F"), 0  # contiguous columns
+    for block in blocks:
+        sample[done : done + len(block)] = block
+        done += len(block)
+    return sample
 
 
 # --- cells of tables -------------------------------------------------------------------------------------------------
 
 
-class _Tables:
-    """Reads metadata columns from a row on, any number of rows at a time."""
-
-    def __init__(self, rows: RowSource, names: Sequence[str], start: int) -> None:
-        self._rows = rows
-        self._batches = _check_carried(rows, names).batches(list(names))
-        self._skipped = start
-        self._left: Any = None
-
-    def next(self, n_rows: int) -> Any:
-        """Return the next rows as a `pyarrow.Table`."""
+def _tables(rows: RowSource, names: Sequence[str], start: int, sizes: Iterable[int]) -> Iterator[Any]:
+    """Yield metadata columns of consecutive rows from `start` on, as a `pyarrow.Table` of each of these sizes."""
+    batches = _check_carried(rows, names).batches(list(names))
+    left, skipped = None, start
+    for n_rows in sizes:
         parts = []
         while n_rows:
-            while self._left is None or not self._left.num_rows:
-                batch = next(self._batches, None)
+            while left is None or not left.num_rows:
+                batch = next(batches, None)
                 if batch is None:
-                    stated = self._rows.shape[0]
-                    raise ValueError(f"The {self._rows.description} has fewer rows than the {stated} stated.")
-                self._left = batch.slice(min(self._skipped, batch.num_rows))
-                self._skipped -= batch.num_rows - self._left.num_rows
-            parts.append(self._left.slice(0, n_rows))
-            self._left = self._left.slice(n_rows)
+                    raise ValueError(
+                        f"The {rows.description} has fewer rows than the {rows.shape[0]} stated."
+                    )
+                left = batch.slice(min(skipped, batch.num_rows))
+                skipped -= batch.num_rows - left.num_rows
+            parts.append(left.slice(0, n_rows))
+            left = left.slice(n_rows)
             n_rows -= parts[-1].num_rows
-        return _joined(parts)
+        yield joined_batches(parts)
 
 
-def _taken(rows: RowSource, names: Sequence[str], indices: IndexArray) -> Any:
-    import pyarrow
-
-    found, at = [], 0
-    for batch in _check_carried(rows, names).batches(list(names)):
-        low, high = np.searchsorted(indices, [at, at + batch.num_rows])
-        if high > low:
-            found.append(batch.take(pyarrow.array(indices[low:high] - at)))
-        at += batch.num_rows
-    return _joined(found)
-
-
-def _joined(batches: Sequence[Any]) -> Any:
-    import pyarrow
-
-    # Shards may differ in the type of a text: string, large_string, a dictionary of strings.
-    tables = [pyarrow.Table.from_batches([batch]) for batch in batches]
-    return tables[0] if len(tables) == 1 else pyarrow.concat_tables(tables, promote_options="permissive")
+def _sizes(start: int, stop: int, rows: int) -> Iterator[int]:
+    return (min(rows, stop - low) for low in range(start, stop, rows))
 
 
 def _frames(rows: RowSource, names: Sequence[str]) -> Iterator[tuple[int, Any]]:
-    tables = _Tables(rows, names, 0)
-    for start in range(0, rows.shape[0], _FRAME_ROWS):
-        yield start, tables.next(min(_FRAME_ROWS, rows.shape[0] - start)).to_pandas()
+    tables = _tables(rows, names, 0, _sizes(0, rows.shape[0], _FRAME_ROWS))
+    for number, table in enumerate(tables):
+        yield number * _FRAME_ROWS, table.to_pandas()
 
 
 def _check_carried(rows: RowSource, names: Sequence[str]) -> Any:
@@ -817,13 +746,7 @@ def _encoder(categories: Sequence[Sequence[Any]], handle_unknown: str) -> Any:
 
 
 def learned_categories(rows: RowSource, names: Sequence[str], limit: int) -> list[list[Any]]:
-    """Return the distinct values of metadata columns, None for missing ones.
-
-    Raises
-    ------
-    ValueError
-        If a column has more than `limit` of them, or none.
-    """
+    """Return the distinct values of metadata columns, None for missing ones; a ValueError for too many, or none."""
     from pyarrow import compute
 
     found: dict[str, set[Any]] = {name: set() for name in names}
@@ -877,24 +800,22 @@ def _numbers_and_categories(
         table = X if isinstance(X, RowSource) else opened(columns=NO_COLUMNS)
     except NotATableError:
         raise ValueError("categories has no meaning for X: only a table has columns to encode.") from None
-    names: list[str] = [] if table.carried is None else table.carried.names
+    names = _names_of(table)
     left_out = [] if exclude is None else column_positions(names, exclude)
     if categories == "auto" and "auto" not in names:
         among = range(len(names)) if columns is None else column_positions(names, columns)
-        encoded = [i for i in _texts(table) if i in among and i not in left_out]
+        schema = next(iter(table.carried.batches())).schema if table.carried is not None else ()
+        texts = [i for i, field in enumerate(schema) if arrow_kind(field.type) == "other"]
+        encoded = [i for i in texts if i in among and i not in left_out]
     else:
         _check_not_left_out(names, categories, left_out)
-        encoded = [i for i in column_positions(names, categories) if i not in left_out]
+        encoded = _chosen(names, categories, exclude)
     if isinstance(X, RowSource):
         return X, [names[i] for i in encoded]
     if not encoded:
         return opened(columns=columns, exclude=exclude), []
     gone = {*left_out, *encoded}
-    kept = [
-        i
-        for i in (range(len(names)) if columns is None else column_positions(names, columns))
-        if i not in gone
-    ]
+    kept = [i for i in _chosen(names, columns, exclude) if i not in gone]
     rows = opened(columns=columns, exclude=sorted(gone)) if kept else table
     return rows, [names[i] for i in encoded]
 
@@ -904,11 +825,3 @@ def _check_not_left_out(names: Sequence[str], categories: Columns, left_out: Seq
     for word in [categories] if isinstance(categories, (str, int)) else categories:
         if set(column_positions(names, [word])) <= set(left_out):
             raise ValueError(f"categories and exclude both name {word!r}: encode the column or leave it out.")
-
-
-def _texts(table: RowSource) -> Iterable[int]:
-    """Return the metadata columns that are neither numbers nor vectors."""
-    if table.carried is None:
-        return []
-    batch = next(iter(table.carried.batches()))
-    return [i for i, field in enumerate(batch.schema) if arrow_kind(field.type) == "other"]

@@ -7,18 +7,16 @@ import errno
 import io
 import re
 import time
-from bisect import bisect_right
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from operator import itemgetter
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
 from coterie.rows.checks import FileError
 
 __all__ = [
-    "Attempts", "RangedFile", "RemoteFile", "Span", "hides_something", "is_address", "name_of", "protocol_of",
+    "Attempts", "RangedFile", "RemoteFile", "hides_something", "is_address", "name_of", "protocol_of",
     "without_secrets",
 ]  # fmt: skip
 
@@ -106,15 +104,7 @@ _MISSING, _REFUSED, _PASSING_STATUS = (404, 410), (401, 403), (408, 425, 429)
 
 
 class Attempts:
-    """Remote reads with retries of transient failures.
-
-    Parameters
-    ----------
-    shown : str
-        The address in error messages.
-    options : dict
-        Options of its file system, whose secrets are removed from errors.
-    """
+    """Remote reads with retries of transient failures; errors show the address without the secrets of `options`."""
 
     def __init__(self, shown: str, options: Mapping[str, Any]) -> None:
         self._shown = shown
@@ -123,12 +113,7 @@ class Attempts:
     def read(self, once: Callable[[], Result]) -> Result:
         """Return the result of `once`, with retries.
 
-        Raises
-        ------
-        FileNotFoundError, PermissionError, ValueError, OSError
-            For permanent errors, in one line with the address.
-        ConnectionError
-            If all attempts failed.
+        A permanent error is raised at once, in one line with the address; if all attempts failed, a ConnectionError.
         """
         began, attempt = time.monotonic(), 0
         while True:
@@ -207,40 +192,21 @@ def _lacks_credentials(error: BaseException) -> bool:
     )
 
 
-Span = tuple[int, int]
-"""The bytes from one place to another, the last not included."""
-
 # Least number of bytes of a read, for short ones such as headers and footers.
 _LEAST_BYTES = 2**16
 
-_HELD_BYTES = 48 * 2**20
-
 
 class RangedFile(io.RawIOBase):
-    """A remote file of which only the requested bytes, and few more, are fetched.
-
-    Parameters
-    ----------
-    handle : file
-        File of fsspec without a cache.
-    size : int
-        Its length in bytes.
-    attempts : Attempts
-        Retries.
-    spans : sequence of tuple of int
-        Ranges of bytes, ascending, each of which is fetched as a whole. The latest are cached, up to 48 MiB; later
-        reads of others are fetched separately.
+    """A remote file of which only the requested bytes, and few more, are fetched; `handle` is fsspec's, without a
+    cache.
     """
 
-    def __init__(self, handle: Any, size: int, attempts: Attempts, spans: Sequence[Span] = ()) -> None:
+    def __init__(self, handle: Any, size: int, attempts: Attempts) -> None:
         super().__init__()
         self._handle = handle
         self._size = size
         self._attempts = attempts
         self._at = 0
-        self._spans = list(spans)
-        self._held: dict[Span, bytes] = {}
-        self._dropped: set[Span] = set()
         self._ahead: tuple[int, bytes] = (0, b"")
 
     def readable(self) -> bool:
@@ -266,41 +232,19 @@ class RangedFile(io.RawIOBase):
         return len(found)
 
     def read(self, size: int | None = -1) -> bytes:
-        stop = self._size if size is None or size < 0 else min(self._at + size, self._size)
-        if stop <= self._at:
+        start = self._at
+        stop = self._size if size is None or size < 0 else min(start + size, self._size)
+        if stop <= start:
             return b""
-        span = self._span_of(self._at, stop)
-        found = self._by_itself(self._at, stop) if span is None else self._of_span(span, self._at, stop)
-        self._at = stop
-        return found
-
-    def _span_of(self, start: int, stop: int) -> Span | None:
-        at = bisect_right(self._spans, start, key=itemgetter(0)) - 1
-        if at < 0 or stop > self._spans[at][1] or self._spans[at] in self._dropped:
-            return None
-        return self._spans[at]
-
-    def _of_span(self, span: Span, start: int, stop: int) -> bytes:
-        held = self._held.pop(span, None) or self._fetch(*span)
-        self._held[span] = held  # now the latest
-        while sum(map(len, self._held.values())) > _HELD_BYTES and len(self._held) > 1:
-            oldest = next(iter(self._held))
-            del self._held[oldest]
-            self._dropped.add(oldest)
-        return held[start - span[0] : stop - span[0]]
-
-    def _by_itself(self, start: int, stop: int) -> bytes:
         low, held = self._ahead
         if not low <= start <= stop <= low + len(held):
             until = min(max(stop, start + _LEAST_BYTES), self._size)
-            low, held = start, self._fetch(start, until)
+            low, held = start, self._attempts.read(partial(self._fetch, start, until))
             self._ahead = (low, held) if until > stop else (0, b"")
+        self._at = stop
         return held[start - low : stop - low]
 
     def _fetch(self, start: int, stop: int) -> bytes:
-        return self._attempts.read(partial(self._fetch_once, start, stop))
-
-    def _fetch_once(self, start: int, stop: int) -> bytes:
         self._handle.seek(start)
         found = bytes(self._handle.read(stop - start))
         if len(found) != stop - start:
@@ -369,30 +313,18 @@ class RemoteFile:
         return re.search(r"[*?\[]", path) is not None
 
     def file_system(self, **more: Any) -> tuple[Any, str]:
-        """Return fsspec's file system, and the path of the file in it.
+        """Return fsspec's file system, with additional options, and the path of the file in it.
 
-        Parameters
-        ----------
-        more
-            Additional options of the file system.
-
-        Raises
-        ------
-        ImportError
-            If a library is missing.
-        ValueError
-            If the protocol or an option is unknown.
+        A missing library is an ImportError, an unknown protocol or option a ValueError.
         """
         protocol = protocol_of(self._address)
         try:
             from fsspec.config import conf
             from fsspec.core import url_to_fs
 
-            usual = {
-                name: value
-                for name, value in _usual_options(protocol).items()
-                if name not in conf.get(protocol, {})
-            }
+            # No retries by libraries, as there are ours.
+            is_s3 = protocol in ("s3", "s3a") and "config_kwargs" not in conf.get(protocol, {})
+            usual = {"config_kwargs": {"retries": {"total_max_attempts": 1}}} if is_s3 else {}
             file_system, path = url_to_fs(self._address, **{**usual, **self._options, **more})
         except ImportError as error:
             raise ImportError(_how_to_install(protocol, error)) from None
@@ -425,18 +357,10 @@ class RemoteFile:
         return [RemoteFile(file_system.unstrip_protocol(name), self._options) for name in names]
 
     @contextmanager
-    def opened(self, spans: Sequence[Span] = ()) -> Iterator[RangedFile]:
+    def opened(self) -> Iterator[RangedFile]:
         """Open the file for reading in ranges.
 
-        Parameters
-        ----------
-        spans : sequence of tuple of int
-            Ranges that are fetched as a whole, see `RangedFile`.
-
-        Raises
-        ------
-        ValueError
-            If the file has changed, now or when it is closed, or cannot be read in ranges.
+        A ValueError is raised if it has changed, now or when it is closed, or cannot be read in ranges.
         """
         file_system, path = self.file_system()
         file_system.invalidate_cache()
@@ -445,7 +369,7 @@ class RemoteFile:
             size = self._compare(_store_metadata(handle) or self.info())
             if getattr(handle, "size", size) != size:
                 raise FileError(f"Cannot read {self}: its server does not give parts of files. {_WAY_OUT}")
-            yield RangedFile(handle, size, self.attempts, spans)
+            yield RangedFile(handle, size, self.attempts)
             self._compare(self.info())
         finally:
             handle.close()
@@ -467,13 +391,6 @@ class RemoteFile:
                 f"Cannot read {self}: it has changed since it was opened ({', '.join(told)}). Open it again."
             )
         return int(info["size"])
-
-
-def _usual_options(protocol: str) -> dict[str, Any]:
-    """Return default options: no retries by libraries, as there are ours."""
-    if protocol in ("s3", "s3a"):
-        return {"config_kwargs": {"retries": {"total_max_attempts": 1}}}
-    return {}
 
 
 def _store_metadata(handle: Any) -> dict[str, Any] | None:

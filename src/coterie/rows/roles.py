@@ -6,7 +6,7 @@ import math
 import re
 import shlex
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,8 @@ from coterie.rows.files import open_rows
 from coterie.rows.source import RowSource
 
 __all__ = [
-    "CATEGORY_LIMIT", "DISTINCT_LIMIT", "ID_NAMES", "ColumnProfile", "TableRoles", "check_cells", "looks_like_ids",
-    "profile_columns", "profile_table", "roles_of", "roles_of_columns", "shares_of_variance",
+    "CATEGORY_LIMIT", "DISTINCT_LIMIT", "ID_NAMES", "ColumnProfile", "TableRoles", "check_cells",
+    "profile_table", "roles_of", "shares_of_variance",
 ]  # fmt: skip
 
 # Maximum number of values of a category: a column with more is usually an id or a text.
@@ -64,17 +64,6 @@ _SCALES = 100.0
 
 # Maximum number of names in a sentence.
 _LISTED = 6
-
-_REASONS = {
-    "id": "id",
-    "date": "date",
-    "text": "text",
-    "constant": "constant",
-    "empty": "empty",
-    "category": "category",
-    "nested": "nested",
-    "number": "beside the vectors",
-}
 
 
 @dataclass(frozen=True)
@@ -147,16 +136,7 @@ def roles_of(
     - dates, and seconds since 1970 in a column with the name of a time;
     - constant and empty columns.
     """
-    return roles_of_columns(profile_columns(table, _SEEN_ROWS), exclude=exclude, categories=categories)
-
-
-def roles_of_columns(
-    columns: Sequence[ColumnProfile],
-    *,
-    exclude: Collection[str | int] = (),
-    categories: Collection[str | int] | None = None,
-) -> TableRoles:
-    """Return the roles of profiled columns; see `roles_of`."""
+    columns = profile_columns(table, _SEEN_ROWS)
     names = [column.name for column in columns]
     words = [column_word(i, name if names.count(name) == 1 else None) for i, name in enumerate(names)]
     keys = [i if name.isdecimal() or names.count(name) > 1 else name for i, name in enumerate(names)]
@@ -181,7 +161,11 @@ def roles_of_columns(
     if not features and not encoded:
         raise ValueError(_nothing_to_cluster([columns[i] for i in looked_at]))
     chosen = {*features, *encoded}
-    left_out = [(names[i], _REASONS.get(looks[i], looks[i])) for i in looked_at if i not in chosen]
+    left_out = [
+        (names[i], "beside the vectors" if looks[i] == "number" else looks[i])
+        for i in looked_at
+        if i not in chosen
+    ]
     return TableRoles(
         tuple(keys[i] for i in features),
         tuple(keys[i] for i in encoded),
@@ -192,14 +176,9 @@ def roles_of_columns(
 
 
 def check_cells(table: RowSource, chosen: Sequence[int]) -> None:
-    """Raise a ValueError that names the first cell that is not a number, in columns most of which are numbers.
+    """Raise a ValueError that names the first cell that is not a number, in chosen columns most of which are numbers.
 
-    Parameters
-    ----------
-    table : RowSource
-        Opened without a column to cluster.
-    chosen : sequence of int
-        Positions of the columns to cluster.
+    The table was opened without a column to cluster.
     """
     columns = profile_columns(table, _SEEN_ROWS)
     for i in chosen:
@@ -257,27 +236,10 @@ def _listed(names: Sequence[str | int]) -> str:
 class ColumnProfile:
     """Profile of a column.
 
-    Attributes
-    ----------
-    name, type : str
-        Its name in the table, and its type.
-    looks_like : str
-        "number", "vector", "category", "id", "date", "text", "constant", "empty", "nested", or "invalid numbers": text
-        of mostly numbers.
-    missing : int
-        Cells without a value: null, NaN, or an empty text.
-    infinite : int
-        Cells with an infinity.
-    distinct : int or None
-        Number of distinct values; None if they are more than `DISTINCT_LIMIT`, or for vectors.
-    lowest, highest : float or str or None
-        The range of numbers, dates and texts.
-    variance : float or None
-        Of numbers.
-    width : int or None
-        Length of the vectors that were read.
-    remark : str
-        Reason why it cannot be clustered, or a peculiarity.
+    `looks_like` is "number", "vector", "category", "id", "date", "text", "constant", "empty", "nested", or "invalid
+    numbers": text of mostly numbers. `missing` counts nulls, NaN and empty texts; `distinct` is None for more than
+    `DISTINCT_LIMIT` values, and for vectors, which have a `width`. `remark` is the reason why the column cannot be
+    clustered, or a peculiarity.
     """
 
     name: str
@@ -296,18 +258,7 @@ class ColumnProfile:
 def profile_table(path: str, **reading: Any) -> tuple[int, list[ColumnProfile]] | None:
     """Describe the columns of a table in a file, in one pass; of vectors only the first rows are read.
 
-    Parameters
-    ----------
-    path : str
-        Path or address for `open_rows`.
-    reading
-        Options of `open_rows`.
-
-    Returns
-    -------
-    n_rows : int
-    columns : list of ColumnProfile
-        In the order of the table. None instead of both, if the file is not a table.
+    Returns the number of rows and a profile of each column; None if the file is not a table.
     """
     try:
         table = open_rows(path, NO_COLUMNS, **reading)
@@ -318,33 +269,12 @@ def profile_table(path: str, **reading: Any) -> tuple[int, list[ColumnProfile]] 
 
 
 def profile_columns(table: RowSource, most_rows: int | None = None) -> list[ColumnProfile]:
-    """Describe the columns of a table that was opened without a column to cluster.
+    """Describe the columns of a table that was opened without a column to cluster: all its columns are metadata.
 
-    Parameters
-    ----------
-    table : RowSource
-        Opened with `NO_COLUMNS`: all its columns are metadata.
-    most_rows : int, optional
-        Rows to read, without counts of distinct numbers; by default all.
+    With `most_rows` only these rows are read, and distinct numbers are not counted.
     """
     if table.carried is None:
         return []
-    columns, n_seen = _profiled(table, most_rows)
-    return [column.result(n_seen, is_whole=n_seen == table.shape[0]) for column in columns]
-
-
-def looks_like_ids(column: Array) -> bool:
-    """Return whether numbers are row numbers (0, 1, 2, ... or 1, 2, 3, ...) or hashes (unique, huge integers)."""
-    if not len(column) or np.any(column != np.floor(column)):
-        return False
-    if column[0] in (0, 1) and np.all(np.diff(column) == 1):
-        return True
-    return bool(np.median(np.abs(column)) >= _HUGE and len(np.unique(column)) == len(column))
-
-
-def _profiled(table: RowSource, most_rows: int | None) -> tuple[Sequence[_Column], int]:
-    """Return the columns of the first rows, and how many rows were read."""
-    assert table.carried is not None
     first = next(iter(table.carried.batches()), None)
     if first is None:
         raise DamagedFileError(
@@ -364,7 +294,17 @@ def _profiled(table: RowSource, most_rows: int | None) -> tuple[Sequence[_Column
         for i, cells in zip(read, batch.columns):
             columns[i].look_at(cells, start)
         start += batch.num_rows
-    return columns, start if read else table.shape[0]
+    n_seen = start if read else table.shape[0]
+    return [column.result(n_seen, is_whole=n_seen == table.shape[0]) for column in columns]
+
+
+def _looks_like_ids(column: Array) -> bool:
+    """Return whether numbers are row numbers (0, 1, 2, ... or 1, 2, 3, ...) or hashes (unique, huge integers)."""
+    if not len(column) or np.any(column != np.floor(column)):
+        return False
+    if column[0] in (0, 1) and np.all(np.diff(column) == 1):
+        return True
+    return bool(np.median(np.abs(column)) >= _HUGE and len(np.unique(column)) == len(column))
 
 
 def _column_of(batch_field: Any) -> _Column:
@@ -381,15 +321,18 @@ def _column_of(batch_field: Any) -> _Column:
     return (
         _Texts(found, is_date=types.is_temporal(value))
         if is_plain or arrow_kind(value) == "number"
-        else _Nested(found)
+        else _Column(found)
     )
 
 
-@dataclass(slots=True)
 class _Column:
-    """A column during reading; subclasses are kinds of cells."""
+    """A column during reading, of nested cells; subclasses are other kinds of cells."""
 
-    found: ColumnProfile
+    looks_like = "nested"
+
+    def __init__(self, found: ColumnProfile) -> None:
+        self.found = found
+        self._values: set[Any] = set()
 
     def look_at(self, cells: Any, start: int) -> None:
         """Add the next cells, from row `start` on."""
@@ -397,56 +340,41 @@ class _Column:
 
     def result(self, n_rows: int, *, is_whole: bool) -> ColumnProfile:
         """Return the profile after all cells."""
+        self.found.looks_like, self.found.distinct = self.looks_like, None
         return self.found
 
+    def _count(self, cells: Any) -> None:
+        """Count distinct values."""
+        from pyarrow import compute
 
-@dataclass(slots=True)
-class _Nested(_Column):
-    def result(self, n_rows: int, *, is_whole: bool) -> ColumnProfile:
-        self.found.looks_like, self.found.distinct = "nested", None
-        return self.found
+        if self.found.distinct is not None:
+            self._values.update(compute.unique(cells).to_pylist())
+            self._values.discard(None)
+            self.found.distinct = len(self._values) if len(self._values) <= DISTINCT_LIMIT else None
 
 
-@dataclass(slots=True)
 class _Vectors(_Column):
+    looks_like = "vector"
+
     def look_at(self, cells: Any, start: int) -> None:
         from pyarrow import compute
 
         self.found.missing += cells.null_count
         lengths = compute.list_value_length(getattr(cells, "storage", cells)).drop_null().to_numpy()
         self.found.width = int(lengths[0]) if len(lengths) else None
-        if len(lengths) and np.any(lengths != lengths[0]):
+        if self.found.missing:
+            self.found.remark = "vectors are missing"
+        elif len(lengths) and np.any(lengths != lengths[0]):
             first = int(np.argmax(lengths != lengths[0]))
             self.found.remark = f"lengths differ: {lengths[0]} and {lengths[first]}"
 
-    def result(self, n_rows: int, *, is_whole: bool) -> ColumnProfile:
-        self.found.looks_like, self.found.distinct = "vector", None
-        if self.found.missing:
-            self.found.remark = "vectors are missing"
-        return self.found
 
-
-@dataclass(slots=True)
-class _Counted(_Column):
-    """A column with a count of distinct values."""
-
-    values: set[Any] = field(default_factory=set)
-
-    def count(self, cells: Any) -> None:
-        from pyarrow import compute
-
-        if self.found.distinct is not None:
-            self.values.update(compute.unique(cells).to_pylist())
-            self.values.discard(None)
-            self.found.distinct = len(self.values) if len(self.values) <= DISTINCT_LIMIT else None
-
-
-@dataclass(slots=True)
-class _Numbers(_Counted):
-    n: int = 0
-    mean: float = 0.0
-    squares: float = 0.0
-    seen: list[Array] = field(default_factory=list)
+class _Numbers(_Column):
+    def __init__(self, found: ColumnProfile) -> None:
+        super().__init__(found)
+        self._n = 0
+        self._mean = self._squares = 0.0
+        self._seen: list[Array] = []
 
     def look_at(self, cells: Any, start: int) -> None:
         import pyarrow
@@ -460,34 +388,30 @@ class _Numbers(_Counted):
         if not len(numbers):
             return
         if self.found.distinct is not None:
-            self.count(pyarrow.array(numbers))
-        if sum(map(len, self.seen)) < _SEEN_ROWS:
-            self.seen.append(numbers[:_SEEN_ROWS])
+            self._count(pyarrow.array(numbers))
+        if sum(map(len, self._seen)) < _SEEN_ROWS:
+            self._seen.append(numbers[:_SEEN_ROWS])
         low, high = float(numbers.min()), float(numbers.max())
-        self.found.lowest = low if self.n == 0 else min(low, self.found.lowest)
-        self.found.highest = high if self.n == 0 else max(high, self.found.highest)
+        self.found.lowest = low if self._n == 0 else min(low, self.found.lowest)
+        self.found.highest = high if self._n == 0 else max(high, self.found.highest)
         with np.errstate(over="ignore", invalid="ignore"):
-            self._add_moments(numbers)
-
-    def _add_moments(self, numbers: Array) -> None:
-        """Merge the moments of a batch with those so far (Chan, Golub & LeVeque 1979)."""
-        mean = float(numbers.mean())
-        n = self.n + len(numbers)
-        step = mean - self.mean
-        # Products, since powers of Python floats raise an error on overflow.
-        self.squares += float(((numbers - mean) ** 2).sum()) + step * step * (self.n * len(numbers) / n)
-        self.mean += step * len(numbers) / n
-        self.n = n
+            # The moments of a batch are merged with those so far (Chan, Golub & LeVeque 1979). Products, since powers
+            # of Python floats raise an error on overflow.
+            mean, n = float(numbers.mean()), self._n + len(numbers)
+            step = mean - self._mean
+            self._squares += float(((numbers - mean) ** 2).sum()) + step * step * (self._n * len(numbers) / n)
+            self._mean += step * len(numbers) / n
+            self._n = n
 
     def result(self, n_rows: int, *, is_whole: bool) -> ColumnProfile:
         found = self.found
-        if not self.n:
+        if not self._n:
             found.looks_like = "number" if found.infinite or not is_whole else "empty"
             return found
-        found.variance = self.squares / self.n
+        found.variance = self._squares / self._n
         if found.infinite:
             found.remark = f"{found.infinite:,} infinite"
-        seen = np.concatenate(self.seen)
+        seen = np.concatenate(self._seen)
         is_whole_number = bool(np.all(seen == np.floor(seen)))
         is_unique = is_whole_number and len(np.unique(seen)) == len(seen)
         found.looks_like = "number"
@@ -498,20 +422,18 @@ class _Numbers(_Counted):
         elif (
             (has_id_name(found.name) and is_whole_number)
             or (is_unique and _INDEX_NAME.search(found.name))
-            or (self.n >= _FEWEST_IDS and is_unique and looks_like_ids(seen))
+            or (self._n >= _FEWEST_IDS and is_unique and _looks_like_ids(seen))
         ):
             found.looks_like = "id"
         return found
 
 
-@dataclass(slots=True)
-class _Texts(_Counted):
-    is_date: bool = False
-    length: int = 0
-    n_words: int = 0
-    n_numbers: int = 0
-    n_dates: int = 0
-    odd: tuple[int, str] | None = None
+class _Texts(_Column):
+    def __init__(self, found: ColumnProfile, is_date: bool) -> None:
+        super().__init__(found)
+        self._is_date = is_date
+        self._length = self._n_words = self._n_numbers = self._n_dates = 0
+        self._odd: tuple[int, str] | None = None
 
     def look_at(self, cells: Any, start: int) -> None:
         import pyarrow
@@ -525,18 +447,18 @@ class _Texts(_Counted):
         self.found.missing += len(texts) - len(there)
         if not len(there):
             return
-        self.count(there)
-        self.length += compute.sum(compute.utf8_length(there)).as_py()
-        self.n_words += len(there) + compute.sum(compute.count_substring_regex(there, r"\S\s+\S")).as_py()
+        self._count(there)
+        self._length += compute.sum(compute.utf8_length(there)).as_py()
+        self._n_words += len(there) + compute.sum(compute.count_substring_regex(there, r"\S\s+\S")).as_py()
         span = compute.min_max(there).as_py()
         self.found.lowest = min(filter(None, (self.found.lowest, span["min"])))
         self.found.highest = max(filter(None, (self.found.highest, span["max"])))
         is_number = compute.match_substring_regex(there, _NUMBER).to_numpy(zero_copy_only=False)
-        self.n_numbers += int(is_number.sum())
-        self.n_dates += bool(_DATE.match(there[0].as_py())) * len(there)
-        if self.odd is None and not is_number.all():
+        self._n_numbers += int(is_number.sum())
+        self._n_dates += bool(_DATE.match(there[0].as_py())) * len(there)
+        if self._odd is None and not is_number.all():
             first = int(is_number.argmin())
-            self.odd = (
+            self._odd = (
                 start + int(np.flatnonzero(is_there.to_numpy(zero_copy_only=False))[first]),
                 there[first].as_py(),
             )
@@ -547,12 +469,12 @@ class _Texts(_Counted):
         distinct = math.inf if found.distinct is None else found.distinct
         if not n_there:
             found.looks_like = "empty"
-        elif self.is_date or 2 * self.n_dates > n_there:
+        elif self._is_date or 2 * self._n_dates > n_there:
             found.looks_like = "date"
-        elif self.odd is not None and 2 * self.n_numbers > n_there:
-            row, text = self.odd
+        elif self._odd is not None and 2 * self._n_numbers > n_there:
+            row, text = self._odd
             found.looks_like = "invalid numbers"
-            n_invalid = n_there - self.n_numbers
+            n_invalid = n_there - self._n_numbers
             found.remark = (
                 f"{n_invalid:,} of {n_there:,} cells {'is not a number' if n_invalid == 1 else 'are not numbers'}, the "
                 f"first is {text[:20]!r} in row {row}"
@@ -561,8 +483,8 @@ class _Texts(_Counted):
             found.looks_like = "constant"
         elif (
             distinct in (math.inf, n_there)
-            and self.length <= _KEY_LENGTH * n_there
-            and self.n_words <= _KEY_WORDS * n_there
+            and self._length <= _KEY_LENGTH * n_there
+            and self._n_words <= _KEY_WORDS * n_there
             and n_there >= _FEWEST_IDS
         ) or has_id_name(found.name):
             found.looks_like = "id"

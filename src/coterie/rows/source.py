@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -15,7 +16,10 @@ from coterie.arrays import Array, IndexArray
 from coterie.rows.checks import BadRowError, check_finite, check_shape, compute_dtype, missing_by_column
 from coterie.rows.columns import Columns, column_positions
 
-__all__ = ["Block", "Carried", "DerivedRows", "RowSource", "ShardedSource", "carried_of_shards", "is_block"]
+__all__ = [
+    "Block", "Carried", "DerivedRows", "RowSource", "ShardedSource", "is_block", "joined_batches", "selected_rows",
+    "sparse_block",
+]  # fmt: skip
 
 
 class Carried:
@@ -56,17 +60,9 @@ class Carried:
         return f"<Carried: {', '.join(self.names)}>"
 
     def batches(self, columns: Columns | None = None) -> Iterator[Any]:
-        """Read the columns in batches.
+        """Read columns among `names`, selected as in `coterie.open_rows`, by default all, as record batches of pyarrow.
 
-        Parameters
-        ----------
-        columns : columns, optional
-            Columns among `names`, selected as in `coterie.open_rows`; all by default.
-
-        Yields
-        ------
-        pyarrow.RecordBatch
-            The next rows. Only one batch of a file is in memory at a time.
+        Only one batch of a file is in memory at a time.
         """
         import pyarrow
 
@@ -76,18 +72,16 @@ class Carried:
             yield pyarrow.RecordBatch.from_arrays(_known_columns(batch, names), names=names)
 
     def read(self, columns: Columns | None = None) -> Any:
-        """Return the columns as one `pyarrow.Table`, with a row for each row that is clustered.
+        """Return the same columns as one `pyarrow.Table`, with a row for each row that is clustered."""
+        return joined_batches(list(self.batches(columns)))
 
-        Parameters
-        ----------
-        columns : columns, optional
-            Columns among `names`, selected as in `coterie.open_rows`; all by default.
-        """
-        import pyarrow
 
-        tables = [pyarrow.Table.from_batches([batch]) for batch in self.batches(columns)]
-        # Shards may differ in the type of texts: string, large_string, a dictionary of strings.
-        return pyarrow.concat_tables(tables, promote_options="permissive")
+def joined_batches(batches: Sequence[Any]) -> Any:
+    """Return batches as one table; those of shards may differ in the type of texts, such as string and large_string."""
+    import pyarrow
+
+    tables = [pyarrow.Table.from_batches([batch]) for batch in batches]
+    return tables[0] if len(tables) == 1 else pyarrow.concat_tables(tables, promote_options="permissive")
 
 
 def _known_columns(batch: Any, names: Sequence[str]) -> list[Any]:
@@ -101,27 +95,32 @@ def _known_columns(batch: Any, names: Sequence[str]) -> list[Any]:
     return columns
 
 
-def carried_of_shards(parts: Sequence[Carried | None]) -> Carried | None:
+def selected_rows(
+    pieces: Iterable[Any], indices: IndexArray, start: int = 0
+) -> Iterator[tuple[Any, IndexArray]]:
+    """Yield the consecutive pieces or batches, the first from row `start` on, that have rows of ascending numbers.
+
+    With each piece come the positions of the rows in it.
+    """
+    for piece in pieces:
+        low, high = np.searchsorted(indices, [start, start + piece.shape[0]])
+        if high > low:
+            yield piece, indices[low:high] - start
+        start += piece.shape[0]
+
+
+def _carried_of_shards(parts: Sequence[RowSource]) -> Carried | None:
     """Return the metadata columns that all parts have, one part after the other; None if there are none."""
-    carried = [part for part in parts if part is not None]
-    names = (
-        [name for name in parts[0].names if all(name in part.names for part in carried)] if parts[0] else []
-    )
-    if len(carried) < len(parts) or not names:
+    carried = [part.carried for part in parts if part.carried is not None]
+    if len(carried) < len(parts):
         return None
-    return Carried(names, _Shards(carried, names))
+    names = [name for name in carried[0].names if all(name in part.names for part in carried)]
+    return Carried(names, partial(_shard_batches, carried, names)) if names else None
 
 
-class _Shards:
-    """Reads the batches of all parts. A class, so that sources can be pickled."""
-
-    def __init__(self, parts: Sequence[Carried], names: Sequence[str]) -> None:
-        self._parts = parts
-        self._names = names
-
-    def __call__(self, positions: list[int]) -> Iterator[Any]:
-        for part in self._parts:
-            yield from part.batches([self._names[i] for i in positions])
+def _shard_batches(parts: Sequence[Carried], names: Sequence[str], positions: list[int]) -> Iterator[Any]:
+    for part in parts:
+        yield from part.batches([names[i] for i in positions])
 
 
 Block: TypeAlias = Any
@@ -273,7 +272,7 @@ class RowSource:
         return self._regroup(self.pieces(0, self.shape[0], rows), rows)
 
     def take(self, sorted_indices: npt.ArrayLike) -> Block:
-        """Read the rows of given numbers.
+        """Read the rows of given numbers, shape (n, n_columns), in `dtype`.
 
         Files are read in ascending order, in runs of whole pages, row groups or chunks that hold the rows; text files
         from the beginning to the last of the rows.
@@ -282,11 +281,6 @@ class RowSource:
         ----------
         sorted_indices : array-like of int, shape (n,)
             Row numbers in ascending order; a number may occur more than once.
-
-        Returns
-        -------
-        ndarray or csr_array of shape (n, n_columns)
-            The rows in `dtype`.
 
         Raises
         ------
@@ -321,38 +315,19 @@ class RowSource:
         return other
 
     def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
-        """Yield consecutive pieces of the rows from `start` to `stop`; a subclass implements this.
+        """Yield consecutive pieces of the rows from `start` to `stop`, at least one; a subclass implements this.
 
-        Parameters
-        ----------
-        start, stop : int
-            The rows to read, at least one.
-        rows : int
-            Rows of the block that is needed. A piece should not have many more, to limit memory; a piece of exactly
-            this size becomes a block without a copy.
-
-        Yields
-        ------
-        ndarray or csr_array of shape (n, n_columns)
-            Dense pieces may have any real dtype and memory order. Sparse ones have the source's `dtype`, sorted
-            int32 indices and no duplicates. Pieces must not be changed after they are yielded.
+        A piece should not have many more than `rows` rows, those of the block that is needed, to limit memory; a piece
+        of exactly this size becomes a block without a copy. Dense pieces may have any real dtype and memory order.
+        Sparse ones have the source's `dtype`, sorted int32 indices and no duplicates. Pieces must not be changed after
+        they are yielded.
         """
         raise NotImplementedError
 
     def take_rows(self, indices: IndexArray) -> Any:
-        """Read rows of given numbers, known to be in range, sorted and not empty.
+        """Read rows of ascending numbers that are in range, at least one, in a form that `pieces` may have.
 
         By default runs of consecutive units of the storage that hold them are read, see `unit_starts`.
-
-        Parameters
-        ----------
-        indices : ndarray of shape (n,), intp
-            Row numbers.
-
-        Returns
-        -------
-        ndarray or csr_array of shape (n, n_columns)
-            The rows, in a form that `pieces` may have.
         """
         found = []
         for start, stop in _runs(indices, self.unit_starts()):
@@ -449,7 +424,7 @@ class RowSource:
         for piece in pieces:
             self._check_columns(piece)
         if self.is_sparse:
-            return pieces[0] if len(pieces) == 1 else _stack_sparse(pieces)
+            return pieces[0] if len(pieces) == 1 else sparse_block(sp.vstack(pieces, format="csr"))
         if len(pieces) == 1 and type(pieces[0]) is np.ndarray and is_block(pieces[0], self.dtype):
             return pieces[0]
         # Numbers too large for float32 become infinities here, which the check for finite numbers finds.
@@ -466,38 +441,21 @@ class RowSource:
             raise ValueError(
                 f"Row numbers must be a list of integers, got {indices.dtype} of shape {indices.shape}."
             )
-        if indices.size == 0:
-            return np.empty(0, dtype=np.intp)
-        is_ascending = not (indices[1:] < indices[:-1]).any()
-        ends = (indices[0], indices[-1]) if is_ascending else (indices.min(), indices.max())
-        low, high = int(ends[0]), int(ends[1])
-        if low < 0 or high >= self.shape[0]:
-            wrong = low if low < 0 else high
-            raise IndexError(f"Row {wrong} is out of range: there are {self.shape[0]} rows.")
         indices = indices.astype(np.intp, copy=False)
-        if not is_ascending:
-            raise ValueError("Row numbers must be in ascending order.")
+        if indices.size:
+            low, high = int(indices.min()), int(indices.max())
+            if low < 0 or high >= self.shape[0]:
+                wrong = low if low < 0 else high
+                raise IndexError(f"Row {wrong} is out of range: there are {self.shape[0]} rows.")
+            if (indices[1:] < indices[:-1]).any():
+                raise ValueError("Row numbers must be in ascending order.")
         return indices
 
 
 class DerivedRows(RowSource):
     """Rows derived from another source while reading; a subclass implements `changed`, or `pieces`.
 
-    Parameters
-    ----------
-    rows : RowSource
-        The source; it is not changed.
-    step : tuple, optional
-        The step, for `RowSource.preparation`.
-    shape : tuple of int, optional
-        Number of rows and of columns, by default those of the source.
-    **changes
-        Attributes that differ from those of the source, as `RowSource` takes them.
-
-    Attributes
-    ----------
-    source : RowSource
-        The original rows.
+    `step` is added to `RowSource.preparation`; `changes` are attributes that differ from those of the source.
     """
 
     def __init__(
@@ -524,15 +482,7 @@ class DerivedRows(RowSource):
         return other
 
     def changed(self, piece: Any, rows: int | IndexArray) -> Any:
-        """Return the derived rows of a piece.
-
-        Parameters
-        ----------
-        piece : ndarray or csr_array
-            Rows of the source, as its `pieces` yields them.
-        rows : int or ndarray of intp
-            Number of the first row, or of each row.
-        """
+        """Return the derived rows of a piece of the source; `rows` is the number of the first row, or of each row."""
         raise NotImplementedError
 
     def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
@@ -555,17 +505,7 @@ class DerivedRows(RowSource):
 
 
 class ShardedSource(RowSource):
-    """The rows of several sources of equal columns, one source after the other.
-
-    Parameters
-    ----------
-    parts : sequence of RowSource
-        At least one; all dense or all sparse.
-    names : sequence of str
-        Names of the parts in errors.
-    description : str
-        Description of all parts.
-    """
+    """The rows of sources of equal columns, one source after the other; `names` are those of the parts in errors."""
 
     def __init__(self, parts: Sequence[RowSource], names: Sequence[str], description: str) -> None:
         first = parts[0]
@@ -580,7 +520,7 @@ class ShardedSource(RowSource):
             column_names=first.column_names,
             is_table=first.is_table,
             description=description,
-            carried=carried_of_shards([part.carried for part in parts]),
+            carried=_carried_of_shards(parts),
             chosen=first.chosen,
         )
         self.is_parsed = any(part.is_parsed for part in parts)
@@ -646,9 +586,10 @@ def _runs(indices: IndexArray, unit_starts: IndexArray) -> Iterator[tuple[int, i
         yield int(indices[low]), int(indices[high - 1]) + 1
 
 
-def _stack_sparse(pieces: Sequence[Any]) -> Block:
-    block = sp.csr_array(sp.vstack(pieces, format="csr"))
+def sparse_block(matrix: Any) -> Block:
+    """Return a CSR matrix as a block."""
+    block = sp.csr_array(matrix)
+    block.sum_duplicates()  # also sorts
     block.indices = block.indices.astype(np.int32, copy=False)
     block.indptr = block.indptr.astype(np.int32, copy=False)
-    block.has_canonical_format = True
     return block

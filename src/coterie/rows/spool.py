@@ -26,24 +26,11 @@ _LEFT_BYTES = 2**30
 
 
 class SpooledRows(FlatSource):
-    """The rows of another source, written to a temporary file as floats of its `dtype`.
+    """The dense rows of another source, copied to a temporary file as floats of its `dtype`, and read like a .npy file.
 
-    The file has no name if the system permits it, so that it is removed with the process in any case. It is read in
-    each pass like a .npy file.
-
-    Parameters
-    ----------
-    rows : RowSource
-        Dense rows. Their `pieces` are read by several threads at a time, each in other units of the storage.
-    n_threads : int
-        Number of threads; the result does not depend on it.
-
-    Raises
-    ------
-    OSError
-        If the disk is full.
-    ValueError
-        If the rows cannot be read; of several errors that of the first rows.
+    The file has no name if the system permits it, so that it is removed with the process in any case. Several threads
+    read `pieces` of the source at a time, each of other units of the storage; of several errors that of the first rows
+    is raised.
     """
 
     def __init__(self, rows: RowSource, n_threads: int = 1) -> None:
@@ -112,23 +99,18 @@ class _CopyFile:
         raise TypeError("Rows in a temporary file of this process cannot be pickled: write them to a file.")
 
     def write(self, start: int, buffer: memoryview) -> None:
-        written = 0
-        while written < len(buffer):  # a single call of the system may write less
-            written += self._write_some(start + written, buffer[written:])
-
-    def _write_some(self, start: int, buffer: memoryview) -> int:
-        if hasattr(os, "pwrite"):  # with a lock, writing takes twice as long
-            return os.pwrite(self.file.fileno(), buffer, start)
-        with self._lock:
-            self.file.seek(start)
-            return self.file.write(buffer)
+        while len(buffer):  # a single call of the system may write less
+            if hasattr(os, "pwrite"):  # with a lock, writing takes twice as long
+                n_written = os.pwrite(self.file.fileno(), buffer, start)
+            else:
+                with self._lock:
+                    self.file.seek(start)
+                    n_written = self.file.write(buffer)
+            start, buffer = start + n_written, buffer[n_written:]
 
 
 def spool_folder() -> str:
-    """Return the folder of large temporary files: TMPDIR if it is writable, else /var/tmp.
-
-    /tmp is often in memory.
-    """
+    """Return the folder of large temporary files: TMPDIR if writable, else /var/tmp, as /tmp is often in memory."""
     for folder in (os.environ.get("TMPDIR"), "/var/tmp"):
         if folder and os.access(folder, os.W_OK | os.X_OK):
             return folder

@@ -1,4 +1,4 @@
-"""Rows of data frames: pandas, Dask and polars.
+"""Rows of data frames of pandas and Dask.
 
 The libraries are never imported here: the frame exists already.
 """
@@ -6,7 +6,9 @@ The libraries are never imported here: the frame exists already.
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,13 +22,12 @@ from coterie.rows.columns import (
     Column,
     Columns,
     choose_columns,
-    dtype_of_names,
     first_width,
     unlike_vector,
 )
 from coterie.rows.source import Carried, RowSource
 
-__all__ = ["DaskFrameSource", "PandasSource", "PolarsSource", "carried_of_pandas"]
+__all__ = ["DaskFrameSource", "PandasSource", "carried_of_pandas"]
 
 
 class PandasSource(RowSource):
@@ -44,29 +45,51 @@ class PandasSource(RowSource):
         first_row: int = 0,
     ) -> None:
         n_rows, _ = check_shape(frame.shape)
-        cells = [_PandasColumn(frame.iloc[:, i]) for i in range(frame.shape[1])]
-        if columns is not None or not any(column.is_vector for column in cells):
-            for column in cells:
-                column.convert()
-        names = [name if isinstance(name, str) else None for name in frame.columns]
-        table = [Column(name, column.type, column.kind) for name, column in zip(names, cells)]
+        cells = [frame.iloc[:, i] for i in range(frame.shape[1])]
+        vectors = [_vector_dtype(series) for series in cells]
+        dtypes: list[Any] = [known or _pandas_dtype(series.dtype) for known, series in zip(vectors, cells)]
+        converted: dict[int, Array] = {}
+        if columns is not None or not any(vectors):
+            for i, series in enumerate(cells):
+                if not vectors[i] and dtypes[i] is not None and dtypes[i].kind == "O":
+                    with suppress(TypeError, ValueError):  # objects that are numbers
+                        converted[i] = np.asarray(series, dtype=np.float64)
+                        dtypes[i] = converted[i].dtype
+        table = [
+            Column(
+                name if isinstance(name, str) else None,
+                f"vectors of {known}" if known and not _is_arrow(series.dtype) else str(series.dtype),
+                "vector" if known else "number" if dtype is not None and dtype.kind in "fiubc" else "other",
+            )
+            for name, series, known, dtype in zip(frame.columns, cells, vectors, dtypes)
+        ]
         positions = choose_columns(table, columns, exclude)
         called = [str(frame.columns[i]) for i in positions]
-        is_named = all(names[i] is not None for i in positions)
-        widths = [cells[i].width(name) for i, name in zip(positions, called)]
+        is_named = all(table[i].name is not None for i in positions)
+        firsts = {i: cells[i].iloc[0] for i in positions if vectors[i]}
+        widths = [
+            first_width(len(firsts[i]) if isinstance(firsts[i], (np.ndarray, list, tuple)) else None, name)
+            if i in firsts
+            else None
+            for i, name in zip(positions, called)
+        ]
         self._chosen = ChosenColumns(called, widths)
         self._first_row = first_row
-        carried = carried_of_pandas(frame, positions)
         super().__init__(
             (n_rows, self._chosen.n_columns),
-            np.result_type(np.float32, *(compute_dtype(cells[i].dtype) for i in positions)),
+            np.result_type(np.float32, *(compute_dtype(dtypes[i]) for i in positions)),
             column_names=self._chosen.column_names if is_named else None,
             is_table=True,
             description="pandas DataFrame",
-            carried=carried,
+            carried=carried_of_pandas(frame, positions),
             chosen=called if is_named else positions,
         )
-        self._frame = _converted_frame(frame, cells, positions)
+        self._frame = frame if positions == list(range(frame.shape[1])) else frame.iloc[:, positions]
+        if converted.keys() & set(positions):
+            self._frame = self._frame.copy(deep=False)
+            for at, i in enumerate(positions):
+                if i in converted:
+                    self._frame.isetitem(at, converted[i])
         # Only extension types can hold pandas' own missing value.
         is_plain = all(isinstance(kind, np.dtype) for kind in self._frame.dtypes)
         self._missing = {} if is_plain else {"na_value": np.nan}
@@ -93,98 +116,6 @@ class PandasSource(RowSource):
 
     def take_rows(self, indices: IndexArray) -> Any:
         return self._block(self._frame.iloc[indices], self._first_row + indices)
-
-
-class PolarsSource(RowSource):
-    """Rows of a `polars.DataFrame` whose columns are numbers, booleans or vectors of these."""
-
-    def __init__(self, frame: Any, columns: Columns | None = None, exclude: Columns | None = None) -> None:
-        n_rows, _ = check_shape(frame.shape)
-        kinds = list(frame.schema.items())
-        table = [Column(name, str(kind), _polars_kind(kind)) for name, kind in kinds]
-        positions = choose_columns(table, columns, exclude)
-        names = [kinds[i][0] for i in positions]
-        self._frame = frame.select(names)
-        self._chosen = ChosenColumns(names, [_polars_width(self._frame[name]) for name in names])
-        others = [name for name in frame.columns if name not in names]
-        super().__init__(
-            (n_rows, self._chosen.n_columns),
-            dtype_of_names(str(getattr(kinds[i][1], "inner", kinds[i][1])) for i in positions),
-            column_names=self._chosen.column_names,
-            is_table=True,
-            description="polars DataFrame",
-            carried=Carried(others, _PolarsBatches(frame.select(others))) if others else None,
-            chosen=names,
-        )
-
-    def _block(self, frame: Any, rows: int | IndexArray) -> Array:
-        polars = sys.modules["polars"]
-        kind = polars.Float32 if self.dtype == np.float32 else polars.Float64
-        if not self._chosen.has_vectors:
-            return frame.select(polars.all().cast(kind)).to_numpy(order="c")
-
-        def values(position: int, width: int | None) -> Array:
-            column = frame.to_series(position)
-            return column.cast(kind).to_numpy() if width is None else _polars_vectors(column, width, rows)
-
-        return self._chosen.block(frame.height, self.dtype, values)
-
-    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
-        for low in range(start, stop, rows):
-            yield self._block(self._frame.slice(low, min(rows, stop - low)), low)
-
-    def take_rows(self, indices: IndexArray) -> Any:
-        return self._block(self._frame[indices], indices)
-
-
-class _PandasColumn:
-    """A column of a frame: its kind, and its numbers if they were converted from objects."""
-
-    def __init__(self, series: Any) -> None:
-        self._series = series
-        self.type = str(series.dtype)
-        self.dtype: Any = _vector_dtype(series)
-        self.is_vector = self.dtype is not None
-        self.numbers: Array | None = None
-        if self.is_vector:
-            self.type = self.type if _is_arrow(series.dtype) else f"vectors of {self.dtype}"
-        else:
-            self.dtype = _pandas_dtype(series.dtype)
-
-    @property
-    def kind(self) -> Any:
-        if self.is_vector:
-            return "vector"
-        return "number" if self.dtype is not None and self.dtype.kind in "fiubc" else "other"
-
-    def convert(self) -> None:
-        """Convert objects to numbers if they are."""
-        if self.is_vector or self.dtype is None or self.dtype.kind != "O":
-            return
-        try:
-            self.numbers = np.asarray(self._series, dtype=np.float64)
-            self.dtype = np.dtype(np.float64)
-        except (TypeError, ValueError):
-            self.dtype = None
-
-    def width(self, name: str) -> int | None:
-        """Return the length of the vectors, None for numbers."""
-        if not self.is_vector:
-            return None
-        first = self._series.iloc[0]
-        return first_width(len(first) if isinstance(first, (np.ndarray, list, tuple)) else None, name)
-
-
-def _converted_frame(frame: Any, cells: Sequence[_PandasColumn], positions: Sequence[int]) -> Any:
-    """Return the chosen columns, with objects converted to numbers."""
-    if list(positions) != list(range(frame.shape[1])):
-        frame = frame.iloc[:, list(positions)]
-    converted = {at: cells[i].numbers for at, i in enumerate(positions) if cells[i].numbers is not None}
-    if converted:
-        frame = frame.copy(deep=False)
-        for at, numbers in converted.items():
-            frame.isetitem(at, numbers)
-    return frame
 
 
 def _pandas_dtype(kind: Any) -> np.dtype[Any] | None:
@@ -246,66 +177,22 @@ def carried_of_pandas(frame: Any, positions: Collection[int]) -> Carried | None:
             f"__index_level_{level}__" if name is None else str(name)
             for level, name in enumerate(frame.index.names)
         ]
-    return Carried(names, _PandasBatches(frame.iloc[:, left])) if names else None
+    return Carried(names, partial(_pandas_batches, frame.iloc[:, left])) if names else None
 
 
-class _PandasBatches:
-    """Reads columns of a frame, and its index after them. A class, so that sources can be pickled."""
+def _pandas_batches(frame: Any, positions: list[int]) -> Iterator[Any]:
+    """Read columns of a frame; the levels of its index follow after them."""
+    import pyarrow
 
-    def __init__(self, frame: Any) -> None:
-        self._frame = frame
-
-    def __call__(self, positions: list[int]) -> Iterator[Any]:
-        import pyarrow
-
-        n_columns = self._frame.shape[1]
-        arrays = [
-            self._frame.iloc[:, i] if i < n_columns else self._frame.index.get_level_values(i - n_columns)
-            for i in positions
-        ]
-        table = pyarrow.table(
-            [pyarrow.array(values, from_pandas=True) for values in arrays], list(map(str, positions))
+    n_columns = frame.shape[1]
+    arrays = [
+        pyarrow.array(
+            frame.iloc[:, i] if i < n_columns else frame.index.get_level_values(i - n_columns),
+            from_pandas=True,
         )
-        yield from table.to_batches()
-
-
-def _polars_kind(kind: Any) -> Any:
-    polars = sys.modules["polars"]
-    if isinstance(kind, (polars.List, polars.Array)):
-        return "vector" if _polars_kind(kind.inner) == "number" and str(kind.inner) != "Null" else "other"
-    return "number" if kind.is_numeric() or str(kind) in ("Boolean", "Null") else "other"
-
-
-def _polars_width(column: Any) -> int | None:
-    polars, kind = sys.modules["polars"], column.dtype
-    if isinstance(kind, polars.Array):
-        return first_width(kind.size, column.name)
-    return first_width(column.list.len()[0], column.name) if isinstance(kind, polars.List) else None
-
-
-def _polars_vectors(column: Any, width: int, rows: int | IndexArray) -> Array:
-    """Return a column of vectors as an array of shape (n_rows, width), a view if possible."""
-    if isinstance(column.dtype, sys.modules["polars"].List):
-        lengths = column.list.len()
-        wrong = (lengths != width).fill_null(True)
-    else:
-        lengths = column.is_null().replace_strict({True: None, False: width})
-        wrong = lengths.is_null()
-    if wrong.any():
-        first = wrong.arg_true()[0]
-        raise unlike_vector(column.name, width, lengths[first], first, rows)
-    return column.explode().to_numpy().reshape(column.len(), width)
-
-
-class _PolarsBatches:
-    """Reads columns of a frame. A class, so that sources can be pickled."""
-
-    def __init__(self, frame: Any) -> None:
-        self._frame = frame
-
-    def __call__(self, positions: list[int]) -> Iterator[Any]:
-        names = [self._frame.columns[i] for i in positions]
-        yield from self._frame.select(names).to_arrow().to_batches()
+        for i in positions
+    ]
+    yield from pyarrow.table(arrays, list(map(str, positions))).to_batches()
 
 
 class DaskFrameSource(RowSource):

@@ -10,8 +10,8 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,40 +23,43 @@ from coterie.rows.source import Carried, DerivedRows, RowSource
 __all__ = ["FileRows", "SeenFile", "SeenFolder"]
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
-    """State of a file, which changes if it is replaced or written to."""
+# Size, time of the last write in ns, inode, and whether it is a folder; None if there is no file.
+_State = tuple[int, int, int, bool] | None
 
-    size: int
-    written_ns: int
-    inode: int
-    is_folder: bool
 
-    @classmethod
-    def of(cls, path: str | os.PathLike[str]) -> _State | None:
-        """Return the state of a file, None if it does not exist."""
-        try:
-            return cls._of(os.stat(path))
-        except (FileNotFoundError, NotADirectoryError):
-            return None
+def _state_of(path: str | os.PathLike[str]) -> _State:
+    """Return the state of a file, which changes if it is replaced or written to."""
+    try:
+        found = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ino, stat.S_ISDIR(found.st_mode)
 
-    @classmethod
-    def _of(cls, found: os.stat_result) -> _State:
-        return cls(found.st_size, found.st_mtime_ns, found.st_ino, stat.S_ISDIR(found.st_mode))
+
+def _compare(path: Path, before: _State) -> None:
+    """Raise a ValueError that names a file if it is not in an earlier state."""
+    now = _state_of(path)
+    if now == before:
+        return
+    if now is not None and now[3]:
+        told = "it is a folder"
+    elif before is None or now is None:
+        told = "it was not there" if before is None else "it is gone"
+    elif before[0] != now[0]:
+        told = f"size {before[0]} -> {now[0]}"
+    elif before[1] != now[1]:
+        told = f"written again at {datetime.fromtimestamp(now[1] / 1e9):%H:%M:%S}"
+    else:
+        told = "another file has its name"
+    raise FileError(f"{path} changed while it was read ({told}). Run again, on a file that does not change.")
 
 
 class SeenFile:
-    """A local file with its state when it was opened.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    """
+    """A local file with its state when this was made."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._state = _State.of(path)
+        self._state = _state_of(path)
 
     def compare(self) -> None:
         """Raise a ValueError that names the file if it has changed."""
@@ -75,27 +78,20 @@ class SeenFile:
 
 
 class SeenFolder:
-    """The files of a folder, such as the chunks of an array, with their states when it was opened.
+    """The files of a folder, such as the chunks of an array, with their states when this was made.
 
-    Missing files must stay missing: Zarr reads a missing chunk as fill values.
-
-    Parameters
-    ----------
-    path : Path
-        The folder that is opened.
-    inside : str
-        Relative path with ``/`` of the part that is read. Other files of the folder may change.
+    Missing files must stay missing: Zarr reads a missing chunk as fill values. `inside` is the relative path, with
+    ``/``, of the part that is read; other files of the folder may change.
     """
 
     def __init__(self, path: Path, inside: str = "") -> None:
         self._path = path
         self._inside = f"{inside}/" if inside else ""
-        self._states: dict[str, _State | None] = {}
+        self._states: dict[str, _State] = {}
         for folder, _, names in os.walk(path / inside, followlinks=True):
-            within = Path(folder).relative_to(path)
             for name in names:
-                key = name if within == Path() else f"{within.as_posix()}/{name}"
-                self._states[key] = _State.of(os.path.join(folder, name))
+                found = Path(folder, name)
+                self._states[found.relative_to(path).as_posix()] = _state_of(found)
 
     def compare(self, name: str) -> None:
         """Raise a ValueError that names a file of the folder, existing or not, if it has changed."""
@@ -113,52 +109,17 @@ class SeenFolder:
             raise
 
 
-def _compare(path: Path, before: _State | None) -> None:
-    now = _State.of(path)
-    if now != before:
-        raise FileError(
-            f"{path} changed while it was read ({_difference(before, now)}). Run again, on a file that does not change."
-        )
-
-
-def _difference(before: _State | None, now: _State | None) -> str:
-    if now is not None and now.is_folder:
-        return "it is a folder"
-    if before is None:
-        return "it was not there"
-    if now is None:
-        return "it is gone"
-    if before.size != now.size:
-        return f"size {before.size} -> {now.size}"
-    if before.written_ns != now.written_ns:
-        return f"written again at {datetime.fromtimestamp(now.written_ns / 1e9):%H:%M:%S}"
-    return "another file has its name"
-
-
 class FileRows(DerivedRows):
     """The rows of a file, whose state is compared before and after each read.
 
-    `Format` wraps the sources of all readers, so that none has to check this.
-
-    Parameters
-    ----------
-    rows : RowSource
-        Source returned by the reader.
-    path : Path or RemoteFile
-        The file, for errors about its rows.
-    seen : SeenFile or None
-        The file with its state before it was opened. None if the reader compares it (remote files, folders).
-
-    Attributes
-    ----------
-    source : RowSource
-        The rows of the reader.
+    `Format` wraps the sources of all readers, so that none has to check this. `seen` is None if the reader does (remote
+    files, folders).
     """
 
     def __init__(self, rows: RowSource, path: Path | RemoteFile, seen: SeenFile | None) -> None:
         carried = rows.carried
         if carried is not None and seen is not None:
-            carried = Carried(carried.names, _WatchedBatches(carried, seen))
+            carried = Carried(carried.names, partial(_watched_batches, carried, seen))
         super().__init__(rows, carried=carried)
         self._path = path
         self._seen = seen
@@ -191,13 +152,6 @@ class FileRows(DerivedRows):
         return row, str(self._path)
 
 
-class _WatchedBatches:
-    """Reads metadata columns. A class, so that sources can be pickled."""
-
-    def __init__(self, carried: Carried, seen: SeenFile) -> None:
-        self._carried = carried
-        self._seen = seen
-
-    def __call__(self, positions: list[int]) -> Iterator[Any]:
-        with self._seen.watched():
-            yield from self._carried.batches(list(positions))
+def _watched_batches(carried: Carried, seen: SeenFile, positions: list[int]) -> Iterator[Any]:
+    with seen.watched():
+        yield from carried.batches(list(positions))

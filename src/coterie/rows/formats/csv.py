@@ -15,15 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from coterie.arrays import BoolArray, FloatArray
+from coterie.arrays import BoolArray
 from coterie.rows.arrow import ArrowColumns
 from coterie.rows.checks import hint_at_contents, reading
 from coterie.rows.columns import Columns
 from coterie.rows.formats.format import Format, plain_suffix
-from coterie.rows.formats.tabular import cut_batches, is_compressed, open_bytes, open_text
-from coterie.rows.source import Carried, RowSource
+from coterie.rows.formats.tabular import BatchSource, is_compressed, open_bytes, open_text
 
-__all__ = ["CSV", "Dialect", "MANY_COLUMNS", "TSV", "are_whole_numbers", "faults_by_line", "rows_of_numbers"]
+__all__ = ["CSV", "Dialect", "MANY_COLUMNS", "TSV"]
 
 _MISSING = {"", "#N/A", "N/A", "NA", "NULL", "nan", "NaN", "null", "-nan", "-NaN", "n/a"}
 
@@ -37,17 +36,7 @@ _LEADING_ZERO = re.compile(r"0\d+")
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Dialect of a text file.
-
-    Parameters
-    ----------
-    sep : str
-        Separator of fields, one character.
-    decimal : {".", ","}
-        The decimal sign.
-    encoding : str
-        Python's name of the encoding.
-    """
+    """Dialect of a text file: the separator of fields, the decimal sign (a point or a comma), and Python's encoding."""
 
     sep: str
     decimal: str
@@ -166,83 +155,12 @@ def _is_text(field: str, decimal: str) -> bool:
 
 
 MANY_COLUMNS = 2000
-"""From so many columns on this is less work, where the file is small."""
+"""From so many columns on, small files are not parsed by pyarrow, which takes long for each column."""
 
 # Numbers that all parsers read alike, and those of them that are whole and fit 64 bits.
 _EXPONENT = "[eE][+-]?[12]?[0-9]{1,2}"
 _NUMBER = re.compile(rf"-?([0-9]{{1,18}}|[0-9]+\.[0-9]*({_EXPONENT})?|[0-9]+{_EXPONENT})")
 _WHOLE = re.compile(r"-?[0-9]+")
-
-
-def are_whole_numbers(path: Path, dialect: Dialect, n_skipped: int) -> BoolArray | None:
-    """Return for each column whether all of its numbers are whole.
-
-    Parameters
-    ----------
-    path : Path
-        The file; all of its lines have the same number of fields.
-    dialect : Dialect
-        Its dialect.
-    n_skipped : int
-        Number of lines before the first row.
-
-    Returns
-    -------
-    ndarray of bool, or None
-        None if a field is not a plain number: empty, a word, or a form that parsers read differently.
-    """
-    whole: BoolArray | None = None
-    try:
-        with _number_lines(path, dialect, n_skipped) as lines:
-            for fields in lines:
-                if not all(map(_NUMBER.fullmatch, fields)):
-                    return None
-                found = np.array([_WHOLE.fullmatch(field) is not None for field in fields])
-                whole = found if whole is None else whole & found
-    except (csv.Error, UnicodeDecodeError):
-        return None
-    return whole
-
-
-def rows_of_numbers(
-    path: Path, dialect: Dialect, n_skipped: int, positions: Sequence[int], part: slice, rows: int
-) -> Iterator[FloatArray]:
-    """Yield columns of a range of rows of a file that `are_whole_numbers` accepts.
-
-    Parameters
-    ----------
-    path, dialect, n_skipped
-        As in `are_whole_numbers`.
-    positions : sequence of int
-        Columns.
-    part : slice
-        Rows, from a start to a stop.
-    rows : int
-        Rows at a time.
-
-    Yields
-    ------
-    ndarray of shape (rows or fewer, len(positions)), float64
-    """
-    with _number_lines(path, dialect, n_skipped) as lines:
-        wanted = islice(lines, part.start, part.stop)
-        while block := [
-            np.array([fields[i] for i in positions], dtype=np.float64) for fields in islice(wanted, rows)
-        ]:
-            yield np.stack(block)
-
-
-@contextmanager
-def _number_lines(path: Path, dialect: Dialect, n_skipped: int) -> Iterator[Iterator[list[str]]]:
-    """Yield the fields of each non-empty line, with points as decimal signs."""
-    with open(path, encoding=dialect.encoding, newline="") as file:
-        lines: Iterator[list[str]] = filter(
-            None, csv.reader(islice(file, n_skipped, None), delimiter=dialect.sep)
-        )
-        if dialect.decimal == ",":
-            lines = ([field.replace(",", ".") for field in fields] for fields in lines)
-        yield lines
-
 
 _RAGGED = re.compile(r"CSV parse error: Expected (\d+) columns, got (\d+)")
 _NO_NUMBER = re.compile(r"CSV conversion error to \w+: invalid value '(.*)'", re.DOTALL)
@@ -251,22 +169,10 @@ _ENCODING = "it is not UTF-8 text{}. Save it as UTF-8, such as by: iconv -f wind
 
 
 @contextmanager
-def faults_by_line(
+def _faults_by_line(
     path: Path, dialect: Dialect | None = None, names: Sequence[str] = (), positions: Sequence[int] = ()
 ) -> Iterator[None]:
-    """Turn pyarrow's error about a line into one with the line's number and advice.
-
-    Parameters
-    ----------
-    path : Path
-        The file, which is read once more.
-    dialect : Dialect, optional
-        Its dialect, if known.
-    names : sequence of str
-        Names of all columns.
-    positions : sequence of int
-        Columns that are read.
-    """
+    """Turn pyarrow's error about a line into one with its number and advice; the file is read again for it."""
     try:
         yield
     except UnicodeDecodeError as error:
@@ -320,13 +226,11 @@ def _lines(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
 _BLOCK_BYTES = 8 * 2**20
 
 
-class CsvSource(RowSource):
+class CsvSource(BatchSource):
     """Rows of a text file of separated numbers, parsed in each pass.
 
     Its rows are counted once, when it is opened. The `Dialect` has the separator, and whether there is a header.
     """
-
-    is_parsed = True
 
     def __init__(
         self,
@@ -337,8 +241,10 @@ class CsvSource(RowSource):
         sep: str | None,
         decimal: str | None,
     ) -> None:
+        import pyarrow
+
         self._path = path
-        with faults_by_line(path):
+        with _faults_by_line(path):
             self._dialect = Dialect.of(path, sep, decimal)
             first, second, n_lines = self._dialect.first_lines(path)
         if not first:
@@ -348,22 +254,23 @@ class CsvSource(RowSource):
         # Columns are named by position for pyarrow, since a header may repeat a name.
         self._keys = [str(i) for i in range(len(first))]
         self._block_bytes = max(_BLOCK_BYTES, 64 * sum(len(field) + 1 for field in first))
-        self._names = first if has_header else self._keys
+        self._names = names = first if has_header else self._keys
         self._is_wide = False
         n_rows = self._count() if not has_header or second else 0
         self._types = self._guessed_types() if n_rows else {}
-        names = self._names
-        self._columns = ArrowColumns(self._schema(names), columns, exclude, path=path, is_named=has_header)
-        positions = self._columns.positions
+        schema = pyarrow.schema(
+            [(name, self._types.get(key, pyarrow.null())) for key, name in zip(self._keys, names)]
+        )
+        chosen = ArrowColumns(schema, columns, exclude, path=path, is_named=has_header)
         is_known_by_name = has_header and len(set(names)) == len(names)
         super().__init__(
-            (n_rows, self._columns.chosen.n_columns),
-            np.float64,
-            column_names=[names[i] for i in positions] if has_header else None,
-            is_table=True,
-            description=plain_suffix(path.name).removeprefix("."),
-            carried=self._carried(names),
-            chosen=[names[i] for i in positions] if is_known_by_name else positions,
+            path,
+            chosen,
+            names,
+            [n_rows],
+            plain_suffix(path.name).removeprefix("."),
+            column_names=chosen.chosen.names if has_header else None,
+            chosen=chosen.chosen.names if is_known_by_name else chosen.positions,
         )
 
     def _open(self, positions: Sequence[int], types: dict[str, Any]) -> Any:
@@ -386,7 +293,7 @@ class CsvSource(RowSource):
         )
 
     def _faults(self, positions: Sequence[int] = ()) -> AbstractContextManager[None]:
-        return faults_by_line(self._path, self._dialect, self._names, positions)
+        return _faults_by_line(self._path, self._dialect, self._names, positions)
 
     def _count(self) -> int:
         """Count the rows, which also finds those with too few or too many fields."""
@@ -399,7 +306,7 @@ class CsvSource(RowSource):
         """Return the types of all columns in the first block."""
         is_small = not is_compressed(self._path) and self._path.stat().st_size <= self._block_bytes
         if is_small and len(self._keys) >= MANY_COLUMNS:
-            are_whole = are_whole_numbers(self._path, self._dialect, self._skipped)
+            are_whole = self._whole_columns()
             if are_whole is not None:
                 import pyarrow
 
@@ -409,49 +316,56 @@ class CsvSource(RowSource):
         with self._faults(), self._open(range(len(self._keys)), {}) as batches:
             return {field.name: field.type for field in batches.schema}
 
-    def _schema(self, names: list[str]) -> Any:
-        import pyarrow
+    def _whole_columns(self) -> BoolArray | None:
+        """Return for each column whether all of its numbers are whole; None if a field is not a plain number.
 
-        return pyarrow.schema(
-            [(name, self._types.get(key, pyarrow.null())) for key, name in zip(self._keys, names)]
-        )
+        Plain numbers are those that parsers do not read differently: no empty fields and no words.
+        """
+        whole = np.ones(len(self._keys), dtype=bool)
+        try:
+            with self._number_lines() as lines:
+                for fields in lines:
+                    if not all(map(_NUMBER.fullmatch, fields)):
+                        return None
+                    whole &= [_WHOLE.fullmatch(field) is not None for field in fields]
+        except (csv.Error, UnicodeDecodeError):
+            return None
+        return whole
+
+    @contextmanager
+    def _number_lines(self) -> Iterator[Iterator[list[str]]]:
+        """Yield the fields of each non-empty line, with points as decimal signs."""
+        with open(self._path, encoding=self._dialect.encoding, newline="") as file:
+            rows = csv.reader(islice(file, self._skipped, None), delimiter=self._dialect.sep)
+            lines: Iterator[list[str]] = filter(None, rows)
+            if self._dialect.decimal == ",":
+                lines = ([field.replace(",", ".") for field in fields] for fields in lines)
+            yield lines
 
     def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
-        import pyarrow
-
-        positions = self._columns.positions
-        if self._is_wide:
-            where = (self._path, self._dialect, self._skipped)
-            with reading(self._path):
-                yield from rows_of_numbers(*where, positions, slice(start, stop), rows)
+        if not self._is_wide:
+            yield from super().pieces(start, stop, rows)
             return
-        # Columns of integers in the first block may have floats later.
-        types = {
-            key: kind if pyarrow.types.is_boolean(kind) else pyarrow.float64()
-            for key, kind in self._types.items()
-        }
-        with reading(self._path), self._faults(positions), self._open(positions, types) as batches:
-            for batch in cut_batches(batches, start, stop - start, rows):
-                yield self._columns.block(batch, self.dtype, start)
-                start += batch.num_rows
+        positions = self._columns.positions
+        with reading(self._path), self._number_lines() as lines:
+            wanted = islice(lines, start, stop)
+            while block := [
+                np.array([fields[i] for i in positions], dtype=np.float64) for fields in islice(wanted, rows)
+            ]:
+                yield np.stack(block)
 
-    def _carried(self, names: list[str]) -> Carried | None:
-        positions = self._columns.carried
-        return Carried([names[i] for i in positions], self._carried_batches) if positions else None
+    def batches(self, units: range, positions: list[int], rows: int | None) -> Iterator[Any]:
+        from pyarrow import float64, string, types
 
-    def _carried_batches(self, chosen: list[int]) -> Iterator[Any]:
-        import pyarrow
-
-        # Codes such as 00123 keep their zeros, and empty columns may have any type later.
-        codes = self._dialect.columns_of_codes(self._path)
-        types = {
-            key: pyarrow.string()
-            if i in codes or pyarrow.types.is_null(self._types[key])
-            else self._types[key]
-            for i, key in enumerate(self._keys)
-        }
-        positions = [self._columns.carried[i] for i in chosen]
-        with reading(self._path), self._faults(positions), self._open(positions, types) as batches:
+        if rows is None:
+            # Codes such as 00123 keep their zeros, and empty columns may have any type later.
+            codes = self._dialect.columns_of_codes(self._path)
+            texts = {key for i, key in enumerate(self._keys) if i in codes or types.is_null(self._types[key])}
+            kinds = {key: string() if key in texts else kind for key, kind in self._types.items()}
+        else:
+            # Columns of integers in the first block may have floats later.
+            kinds = {key: kind if types.is_boolean(kind) else float64() for key, kind in self._types.items()}
+        with self._faults(positions), self._open(positions, kinds) as batches:
             yield from batches
 
 

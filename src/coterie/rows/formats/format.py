@@ -103,20 +103,7 @@ class Format:
             )
 
     def open_all(self, paths: Sequence[Path | RemoteFile], given: Mapping[str, Any]) -> Sequence[RowSource]:
-        """Open files of this format.
-
-        Parameters
-        ----------
-        paths : sequence of Path or RemoteFile
-            One file or more.
-        given : dict
-            Options given by the user, None for the others.
-
-        Returns
-        -------
-        sequence of RowSource
-            The rows of each file.
-        """
+        """Return the rows of each file, with the options that the user gave, None for the others."""
         self._check_options(given, paths[0])
         self._check_library(paths[0])
         options = {name: given.get(name) for name in self.options}

@@ -177,21 +177,9 @@ def _obs_batches(path: Path, names: list[str], positions: list[int]) -> Iterator
 
 
 def write_labels_to_obs(source: Path, target: Path, labels: IntArray, column: str = "cluster") -> None:
-    """Copy an AnnData file, with labels as a categorical column of `obs`.
+    """Copy an AnnData file, with the label of each row as a categorical column of `obs`; -1 becomes a missing value.
 
-    Parameters
-    ----------
-    source, target : Path
-        The file, and its copy, which is replaced if it exists.
-    labels : ndarray of shape (n,), int
-        The label of each row; -1 becomes a missing value.
-    column : str
-        Name of the column, which is replaced if it exists.
-
-    Raises
-    ------
-    ValueError
-        If the file does not have n observations.
+    The copy, and a column of that name, are replaced. A ValueError is raised if the file has other observations.
     """
     import h5py
 

@@ -9,15 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
-
 from coterie.arrays import IndexArray
 from coterie.rows.arrow import ArrowColumns, first_batch
-from coterie.rows.checks import reading
 from coterie.rows.columns import Columns
 from coterie.rows.formats.format import Format
-from coterie.rows.formats.tabular import cut_batches, is_compressed, open_bytes
-from coterie.rows.source import Carried, RowSource
+from coterie.rows.formats.tabular import BatchSource, is_compressed, open_bytes
 
 __all__ = ["JSONL"]
 
@@ -38,17 +34,14 @@ class _Chunk:
     first_line: int
 
 
-class JsonLinesSource(RowSource):
+class JsonLinesSource(BatchSource):
     """Rows of a file with one JSON object per line, whose fields are the columns of a table.
 
     The file is parsed once when it is opened, to find bad lines, count rows and determine the types of all fields; and
     in each pass, for the chosen fields only.
     """
 
-    is_parsed = True
-
     def __init__(self, path: Path, columns: Columns | None, exclude: Columns | None) -> None:
-        self._path = path
         self._chunks: list[_Chunk] = []
         counts = []
         schema: Any = None
@@ -60,52 +53,30 @@ class JsonLinesSource(RowSource):
                 counts.append(table.num_rows)
         if not sum(counts):
             raise ValueError("the file has no rows.")
-        self._starts = np.concatenate([[0], np.cumsum(counts)])
         self._schema = schema
-        self._columns = ArrowColumns(
-            schema, columns, exclude, lambda i: first_batch(self._batches(0, self._fields(i))), path
+        self._path = path
+        units = range(len(counts))
+        chosen = ArrowColumns(
+            schema, columns, exclude, lambda i: first_batch(self.batches(units, i, None)), path
         )
-        carried = self._columns.carried
-        super().__init__(
-            (sum(counts), self._columns.chosen.n_columns),
-            self._columns.dtype,
-            column_names=self._columns.chosen.column_names,
-            is_table=True,
-            description="jsonl",
-            carried=Carried([schema.names[i] for i in carried], self._carried_batches) if carried else None,
-            chosen=self._columns.chosen.names,
-        )
+        super().__init__(path, chosen, schema.names, counts, "jsonl")
 
     def unit_starts(self) -> IndexArray:
         # A compressed file is decompressed from its beginning, by one thread.
-        return self._starts[:1] if is_compressed(self._path) else self._starts[:-1]
+        return self._starts[:1] if is_compressed(self._path) else super().unit_starts()
 
-    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
-        first = int(np.searchsorted(self._starts, start, side="right")) - 1
-        with reading(self._path):
-            batches = self._batches(first, self._fields(self._columns.positions))
-            for batch in cut_batches(batches, start - int(self._starts[first]), stop - start, rows):
-                yield self._columns.block(batch, self.dtype, start)
-                start += batch.num_rows
-
-    def _carried_batches(self, positions: list[int]) -> Iterator[Any]:
-        with reading(self._path):
-            yield from self._batches(0, self._fields([self._columns.carried[i] for i in positions]))
-
-    def _fields(self, positions: list[int]) -> Any:
+    def batches(self, units: range, positions: list[int], rows: int | None) -> Iterator[Any]:
         import pyarrow
 
-        return pyarrow.schema([self._schema.field(i) for i in positions])
-
-    def _batches(self, first: int, fields: Any) -> Iterator[Any]:
-        """Read these fields of all chunks from `first` on."""
+        fields = pyarrow.schema([self._schema.field(i) for i in positions])
+        chunks = self._chunks[units.start : units.stop]
         with open_bytes(self._path) as file:
             if is_compressed(self._path):
-                for chunk in self._chunks[:first]:
+                for chunk in self._chunks[: units.start]:
                     file.read(chunk.stop - chunk.start)
             else:
-                file.seek(self._chunks[first].start)
-            for chunk in self._chunks[first:]:
+                file.seek(chunks[0].start)
+            for chunk in chunks:
                 table = self._parse(chunk, file.read(chunk.stop - chunk.start), fields)
                 yield from table.select(fields.names).combine_chunks().to_batches()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ from coterie.limits.files import DamagedFileError, check_archive, check_members,
 from coterie.limits.memory import Need, check_memory
 from coterie.rows.checks import check_shape, reading
 from coterie.rows.formats.format import Format
-from coterie.rows.formats.npy import RawSource, read_header
+from coterie.rows.formats.npy import read_header
 from coterie.rows.formats.tabular import choose_array
 from coterie.rows.memory import SparseSource
 from coterie.rows.source import RowSource
@@ -23,17 +24,13 @@ from coterie.rows.source import RowSource
 __all__ = ["NPZ"]
 
 _SPARSE_NPZ = {"format", "shape", "data"}
-_ZIP_LOCAL_HEADER = 30
 _IN_ROWS = "write it row by row, by numpy.savez(FILE, X=numpy.ascontiguousarray(X))"
-
-_CHECKED_BYTES = 2**20
 
 
 def _open(path: Path, key: str | None) -> RowSource:
     """Open the array `key` of a .npz file, else its only two-dimensional array, else the one called X.
 
-    A file written by `scipy.sparse.save_npz` is read into memory. A dense array is read from an uncompressed file, or
-    decompressed block by block in each pass.
+    A file written by `scipy.sparse.save_npz` is read into memory.
     """
     with zipfile.ZipFile(path) as archive:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
@@ -41,35 +38,13 @@ def _open(path: Path, key: str | None) -> RowSource:
         if key is None and members.keys() >= _SPARSE_NPZ:
             check_archive(archive, path)
             return SparseSource(sp.load_npz(path), "npz, sparse")
-        member = members[choose_array(_shapes(archive, members), key, path)]
-        if member.compress_type == zipfile.ZIP_STORED:
-            return StoredSource(path, member.filename, _member_offset(path, member), member.file_size)
-        return CompressedSource(path, member.filename)
+        return ArchivedSource(path, members[choose_array(_shapes(archive, members), key, path)].filename)
 
 
-class StoredSource(RawSource):
-    """Rows of an array in a .npz file that is not compressed; the archive's checksum is compared in the first pass."""
+class ArchivedSource(RowSource):
+    """Rows of an array in a .npz file, read from its beginning in each pass, with the checksum of the archive."""
 
-    def __init__(self, path: Path, member: str, offset: int, size: int) -> None:
-        super().__init__(path, offset, size, "npz")
-        self._member = member
-        self._is_checked = False
-
-    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
-        if not self._is_checked and stop - start == self.shape[0]:
-            with (
-                reading(self._path),
-                zipfile.ZipFile(self._path) as archive,
-                archive.open(self._member) as stream,
-            ):
-                while stream.read(_CHECKED_BYTES):
-                    pass
-            self._is_checked = True
-        yield from super().pieces(start, stop, rows)
-
-
-class CompressedSource(RowSource):
-    """Rows of an array in a compressed .npz file, decompressed from its beginning in each pass."""
+    is_parsed = True
 
     def __init__(self, path: Path, member: str) -> None:
         with zipfile.ZipFile(path) as archive, archive.open(member) as stream:
@@ -102,8 +77,7 @@ class CompressedSource(RowSource):
                 numbers = np.frombuffer(_read_exactly(stream, self.shape[0] * row_bytes), self._stored_dtype)
                 yield numbers.reshape(self.shape, order="F")[start:stop]
                 return
-            for low in range(0, start, rows):
-                _read_exactly(stream, min(rows, start - low) * row_bytes)
+            stream.seek(start * row_bytes, os.SEEK_CUR)
             for low in range(start, stop, rows):
                 piece = _read_exactly(stream, min(rows, stop - low) * row_bytes)
                 yield np.frombuffer(piece, self._stored_dtype).reshape(-1, n_columns)
@@ -123,15 +97,6 @@ def _shapes(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]) -> di
             shape, _, dtype = read_array_header(stream)
         shapes[name] = shape if dtype.kind in "fiubc" else ()
     return shapes
-
-
-def _member_offset(path: Path, member: zipfile.ZipInfo) -> int:
-    """Return the offset of an uncompressed member: after its header, its name and its extra fields."""
-    with open(path, "rb") as file:
-        file.seek(member.header_offset)
-        header = file.read(_ZIP_LOCAL_HEADER)
-    lengths = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
-    return member.header_offset + _ZIP_LOCAL_HEADER + lengths
 
 
 NPZ = Format("npz", (".npz",), _open, ("key",))

@@ -1,4 +1,4 @@
-"""Functions shared by readers of formats: choice of an array, opening of text files, cutting of batches."""
+"""What readers of formats share: `BatchSource`, choice of an array, opening of text files."""
 
 from __future__ import annotations
 
@@ -7,11 +7,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
-from coterie.rows.checks import FileError
+import numpy as np
+
+from coterie.arrays import IndexArray
+from coterie.rows.arrow import ArrowColumns
+from coterie.rows.checks import FileError, reading
 from coterie.rows.formats.format import COMPRESSIONS
+from coterie.rows.remote import RemoteFile
+from coterie.rows.source import Carried, RowSource
 
 __all__ = [
-    "NOTHING_WRITTEN", "check_unique", "choose_array", "cut_batches", "is_compressed", "listed", "open_bytes",
+    "NOTHING_WRITTEN", "BatchSource", "check_unique", "choose_array", "is_compressed", "listed", "open_bytes",
     "open_text",
 ]  # fmt: skip
 
@@ -64,16 +70,66 @@ def open_text(path: Path, encoding: str) -> IO[str]:
     return io.TextIOWrapper(open_bytes(path), encoding=encoding, newline="")
 
 
-def cut_batches(batches: Iterator[Any], skipped: int, n_rows: int, rows: int) -> Iterator[Any]:
-    """Yield `n_rows` rows after the first `skipped`, in batches of at most `rows`."""
-    for batch in batches:
-        for low in range(min(skipped, batch.num_rows), batch.num_rows, rows):
-            piece = batch.slice(low, min(rows, n_rows))
-            n_rows -= piece.num_rows
-            yield piece
-            if n_rows == 0:
-                return
-        skipped = max(0, skipped - batch.num_rows)
+class BatchSource(RowSource):
+    """Rows of a file of a table that is read in Arrow batches; a subclass implements `batches`.
+
+    `counts` are the numbers of rows of the units of the file, such as row groups.
+    """
+
+    is_parsed = True
+    _path: Any  # some formats are only read from a local Path
+
+    def __init__(
+        self,
+        path: Path | RemoteFile,
+        columns: ArrowColumns,
+        names: Sequence[str],
+        counts: Sequence[int],
+        description: str,
+        **options: Any,
+    ) -> None:
+        carried = [names[i] for i in columns.carried]
+        standard = {"column_names": columns.chosen.column_names, "chosen": columns.chosen.names}
+        super().__init__(
+            (sum(counts), columns.chosen.n_columns),
+            columns.dtype,
+            is_table=True,
+            description=description,
+            carried=Carried(carried, self._carried_batches) if carried else None,
+            **{**standard, **options},
+        )
+        self._path = path
+        self._columns = columns
+        self._starts = np.concatenate([[0], np.cumsum(counts)])
+
+    def batches(self, units: range, positions: list[int], rows: int | None) -> Iterator[Any]:
+        """Read columns, in this order, of consecutive units in batches.
+
+        `rows` is the number of rows that are needed at a time; None for metadata columns, which keep their types.
+        """
+        raise NotImplementedError
+
+    def unit_starts(self) -> IndexArray:
+        return self._starts[:-1]
+
+    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
+        first = int(np.searchsorted(self._starts, start, side="right")) - 1
+        units = range(first, int(np.searchsorted(self._starts, stop)))
+        skipped = start - int(self._starts[first])
+        with reading(self._path):
+            for whole in self.batches(units, self._columns.positions, rows):
+                for low in range(min(skipped, whole.num_rows), whole.num_rows, rows):
+                    batch = whole.slice(low, min(rows, stop - start))
+                    yield self._columns.block(batch, self.dtype, start)
+                    start += batch.num_rows
+                    if start == stop:
+                        return
+                skipped = max(0, skipped - whole.num_rows)
+
+    def _carried_batches(self, positions: list[int]) -> Iterator[Any]:
+        units = range(len(self._starts) - 1)
+        with reading(self._path):
+            yield from self.batches(units, [self._columns.carried[i] for i in positions], None)
 
 
 def check_unique(names: Sequence[str]) -> None:

@@ -16,18 +16,13 @@ from coterie.rows.memory import SlicedSource, sliced
 from coterie.rows.remote import RemoteFile
 from coterie.rows.unchanged import SeenFolder
 
-__all__ = ["Checksums", "ZARR", "local_store", "remote_store"]
+__all__ = ["Checksums", "ZARR"]
 
 
 class Checksums:
     """Checksums of the objects of an array that have been read, so that chunks of two versions are never mixed.
 
     An array has many objects, and requests for their ETags would be as many as for their content.
-
-    Parameters
-    ----------
-    path : RemoteFile
-        The array, for errors.
     """
 
     def __init__(self, path: RemoteFile) -> None:
@@ -35,20 +30,7 @@ class Checksums:
         self._found: dict[str, int | None] = {}
 
     def compare(self, key: str, content: Any) -> None:
-        """Compare the content of an object with that of earlier reads.
-
-        Parameters
-        ----------
-        key : str
-            Name of the object, and the range of bytes.
-        content : bytes-like or None
-            Its content, None if it does not exist.
-
-        Raises
-        ------
-        ValueError
-            If it has changed.
-        """
+        """Raise a ValueError if an object, or a range of its bytes, has another content (None: none) than before."""
         checksum = None if content is None else zlib.crc32(content)
         if self._found.setdefault(key, checksum) != checksum:
             raise FileError(
@@ -56,7 +38,7 @@ class Checksums:
             )
 
 
-def local_store(path: str, seen: SeenFolder) -> Any:
+def _local_store(path: str, seen: SeenFolder) -> Any:
     """Return a local store for ``zarr.open``."""
     from zarr.storage import LocalStore
 
@@ -71,7 +53,7 @@ def local_store(path: str, seen: SeenFolder) -> Any:
     return Store(path, read_only=True)
 
 
-def remote_store(path: RemoteFile, checksums: Checksums) -> Any:
+def _remote_store(path: RemoteFile, checksums: Checksums) -> Any:
     """Return a remote store for ``zarr.open``."""
     from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
     from zarr.abc.store import RangeByteRequest
@@ -93,7 +75,12 @@ def remote_store(path: RemoteFile, checksums: Checksums) -> Any:
             read = partial(super().get, key, prototype, byte_range)
             found = await path.attempts.read_async(read)
             if found is not None and isinstance(byte_range, RangeByteRequest):
-                _check_length(path, key, byte_range.end - byte_range.start, len(found))
+                wanted = byte_range.end - byte_range.start
+                if len(found) != wanted:  # servers without ranges return the whole file
+                    raise FileError(
+                        f"Cannot read {path}: of {key} {wanted} bytes were wanted, and {len(found)} came. Does its "
+                        "server give parts of files?"
+                    )
             named = key if byte_range is None else f"{key} {byte_range}"
             checksums.compare(named, None if found is None else found.as_numpy_array())
             return found
@@ -102,15 +89,6 @@ def remote_store(path: RemoteFile, checksums: Checksums) -> Any:
     if not file_system.async_impl:
         file_system = AsyncFileSystemWrapper(file_system, asynchronous=True)
     return Store(file_system, read_only=True, path=root.rstrip("/"))
-
-
-def _check_length(path: RemoteFile, key: str, expected: int, found: int) -> None:
-    """Raise an error if a server returned another range; servers without ranges return the whole file."""
-    if found != expected:
-        raise FileError(
-            f"Cannot read {path}: of {key} {expected} bytes were wanted, and {found} came. Does its server give parts "
-            "of files?"
-        )
 
 
 def _open(path: Path | RemoteFile, key: str | None) -> SlicedSource:
@@ -144,11 +122,11 @@ def _root(path: Path | RemoteFile, seen: Checksums | SeenFolder | None) -> Any:
     import zarr
 
     if isinstance(seen, SeenFolder):
-        return zarr.open(store=local_store(str(path), seen), mode="r")
+        return zarr.open(store=_local_store(str(path), seen), mode="r")
     if seen is None or isinstance(path, Path):
         return zarr.open(str(path), mode="r")
     try:
-        return zarr.open(store=remote_store(path, seen), mode="r")
+        return zarr.open(store=_remote_store(path, seen), mode="r")
     except (FileNotFoundError, KeyError, zarr.errors.ContainsArrayError) as error:
         raise FileNotFoundError(f"there is no array or group of Zarr ({type(error).__name__})") from None
 
