@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from benchmarks.graphs_quality.contenders import leiden_labels
 from benchmarks.graphs_quality.page import MOST_ROWS
-from benchmarks.graphs_quality.sets import SETS, prepared
+from benchmarks.harness.data.quality_sets import SETS, prepared
 from benchmarks.harness.options import SystemParser, at_least
 from benchmarks.harness.processes import limit_threads
 from benchmarks.harness.reporting import Report, command_line

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.harness.contenders import Contender
+from benchmarks.total_variation.cut_ssl import cut_ssl
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,10 @@ def _graph_learning(task: Task, *, name: str, shares: str) -> np.ndarray:
     return np.asarray(model.fit_predict(rows, task.known[rows])).astype(np.int64)
 
 
+def _cut_ssl(task: Task) -> np.ndarray:
+    return cut_ssl(task.graph, task.known, task.shares)
+
+
 # Halvings of the interval of the resolution, on a logarithmic scale from 1 / 100 to 100.
 _RESOLUTIONS = 20
 
@@ -131,6 +136,7 @@ PAPER_STEPS = "coterie, steps of the paper"
 TRUE_SIZES = "coterie, true sizes"
 SWAPS = "coterie, 2 trials and swaps"
 MODES = "coterie Laplacian K-modes"
+CUT_SSL = "CutSSL, true sizes"
 SPECTRAL = "scikit-learn SpectralClustering"
 LEIDEN = "scikit-network Leiden"
 GENIE = "genieclust Genie"
@@ -150,7 +156,7 @@ GRAPH_LEARNING: dict[str, Callable[[Task], np.ndarray]] = {
 }
 
 UNLABELLED = (OURS, LOWEST, PAPER_STEPS, SWAPS, MODES, SPECTRAL, LEIDEN, GENIE)
-LABELLED = (OURS, TRUE_SIZES, PAPER_STEPS, *PROPAGATIONS, *GRAPH_LEARNING)
+LABELLED = (OURS, TRUE_SIZES, PAPER_STEPS, CUT_SSL, *PROPAGATIONS, *GRAPH_LEARNING)
 
 CONTENDERS: dict[str, Contender] = {
     OURS: Contender("coterie", _coterie),
@@ -158,6 +164,7 @@ CONTENDERS: dict[str, Contender] = {
     PAPER_STEPS: Contender("coterie", partial(_coterie, steps="paper", select_by="energy")),
     TRUE_SIZES: Contender("coterie", partial(_coterie, knows_sizes=True)),
     SWAPS: Contender("coterie", partial(_coterie, n_swaps=20)),
+    CUT_SSL: Contender("coterie", _cut_ssl),
     MODES: Contender("coterie", _laplacian_k_modes),
     SPECTRAL: Contender("sklearn", _spectral),
     LEIDEN: Contender("sknetwork", _leiden),

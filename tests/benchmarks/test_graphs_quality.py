@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from benchmarks.graphs_quality import recommend
 from benchmarks.graphs_quality.contenders import CONTENDERS, GRAPH_METHODS, METHODS_OF_OURS, bisected
 from benchmarks.graphs_quality.page import GUIDE, tables, with_table, written_page
 from benchmarks.graphs_quality.runs import run_cell
@@ -109,3 +110,27 @@ def test_the_guide_gets_its_table(results):
     assert "old" not in text
     assert line_of(text.splitlines(), PEER)[1:] == ["0.000", "0.100", "0.100", "2.00"]
     assert with_table(GUIDE.read_text(), results)
+
+
+def test_recommendations_are_measured_by_accuracy_nmi_and_rank_correlation(tmp_path):
+    with np.load(recommend.path_of("fresh-0", 200, tmp_path)) as first:
+        rows, classes = first["X"], first["y"]
+    with np.load(recommend.path_of("fresh-0", 200, tmp_path)) as again:
+        np.testing.assert_array_equal(rows, again["X"])
+    assert len(rows) == len(classes)
+    assert set(classes) == set(range(classes.max() + 1))
+    records = [
+        {"method": name, "score": score, "accuracy": accuracy, "nmi": accuracy / 2}
+        for name, score, accuracy in (("a", 1.0, 0.7), ("b", 0.5, 0.9), ("c", 0.1, 0.4))
+    ]
+    compared = {"best": "a", "confidence": "likely", "records": records, "cpu_seconds": 1.0,
+                "n_rows": 150, "n_columns": 4, "classes": 3}  # fmt: skip
+    cells = {recommend.COMPARE: compared, recommend.LEIDEN: cell(0.8), recommend.K_MEANS: cell(0.6)}
+    line = recommend.line_of(cells)
+    assert line["accuracy"] == [0.7, 0.9, 0.8, 0.6]
+    assert line["accuracy correlation"] == pytest.approx(0.5)
+    shown = recommend.tables({"iris": cells, "fresh-0": cells})
+    means = line_of(shown, "all sets")
+    assert means[1:6] == ["2", "0.700", "0.900", "0.800", "0.600"]
+    assert means[10:] == ["0.200", "0.100", "0.200", "0.50"]
+    assert line_of(shown, "likely")[1:] == ["2", "0.200", "0.100", "0.200"]

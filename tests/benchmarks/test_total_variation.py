@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from sklearn.datasets import make_blobs
 
 from benchmarks.total_variation.contenders import CONTENDERS, LABELLED, UNLABELLED
+from benchmarks.total_variation.cut_ssl import _conjugate_gradients, cut_ssl
 from benchmarks.total_variation.graphs import known_labels
 from benchmarks.total_variation.left_stochastic import left_stochastic_memberships
 from benchmarks.total_variation.paper_figures import scaled, spectral_relaxation
@@ -66,3 +67,22 @@ def test_published_figures_are_complete():
 
 def test_every_contender_has_its_place():
     assert set(UNLABELLED) | set(LABELLED) == set(CONTENDERS)
+
+
+def test_cut_ssl_finds_clusters_of_the_given_sizes():
+    X, y = make_blobs([60, 30, 15], cluster_std=0.8, centers=[[0, 0], [4, 0], [0, 4]], random_state=0)
+    known = known_labels(y, 1.0, 0)
+    labels = cut_ssl(knn_graph(X, 8), known, np.bincount(y) / len(y))
+    assert np.array_equal(labels[known >= 0], y[known >= 0])
+    assert clustering_accuracy(y, labels) > 0.9
+    assert np.abs(np.bincount(labels, minlength=3) - np.bincount(y)).max() <= 3
+
+
+def test_conjugate_gradients_solve_all_columns():
+    random = np.random.default_rng(0)
+    W = sp.random_array((40, 40), density=0.2, rng=random)
+    W = sp.csr_array(W + W.T)
+    weight, right = W.sum(axis=1)[:, None] + 0.5, random.standard_normal((40, 3))
+    expected = np.linalg.solve(np.diag(weight[:, 0]) - W.toarray(), right)
+    found = _conjugate_gradients(W, weight, right, np.zeros((40, 3)))
+    np.testing.assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())

@@ -2,11 +2,14 @@
 
 import csv
 import json
+import tomllib
+from functools import partial
 
 import numpy as np
 import pytest
 
-from coterie.cli import main
+import coterie
+from coterie.cli import fit, main
 from tests.cli.running import everything, failed
 
 pytest.importorskip("matplotlib")
@@ -99,6 +102,65 @@ def test_compare_with_a_column_of_classes(rows, capsys):
     capsys.readouterr()
     said = failed(capsys, 2, *line, "--labels", "theme")
     assert "--labels must be a file or a column of the table, got 'theme'" in said
+
+
+def test_fit_by_the_best_of_several_methods(rows, capsys):
+    assert main(["fit", "rows.npy", "--method", "auto", "--max-time", "60s", "--seed", "5"]) == 0
+    printed = capsys.readouterr().out
+    assert "The data have 3 clusters." in printed
+    assert "7 methods compared on all rows; confidence: clear" in printed
+    summary = json.loads((rows / "coterie-out" / "summary.json").read_text())
+    choice = summary["choice"]
+    assert summary["method"] == choice["recommended"] == "k-means"
+    assert (summary["clusters"], choice["confidence"], choice["budget"]) == (3, "clear", 30.0)
+    with open("coterie-out/run.toml", "rb") as file:
+        options = tomllib.load(file)
+    assert (options["method"], options["k"], options["max_time"]) == ("k-means", 3, 30.0)
+    assert main(["verify", "coterie-out", "-q"]) == 0
+    assert main(["fit", "--config", "coterie-out", "-q", "--out", "again"]) == 0
+    assert (rows / "again/labels.npy").read_bytes() == (rows / "coterie-out/labels.npy").read_bytes()
+    assert (
+        coterie.load("again/model.coterie").get_params()
+        == coterie.load("coterie-out/model.coterie").get_params()
+    )
+
+
+def test_fit_by_a_method_with_options_of_its_own(rows, monkeypatch):
+    """The run is repeated with the options that the comparison has set."""
+    from sklearn.datasets import make_moons
+
+    chosen = partial(coterie.compare, methods=["k-means", "total-variation"])
+    monkeypatch.setattr(fit, "compare", chosen)
+    np.save("moons.npy", make_moons(300, noise=0.05, random_state=0)[0])
+    assert main(["fit", "moons.npy", "-k", "2", "--method", "auto", "--scale", "standard", "-q"]) == 0
+    model = coterie.load("coterie-out/model.coterie")
+    assert (type(model).__name__, model.class_priors, model.max_time) == (
+        "TotalVariationClustering",
+        "estimate",
+        None,
+    )
+    assert main(["verify", "coterie-out", "-q"]) == 0
+    assert main(["fit", "--config", "coterie-out", "-q", "--out", "again"]) == 0
+    assert coterie.load("again/model.coterie").get_params() == model.get_params()
+    assert main(["predict", "coterie-out", "moons.npy", "-q", "--out", "labels.npy"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("-k 3 --tol 1e-3", "--method auto takes no --tol: name the method that has it."),
+        ("-k 3 --labels classes.csv", "--method auto takes no --labels"),
+        ("-k 3 --scheduler tcp://here:1", "--scheduler takes no --method auto"),
+    ],
+)
+def test_options_that_the_best_of_several_methods_does_not_take(rows, capsys, options, message):
+    assert message in failed(capsys, 2, "fit", "rows.npy", "--method", "auto", *options.split())
+
+
+def test_rows_without_clusters_need_a_number(rows, capsys):
+    np.save("one.npy", np.random.RandomState(0).normal(size=(100, 2)))
+    said = failed(capsys, 1, "fit", "one.npy", "--method", "auto")
+    assert "The data have no clusters. Give a number by -k, or take --method density" in said
 
 
 def test_too_many_clusters_and_missing_files_are_one_line(rows, capsys):

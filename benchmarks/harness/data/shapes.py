@@ -10,6 +10,7 @@ import numpy as np
 __all__ = [
     "blobs_unlike_in_width",
     "circles",
+    "drawn_shape",
     "elongated_blobs",
     "grid_of_blobs",
     "half_moons",
@@ -132,3 +133,61 @@ def wide_moons(n_columns: int, n_rows: int = 600) -> Rows:
     random = np.random.RandomState(2)
     plane = np.linalg.qr(random.normal(size=(n_columns, 2)))[0]
     return rows @ plane.T + random.normal(scale=0.04, size=(n_rows, n_columns)), classes
+
+
+def drawn_shape(random: np.random.RandomState) -> Rows:
+    """Return clusters whose kind, number, sizes, widths, columns and noise are drawn.
+
+    Round, stretched, heavy-tailed and skewed clusters have up to 30 columns; arcs, rings and spirals are in a plane of
+    up to 20 columns.
+    """
+    kind = random.choice(["round", "stretched", "heavy tails", "skewed", "arcs", "rings", "spirals"])
+    n_rows = random.randint(400, 2001)
+    is_planar = kind in ("arcs", "rings", "spirals")
+    k = random.randint(2, 5 if is_planar else 13)
+    evenness = random.choice([2.0, 10.0, 100.0])  # of Dirichlet's distribution of the sizes
+    shares = (random.dirichlet(np.full(k, evenness)) + 0.2 / k) / 1.2
+    classes = random.choice(k, n_rows, p=shares)
+    classes[:k] = np.arange(k)
+    if is_planar:
+        rows = _planar(kind, classes, k, random)
+    else:
+        n_columns = random.randint(2, 31)
+        separation = random.uniform(3, 8) / np.sqrt(2 * n_columns) * (2 if kind == "heavy tails" else 1)
+        centers, widths = random.normal(scale=separation, size=(k, n_columns)), random.uniform(0.5, 1.5, k)
+        drawn = (
+            random.standard_t(3, (n_rows, n_columns))
+            if kind == "heavy tails"
+            else random.normal(size=(n_rows, n_columns))
+        )
+        if kind == "stretched":
+            shapes = [
+                np.linalg.qr(random.normal(size=(n_columns, n_columns)))[0]
+                * np.exp(random.uniform(-1, 1, n_columns))
+                for _ in range(k)
+            ]
+            drawn = np.array([shapes[label] @ row for label, row in zip(classes, drawn)])
+        rows = centers[classes] + widths[classes, None] * drawn
+        if kind == "skewed":
+            rows = np.exp(rows / 2)
+    return rows, classes
+
+
+def _planar(kind: str, classes: np.ndarray, k: int, random: np.random.RandomState) -> np.ndarray:
+    """Return curves in a random plane, with noise in the plane and less noise in the other columns."""
+    n_rows, noise = len(classes), random.uniform(0.04, 0.14)
+    if kind == "arcs":  # each within the opening of the one before
+        angles = random.uniform(0, np.pi, n_rows)
+        up = np.where(classes % 2 == 0, 1, -1)
+        points = np.c_[np.cos(angles) + classes, up * (np.sin(angles) - 0.25)]
+    elif kind == "rings":
+        angles = random.uniform(0, 2 * np.pi, n_rows)
+        points = (1 + classes)[:, None] * np.c_[np.cos(angles), np.sin(angles)]
+    else:
+        turns = np.sqrt(random.uniform(0.05, 1, n_rows))
+        angles = 2.5 * np.pi * turns + 2 * np.pi * classes / k
+        points = (8 * turns)[:, None] * np.c_[np.cos(angles), np.sin(angles)] / k * 2
+    points = points + random.normal(scale=noise, size=points.shape)
+    n_columns = random.randint(2, 21)
+    plane = np.linalg.qr(random.normal(size=(n_columns, 2)))[0]
+    return points @ plane.T + random.normal(scale=noise / 2, size=(n_rows, n_columns))

@@ -30,7 +30,7 @@ from coterie import __version__, _kernels
 from coterie.cli import choose_k, compare, demo, fit, info, path, predict, report, select_lambda, verify
 from coterie.cli.errors import UsageError
 from coterie.cli.inputs import DASH, STANDARD_INPUT
-from coterie.cli.models import find_offered, offered_methods
+from coterie.cli.models import AUTO, find_offered, offered_methods
 from coterie.cli.options import RunOptions, flag_of_token
 from coterie.cli.output import recorded_warnings, tell_warnings
 from coterie.cli.run_file import RunFile, as_running, asked_for, asked_option
@@ -74,7 +74,7 @@ def run(arguments: list[str]) -> None:
         asked.update(asked_for(arguments))
 
     file, method = asked_option(words, "--config"), asked_option(words, "--method")
-    app = build_app(() if method is None else (find_offered(method).name,))
+    app = build_app(() if method in (None, AUTO) else (find_offered(str(method)).name,))
     app.config = (*([] if file is None else [RunFile(file)]), note)
     try:
         command, bound, *_ = app.parse_args(words, exit_on_error=False, print_error=False)

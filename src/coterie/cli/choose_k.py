@@ -37,7 +37,6 @@ from coterie.plotting import require_matplotlib
 from coterie.reports.page import require_jinja
 from coterie.selection.choose_k import KChoice
 from coterie.selection.choose_k import choose_k as choose_number
-from coterie.selection.criteria_by_k import Criterion
 from coterie.selection.pages import choice_page
 
 __all__ = ["choose_k"]
@@ -164,7 +163,12 @@ def _facts(found: KChoice) -> dict[str, Any]:
                 "title": curve.title,
                 "choice": curve.choice,
                 "why": curve.why,
-                **_at_choice(curve),
+                **{
+                    name: record[name]
+                    for record in curve.records()
+                    if record["chosen"]
+                    for name in ("value", "low", "high")
+                },
             }
             for curve in found.criteria
         ],
@@ -173,26 +177,12 @@ def _facts(found: KChoice) -> dict[str, Any]:
     }
 
 
-def _at_choice(curve: Criterion) -> dict[str, float]:
-    """What a curve shows where it would choose."""
-    at = [number for number, k in enumerate(curve.ks.tolist()) if k == curve.choice]
-    return {
-        name: float(values[place])
-        for place in at
-        for name, values in (("value", curve.values), ("low", curve.low), ("high", curve.high))
-    }
-
-
 def _write(outputs: OutputFolder, found: KChoice, summary: dict[str, Any]) -> None:
     with outputs.writing(CURVES) as path, open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["criterion", "k", "value", "low", "high", "chance", "chosen"])
+        writer = csv.DictWriter(file, ["criterion", "k", "value", "low", "high", "chance", "chosen"])
+        writer.writeheader()
         for curve in found.criteria:
-            chance = [""] * len(curve.ks) if curve.chance is None else curve.chance.tolist()
-            columns = zip(
-                curve.ks.tolist(), curve.values.tolist(), curve.low.tolist(), curve.high.tolist(), chance
-            )
-            writer.writerows([curve.name, k, *numbers, int(k == curve.choice)] for k, *numbers in columns)
+            writer.writerows({**record, "chosen": int(record["chosen"])} for record in curve.records())
     with outputs.writing(PICTURE) as path:
         found.plot().savefig(path)
     if "page" in summary["files"]:

@@ -15,7 +15,7 @@ from coterie.arrays import Array
 from coterie.cli.errors import UsageError, in_options
 from coterie.cli.inputs import DASH, about
 from coterie.cli.job import NO_COUNT, FitJob
-from coterie.cli.models import find_offered, flag_of, n_clusters_of, read_settings
+from coterie.cli.models import AUTO, find_offered, flag_of, n_clusters_of, read_settings
 from coterie.cli.output import recorded_warnings
 from coterie.cli.progress import display, watch
 from coterie.cli.run_file import RUN, run_files, write_run_file
@@ -78,13 +78,14 @@ def fit_on_cluster(job: FitJob, address: str) -> tuple[Any, dict[str, Any]]:
 
 def _method(job: FitJob) -> Method:
     """Return the method of a job, one that a cluster has."""
-    method = find_offered(job.method or next(iter(_ESTIMATORS)))
-    if method.name not in _ESTIMATORS:
+    name = job.method or next(iter(_ESTIMATORS))
+    name = name if name == AUTO else find_offered(name).name
+    if name not in _ESTIMATORS:
         raise UsageError(
-            f"--scheduler takes no --method {method.name}, which reads all rows in one process: use "
+            f"--scheduler takes no --method {name}, which reads all rows in one process: use "
             f"{', '.join(_ESTIMATORS)}, or fit a sample of the rows."
         )
-    return method
+    return find_offered(name)
 
 
 def _model(job: FitJob, method: Method) -> Any:

@@ -37,7 +37,7 @@ from coterie.selection.compare import CRITERIA, Comparison
 from coterie.selection.compare import compare as compare_methods
 from coterie.selection.pages import comparison_page
 
-__all__ = ["compare"]
+__all__ = ["compare", "comparison_facts"]
 
 TABLE, PICTURE, PAGE = "comparison.csv", "comparison.png", "comparison.html"
 
@@ -109,7 +109,7 @@ def compare(
                 random_state=seed, n_threads=n_threads,
             )  # fmt: skip
         summary = {
-            **_facts(found),
+            **comparison_facts(found),
             "coterie": coterie.__version__,
             "command": "compare",
             "input": input_facts(file, rows),
@@ -123,7 +123,8 @@ def compare(
     tell(summary, comparison_lines, json, quiet)
 
 
-def _facts(found: Comparison) -> dict[str, Any]:
+def comparison_facts(found: Comparison) -> dict[str, Any]:
+    """Return what a summary says of a comparison."""
     return {
         "recommended": found.recommended,
         "confidence": found.confidence,

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from cyclopts import Group, Parameter
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 import coterie
 from coterie import persistence
 from coterie.arrays import Array
 from coterie.blocks.kernel_rows import kept_on_disk
+from coterie.cli.compare import comparison_facts
 from coterie.cli.continued import CHANGES, continued_lines, read_clusters
 from coterie.cli.errors import UsageError, listed
 from coterie.cli.inputs import (
@@ -35,6 +36,7 @@ from coterie.cli.inputs import (
 )
 from coterie.cli.job import NO_COUNT, FitJob
 from coterie.cli.models import (
+    AUTO,
     check_neighbors,
     find_offered,
     fit_model,
@@ -103,7 +105,7 @@ from coterie.cli.runs import (
     settings_of,
     write_summary,
 )
-from coterie.estimators import OBJECTIVE, Method, usual_method
+from coterie.estimators import OBJECTIVE, Method, find_method, usual_method
 from coterie.estimators.outliers import OutlierScoring
 from coterie.fitting.threads import effective_n_threads
 from coterie.outputs import OutputFolder
@@ -111,6 +113,8 @@ from coterie.plotting import check_image_shape, plot_modes, require_matplotlib
 from coterie.results import Renaming, find_outliers
 from coterie.rows import RowSource
 from coterie.rows.formats.hdf5 import write_labels_to_obs
+from coterie.selection.choose_k import choose_k
+from coterie.selection.compare import compare
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -118,6 +122,12 @@ if TYPE_CHECKING:
 __all__ = ["command", "fit_into", "fit_lines", "run_fit"]
 
 PICTURE = "modes.png"
+
+# Of --method auto: seconds of the comparison without --max-time, and the most clusters without -k.
+_COMPARISON_TIME, _MOST_CLUSTERS = 300.0, 50
+
+# The options of estimators that --method auto takes; the comparison chooses the others.
+_AUTO_OPTIONS = ("max_time", "n_threads")
 
 
 def command(shown: Sequence[str] = ()) -> Callable[..., None]:
@@ -158,6 +168,7 @@ def command(shown: Sequence[str] = ()) -> Callable[..., None]:
 
         - `coterie fit points.npy -k 10`
         - `coterie fit customers.csv -k 5 --scale standard -o customers`
+        - `coterie fit customers.csv --method auto --max-time 5m`
 
         `coterie fit --method NAME --help` also shows the options of that method.
 
@@ -169,7 +180,7 @@ def command(shown: Sequence[str] = ()) -> Callable[..., None]:
         k
             Number of clusters.
         method
-            Method: METHODS.
+            Method: METHODS; auto: the one that a comparison of several methods finds best.
         max_iter
             Maximum number of iterations.
         id
@@ -296,7 +307,10 @@ def fit_into(outputs: OutputFolder, job: FitJob, path: str) -> tuple[Any, dict[s
 
 
 def _models(job: FitJob) -> list[tuple[Method, Any]]:
-    """Return the models one of which will be fitted, each with its method."""
+    """Return the models one of which will be fitted, each with its method; none where a comparison chooses it."""
+    if job.method == AUTO:
+        _check_auto(job)
+        return []
     given_graph = {} if job.graph is None else {"weights": "precomputed"}
     parameters = {**given_graph, **job.parameters}
     return [
@@ -320,10 +334,12 @@ def _fit_file(
         used=used,
         **reading,
     )
-    method = usual_method([method for method, _ in models], rows.shape[0])
-    model = next(model for known, model in models if known is method)
-    _check_rows(job, method, rows)
-    check_neighbors(model, job.parameters, rows, job.file)
+    _check_rows(job, rows)
+    if models:
+        method = usual_method([method for method, _ in models], rows.shape[0])
+        model = next(model for known, model in models if known is method)
+        _check_method(job, method, rows)
+        check_neighbors(model, job.parameters, rows, job.file)
     known = None if job.labels is None else _known_labels(job, rows)
     graph = None if job.graph is None else read_graph(job.graph, rows.shape[0])
     label_file = job.out / f"labels.{job.results or ('parquet' if rows.is_table else 'npy')}"
@@ -343,6 +359,12 @@ def _fit_file(
     told += told_of_disk
     found: dict[str, Any] = {}
     with about(job.file):
+        if not models:
+            with recorded_warnings() as told_of_choice:
+                method, model, found = _compared(job, rows)
+            told += told_of_choice
+            job = replace(job, n_clusters=found["choice"]["clusters"], parameters=found["choice"]["options"])
+            _check_method(job, method, rows)
         if job.search is None:
             seconds, warned = fit_model(model, rows, known, graph=graph, quiet=job.quiet)
         else:
@@ -387,8 +409,14 @@ def _fit_file(
     _write(outputs, method, model, results, summary, picture)
     if continued is not None and match is not None:
         continued.write(match, outputs)
-    chosen = {"method": method.name} if job.command == "fit" else {}
-    write_run_file(outputs, **chosen, seed=job.seed)
+    chosen: dict[str, Any] = {"seed": job.seed} | ({"method": method.name} if job.command == "fit" else {})
+    if "choice" in found:
+        chosen |= {
+            "k": job.n_clusters,
+            "seed": model.get_params().get("random_state", job.seed),
+            **job.parameters,
+        }
+    write_run_file(outputs, **chosen)
     if report is not None:
         write_files(outputs, report, REPORT)
     return model, summary
@@ -416,6 +444,41 @@ def _candidates(job: FitJob) -> list[Method]:
         raise UsageError(f"{flag_of(special[0])} is an option of {names}, which takes no -k.")
     takers = [f"{flag_of(name)} ({', '.join(takers_of(name))})" for name in special]
     raise UsageError(f"No method has all of the options {listed(takers, 'and')}.")
+
+
+def _check_auto(job: FitJob) -> None:
+    """Refuse what a comparison of methods does not take."""
+    asked = {"labels": job.labels, "graph": job.graph, **job.parameters}
+    for name in [name for name, value in asked.items() if value is not None and name not in _AUTO_OPTIONS]:
+        raise UsageError(f"--method auto takes no {flag_of(name)}: name the method that has it.")
+
+
+def _compared(job: FitJob, rows: RowSource) -> tuple[Method, Any, dict[str, Any]]:
+    """Compare methods within half of the time limit; return the best one, its model, not fitted, and the evidence.
+
+    The other half is for the fit to all rows. Without -k the number of clusters is estimated first.
+    """
+    k, limit, threads = job.n_clusters, job.parameters.get("max_time"), job.parameters.get("n_threads")
+    about_k: tuple[str, ...] = ()
+    if k is None:
+        most = max(2, min(_MOST_CLUSTERS, rows.shape[0] - 1))
+        estimate = choose_k(rows, (2, most), max_time=0.0, random_state=job.seed, n_threads=threads)
+        k, about_k = estimate.n_clusters, estimate.reasons
+        if k is None:
+            raise ValueError(f"{about_k[0]} Give a number by -k, or take --method density, which needs none.")
+    half = None if limit is None else limit / 2
+    budget = half or _COMPARISON_TIME
+    found = compare(rows, k, budget=budget, random_state=job.seed, n_threads=threads)
+    model, method = clone(found.best_model_), find_method(found.best)
+    limits = {"max_time": half, "n_threads": threads}
+    model.set_params(**{name: value for name, value in limits.items() if name in names_of(method)})
+    usual = method.estimator().get_params()
+    options = {
+        name: value
+        for name, value in settings_of(model).items()
+        if name not in (method.clusters, "random_state") and value != usual[name]
+    }
+    return method, model, {"choice": {**comparison_facts(found), "options": options, "about_k": about_k}}
 
 
 def _asked_for(job: FitJob) -> Method:
@@ -457,7 +520,7 @@ def _known_labels(job: FitJob, rows: RowSource) -> Array:
     return read_known_labels(job.labels, rows.shape[0], job.n_clusters)
 
 
-def _check_rows(job: FitJob, method: Method, rows: RowSource) -> None:
+def _check_rows(job: FitJob, rows: RowSource) -> None:
     n_rows, n_columns = rows.shape
     if job.n_clusters is not None and job.n_clusters > n_rows:
         raise UsageError(f"-k {job.n_clusters} is more than the {n_rows} rows of {job.file}.")
@@ -466,6 +529,9 @@ def _check_rows(job: FitJob, method: Method, rows: RowSource) -> None:
             check_image_shape(job.image_shape, n_columns)
         except ValueError as error:
             raise UsageError(f"--image: {error}") from error
+
+
+def _check_method(job: FitJob, method: Method, rows: RowSource) -> None:
     if job.outliers is not None and not issubclass(method.estimator, OutlierScoring):
         raise UsageError(f"--method {method.name} has no outlier scores, which --outliers needs.")
     if rows.is_sparse and not method.takes_sparse:
@@ -558,6 +624,7 @@ def fit_lines(facts: dict[str, Any]) -> list[str]:
             else []
         ),
         *([facts["used"]] if facts.get("used") else []),
+        *_choice_lines(facts),
         f"{'' if steps is None else counted(steps, 'iteration') + ' in '}{facts['seconds']:.3g} s, {_objective(facts)}"
         f"{sizes['smallest']:,} to {counted(sizes['largest'], 'row')} a cluster",
         *_cluster_lines(facts),
@@ -567,6 +634,20 @@ def fit_lines(facts: dict[str, Any]) -> list[str]:
         *(line for race in facts.get("races", {}).items() for line in _race_lines(*race)),
         *file_lines(facts),
         *_next_lines(facts),
+    ]
+
+
+def _choice_lines(facts: dict[str, Any]) -> list[str]:
+    """Return which method --method auto has chosen, the reasons and the confidence."""
+    if "choice" not in facts:
+        return []
+    choice = facts["choice"]
+    rows = "all rows" if choice["sample_rows"] == choice["rows"] else counted(choice["sample_rows"], "row")
+    return [
+        *choice["about_k"][:1],
+        f"{facts['method']} has the highest score of {counted(len(choice['methods']), 'method')} compared on {rows}; "
+        f"confidence: {choice['confidence']}",
+        *choice["reasons"],
     ]
 
 

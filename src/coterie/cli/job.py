@@ -27,6 +27,8 @@ class FitJob:
 
     A `search` fits a model several times; it gives the best one, the seconds, warnings, and what a summary says of it.
 
+    With the method "auto", several methods are compared, and the best one is fitted.
+
     Without a method the parameters decide, and then the number of rows: of the usual methods those that have all
     parameters, and of these the one for so many rows; if none has, the one other method that has.
     """

@@ -27,10 +27,14 @@ from coterie.outputs import recovered
 from coterie.rows import RowSource, open_rows
 
 __all__ = [
-    "check_neighbors", "find_offered", "fit_model", "flag_of", "make_model",
+    "AUTO", "check_neighbors", "find_offered", "fit_model", "flag_of", "make_model",
     "n_clusters_of", "names_of", "offered_methods", "path_method", "read_settings", "size_facts", "takers_of",
     "value_of",
 ]  # fmt: skip
+
+
+# The method that stands for the one that `coterie.compare` finds best.
+AUTO = "auto"
 
 
 def offered_methods() -> list[Method]:
@@ -117,8 +121,8 @@ def find_offered(name: str, flag: str = "--method") -> Method:
     for method in offered:
         if method.name.replace("-", "") == asked:
             return method
-    names = listed([method.name for method in offered], "or")
-    raise UsageError(f"{flag} must be {names}, got {name!r}.")
+    names = [*(method.name for method in offered), *([AUTO] if flag == "--method" else [])]
+    raise UsageError(f"{flag} must be {listed(names, 'or')}, got {name!r}.")
 
 
 def check_neighbors(model: Any, parameters: Mapping[str, Any], rows: RowSource, file: str) -> None:

@@ -148,15 +148,13 @@ def write_run_file(outputs: OutputFolder, name: str = RUN, **chosen: Any) -> Non
     name : str
         Its name there.
     chosen
-        Options that were not given and were chosen: another version could choose others.
+        Options that the run has chosen, which replace what was given: another run or version could choose others.
     """
     running = _running.get()
     if running is None:
         return
     command, asked = running
-    options = {key: value for key, value in asked.items() if key not in _NOT_WRITTEN}
-    for key, value in chosen.items():
-        options.setdefault(key, value)
+    options = {key: value for key, value in {**asked, **chosen}.items() if key not in _NOT_WRITTEN}
     lines = [f"# coterie {command} {_FLAG} {name} does this once more.", f'command = "{command}"']
     lines += [_line(key, value) for key, value in options.items() if value is not None]
     with outputs.writing(name) as path:

@@ -149,20 +149,10 @@ class KChoice:
             import pyarrow as pa
         except ImportError as error:
             raise ImportError("An Arrow table needs pyarrow: pip install 'coterie[io]'") from error
-        columns: dict[str, list[Any]] = {
-            name: [] for name in ("criterion", "k", "value", "low", "high", "chance", "chosen")
-        }
-        for curve in self.criteria:
-            columns["criterion"] += [curve.name] * len(curve.ks)
-            columns["k"] += curve.ks.tolist()
-            for name, values in (("value", curve.values), ("low", curve.low), ("high", curve.high)):
-                columns[name] += values.tolist()
-            columns["chance"] += [None] * len(curve.ks) if curve.chance is None else curve.chance.tolist()
-            columns["chosen"] += [k == curve.choice for k in curve.ks.tolist()]
-        types = {"criterion": pa.string(), "k": pa.int64(), "chosen": pa.bool_()}
-        return pa.table(
-            {name: pa.array(cells, types.get(name, pa.float64())) for name, cells in columns.items()}
-        )
+        types = {"criterion": pa.string(), "k": pa.int64()}
+        types |= dict.fromkeys(("value", "low", "high", "chance"), pa.float64()) | {"chosen": pa.bool_()}
+        records = [record for curve in self.criteria for record in curve.records()]
+        return pa.Table.from_pylist(records, pa.schema(types))
 
     def page(self, name: str = "the rows") -> Page:
         """Return a page with `html()` and `markdown()`; `name` is the title of the data set.

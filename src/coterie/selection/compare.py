@@ -72,6 +72,9 @@ _BUDGET_OF_FITS = 0.8
 # Fits take time in proportion to at most this power of the number of rows (graphs; k-means is below).
 _GROWTH = 1.3
 
+# Parameters of the compared methods that have them, where their defaults assume clusters of equal size.
+_SETTINGS = {"class_priors": "estimate"}
+
 # Up to here mini-batches gain nothing.
 _MANY_ROWS = 10_000
 
@@ -82,8 +85,8 @@ class Comparison:
 
     Attributes
     ----------
-    recommended : str or None
-        Method with the highest score; None if the evidence does not favor one (`confidence` is "open").
+    best : str
+        Method with the highest score, of those without empty clusters if there are any.
     confidence : {"clear", "likely", "open"}
         "clear": three ways to choose (the score, mean agreement of all rows with the other methods, information in the
         graph) pick the same clustering; "likely": two of them; "open": none do, or the first two scores differ by less
@@ -104,7 +107,7 @@ class Comparison:
         Rows, rows compared on, clusters, seeds, subsets, seconds, budget.
     """
 
-    recommended: str | None
+    best: str
     confidence: str
     reasons: tuple[str, ...]
     records: tuple[dict[str, Any], ...]
@@ -115,14 +118,14 @@ class Comparison:
     facts: dict[str, Any]
 
     @property
-    def criteria(self) -> dict[str, str]:
-        """Names of the scores in `records`, and what each measures."""
-        return CRITERIA
+    def recommended(self) -> str | None:
+        """The best method; None if the evidence does not favor one (`confidence` is "open")."""
+        return None if self.confidence == "open" else self.best
 
     @property
     def best_model_(self) -> Any:
-        """The fitted estimator with the highest score, also where no method is recommended."""
-        return self.models[max(self.records, key=lambda record: record["score"])["method"]]
+        """The fitted estimator of the best method, also where no method is recommended."""
+        return self.models[self.best]
 
     def __str__(self) -> str:
         shown = ("method", "seconds", *CRITERIA)
@@ -180,7 +183,8 @@ def compare(
     """Cluster the rows by several methods and recommend one.
 
     All methods are fitted to the same rows with the same seeds, three times to all compared rows and once to each of
-    three random subsets. The clusterings are scored without labels (see Notes).
+    three random subsets; total variation estimates its class priors. The clusterings are scored without labels (see
+    Notes).
 
     Parameters
     ----------
@@ -238,10 +242,16 @@ def compare(
     if sample_size is not None:
         check_positive_integer("sample_size", sample_size)
     n_compared = min(source.shape[0], _MOST_ROWS if sample_size is None else int(sample_size))
-    _check_n_rows(n_compared, k)
+    if int(_SUBSET_SHARE * n_compared) < 2 * k:
+        raise ValueError(
+            f"{k} clusters cannot be compared on {n_compared} rows: that takes three rows per cluster. Ask for fewer "
+            "clusters or give more rows."
+        )
     chosen, left_out = _candidates(source, methods, n_compared)
     classes = _checked_classes(labels, source.shape[0])
-    trials = [_Trial(method, {str(method.clusters): k, "n_threads": threads}) for method in chosen]
+    trials = [
+        _Trial(method, {**_SETTINGS, str(method.clusters): k, "n_threads": threads}) for method in chosen
+    ]
     ids = _drawn_ids(source.shape[0], n_compared, random)
     rows = source.read() if len(ids) == source.shape[0] else source.take(ids)
     check_range(rows, ids)
@@ -266,7 +276,7 @@ def compare(
     agreement = np.array(
         [[adjusted_rand_score(one.best.labels, other.best.labels) for other in done] for one in done]
     )
-    recommended, confidence, reasons = _recommendation(done, scores, k)
+    best, confidence, reasons = _recommendation(done, scores, k)
     known = None if classes is None else classes[ids]
     facts = {
         "rows": source.shape[0],
@@ -283,20 +293,10 @@ def compare(
         for trial in done
     )
     models = {trial.method.name: trial.best.model for trial in done}
-    return Comparison(
-        recommended, confidence, reasons, records, agreement, models, ids, tuple(left_out), facts
-    )
+    return Comparison(best, confidence, reasons, records, agreement, models, ids, tuple(left_out), facts)
 
 
 # --- which methods, which rows ---------------------------------------------------------------------------------------
-
-
-def _check_n_rows(n_rows: int, k: int) -> None:
-    if int(_SUBSET_SHARE * n_rows) < 2 * k:
-        raise ValueError(
-            f"{k} clusters cannot be compared on {n_rows} rows: that takes three rows per cluster. Ask for fewer "
-            "clusters or give more rows."
-        )
 
 
 def _drawn_ids(n_rows: int, n_drawn: int, random: np.random.RandomState) -> IndexArray:
@@ -641,64 +641,54 @@ def _random_partition(graph: sp.csr_array, sizes: IndexArray, random: np.random.
 
 def _recommendation(
     trials: Sequence[_Trial], scores: dict[str, _Scores], k: int
-) -> tuple[str | None, str, tuple[str, ...]]:
+) -> tuple[str, str, tuple[str, ...]]:
     """Return the method with the highest score, the confidence and the reasons."""
-    if len(trials) == 1:
-        return None, "open", (f"Only {trials[0].method.name} was compared: there is no choice to make.",)
     lost = {trial.method.name: k - int(trial.best.labels.max()) - 1 for trial in trials}
-    flaws = tuple(
+    flaws = [
         f"{name} is not recommended: {n_lost} of {k} clusters are empty."
         for name, n_lost in lost.items()
         if n_lost
-    )
+    ]
     whole = [trial for trial in trials if not lost[trial.method.name]]
-    if not whole:
-        return None, "open", ("No method found the number of clusters that was asked for.", *flaws)
 
-    def best_by(value: Any) -> _Trial:
-        return max(whole, key=lambda trial: value(scores[trial.method.name]))
+    def score(trial: _Trial) -> float:
+        return scores[trial.method.name].record["score"]
 
-    best = best_by(lambda found: found.record["score"])
-    own = scores[best.method.name]
+    best = max(whole or trials, key=score)
     others = [trial for trial in whole if _nmi(trial.best.labels, best.best.labels) <= _SAME]
-    alike = [trial.method.name for trial in whole if trial not in others]
+    # The first of the methods with the same clusters: simpler methods come first.
+    alike = [trial.method.name for trial in whole if trial not in others] or [best.method.name]
+    if len(trials) == 1:
+        return alike[0], "open", (f"Only {alike[0]} was compared: there is no choice to make.",)
+    if not whole:
+        return alike[0], "open", ("No method found the number of clusters that was asked for.", *flaws)
     if not others:
         return alike[0], "clear", (f"Take {alike[0]}: {', '.join(alike)} find the same clusters.", *flaws)
-    confirmed = [
-        _nmi(choice.best.labels, best.best.labels) >= _CONFIRMED
-        for choice in (
-            best_by(lambda found: found.consensus),
-            best_by(lambda found: found.record["information"]),
+    choices = (
+        max(whole, key=lambda trial: scores[trial.method.name].consensus),
+        max(whole, key=lambda trial: scores[trial.method.name].record["information"]),
+    )
+    n_confirmed = sum(_nmi(choice.best.labels, best.best.labels) >= _CONFIRMED for choice in choices)
+    second = max(others, key=score)
+    values = f"score {score(best):.3f}, next {second.method.name} with {score(second):.3f}"
+    if score(best) - score(second) <= max(scores[trial.method.name].spread for trial in (best, second)):
+        reason = (
+            f"No clear winner: {alike[0]} and {second.method.name} differ by less than restarts of one method do "
+            f"({values}). Compare their clusters on your data."
         )
-    ]
-    second = max(others, key=lambda trial: scores[trial.method.name].record["score"])
-    rival = scores[second.method.name]
-    lead = own.record["score"] - rival.record["score"]
-    values = f"score {own.record['score']:.3f}, next {second.method.name} with {rival.record['score']:.3f}"
-    if lead <= max(own.spread, rival.spread):
-        return (
-            None,
-            "open",
-            (
-                f"No clear winner: {alike[0]} and {second.method.name} differ by less than restarts of one method do "
-                f"({values}). Compare their clusters on your data.",
-                *flaws,
-            ),
+        return alike[0], "open", (reason, *flaws)
+    if not n_confirmed:
+        reason = (
+            f"No clear winner: {alike[0]} has the highest score ({values}), but agreement between methods and "
+            "information in the graph favor others. Compare their clusters on your data."
         )
-    if not any(confirmed):
-        return (
-            None,
-            "open",
-            (
-                f"No clear winner: {alike[0]} has the highest score ({values}), but agreement between methods and "
-                "information in the graph favor others. Compare their clusters on your data.",
-                *flaws,
-            ),
-        )
-    sure, how = ("clear", "All three criteria") if all(confirmed) else ("likely", "Two of three criteria")
+        return alike[0], "open", (reason, *flaws)
+    confidence, how = (
+        ("likely", "Two of three criteria") if n_confirmed == 1 else ("clear", "All three criteria")
+    )
     finds = "find" if len(alike) > 2 else "finds"
     same = f" {', '.join(alike[1:])} {finds} the same clusters." if len(alike) > 1 else ""
-    return alike[0], sure, (f"Take {alike[0]}: {values}. {how} choose its clusters.{same}", *flaws)
+    return alike[0], confidence, (f"Take {alike[0]}: {values}. {how} choose its clusters.{same}", *flaws)
 
 
 # --- output ---------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -79,6 +79,16 @@ class Criterion:
     chance: FloatArray | None
     choice: int | None
     why: str
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return criterion, k, value, low, high, chance and chosen for each k."""
+        chance = [None] * len(self.ks) if self.chance is None else self.chance.tolist()
+        columns = self.ks.tolist(), self.values.tolist(), self.low.tolist(), self.high.tolist(), chance
+        return [
+            {"criterion": self.name, "k": k, "value": value, "low": low, "high": high, "chance": at_chance,
+             "chosen": k == self.choice}
+            for k, value, low, high, at_chance in zip(*columns)
+        ]  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from coterie.figures import FEW_COLORS, INK, new_figure, tidy
 from coterie.reports.page import Bar, Column, Facts, Page, Part, Picture, Section, Table, Text, Warnings
+from coterie.selection.compare import CRITERIA
 from coterie.selection.criteria_by_k import Criterion
 
 if TYPE_CHECKING:
@@ -115,12 +116,12 @@ def comparison_page(comparison: Comparison, name: str, warnings: Sequence[str] =
         "Scores, without known classes unless named",
         [
             Column("method"),
-            *(Column(score, True) for score in (*comparison.criteria, "between seeds", *known)),
+            *(Column(score, True) for score in (*CRITERIA, "between seeds", *known)),
         ],
         [
             [
                 record["method"],
-                *(_bar(record[score], records, score) for score in comparison.criteria),
+                *(_bar(record[score], records, score) for score in CRITERIA),
                 *(record[score] for score in ("between_seeds", *known)),
             ]
             for record in records
@@ -160,10 +161,7 @@ def comparison_page(comparison: Comparison, name: str, warnings: Sequence[str] =
         Section(
             "Criteria",
             [
-                *(
-                    Text(f"{name.capitalize()}: {sentence}.")
-                    for name, sentence in comparison.criteria.items()
-                ),
+                *(Text(f"{name.capitalize()}: {sentence}.") for name, sentence in CRITERIA.items()),
                 *(Text(f"Not compared: {what}.") for what in comparison.left_out),
             ],
         ),
@@ -261,7 +259,7 @@ def plot_comparison(comparison: Comparison) -> Figure:
     figure = new_figure((10.0, 3.6 + 0.5 * n_methods))
     parts: Any = figure.subfigures(2, 1, height_ratios=(1, 1.2))
     above, below = parts
-    _draw_scores(list(above.subplots(1, len(comparison.criteria))), comparison)
+    _draw_scores(list(above.subplots(1, len(CRITERIA))), comparison)
     _draw_agreement(below.subplots(), comparison)
     return figure
 
@@ -269,7 +267,7 @@ def plot_comparison(comparison: Comparison) -> Figure:
 def _draw_scores(panels: list[Axes], comparison: Comparison) -> None:
     names = [record["method"] for record in comparison.records]
     colors = [FEW_COLORS[5] if name == comparison.recommended else FEW_COLORS[0] for name in names]
-    for number, name in enumerate(comparison.criteria):
+    for number, name in enumerate(CRITERIA):
         ax = panels[number]
         ax.barh(names, [record[name] for record in comparison.records], color=colors, height=0.6)
         ax.set_title(name)

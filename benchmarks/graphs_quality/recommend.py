@@ -1,0 +1,169 @@
+"""Quality of the methods that `coterie.compare` recommends, beside the best of ours, Leiden and k-means.
+
+    python -m benchmarks.graphs_quality.recommend [--sets iris,fresh-0] [--most-rows 2000] [--results FOLDER] [--quick]
+
+Sets of rows of `benchmarks.graphs_quality`, and 30 generated ones ("fresh-0" to "fresh-29") whose shapes, sizes,
+widths, columns and noise are drawn from one seed. `compare` is given the rows and the number of classes. Results of a
+set are kept in a file: a run that was ended goes on where it was. Leiden needs `pip install leidenalg igraph` (GPL).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import spearmanr
+
+import coterie
+from benchmarks.graphs_quality.contenders import LEIDEN
+from benchmarks.graphs_quality.runs import run_cell
+from benchmarks.harness.data.quality_sets import GENERATED, REAL, SETS, prepared
+from benchmarks.harness.data.shapes import drawn_shape
+from benchmarks.harness.options import SystemParser, at_least
+from benchmarks.harness.processes import limit_threads
+from benchmarks.harness.reporting import RESULTS, machine_facts, machine_line, markdown_table
+from benchmarks.harness.results import Cell, Results
+
+N_FRESH, SEED = 30, 20261125
+FRESH = [f"fresh-{number}" for number in range(N_FRESH)]
+ROWS = [name for name in SETS if not SETS[name].is_graph]
+COMPARE, K_MEANS = "compare", "k-means"
+SCORES = {"accuracy": "accuracy", "nmi": "NMI"}
+
+
+def path_of(name: str, most_rows: int, folder: Path) -> Path:
+    """Return the file of a set; that of a generated one is written."""
+    if name not in FRESH:
+        return prepared(name, most_rows, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.npz"
+    rows, classes = drawn_shape(np.random.RandomState((SEED + FRESH.index(name)) % 2**32))
+    np.savez(path, X=rows, y=classes)
+    return path
+
+
+def compared(path: Path) -> Cell:
+    """Compare our methods on a set; known classes add accuracy and NMI to their records."""
+    with np.load(path) as arrays:
+        X, y = arrays["X"], arrays["y"]
+    began = time.process_time()
+    found = coterie.compare(X, int(y.max()) + 1, labels=y, random_state=0, n_threads=1)
+    seconds = time.process_time() - began
+    return {
+        "best": found.best, "confidence": found.confidence, "records": list(found.records), "cpu_seconds": seconds,
+        "n_rows": len(X), "n_columns": X.shape[1], "classes": int(y.max()) + 1,
+    }  # fmt: skip
+
+
+def measured(name: str, results: Results, most_rows: int) -> dict[str, Cell]:
+    """Return what the comparison and its competitors reach on a set; run what is not there yet."""
+    cells = {}
+    for method in (COMPARE, K_MEANS, LEIDEN):
+        cell = results.read(name, method, 0)
+        if cell is None:
+            path = path_of(name, most_rows, results.folder / "rows")
+            cell = compared(path) if method == COMPARE else run_cell(method, path, 0)
+            results.keep(name, method, 0, cell)
+        cells[method] = cell
+    return cells
+
+
+def line_of(cells: dict[str, Cell]) -> dict[str, Any]:
+    """Return the scores of a set: recommended, best of ours, Leiden, k-means, and the rank correlation."""
+    records = cells[COMPARE]["records"]
+    chosen = next(record for record in records if record["method"] == cells[COMPARE]["best"])
+    line: dict[str, Any] = {"best": chosen["method"], "confidence": cells[COMPARE]["confidence"]}
+    for score in SCORES:
+        values = [record[score] for record in records]
+        line[score] = [chosen[score], max(values), cells[LEIDEN][score], cells[K_MEANS][score]]
+        differ = np.ptp(values) > 0 and len(values) > 2
+        ranks = spearmanr([record["score"] for record in records], values).statistic if differ else np.nan
+        line[f"{score} correlation"] = float(ranks)
+    return line
+
+
+def tables(found: dict[str, dict[str, Cell]]) -> list[str]:
+    """Return the means over kinds of sets, the loss by confidence, and a line for each set, as Markdown."""
+    lines = {name: line_of(cells) for name, cells in found.items()}
+    kinds = {"real sets": [*REAL], "generated sets": [*GENERATED], "fresh generated sets": FRESH}
+    groups = {kind: [lines[name] for name in names if name in lines] for kind, names in kinds.items()}
+    groups["all sets"] = list(lines.values())
+    who = ("recommended", "best of ours", LEIDEN, K_MEANS)
+    headers = ["", "sets", *(f"{score}, {one}" for score in SCORES.values() for one in who)]
+    headers += ["shortfall, accuracy", "shortfall, NMI", "at worst, accuracy", "rank correlation"]
+    summary = [_means(kind, group) for kind, group in groups.items() if group]
+    by_confidence = []
+    for confidence in ("clear", "likely", "open"):
+        losses = [
+            [line[score][1] - line[score][0] for score in SCORES]
+            for line in lines.values()
+            if line["confidence"] == confidence
+        ]
+        if losses:
+            means = np.mean(losses, axis=0)
+            worst = max(loss for loss, _ in losses)
+            by_confidence.append(
+                [confidence, str(len(losses)), *(f"{mean:.3f}" for mean in means), f"{worst:.3f}"]
+            )
+    each = []
+    for name, line in lines.items():
+        cell = found[name][COMPARE]
+        shape = f"{name}, {cell['n_rows']:,} x {cell['n_columns']}, {cell['classes']}"
+        scores = [f"{value:.3f}" for score in SCORES for value in line[score]]
+        each.append([shape, line["best"], line["confidence"], *scores, f"{cell['cpu_seconds']:.0f}"])
+    return [
+        *markdown_table(headers, summary),
+        "",
+        *markdown_table(
+            ["confidence", "sets", "shortfall, accuracy", "NMI", "at worst, accuracy"], by_confidence
+        ),
+        "",
+        *markdown_table(
+            ["set, rows, classes", "recommended", "confidence", *headers[2:10], "CPU s"], each, 3
+        ),
+    ]
+
+
+def _means(kind: str, lines: list[dict[str, Any]]) -> list[str]:
+    means = {score: np.mean([line[score] for line in lines], axis=0) for score in SCORES}
+    losses = [line["accuracy"][1] - line["accuracy"][0] for line in lines]
+    correlation = np.nanmean([line["accuracy correlation"] for line in lines])
+    return [
+        kind,
+        str(len(lines)),
+        *(f"{value:.3f}" for score in SCORES for value in means[score]),
+        *(f"{means[score][1] - means[score][0]:.3f}" for score in SCORES),
+        f"{max(losses):.3f}",
+        f"{correlation:.2f}",
+    ]
+
+
+def main() -> None:
+    """Do what was asked for."""
+    parser = SystemParser(
+        "graphs_quality.recommend",
+        __doc__,
+        [*ROWS, *FRESH],
+        quick=["iris", "fresh-0"],
+        rows_option="--sets",
+        rounds=None,
+    )
+    parser.add("--most-rows", default=2000, quick=200, type=at_least(10), help="drawn of larger sets")
+    parser.add_argument("--results", type=Path, help="folder of the cells (default: in benchmarks/results)")
+    options = parser.read()
+    limit_threads(1)
+    results = Results(options.results or RESULTS / f"recommend-{options.most_rows}")
+    found = {}
+    for name in options.rows:
+        if name in FRESH or SETS[name].is_here:
+            found[name] = measured(name, results, options.most_rows)
+            line = line_of(found[name])
+            print(name, line["best"], line["confidence"], line["accuracy"], file=sys.stderr, flush=True)
+    print(f"Seed of the fresh sets: {SEED}", machine_line(machine_facts()), "", *tables(found), sep="\n")
+
+
+if __name__ == "__main__":
+    main()
