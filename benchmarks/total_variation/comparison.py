@@ -92,7 +92,8 @@ def compare(benchmark: Benchmark, data: str) -> None:
     names = benchmark.select(CONTENDERS)
     rows = []
     for share in options.labels:
-        paper = f"{PAPER[data][LABELS.index(share)]:.2f}" if share in LABELS and is_real else "-"
+        is_published = is_real and data in PAPER and share in LABELS
+        paper = f"{PAPER[data][LABELS.index(share)]:.2f}" if is_published else ""
         for name in (name for name in names if takes(name, share) and has_what_it_needs(name, data)):
             result = benchmark.isolated(
                 run_contender, name, data, share, options.draws, options.trials, options.threads
@@ -100,17 +101,29 @@ def compare(benchmark: Benchmark, data: str) -> None:
             kept = {"data": data, "labels": share, "name": name, **result}
             benchmark.report.data.setdefault("results", []).append(kept)
             rows.append([share_in_words(share), name, *_cells(result, paper if name == OURS else "")])
-    headers = ["labels", "", "purity (range)", "of the lowest (P)", "paper", "(P)", "lowest (P)", "seconds"]
+    headers = [
+        "labels",
+        "",
+        "purity (range)",
+        "of the lowest (P)",
+        "paper",
+        "accuracy",
+        "(P)",
+        "lowest (P)",
+        "seconds",
+    ]
     what = data if is_real else f"scikit-learn's digits in place of {data}"
     benchmark.report.table(f"{what}, means over {options.draws} draws", headers, rows, n_left=2)
 
 
 def _cells(result: dict[str, Any], paper: str) -> list[str]:
     low, high = result["purity_range"]
+    found = result["accuracies"]
     return [
         f"{result['purity']:.2f} ({low:.2f}-{high:.2f})",
         f"{result['purity_best']:.2f}",
         paper,
+        f"{np.mean(found):.1f} ± {np.std(found):.1f}" if found else "",
         f"{result['energy']:.4f}",
         f"{result['energy_best']:.4f}",
         f"{result['seconds']:.2f}",

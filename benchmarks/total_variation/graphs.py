@@ -10,14 +10,16 @@ import scipy.sparse as sp
 from benchmarks.harness.data.files import real_file
 from benchmarks.harness.data.images import upright_digits
 from benchmarks.harness.data.labeled import labeled
+from benchmarks.harness.data.readers import snippets
 
-DATA = ("4moons", "optdigits", "pendigits", "mnist", "mnist-upright", "webkb4", "20news")
+DATA = ("4moons", "optdigits", "pendigits", "mnist", "mnist-upright", "webkb4", "20news", "snippets")
 N_NEIGHBORS = 10
 FILES = {
     "20news": "20news_graph.npz",
     "webkb4": "webkb4.npz",
     "4moons": "four_moons_regen.npz",
     "mnist-upright": "mnist.npz",
+    "snippets": "searchsnippets.parquet",
 }
 
 
@@ -31,6 +33,8 @@ def load_graph(name: str) -> tuple[sp.csr_array, np.ndarray]:
     path = graph_file(name)
     if path is None:
         return _graph_of_rows(*labeled("digits"))
+    if name == "snippets":
+        return _graph_of_rows(*snippets())
     with np.load(path) as file:
         classes = file["y"].astype(np.int64)
         if "X" in file:
@@ -49,6 +53,8 @@ def load_rows(name: str) -> np.ndarray | None:
     path = real_file(FILES.get(name, f"{name}.npz"))
     if path is None:
         return None
+    if name == "snippets":
+        return snippets()[0]
     with np.load(path) as file:
         if "X" not in file:
             return None
