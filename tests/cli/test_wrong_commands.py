@@ -50,7 +50,7 @@ WRONG = [
     (
         "fit rows.npy -k 3 --method magic",
         2,
-        "--method must be k-means, nested, mini-batch, bisecting, size-constrained, gmm, laplacian-kmodes, multilevel, total-variation, density or convex-clustering, got 'magic'.",
+        "--method must be k-means, nested, mini-batch, bisecting, size-constrained, gmm, laplacian-kmodes, multilevel, total-variation, density, convex-clustering or auto, got 'magic'.",
     ),
     (
         "fit rows.npy -k 3 --method convex-clustering",

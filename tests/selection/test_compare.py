@@ -135,18 +135,18 @@ def first_fit_is_best(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("of_b", "recommended", "confidence"),
+    ("of_b", "confidence"),
     [
-        (fake_scores(0.5, 0.1, 0.1), "k-means", "clear"),
-        (fake_scores(0.5, 0.9, 0.1), "k-means", "likely"),
-        (fake_scores(0.5, 0.9, 0.9), None, "open"),
-        (fake_scores(0.5, 0.1, 0.1, spread=0.6), None, "open"),
+        (fake_scores(0.5, 0.1, 0.1), "clear"),
+        (fake_scores(0.5, 0.9, 0.1), "likely"),
+        (fake_scores(0.5, 0.9, 0.9), "open"),
+        (fake_scores(0.5, 0.1, 0.1, spread=0.6), "open"),
     ],
 )
-def test_confidence_counts_the_criteria_that_agree(of_b, recommended, confidence):
+def test_confidence_counts_the_criteria_that_agree(of_b, confidence):
     trials = [fake_trial("k-means", A), fake_trial("gmm", B)]
     scores = {"k-means": fake_scores(1.0, 0.5, 0.5), "gmm": of_b}
-    assert _recommendation(trials, scores, 3)[:2] == (recommended, confidence)
+    assert _recommendation(trials, scores, 3)[:2] == ("k-means", confidence)
 
 
 def test_method_with_empty_clusters_is_not_recommended():
@@ -217,9 +217,13 @@ def test_wrong_arguments(blobs, arguments, message):
         coterie.compare(blobs[0], **arguments)
 
 
-def test_each_record_has_all_criteria(blobs):
-    found = coterie.compare(blobs[0], 3, methods=["k-means", "gmm"], random_state=0, n_threads=1)
+def test_each_record_has_all_criteria_and_steps_are_reported(blobs):
+    steps = []
+    found = coterie.compare(
+        blobs[0], 3, methods=["k-means", "gmm"], random_state=0, n_threads=1, callback=steps.append
+    )
     assert all(set(CRITERIA) <= set(record) for record in found.records)
+    assert (steps[0], steps[-2:]) == ("k-means, fit 1 of 6", ["gmm, fit 6 of 6", "scores"])
 
 
 def test_methods_without_a_number_of_clusters_are_refused(blobs):

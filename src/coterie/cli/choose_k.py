@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import re
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,7 +27,7 @@ from coterie.cli.options import (
     Threads,
 )
 from coterie.cli.output import recorded_warnings, tell
-from coterie.cli.progress import Display, Step, display
+from coterie.cli.progress import display, each_step
 from coterie.cli.run_file import run_files, write_run_file
 from coterie.cli.runs import SUMMARY, run_folder, write_summary
 from coterie.outputs import OutputFolder, recovered
@@ -106,7 +104,7 @@ def choose_k(
         with display(quiet) as screen, recorded_warnings() as warned, about(file):
             found = choose_number(
                 rows, k_range, sample_size=sample, max_time=max_time, random_state=seed,
-                n_threads=n_threads, callback=_shown_on(screen),
+                n_threads=n_threads, callback=each_step(screen, _STEPS),
             )  # fmt: skip
         summary = {
             **_facts(found),
@@ -118,19 +116,6 @@ def choose_k(
         }
         _write(outputs, found, summary)
     tell(summary, choice_lines, json, quiet)
-
-
-def _shown_on(screen: Display) -> Callable[[str], None]:
-    """Return a callback that shows the steps of a choice."""
-    names: list[str] = []
-    started = time.perf_counter()
-
-    def show(name: str) -> None:
-        names.append(name)
-        seconds = time.perf_counter() - started
-        screen.show(Step(len(names), _STEPS, "step", seconds, len(names) / max(seconds, 1e-9), detail=name))
-
-    return show
 
 
 def _range_of(text: str) -> tuple[int, int]:

@@ -28,6 +28,7 @@ from coterie.cli.options import (
     column_names,
 )
 from coterie.cli.output import recorded_warnings, tell
+from coterie.cli.progress import display, each_step
 from coterie.cli.run_file import run_files, write_run_file
 from coterie.cli.runs import SUMMARY, run_folder, write_summary
 from coterie.outputs import OutputFolder, recovered
@@ -103,10 +104,10 @@ def compare(
             **tables.for_jobs(),
         )
         known = None if labels is None else read_classes(labels, rows, "--labels")
-        with recorded_warnings() as warned, about(file):
+        with display(quiet) as screen, recorded_warnings() as warned, about(file):
             found = compare_methods(
                 rows, k, methods=names, labels=known, budget=budget, sample_size=sample,
-                random_state=seed, n_threads=n_threads,
+                random_state=seed, n_threads=n_threads, callback=each_step(screen),
             )  # fmt: skip
         summary = {
             **comparison_facts(found),

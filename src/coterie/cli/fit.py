@@ -81,6 +81,7 @@ from coterie.cli.output import (
     tell,
     write_label_text,
 )
+from coterie.cli.progress import display, each_step
 from coterie.cli.report import REPORT, ReportOptions, check_report, fit_report, write_files
 from coterie.cli.results import (
     RowResults,
@@ -360,8 +361,8 @@ def _fit_file(
     found: dict[str, Any] = {}
     with about(job.file):
         if not models:
-            with recorded_warnings() as told_of_choice:
-                method, model, found = _compared(job, rows)
+            with display(job.quiet) as screen, recorded_warnings() as told_of_choice:
+                method, model, found = _compared(job, rows, each_step(screen))
             told += told_of_choice
             job = replace(job, n_clusters=found["choice"]["clusters"], parameters=found["choice"]["options"])
             _check_method(job, method, rows)
@@ -453,7 +454,9 @@ def _check_auto(job: FitJob) -> None:
         raise UsageError(f"--method auto takes no {flag_of(name)}: name the method that has it.")
 
 
-def _compared(job: FitJob, rows: RowSource) -> tuple[Method, Any, dict[str, Any]]:
+def _compared(
+    job: FitJob, rows: RowSource, callback: Callable[[str], None]
+) -> tuple[Method, Any, dict[str, Any]]:
     """Compare methods within half of the time limit; return the best one, its model, not fitted, and the evidence.
 
     The other half is for the fit to all rows. Without -k the number of clusters is estimated first.
@@ -462,13 +465,15 @@ def _compared(job: FitJob, rows: RowSource) -> tuple[Method, Any, dict[str, Any]
     about_k: tuple[str, ...] = ()
     if k is None:
         most = max(2, min(_MOST_CLUSTERS, rows.shape[0] - 1))
-        estimate = choose_k(rows, (2, most), max_time=0.0, random_state=job.seed, n_threads=threads)
+        estimate = choose_k(
+            rows, (2, most), max_time=0.0, random_state=job.seed, n_threads=threads, callback=callback
+        )
         k, about_k = estimate.n_clusters, estimate.reasons
         if k is None:
             raise ValueError(f"{about_k[0]} Give a number by -k, or take --method density, which needs none.")
     half = None if limit is None else limit / 2
     budget = half or _COMPARISON_TIME
-    found = compare(rows, k, budget=budget, random_state=job.seed, n_threads=threads)
+    found = compare(rows, k, budget=budget, random_state=job.seed, n_threads=threads, callback=callback)
     model, method = clone(found.best_model_), find_method(found.best)
     limits = {"max_time": half, "n_threads": threads}
     model.set_params(**{name: value for name, value in limits.items() if name in names_of(method)})

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,7 +17,7 @@ from coterie_command import cleaned_up
 if TYPE_CHECKING:
     from coterie.fitting.report import FitProgress
 
-__all__ = ["Display", "FitCallback", "Step", "display", "watch"]
+__all__ = ["Display", "FitCallback", "Step", "display", "each_step", "watch"]
 
 # The spinner, and spaces between columns.
 _BESIDE_TEXT = 4
@@ -90,6 +92,17 @@ def watch(model: Any, screen: Display) -> Iterator[None]:
     model.set_params(callback=FitCallback(screen, method, settings))
     yield
     model.set_params(callback=None)
+
+
+def each_step(screen: Display, total: int | None = None) -> Callable[[str], None]:
+    """Return a callback that shows the name of each step of a job."""
+    started, done = time.perf_counter(), itertools.count(1)
+
+    def show(name: str) -> None:
+        number, seconds = next(done), time.perf_counter() - started
+        screen.show(Step(number, total, "step", seconds, number / max(seconds, 1e-9), detail=name))
+
+    return show
 
 
 class FitCallback:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -179,6 +179,7 @@ def compare(
     sample_size: int | None = None,
     random_state: int | np.random.RandomState | None = None,
     n_threads: int | None = None,
+    callback: Callable[[str], Any] | None = None,
 ) -> Comparison:
     """Cluster the rows by several methods and recommend one.
 
@@ -206,6 +207,8 @@ def compare(
         Same seed, same clusterings, where no budget is given.
     n_threads : int, optional
         None: all processors of this process.
+    callback : callable, optional
+        Called with the name of each step before it begins, such as "k-means, fit 2 of 6" or "scores".
 
     Returns
     -------
@@ -267,11 +270,13 @@ def compare(
     subsets = [
         np.sort(random.permutation(len(ids))[: int(_SUBSET_SHARE * len(ids))]) for _ in range(_SUBSETS)
     ]
-    _fit_all(trials, rows, subsets, random, clock)
+    tell = callback if callback is not None else str
+    _fit_all(trials, rows, subsets, random, clock, tell)
     left_out += [f"{trial.method.name}: {trial.failure}" for trial in trials if trial.failure]
     done = [trial for trial in trials if trial.fits]
     if not done:
         raise ValueError(f"No method could cluster the rows: {'; '.join(left_out)}.")
+    tell("scores")
     scores = _scores(rows, done, subsets, k, random, threads, clock)
     agreement = np.array(
         [[adjusted_rand_score(one.best.labels, other.best.labels) for other in done] for one in done]
@@ -455,6 +460,7 @@ def _fit_all(
     subsets: Sequence[IndexArray],
     random: np.random.RandomState,
     clock: _Clock,
+    tell: Callable[[str], Any],
 ) -> None:
     """Fit all methods in turns, so that a budget that ends treats them alike."""
     seeds = random.randint(2**31 - 1, size=_SEEDS + _SUBSETS).tolist()
@@ -467,6 +473,7 @@ def _fit_all(
                 or (number and clock.left < (trial.fits[0].seconds if trial.fits else 0.0))
             ):
                 continue
+            tell(f"{trial.method.name}, fit {number + 1} of {len(order)}")
             fit = trial.fit(rows if subset is None else rows[subset], seed, clock.left)
             if fit is None:
                 # A later fit that the budget cut off does not exclude the method.
