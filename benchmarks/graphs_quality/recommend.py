@@ -1,6 +1,7 @@
 """Quality of the methods that `coterie.compare` recommends, beside the best of ours, Leiden and k-means.
 
-    python -m benchmarks.graphs_quality.recommend [--sets iris,fresh-0] [--most-rows 2000] [--results FOLDER] [--quick]
+    python -m benchmarks.graphs_quality.recommend [--sets iris,fresh-0] [--most-rows 2000] [--results FOLDER] [--page]
+                                                  [--quick]
 
 Sets of rows of `benchmarks.graphs_quality`, and 30 generated ones ("fresh-0" to "fresh-29") whose shapes, sizes,
 widths, columns and noise are drawn from one seed. `compare` is given the rows and the number of classes. Results of a
@@ -32,6 +33,29 @@ FRESH = [f"fresh-{number}" for number in range(N_FRESH)]
 ROWS = [name for name in SETS if not SETS[name].is_graph]
 COMPARE, K_MEANS = "compare", "k-means"
 SCORES = {"accuracy": "accuracy", "nmi": "NMI"}
+PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "compare.md"
+_PAGE = """# Recommendations of compare
+
+```console
+$ pip install leidenalg igraph  # GPL
+$ COTERIE_DATA=folder python -m benchmarks.graphs_quality.recommend --page
+```
+
+This page is written by that command. `coterie.compare` gets the rows and the number of classes, with
+`random_state=0`, on one thread. Larger sets are sampled to {most_rows:,} rows. {n_fresh} sets are generated: kind,
+number of clusters, sizes, widths, columns and noise are drawn from the seeds {seed} to {last}. [How methods are
+scored](../how-to/compare_methods.md).
+
+- Recommended: the method with the highest score, also where the confidence is "open". Best of ours: the best of the
+  compared methods by the known classes. Leiden: 15 neighbors, at the resolution that gives about k clusters. k-means:
+  ten restarts.
+- Shortfall: best of ours minus recommended. Rank correlation: Spearman's, of score and accuracy over the methods of a
+  set; mean over the sets on which the methods differ.
+
+{machine}
+
+{tables}
+"""
 
 
 def path_of(name: str, most_rows: int, folder: Path) -> Path:
@@ -53,7 +77,8 @@ def compared(path: Path) -> Cell:
     found = coterie.compare(X, int(y.max()) + 1, labels=y, random_state=0, n_threads=1)
     seconds = time.process_time() - began
     return {
-        "best": found.best, "confidence": found.confidence, "records": list(found.records), "cpu_seconds": seconds,
+        "best": found.best, "confidence": found.confidence, "reasons": found.reasons, "records": found.records,
+        "agreement": found.agreement.tolist(), "cpu_seconds": seconds,
         "n_rows": len(X), "n_columns": X.shape[1], "classes": int(y.max()) + 1,
     }  # fmt: skip
 
@@ -115,12 +140,12 @@ def tables(found: dict[str, dict[str, Cell]]) -> list[str]:
         scores = [f"{value:.3f}" for score in SCORES for value in line[score]]
         each.append([shape, line["best"], line["confidence"], *scores, f"{cell['cpu_seconds']:.0f}"])
     return [
-        *markdown_table(headers, summary),
-        "",
+        *("## Means", "", *markdown_table(headers, summary)),
+        *("", "## Shortfall by confidence", ""),
         *markdown_table(
             ["confidence", "sets", "shortfall, accuracy", "NMI", "at worst, accuracy"], by_confidence
         ),
-        "",
+        *("", "## Sets", ""),
         *markdown_table(
             ["set, rows, classes", "recommended", "confidence", *headers[2:10], "CPU s"], each, 3
         ),
@@ -152,6 +177,7 @@ def main() -> None:
         rounds=None,
     )
     parser.add("--most-rows", default=2000, quick=200, type=at_least(10), help="drawn of larger sets")
+    parser.add_argument("--page", action="store_true", help=f"write {PAGE.name}")
     parser.add_argument("--results", type=Path, help="folder of the cells (default: in benchmarks/results)")
     options = parser.read()
     limit_threads(1)
@@ -162,7 +188,17 @@ def main() -> None:
             found[name] = measured(name, results, options.most_rows)
             line = line_of(found[name])
             print(name, line["best"], line["confidence"], line["accuracy"], file=sys.stderr, flush=True)
-    print(f"Seed of the fresh sets: {SEED}", machine_line(machine_facts()), "", *tables(found), sep="\n")
+    page = _PAGE.format(
+        most_rows=options.most_rows,
+        n_fresh=N_FRESH,
+        seed=SEED,
+        last=SEED + N_FRESH - 1,
+        machine=machine_line(machine_facts()),
+        tables="\n".join(tables(found)),
+    )
+    print(page)
+    if options.page:
+        PAGE.write_text(page)
 
 
 if __name__ == "__main__":
