@@ -59,12 +59,7 @@ class Batch:
     """A batch of rows, by ascending numbers; `n_clusters` determines the size of a block."""
 
     def __init__(
-        self,
-        rows: RowSource,
-        weights: Array | None,
-        numbers: IndexArray,
-        reader: RowReader,
-        n_clusters: int,
+        self, rows: RowSource, weights: Array | None, numbers: IndexArray, reader: RowReader, n_clusters: int
     ) -> None:
         self.rows = rows
         self.numbers = numbers

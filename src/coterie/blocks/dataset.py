@@ -16,19 +16,9 @@ from coterie.blocks.measures import Squares, measures, sample_positions
 from coterie.rows import Block, RowSource
 
 __all__ = [
-    "ChunkRows",
-    "Dataset",
-    "FitRows",
-    "SquareDistances",
-    "check_overflow",
-    "check_squares",
-    "check_vanishing",
-    "squares_of",
-    "squares_to_point",
-    "total_weight",
-    "weighted_sum",
-    "worthwhile_threads",
-]
+    "ChunkRows", "Dataset", "FitRows", "SquareDistances", "check_overflow", "check_squares", "check_vanishing",
+    "squares_of", "squares_to_point", "total_weight", "weighted_sum", "worthwhile_threads",
+]  # fmt: skip
 
 
 # Multiply-adds of a pass that take less time than to wake a thread.

@@ -18,15 +18,9 @@ from coterie.rows import RowSource, as_rows
 from coterie.rows.spool import SpooledRows, has_space, spool_folder
 
 __all__ = [
-    "dense",
-    "kept_bytes",
-    "kept_on_disk",
-    "kept_rows",
-    "kernel_blocks",
-    "kernel_rows",
-    "rows_per_block",
+    "dense", "kept_bytes", "kept_on_disk", "kept_rows", "kernel_blocks", "kernel_rows", "rows_per_block",
     "read_ahead",
-]
+]  # fmt: skip
 
 T = TypeVar("T")
 
@@ -108,7 +102,7 @@ def kept_on_disk(rows: RowSource, n_threads: int = 1) -> RowSource:
                 raise
     warn(
         f"{spool_folder()} has no room for a copy of the rows ({n_bytes / 1e9:.1f} GB), so the {rows.description} is "
-        "parsed in every pass, which takes far longer. The environment variable TMPDIR names another folder.",
+        "parsed in every pass, which takes far longer. The environment variable TMPDIR names another folder."
     )
     return rows
 

@@ -14,13 +14,8 @@ import numpy as np
 from coterie.limits.memory import Need, as_size, check_memory
 
 __all__ = [
-    "DamagedFileError",
-    "check_archive",
-    "check_members",
-    "check_regular_file",
-    "read_array_header",
-    "shortened",
-]
+    "DamagedFileError", "check_archive", "check_members", "check_regular_file", "read_array_header", "shortened",
+]  # fmt: skip
 
 # What deflate makes of a byte at most.
 _DEFLATE_RATIO = 1032

@@ -21,12 +21,7 @@ from sklearn.utils import check_array
 from coterie.arrays import Array
 from coterie.outputs import TemporaryFolder
 from coterie.rows.arrow import ArrowSource
-from coterie.rows.checks import (
-    NotATableError,
-    NotNumbersError,
-    check_shape,
-    is_small_extension,
-)
+from coterie.rows.checks import NotATableError, NotNumbersError, check_shape, is_small_extension
 from coterie.rows.columns import Columns, unlike_vector
 from coterie.rows.formats.arrow import ArrowFileSource
 from coterie.rows.memory import ArraySource, BFloat16Source, SlicedSource, SparseSource, sliced

@@ -15,14 +15,7 @@ import numpy as np
 
 from coterie.arrays import Array, IndexArray
 from coterie.rows.checks import check_shape
-from coterie.rows.columns import (
-    ChosenColumns,
-    Column,
-    Columns,
-    choose_columns,
-    first_width,
-    unlike_vector,
-)
+from coterie.rows.columns import ChosenColumns, Column, Columns, choose_columns, first_width, unlike_vector
 from coterie.rows.remote import RemoteFile
 from coterie.rows.source import Carried, RowSource, selected_rows
 

@@ -183,9 +183,7 @@ def check_shape(shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 def check_finite(
-    block: Any,
-    rows: int | IndexArray,
-    place_of: Callable[[int], tuple[int, str] | None] = lambda row: None,
+    block: Any, rows: int | IndexArray, place_of: Callable[[int], tuple[int, str] | None] = lambda row: None
 ) -> None:
     """Raise a ValueError that names the first row of a dense or sparse block with a NaN or an infinity.
 

@@ -99,15 +99,8 @@ def open_rows(
     for found in paths:
         if isinstance(found, Path):
             check_regular_file(found, may_be_folder=_may_be_folder(found.name))
-    options = {
-        "key": key,
-        "columns": columns,
-        "exclude": exclude,
-        "header": header,
-        "sep": sep,
-        "decimal": decimal,
-        "n_columns": n_columns,
-    }
+    table = {"columns": columns, "exclude": exclude, "n_columns": n_columns}
+    options = {"key": key, "header": header, "sep": sep, "decimal": decimal, **table}
     parts = _common_format(paths).open_all(paths, options)
     rows = parts[0]
     if is_shards:

@@ -139,12 +139,5 @@ def _array(path: Path | RemoteFile, name: str | None, seen: Checksums | SeenFold
 
 
 ZARR = Format(
-    "zarr",
-    (".zarr",),
-    _open,
-    ("key",),
-    library="zarr",
-    install="coterie[io]",
-    is_folder=True,
-    elsewhere=True,
+    "zarr", (".zarr",), _open, ("key",), library="zarr", install="coterie[io]", is_folder=True, elsewhere=True
 )
