@@ -176,8 +176,8 @@ def _obs_batches(path: Path, names: list[str], positions: list[int]) -> Iterator
     yield from pyarrow.table(arrays, [names[i] for i in positions]).to_batches()
 
 
-def write_labels_to_obs(source: Path, target: Path, labels: IntArray, column: str = "cluster") -> None:
-    """Copy an AnnData file, with the label of each row as a categorical column of `obs`; -1 becomes a missing value.
+def write_labels_to_obs(source: Path, target: Path, labels: IntArray) -> None:
+    """Copy an AnnData file, with the labels as the categorical column `cluster` of `obs`; -1 becomes a missing value.
 
     The copy, and a column of that name, are replaced. A ValueError is raised if the file has other observations.
     """
@@ -190,10 +190,10 @@ def write_labels_to_obs(source: Path, target: Path, labels: IntArray, column: st
         if n_rows != len(labels):
             raise ValueError(f"{source} has {n_rows} observations, and there are {len(labels)} labels.")
         order: Sequence[str] = [str(name) for name in obs.attrs.get("column-order", ())]
-        if column in obs:
-            del obs[column]
+        if "cluster" in obs:
+            del obs["cluster"]
         known = np.unique(labels[labels >= 0])
-        group = obs.create_group(column)
+        group = obs.create_group("cluster")
         group.attrs.update({"encoding-type": "categorical", "encoding-version": "0.2.0", "ordered": False})
         codes = np.where(labels >= 0, np.searchsorted(known, labels), -1)
         for name, values, kind in (
@@ -204,7 +204,7 @@ def write_labels_to_obs(source: Path, target: Path, labels: IntArray, column: st
                 {"encoding-type": kind, "encoding-version": "0.2.0"}
             )
         obs.attrs["column-order"] = np.array(
-            [*(name for name in order if name != column), column], dtype=h5py.string_dtype()
+            [*(name for name in order if name != "cluster"), "cluster"], dtype=h5py.string_dtype()
         )
 
 
