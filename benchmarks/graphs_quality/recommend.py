@@ -28,7 +28,7 @@ from benchmarks.harness.processes import limit_threads
 from benchmarks.harness.reporting import RESULTS, machine_facts, machine_line, markdown_table
 from benchmarks.harness.results import Cell, Results
 
-N_FRESH, SEED = 30, 20261125
+N_FRESH, SEED = 30, 4300
 FRESH = [f"fresh-{number}" for number in range(N_FRESH)]
 ROWS = [name for name in SETS if not SETS[name].is_graph]
 COMPARE, K_MEANS = "compare", "k-means"

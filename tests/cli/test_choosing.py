@@ -108,7 +108,7 @@ def test_fit_by_the_best_of_several_methods(rows, capsys):
     assert main(["fit", "rows.npy", "--method", "auto", "--max-time", "60s", "--seed", "5"]) == 0
     printed = capsys.readouterr().out
     assert "The data have 3 clusters." in printed
-    assert "7 methods compared on all rows; confidence: clear" in printed
+    assert "5 methods compared on all rows; confidence: clear" in printed
     summary = json.loads((rows / "coterie-out" / "summary.json").read_text())
     choice = summary["choice"]
     assert summary["method"] == choice["recommended"] == "k-means"

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 __all__ = ["CRITERIA", "Comparison", "compare"]
 
 CRITERIA = {
-    "score": "agreement plus neighbors over log k: the recommendation has the highest",
+    "score": "agreement plus neighbors: the recommendation has the highest",
     "agreement": "adjusted Rand index to other methods fitted to subsamples of two thirds of the rows",
-    "neighbors": "log-likelihood of the cluster of a row's 15 nearest neighbors, above chance",
+    "neighbors": "log-likelihood of the clusters of 15 nearest neighbors: 0 by chance, 1 if each is that of the row",
     "information": "mutual information of the clusters at both ends of a graph edge, above chance",
 }
 """What each score measures. For all of them, higher is better."""
@@ -52,6 +52,9 @@ _MOST_ROWS, _SCORED_ROWS = 20_000, 5_000
 _SEEDS, _SUBSETS, _SUBSET_SHARE = 3, 3, 2 / 3
 
 _NEIGHBORS = 15
+
+# Smallest difference of a likelihood and its value by chance that is divided by.
+_TINY = 1e-9
 
 # Rows of all null partitions of a clustering: six of 5,000 rows, more of fewer, which vary more; and the fewest
 # partitions when a budget ends.
@@ -74,9 +77,6 @@ _GROWTH = 1.3
 
 # Parameters of the methods that have them: clusters need not be of equal size, and fits are repeated anyway.
 _SETTINGS = {"class_priors": "estimate", "n_init": 3}
-
-# Up to here mini-batches gain nothing.
-_MANY_ROWS = 10_000
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,8 @@ def compare(
     n_clusters : int
         Number of clusters k of each method.
     methods : iterable of str, optional
-        Names of methods, such as "k-means". Default: those of coterie that suit the number and kind of rows.
+        Names of methods, such as "k-means". Default: those of coterie that suit the kind of rows, of several with the
+        same objective the first.
     labels : array-like of shape (n,), optional
         Known classes; None, NaN or -1 where unknown. They add accuracy, NMI and ARI to the table, and do not influence
         the recommendation.
@@ -221,11 +222,12 @@ def compare(
 
     Notes
     -----
-    The score of a clustering is S + G / log k. S is its mean adjusted Rand index, on random subsets of two thirds of
+    The score of a clustering is S + G. S is its mean adjusted Rand index, on random subsets of two thirds of
     the rows, to the other methods fitted to the subset; methods with the same clusterings (NMI above 0.95) count as
     one, and are not compared with each other. G is the mean over rows of ``log(((v + p) / 16) / p)``, where v of the 15
-    nearest neighbors share the row's cluster and p is the share of this cluster, less its mean over random connected
-    partitions of the same sizes.
+    nearest neighbors share the row's cluster and p is the share of this cluster, adjusted for chance as the Rand index
+    is: less its mean over random connected partitions of the same sizes, over the difference of its maximum (v = 15)
+    and that mean.
 
     Examples
     --------
@@ -250,7 +252,7 @@ def compare(
             f"{k} clusters cannot be compared on {n_compared} rows: that takes three rows per cluster. Ask for fewer "
             "clusters or give more rows."
         )
-    chosen, left_out = _candidates(source, methods, n_compared)
+    chosen, left_out = _candidates(source, methods)
     classes = _checked_classes(labels, source.shape[0])
     trials = [
         _Trial(method, {**_SETTINGS, str(method.clusters): k, "n_threads": threads}) for method in chosen
@@ -277,7 +279,7 @@ def compare(
     if not done:
         raise ValueError(f"No method could cluster the rows: {'; '.join(left_out)}.")
     tell("scores")
-    scores = _scores(rows, done, subsets, k, random, threads, clock)
+    scores = _scores(rows, done, subsets, random, threads, clock)
     agreement = np.array(
         [[adjusted_rand_score(one.best.labels, other.best.labels) for other in done] for one in done]
     )
@@ -311,9 +313,7 @@ def _drawn_ids(n_rows: int, n_drawn: int, random: np.random.RandomState) -> Inde
     return np.sort(random.choice(n_rows, n_drawn, replace=False)).astype(np.int64)
 
 
-def _candidates(
-    rows: RowSource, names: Iterable[str] | None, n_compared: int
-) -> tuple[list[Method], list[str]]:
+def _candidates(rows: RowSource, names: Iterable[str] | None) -> tuple[list[Method], list[str]]:
     """Return the methods that take a number of clusters and suit the rows, and why the others do not."""
     offered = [method for method in methods() if method.clusters is not None]
     asked = offered if names is None else [find_method(name) for name in names]
@@ -323,28 +323,21 @@ def _candidates(
                 f"{method.name} finds the number of clusters itself, and compare gives all methods the same number: "
                 "leave it out, and fit it alone."
             )
-    chosen, left_out = [], []
+    chosen: list[Method] = []
+    left_out = []
     for method in asked:
-        reason = _reason_against(method, rows, n_compared, is_asked_for=names is not None)
-        if reason is None:
-            chosen.append(method)
+        alike = [other.name for other in chosen if other.objective == method.objective is not None]
+        if rows.is_sparse and not method.takes_sparse:
+            left_out.append(f"{method.name}: takes dense rows only")
+        elif names is None and not issubclass(method.estimator, Estimator):
+            left_out.append(f"{method.name}: not one of coterie's methods; name it to include it")
+        elif names is None and alike:
+            left_out.append(f"{method.name}: has the objective of {alike[0]}; name it to include it")
         else:
-            left_out.append(f"{method.name}: {reason}")
+            chosen.append(method)
     if not chosen:
         raise ValueError(f"No method can be compared on these rows: {'; '.join(left_out)}.")
     return chosen, left_out
-
-
-def _reason_against(method: Method, rows: RowSource, n_compared: int, *, is_asked_for: bool) -> str | None:
-    if rows.is_sparse and not method.takes_sparse:
-        return "takes dense rows only"
-    if is_asked_for:
-        return None
-    if not issubclass(method.estimator, Estimator):
-        return "not one of coterie's methods; name it to include it"
-    if n_compared <= _MANY_ROWS and hasattr(method.estimator, "partial_fit"):
-        return f"mini-batch k-means, for more than {_MANY_ROWS:,} rows"
-    return None
 
 
 def _checked_classes(labels: npt.ArrayLike | None, n_rows: int) -> IndexArray | None:
@@ -500,7 +493,6 @@ def _scores(
     rows: Block,
     trials: Sequence[_Trial],
     subsets: Sequence[IndexArray],
-    k: int,
     random: np.random.RandomState,
     n_threads: int,
     clock: _Clock,
@@ -523,11 +515,11 @@ def _scores(
         values = []
         for labels, own in zip(all_labels, all_own):
             by_chance = chance[_sizes(own)]
-            neighbors = _neighbor_likelihood(own, ids) - by_chance[0]
+            likelihood, largest = _neighbor_likelihood(own, ids)
+            neighbors = (likelihood - by_chance[0]) / max(largest - by_chance[0], _TINY)
             information = _information(own, graph) - by_chance[1]
             agreement = _subset_agreement(labels, others, subsets)
-            score = agreement + neighbors / np.log(max(k, 2))
-            values.append((score, agreement, float(neighbors), float(information)))
+            values.append((agreement + neighbors, agreement, neighbors, information))
         consensus = [
             float(np.mean([_nmi(trial.best.labels, other.best.labels) for other in bloc])) for bloc in others
         ]
@@ -556,7 +548,7 @@ def _chance(
         began = clock.seconds
         for sizes, state in states.items():
             null = _random_partition(graph, np.array(sizes), state)
-            values[sizes].append((_neighbor_likelihood(null, neighbors), _information(null, graph)))
+            values[sizes].append((_neighbor_likelihood(null, neighbors)[0], _information(null, graph)))
         if number + 1 >= _FEWEST_NULLS and clock.left_in_all < 2 * (clock.seconds - began):
             break
     return {sizes: np.mean(found, axis=0) for sizes, found in values.items()}
@@ -604,11 +596,15 @@ def _subset_agreement(
     return float(np.mean(votes)) if votes else 1.0
 
 
-def _neighbor_likelihood(labels: _Labels, neighbors: IntArray) -> float:
-    """Return the mean of log(((v + p) / (m + 1)) / p): v of the m neighbors share a row's cluster, whose share is p."""
-    shares = (np.bincount(labels) / len(labels))[labels]
+def _neighbor_likelihood(labels: _Labels, neighbors: IntArray) -> tuple[float, float]:
+    """Return the mean of log(((v + p) / (m + 1)) / p), and its value if v = m for all rows.
+
+    Of the m neighbors of a row v share its cluster, whose share of all rows is p.
+    """
+    shares, m = (np.bincount(labels) / len(labels))[labels], neighbors.shape[1]
     same = np.sum(labels[neighbors] == labels[:, None], axis=1)
-    return float(np.mean(np.log((same + shares) / (neighbors.shape[1] + 1) / shares)))
+    found, largest = (np.mean(np.log((v + shares) / (m + 1) / shares)) for v in (same, m))
+    return float(found), float(largest)
 
 
 def _information(labels: _Labels, graph: sp.csr_array) -> float:
