@@ -242,6 +242,7 @@ class TestTransformers:
         rows = prepare_rows(X, transformer)
         np.testing.assert_allclose(rows.read(), clone(transformer).fit_transform(X), atol=1e-7)
         same_bits(prepare_rows(X, rows.preparation[0][1]).read(), rows.read())  # fitted already
+        same_bits(prepare_rows(as_rows(X), transformer).read(), rows.read())  # rows that are open already
         model = KMeans(3, random_state=0).fit(rows)
         same_bits(model.predict(X), model.labels_)
 

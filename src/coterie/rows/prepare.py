@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import repeat, tee
 from typing import Any, Literal, TypeAlias, get_args
@@ -460,10 +461,10 @@ def _mapped_by(
     is_auto = isinstance(columns, str) and columns == "auto"
     table = None
     if not isinstance(X, RowSource):
-        try:
+        with suppress(NotATableError):
             table = opened(columns=NO_COLUMNS)
-        except NotATableError:
-            columns = None if is_auto else columns
+    if is_auto and table is None:
+        columns = None
     wants_frame = table is not None and (
         isinstance(transformer, ColumnTransformer) or hasattr(transformer, "feature_names_in_")
     )
