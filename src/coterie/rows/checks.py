@@ -85,8 +85,6 @@ _SHOWN_COLUMNS = 8
 MOST_OF_A_NAME = 60
 """Characters of a column's name that a message shows."""
 
-_FILL_IN = "Fill in numbers with prepare_rows(X, missing='median') (--missing median)"
-
 _RESHAPE = (
     "Reshape your data either using array.reshape(-1, 1) if your data has a single feature "
     "or array.reshape(1, -1) if it contains a single sample."
@@ -234,11 +232,12 @@ def missing_by_column(
     shown = [f"{shortened(repr(names[i]), MOST_OF_A_NAME)} in {counts[i]:,}" for i in found[:_SHOWN_COLUMNS]]
     if len(found) > len(shown):
         shown.append(f"and {len(found) - len(shown)} more columns")
-    way = (
-        "Drop the rows"
-        if not n_missing
-        else f"{_FILL_IN}, or drop the rows with missing='drop' (--missing drop)"
-    )
+    way = "Drop the rows"
+    if n_missing:
+        way = (
+            "Fill in numbers with prepare_rows(X, missing='median') (--missing median), or drop the rows with "
+            "missing='drop' (--missing drop)"
+        )
     are_columns = columns is None or all(names[i] in columns or i in columns for i in found)
     are_columns &= all(len(repr(names[i])) <= MOST_OF_A_NAME for i in found[:_SHOWN_COLUMNS])
     if are_columns and len(found) <= min(_SHOWN_COLUMNS, len(names) - 1):

@@ -59,54 +59,47 @@ class SeenFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._state = _state_of(path)
+        self._states = {"": _state_of(path)}
 
-    def compare(self) -> None:
+    def compare(self, name: str = "") -> None:
         """Raise a ValueError that names the file if it has changed."""
-        _compare(self._path, self._state)
+        _compare(self._path / name, self._states.get(name))
 
     @contextmanager
-    def watched(self) -> Iterator[None]:
-        """Compare the file before and after it is read, also after errors, which a change may have caused."""
-        self.compare()
-        try:
-            yield
-        except Exception:
+    def watched(self, *, only_errors: bool = False) -> Iterator[None]:
+        """Compare the file before and after it is read, and after errors, which a change may have caused."""
+        if not only_errors:
             self.compare()
-            raise
-        self.compare()
-
-
-class SeenFolder:
-    """The files of a folder, such as the chunks of an array, with their states when this was made.
-
-    Missing files must stay missing: Zarr reads a missing chunk as fill values. `inside` is the relative path, with
-    ``/``, of the part that is read; other files of the folder may change.
-    """
-
-    def __init__(self, path: Path, inside: str = "") -> None:
-        self._path = path
-        self._inside = f"{inside}/" if inside else ""
-        self._states: dict[str, _State] = {}
-        for folder, _, names in os.walk(path / inside, followlinks=True):
-            for name in names:
-                found = Path(folder, name)
-                self._states[found.relative_to(path).as_posix()] = _state_of(found)
-
-    def compare(self, name: str) -> None:
-        """Raise a ValueError that names a file of the folder, existing or not, if it has changed."""
-        if name.startswith(self._inside):
-            _compare(self._path / name, self._states.get(name))
-
-    @contextmanager
-    def watched(self) -> Iterator[None]:
-        """Compare all files after an error; readers compare those that they read."""
         try:
             yield
         except Exception:
             for name in self._states:
                 self.compare(name)
             raise
+        if not only_errors:
+            self.compare()
+
+
+class SeenFolder(SeenFile):
+    """The files of a folder, such as the chunks of an array, with their states when this was made.
+
+    Missing files must stay missing: Zarr reads a missing chunk as fill values. `inside` is the relative path, with
+    ``/``, of the part that is read; other files of the folder may change. Readers compare the files that they read.
+    """
+
+    def __init__(self, path: Path, inside: str = "") -> None:
+        self._path = path
+        self._inside = f"{inside}/" if inside else ""
+        self._states = {}
+        for folder, _, names in os.walk(path / inside, followlinks=True):
+            for name in names:
+                found = Path(folder, name)
+                self._states[found.relative_to(path).as_posix()] = _state_of(found)
+
+    def compare(self, name: str = "") -> None:
+        """Raise a ValueError that names a file of the folder, existing or not, if it has changed."""
+        if name.startswith(self._inside):
+            super().compare(name)
 
 
 class FileRows(DerivedRows):

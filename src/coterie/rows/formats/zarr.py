@@ -133,7 +133,7 @@ def _root(path: Path | RemoteFile, seen: Checksums | SeenFolder | None) -> Any:
 
 @contextmanager
 def _array(path: Path | RemoteFile, name: str | None, seen: Checksums | SeenFolder) -> Iterator[Any]:
-    with reading(path), nullcontext() if isinstance(seen, Checksums) else seen.watched():
+    with reading(path), nullcontext() if isinstance(seen, Checksums) else seen.watched(only_errors=True):
         root = _root(path, seen)
         yield root[name] if name else root
 
