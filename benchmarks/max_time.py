@@ -1,4 +1,4 @@
-"""Fit each method with `max_time=2` to rows that would take it far longer, and say when it ended.
+"""Measure how long fits take with `max_time=2` on rows that would take far longer.
 
     python -m benchmarks.max_time [NAME ...] [--rows 300000] [--max-time 2]
 

@@ -1,4 +1,4 @@
-"""The rules of the house that the import linter cannot see."""
+"""Rules of the architecture that the import linter cannot check."""
 
 import ast
 import importlib
@@ -141,7 +141,7 @@ class TestPrivateAttributes:
         ]
         assert not faults, listed(faults)
 
-    def test_benchmarks_use_none(self):
+    def test_benchmarks_use_no_private_attributes(self):
         folder = ROOT / "benchmarks"
         own = set().union(*(private_definitions(parsed(path)) for path in python_files(folder)))
         ours = set().union(*(private_definitions(parsed(path)) for path in python_files(SOURCES)))
@@ -165,7 +165,7 @@ class TestPrivateAttributes:
 
 class TestPublicNames:
     @pytest.mark.parametrize("module", PUBLIC_MODULES)
-    def test_are_there(self, module):
+    def test_public_names_exist(self, module):
         found = importlib.import_module(module)
         assert len(found.__all__) == len(set(found.__all__))
         for name in found.__all__:

@@ -37,7 +37,7 @@ def test_rows_carry_the_inverse_of_their_chance(X, kind, weighted):
     np.testing.assert_allclose(found, masses[indices] / (400 * chances(X, weights)[indices]), rtol=1e-9)
 
 
-def test_rows_are_drawn_as_often_as_they_should(X):
+def test_sampling_probabilities_of_rows(X):
     X = X[:40]
     q = chances(X)
     n_draws = 0

@@ -22,7 +22,7 @@ from coterie import metrics
         ([3], [9], 1.0, 1.0),
     ],
 )
-def test_hand_counted(truth, predicted, accuracy, pure):
+def test_scores_of_a_small_example_by_hand(truth, predicted, accuracy, pure):
     assert metrics.clustering_accuracy(truth, predicted) == pytest.approx(accuracy)
     assert metrics.purity(truth, predicted) == pytest.approx(pure)
 
@@ -112,6 +112,6 @@ def test_bad_centers_and_weights(centers, weights, message):
         metrics.quantization_error(np.ones((5, 3)), centers, weights)
 
 
-def test_scikit_learn_scores_are_at_hand():
+def test_scikit_learn_scores_are_available():
     assert metrics.normalized_mutual_info_score([0, 1, 1], [5, 2, 2]) == pytest.approx(1.0)
     assert metrics.adjusted_rand_score([0, 1, 1], [5, 2, 2]) == pytest.approx(1.0)

@@ -32,7 +32,7 @@ def test_files_are_read_as_they_are_written(tmp_path):
     ("text", "words"),
     [
         ("0,first\n", "the first line must name the columns cluster and name"),
-        ("cluster,name\nx,first\n", "'x' is no cluster"),
+        ("cluster,name\nx,first\n", "'x' is not a cluster"),
         ("cluster,name\n0,\n", "cluster 0 has no name"),
         ("cluster,name\n0\n", "cluster 0 has no name"),
         ("cluster,name\n0,a\n0,b\n", "cluster 0 occurs twice"),
@@ -49,7 +49,7 @@ def test_wrong_files_of_names(tmp_path, text, words):
     [{1: 1}, {1: 2, 2: 1}, {0: 1, 1: 2, 2: 3, 3: 1}],
     ids=["itself", "pair", "circle behind a cluster"],
 )
-def test_circles_are_refused(merges):
+def test_circular_merges_are_refused(merges):
     with pytest.raises(ValueError, match="is merged into itself"):
         read_merges(merges)
 

@@ -161,7 +161,7 @@ class TestPlaces:
 
 class TestOneRunAtATime:
     @pytest.mark.parametrize("output", ["", "a.npy"])
-    def test_the_second_one_fails_at_once(self, tmp_path, output):
+    def test_second_run_in_a_folder_fails(self, tmp_path, output):
         folder = tmp_path / "out"
         with (
             OutputFolder(folder, output),
@@ -171,13 +171,13 @@ class TestOneRunAtATime:
             pytest.fail("let in")
         assert os.listdir(tmp_path) == []
 
-    def test_other_outputs_do_not_wait(self, tmp_path):
+    def test_runs_of_other_outputs_are_not_blocked(self, tmp_path):
         with OutputFolder(tmp_path, "a.npy") as outputs, outputs.writing("a.npy") as path:
             path.write_text("a")
             write(tmp_path, "b.npy", text="b", output="b.npy")
         assert everything(tmp_path) == {"a.npy": "a", "b.npy": "b"}
 
-    def test_what_is_left_of_a_lock_keeps_nobody_out(self, tmp_path):
+    def test_stale_lock_does_not_block(self, tmp_path):
         (tmp_path / ".coterie-lock.out").write_text("process 1 on another machine")
         write(tmp_path / "out", "a")
         assert os.listdir(tmp_path) == ["out"]
@@ -201,7 +201,7 @@ class TestRecovery:
         (ready / ".coterie-plan").write_text(json.dumps({"new": [*files], "replaced": ["a", "old-only"]}))
 
     @pytest.mark.parametrize("path", ["", "a", "no-such-file"])
-    def test_readers_finish_what_was_decided(self, out, path):
+    def test_readers_complete_a_killed_replacement(self, out, path):
         self.decide(out, b="new")
         assert recovered(out / path) == out / path
         assert everything(out) == {"b": "new", "mine.txt": "of the user"}
@@ -217,7 +217,7 @@ class TestRecovery:
         (tmp_path / ".coterie-files.a.npy").mkdir()
         (tmp_path / ".coterie-files.a.npy" / "a.npy").write_text("new")
         (tmp_path / "a.npy").mkdir()
-        with pytest.raises(IsADirectoryError, match=r"waits in .*\.coterie-files") as caught:
+        with pytest.raises(IsADirectoryError, match=r"was left in .*\.coterie-files") as caught:
             recovered(tmp_path / "a.npy")
         assert caught.value.filename == str(tmp_path / "a.npy")
 
@@ -290,7 +290,7 @@ def test_a_single_file_without_its_folder(tmp_path):
 @pytest.mark.parametrize(
     "error", [OSError(28, "No space left on device"), OSError("200000 requested and 38880 written")]
 )
-def test_a_full_disk_is_told_with_the_file(tmp_path, error):
+def test_full_disk_error_names_the_file(tmp_path, error):
     def full():
         with replacing(tmp_path / "labels.npy"):
             raise error

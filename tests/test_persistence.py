@@ -1,4 +1,4 @@
-"""Models survive the disk; files that are not whole, not ours or from the future do not get in."""
+"""Models are saved and loaded; truncated, foreign and newer files are errors."""
 
 import io
 import json
@@ -192,7 +192,7 @@ def test_subclasses_are_not_registered_with_their_class(tmp_path):
 
 def test_one_class_a_name():
     assert persistence.persistable(Partition) is Partition
-    with pytest.raises(ValueError, match=r"confuse .*KMeans with coterie\.kmeans\.exact\.KMeans"):
+    with pytest.raises(ValueError, match=r"KMeans has the same name as coterie\.kmeans\.exact\.KMeans"):
         persistence.persistable(type("KMeans", (BaseEstimator,), {}))
 
 

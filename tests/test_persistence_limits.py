@@ -1,4 +1,4 @@
-"""Model files that are no files, or hold far more than they seem to."""
+"""Model files that are not regular files, or unpack to far more than their size."""
 
 import os
 import zipfile
@@ -35,14 +35,14 @@ def test_a_model_that_was_compressed_by_others_is_read(model):
 
 
 @pytest.mark.parametrize("name", ["coterie.json", "schema.json"])
-def test_metadata_that_were_blown_up(model, name):
+def test_compressed_metadata_above_the_limit(model, name):
     zipped_anew(model, **{name: b'{"metadata": "' + b" " * (80 * 2**20) + b'"}'})
     assert model.stat().st_size < 2e6
     with pytest.raises(ValueError, match=r"model\.coterie is not a coterie model.*unpack from .* to 84 MB"):
         persistence.read_header(model)
 
 
-def test_arrays_that_memory_has_no_room_for(tmp_path):
+def test_arrays_larger_than_memory(tmp_path):
     path = tmp_path / "large.coterie"
     coterie.KMeans(2, random_state=0).fit(np.zeros((2, 500_000)) + [[0], [1]]).save(path)
     zipped_anew(path)

@@ -49,7 +49,7 @@ class OtherColumns:
 
 def with_columns(X, **columns):
     rows = as_rows(X)
-    rows.carried = OtherColumns(columns, [2, 3])
+    rows.metadata_columns = OtherColumns(columns, [2, 3])
     return rows
 
 
@@ -76,15 +76,15 @@ def test_examples(X):
     table = examples.table().to_pandas()
     distances = pairwise_distances(X, model.cluster_centers_)
     two = np.sort(distances, axis=1)[:, :2]
-    doubts = two[:, 0] / two[:, 1]
+    closeness = two[:, 0] / two[:, 1]
     for cluster in range(10):
         members = np.flatnonzero(model.labels_ == cluster)
         own = table[table.cluster == cluster]
-        assert own.example.tolist() == ["nearest"] * 10 + ["doubtful"] * 10
+        assert own.example.tolist() == ["nearest"] * 10 + ["borderline"] * 10
         assert own.place.tolist() == [*range(1, 11), *range(1, 11)]
         rows = own.row.to_numpy()
         assert rows[:10].tolist() == members[np.argsort(distances[members, cluster])][:10].tolist()
-        assert rows[10:].tolist() == members[np.argsort(-doubts[members])][:10].tolist()
+        assert rows[10:].tolist() == members[np.argsort(-closeness[members])][:10].tolist()
 
 
 def test_columns_are_kept(few, pair):
@@ -99,7 +99,7 @@ def test_columns_are_kept(few, pair):
     chosen = coterie.results_table(pair, rows, id="text", keep=["_id"])
     assert chosen.column_names[:3] == ["text", "_id", "cluster"]
     for options in (dict(id="nothing"), dict(keep=["nothing"])):
-        with pytest.raises(ValueError, match=r"No column 'nothing' .* There are 'text', '_id', 'rank'"):
+        with pytest.raises(ValueError, match=r"There is no column 'nothing' .*: 'text', '_id', 'rank'"):
             coterie.results_table(pair, rows, **options)
 
 
@@ -173,10 +173,10 @@ def test_one_cluster_and_rows_in_none(few):
     assert table["distance"].to_pylist()[2] is None
 
 
-def test_models_that_know_only_their_rows(few):
+def test_models_without_predict(few):
     model = AgglomerativeClustering(2).fit(few)
     assert coterie.results_table(model, few)["cluster"].to_pylist() == model.labels_.tolist()
-    with pytest.raises(ValueError, match="its own rows only"):
+    with pytest.raises(ValueError, match="the rows of its fit only"):
         coterie.results_table(model, few[:3])
 
 
@@ -209,7 +209,7 @@ class TestOutliers:
         assert coterie.results_table(model, X, outliers=0) == plain
 
     @pytest.mark.parametrize("share", ["1", "100%", "-1%", -0.1, 1, "few", "", "%", "nan", None])
-    def test_shares_that_are_none(self, share):
+    def test_invalid_outlier_shares(self, share):
         with pytest.raises(ValueError, match="a share of the rows from 0 to less than 1, or such as '1%'"):
             outlier_share(share)
 
@@ -253,7 +253,7 @@ class TestOutliers:
 
     @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
     def test_files_are_read_twice(self, X, metric, kept_bytes):
-        """Once for labels with scores, once for distances and doubts."""
+        """Once for labels with scores, once for distances and closeness."""
         model = KMeans(10, metric=metric, random_state=0).fit(X)
         kept_bytes(0)
         rows = CountingSource(as_rows(X))

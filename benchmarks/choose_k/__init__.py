@@ -1,4 +1,4 @@
-"""Whether `choose_k` finds known numbers of clusters, and says "none" where there are none.
+"""Accuracy of `choose_k` on data with a known number of clusters, and without clusters.
 
     python -m benchmarks.choose_k [--rows known,none,named,huge] [--threads 2] [--quick]
 

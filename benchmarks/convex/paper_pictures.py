@@ -14,7 +14,7 @@ __all__ = ["Panel", "draw_boxes", "draw_graph", "draw_panels"]
 
 # Colors that also the color-blind tell apart (after Okabe and Ito).
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-GREY = "#777777"
+GRAY = "#777777"
 DPI = 110
 
 Panel = tuple[str, Known, Any]  # title, rows, fitted path
@@ -103,7 +103,7 @@ def draw_graph(rows: np.ndarray, fitted: Any) -> Callable[[Path], None]:
         figure, axes = _figure(1, 1)
         axis = axes[0, 0]
         for head, tail in fitted.edges_:
-            axis.plot(*rows[[head, tail]].T, color=GREY, linewidth=1, linestyle=":")
+            axis.plot(*rows[[head, tail]].T, color=GRAY, linewidth=1, linestyle=":")
         curves = fitted.centroids_path_.transpose(1, 0, 2)
         for curve in curves:
             axis.plot(*curve.T, color=COLORS[0], linewidth=1.5)

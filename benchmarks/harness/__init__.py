@@ -1,4 +1,4 @@
-"""What all systems share.
+"""Shared code of the benchmarks of all methods.
 
 - `contenders`: what is compared; `seedings`: the same initial centers for several systems
 - `options`: the command lines; `benchmark`: one run, what its steps work with

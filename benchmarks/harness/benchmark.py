@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from benchmarks.harness.contenders import Contender
 from benchmarks.harness.data.files import real_file
 from benchmarks.harness.data.tables import save_rows
-from benchmarks.harness.journal import JournalledProcesses
+from benchmarks.harness.journal import JournaledProcesses
 from benchmarks.harness.limits import CUBE, QUICK_CUBE, sgemm_rate
 from benchmarks.harness.processes import FreshProcesses, OneProcess, Processes, limit_threads
 from benchmarks.harness.reporting import Report, command_line, machine_line
@@ -211,7 +211,7 @@ def begun(
         closing(processes),
     ):
         if journal is not None:
-            processes = JournalledProcesses(
+            processes = JournaledProcesses(
                 processes, journal, machine_line(report.data["machine"]), Path(folder), options.hours
             )
         benchmark = kind(options, Path(folder), report, processes)

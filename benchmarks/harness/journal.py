@@ -10,14 +10,14 @@ from typing import Any
 
 from benchmarks.harness.processes import Processes
 
-__all__ = ["JournalledProcesses", "OutOfTime"]
+__all__ = ["JournaledProcesses", "OutOfTime"]
 
 
 class OutOfTime(Exception):
     """The time is up before a run has begun."""
 
 
-class JournalledProcesses:
+class JournaledProcesses:
     """Processes whose results are written to a file; what stands there already is not run again.
 
     A function is known by its name and its arguments, paths within the benchmark's folder by their names. What returns

@@ -1,4 +1,4 @@
-"""What a block of code takes: seconds, CPU seconds and peak memory, and what other processes did meanwhile.
+"""Measure a block of code: seconds, CPU seconds, peak memory, and the load of other processes.
 
 Measure on a quiet machine, and not under ``nice``: beside one busy process of normal priority the scheduler
 packs the threads of a nice one onto a single processor, and what waits at barriers becomes ten times slower.

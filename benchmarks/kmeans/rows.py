@@ -1,4 +1,4 @@
-"""What is asked of contenders: data, number of clusters, iterations, and what coterie should reach."""
+"""Tasks of the contenders: data, number of clusters, iterations, and targets of coterie."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from benchmarks.laplacian_kmodes.rows import ROWS, STARTS, LabeledRow
 from benchmarks.laplacian_kmodes.setting import GRAPH, N_NEIGHBORS, SEED, Neighbors, Setting, load_labeled
 
 # The paper picks seeds and lambdas by the accuracy on a tenth of the rows, whose labels are given.
-LABELLED_SHARE = 0.1
+LABELED_SHARE = 0.1
 Starts = dict[str, list[float]]
 
 
@@ -57,7 +57,7 @@ def run_starts(name: str, data: Path, setting: Setting, n_seeds: int) -> dict[st
     """
     X, y = load_labeled(data)
     neighbors = Neighbors.load(data)
-    known = np.random.default_rng(SEED).random(len(y)) < LABELLED_SHARE
+    known = np.random.default_rng(SEED).random(len(y)) < LABELED_SHARE
     results: dict[str, list[float]] = {}
     single, seconds_by = replace(setting, n_init=1), clock(setting.n_threads)
     for seed in range(n_seeds):
@@ -172,7 +172,7 @@ def _spread(benchmark: Benchmark, key: str, row: LabeledRow, data: Path) -> None
             best = {column: [value for run in runs for value in run[column]] for column in runs[0]}
             picked = _pick(best, max, "known")
             benchmark.report.say(
-                "", f"{name}, lambda and seed by {LABELLED_SHARE:.0%} of the labels: {picked}"
+                "", f"{name}, lambda and seed by {LABELED_SHARE:.0%} of the labels: {picked}"
             )
             _judge_labels(benchmark, key, name, row, picked)
     benchmark.report.save()
@@ -182,7 +182,7 @@ def _judge_labels(benchmark: Benchmark, key: str, name: str, row: LabeledRow, pi
     if row.wanted is None:
         return
     met = all(float(value) >= wanted for value, wanted in zip(picked.split(" / "), row.wanted))
-    what = f"{name}, {LABELLED_SHARE:.0%} of the labels, NMI / accuracy"
+    what = f"{name}, {LABELED_SHARE:.0%} of the labels, NMI / accuracy"
     benchmark.judge(key, what, ">= {:.2f} / {:.2f}".format(*row.wanted), picked, met)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.harness.papers import PaperRun
 from benchmarks.laplacian_kmodes.contenders import K_MEANS, MODE_UPDATES, SLK_BO, SPECTRAL
-from benchmarks.laplacian_kmodes.labeled import LABELLED_SHARE, Starts, run_graph, run_starts
+from benchmarks.laplacian_kmodes.labeled import LABELED_SHARE, Starts, run_graph, run_starts
 from benchmarks.laplacian_kmodes.paper_sets import (
     DIGITS,
     PAPER_SETS,
@@ -69,7 +69,7 @@ def make_table_2(run: PaperRun) -> None:
     run.report.say(
         "",
         f"Seeds: {len(run.seeds(SEEDS))}. NMI / accuracy: the median over them, and the run that "
-        f"{LABELLED_SHARE:.0%} of the labels choose, as in the paper: among all seeds and, where a method has a "
+        f"{LABELED_SHARE:.0%} of the labels choose, as in the paper: among all seeds and, where a method has a "
         f"lambda, all of {lambdas} (LK: {lk_lambdas}); the median is that of the chosen lambda. Seconds are the median "
         "of one run, labels of all rows included, without the search for neighbors, which all but k-means and mean "
         "shift need. All start from the same k-means++ seeds, except k-means, which draws its own, and NCut and mean "

@@ -1,4 +1,4 @@
-"""What is asked of the contenders: data sets, and numbers of components, candidates and rows of a coreset."""
+"""Tasks of the contenders: data sets, and numbers of components, candidates and rows of a coreset."""
 
 from __future__ import annotations
 

@@ -155,8 +155,8 @@ GRAPH_LEARNING: dict[str, Callable[[Task], np.ndarray]] = {
     for shares in several
 }
 
-UNLABELLED = (OURS, LOWEST, PAPER_STEPS, SWAPS, MODES, SPECTRAL, LEIDEN, GENIE)
-LABELLED = (OURS, TRUE_SIZES, PAPER_STEPS, CUT_SSL, *PROPAGATIONS, *GRAPH_LEARNING)
+UNLABELED = (OURS, LOWEST, PAPER_STEPS, SWAPS, MODES, SPECTRAL, LEIDEN, GENIE)
+LABELED = (OURS, TRUE_SIZES, PAPER_STEPS, CUT_SSL, *PROPAGATIONS, *GRAPH_LEARNING)
 
 CONTENDERS: dict[str, Contender] = {
     OURS: Contender("coterie", _coterie),
@@ -176,4 +176,4 @@ CONTENDERS: dict[str, Contender] = {
 
 def takes(name: str, share: float) -> bool:
     """Tell whether a contender can be given that share of the labels."""
-    return name in (LABELLED if share else UNLABELLED)
+    return name in (LABELED if share else UNLABELED)

@@ -12,13 +12,13 @@ from benchmarks.harness.papers import PaperRun
 from benchmarks.total_variation.comparison import PAPER, has_what_it_needs, run_contender, share_in_words
 from benchmarks.total_variation.contenders import (
     CONTENDERS,
-    LABELLED,
+    LABELED,
     LOWEST,
     MODES,
     OURS,
     PAPER_STEPS,
     SWAPS,
-    UNLABELLED,
+    UNLABELED,
 )
 from benchmarks.total_variation.graphs import graph_file
 
@@ -60,7 +60,7 @@ Cell = Callable[[dict[str, Any]], str]
 
 def make_table_1(run: PaperRun) -> None:
     """Purity without labels: the published rows, ours, and the peers of today on the same graphs."""
-    names = run.select({name: CONTENDERS[name] for name in UNLABELLED})
+    names = run.select({name: CONTENDERS[name] for name in UNLABELED})
     data = _data(run, ALL_DATA)
     results = {name: {each: _result(run, name, each, 0.0, 1) for each in data} for name in names}
     _say_what_is_what(run)
@@ -100,7 +100,7 @@ def make_table_2(run: PaperRun) -> None:
 def make_few_labels(run: PaperRun) -> None:
     """Accuracy on the rows without a label, for a few labels a class, beside peers on the same graph."""
     draws, labels = len(run.seeds(MANY_DRAWS)), FEW[:1] if run.quick else FEW
-    names = run.select({name: CONTENDERS[name] for name in LABELLED})
+    names = run.select({name: CONTENDERS[name] for name in LABELED})
     for data in _data(run, DATA):
         rows = []
         for name in names:

@@ -1,6 +1,6 @@
 """
-Denoising digits by factors
-===========================
+Denoise digits by factors
+=========================
 
 Each component of a mixture of factor analyzers has a mean and a few factors, the directions in which its digits vary.
 The posterior mean of a noisy digit under the model is the digit without its noise.

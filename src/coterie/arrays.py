@@ -1,4 +1,4 @@
-"""Arrays by their short names, and arrays that lie in memory as the kernels like them."""
+"""Short names of array types, and arrays in the memory layout of the kernels."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def lanes_of(dtype: npt.DTypeLike) -> int:
 
 
 def aligned_zeros(size: int, dtype: npt.DTypeLike) -> Array:
-    """Return zeros that begin at a cache line; memory that nobody writes costs nothing.
+    """Return zeros that begin at a cache line; pages that are not written take no memory.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def aligned_zeros(size: int, dtype: npt.DTypeLike) -> Array:
 
 
 def padded_rows(n_rows: int, n_columns: int, dtype: npt.DTypeLike) -> Array:
-    """Return rows of zeros that begin at cache lines and fill whole ones.
+    """Return rows of zeros, each padded to whole cache lines.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Lightweight coresets (Bachem, Lucic & Krause 2018): few weighted rows that stand for all in k-means and mixtures.
+"""Lightweight coresets (Bachem, Lucic & Krause 2018): weighted samples for k-means and mixtures.
 
 Two passes over the rows, block by block. The first leaves a `Moments` of each block; these merge, and say how many
 rows are to be drawn from each block, so that in the second pass every block draws its own. Blocks may be worked on in
@@ -40,7 +40,7 @@ _BLOCK_BYTES = 16 << 20
 
 @dataclass(frozen=True)
 class Moments:
-    """What the first pass keeps of some rows.
+    """Moments of some rows: the result of the first pass.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ def lightweight_coreset(
     sample_weight : array-like of shape (n,), optional
         Non-negative weights; a row of weight 0 is not drawn.
     random_state : int, RandomState or None
-        Same seed, same bits: for any number of threads, and for the same rows in memory or in files.
+        Seed. The result is bit-identical for any number of threads, and for the same rows in memory or in files.
     n_threads : int, optional
         None: all processors.
 

@@ -1,4 +1,4 @@
-"""What every picture needs: figures without a display, colors, quiet axes."""
+"""Figures without a display, colors, and plain axes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = [
     "style_of", "tidy",
 ]  # fmt: skip
 
-# Colors that people with any kind of color vision tell apart: Okabe and Ito's without the yellow (too pale on white).
+# Colors for all kinds of color vision: those of Okabe and Ito without yellow (too pale on white).
 FEW_COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#4D4D4D")
 INK = "#333333"
 

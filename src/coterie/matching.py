@@ -1,4 +1,4 @@
-"""Ids of clusters that last: the clusters of a new fit keep those of an old one."""
+"""Matching of the clusters of two fits, so that ids are kept."""
 
 from __future__ import annotations
 
@@ -139,4 +139,4 @@ def _check_rows(of_new: Array, n_old: int, n_new: int) -> None:
     if known.max(initial=-1) >= n_old or of_new.min(initial=0) < -1:
         raise ValueError(f"rows must be -1, or from 0 to {n_old - 1}, the rows of before.")
     if len(np.unique(known)) < len(known):
-        raise ValueError("rows names a row of before twice.")
+        raise ValueError("rows has a row of before twice.")

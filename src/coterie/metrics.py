@@ -1,4 +1,4 @@
-"""How good is a clustering: against known classes, as a quantizer of the rows, as a cut of a graph.
+"""Quality of clusterings: against known classes, as a quantizer, as a cut of a graph.
 
 `normalized_mutual_info_score` and `adjusted_rand_score` are scikit-learn's own.
 """

@@ -139,5 +139,5 @@ def _lines(path: str | Path, column: str) -> list[tuple[int, str]]:
 
 def _cluster(text: Any, path: Any) -> int:
     if text is None or not str(text).strip().isdecimal():
-        raise ValueError(f"{path}: {text!r} is no cluster: clusters are whole numbers from 0.")
+        raise ValueError(f"{path}: {text!r} is not a cluster: clusters are whole numbers from 0.")
     return int(text)

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: one, several of a folder at once, or a whole folder.
+"""Atomic output: single files, several files of a folder at once, or a whole folder.
 
 Files are written to hidden names beside their place, which all begin with `.coterie-`, and renamed into place at the
 end. A lock keeps two processes from writing the same output at once. Nothing hidden is left after a run; what a killed
@@ -220,7 +220,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def naming(path: Path, temporary: Path | None = None) -> Iterator[None]:
-    """Let errors of writing name the file that is written instead of its temporary name or none."""
+    """Make errors of writing name the final file instead of its temporary name."""
     try:
         yield
     except OSError as error:
@@ -228,7 +228,7 @@ def naming(path: Path, temporary: Path | None = None) -> Iterator[None]:
         # NumPy tells how many numbers it wanted to write, and how many it wrote.
         if is_own and (error.errno in _NO_ROOM or re.search(r"requested and \d+ written", str(error))):
             number = error.errno or errno.ENOSPC
-            told = f"{os.strerror(number)}, so it was not written. Free some room, or write to another disk"
+            told = f"{os.strerror(number)}, so it was not written. Free some space, or write to another disk"
             raise OSError(number, told, str(path)) from error
         if is_own and (error.filename is not None or error.errno == errno.EROFS):
             raise OSError(error.errno, os.strerror(error.errno or errno.EIO), str(path)) from error
@@ -344,7 +344,7 @@ def _lock(file: int) -> bool:
 
 
 def _is_at(path: Path, file: int) -> bool:
-    """Return whether an open file is the one of that name, which may have been removed and made anew since."""
+    """Return whether an open file is still the one of that name."""
     try:
         return os.path.samestat(os.fstat(file), os.stat(path, follow_symlinks=False))
     except FileNotFoundError:
@@ -387,7 +387,7 @@ def _finish(place: Path) -> None:
             try:
                 os.replace(files / name, place.parent / name)
             except OSError as error:
-                told = f"{error.strerror}, so the new one waits in {files}: make way for it and run coterie again"
+                told = f"{error.strerror}, so the new one was left in {files}: remove the old one and run coterie again"
                 raise OSError(error.errno, told, str(place.parent / name)) from None
         _sync(place.parent)
         os.rmdir(files)

@@ -80,7 +80,9 @@ def persistable(estimator_class: EstimatorClass) -> EstimatorClass:
     name, path = estimator_class.__name__, _path_of(estimator_class)
     known = _path_of(_persistable.get(name, estimator_class))
     if known != path:
-        raise ValueError(f"Files would confuse {path} with {known}: give it another name.")
+        raise ValueError(
+            f"{path} has the same name as {known}, and files name a class by its bare name: give it another one."
+        )
     _persistable[name] = estimator_class
     return estimator_class
 
@@ -170,8 +172,8 @@ def save(model: Any, path: str | os.PathLike[str], *, metadata: Mapping[str, Any
     unknown = sorted(set(skops_io.get_untrusted_types(data=buffer.getvalue())) - set(_TRUSTED))
     if unknown:
         raise TypeError(
-            f"This {name} cannot be saved: it holds {', '.join(unknown)}, which is not loaded without asking. Use "
-            "transformers of scikit-learn, without functions of your own."
+            f"This {name} cannot be saved: it holds {', '.join(unknown)}, which coterie.load refuses. Use "
+            "transformers of scikit-learn without user-defined functions."
         )
     with zipfile.ZipFile(buffer, "a") as archive:
         archive.writestr(_HEADER, content)
@@ -238,19 +240,19 @@ def _fitted_of(state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_state(model: Any, fitted: Mapping[str, Any], whose: str) -> None:
-    """Let a model look at its parameters and fitted attributes; an error says whose they are."""
+    """Check the parameters and fitted attributes of a model; errors start with `whose`."""
     if not isinstance(model, Persistable):
         return
     try:
         model._check_state(fitted)
     except (ValueError, TypeError) as error:
-        text = _told(error)
+        text = _short_message(error)
         said = text if len(text) <= _MOST_SAID else f"{text[:_MOST_SAID]}..."
         raise ValueError(f"{whose}: {said}") from error
 
 
 def _preparation_of(metadata: Mapping[str, Any]) -> tuple[tuple[Any, ...], ...]:
-    """How the rows of a fit were prepared, by what `coterie fit` notes beside models that do not know it themselves.
+    """Return the preparation of rows from the metadata of `coterie fit`, for models without it.
 
     These are estimators of other libraries, and all models in files of coterie 0.1 that lack a `preparation_`.
     """
@@ -280,7 +282,9 @@ def read_header(path: str | os.PathLike[str]) -> ModelHeader:
     except (OSError, MemoryError):
         raise
     except Exception as error:  # whatever zipfile and json find in a damaged file
-        raise ValueError(f"{path} is not a coterie model, or it is damaged ({_told(error)}).") from error
+        raise ValueError(
+            f"{path} is not a coterie model, or it is damaged ({_short_message(error)})."
+        ) from error
     if format_version > FORMAT_VERSION:
         raise ValueError(
             f"{path} has format version {format_version}, written by coterie {result.coterie_version}; "
@@ -327,10 +331,10 @@ def _read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise
     except UntrustedTypesFoundException as error:
         raise ValueError(
-            f"{os.fspath(path)} holds types that a coterie model does not: {_told(error)}"
+            f"{os.fspath(path)} holds types that a coterie model does not: {_short_message(error)}"
         ) from error
     except Exception as error:  # whatever zipfile, json, NumPy and skops find in a damaged file
-        raise ValueError(f"{os.fspath(path)} is damaged ({_told(error)}).") from error
+        raise ValueError(f"{os.fspath(path)} is damaged ({_short_message(error)}).") from error
     if problem:
         raise ValueError(f"{os.fspath(path)} is not a coterie model: {problem}.")
     return state
@@ -352,9 +356,9 @@ def _problem(state: Any) -> str | None:
         for name, value in state[part].items():
             if not (isinstance(name, str) and name.isidentifier()) or name.startswith("__"):
                 return f"{name!r} is not the name of an attribute"
-            strange = _strange_type(value)
-            if strange:
-                return f"{name} holds a {strange}"
+            unsupported = _unsupported_type(value)
+            if unsupported:
+                return f"{name} holds a {unsupported}"
     records, fitted = state["records"], state["fitted"]
     are_names = isinstance(records, list) and all(isinstance(name, str) for name in records)
     if not are_names or not all(isinstance(fitted.get(name), np.ndarray) for name in records):
@@ -362,14 +366,14 @@ def _problem(state: Any) -> str | None:
     return None
 
 
-def _strange_type(value: Any) -> str | None:
+def _unsupported_type(value: Any) -> str | None:
     """Name of the first type inside a value that a model file does not hold, or None."""
     if isinstance(value, np.ndarray):
-        return _strange_type(value.tolist()) if value.dtype.hasobject else None
+        return _unsupported_type(value.tolist()) if value.dtype.hasobject else None
     if isinstance(value, dict):
-        return _strange_type([*value.keys(), *value.values()])
+        return _unsupported_type([*value.keys(), *value.values()])
     if isinstance(value, list | tuple):
-        return next(filter(None, map(_strange_type, value)), None)
+        return next(filter(None, map(_unsupported_type, value)), None)
     if isinstance(value, int) and abs(value) >= _TOO_LARGE:
         return "number of more than 64 bits"
     if isinstance(value, _PLAIN_TYPES + _SPARSE_TYPES):
@@ -383,8 +387,8 @@ def _is_function(value: Any) -> bool:
     return callable(value) and not isinstance(value, BaseEstimator)
 
 
-def _told(error: BaseException) -> str:
-    """One short line about an error from a library, which may quote the file at any length."""
+def _short_message(error: BaseException) -> str:
+    """Return the message of a library's error in one short line."""
     text = " ".join(str(error).split())
     return (text if len(text) <= _TOLD else f"{text[:_TOLD]}...") or type(error).__name__
 

@@ -1,4 +1,4 @@
-"""What a clustering says of each row, as people need it: its id, its cluster, how near it is, its rank there.
+"""Tables of results: id, cluster, distance and rank of each row.
 
 All of it is computed block by block; only a few numbers for each row are held.
 """
@@ -31,7 +31,7 @@ __all__ = [
     "Outliers",
     "Placement",
     "Renaming",
-    "carried_names",
+    "metadata_names",
     "find_outliers",
     "outlier_share",
     "place_rows",
@@ -51,7 +51,7 @@ _OWN_NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where rows are in their clusters.
+    """Positions of rows in their clusters.
 
     Attributes
     ----------
@@ -62,14 +62,14 @@ class Placement:
         "outlier_score", by which nothing is ranked.
     ranks : ndarray of shape (n,), int32
         1 for the row that belongs best to its cluster; 0 for rows that are in none.
-    doubts : ndarray of shape (n,), int32
+    borderline : ndarray of shape (n,), int32
         1 for the row of each cluster that could best be in another one.
     """
 
     labels: IntArray
     measures: dict[str, FloatArray]
     ranks: IntArray
-    doubts: IntArray
+    borderline: IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +124,9 @@ def results_table(
     keep : sequence of str, optional
         Other columns of X to keep. By default all that are not clustered.
     outliers : float or str, optional
-        The share of the rows, such as 0.01 or "1%", that are marked as outliers: those with the largest scores. At most
-        so many, for of equal scores all or none are. In the table their cluster is -1; the model does not change, nor
-        does any other column.
+        The share of the rows, such as 0.01 or "1%", that are marked as outliers: those with the largest scores. Rows of
+        equal score are marked together, so that fewer may be marked. In the table their cluster is -1; the model and
+        other columns do not change.
     names, merges : path or mapping, optional
         Names of clusters and clusters to merge, as for `coterie.relabel`. Distances, scores and ranks are those of the
         clusters before they are merged.
@@ -173,7 +173,7 @@ def results_table(
     found, scores = _labels_of(model, rows) if labels is None else (np.asarray(labels, dtype=np.int32), None)
     if found.shape != (rows.shape[0],):
         raise ValueError(f"labels must have one number for each of {rows.shape[0]} rows, got {found.shape}.")
-    kept = carried_names(rows, id, keep)
+    kept = metadata_names(rows, id, keep)
     given = Renaming(
         {} if merges is None else read_merges(merges), None if names is None else read_names(names)
     )
@@ -237,41 +237,41 @@ def place_rows(model: Any, X: Any, labels: IntArray, scores: Array | None = None
     """
     rows = rows_for(model, X)
     measures: dict[str, FloatArray] = {}
-    doubts = np.zeros(len(labels))
+    closeness = np.zeros(len(labels))
     centers = getattr(model, "cluster_centers_", None)
     if centers is not None and np.shape(centers)[1:] == rows.shape[1:]:
-        distances, doubts = _distances(rows, np.asarray(centers), labels, model)
+        distances, closeness = _distances(rows, np.asarray(centers), labels, model)
         measures["distance"] = distances
     method = method_of(model)
-    if method is not None and method.belonging is not None:
-        values = method.belonging.measure(model, rows, labels)
+    if method is not None and method.membership is not None:
+        values = method.membership.measure(model, rows, labels)
         if values is not None:
-            measures[method.belonging.name] = values
-            doubts = -values
+            measures[method.membership.name] = values
+            closeness = -values
     nearness = [-values if name != "distance" else values for name, values in measures.items()]
     ranks = _ranks(labels, nearness)
     if scores is None and _has_scales(model):
         scores = model.relative_distances(X, labels, distances=measures.get("distance"))
     if scores is not None:
         measures["outlier_score"] = scores
-    return Placement(labels, measures, ranks, _ranks(labels, [*(-near for near in nearness), -doubts]))
+    return Placement(labels, measures, ranks, _ranks(labels, [*(-near for near in nearness), -closeness]))
 
 
-def carried_names(rows: RowSource, id: str | None, keep: Sequence[str] | None) -> list[str]:
-    """Return the columns beside the clustered ones that go into the results, the id first.
+def metadata_names(rows: RowSource, id: str | None, keep: Sequence[str] | None) -> list[str]:
+    """Return the names of the metadata columns in the results, the id first.
 
     Raises
     ------
     ValueError
         If there is no such column.
     """
-    names = [] if rows.carried is None else list(rows.carried.names)
+    names = [] if rows.metadata_columns is None else list(rows.metadata_columns.names)
     for name in [*([] if id is None else [id]), *(keep or [])]:
         if name not in names:
             known = ", ".join(map(repr, names[:12])) or "none"
             clustered = f" {name!r} is clustered." if name in (rows.column_names or []) else ""
             raise ValueError(
-                f"No column {name!r} beside those that are clustered:{clustered} There are {known}."
+                f"There is no column {name!r} among those that are not clustered: {known}.{clustered}"
             )
     first = id if id is not None else next((name for name in names if name.lower() in ID_NAMES), None)
     others = [name for name in (names if keep is None else keep) if name != first]
@@ -280,7 +280,7 @@ def carried_names(rows: RowSource, id: str | None, keep: Sequence[str] | None) -
 
 @dataclass(frozen=True, slots=True)
 class Renaming:
-    """How clusters are called in the results.
+    """Names and merges of clusters in the results.
 
     Attributes
     ----------
@@ -312,14 +312,14 @@ def result_batches(
     labels = placement.labels if outliers is None else outliers.marked(placement.labels)
     labels = renaming.labels(labels)
     start = 0
-    for batch in _carried_batches(rows, names):
+    for batch in _metadata_batches(rows, names):
         part = slice(start, start + batch.num_rows)
         yield _with_results(batch, placement, labels, part, renaming)
         start = part.stop
 
 
 class Examples:
-    """The rows of each cluster that are nearest to its center, and the most doubtful ones.
+    """Representative rows of each cluster, nearest to its center, and borderline rows.
 
     Parameters
     ----------
@@ -332,12 +332,12 @@ class Examples:
     def __init__(self, placement: Placement, renaming: Renaming = Renaming()) -> None:
         self._labels = renaming.labels(placement.labels)
         chosen = []
-        for kind, places in (("nearest", placement.ranks), ("doubtful", placement.doubts)):
+        for kind, places in (("nearest", placement.ranks), ("borderline", placement.borderline)):
             rows = np.flatnonzero((places > 0) & (places <= _EXAMPLES))
             order = np.lexsort((places[rows], placement.labels[rows]))
             chosen.append((np.full(len(rows), kind), places[rows][order], rows[order]))
         kinds, places, rows = (np.concatenate(parts) for parts in zip(*chosen))
-        # A cluster's nearest rows stand before its doubtful ones.
+        # A cluster's nearest rows stand before its borderline ones.
         order = np.argsort(placement.labels[rows], kind="stable")
         self._kinds, self._places, self._rows = kinds[order], places[order], rows[order]
         self._sorted = np.unique(self._rows)
@@ -345,7 +345,7 @@ class Examples:
         self._start = 0
 
     def look_at(self, batch: Any) -> None:
-        """Take what is needed of the next batch of results."""
+        """Add the next batch of results."""
         stop = self._start + batch.num_rows
         low, high = np.searchsorted(self._sorted, [self._start, stop])
         self._found.append(batch.take(_pyarrow().array(self._sorted[low:high] - self._start)))
@@ -376,7 +376,7 @@ def _labels_of(model: Any, rows: RowSource) -> tuple[IntArray, Array | None]:
     labels = getattr(model, "labels_", None)
     if labels is None or len(labels) != rows.shape[0]:
         raise ValueError(
-            f"This {type(model).__name__} knows the clusters of its own rows only, not of others."
+            f"This {type(model).__name__} has clusters for the rows of its fit only, and cannot predict others."
         )
     return np.asarray(labels, dtype=np.int32), None
 
@@ -402,9 +402,9 @@ def _distances(
             other[part] = np.where(ids[:, 0] == labels[part], squares[:, 1], squares[:, 0])
     own[labels < 0] = np.nan
     with np.errstate(invalid="ignore", divide="ignore"):
-        doubts = np.where(other > 0, own / other, 1.0)
+        closeness = np.where(other > 0, own / other, 1.0)
     by_angle = getattr(model, "metric", "euclidean") == "cosine"
-    return own / 2 if by_angle else np.sqrt(own), doubts
+    return own / 2 if by_angle else np.sqrt(own), closeness
 
 
 def _ranks(labels: IntArray, keys: Sequence[FloatArray]) -> IntArray:
@@ -420,9 +420,9 @@ def _ranks(labels: IntArray, keys: Sequence[FloatArray]) -> IntArray:
     return ranks
 
 
-def _carried_batches(rows: RowSource, names: Sequence[str]) -> Iterator[Any]:
-    if rows.carried is not None and names:
-        yield from rows.carried.batches(list(names))
+def _metadata_batches(rows: RowSource, names: Sequence[str]) -> Iterator[Any]:
+    if rows.metadata_columns is not None and names:
+        yield from rows.metadata_columns.batches(list(names))
         return
     pyarrow = _pyarrow()
     for start in range(0, rows.shape[0], _BATCH_ROWS):

@@ -1,4 +1,4 @@
-"""Where the command `coterie` begins: it answers signals from here on, before anything that takes time is loaded.
+"""Entry point of the command `coterie`: install signal handlers before slow imports.
 
 Importing any part of the package `coterie` loads all of it, for a second or so. An exception that a signal raises
 meanwhile, or in a destructor, shows up as a traceback, as a failure of some library, or not at all. So a signal raises
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def answer_signals() -> None:
-    """Let Ctrl-C and SIGTERM end this process with one line; where they are ignored, as under nohup, they stay so."""
+    """Make Ctrl-C and SIGTERM end this process with one line; ignored signals, as under nohup, stay ignored."""
     _answering.add(os.getpid())
     for number in _WORDS:
         if signal.getsignal(number) is not signal.SIG_IGN:

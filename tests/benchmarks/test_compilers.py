@@ -11,7 +11,7 @@ SOURCES = Path(coterie.__file__).parents[1]
 
 
 @pytest.mark.slow
-def test_two_runs_of_one_build_have_the_same_bits():
+def test_two_runs_of_one_build_are_bit_identical():
     (seconds, bits), (_, again) = run("convex", SOURCES), run("convex", SOURCES)
     assert seconds > 0
     assert bits == again

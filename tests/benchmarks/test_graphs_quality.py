@@ -43,7 +43,7 @@ def line_of(lines: list[str], name: str) -> list[str]:
     return next([word.strip() for word in line.split("|")[1:-1]] for line in lines if f" {name} " in line)
 
 
-def test_a_cell_that_is_there_is_read_again(results):
+def test_existing_result_is_read_instead_of_repeated(results):
     assert results.read("wine (scaled)", METHOD, 1)["accuracy"] == 0.9
     assert results.read("wine", METHOD, 0) is None
     assert Results(results.folder).read("moons", PEER, 0)[FAILED] == "not done after 1 s"
@@ -69,7 +69,7 @@ def test_page_lists_losses_and_failures(results):
     assert "--most-rows 100 --page" in written_page(results, 100)
 
 
-def test_every_set_and_method_has_one_place(tmp_path):
+def test_every_data_set_and_method_has_one_cell(tmp_path):
     results = Results(tmp_path)
     for name in SETS:
         for method in CONTENDERS:
@@ -79,14 +79,14 @@ def test_every_set_and_method_has_one_place(tmp_path):
 
 
 @pytest.mark.parametrize("method", ["k-means", "SLK-BO", "Ward"])
-def test_a_cell(method, tmp_path):
+def test_cell_has_scores_and_seconds(method, tmp_path):
     found = run_cell(method, prepared("iris", 60, tmp_path), 0)
     assert (found["n_rows"], found["n_columns"], found["classes"], found["clusters"]) == (60, 4, 3, 3)
     assert found["noise"] == 0
     assert 0.7 < found["nmi"] < found["accuracy"] <= 1
 
 
-def test_every_draw_has_rows_of_its_own(tmp_path):
+def test_subsamples_differ(tmp_path):
     first, second, again = (np.load(prepared("iris", 60, tmp_path, draw))["X"] for draw in (0, 1, 0))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, second)

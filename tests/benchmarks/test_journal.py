@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from benchmarks.harness.journal import JournalledProcesses, OutOfTime
+from benchmarks.harness.journal import JournaledProcesses, OutOfTime
 
 MACHINE = "a machine"
 
@@ -32,7 +32,7 @@ def opened(tmp_path):
 
     def open_again(machine=MACHINE):
         here = Here()
-        return JournalledProcesses(here, tmp_path / "runs.jsonl", machine, tmp_path), here
+        return JournaledProcesses(here, tmp_path / "runs.jsonl", machine, tmp_path), here
 
     return open_again
 
@@ -62,7 +62,7 @@ def test_a_line_that_was_cut_short(opened, tmp_path):
         assert here.n_calls == n_calls
 
 
-def test_another_machine_measures_for_itself(opened):
+def test_results_of_another_machine_are_not_reused(opened):
     opened()[0].run(_double, 3)
     other, here = opened("another machine")
     other.run(_double, 3)
@@ -79,14 +79,14 @@ def test_timeouts_are_not_repeated(opened):
 
 
 @pytest.mark.parametrize("result", [None, math.nan, (1, 2), {1: 2}, {"a": object}])
-def test_what_json_does_not_give_back_is_run_again(opened, result):
+def test_results_that_json_cannot_restore_are_repeated(opened, result):
     opened()[0].run(_same, result)
     again, here = opened()
     again.run(_same, result)
     assert here.n_calls == 1
 
 
-def test_other_errors_are_met_again(opened):
+def test_failed_runs_are_repeated(opened):
     for _ in range(2):
         processes, here = opened()
         with pytest.raises(ZeroDivisionError):
@@ -94,19 +94,19 @@ def test_other_errors_are_met_again(opened):
         assert here.n_calls == 1
 
 
-def test_files_of_the_folder_go_by_their_names(tmp_path):
+def test_files_are_identified_by_their_names(tmp_path):
     journal = tmp_path / "runs.jsonl"
     for folder, n_calls in (("one", 1), ("two", 0)):
         here = Here()
-        processes = JournalledProcesses(here, journal, MACHINE, tmp_path / folder)
+        processes = JournaledProcesses(here, journal, MACHINE, tmp_path / folder)
         assert processes.run(_name, tmp_path / folder / "rows.npy") == "rows.npy"
         assert here.n_calls == n_calls
 
 
-def test_after_the_last_hour_only_what_is_kept_is_given(opened, tmp_path):
+def test_only_journaled_results_after_the_deadline(opened, tmp_path):
     opened()[0].run(_double, 3)
     here = Here()
-    late = JournalledProcesses(here, tmp_path / "runs.jsonl", MACHINE, tmp_path, hours=0)
+    late = JournaledProcesses(here, tmp_path / "runs.jsonl", MACHINE, tmp_path, hours=0)
     assert late.run(_double, 3) == {"twice": 6}
     with pytest.raises(OutOfTime):
         late.run(_double, 4)

@@ -23,8 +23,8 @@ def test_the_nearest_point_of_the_simplex():
     np.testing.assert_allclose(nearest.sum(axis=1), 1)
     assert nearest.min() >= 0
     # No vertex lies in the direction of the point.
-    towards = np.einsum("ij,ikj->ik", points - nearest, np.eye(5)[None] - nearest[:, None])
-    assert towards.max() < 1e-9
+    toward = np.einsum("ij,ikj->ik", points - nearest, np.eye(5)[None] - nearest[:, None])
+    assert toward.max() < 1e-9
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.3, 2.0])

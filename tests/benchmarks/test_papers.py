@@ -56,7 +56,7 @@ def run(monkeypatch, *arguments):
     main_module.main()
 
 
-def test_names_are_unique_and_speak():
+def test_names_of_items_are_unique_and_descriptive():
     for paper in items.PAPERS.values():
         names = [item.name for item in paper.items]
         assert len(set(names)) == len(names)
@@ -92,7 +92,7 @@ def test_quick_runs_do_not_replace_full_runs(toy, monkeypatch, capsys):
     assert (toy / "results" / "papers-quick" / "toy-figure-1.md").exists()
 
 
-def test_a_paper_is_all_that_can_be_made_of_it(toy, monkeypatch, capsys):
+def test_paper_runs_all_of_its_items(toy, monkeypatch, capsys):
     with pytest.raises(SystemExit, match=r"^Failed: toy-broken$"):
         run(monkeypatch, "toy", "--quick")
     said = capsys.readouterr().err

@@ -369,7 +369,7 @@ def run(monkeypatch, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("one", SETS, ids=lambda one: one.file)
-def test_the_page_has_every_set(one):
+def test_page_lists_every_data_set(one):
     page = (Path(main_module.__file__).parents[1] / "README.md").read_text(encoding="utf-8")
     line = next(line for line in page.splitlines() if line.startswith(f"| `{one.file}` |"))
     assert one.source in line

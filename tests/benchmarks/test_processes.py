@@ -21,7 +21,7 @@ def test_a_limit_counts_the_clock_with_more():
         FreshProcesses(n_threads=2).run_within(0.5, _sleep, 60.0)
 
 
-def test_another_end_is_no_limit():
+def test_exit_for_another_reason_is_not_a_timeout():
     with pytest.raises(Exception, match="terminated abruptly"):
         FreshProcesses(n_threads=1).run_within(30, os._exit, 3)
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import make_blobs
 
-from benchmarks.total_variation.contenders import CONTENDERS, LABELLED, UNLABELLED
+from benchmarks.total_variation.contenders import CONTENDERS, LABELED, UNLABELED
 from benchmarks.total_variation.cut_ssl import _conjugate_gradients, cut_ssl
 from benchmarks.total_variation.graphs import known_labels
 from benchmarks.total_variation.left_stochastic import left_stochastic_memberships
@@ -66,7 +66,7 @@ def test_published_figures_are_complete():
 
 
 def test_every_contender_has_its_place():
-    assert set(UNLABELLED) | set(LABELLED) == set(CONTENDERS)
+    assert set(UNLABELED) | set(LABELED) == set(CONTENDERS)
 
 
 def test_cut_ssl_finds_clusters_of_the_given_sizes():

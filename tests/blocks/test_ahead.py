@@ -23,7 +23,7 @@ def test_items_come_in_order_from_another_thread():
     assert threads.isdisjoint({threading.current_thread()})
 
 
-def test_the_next_item_is_made_meanwhile():
+def test_next_item_is_read_ahead():
     is_made = threading.Event()
 
     def items():
@@ -36,7 +36,7 @@ def test_the_next_item_is_made_meanwhile():
             assert is_made.wait(10)
 
 
-def test_an_error_comes_where_its_item_would():
+def test_error_is_raised_at_its_item():
     def items():
         yield 1
         raise ValueError("damaged")

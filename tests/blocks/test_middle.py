@@ -21,7 +21,7 @@ def middle(X):
 
 
 @pytest.mark.parametrize(("far", "dtype"), [(1e12, np.float64), (1e150, np.float64), (1e8, np.float32)])
-def test_an_outlier(far, dtype):
+def test_shift_ignores_an_outlier(far, dtype):
     X = rows_with(far, dtype)
     assert np.all(np.abs(middle(X)) < 1)
     data = Dataset(as_rows(X), None, n_clusters=3, n_threads=1)
@@ -47,7 +47,7 @@ def test_ordinary_rows_keep_their_mean():
         assert not data.has_far_rows
 
 
-def test_samples():
+def test_sample_positions_and_typical_square():
     np.testing.assert_array_equal(sample_positions(3), [0, 1, 2])
     assert len(sample_positions(10**6)) < 2048
     assert typical_square(np.array([0.0, 0, 3, 1, 7, 9])) == 3

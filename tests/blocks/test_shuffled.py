@@ -180,7 +180,7 @@ class TestShuffledRows:
         weights = np.random.default_rng(0).random(200)
         check_prefixes(as_rows(memory_kinds(numbers(200))[name]), weights)
 
-    def test_nothing_is_kept(self, kept, tmp_path, monkeypatch, kept_bytes):
+    def test_rows_of_large_files_are_not_kept_in_memory(self, kept, tmp_path, monkeypatch, kept_bytes):
         kept_bytes(kept)
         monkeypatch.setattr("coterie.blocks.shuffled._KEPT_PREFIX_BYTES", 0)
         np.save(tmp_path / "x.npy", numbers(200))

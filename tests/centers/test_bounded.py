@@ -42,7 +42,7 @@ def test_bounded_assign_is_the_plain_search(dtype, sparse, shape, seed, n_groups
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_groups", [None, 1, 3])
 @pytest.mark.parametrize("sparse", [False, True])
-def test_bounds_hold_in_every_round(dtype, n_groups, sparse):
+def test_bounds_are_valid_in_every_iteration(dtype, n_groups, sparse):
     random = np.random.default_rng(5)
     X = (random.normal(size=(400, 9)) * (random.random(size=(400, 9)) < 0.6)).astype(dtype)
     rows = as_rows(sp.csr_array(X) if sparse else X)
@@ -159,7 +159,7 @@ def test_panels_hold_every_centroid_once(k):
         assert np.all(panel[len(members) :] == -1)
 
 
-def test_how_many_bounds():
+def test_number_of_bounds_by_algorithm():
     assert n_bounds_of("elkan", 1000, 50) is None
     assert n_bounds_of("hamerly", 1000, 50) == 1
     assert n_bounds_of("yinyang", 1000, 50) == 5

@@ -9,7 +9,7 @@ from tests.support.bits import same_bits
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_seed_decides(dtype):
+def test_cell_centers_depend_on_the_seed(dtype):
     X = np.random.default_rng(0).normal(size=(1000, 5)).astype(dtype)
     one, two, three = (cell_centers(X, 40, seed=3, n_threads=n) for n in (1, 2, 3))
     assert one.shape == (40, 5)
@@ -18,7 +18,7 @@ def test_a_seed_decides(dtype):
     assert np.any(cell_centers(X, 40, seed=4, n_threads=1) != one)
 
 
-def test_a_few_steps_spread_them():
+def test_iterations_spread_cell_centers():
     X = np.random.default_rng(0).normal(size=(1000, 5))
     drawn = X[np.random.RandomState(3).choice(1000, 40, replace=False)]
     found = cell_centers(X, 40, seed=3, n_threads=2)

@@ -20,7 +20,7 @@ from tests.support.instruction_sets import FUSED, INSTRUCTION_SETS, using
 @pytest.mark.parametrize("sparse", [False, True])
 @settings(max_examples=15, deadline=None)
 @given(shape=SHAPES, seed=st.integers(0, 1000), data=st.data())
-def test_nearest(dtype, sparse, shape, seed, data):
+def test_nearest_center_and_score_against_the_oracle(dtype, sparse, shape, seed, data):
     X, block, centers = rows_and_centers(shape, dtype, sparse, seed)
     m = data.draw(st.integers(1, min(shape[2], 9)))
     frame = CenterFrame(centers, np.zeros(shape[1]))

@@ -36,7 +36,7 @@ class Recorded(Report):
     n=st.integers(5, 150), d=st.integers(1, 9), k=st.integers(1, 9), weighted=st.booleans(), sparse=st.booleans(),
     seed=st.integers(0, 999),
 )  # fmt: skip
-def test_step_by_step(algorithm, n, d, k, weighted, sparse, seed):
+def test_lloyd_equals_the_oracle_step_by_step(algorithm, n, d, k, weighted, sparse, seed):
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, d)) * (random.random((n, d)) < 0.5 if sparse else 1)
     # Where all rows are centroids, which of them are the farthest is a matter of rounding.
@@ -75,7 +75,7 @@ def test_a_cluster_without_mass_takes_the_farthest_row_that_has_some():
     np.testing.assert_allclose(result.centers, [[1], [50]])
 
 
-def test_what_auto_stands_for():
+def test_choose_algorithm_by_shape():
     wide, narrow, options = (300, 256), (300, 255), dict(itemsize=8, is_sparse=False)
     assert choose_algorithm(narrow, 3, **options) == "lloyd"
     assert choose_algorithm(narrow, 50, itemsize=8, is_sparse=True) == "lloyd"

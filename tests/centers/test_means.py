@@ -31,7 +31,7 @@ def exact(dtype):
 @pytest.mark.parametrize(
     ("k", "unit_length"), [(1, False), (3, False), (20, False), (70, False), (3, True), (70, True)]
 )
-def test_votes_that_move(instruction_set, kind, dtype, weighted, k, unit_length):
+def test_means_after_rows_change_clusters(instruction_set, kind, dtype, weighted, k, unit_length):
     """Rounds of random votes, in two blocks each; clusters fill and empty again."""
     X = some_rows(dtype)
     if unit_length:
@@ -100,7 +100,7 @@ def test_blocks_and_threads_do_not_change_the_bits_of_sparse_means(dtype):
 
 
 @pytest.mark.parametrize("kind", [DenseMeans, SparseMeans])
-def test_a_centroid_that_is_put_somewhere_has_the_votes_it_is_given(kind):
+def test_put_places_a_center_with_its_mass(kind):
     X = some_rows(np.float64)
     means = kind(X[:5].copy(), np.zeros(D), 1)
     means.put(np.array([1, 3]), X[10:12], 4.0)
@@ -115,7 +115,7 @@ def test_a_centroid_that_is_put_somewhere_has_the_votes_it_is_given(kind):
 
 @pytest.mark.parametrize("kind", [DenseMeans, SparseMeans])
 @pytest.mark.parametrize("shifted", [False, True])
-def test_votes_that_cancel_out(kind, shifted):
+def test_center_stays_if_its_rows_sum_to_zero(kind, shifted):
     """A direction that there is not: the centroid stays where it was, before any vote and after some."""
     shift = np.full(D, 0.1) if shifted and kind is DenseMeans else np.zeros(D)
     x = unit_rows(some_rows(np.float64)[:6])
@@ -152,7 +152,7 @@ def test_votes_that_cancel_out(kind, shifted):
 
 
 @pytest.mark.parametrize("kind", [DenseMeans, SparseMeans])
-def test_votes_that_cancel_out_and_leave(kind):
+def test_center_moves_after_rows_that_cancel_leave(kind):
     """Of three rows at 120 degrees only rounding is left; when they go, even that is nothing."""
     angles = 0.3 + 2 * np.pi * np.arange(3) / 3
     X = np.column_stack([np.cos(angles), np.sin(angles), np.zeros(3)])
@@ -173,7 +173,7 @@ def test_votes_that_cancel_out_and_leave(kind):
 
 
 @pytest.mark.parametrize("kind", [DenseMeans, SparseMeans])
-def test_directions_that_hardly_move(kind):
+def test_directions_with_small_movements(kind):
     """How far they do is known to many digits, and nothing where nothing has changed."""
     x = unit_rows(some_rows(np.float64)[:50])
     means = kind(x[:1].copy(), np.zeros(D), 1, unit_length=True)
@@ -190,7 +190,7 @@ def test_directions_that_hardly_move(kind):
 
 
 @pytest.mark.parametrize("kind", [DenseMeans, SparseMeans])
-def test_sums_can_be_taken_over(kind):
+def test_restore_sums_of_other_means(kind):
     X = some_rows(np.float64)
     x = kernel_rows(sp.csr_array(X) if kind is SparseMeans else X)
     labels = np.random.default_rng(0).integers(0, 4, size=N).astype(np.int32)  # the fifth stays empty

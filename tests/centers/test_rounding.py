@@ -1,4 +1,4 @@
-"""Rows in doubt, against plain distances."""
+"""Near-ties, compared with plain distances."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def by_scores(X, frame):
 @pytest.mark.parametrize("sparse", [False, True])
 @settings(max_examples=10, deadline=None)
 @given(n=st.integers(1, 200), d=st.integers(1, 20), k=st.integers(1, 9), seed=st.integers(0, 999))
-def test_settled_rows_are_with_their_nearest(dtype, far, sparse, n, d, k, seed):
+def test_near_ties_are_assigned_to_the_nearest_center(dtype, far, sparse, n, d, k, seed):
     random = np.random.default_rng(seed)
     X = (far * random.integers(0, 2, size=(n, 1)) + random.normal(size=(n, d))).astype(dtype)
     centers = X[random.integers(0, n, size=k)] + random.normal(size=(k, d)).astype(dtype)
@@ -40,7 +40,7 @@ def test_settled_rows_are_with_their_nearest(dtype, far, sparse, n, d, k, seed):
     assert len(near_ties.break_ties(kernel_rows(block), block.__getitem__, labels)) == 0
 
 
-def test_scores_alone_are_wrong_there():
+def test_scores_alone_assign_near_ties_wrongly():
     """So that the law above cannot hold by chance."""
     X = np.random.default_rng(0).normal(size=(200, 3))
     X[100:] += 1e12
@@ -50,7 +50,7 @@ def test_scores_alone_are_wrong_there():
     assert len(near_ties.break_ties(kernel_rows(X), X.__getitem__, labels)) > 20
 
 
-def test_ordinary_centroids_leave_no_doubt():
+def test_distant_centers_have_no_near_ties():
     X = np.random.default_rng(0).normal(size=(300, 8))
     for dtype in (np.float64, np.float32):
         frame = CenterFrame(X[:20].astype(dtype), X.mean(axis=0), 1)
@@ -60,7 +60,7 @@ def test_ordinary_centroids_leave_no_doubt():
         assert len(NearTies(frame).find(labels, squares)) == 0
 
 
-def test_equal_centroids_are_no_reason_for_doubt():
+def test_equal_centers_are_not_near_ties():
     X = np.random.default_rng(0).normal(size=(50, 8))
     frame = CenterFrame(np.repeat(X[:5], 2, axis=0), X.mean(axis=0), 1)
     assert not NearTies(frame).any()

@@ -16,7 +16,7 @@ from tests.support.centers import DTYPES, check_bounds
 @pytest.mark.parametrize("dtype", DTYPES)
 @settings(max_examples=50, deadline=None)
 @given(typical=st.floats(1e-18, 1e18), ratios=st.lists(st.floats(1e-12, 1e6), min_size=1, max_size=20))
-def test_what_is_stored_is_no_more_than_the_bound(dtype, typical, ratios):
+def test_stored_bounds_are_rounded_down(dtype, typical, ratios):
     stored_bounds = StoredBounds.around(typical, np.dtype(dtype))
     bounds = np.sort(np.array(ratios) * typical).astype(dtype)
     stored = stored_bounds.store(bounds)
@@ -29,7 +29,7 @@ def test_what_is_stored_is_no_more_than_the_bound(dtype, typical, ratios):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_what_cannot_be_stored(dtype):
+def test_bounds_out_of_range_are_dropped(dtype):
     stored_bounds = StoredBounds.around(1.0, np.dtype(dtype))
     stored = stored_bounds.store(np.array([-1.0, 0.0, 1e-12, 1e12, np.inf], dtype=dtype))
     assert stored.tolist() == [0, 0, 0, 65535, 65535]

@@ -50,7 +50,7 @@ def test_added_method(folder, rows, X, capsys):
     assert facts["spread_of_a_slice"] == expected.spread_
 
 
-def test_its_options_ask_for_it(rows):
+def test_options_select_an_added_method(rows):
     assert main(["fit", rows, "-k", "2", "--ends", "most", "-q"]) == 0
     assert type(coterie.load("coterie-out/model.coterie")) is toy.Slices
 
@@ -67,7 +67,7 @@ def test_plain_scikit_learn(folder, rows, X, capsys):
     assert main(["info", "coterie-out/model.coterie"]) == 0
 
 
-def test_its_options_are_in_the_help(capsys, monkeypatch):
+def test_options_of_an_added_method_are_in_the_help(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     assert main(["fit", "--help"]) == 0
     helped = capsys.readouterr().out
@@ -95,7 +95,7 @@ def test_wrong_options(folder, rows, capsys, options, message):
     assert everything(folder) == ["rows.npy"]
 
 
-def test_sparse_rows_are_not_for_it(folder, X, capsys):
+def test_added_method_refuses_sparse_rows(folder, X, capsys):
     from scipy import sparse
 
     sparse.save_npz("sparse.npz", sparse.csr_matrix(np.where(X > 1, X, 0)))

@@ -31,7 +31,7 @@ def test_every_method(folder, rows, X, method, estimator):
     np.testing.assert_array_equal(np.load("labels.npy"), expected.labels_)
 
 
-def test_the_usual_method_takes_it(folder, rows):
+def test_default_method_takes_cosine(folder, rows):
     assert main(["fit", rows, "-k", "3", "--metric", "cosine", "-q"]) == 0
     assert json.loads((folder / "coterie-out/summary.json").read_text())["method"] == "k-means"
 
@@ -66,5 +66,5 @@ def test_rows_of_zeros_far_in_a_file_that_is_labeled(folder, X, capsys, monkeypa
     assert not (folder / "labels.npy").exists()
 
 
-def test_words_that_are_unknown(rows, capsys):
+def test_unknown_metric_is_refused(rows, capsys):
     assert "euclidean or cosine" in failed(capsys, 2, "fit", rows, "-k", "3", "--metric", "angle")

@@ -14,10 +14,10 @@ from tests.cli.running import everything, failed
 
 def test_demo(folder, capsys, monkeypatch):
     pytest.importorskip("matplotlib")
-    monkeypatch.setattr("coterie.cli.demo.RACE_ROWS", 3000)
-    monkeypatch.setattr("coterie.cli.demo.MANY_ROWS", 3000)
+    monkeypatch.setattr("coterie.cli.demo.NESTED_ROWS", 3000)
+    monkeypatch.setattr("coterie.cli.demo.MIXTURE_ROWS", 3000)
     assert main(["demo", "--out", "demo"]) == 0
-    pictures = ["centroids.png", "clusters.png", "memberships.png", "mixture.png", "modes.png", "race.png"]
+    pictures = ["centroids.png", "clusters.png", "memberships.png", "mixture.png", "modes.png", "speed.png"]
     pictures += ["mammals_path.png", "mammals_tree.png"]
     names = sorted([*pictures, "digits.npy", "labels.npy", "model.coterie", "report.html", "summary.json"])
     assert everything(folder / "demo") == names

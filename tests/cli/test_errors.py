@@ -119,7 +119,7 @@ def test_exit_codes_of_the_process(folder, rows):
     assert (missing.returncode, missing.stdout, missing.stderr.count("\n")) == (1, "", 1)
 
 
-def test_reader_that_goes_away(folder, rows):
+def test_closed_output_pipe(folder, rows):
     command = f'"{sys.executable}" -m coterie info {rows} | true'
     done = subprocess.run(command, shell=True, capture_output=True, text=True, env=ENVIRONMENT, check=False)
     assert done.stderr == ""

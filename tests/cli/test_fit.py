@@ -107,7 +107,7 @@ def test_options_reach_the_estimator(folder, rows):
     assert {name: parameters[name] for name in expected} == expected
 
 
-def test_one_is_no_plural(folder, capsys):
+def test_singular_and_plural_of_counts(folder, capsys):
     np.save("one.npy", np.ones((1, 1)))
     assert main(["fit", "one.npy", "-k", "1"]) == 0
     assert main(["predict", "coterie-out/model.coterie", "one.npy"]) == 0
@@ -119,7 +119,7 @@ def test_one_is_no_plural(folder, capsys):
 
 
 @pytest.mark.usefixtures("shown_at_once")
-def test_inertia_is_told_by_its_name(rows, capsys):
+def test_objective_is_named_inertia(rows, capsys):
     assert main(["fit", rows, "-k", "3"]) == 0
     printed = capsys.readouterr()
     for told in (printed.out, printed.err):

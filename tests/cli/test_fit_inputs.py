@@ -158,7 +158,7 @@ def test_sparse(folder, X, options):
         assert np.array_equal(labels[0], other)
 
 
-def test_kept_in_memory_or_not_the_bits_are_the_same(folder, monkeypatch):
+def test_memory_and_streaming_are_bit_identical(folder, monkeypatch):
     np.save("rows.npy", np.random.default_rng(0).integers(0, 255, size=(5000, 9), dtype=np.uint8))
     found = []
     for kept in (2**30, 0):

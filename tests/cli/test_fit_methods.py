@@ -30,7 +30,7 @@ def test_laplacian_kmodes(folder, rows, X, capsys, modes):
 
 
 @pytest.mark.usefixtures("shown_at_once")
-def test_objectives_are_told_apart(rows, capsys):
+def test_summary_names_the_objective_of_each_method(rows, capsys):
     assert main(["fit", rows, "-k", "3", "--method", "laplacian-kmodes", "--n-init", "1"]) == 0
     printed = capsys.readouterr()
     assert ", relaxed objective -" in printed.err

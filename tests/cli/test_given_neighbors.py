@@ -42,7 +42,7 @@ def test_matrices_and_files_that_are_cut_are_read_as_before(rows, tmp_path):
 
 
 @pytest.mark.parametrize("method", ["total-variation", "laplacian-kmodes"])
-def test_neighbors_stand_for_rows(method, rows, tmp_path, monkeypatch, capsys):
+def test_neighbors_file_replaces_rows(method, rows, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     distances, ids = NearestNeighbors(n_neighbors=5).fit(rows).kneighbors(rows)
     np.savez("neighbors.npz", ids=ids, distances=distances)

@@ -30,7 +30,7 @@ def test_bad_models(folder, rows, capsys):
     assert "not a coterie model" in failed(capsys, 1, "predict", rows, rows)
 
 
-def test_the_folder_of_a_run_stands_for_its_model(folder, rows, capsys):
+def test_info_of_a_run_folder_shows_its_model(folder, rows, capsys):
     assert main(["fit", rows, "-k", "3", "-q"]) == 0
     assert main(["info", "coterie-out", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)

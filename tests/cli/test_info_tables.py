@@ -90,7 +90,7 @@ def test_nothing_to_cluster(folder, capsys):
     assert text.endswith("nothing here can be clustered\n")
 
 
-def test_a_model_is_a_model(folder, rows, capsys):
+def test_info_of_a_model_has_no_table(folder, rows, capsys):
     assert main(["fit", rows, "-k", "3", "-q"]) == 0
     facts, _ = information("coterie-out/model.coterie", capsys)
     assert facts["prepared_by"] == []

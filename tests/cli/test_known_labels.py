@@ -81,7 +81,7 @@ def test_files_that_are_no_labels(folder, rows, capsys):
         assert name in failed(capsys, 1, "fit", rows, "-k", "3", "--labels", name)
 
 
-def test_right_files(folder):
+def test_labels_are_read_from_each_format(folder):
     expected = np.array([0, -1, 2], dtype=np.int32)
     for number, labels in enumerate([expected, expected.astype(float), expected.astype(np.int8)]):
         np.save(f"{number}.npy", labels)

@@ -12,7 +12,7 @@ from tests.cli.running import everything, failed
 
 
 @pytest.mark.parametrize("command", ["fit rows.npy -k 3", "path rows.npy --neighbors 5 --gammas 4"])
-def test_what_is_allowed_changes_no_result(folder, rows, command):
+def test_memory_limit_does_not_change_results(folder, rows, command):
     pytest.importorskip("matplotlib")
     assert main([*command.split(), "-q", "--out", "a"]) == 0
     assert main([*command.split(), "-q", "--out", "b", "--memory", "8GB"]) == 0
@@ -22,7 +22,7 @@ def test_what_is_allowed_changes_no_result(folder, rows, command):
         assert (folder / "a" / name).read_bytes() == (folder / "b" / name).read_bytes()
 
 
-def test_what_would_take_more_is_refused(folder, capsys):
+def test_fits_above_the_memory_limit_are_refused(folder, capsys):
     np.save("rows.npy", np.random.default_rng(0).normal(size=(20_000, 2)))
     line = "fit rows.npy -k 2000 --algorithm elkan --memory 200MB"
     message = failed(capsys, 1, *line.split())
@@ -37,7 +37,7 @@ def test_what_would_take_more_is_refused(folder, capsys):
 @pytest.mark.parametrize(
     "command", ["fit rows.npy -k 3", "path rows.npy", "predict m.coterie rows.npy", "verify out"]
 )
-def test_sizes_that_are_none(folder, rows, capsys, command, size):
+def test_invalid_memory_sizes(folder, rows, capsys, command, size):
     message = failed(capsys, 2, *command.split(), f"--memory={size}")
     assert (
         message
@@ -82,7 +82,7 @@ class TestPipes:
         fifo("x.coterie")
         assert "x.coterie is a pipe, not a file" in failed(capsys, 1, *command.split())
 
-    def test_what_a_shell_substitutes(self, folder, capsys):
+    def test_process_substitution_is_refused(self, folder, capsys):
         """``coterie fit <(cat rows.npy)`` gets such a path."""
         reading, writing = os.pipe()
         try:

@@ -43,7 +43,7 @@ def test_full_disk(folder):
         assert code == 1
         assert told.startswith(f"coterie: error: {out}")
         assert "too large" in told or "No space" in told
-        assert told.endswith("so it was not written. Free some room, or write to another disk\n")
+        assert told.endswith("so it was not written. Free some space, or write to another disk\n")
         assert told.count("\n") == 1
         assert len(told) < 300
     assert everything(folder) == before
@@ -74,7 +74,7 @@ def test_headers_are_not_repeated(folder, capsys, command):
     assert len(message) < 300
 
 
-def test_fewer_rows_than_none(folder, capsys):
+def test_negative_number_of_rows(folder, capsys):
     np.save("x.npy", np.zeros((3, 2)))
     with open("x.npy", "rb") as file:
         content = file.read()
@@ -82,7 +82,7 @@ def test_fewer_rows_than_none(folder, capsys):
         file.write(content.replace(b"(3, 2), ", b"(-3, 2),"))
     message = failed(capsys, 1, "fit", "x.npy", "-k", "2")
     assert message == (
-        "Cannot read x.npy: Cannot parse header: it says that the shape is (-3, 2). The file is damaged or was cut "
+        "Cannot read x.npy: Cannot parse header: its shape is (-3, 2). The file is damaged or was cut "
         "short: copy or write it again."
     )
 
@@ -117,11 +117,11 @@ def test_footers_that_contradict_themselves(folder, capsys, monkeypatch):
     parquet.write_table(pa.table({"x": [1.0, 2.0]}), "x.parquet")
     monkeypatch.setattr(format, "_opened", lambda *arguments: File())
     message = failed(capsys, 1, "fit", "x.parquet", "-k", "2")
-    assert "the file is damaged: it says that it has -3 rows" in message
+    assert "the file is damaged: it declares -3 rows" in message
     assert os.listdir() == ["x.parquet"]
 
 
-def test_warnings_have_no_place_in_the_code(rows, monkeypatch, capsys):
+def test_warnings_do_not_show_source_lines(rows, monkeypatch, capsys):
     def describe(file):
         warnings.warn("Something  is odd.", UserWarning, stacklevel=1)
         return {"file": file}

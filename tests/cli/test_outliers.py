@@ -90,7 +90,7 @@ def test_a_model_without_a_threshold_marks_none(folder, csv):
 
 
 @pytest.mark.parametrize("share", ["1", "100%", "-1%", "many", "1%%"])
-def test_shares_that_are_none(folder, csv, share, capsys):
+def test_invalid_outlier_shares(folder, csv, share, capsys):
     for arguments in (["fit", csv, "-k", "3"], ["predict", "no.coterie", csv]):
         message = failed(capsys, 2, *arguments, f"--outliers={share}")
         assert message.startswith(

@@ -20,7 +20,7 @@ COMMANDS = {
 PLACES = {
     "fit": ["model.coterie", "labels.npy", "summary.json"],
     "path": ["path.npz", "path.png"],
-    "demo": ["race.png"],
+    "demo": ["speed.png"],
 }
 
 
@@ -73,21 +73,21 @@ def test_a_folder_in_the_place_of_labels(fitted, rows, capsys, monkeypatch):
     assert told == "labels.npy: Is a folder, not a file to write"
 
 
-def test_a_disk_that_takes_no_more(fitted, rows, capsys, monkeypatch):
+def test_full_disk(fitted, rows, capsys, monkeypatch):
     def full(*_, **__):
         raise OSError("300 requested and 12 written")
 
     before = {path: path.read_bytes() for path in fitted.iterdir()}
     monkeypatch.setattr("coterie.cli.results.write_labels", full)
     told = failed(capsys, 1, "fit", rows, "-k", "4", "-q", "--out", "q")
-    assert told.startswith("q/labels.npy: No space left on device, so it was not written. Free some room")
+    assert told.startswith("q/labels.npy: No space left on device, so it was not written. Free some space")
     assert {path: path.read_bytes() for path in fitted.iterdir()} == before
 
 
 @pytest.mark.parametrize(
     "command", [["info", "q/model.coterie"], ["verify", "q"], ["predict", "q", "rows.npy"], ["info", "q"]]
 )
-def test_readers_of_what_a_killed_run_had_decided(fitted, rows, capsys, command):
+def test_readers_complete_the_outputs_of_a_killed_run(fitted, rows, capsys, command):
     """All of them find the four clusters of the run that was killed after it had renamed the older one aside."""
     assert main(["fit", rows, "-k", "4", "-q", "--out", "decided"]) == 0
     os.rename("q", ".coterie-old.q")

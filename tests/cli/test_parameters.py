@@ -52,7 +52,7 @@ def test_every_parameter_is_an_option(method):
 
 
 @pytest.mark.parametrize("method", methods(), ids=lambda method: method.name)
-def test_numbers_that_a_parameter_may_not_be(method):
+def test_numbers_outside_the_interval_of_a_parameter(method):
     for parameter in declared_options(method).values():
         if {int, float} & set(parameter.types):
             least = [] if parameter.param.least is None else [str(parameter.param.least - 1)]
@@ -144,7 +144,7 @@ def test_labels_on_the_standard_output(folder, rows, capsys):
         ),
     ],
 )
-def test_options_arrive(rows, line, settings):
+def test_options_reach_the_parameters(rows, line, settings):
     assert main(["fit", rows, "-k", "3", *line.split(), "--max-iter", "2", "-q"]) == 0
     found = coterie.load("coterie-out/model.coterie").get_params()
     assert {name: found[name] for name in settings} == settings

@@ -29,7 +29,7 @@ def test_predict(folder, rows, X, capsys):
     assert "4" in message
 
 
-def test_label_file_that_cannot_be(folder, rows, capsys):
+def test_invalid_label_files(folder, rows, capsys):
     assert main(["fit", rows, "-k", "3", "-q"]) == 0
     (folder / "taken.npy").mkdir()
     model = "coterie-out/model.coterie"

@@ -86,7 +86,7 @@ def test_dialect_and_excluded_columns_in_predict(people, folder, X):
     assert "e" in parquet.read_table("labels.parquet").column_names
 
 
-def test_what_is_encoded_can_be_kept(people):
+def test_encoded_columns_can_be_kept(people):
     options = ["--id", "name", "--keep", "city", "--missing", "mean", "--categories", "city"]
     assert main(["fit", "people.csv", "-k", "3", "-q", *options]) == 0
     assert coterie.load("coterie-out/model.coterie").n_features_in_ == 6
@@ -112,11 +112,11 @@ def test_an_estimator_of_another_library(people, monkeypatch):
     assert [step[0] for step in model.preparation_] == ["columns", "transform"]
 
 
-def test_id_and_keep_of_what_is_no_table(folder, rows, capsys):
+def test_id_and_keep_need_a_table(folder, rows, capsys):
     for option in ("--id", "--keep"):
         message = failed(capsys, 2, "fit", rows, "-k", "3", option, "name")
-        assert message == "--id and --keep name columns of a table, and rows.npy is none."
+        assert message == "--id and --keep name columns of a table, and rows.npy is not a table."
     assert main(["fit", rows, "-k", "3", "-q"]) == 0
-    assert "rows.npy is none" in failed(
+    assert "rows.npy is not a table" in failed(
         capsys, 2, "predict", "coterie-out/model.coterie", rows, "--id", "name"
     )

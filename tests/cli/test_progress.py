@@ -70,7 +70,7 @@ def test_remaining_time_is_shown_where_it_is_known(remaining, text):
 
 
 @pytest.mark.parametrize(("remaining", "is_told"), [(0.0, False), (0.49, False), (0.6, True), (None, False)])
-def test_less_than_a_second_is_not_told(remaining, is_told):
+def test_remaining_time_below_a_second_is_not_shown(remaining, is_told):
     assert ("left" in "".join(progress.Step(1, 9, "step", 1.0, 4.0, remaining).parts())) == is_told
 
 
@@ -92,7 +92,7 @@ def test_clock(seconds, text):
         (1, ["about 1:01 left"]),
     ],
 )
-def test_the_time_left_is_the_last_to_go(width, shown):
+def test_remaining_time_is_dropped_last(width, shown):
     step = progress.Step(1, 9, "iteration", 1.0, 4.0, 61.4, before="start 2", detail="inertia 5")
     assert step.parts(width) == shown
 

@@ -95,14 +95,14 @@ WRONG = [
     ("k = 1979-05-27", "mine.toml: k must be"),
     ("k = 3\nmethod = 'magic'", "--method must be k-means, nested"),
     ("k = 3\nnormalize = 'perhaps'", "normalize"),
-    ("k == 3", "mine.toml is no TOML file"),
-    ("command = 'path'", "mine.toml is of coterie path, not of coterie fit."),
-    ("\xff", "mine.toml is no TOML file"),
+    ("k == 3", "mine.toml is not a TOML file"),
+    ("command = 'path'", "mine.toml has options of coterie path, not of coterie fit."),
+    ("\xff", "mine.toml is not a TOML file"),
 ]
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG, ids=[text for text, _ in WRONG])
-def test_what_is_wrong_with_a_file(folder, rows, capsys, text, message):
+def test_invalid_run_files(folder, rows, capsys, text, message):
     (folder / "mine.toml").write_bytes(text.encode("latin-1"))
     assert message in failed(capsys, 2, "fit", rows, "--config", "mine.toml")
 
@@ -117,7 +117,7 @@ def test_addresses_with_secrets_are_not_written(folder):
     from coterie.outputs import OutputFolder
 
     asked = {"file": "https://host/rows.npy?token=secret", "k": 3}
-    with run_file.as_running("fit", asked), OutputFolder(folder / "out") as outputs:
+    with run_file.running_command("fit", asked), OutputFolder(folder / "out") as outputs:
         run_file.write_run_file(outputs, seed=1)
     text = (folder / "out" / "run.toml").read_text()
     assert "secret" not in text.replace("may be a secret", "")
@@ -128,7 +128,7 @@ def test_addresses_with_secrets_are_not_written(folder):
     "line",
     ["choose-k rows.npy -k 2:5 --sample 90", "compare rows.npy -k 3 --methods k-means,gmm --budget 2s"],
 )
-def test_what_chooses_is_repeated(rows, line):
+def test_options_of_a_repeated_run_are_equal(rows, line):
     pytest.importorskip("matplotlib")
     command = line.split()[0]
     assert main([*line.split(), "--scale", "standard", "-q", "--out", "one"]) == 0

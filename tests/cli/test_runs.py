@@ -50,11 +50,11 @@ def model_of_others():
 
 # What is changed, and what every command says of it; `fields` are named in the message.
 DAMAGED = {
-    "no text": (content(b""), "run/summary.json is damaged: it is no JSON text."),
-    "half of it": (content(b'{"command": "fit", "inp'), "is damaged: it is no JSON text."),
-    "binary": (content(bytes(range(256))), "is damaged: it is no JSON text."),
-    "deep": (content(b"[" * 100_000), "is damaged: it is no JSON text."),
-    "digits": (content(b'{"format": ' + b"9" * 5_000 + b"}"), "is damaged: it is no JSON text."),
+    "no text": (content(b""), "run/summary.json is damaged: it is not JSON."),
+    "half of it": (content(b'{"command": "fit", "inp'), "is damaged: it is not JSON."),
+    "binary": (content(bytes(range(256))), "is damaged: it is not JSON."),
+    "deep": (content(b"[" * 100_000), "is damaged: it is not JSON."),
+    "digits": (content(b'{"format": ' + b"9" * 5_000 + b"}"), "is damaged: it is not JSON."),
     "null": (content(b"null"), "it must be an object"),
     "a list": (content(b"[1, 2]"), "it must be an object"),
     "empty": (content(b"{}"), "format is missing"),

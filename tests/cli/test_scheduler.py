@@ -73,7 +73,7 @@ def test_other_methods(folder, rows, X, address, capsys, method, kind, objective
         ),
     ],
 )
-def test_options_that_a_cluster_has_not(rows, capsys, options, code, message):
+def test_options_refused_with_scheduler(rows, capsys, options, code, message):
     pytest.importorskip("distributed", reason="fits on a cluster need the extra dask")
     assert message in failed(
         capsys, code, "fit", rows, "-k", "3", "--scheduler", "tcp://127.0.0.1:9", *options

@@ -20,7 +20,7 @@ def scan(X):
     )
 
 
-def test_the_best_one_is_kept(folder, rows, scan, capsys):
+def test_best_graph_weight_is_kept(folder, rows, scan, capsys):
     assert main([*LINE, "--out", "out"]) == 0
     expected = scan()
     assert np.array_equal(np.load("out/labels.npy"), expected.best_model.labels_)
@@ -35,7 +35,7 @@ def test_the_best_one_is_kept(folder, rows, scan, capsys):
     assert np.array_equal(np.load("again/labels.npy"), np.load("out/labels.npy"))
 
 
-def test_labels_choose(rows, scan):
+def test_labels_select_the_graph_weight(rows, scan):
     y = np.full(300, -1)
     y[[0, 1, 100, 101, 200, 201]] = [0, 0, 1, 1, 2, 2]
     np.save("y.npy", y)

@@ -141,11 +141,11 @@ def test_bad_input_is_named(content, format, message, folder, pipe, capsys, spoo
     assert sorted(os.listdir(folder)) == ["spool"]
 
 
-def test_no_room(rows, pipe, monkeypatch, capsys, spool):
+def test_full_disk(rows, pipe, monkeypatch, capsys, spool):
     monkeypatch.setattr("coterie.rows.spool._LEFT_BYTES", 1 << 60)
     assert pipe(rows, "fit", "-", "-k", "3", "--format", "npy") == 1
     told = capsys.readouterr().err
-    assert f"{spool} has no room for the standard input after 0.0 GB" in told
+    assert f"{spool} has no space for the standard input after 0.0 GB" in told
     assert "TMPDIR" in told
 
 

@@ -42,7 +42,7 @@ def test_a_table_elsewhere_with_columns_in_another_order(folder, X):
     assert main(["verify", "coterie-out", "moved.csv", "-q"]) == 0
 
 
-def test_what_differs_is_said(folder, rows, X, capsys):
+def test_differences_are_named(folder, rows, X, capsys):
     assert main(["fit", rows, "-k", "3", "-q"]) == 0
     other = X.copy()
     other[7, 2] = np.nextafter(other[7, 2], 1e9)

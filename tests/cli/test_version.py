@@ -29,7 +29,7 @@ def test_a_line_for_each_fact(capsys, words):
     assert int(facts["threads"]) >= 1
 
 
-def test_all_libraries_of_the_requirements_and_extras_are_told():
+def test_version_lists_all_requirements_and_extras():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     wanted = [*project["dependencies"]]

@@ -184,7 +184,11 @@ WRONG = [
         "--weights-init must be a file of rows or numbers with commas between them, got '0.5,0.5,x'.",
     ),
     ("fit rows.npy -k 3 --method gmm --labels known.csv", 2, "--method gmm takes no --labels."),
-    ("fit rows.npy -k 3 --method gmm --graph rows.npy", 2, "--method gmm takes no --graph beside its rows."),
+    (
+        "fit rows.npy -k 3 --method gmm --graph rows.npy",
+        2,
+        "--method gmm takes no --graph in addition to its rows.",
+    ),
     (
         "fit rows.npy -k 3 --neighbors 5",
         2,
@@ -242,7 +246,7 @@ WRONG = [
     (
         "fit rows.npy -k 3 --method total-variation --graph rows.npy",
         2,
-        "--method total-variation takes no --graph beside its rows: give it in place of the rows, with --affinity precomputed.",
+        "--method total-variation takes no --graph in addition to its rows: give it in place of the rows, with --affinity precomputed.",
     ),
     (
         "fit rows.npy -k 3 --class-priors 0.5,0.5",
@@ -257,7 +261,7 @@ WRONG = [
     (
         "fit rows.npy -k 3 --class-priors labels --balance-weight 2",
         2,
-        "--balance-weight and --class-priors both say how large clusters should be: give one of them.",
+        "--balance-weight and --class-priors both set the sizes of clusters: give one of them.",
     ),
     ("fit rows.npy -k 3 --inner-tol 1", 2, "--inner-tol must be a number >= 0 and < 1, got '1'."),
     ("fit rows.npy -k 3 --gamma 1", 2, "--gamma is an option of convex-clustering, which takes no -k."),
@@ -325,7 +329,11 @@ WRONG = [
         "--exclude must be names or positions with commas between them, got 'a,,b'.",
     ),
     ("fit rows.npy -k 3 --keep ,", 2, "--keep must be names or positions with commas between them, got ','."),
-    ("fit rows.npy -k 3 --id name", 2, "--id and --keep name columns of a table, and rows.npy is none."),
+    (
+        "fit rows.npy -k 3 --id name",
+        2,
+        "--id and --keep name columns of a table, and rows.npy is not a table.",
+    ),
     (
         "fit rows.npy -k 3 --outliers lots",
         2,
@@ -461,5 +469,5 @@ def test_wrong_commands(folder, rows, capsys, monkeypatch, line, code, text):
     assert everything(folder) == ["rows.npy"]
 
 
-def test_the_table_is_long():
+def test_table_of_wrong_commands_has_enough_rows():
     assert len({line for line, *_ in WRONG}) == len(WRONG) >= 120

@@ -19,7 +19,7 @@ MOST_SECONDS = 10  # of a processor: others may have it meanwhile
 
 
 @pytest.mark.parametrize("name", WRONG_INPUTS)
-def test_one_line_and_a_way_out(name, folder, capsys, recwarn):
+def test_wrong_input_is_one_line_with_advice(name, folder, capsys, recwarn):
     write, command, said, code = WRONG_INPUTS[name]
     write(folder)
     capsys.readouterr()

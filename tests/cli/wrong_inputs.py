@@ -286,7 +286,7 @@ def centers_that_are_nan(folder):
     np.save(folder / "c.npy", np.full((2, 3), np.nan))
 
 
-@wrong("fit t.npy --config run.toml", "run.toml is no TOML file", code=2)
+@wrong("fit t.npy --config run.toml", "run.toml is not a TOML file", code=2)
 def options_that_are_noise(folder):
     np.save(folder / "t.npy", GOOD)
     (folder / "run.toml").write_text("k == 3")

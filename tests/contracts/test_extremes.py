@@ -171,7 +171,7 @@ def test_an_outlier_leaves_the_clusters_of_the_others(kind, dtype, far):
     dtype=st.sampled_from(["float64", "float32"]), algorithm=st.sampled_from(ALGORITHMS),
 )  # fmt: skip
 @settings(max_examples=25, deadline=None)
-def test_any_scales(n, d, k, seed, rows, columns, offset, repeats, dtype, algorithm):
+def test_labels_do_not_depend_on_the_scale(n, d, k, seed, rows, columns, offset, repeats, dtype, algorithm):
     random = np.random.default_rng(seed)
     factor = 0.2 if dtype == "float32" else 1
     X = random.normal(size=(n, d)) * 10.0 ** (factor * random.uniform(-rows, rows, size=(n, 1)))

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import coterie
-from coterie.estimators.declared import strange_number
+from coterie.estimators.declared import first_non_finite
 from tests.support.bits import same_bits, same_fits
 from tests.support.errors import tried
 from tests.support.estimators import every_estimator
@@ -22,7 +22,7 @@ def small(case):
 
 
 @every_estimator()
-def test_what_overflows_is_said(case):
+def test_overflow_is_an_error_that_names_the_attribute(case):
     """Squares of the numbers are finite, sums of them are not."""
     for scale in (1e150, 3e153, 1e160):
         model, X = small(case)
@@ -30,7 +30,7 @@ def test_what_overflows_is_said(case):
         _, said = tried(model.fit, X)
         assert "\n" not in said
         if not said:
-            assert strange_number(vars(model), model._fitted_attributes()) is None
+            assert first_non_finite(vars(model), model._fitted_attributes()) is None
 
 
 @every_estimator(lambda case: case.takes_weights)
@@ -42,7 +42,7 @@ def test_weights_that_overflow(case):
         _, said = tried(model.fit, 1e3 * X, sample_weight=np.full(len(X), weight))
         assert "\n" not in said
         if not said:
-            assert strange_number(vars(model), model._fitted_attributes()) is None
+            assert first_non_finite(vars(model), model._fitted_attributes()) is None
 
 
 def test_the_message_names_what_and_why():

@@ -68,7 +68,7 @@ def test_a_callback_stops_the_fit(case):
 
 
 @every_case(iterates)
-def test_a_fit_that_is_out_of_time_says_so(case):
+def test_fit_warns_if_out_of_time(case):
     with pytest.warns(ConvergenceWarning, match="max_time"):
         model = case.make(max_time=1e-9, tol=0).fit(case.rows())
     assert len(model.history_) == 1
@@ -108,7 +108,7 @@ def test_a_line_for_each_iteration_on_request(case, capsys):
 
 @pytest.mark.filterwarnings("error")
 @every_estimator()
-def test_silence_without(case, capsys):
+def test_no_output_without_verbose(case, capsys):
     case.make().fit(case.rows())
     assert capsys.readouterr() == ("", "")
 

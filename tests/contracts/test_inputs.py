@@ -52,7 +52,7 @@ def test_parameters(case):
     assert model.get_params() == before
 
 
-def test_copies_are_of_no_use_to_k_means():
+def test_copy_x_has_no_effect():
     X = np.random.default_rng(0).normal(size=(300, 3))
     before = X.copy()
     KMeans(5, copy_x=False, random_state=0).fit(X)

@@ -83,7 +83,7 @@ def rotation(d):
 
 @every_estimator(lambda case: labels_others(case) and "diag" not in case.name)
 @pytest.mark.parametrize("change", ["scale", "translation", "rotation"])
-def test_no_unit_no_place_no_direction(case, change):
+def test_scores_do_not_depend_on_scale_shift_and_rotation(case, change):
     """The model is moved with the rows: fits may take another way where rounding decides."""
     X = case.rows()
     model = case.make().fit(X)

@@ -19,7 +19,7 @@ OWN = {
 }  # fmt: skip
 
 
-def test_names_of_the_package():
+def test_public_names_of_the_package():
     assert dir(coterie) == sorted(coterie.__all__)
 
 

@@ -92,5 +92,5 @@ def expected(request: pytest.FixtureRequest) -> None:
             request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
 
 
-def test_most_of_them_are_there():
+def test_most_scikit_learn_tests_are_imported():
     assert len(dict(of_classes(module))) >= 40

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from sklearn.base import clone
 
 import coterie
-from coterie.estimators.declared import strange_number
+from coterie.estimators.declared import first_non_finite
 from tests.support.bits import same_bits, same_fits
 from tests.support.errors import tried
 
@@ -70,7 +70,7 @@ class Life(RuleBasedStateMachine):
     @precondition(lambda self: self.streams)
     @rule(seed=SEEDS, weighted=st.booleans())
     def partial_fit(self, seed, weighted):
-        if tried(self.twin.__class__._check_goes_on, self.twin)[1]:
+        if tried(self.twin.__class__._check_continuation, self.twin)[1]:
             return
         rows = rows_of(seed)
         weights = np.random.default_rng(seed).uniform(0.5, 2, 24) if weighted else None
@@ -181,7 +181,7 @@ class Life(RuleBasedStateMachine):
         same_fits(self.model, self.twin)
         same_bits(self.model.cluster_centers_, self.twin.cluster_centers_)
         same_bits(self.model.predict(self.last), self.twin.predict(self.last))
-        assert strange_number(vars(self.model), self.model._fitted_attributes()) is None
+        assert first_non_finite(vars(self.model), self.model._fitted_attributes()) is None
 
     @invariant()
     def labels_are_those_of_the_nearest_centers(self):
@@ -234,7 +234,7 @@ LIVES = [Life, MiniBatchLife, StarvedMiniBatchLife, NestedLife, MixtureLife]
 
 
 @pytest.mark.parametrize("life", LIVES, ids=[life.__name__ for life in LIVES])
-def test_lives(life):
+def test_random_sequences_of_calls(life):
     machine = type(life.__name__, (life,), {})
     machine.TestCase.settings = settings(
         max_examples=DRAWS or 5, stateful_step_count=40 if DRAWS else 15, deadline=None, derandomize=not DRAWS,

@@ -40,7 +40,7 @@ def test_a_fit(case, storage, tmp_path):
 @three_estimators("mini-batch", "nested", "mixture-diag")
 @pytest.mark.parametrize("storage", ["npy", "parquet", "dask"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_fit_of_what_is_not_kept(case, storage, weighted, kept_bytes, tmp_path):
+def test_fit_of_rows_that_are_not_kept_in_memory(case, storage, weighted, kept_bytes, tmp_path):
     X = case.rows()
     assert run_length(as_rows(X), 600) == 1
     kept_bytes(0)

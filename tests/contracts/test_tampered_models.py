@@ -248,7 +248,7 @@ def test_parameters(name, tmp_path, monkeypatch):
 
 
 @every_model
-def test_attributes_that_are_none(name, tmp_path, monkeypatch):
+def test_undeclared_attributes_are_refused(name, tmp_path, monkeypatch):
     """What a file adds is refused where it takes the place of a method or of what a model keeps while it runs."""
     tampered = Tampered(name, tmp_path, monkeypatch)
     for attribute in ("predict", "fit", "_own_distances", "_means", "_search", "_check_state", "prepared"):
@@ -296,7 +296,7 @@ def test_numbers_that_are_not_finite_are_not_saved(name, tmp_path):
         ("n_features_in_", lambda _: "4", "n_features_in_ must be one integer number, not a str"),
     ],
 )  # fmt: skip
-def test_what_is_said(attribute, change, said, tmp_path):
+def test_errors_name_the_attribute(attribute, change, said, tmp_path):
     model, _ = CASES["k-means"]()
     state = state_of(model)
     state["fitted"][attribute] = change(state["fitted"][attribute])
@@ -305,7 +305,7 @@ def test_what_is_said(attribute, change, said, tmp_path):
         coterie.load(tmp_path / "m.coterie")
 
 
-def test_parameters_that_are_said(tmp_path):
+def test_errors_name_the_parameter(tmp_path):
     model, _ = CASES["k-means"]()
     for parameter, value, said in [
         ("n_clusters", -1, "n_clusters must be a positive integer, got -1"),
@@ -351,7 +351,7 @@ def test_a_header_that_is_no_object(tmp_path):
             coterie.load(tmp_path / "m.coterie")
 
 
-def test_a_model_of_before_is_a_model(tmp_path):
+def test_files_without_optional_attributes_are_read(tmp_path):
     """Of what is only told, and not needed for other rows, a file may know nothing."""
     model, rows = CASES["k-means"]()
     state = state_of(model)

@@ -33,7 +33,7 @@ def test_weighted_rows(case):
 
 
 @every_case()
-def test_what_a_model_says_of_other_rows(case):
+def test_predictions_do_not_depend_on_threads(case):
     X = case.rows().astype(np.float32)
     models = [case.make(n_threads=n).fit(X[:500]) for n in (1, 3)]
     for method in ("predict", "transform", "responsibilities", "score_samples"):

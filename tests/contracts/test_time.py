@@ -76,7 +76,7 @@ def test_a_fit_that_has_time_is_the_one_without_a_limit(name, rows):
     np.testing.assert_array_equal(getattr(free, centers), getattr(limited, centers))
 
 
-def test_haste_is_told_in_one_line_at_the_line_of_the_user(rows, monkeypatch):
+def test_time_limit_warning_is_one_line_at_the_call(rows, monkeypatch):
     TickingClock(monkeypatch, TICK)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")

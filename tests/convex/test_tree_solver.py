@@ -214,7 +214,10 @@ class TestOneGamma:
             ConvexClustering(weights="tree", norm="l1", n_neighbors=20),
             "n_neighbors=20 should be < n_samples=20",
         ),
-        (ConvexClustering(weights="tree", norm="l1", distance_decay=1e5), "A tree has no other way"),
+        (
+            ConvexClustering(weights="tree", norm="l1", distance_decay=1e5),
+            "Without these edges the tree is not connected",
+        ),
     ],
 )
 def test_parameters_that_do_not_go_together(estimator, message):

@@ -16,7 +16,7 @@ import coterie.dask  # noqa: E402
 from coterie.dask.exact_sums import ExactSum, Steps  # noqa: E402
 from coterie.dask.tasks import SESSIONS  # noqa: E402
 
-# The method from outside: clusters in which the label of a row changes only towards a center that is much nearer,
+# The method from outside: clusters in which the label of a row changes only toward a center that is much nearer,
 # so that labels depend on those of all passes before.
 
 
@@ -112,7 +112,7 @@ def test_recorded_passes_are_repeated_when_a_worker_leaves():
 
 
 class TestExactSum:
-    def test_parts_of_few_rows_and_a_base(self):
+    def test_exact_sum_of_some_rows_and_a_base(self):
         base = np.arange(6.0).reshape(3, 2)
         total = ExactSum((3, 2), Steps.below(100.0), base.copy())
         for _ in range(3):

@@ -42,7 +42,7 @@ def test_the_sum_is_that_of_exact_arithmetic():
     np.testing.assert_allclose(summed(parts, [np.arange(len(parts))]), expected, rtol=1e-15, atol=1e-20)
 
 
-def test_what_was_taken_in_can_be_taken_out_again():
+def test_subtracting_a_part_restores_the_sum():
     parts = parts_of(3)
     total = ExactSum((5,), Steps.below(2 * float(np.abs(parts).sum())))
     for part in [*parts, *-parts[1:]]:

@@ -8,7 +8,7 @@ import pytest
 import coterie.dask
 
 
-def test_coterie_loads_nothing_of_it():
+def test_importing_coterie_does_not_import_dask():
     code = "import sys, coterie, coterie.dask; assert not {'dask', 'distributed'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 

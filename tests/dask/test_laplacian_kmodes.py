@@ -32,7 +32,7 @@ def on_workers(X, size=64):
         {"mode_update": "mean_shift", "metric": "cosine"},
     ],
 )
-def test_it_is_that_of_one_machine(client, monkeypatch, options):
+def test_fit_equals_that_of_one_machine(client, monkeypatch, options):
     monkeypatch.setattr("coterie.dask.backend._READ_BYTES", 1000)
     monkeypatch.setattr("coterie.graphs.worker_neighbors._QUERY_BYTES", 2000)
     X = rows()

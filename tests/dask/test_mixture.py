@@ -60,7 +60,7 @@ def test_where_all_candidates_are_kept_it_is_that_of_one_machine(client, covaria
     np.testing.assert_allclose(there.outlier_scores_, here.outlier_scores_, rtol=0.01)
 
 
-def test_few_candidates_do_about_as_well(client):
+def test_few_candidates_reach_a_similar_likelihood(client):
     X = rows(n=6000)
     options = {"n_candidates": 3, "n_neighbors": 4, "random_state": 0, "n_init": 2}
     here = TruncatedGaussianMixture(C, **options).fit(X)

@@ -44,7 +44,7 @@ def assert_same(found, expected):
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_they_are_those_of_one_machine(client, dtype, metric):
+def test_neighbors_equal_those_of_one_machine(client, dtype, metric):
     X = rows(500, 7, dtype)
     found = neighbors_on_workers(da.from_array(X, chunks=(90, 7)), 6, metric=metric)  # "auto": few rows
     assert_same(found, nearest_neighbors(X, 6, metric=metric, method="exact"))
@@ -67,7 +67,7 @@ def test_rows_far_from_the_middle(client):
     assert_same(found, nearest_neighbors(X, 4, method="exact"))
 
 
-def test_workers_do_not_change_them(tmp_path):
+def test_neighbors_do_not_depend_on_workers(tmp_path):
     X = rows(400, 5)
     for number in range(2):
         np.save(tmp_path / f"part-{number}.npy", X[200 * number : 200 * (number + 1)])
@@ -88,7 +88,7 @@ def recall_of(found, expected):
 
 
 @pytest.mark.parametrize(("recall", "least"), [(0.7, 0.65), (0.95, 0.9)])
-def test_most_of_them_by_cells(client, recall, least):
+def test_approximate_neighbors_reach_the_recall(client, recall, least):
     X = blobs(3000)
     options = {"method": "approximate", "recall": recall, "random_state": 0}
     found = neighbors_on_workers(da.from_array(X, chunks=(700, 6)), 5, **options)
@@ -218,7 +218,7 @@ def test_laplacian_k_modes_of_a_graph_of_a_cluster(client):
     assert coterie.metrics.clustering_accuracy(y, model.labels_) == 1
 
 
-def test_merged_in_any_order_they_are_the_same():
+def test_merging_order_does_not_change_neighbors():
     random = np.random.default_rng(2)
     squares = random.integers(4, size=(5, 12)).astype(np.float32)  # many equally near ones
     ids = np.tile(np.arange(12, dtype=np.int32), (5, 1))
@@ -249,7 +249,7 @@ def test_wrong_arguments(client, options, message):
         neighbors_on_workers(da.from_array(rows(30, 2), chunks=(10, 2)), **options)
 
 
-def test_a_row_that_is_no_number(client):
+def test_non_finite_row_is_named(client):
     X = rows(30, 2)
     X[17, 1] = np.nan
     with pytest.raises(ValueError, match=r"(?s)17.*chunk 1 of X"):

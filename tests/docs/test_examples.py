@@ -49,7 +49,7 @@ def exists(name):
 
 
 @pytest.mark.parametrize("code", BLOCKS)
-def test_names_exist(code):
+def test_names_in_pages_exist(code):
     assert [name for name in dotted_names(code) if not exists(name)] == []
 
 

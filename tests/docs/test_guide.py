@@ -39,7 +39,7 @@ def drawn(text):
 
 
 @pages
-def test_has_all_parts(name):
+def test_guide_page_has_all_parts(name):
     headings = re.findall(r"^## (.+)$", text_of(name), re.MULTILINE)
     assert [title for title in PARTS if title not in headings] == []
     assert "Objective" in headings
@@ -47,7 +47,7 @@ def test_has_all_parts(name):
 
 
 @pages
-def test_shows_the_idea_and_the_failure(name):
+def test_guide_page_shows_the_idea_and_the_failure(name):
     before, _, _ = text_of(name).partition("\n## ")
     assert drawn(before)
     assert drawn(part(text_of(name), "When it fails"))

@@ -30,7 +30,7 @@ def test_every_picture_has_a_command():
 
 
 @pytest.mark.parametrize(("picture", "command"), commands().items())
-def test_the_command_is_one(picture, command):
+def test_image_commands_are_documented_once(picture, command):
     _, _, module, *arguments = shlex.split(command)
     if module == "benchmarks.pictures":
         assert picture in DRAWN

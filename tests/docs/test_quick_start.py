@@ -28,7 +28,7 @@ def without_seconds(text):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the recording is one of a POSIX shell")
-def test_the_recording(tmp_path):
+def test_quick_start_matches_its_recording(tmp_path):
     for module in ("cyclopts", "skops", "pyarrow", "pandas", "jinja2", "openTSNE", "matplotlib"):
         pytest.importorskip(module)
     bin = tmp_path / "bin"

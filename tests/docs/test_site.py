@@ -128,7 +128,7 @@ def test_search_finds():
 
 
 @needs_browser
-def test_no_page_complains():
+def test_no_page_has_console_errors():
     said = {}
     with browser() as tab:
         complaints = Complaints(tab)
@@ -141,7 +141,7 @@ def test_no_page_complains():
 
 @needs_browser
 @pytest.mark.parametrize("width", [1280, 390])
-def test_everybody_can_read(width):
+def test_pages_pass_axe(width):
     """No serious barrier, and no page that is wider than its window."""
     found = {}
     with browser(width) as tab:

@@ -62,7 +62,7 @@ def test_saved_models_divide_by_the_length(model, rays, tmp_path):
 
 
 @pytest.mark.parametrize("estimator", [LaplacianKModes, TotalVariationClustering])
-def test_affinities_have_no_lengths(estimator):
+def test_cosine_refuses_affinities(estimator):
     with pytest.raises(
         ValueError, match="metric='cosine' divides rows by their lengths, which affinities do not"
     ):

@@ -53,13 +53,13 @@ class NearestHalf(GraphEstimator):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 class TestPredict:
     @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-    def test_nearest_training_rows_vote(self, kind):
+    def test_predict_uses_memberships_of_nearest_training_rows(self, kind):
         found = NearestHalf().fit(kind(X)).predict(kind([[-3.0], [5], [7], [90]]))
         np.testing.assert_array_equal(found, [0, 0, 1, 1])
         assert found.dtype == np.int32
 
     @pytest.mark.parametrize("kind", [sp.csr_array.toarray, sp.csr_array])
-    def test_affinities_vote(self, kind):
+    def test_predict_uses_affinities(self, kind):
         graph = knn_graph(X, 2)
         model = NearestHalf(affinity="precomputed").fit(graph)
         np.testing.assert_array_equal(model.predict(kind(graph)), model.labels_)
@@ -73,7 +73,7 @@ class TestPredict:
             NearestHalf().fit(X).predict(np.ones((2, 3)))
 
 
-def test_empty_clusters_are_told():
+def test_warning_of_empty_clusters():
     with pytest.warns(ConvergenceWarning, match="1 of 3 clusters are empty; so it is."):
         NearestHalf().fit(X)
 

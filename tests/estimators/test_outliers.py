@@ -16,7 +16,7 @@ from coterie import (
     TotalVariationClustering,
     TruncatedGaussianMixture,
 )
-from coterie.estimators.outliers import OwnDistances, center_rounding, cluster_scales, relative_to_scales
+from coterie.estimators.outliers import FitDistances, center_rounding, cluster_scales, relative_to_scales
 from coterie.graphs import nearest_neighbors
 from tests.reference import outliers as oracle
 from tests.support.bits import same_bits
@@ -49,33 +49,33 @@ class TestScales:
             counts = (labels >= 0) if repeats is None else repeats * (labels >= 0)
             if not np.any(counts > 0):
                 continue
-            own = OwnDistances(labels, distances, np.zeros(5), repeats)
+            own = FitDistances(labels, distances, np.zeros(5), repeats)
             expected = oracle.scales(labels, distances, 5, weights=repeats)
             same_bits(cluster_scales(own), expected)
             relative = relative_to_scales(distances, labels, cluster_scales(own))
             expected = oracle.scores(labels, distances, 5, weights=repeats)
             np.testing.assert_allclose(relative, expected, rtol=1e-6)
 
-    def test_what_has_no_scale(self):
+    def test_clusters_without_a_scale(self):
         labels = np.array([0, 0, 0, 1, 2, 2, 2, 3, 3], dtype=np.int32)
         distances = np.array([1.0, 2, 3, 0, 1e-9, 1e-9, 5, 8, 9])
-        own = OwnDistances(labels, distances, np.full(5, 1e-8))
+        own = FitDistances(labels, distances, np.full(5, 1e-8))
         # One row; more than half of them equal but for rounding; none at all.
         assert cluster_scales(own).tolist() == [2, 2, 2, 8, 2]
 
     def test_rows_that_are_all_equal(self):
         labels, nowhere = np.zeros(3, dtype=np.int32), np.full(2, 1e-8)
-        scales = cluster_scales(OwnDistances(labels, np.array([0, 1e-9, 0]), nowhere))
+        scales = cluster_scales(FitDistances(labels, np.array([0, 1e-9, 0]), nowhere))
         assert scales.tolist() == [1e-8, 1e-8]
-        exact = cluster_scales(OwnDistances(labels, np.zeros(3), np.zeros(1)))
+        exact = cluster_scales(FitDistances(labels, np.zeros(3), np.zeros(1)))
         assert exact[0] > 0
         assert relative_to_scales(np.array([0.0, 1.0]), labels[:2], exact).tolist() == [0, np.inf]
 
-    def test_one_far_row_does_not_move_them(self):
+    def test_one_far_row_does_not_change_scales(self):
         labels, distances = np.zeros(101, dtype=np.int32), np.linspace(1, 2, 101)
-        scale = cluster_scales(OwnDistances(labels, distances, np.zeros(1)))
+        scale = cluster_scales(FitDistances(labels, distances, np.zeros(1)))
         distances[-1] = 1e9
-        same_bits(cluster_scales(OwnDistances(labels, distances, np.zeros(1))), scale)
+        same_bits(cluster_scales(FitDistances(labels, distances, np.zeros(1))), scale)
 
     def test_rounding_of_centers(self):
         rows = np.full((7, 5), 1 / 3, dtype=np.float32) * np.float32(1e4)
@@ -221,7 +221,7 @@ class TestWithoutScales:
         assert model.relative_distances(affinities, model.labels_) is None
 
     @pytest.mark.parametrize("labels", [[3] * 300, [-2] * 300])
-    def test_clusters_that_there_are_not(self, blobs, labels):
+    def test_labels_out_of_range(self, blobs, labels):
         with pytest.raises(ValueError, match="labels must be from -1 to 2"):
             KMeans(3, random_state=0).fit(blobs).relative_distances(blobs, labels)
 

@@ -41,7 +41,7 @@ def kinds_of(frame, folder):
 
 
 @every_estimator(lambda case: hasattr(case.estimator, "predict"))
-def test_another_order_is_put_right(case):
+def test_columns_in_another_order_are_reordered(case):
     frame = pandas.DataFrame(case.rows()).rename(columns="x{}".format)
     model = case.make().fit(frame)
     other = frame[frame.columns[::-1]]

@@ -146,7 +146,7 @@ def test_missing_values_and_columns(model, frame):
         model.predict(frame[["a", "city"]])
 
 
-def test_rows_prepared_for_a_fit_that_was_not(frame):
+def test_prepared_rows_for_a_fit_without_preparation(frame):
     plain = KMeans(3, random_state=0).fit(frame[["a", "c"]])
     with pytest.raises(ValueError, match=r"prepared by other steps \(transform\) than the rows of the fit"):
         plain.predict(prepare_rows(frame[["a", "c"]], scale="standard"))

@@ -32,7 +32,7 @@ def jump_and_show():
 
 
 @pytest.mark.parametrize("method", ["k-means", "nested", "gmm", "total-variation"])
-def test_a_time_that_is_not_up(folder, rows, method):
+def test_deadline_not_reached(folder, rows, method):
     fit = METHODS[method].format(file=rows) + " --quiet --max-time 1000"
     assert in_child(f"{fit} --out calm").code == 0
     ended = in_child(f"{fit} --out jumping", jump)
@@ -40,7 +40,7 @@ def test_a_time_that_is_not_up(folder, rows, method):
     np.testing.assert_array_equal(np.load("calm/labels.npy"), np.load("jumping/labels.npy"))
 
 
-def test_a_time_that_is_up(folder, rows):
+def test_deadline_reached(folder, rows):
     """However the clock is turned back: else a thousand million iterations would not end."""
     fit = f"fit {rows} -k 300 --tol 0 --max-iter 1000000000 --method gmm --quiet --max-time 0.5 --out out"
     assert in_child(fit, jump).code == 0

@@ -52,7 +52,7 @@ def between_passes(change):
 
 
 @pytest.mark.parametrize("ending", ["npy", "npz", "csv", "parquet", "feather"])
-def test_a_file_that_vanishes(folder, ending):
+def test_file_is_removed_while_read(folder, ending):
     name = write(ending)
     ended = in_child(f"fit {name} -k 5 --quiet --out out", between_passes(lambda: os.unlink(name)))
     if ending in ("csv", "parquet"):  # which fits read from a copy of their own

@@ -110,7 +110,7 @@ class TestFolders:
             assert names(tmp_path) == ["out"]
             decide()
 
-    def test_who_lives_is_left_alone(self, tmp_path):
+    def test_locks_of_living_processes_are_kept(self, tmp_path):
         with OutputFolder(tmp_path, "mine.npy") as outputs, outputs.writing("mine.npy") as path:
             path.write_text("mine")
             with replacing(tmp_path / "third.npy") as third:

@@ -143,7 +143,7 @@ def test_at_each_step_of_writing(tmp_path, number):
     assert {0, 3} == set(seen)
 
 
-def test_what_was_ignored_stays_ignored():
+def test_ignored_signals_stay_ignored():
     """As under nohup, and in the background of a script."""
     line = "import coterie_command as c; c.answer_signals(); print(c.signal.getsignal(c.signal.SIGINT).name)"
     ignore = f"trap '' INT; exec {sys.executable} -c '{line}'"
@@ -151,7 +151,7 @@ def test_what_was_ignored_stays_ignored():
     assert told.stdout == "SIG_IGN\n"
 
 
-def test_a_terminal_gets_its_cursor_back(monkeypatch):
+def test_terminal_cursor_is_restored(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     ours, theirs = os.openpty()
 

@@ -65,7 +65,7 @@ def test_a_number_gives_scikit_learns_stream(seed):
     np.testing.assert_array_equal(again.permutation(100), expected.permutation(100))
 
 
-def test_streams_of_one_seed_are_apart():
+def test_streams_of_one_seed_are_independent():
     first, second = random_stream(3), random_stream(3)
     first.uniform(size=10)
     assert second.uniform() == np.random.RandomState(3).uniform()
@@ -78,6 +78,6 @@ def test_a_stream_is_returned_as_it_is_and_none_is_numpys_own():
 
 
 @pytest.mark.parametrize("seed", [-1, 2**32, "a", 1.5, np.random.default_rng(0)])
-def test_anything_else_is_refused(seed):
+def test_invalid_random_state(seed):
     with pytest.raises(ValueError, match=r"[Ss]eed"):
         random_stream(seed)

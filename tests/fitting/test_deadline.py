@@ -8,7 +8,7 @@ from coterie.fitting.deadline import UNLIMITED, Deadline, OutOfTime
 from tests.support.clocks import TickingClock
 
 
-def test_without_a_time_nothing_is_ever_late():
+def test_deadline_without_a_limit_is_never_over():
     deadline = Deadline()
     assert deadline.left == deadline.share(0.1).left == math.inf
     assert not UNLIMITED.is_over

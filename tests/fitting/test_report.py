@@ -9,7 +9,7 @@ from coterie.fitting.report import Report, Stop
 from tests.support.clocks import TickingClock
 
 
-def test_what_a_callback_does_is_not_counted_but_uses_up_the_budget(monkeypatch):
+def test_callback_time_is_not_in_seconds_but_counts_to_max_time(monkeypatch):
     now = [0.0]
     monkeypatch.setattr("coterie.fitting.deadline.time", SimpleNamespace(perf_counter=lambda: now[0]))
 

@@ -25,7 +25,7 @@ def test_omp_num_threads_is_respected(monkeypatch, value, expected):
     assert effective_n_threads(None) == (expected or everything)
 
 
-def test_an_explicit_number_wins(monkeypatch):
+def test_explicit_n_threads_overrides_the_environment(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     assert effective_n_threads(7) == 7
 

@@ -17,12 +17,12 @@ INPUTS = sorted(path for path in CORPUS.rglob("*") if path.is_file())
 
 
 @pytest.mark.parametrize("path", INPUTS, ids=lambda path: f"{path.parent.name}-{path.name}")
-def test_nothing_is_found(path, tmp_path, monkeypatch):
+def test_corpus_has_no_findings(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_input(path.parent.name, as_input(path.parent.name, path))
 
 
-def test_a_finding_is_one(tmp_path, monkeypatch):
+def test_fault_is_a_finding(tmp_path, monkeypatch):
     """The harness does not take everything."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("tests.fuzz.targets.describe", lambda _: {}["surprise"])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie.graphs import nearest_neighbors
-from coterie.graphs.approximate import CellIndex, draw_probes, few_directions
+from coterie.graphs.approximate import CellIndex, draw_recall_sample, few_directions
 from coterie.graphs.exact import exact_neighbors, lowest_scores
 from tests.graphs.examples import DTYPES, METHOD, clusters, shapes
 from tests.support.bits import same_bits
@@ -79,7 +79,7 @@ def test_target_recall_is_reached_and_reported(kind, aim, n_queries):
 def test_few_directions_are_used_if_they_are_enough():
     for kind, n_directions in {"a plane": 32, "no direction": None, "noisy groups": None}.items():
         X = shapes(kind)
-        probes, offsets = draw_probes(X[::20], np.arange(0, len(X), 20), X, X.mean(axis=0), 8, 2)
+        probes, offsets = draw_recall_sample(X[::20], np.arange(0, len(X), 20), X, X.mean(axis=0), 8, 2)
         found = few_directions(X, X.mean(axis=0), offsets, probes, 0.99, 0, 2)
         assert (found and found.directions.shape[1]) == n_directions
         if found is not None:
@@ -94,7 +94,7 @@ def test_few_directions_are_used_if_they_are_enough():
 def test_probes_have_true_neighbors():
     X = clusters(500, 1)
     rows = np.arange(0, 500, 2)
-    probes, offsets = draw_probes(X[rows], rows, X, X.mean(axis=0), 6, 2)
+    probes, offsets = draw_recall_sample(X[rows], rows, X, X.mean(axis=0), 6, 2)
     np.testing.assert_allclose(offsets, np.square(X - X.mean(axis=0)).sum(axis=1), rtol=1e-5)
     true = nearest_neighbors(X, 6, **METHOD)[0][rows]
     assert [len(half.own) for half in probes.halves()] == [125, 125]
@@ -111,7 +111,7 @@ def test_probes_have_true_neighbors():
 def test_a_recall_that_is_not_reached_is_warned_of(monkeypatch):
     monkeypatch.setattr("coterie.graphs.approximate.plan_reach", lambda *_: (0.0, 0.0))
     X = shapes("no direction")
-    with pytest.warns(ConvergenceWarning, match=r"of the nearest rows were found, and 99\.0% were wanted"):
+    with pytest.warns(ConvergenceWarning, match=r"below the target of 99\.0%"):
         found = nearest_neighbors(X, 8, method="approximate", random_state=0)
     assert found.recall < 0.9
 

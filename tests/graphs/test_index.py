@@ -176,7 +176,7 @@ def test_auto_goes_by_the_rows_of_the_index(monkeypatch):
 
 def test_a_recall_that_an_index_does_not_reach_is_warned_of(monkeypatch):
     monkeypatch.setattr("coterie.graphs.approximate.plan_reach", lambda *_: (0.0, 0.0))
-    with pytest.warns(ConvergenceWarning, match=r"of the nearest rows were found, and 99\.0% were wanted"):
+    with pytest.warns(ConvergenceWarning, match=r"below the target of 99\.0%"):
         NeighborIndex(shapes("no direction"), 8, method="approximate", random_state=0)
 
 

@@ -18,7 +18,7 @@ def rows():
     return np.concatenate([random.normal(size=(40, 3)) + 8 * random.normal(size=3) for _ in range(9)])
 
 
-def test_every_cut_is_the_fit_of_so_many_clusters(rows):
+def test_labels_at_equals_the_fit_of_that_number_of_clusters(rows):
     tree = BisectingKMeans(9, random_state=0).fit(rows)
     for n_clusters in range(1, 10):
         fewer = BisectingKMeans(n_clusters, random_state=0).fit(rows)
@@ -111,7 +111,7 @@ def test_equal_rows_are_not_split():
         (dict(n_clusters=1000), "n_samples=360 should be >= n_clusters=1000"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told(parameters, message, rows):
+def test_invalid_parameters(parameters, message, rows):
     with pytest.raises(ValueError, match=message):
         BisectingKMeans(**parameters).fit(rows)
 
@@ -182,7 +182,7 @@ def test_cosine_ignores_rows_of_zeros():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_clusters_of_one_direction_are_not_divided(dtype):
+def test_clusters_of_one_direction_are_not_split(dtype):
     directions = np.random.default_rng(6).normal(size=(3, 50))
     X = (directions[np.arange(90) % 3] * np.linspace(0.1, 300, 90)[:, None]).astype(dtype)
     with pytest.warns(ConvergenceWarning, match="distinct clusters"):

@@ -195,7 +195,7 @@ class TestEveryEstimator:
             model = spherical(estimator).fit(X)
             np.testing.assert_allclose(np.linalg.norm(model.cluster_centers_, axis=1), 1, rtol=1e-6)
 
-    def test_what_a_model_says(self, estimator, blobs):
+    def test_predictions_distances_and_score(self, estimator, blobs):
         model = spherical(estimator).fit(blobs)
         distances = cosine_distances(blobs.astype(float), model.cluster_centers_.astype(float))
         np.testing.assert_allclose(model.transform(blobs), distances, atol=1e-6)
@@ -262,7 +262,7 @@ class TestEveryEstimator:
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 class TestRowsOfZeros:
     @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-    def test_are_refused(self, estimator, blobs, kind):
+    def test_rows_of_zeros_are_refused(self, estimator, blobs, kind):
         X = blobs.copy()
         X[[77, 1999]] = 0
         with pytest.raises(ValueError, match=r"rows of zeros.*First bad row: 77\. .*zero_rows='ignore'"):
@@ -274,7 +274,7 @@ class TestRowsOfZeros:
 
     @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, as_rows])
     @pytest.mark.parametrize("weighted", [False, True])
-    def test_are_left_out(self, estimator, blobs, kind, weighted):
+    def test_rows_of_zeros_are_ignored(self, estimator, blobs, kind, weighted):
         X, others = with_zeros(blobs)
         weights = np.random.default_rng(0).uniform(0.5, 2, size=len(X)) if weighted else None
         model = spherical(estimator, zero_rows="ignore").fit(kind(X), sample_weight=weights)
@@ -291,7 +291,7 @@ class TestRowsOfZeros:
         distances = model.transform(kind(X))
         assert np.all(np.delete(distances, others, axis=0) == 1)
 
-    def test_of_files(self, estimator, blobs, kept_bytes, tmp_path):
+    def test_rows_of_zeros_in_files(self, estimator, blobs, kept_bytes, tmp_path):
         X, _ = with_zeros(blobs)
         np.save(tmp_path / "rows.npy", X)
         rows = coterie.open_rows(tmp_path / "rows.npy")
@@ -300,13 +300,13 @@ class TestRowsOfZeros:
         same_fits(model, spherical(estimator).fit(blobs), but=["labels_"])
         same_bits(model.predict(rows), model.labels_)
 
-    def test_may_be_all_that_is_predicted(self, estimator, blobs):
+    def test_predict_only_rows_of_zeros(self, estimator, blobs):
         model = spherical(estimator, zero_rows="ignore").fit(blobs)
         np.testing.assert_array_equal(model.predict(np.zeros((3, 11))), [-1, -1, -1])
         with pytest.raises(ValueError, match="All rows of X are zeros"):
             spherical(estimator, zero_rows="ignore").fit(np.zeros((50, 11)))
 
-    def test_mean_nothing_to_distances(self, estimator, blobs):
+    def test_rows_of_zeros_with_euclidean_distance(self, estimator, blobs):
         X, _ = with_zeros(blobs)
         one, two = (
             spherical(estimator).set_params(metric="euclidean", zero_rows=word)
@@ -420,7 +420,7 @@ def test_bad_parameters(estimator, parameters, message):
         estimator(3, **(dict(metric="cosine") | parameters)).fit(np.arange(1, 13.0).reshape(6, 2))
 
 
-def test_nan_is_told_as_ever(blobs):
+def test_nan_is_an_error_with_the_row_number(blobs):
     X = blobs.copy()
     X[1234, 3] = np.nan
     for zero_rows in ("error", "ignore"):

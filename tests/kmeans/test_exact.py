@@ -22,7 +22,7 @@ ALGORITHMS = ["lloyd", "elkan", "yinyang", "hamerly"]
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 class TestEveryAlgorithm:
-    def test_by_hand(self, algorithm):
+    def test_result_by_hand(self, algorithm):
         X = np.array([[0.0], [0.5], [0.5], [1.0]])
         model = KMeans(2, init=[[0.0], [1.0]], algorithm=algorithm).fit(X, sample_weight=[3, 1, 1, 3])
         np.testing.assert_array_equal(model.labels_, [0, 0, 0, 1])

@@ -58,7 +58,7 @@ class TestRunningMeans:
         own = k_means.square_distances(batch, centers).min(axis=1)
         np.testing.assert_allclose(-model.score(batch), own.sum(), rtol=1e-4)
 
-    def test_a_centroid_without_votes_stays(self):
+    def test_center_without_rows_stays(self):
         init = np.array([[0.0, 0.0], [500.0, 500.0]])
         model = MiniBatchKMeans(2, init=init, reassignment_ratio=0)
         for seed in range(3):
@@ -66,7 +66,7 @@ class TestRunningMeans:
         np.testing.assert_array_equal(model.cluster_centers_[1], init[1])
         np.testing.assert_array_equal(model.counts_, [150, 0])
 
-    def test_every_row_of_a_fit_has_its_vote(self, blobs):
+    def test_counts_sum_to_the_rows_of_all_batches(self, blobs):
         model = mini_batch(9, reassignment_ratio=0, max_no_improvement=None).fit(blobs)
         np.testing.assert_allclose(model.counts_.sum(), model.n_steps_ * 200)
 
@@ -129,7 +129,7 @@ class TestResults:
         np.testing.assert_allclose(64 * plain.inertia_, scaled.inertia_)
 
     @pytest.mark.parametrize("init", ["k-means++", "random"])
-    def test_rows_without_weight_have_no_vote(self, blobs, init):
+    def test_rows_of_weight_zero_have_no_effect(self, blobs, init):
         X = np.vstack([blobs, np.full((1000, 11), 1000.0, dtype=np.float32)])
         weights = np.repeat([1.0, 0.0], [len(blobs), 1000])
         model = mini_batch(10, init=init, reassignment_ratio=0).fit(X, sample_weight=weights)
@@ -157,7 +157,7 @@ class TestRules:
     @pytest.mark.parametrize(
         ("n", "batch_size", "max_iter"), [(3000, 200, 3), (3000, 700, 2), (100, 1024, 4)]
     )
-    def test_the_whole_time(self, blobs, n, batch_size, max_iter):
+    def test_max_iter_counts_epochs(self, blobs, n, batch_size, max_iter):
         common = dict(batch_size=batch_size, max_iter=max_iter, max_no_improvement=None, random_state=0)
         ours = MiniBatchKMeans(5, **common).fit(blobs[:n])
         theirs = ScikitLearnMiniBatchKMeans(5, n_init=1, **common).fit(blobs[:n])
@@ -184,7 +184,7 @@ class TestRules:
         assert np.all(model.history_.center_shift[1:-1] > 0.8 * limit)
 
     @pytest.mark.parametrize("sparse", [False, True])
-    def test_starved_centroids_move(self, blobs, sparse):
+    def test_centers_of_few_rows_are_reassigned(self, blobs, sparse):
         X = np.maximum(blobs, 0)
         init = np.vstack([X[:9], np.full((1, 11), 1000.0)]).astype(np.float32)
         X = sp.csr_array(X) if sparse else X

@@ -85,7 +85,7 @@ class TestVotes:
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     @pytest.mark.parametrize("weighted", [False, True])
     @pytest.mark.parametrize("sparse", [False, True])
-    def test_a_recount_after_a_thousand_rounds(self, dtype, weighted, sparse):
+    def test_sums_equal_a_recount_after_a_thousand_rounds(self, dtype, weighted, sparse):
         """On a nearly even line, the centroids move for very long."""
         random = np.random.default_rng(0)
         n, k = 6000, 50
@@ -151,7 +151,7 @@ class TestSameBits:
 
 
 class TestBounds:
-    def test_what_is_kept(self):
+    def test_number_of_stored_bounds(self):
         kept = {kind: n_bounds_per_row(10_000, 784, 50, 4, kind) for kind in BOUNDS}
         assert kept == {"auto": None, "elkan": None, "yinyang": 5, "off": 0}
         assert [n_bounds_per_row(10_000, 2, 50, 4, kind) for kind in BOUNDS] == [1, None, 5, 0]
@@ -171,7 +171,7 @@ class TestBounds:
         nested(20, bounds=bounds, compute_labels=False).fit(blobs)
         assert used == ["BoundedAssignment" if bounded else "PlainAssignment"]
 
-    def test_sparse_rows_have_none(self, blobs):
+    def test_sparse_rows_have_no_bounds(self, blobs):
         X = sp.csr_array(np.maximum(blobs, 0))
         same_fits(nested(9, bounds="off").fit(X), nested(9).fit(X))
         with pytest.raises(ValueError, match=r"bounds='elkan' is for dense rows.*bounds=\"off\""):
@@ -196,7 +196,7 @@ class TestResults:
         np.testing.assert_allclose(sparse.cluster_centers_, dense.cluster_centers_, atol=1e-10)
         np.testing.assert_allclose(sparse.inertia_, dense.inertia_)
 
-    def test_the_batch_doubles_until_it_is_everything(self, blobs):
+    def test_batch_doubles_until_it_has_all_rows(self, blobs):
         history = nested(23, tol=0).fit(blobs).history_
         sizes = np.unique(history.batch_size)
         np.testing.assert_array_equal(sizes, [200, 400, 800, 1600, 3000])
@@ -220,7 +220,7 @@ class TestResults:
         assert some.inertia_ < whole.inertia_ * (1 + 2e-3)
         assert rough.inertia_ < whole.inertia_ * 1.05
 
-    def test_where_all_rows_count_it_looks_at_them(self, blobs):
+    def test_all_rows_are_used_before_convergence(self, blobs):
         whole, some = (nested(300, batch_size=500, min_improvement=gain).fit(blobs) for gain in (0, 1e-4))
         assert some.history_.batch_size[-1] == len(blobs)
         np.testing.assert_array_equal(some.labels_, whole.labels_)
@@ -250,7 +250,7 @@ class TestResults:
         np.testing.assert_allclose(weighted.cluster_centers_, plain.cluster_centers_)
 
     @pytest.mark.parametrize("init", ["k-means++", "random", "afk-mc2"])
-    def test_rows_without_weight_have_no_vote(self, blobs, init):
+    def test_rows_of_weight_zero_have_no_effect(self, blobs, init):
         X = np.vstack([blobs, np.full((1000, 11), 1000.0, dtype=np.float32)])
         weights = np.repeat([1.0, 0.0], [len(blobs), 1000])
         model = nested(10, init=init).fit(X, sample_weight=weights)
@@ -302,7 +302,7 @@ class TestDegenerate:
         assert np.all(np.isfinite(model.cluster_centers_))
         assert np.all(np.isfinite(model.history_.objective))
 
-    def test_a_centroid_without_votes_stays(self):
+    def test_center_without_rows_stays(self):
         X = np.random.default_rng(0).normal(size=(100, 2))
         init = np.array([[0.0, 0.0], [500.0, 500.0]])
         with pytest.warns(ConvergenceWarning, match="distinct clusters"):
@@ -364,7 +364,7 @@ class TestFitting:
         model.partial_fit(blobs[1500:], sample_weight=weights[1500:])
         np.testing.assert_allclose(model.counts_.sum(), weights.sum(), rtol=1e-5)
 
-    def test_a_later_chunk_moves_less(self, blobs):
+    def test_later_chunk_moves_centers_less(self, blobs):
         """What came before keeps its votes: many rows outweigh a few."""
         model = nested(1).partial_fit(blobs[:2999])
         model.partial_fit(blobs[2999:])

@@ -17,7 +17,7 @@ def rows():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", [coterie.KMeans, coterie.MiniBatchKMeans, coterie.NestedMiniBatchKMeans])
-def test_it_predicts_the_same(kind, dtype, rows):
+def test_as_sklearn_predicts_the_same(kind, dtype, rows):
     rows = rows.astype(dtype)
     model = kind(7, random_state=0).fit(rows)
     other = model.as_sklearn()
@@ -37,7 +37,7 @@ def test_names_of_columns_are_kept(rows):
     assert other.set_output(transform="pandas").transform(frame).shape == (600, 3)
 
 
-def test_it_exports_to_onnx(rows):
+def test_as_sklearn_exports_to_onnx(rows):
     pytest.importorskip("skl2onnx")
     runtime = pytest.importorskip("onnxruntime")
     from skl2onnx import to_onnx
@@ -48,14 +48,14 @@ def test_it_exports_to_onnx(rows):
     np.testing.assert_array_equal(session.run(None, {"X": some})[0], model.labels_)
 
 
-def test_where_there_is_none(rows):
+def test_models_without_as_sklearn(rows):
     with pytest.raises(ValueError, match="no KMeans with metric='cosine'"):
         coterie.KMeans(3, metric="cosine", random_state=0).fit(rows).as_sklearn()
     with pytest.raises(ValueError, match="does not predict the nearest centroid"):
         coterie.BisectingKMeans(3, random_state=0).fit(rows).as_sklearn()
 
 
-def test_prepared_rows_are_told(rows):
+def test_as_sklearn_warns_of_prepared_rows(rows):
     prepared = coterie.prepare_rows(rows, scale="standard")
     model = coterie.KMeans(3, random_state=0).fit(prepared)
     with pytest.warns(UserWarning, match="does not prepare any"):

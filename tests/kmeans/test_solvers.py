@@ -37,7 +37,7 @@ def test_why_lloyd_stopped(blobs, options, max_iter, reason):
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_a_copied_state_moves_alone(blobs, sparse):
+def test_copied_state_is_independent(blobs, sparse):
     rows = as_rows(sp.csr_array(np.maximum(blobs, 0)) if sparse else blobs)
     model = MiniBatchKMeans(9, random_state=0)
     state = model._begin(rows, None, None, np.random.RandomState(0), 1)

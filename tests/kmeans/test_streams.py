@@ -51,7 +51,7 @@ def test_going_on_after_loading(blobs, tmp_path, estimator, sparse, first):
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS[1:], ids=NAMES[1:])
-def test_a_fit_forgets_what_was(blobs, estimator):
+def test_fit_ignores_earlier_batches(blobs, estimator):
     fresh = clone(estimator).fit(blobs)
     same_fits(clone(estimator).partial_fit(blobs[:500]).fit(blobs), fresh)
 
@@ -68,7 +68,7 @@ def test_batches_must_be_alike(blobs, estimator):
 @pytest.mark.parametrize("estimator", ESTIMATORS[1:], ids=NAMES[1:])
 @pytest.mark.parametrize("bad_kind", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_a_bad_batch_leaves_no_trace(blobs, estimator, kind, bad_kind, tiny_blocks):
+def test_invalid_batch_changes_nothing(blobs, estimator, kind, bad_kind, tiny_blocks):
     tiny_blocks()  # the bad row is in the last of many
     X = blobs.astype(np.float64)
     bad = X[2000:].copy()

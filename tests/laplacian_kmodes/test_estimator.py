@@ -110,11 +110,11 @@ class TestFit:
         np.testing.assert_array_equal(model.labels_, affinities.argmax(axis=1))
 
     @pytest.mark.parametrize("init", ["auto", "k-means++", "k-means", "spectral", "random"])
-    def test_starts(self, blobs, init):
+    def test_initializations_by_name(self, blobs, init):
         model = LaplacianKModes(6, graph_weight=0.7, init=init, random_state=0).fit(blobs[0])
         assert normalized_mutual_info_score(blobs[1], model.labels_) > 0.9
 
-    def test_given_starts(self, blobs):
+    def test_given_initial_modes(self, blobs):
         X, y = blobs
         centers = np.array([X[y == c].mean(axis=0) for c in range(6)])
         first = LaplacianKModes(6, graph_weight=0.7, init=centers).fit(X)
@@ -165,7 +165,7 @@ class TestFit:
         np.testing.assert_array_equal(model.labels_, other.labels_)
         assert normalized_mutual_info_score(y, model.labels_) > 0.8
 
-    def test_an_emptied_cluster_is_an_event_not_an_error(self, moons):
+    def test_empty_cluster_keeps_its_mode(self, moons):
         X = moons[0]
         for mode_update in MODE_UPDATES:
             with pytest.warns(ConvergenceWarning, match="1 of 3 clusters are empty"):

@@ -70,7 +70,7 @@ def test_smaller_weights_start_from_the_modes_of_the_largest(digits, mode_update
         assert np.array_equal(scan.models[0].labels_, warm.labels_)
 
 
-def test_every_model_is_whole(digits, scan):
+def test_models_of_a_scan_are_complete(digits, scan):
     for model in scan.models:
         assert model.predict(digits[0][:50]).shape == (50,)
         assert model.affinity_matrix_.shape == (len(digits[0]), len(digits[0]))
@@ -86,7 +86,7 @@ def test_scores_are_those_of_the_rows_with_labels(scan, some_labels):
     assert scan.best_graph_weight == scan.graph_weights[np.argmax(scan.accuracy)]
 
 
-def test_without_labels_the_most_modular_is_taken(digits):
+def test_highest_modularity_is_selected_without_labels(digits):
     scan = select_graph_weight(
         LaplacianKModes(10, metric="cosine", random_state=0), digits[0][:400], [1.3, 4]
     )
@@ -144,7 +144,7 @@ def test_labels_choose_among_all_runs_and_weights(digits, some_labels):
     assert rank(scan.best_model) == min(rank(model) for found in runs.values() for model in found)
 
 
-def test_labels_do_not_let_an_empty_cluster_win():
+def test_empty_clusters_lose_even_with_labels():
     """Two blobs are the classes: rows of the other clusters are wrong, so that fewer clusters are more accurate."""
     X, y = make_blobs(200, 3, centers=2, cluster_std=0.1, random_state=0)
     with pytest.warns(UserWarning, match="empty"):

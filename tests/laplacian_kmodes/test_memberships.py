@@ -94,7 +94,7 @@ class TestMinimize:
         )
         np.testing.assert_allclose(found, fit.relaxation, rtol=1e-4, atol=1e-4 * n)
 
-    def test_a_cycle_is_left_by_the_shift(self, dtype):
+    def test_shift_ends_a_cycle(self, dtype):
         """Two rows, each of which wants to be where the other is."""
         graph = sp.csr_array(np.array([[0, 1], [1, 0]], dtype=dtype))
         affinities = np.array([[1, 0], [0, 1]], dtype=dtype) * dtype(0.5)

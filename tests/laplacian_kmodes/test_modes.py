@@ -38,7 +38,7 @@ def test_the_densest_member_is_the_start():
     np.testing.assert_array_equal(modes.points, [[1.1], [20]])
 
 
-def test_centres_are_where_mean_shifts_start():
+def test_centers_are_where_mean_shifts_start():
     search = VectorModes(np.arange(6.0)[:, None], 0.5, mode_update="mean_shift", n_threads=1)
     modes = search.start(np.array([[2.0], [4.4]]), np.random.RandomState(0))
     np.testing.assert_array_equal(modes.indices, [-1, -1])

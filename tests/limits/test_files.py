@@ -1,4 +1,4 @@
-"""Archives whose directories and headers lie."""
+"""Archives with wrong directories and headers."""
 
 import io
 import zipfile
@@ -32,7 +32,7 @@ def npy(array):
     return buffer.getvalue()
 
 
-def test_what_is_as_it_says_passes():
+def test_correct_archives_are_accepted():
     check_archive(archive_of(a_npy=npy(np.eye(40)), b_json=b"{}", c_npy=npy(np.array(["a", None]))), "x.zip")
 
 
@@ -42,7 +42,7 @@ def test_a_text_that_was_blown_up():
         check_archive(archive, "x.zip")
 
 
-def test_what_is_larger_than_memory():
+def test_archive_larger_than_memory_is_refused():
     archive = archive_of(a_npy=npy(np.zeros(10**6)))
     with limited_memory(10**6), pytest.raises(MemoryError, match=r"x\.zip: needs about 16 MB"):
         check_archive(archive, "x.zip")
@@ -58,9 +58,9 @@ def test_archives_in_archives():
     check_archive(archive, "x.zip")
 
 
-def test_an_array_that_says_more_than_is_there():
+def test_array_declares_more_than_the_file_has():
     archive = archive_of(a_npy=npy(np.zeros((10, 4))).replace(b"(10, 4)", b"(99, 4)"))
-    with pytest.raises(ValueError, match=r"'a\.npy' says that its array takes 3\.2 kB, and has 320 bytes"):
+    with pytest.raises(ValueError, match=r"'a\.npy' declares an array of 3\.2 kB, but has 320 bytes"):
         check_archive(archive, "x.zip")
 
 
@@ -71,7 +71,7 @@ def test_members_that_overlap():
         check_members(archive)
 
 
-def test_a_header_that_is_no_header():
+def test_invalid_header():
     content = npy(np.zeros(3))
     broken = content.replace(b"{'descr'", b"{'descr*")
     with pytest.raises(ValueError, match="Cannot parse header"):
@@ -89,10 +89,10 @@ def test_headers_are_not_repeated_in_errors():
     assert len(str(caught.value)) < 150
 
 
-def test_texts_of_others_are_shortened_in_their_middle():
+def test_long_texts_are_shortened_in_the_middle():
     assert shortened("a b\n c") == "a b c"
     assert shortened("begin" + "x" * 500 + "end", 40) == "begin" + "x" * 12 + " ... " + "x" * 14 + "end"
 
 
-def test_a_path_of_nothing_is_left_to_others(tmp_path):
+def test_missing_path_is_not_an_error_here(tmp_path):
     check_regular_file(tmp_path / "gone")

@@ -1,4 +1,4 @@
-"""How much memory there is."""
+"""Available memory."""
 
 import os
 
@@ -46,7 +46,7 @@ def test_sizes_as_people_write_them(text, n_bytes):
 
 
 @pytest.mark.parametrize("text", ["", "GB", "-4GB", "4 XB", "0", "1e9", "nan", "4GB 5"])
-def test_what_is_no_size(text):
+def test_invalid_sizes(text):
     with pytest.raises(ValueError, match="such as 4GB or 512MiB"):
         memory_in_bytes(text)
 
@@ -57,7 +57,7 @@ def test_sizes_for_people():
     ]  # fmt: skip
 
 
-def test_what_the_machine_has_free(machine):
+def test_free_memory_of_the_machine(machine):
     machine({"/proc/meminfo": "MemTotal: 9000 kB\nMemAvailable: 5000 kB"})
     assert available_memory() == 5000 * 1024
 
@@ -104,7 +104,7 @@ def test_a_group_without_a_limit(machine):
     assert available_memory() == 5000 * 1024
 
 
-def test_this_machine_has_some():
+def test_available_memory_is_positive():
     assert 1e6 < available_memory() < 1e15
 
 
@@ -115,7 +115,7 @@ def test_limit_of_addresses(monkeypatch):
     assert available_memory() <= 1.5e9
 
 
-def test_what_is_allowed_comes_before_what_is_free(machine, monkeypatch):
+def test_memory_limit_overrides_free_memory(machine, monkeypatch):
     machine(
         {"/proc/meminfo": "MemAvailable: 5000 kB", "/proc/self/status": "VmRSS: 7000 kB\nRssAnon: 1000 kB"}
     )
@@ -131,13 +131,13 @@ def test_what_is_allowed_comes_before_what_is_free(machine, monkeypatch):
         available_memory()
 
 
-def test_what_there_is_memory_for_passes():
+def test_needs_within_the_memory_pass():
     check_memory([Need(1e6, "rows"), Need(2e6, "bounds")], "It")
     with limited_memory(1e15):
         check_memory([Need(1e14, "rows")], "It")
 
 
-def test_the_message_has_figures_and_a_way_out(machine):
+def test_memory_error_has_figures_and_advice(machine):
     machine({"/proc/meminfo": "MemAvailable: 1000000 kB"})
     with pytest.raises(MemoryError) as caught:
         check_memory(
@@ -160,7 +160,7 @@ def test_small_work_asks_the_system_nothing(monkeypatch):
     check_memory([Need(1e7, "rows")], "It")
 
 
-def test_a_limit_is_no_longer_than_its_block():
+def test_memory_limit_ends_with_its_block():
     with pytest.raises(RuntimeError, match="gone"), limited_memory(5):
         raise RuntimeError("gone")
     assert available_memory() > 5

@@ -1,4 +1,4 @@
-"""Mixtures as the tests want them, and their energies."""
+"""Random mixtures for tests, and their energies."""
 
 import warnings
 

@@ -177,7 +177,7 @@ class TestTruncated:
 
     @pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
     @pytest.mark.parametrize("weighted", [False, True])
-    def test_the_lower_bound_is_one(self, blobs, covariance_type, weighted):
+    def test_free_energy_is_a_lower_bound_of_the_likelihood(self, blobs, covariance_type, weighted):
         X = blobs.astype(np.float64)
         weights = np.random.default_rng(0).random(len(X)) if weighted else None
         model = mixture(40, covariance_type, max_iter=20, tol=0)
@@ -204,7 +204,7 @@ class TestTruncated:
         assert many.neighbors_.shape == (4, 4)
         assert many.responsibilities(blobs).nnz == 4 * len(blobs)
 
-    def test_a_random_candidate_helps_where_nothing_else_does(self):
+    def test_random_candidate_finds_distant_components(self):
         """In one column, with no neighbors at all, the means come from where the rows are not."""
         X = np.repeat(np.arange(50.0), 20)[:, None] + np.random.default_rng(0).normal(
             scale=0.05, size=(1000, 1)
@@ -218,7 +218,7 @@ class TestTruncated:
         assert np.all(np.diff(with_random.lower_bounds_) >= -1e-6)
         assert with_random.history_.n_distances[0] > without.history_.n_distances[0]
 
-    def test_every_e_step_searches_where_that_is_wanted(self, blobs):
+    def test_search_every_1_searches_in_each_e_step(self, blobs):
         """What does not search evaluates the candidates alone."""
         options = dict(init=blobs[:23], tol=0, max_iter=9)
         for search_every in (1, 2, 3):
@@ -227,7 +227,7 @@ class TestTruncated:
             steps = np.arange(1, 10)  # E-step 0 is before the first iteration
             np.testing.assert_array_equal(searches, (steps <= 3) | ((steps - 3) % search_every == 0))
 
-    def test_a_row_alone_looks_at_no_more_than_its_own_neighborhoods(self, blobs):
+    def test_search_group_size_1_uses_own_neighborhoods(self, blobs):
         options = dict(init=blobs[:23], tol=0, max_iter=3)
         alone = mixture(23, search_group_size=1, search_every=1, **options).fit(blobs)
         assert np.all(alone.history_.n_distances <= 25 * len(blobs))

@@ -108,7 +108,7 @@ class TestTruncated:
         if kind != "tied":
             np.testing.assert_array_equal(labels, ids[:, 0])
 
-    def test_finds_nearly_all_of_the_nearest(self, kind, dtype):
+    def test_truncated_search_recall(self, kind, dtype):
         parameters = some_mixture(1000, 5, kind, dtype, 0, spread=20.0)
         random = np.random.default_rng(1)
         X = parameters.means[random.integers(0, 1000, size=2000)] + random.normal(size=(2000, 5))

@@ -21,7 +21,7 @@ def test_a_small_change_ends_it():
 
 @pytest.mark.parametrize("power", [1.0, 1.5, 2.0])
 @pytest.mark.parametrize("least_gain", [0.01, 0.1, 1.0])
-def test_of_slow_gains_no_more_is_left_than_was_allowed(power, least_gain):
+def test_slow_gains_stop_at_the_allowed_rest(power, least_gain):
     """What a power of the iteration leaves: with the first one gains fall as 1 / t^2, the slowest that is foreseen."""
     t = np.arange(1, 3_000.0)
     left = 10 * t**-power
@@ -30,7 +30,7 @@ def test_of_slow_gains_no_more_is_left_than_was_allowed(power, least_gain):
     assert left[end] < 1.2 * least_gain
 
 
-def test_of_geometric_gains_far_less_is_left():
+def test_geometric_gains_stop_with_a_small_rest():
     left = 10 * 0.8 ** np.arange(200)
     assert left[n_iterations(-left, 0.0, 0.1)] < 0.1
 
@@ -48,7 +48,7 @@ def test_the_first_iterations_do_not_end_it_by_what_is_left():
     assert n_iterations([-1.0, -1, -1, -1, -1], 0.0, 1.0) == 4
 
 
-def test_a_bound_that_falls_leaves_nothing():
+def test_decreasing_bound_ends_the_fit():
     assert n_iterations([-1.0, -0.9, -0.8, -0.7, -0.9], 0.0, 1e-9) == 4
 
 

@@ -24,7 +24,7 @@ def dropped(blobs, covariance_type, dtype=np.float32):
 class TestDegenerate:
     @pytest.mark.parametrize("covariance_type", ["spherical", "diag"])
     @pytest.mark.parametrize("dtype", DTYPES)
-    def test_components_that_nobody_wants_are_dropped(self, blobs, tmp_path, covariance_type, dtype):
+    def test_components_without_rows_are_dropped(self, blobs, tmp_path, covariance_type, dtype):
         model = dropped(blobs, covariance_type, dtype)
         assert (
             model.n_components_ == len(model.means_) == len(model.weights_) == len(model.covariances_) == 10
@@ -172,7 +172,7 @@ class TestDegenerate:
 
     @pytest.mark.parametrize("init", ["afk-mc2", "k-means++", "random"])
     @pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
-    def test_rows_without_weight_have_no_vote(self, blobs, init, covariance_type):
+    def test_rows_of_weight_zero_have_no_effect(self, blobs, init, covariance_type):
         X = np.vstack([blobs, np.full((1000, 7), 1000.0, dtype=np.float32)])
         model = mixture(10, covariance_type, init=init, max_iter=10)
         model.fit(X, sample_weight=np.repeat([1.0, 0.0], [len(blobs), 1000]))

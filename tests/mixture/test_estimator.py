@@ -1,4 +1,4 @@
-"""TruncatedGaussianMixture: equal bits, when it converges, and what it does not take."""
+"""TruncatedGaussianMixture: bit-identical results, convergence, and invalid input."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from tests.support.storages import stored
 
 
 class TestSameBits:
-    def test_rows_that_are_read_again_and_again(self, blobs, monkeypatch, kept_bytes):
+    def test_rows_read_in_every_iteration(self, blobs, monkeypatch, kept_bytes):
         """Blocks change which rows learn from which; the fit is as good."""
         whole = mixture(23, init=blobs[:23]).fit(blobs)
         kept_bytes(0)
@@ -49,7 +49,7 @@ class TestFitting:
         assert not mixture(20, covariance_type, max_iter=2, tol=0).fit(blobs).converged_
 
     @pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
-    def test_a_coreset_is_fitted_no_closer_than_it_is_worth(self, covariance_type):
+    def test_coreset_tol_stops_a_coreset_fit_early(self, covariance_type):
         """What the earlier end leaves is a small share of what p parameters gain by chance on N' rows."""
         X = np.random.default_rng(0).uniform(size=(20_000, 4)).astype(np.float32)
         options = dict(coreset_size=2_000, tol=1e-7)

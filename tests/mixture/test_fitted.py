@@ -1,4 +1,4 @@
-"""What a fitted mixture can tell."""
+"""Methods of a fitted mixture."""
 
 import pickle
 import warnings
@@ -154,7 +154,7 @@ class TestManyComponents:
         np.testing.assert_allclose(found.toarray(), model.predict_proba(X[:200]), atol=1e-4)
 
     @pytest.mark.filterwarnings("error")
-    def test_equal_means_are_no_matter(self):
+    def test_equal_means_are_searched(self):
         """Users are not told of the cells that the search makes for itself."""
         X = np.repeat(np.random.default_rng(0).normal(size=(20, 3)), 30, axis=0)
         model = mixture(300, max_iter=3, assignment="truncated").fit(X)

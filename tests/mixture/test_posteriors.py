@@ -39,7 +39,7 @@ class TestPosteriors:
             if dtype == np.float64:
                 np.testing.assert_allclose(log_densities, expected, rtol=1e-12, atol=1e-11)
 
-    def test_negligible_shares_are_nothing(self, dtype):
+    def test_negligible_shares_are_zero(self, dtype):
         energies = np.array([[7, 7, 11.9, 12.1], [0, 4, 6, np.inf]], dtype=dtype)
         shares, log_densities = shares_of(energies, 5)
         np.testing.assert_array_equal(shares == 0, [[False, False, False, True], [False, False, True, True]])

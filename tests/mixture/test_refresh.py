@@ -46,7 +46,7 @@ class TestRefresh:
         stored[order] = problem.X
         same_bits(problem.refresh(rows=_kernels.select_rows(kernel_rows(stored), order)), problem.refresh())
 
-    def test_stand_ins_stand_in_for_the_new_best_one(self, dtype):
+    def test_replacements_of_dropped_components(self, dtype):
         """Component 0 was the best one, and the third stood in for it; now 1 is better, and 2 is dropped."""
         candidates = np.array([[0, 1, 0, 2]], dtype=np.int32)
         energies = np.empty((1, 4), dtype=dtype)

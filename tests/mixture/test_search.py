@@ -50,7 +50,7 @@ class TestSearch:
 
     @settings(max_examples=100, deadline=None)
     @given(data=st.data(), rows_per_tile=st.sampled_from([1, 3, 16]))
-    def test_nobody_chooses_the_dead_while_others_live(self, dtype, data, rows_per_tile):
+    def test_dropped_components_are_not_chosen(self, dtype, data, rows_per_tile):
         """Their offset is infinite. Rows that already have some give them up, whatever else they know."""
         problem = data.draw(problems(dtype, dead=True))
         for name in INSTRUCTION_SETS:
@@ -82,7 +82,7 @@ class TestSearch:
             assert np.all(energies <= before + tolerance(dtype)["atol"] * (1 + np.abs(before)))
             before = energies.astype(float)
 
-    def test_what_a_row_knows_is_what_its_tile_knows(self, dtype):
+    def test_rows_of_a_group_share_candidates(self, dtype):
         """By hand: two rows of one component, of which only the first has heard of component 3."""
         X = np.array([[0.0], [0.1], [9.0]], dtype=dtype)
         candidates = np.array([[0, 3], [0, 1], [2, 1]], dtype=np.int32)
@@ -158,7 +158,7 @@ class TestSearch:
         np.testing.assert_array_equal(neighbors, problem.neighbors)
         assert np.any(problem.search()[2] != problem.neighbors)
 
-    def test_nothing_is_known_but_itself(self, dtype):
+    def test_neighborhoods_of_only_the_component_itself(self, dtype):
         """With one candidate and one neighbor in tiles of one row no row can find another component."""
         problem = Problem(50, 4, 9, 1, 1, dtype)
         ids, _, neighbors, n_distances = problem.search(rows_per_tile=1)
@@ -176,7 +176,7 @@ class TestSearch:
             assert all(len(set(row)) == 5 for row in problem.candidates)
             assert all(len(set(row)) == 3 for row in problem.neighbors)
 
-    def test_stand_ins_give_way(self, dtype):
+    def test_replacements_are_replaced(self, dtype):
         """Row 0 knew nothing but component 0, which stands in for itself; 1 is near enough to be found."""
         candidates, energies = np.array([[0, 0]], dtype=np.int32), np.empty((1, 2), dtype=dtype)
         neighbors = np.array([[0, 1], [1, 0]], dtype=np.int32)
@@ -188,7 +188,7 @@ class TestSearch:
         np.testing.assert_array_equal(candidates, [[0, 1]])
         np.testing.assert_array_equal(energies, [[1, 4]])
 
-    def test_a_row_leaves_components_that_died(self, dtype):
+    def test_rows_leave_dropped_components(self, dtype):
         """All that it had is dead; of what it meets, as many live as it keeps."""
         candidates, energies = np.array([[0, 1]], dtype=np.int32), np.empty((1, 2), dtype=dtype)
         neighbors = np.array([[0, 2], [1, 3], [2, 3], [3, 2]], dtype=np.int32)
@@ -201,7 +201,7 @@ class TestSearch:
         np.testing.assert_array_equal(candidates, [[3, 2]])
         np.testing.assert_array_equal(energies, [[4, 9]])
 
-    def test_where_all_are_dead_the_numbers_are_still_those_of_components(self, dtype):
+    def test_all_components_dropped(self, dtype):
         problem = Problem(20, 3, 6, 2, 3, dtype, n_dead=6)
         for _ in range(2):
             problem.candidates, energies, problem.neighbors, _ = problem.search()
@@ -209,7 +209,7 @@ class TestSearch:
             assert np.all(np.isinf(energies))
 
 
-def test_alone_and_regrouped_as_the_papers_write_it():
+def test_group_size_1_equals_the_published_search():
     """Algorithm 2, point by point, over several E-steps with the same components."""
     for seed in range(20):
         problem = Problem(200, 3, 25, 3, 3, np.float64, seed, scaled=seed % 2 == 0, extra=seed % 3 == 0)

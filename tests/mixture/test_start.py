@@ -1,4 +1,4 @@
-"""Where a mixture begins: names, arrays, models, functions, and a coreset of the rows."""
+"""Initialization of mixtures: names, arrays, models, callables, and coresets."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ class TestStart:
         same_fits(by_model, mixture(23, init=start.cluster_centers_, max_iter=5).fit(blobs))
 
     @pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
-    def test_by_a_mixture_goes_on_where_that_was(self, blobs, covariance_type):
+    def test_init_by_a_mixture_continues_its_fit(self, blobs, covariance_type):
         X = blobs.astype(np.float64)
         begun = fitted_for(10, full(9, covariance_type), X)
         resumed = fitted_for(5, full(9, covariance_type, init=begun), X)
@@ -70,7 +70,7 @@ class TestCoreset:
         np.testing.assert_array_equal(model.labels_, plain.predict(blobs))
 
     @pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
-    def test_it_stands_for_all(self, blobs, covariance_type):
+    def test_coreset_fit_is_close_to_that_of_all_rows(self, blobs, covariance_type):
         model = mixture(23, covariance_type, coreset_size=1000, max_iter=50).fit(blobs)
         everything = mixture(23, covariance_type, max_iter=50).fit(blobs)
         assert model.score(blobs) > everything.score(blobs) - 0.6

@@ -1,4 +1,4 @@
-"""Where EM begins: given means and weights, several starts, and the end of the last fit."""
+"""Initialization of EM: given means and weights, several runs, and warm starts."""
 
 import numpy as np
 import pytest
@@ -73,7 +73,7 @@ def test_a_warm_start_goes_on_from_the_last_fit(rows):
         (dict(weights_init=[0.2] * 6), "sum 1.2"),
     ],
 )
-def test_what_is_wrong_is_told(parameters, message, rows):
+def test_invalid_initial_parameters(parameters, message, rows):
     with pytest.raises(ValueError, match=message):
         fitted(rows, **parameters)
 

@@ -127,7 +127,7 @@ def test_labels_cover_no_other(drawn):
 
 
 class TestClusterMap:
-    def test_names_stand_apart_and_every_row_is_drawn(self):
+    def test_names_do_not_overlap_and_every_row_is_drawn(self):
         X = blobs()
         model = coterie.KMeans(4, n_init=5, random_state=0).fit(X)
         ax = coterie.plotting.cluster_map(model, X, names={0: "zero", 1: "one"}, projection="pca")

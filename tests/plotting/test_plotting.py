@@ -208,7 +208,7 @@ def test_cluster_images(n_images, image_shape, monkeypatch):
     assert len(figure.axes) <= 2 * drawn
 
 
-def test_one_level_of_grey(tmp_path):
+def test_one_level_of_gray(tmp_path):
     assert is_png(plotting.plot_cluster_images(np.ones((3, 4)), (2, 2)), tmp_path / "gray.png")
 
 
@@ -290,12 +290,12 @@ def test_a_mode_is_not_its_own_neighbor(X):
 def test_nearest_rows_of_other_clusters_are_framed(X):
     model = Model(X, 2)
     figure = plotting.plot_modes(X, model, (2, 3), n_neighbors=3)
-    strangers = 0
+    n_others = 0
     for cluster, center in enumerate(model.cluster_centers_):
         order = np.argsort(((X - center) ** 2).sum(axis=1))[1:4]
-        strangers += np.count_nonzero(model.labels_[order] != cluster)
+        n_others += np.count_nonzero(model.labels_[order] != cluster)
     frames = [patch.get_linewidth() for patch in figure.axes[0].patches]
-    assert 0 < strangers == np.count_nonzero(np.array(frames) > 1)
+    assert 0 < n_others == np.count_nonzero(np.array(frames) > 1)
     assert texts(figure)[-1] == "Model: 2 clusters; framed: nearest rows of other clusters"
 
 
@@ -440,7 +440,7 @@ class TestRowsAsTheModelSeesThem:
         for one, other in zip(clouds, (c.get_offsets() for c in others.collections if c.get_alpha())):
             np.testing.assert_allclose(one, other, atol=1e-6)
 
-    def test_rows_in_no_cluster_are_grey(self, rays, tmp_path):
+    def test_rows_in_no_cluster_are_gray(self, rays, tmp_path):
         X = np.vstack([rays, np.zeros((3, 6))])
         model = KMeans(4, metric="cosine", zero_rows="ignore", random_state=0).fit(X)
         ax = plotting.plot_clusters(X, model)

@@ -1,4 +1,4 @@
-"""What keeps a checkout from being a release, in a repository of its own."""
+"""Checks before a release, in a temporary repository."""
 
 import subprocess
 
@@ -54,7 +54,7 @@ def test_of_two_tags_the_newer_one_counts(repository):
     assert any("'## [1.10.0]" in line for line in what_is_missing(folder))
 
 
-def test_every_thing_that_is_missing_is_told_at_once(repository):
+def test_all_missing_things_are_listed(repository):
     folder, git = repository
     git("tag", "v1.3.0")
     (folder / "CITATION.cff").write_text(CITATION + "more: true\n")

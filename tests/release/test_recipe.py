@@ -1,4 +1,4 @@
-"""The conda recipe asks for what pyproject.toml asks for, and every extra is tried."""
+"""The conda recipe has the requirements of pyproject.toml, and tests every extra."""
 
 import re
 import tomllib
@@ -13,7 +13,7 @@ def test_requirements_are_the_same():
     assert what_differs(RECIPE.read_text(), PROJECT) == []
 
 
-def test_what_is_otherwise_is_told():
+def test_differences_are_listed():
     recipe = RECIPE.read_text()
     told = what_differs(
         recipe.replace("numpy >=1.26", "numpy >=1.20").replace("    - rich >=13\n", ""), PROJECT

@@ -1,4 +1,4 @@
-"""What `auditwheel` says of a wheel is held against its name; what CMake is told of each system."""
+"""Names of wheels compared with the report of `auditwheel`, and arguments of CMake for each system."""
 
 import subprocess
 import sys
@@ -52,7 +52,7 @@ def test_musl_is_asked_for_by_the_name_that_distributions_give_it():
 
 
 @pytest.mark.parametrize("name", [name for name in TARGETS if "windows" not in name])
-def test_what_cmake_is_told(name, tmp_path):
+def test_arguments_of_cmake(name, tmp_path):
     target = TARGETS[name]
     told = settings_of(target, Path(sys.executable), tmp_path, tmp_path)
     arguments = dict(argument.removeprefix("-D").split("=", 1) for argument in told["CMAKE_ARGS"].split())

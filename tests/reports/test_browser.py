@@ -286,7 +286,7 @@ def test_the_slider_shows_the_layers(see):
     assert page.locator("#cluster-table tbody tr").count() == model.n_clusters_path_[last]
 
 
-def test_nothing_of_the_data_runs(see, table):
+def test_data_are_not_executed_as_script(see, table):
     model, rows = table
     report = coterie.report(model, rows, known=[f"<img src=x onerror=alert({i % 3})>" for i in range(120)])
     seen = see(report)
@@ -311,7 +311,7 @@ def test_no_violation_of_axe(see, name, scheme):
 
 
 @pytest.mark.parametrize("width", [1400, 400])
-def test_nothing_sticks_out(see, width):
+def test_page_fits_the_window(see, width):
     for report in (topics()[1], reported("k-means")):
         page = see(report, viewport={"width": width, "height": 900}).ready()
         isolate(page, report.names[0])

@@ -1,4 +1,4 @@
-"""The engine of pages: parts as HTML and as Markdown, and texts that are anything but harmless."""
+"""Rendering of pages: parts as HTML and as Markdown, and escaping of texts."""
 
 import re
 from html.parser import HTMLParser
@@ -73,7 +73,7 @@ def parts_with(text):
 
 
 @pytest.mark.parametrize("text", NASTY)
-def test_texts_are_texts(text):
+def test_texts_are_escaped(text):
     same_length = "x" * len(text)  # long ones are given more room
     harmless = read(page_of(*parts_with(same_length), title=same_length).html())
     found = read(page_of(*parts_with(text), title=text).html())

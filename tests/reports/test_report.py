@@ -1,4 +1,4 @@
-"""What a report of each method says, and that it says it of the right rows."""
+"""Content of the report of each method."""
 
 import base64
 import re
@@ -56,7 +56,7 @@ def test_every_method_has_a_page(each):
     assert {f"]({name})" in text for name in pictures} == {True}
 
 
-def test_what_only_a_method_has():
+def test_sections_of_single_methods():
     captions = {
         "gmm": "Shares of the components of the mixture",
         "laplacian-kmodes": "Modes: the row that stands for each cluster",
@@ -91,7 +91,10 @@ def test_representative_and_borderline_rows_are_those_of_the_examples(iris):
     model, _, report = iris
     placement = report.subject.placement
     for cluster, found in enumerate(data_of(report)["clusters"]):
-        for places, shown in ((placement.ranks, found["exemplars"]), (placement.doubts, found["borderline"])):
+        for places, shown in (
+            (placement.ranks, found["exemplars"]),
+            (placement.borderline, found["borderline"]),
+        ):
             own = np.flatnonzero(model.labels_ == cluster)
             assert shown == own[np.argsort(places[own])][:6].tolist()
 
@@ -259,7 +262,7 @@ def test_stability(monkeypatch):
     noise = rng.uniform(size=(2_000, 2))
     bad = coterie.report(coterie.KMeans(12, random_state=0).fit(noise), noise)
     (warned,) = parts(bad, "Quality", Warnings)
-    assert any("not found again" in line for line in warned.lines)
+    assert any("not reproduced" in line for line in warned.lines)
 
 
 def test_known_classes(iris):
@@ -282,7 +285,7 @@ def test_wrong_arguments_are_one_line(iris):
         ({"labels": [1, 2]}, "has labels of 2 rows, and here are 150"),
         ({"labels": np.full(150, 0.5)}, "whole numbers"),
         ({"image_shape": (3, 3)}, "Images of 3x3 have 9 numbers"),
-        ({"text": "body"}, "No column 'body'"),
+        ({"text": "body"}, "There is no column 'body'"),
     ):
         with pytest.raises(ValueError, match=words):
             coterie.report(model, X, **wrong)
@@ -290,7 +293,7 @@ def test_wrong_arguments_are_one_line(iris):
 
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("columns", [1, 2])
-def test_small_ones(k, columns):
+def test_reports_of_few_rows(k, columns):
     X = np.arange(12.0).reshape(-1, columns)
     report = coterie.report(coterie.KMeans(k, random_state=0).fit(X), X)
     assert np.isfinite(report.layout.points).all()

@@ -1,4 +1,4 @@
-"""Small files that say that they hold a lot."""
+"""Small files that declare huge contents."""
 
 import io
 import zipfile
@@ -88,15 +88,15 @@ BOMBS = {
     "rows.npz": (lambda path: npz(path, header() + bytes(1000)), "32000000000 bytes, and 1000 are there"),
     "fortran.npz": (lambda path: npz(path, header(fortran=True) + bytes(1000)), "and 1000 are there"),
     "stored.npz": (lambda path: npz(path, header() + bytes(1000), zipfile.ZIP_STORED), "truncated"),
-    "directory.npz": (npz_of_a_false_directory, "is said to have 32 GB"),
-    "sparse.npz": (sparse_npz, "its array takes 32 GB, and has 24 bytes"),
+    "directory.npz": (npz_of_a_false_directory, "declares 32 GB"),
+    "sparse.npz": (sparse_npz, "declares an array of 32 GB, but has 24 bytes"),
     "header.npz": (long_header, "1,000,000,000 bytes"),
     "rows.npy": (lambda path: path.write_bytes(header() + bytes(1000)), "32000000000 bytes"),
     "length.arrow": (arrow, "expected at least 8000000000 byte(s), got 8024"),
-    "chunks.h5": (lambda path: h5(path, chunks=(10**6, 4)), "none of its numbers is there"),
-    "whole.h5": (h5, "none of its numbers is there"),
+    "chunks.h5": (lambda path: h5(path, chunks=(10**6, 4)), "its numbers are missing"),
+    "whole.h5": (h5, "its numbers are missing"),
     "chunks.zarr": (
         lambda path: zarr.create_array(path, shape=HUGE, chunks=(10**6, 4), dtype="f8"),
-        "none of its numbers is there",
+        "its numbers are missing",
     ),
 }

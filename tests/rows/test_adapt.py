@@ -1,4 +1,4 @@
-"""`as_rows`: equal rows from whatever holds them, and a clear error for what does not."""
+"""`as_rows`: equal rows from all kinds of data, and clear errors for others."""
 
 import subprocess
 import sys
@@ -297,7 +297,7 @@ def test_anndata():
         rows = as_rows(adata)
         same_bits(sp.csr_array(rows.read()).toarray(), np.eye(4, 3))
         assert rows.column_names == ["g0", "g1", "g2"]
-        assert rows.carried.read("kind")["kind"].to_pylist() == ["a", "b", "a", "b"]
+        assert rows.metadata_columns.read("kind")["kind"].to_pylist() == ["a", "b", "a", "b"]
     adata.isbacked, adata.filename = True, "cells.h5ad"
     with pytest.raises(TypeError, match=r"pass coterie\.open_rows\('cells\.h5ad'\)"):
         as_rows(adata)

@@ -1,8 +1,8 @@
-"""Addresses: what is one, and what is shown of it."""
+"""Addresses: recognition, and display without secrets."""
 
 import pytest
 
-from coterie.rows.remote import hides_something, is_address, name_of, protocol_of, without_secrets
+from coterie.rows.remote import has_hidden_parts, is_address, name_of, protocol_of, without_secrets
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_paths_are_no_addresses(path):
 )
 def test_shown_addresses_have_no_secrets(text, shown):
     assert without_secrets(text) == shown
-    assert hides_something(shown) == (shown.startswith("http") and shown.endswith("?..."))
+    assert has_hidden_parts(shown) == (shown.startswith("http") and shown.endswith("?..."))
 
 
 def test_options_that_are_shown_nowhere():

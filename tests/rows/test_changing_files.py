@@ -214,15 +214,15 @@ def test_metadata_columns_are_compared_with_the_file(extension, tmp_path):
 
     write(path, ["u", "v"])
     rows = open_rows(path, columns=["a", "b"])
-    assert rows.carried.read("id")["id"].to_pylist() == ["u", "v"]
+    assert rows.metadata_columns.read("id")["id"].to_pylist() == ["u", "v"]
     write(path, ["v", "u"])
     make_later(path)
     with pytest.raises(ValueError, match="changed while it was read"):
-        rows.carried.read("id")
+        rows.metadata_columns.read("id")
 
 
 @pytest.mark.parametrize("zarr_format", [2, 3])
-def test_chunks_that_are_gone_are_no_zeros(zarr_format, tmp_path):
+def test_missing_chunks_are_an_error(zarr_format, tmp_path):
     path = tmp_path / "x.zarr"
     write_zarr(path, numbers(N_ROWS), zarr_format=zarr_format)
     rows = open_rows(path)
@@ -262,7 +262,7 @@ def test_other_arrays_of_a_group_may_change(tmp_path):
         rows.read()
 
 
-@pytest.mark.filterwarnings("ignore:.* has no room for a copy")
+@pytest.mark.filterwarnings("ignore:.* has no space for a copy")
 @pytest.mark.parametrize(
     "name", ["npy", "npz", "npy, fortran", "npz, compressed", "csv", "parquet", "zarr", "h5", "arrow"]
 )

@@ -1,4 +1,4 @@
-"""Which columns of a table are clustered, and what becomes of the others."""
+"""Columns of a table: clustered ones and metadata columns."""
 
 import pickle
 
@@ -57,9 +57,9 @@ def test_columns_without_names():
 
 
 def test_columns_that_are_asked_for_twice():
-    with pytest.raises(ValueError, match=r"asked for twice: 1"):
+    with pytest.raises(ValueError, match=r"the column 1 is named twice"):
         column_positions(NAMES, ["e0", 1])
-    with pytest.raises(ValueError, match=r"asked for twice: 'e0'"):
+    with pytest.raises(ValueError, match=r"the column 'e0' is named twice"):
         column_positions(NAMES, ["e*", "e0"])
 
 
@@ -146,12 +146,12 @@ def test_table_of_vectors_and_numbers(kind, tmp_path, recwarn):
     rows_of = stored(mixed().drop_columns(["title"]), kind, tmp_path)
     message = (
         r"Clustered by the vectors of 'text' alone, without the numbers of 'e0' \(.*\), 'e1' \(.*\), 'e2' \(.*\)\. "
-        r"columns=\['text'\] \(--columns\)"
+        r"Name the columns to cluster to confirm or change this: columns=\['text'\] \(--columns\)"
     )
     with pytest.warns(UserWarning, match=message):
         rows = rows_of()
     assert rows.chosen == ["text"]
-    assert rows.carried.names == ["id", "e0", "e1", "e2", "place"]
+    assert rows.metadata_columns.names == ["id", "e0", "e1", "e2", "place"]
     recwarn.clear()
     assert rows_of(columns="text").chosen == rows_of(exclude=["e*"]).chosen == ["text"]
     assert rows_of(columns=["e1", "text"]).shape == (30, 3)
@@ -223,20 +223,20 @@ def test_other_columns_are_metadata(kind, tmp_path):
     rows_of = stored(mixed(), kind, tmp_path)
     rows = rows_of(columns=["e1", "e0"])
     names = ["id", "title", "e2", "text", "place"] if kind != "csv" else ["id", "e2", "place"]
-    assert rows.carried.names == names
+    assert rows.metadata_columns.names == names
     for other in (rows, pickle.loads(pickle.dumps(rows)), rows.with_dtype(np.float32), NormalizedRows(rows)):
-        table = other.carried.read()
+        table = other.metadata_columns.read()
         assert table.column_names == names
         assert table["id"].to_pylist() == mixed()["id"].to_pylist()
         assert table["e2"].to_pylist() == mixed()["e2"].to_pylist()
-    assert rows.carried.read(["place", "id"]).column_names == ["place", "id"]
-    assert rows.carried.read("p*")["place"].to_pylist() == ["Rome", "Oslo"] * 15
-    assert sum(batch.num_rows for batch in rows.carried.batches("id")) == 30
+    assert rows.metadata_columns.read(["place", "id"]).column_names == ["place", "id"]
+    assert rows.metadata_columns.read("p*")["place"].to_pylist() == ["Rome", "Oslo"] * 15
+    assert sum(batch.num_rows for batch in rows.metadata_columns.batches("id")) == 30
     with pytest.raises(ValueError, match="no column 'e0'"):
-        rows.carried.read("e0")
-    assert repr(rows.carried) == f"<Carried: {', '.join(names)}>"
+        rows.metadata_columns.read("e0")
+    assert repr(rows.metadata_columns) == f"<MetadataColumns: {', '.join(names)}>"
     left_out = [name for name in names if name != "e2"]
-    assert rows_of(exclude=left_out).carried.names == left_out
+    assert rows_of(exclude=left_out).metadata_columns.names == left_out
 
 
 def test_no_metadata_if_all_columns_are_clustered(tmp_path):
@@ -249,9 +249,9 @@ def test_no_metadata_if_all_columns_are_clustered(tmp_path):
         as_rows(pl.from_arrow(table)),
         as_rows(numbers()),
     ):
-        assert rows.carried is None
-    assert open_rows(tmp_path / "x.parquet").carried is None
-    assert open_rows(tmp_path / "x.npy").carried is None
+        assert rows.metadata_columns is None
+    assert open_rows(tmp_path / "x.parquet").metadata_columns is None
+    assert open_rows(tmp_path / "x.npy").metadata_columns is None
 
 
 def test_shards_have_their_common_metadata_columns(tmp_path):
@@ -260,33 +260,37 @@ def test_shards_have_their_common_metadata_columns(tmp_path):
     later = table.slice(10).set_column(0, "id", table.slice(10)["id"].cast(pa.large_string()))
     parquet.write_table(later.append_column("note", pa.array(["-"] * 20)), tmp_path / "1.parquet")
     rows = open_rows(tmp_path, columns="e0")
-    assert rows.carried.names == ["id", "place"]
-    read = rows.carried.read()
+    assert rows.metadata_columns.names == ["id", "place"]
+    read = rows.metadata_columns.read()
     assert read["id"].to_pylist() == table["id"].to_pylist()
     assert read["place"].to_pylist() == table["place"].to_pylist()
     parquet.write_table(table.select(["e0"]), tmp_path / "2.parquet")
-    assert open_rows(tmp_path, columns="e0").carried is None
+    assert open_rows(tmp_path, columns="e0").metadata_columns is None
 
 
 def test_pandas_index_is_metadata(tmp_path):
     frame = pd.DataFrame({"a": [1.0, 2]}, index=pd.Index(["x", "y"], name="id"))
-    assert as_rows(frame).carried.read().to_pydict() == {"id": ["x", "y"]}
+    assert as_rows(frame).metadata_columns.read().to_pydict() == {"id": ["x", "y"]}
     frame.to_parquet(tmp_path / "x.parquet")
-    assert open_rows(tmp_path / "x.parquet").carried.read().to_pydict() == {"id": ["x", "y"]}
+    assert open_rows(tmp_path / "x.parquet").metadata_columns.read().to_pydict() == {"id": ["x", "y"]}
     frame.index = pd.MultiIndex.from_tuples([("x", 1), ("y", 2)])
-    assert as_rows(frame).carried.names == ["__index_level_0__", "__index_level_1__"]
-    assert as_rows(frame).carried.read([1]).to_pydict() == {"__index_level_1__": [1, 2]}
+    assert as_rows(frame).metadata_columns.names == ["__index_level_0__", "__index_level_1__"]
+    assert as_rows(frame).metadata_columns.read([1]).to_pydict() == {"__index_level_1__": [1, 2]}
 
 
 def test_metadata_columns_of_text_files(tmp_path):
     (tmp_path / "x.csv").write_text("id,code,x,note\n7,007,1.5,\n8,010,2.5,late\n")
     rows = open_rows(tmp_path / "x.csv", columns="x")
-    assert rows.carried.read().to_pydict() == {"id": [7, 8], "code": ["007", "010"], "note": ["", "late"]}
+    assert rows.metadata_columns.read().to_pydict() == {
+        "id": [7, 8],
+        "code": ["007", "010"],
+        "note": ["", "late"],
+    }
     (tmp_path / "x.csv").write_text("7,a,1.5\n8,b,2.5\n")
     rows = open_rows(tmp_path / "x.csv", columns=[2])
     assert rows.column_names is None
     assert rows.chosen == [2]
-    assert rows.carried.read().to_pydict() == {"0": [7, 8], "1": ["a", "b"]}
+    assert rows.metadata_columns.read().to_pydict() == {"0": [7, 8], "1": ["a", "b"]}
 
 
 def test_endless_names_are_cut_short_and_called_by_position(tmp_path):

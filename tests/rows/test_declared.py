@@ -1,4 +1,4 @@
-"""Files that say that they hold more than is there: refused before anything is allocated."""
+"""Files that declare more than they hold are refused before memory is allocated."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""How often rows are read: a file is not parsed to open it, and no more often than what is asked needs."""
+"""Number of passes: a file is not parsed to open it, and no more often than needed."""
 
 import numpy as np
 import pytest

@@ -115,7 +115,7 @@ def test_arrays_that_hold_no_floats():
 def test_quartiles_of_a_large_table_are_those_of_some_rows(monkeypatch):
     X = np.random.default_rng(0).normal(size=(10_000, 3))
     monkeypatch.setattr(prepare, "_HELD_BYTES", 3 * 8 * 3000)
-    with pytest.warns(UserWarning, match="those of every 4th row"):
+    with pytest.warns(UserWarning, match="computed from every 4th row"):
         rows = prepare_rows(X, scale="robust")
     np.testing.assert_array_equal(rows.preparation[0][1].center_, np.median(X[::4], axis=0))
 
@@ -194,7 +194,7 @@ def test_rows_that_are_open_already(frame, tmp_path):
     same_bits(rows.read(), prepare_rows(frame, columns=["age"], missing="mean", categories="city").read())
     assert [step[0] for step in rows.preparation] == ["columns", "transform", "transform"]
     same_bits(pickle.loads(pickle.dumps(rows)).read(), rows.read())
-    assert rows.carried.names == opened.carried.names
+    assert rows.metadata_columns.names == opened.metadata_columns.names
 
 
 def test_order_of_steps(frame):
@@ -217,7 +217,7 @@ def test_rows_with_missing_numbers_are_dropped(frame, tmp_path):
             rows = prepare_rows(table, **options)
         same_bits(rows.read(), expected.read())
         same_bits(rows.take([3, 3, 600]), expected.take([3, 3, 600]))
-        assert rows.carried.read("id")["id"].to_pylist() == complete["id"].tolist()
+        assert rows.metadata_columns.read("id")["id"].to_pylist() == complete["id"].tolist()
     with pytest.raises(ValueError, match="Every row has missing numbers"):
         prepare_rows(frame.assign(age=np.nan), columns=["age", "flag"], missing="drop")
 

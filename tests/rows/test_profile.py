@@ -1,4 +1,4 @@
-"""`profile_table` sees what is in each column, whatever is in it."""
+"""`profile_table`: profiles of columns of all kinds."""
 
 import numpy as np
 import pytest

@@ -100,7 +100,7 @@ def test_a_query_is_no_pattern_and_stays_secret(web):
         ({"refuses": 500}, "the connection failed 4 times, at last by: 500"),
         (
             {"gives_ranges": False},
-            "its server does not give parts of files. Copy the file to this machine first",
+            "its server does not support range requests. Copy the file to this machine first",
         ),
     ],
 )

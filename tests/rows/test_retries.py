@@ -1,4 +1,4 @@
-"""`Attempts`: what is tried again, how often, and what is said in the end."""
+"""`Attempts`: which errors are retried, how often, and the final error."""
 
 import asyncio
 import errno
@@ -125,7 +125,7 @@ class FileExpired(OSError):
         (coded(400), ValueError, r"^Cannot read s3://bucket/x\.npy: status 400$"),
         (OSError(errno.EINVAL, "bad bucket"), OSError, r"^Cannot read s3://bucket/x\.npy: .*bad bucket$"),
         (FileExpired(errno.EBUSY, "e"), ValueError, "it has changed while it was read. Open it again"),
-        (ValueError("range requests"), ValueError, "does not give parts of files. Copy the file"),
+        (ValueError("range requests"), ValueError, "does not support range requests. Copy the file"),
         (KeyError("x"), ValueError, r"^Cannot read s3://bucket/x\.npy: 'x'$"),
         (ImportError("needs something"), ImportError, "needs something"),
     ],

@@ -206,11 +206,11 @@ def test_text_files_have_the_same_roles(name, tmp_path):
     assert found == expected
 
 
-def test_prepared_rows_have_the_features_and_carry_the_rest(tmp_path):
+def test_prepared_rows_keep_other_columns_as_metadata(tmp_path):
     parquet.write_table(table_of("embeddings with text and numbers"), tmp_path / "t.parquet")
     rows = prepare_rows(tmp_path / "t.parquet")
     assert rows.shape == (N, 4)
-    assert rows.carried.names == ["id", "text", "tokens"]
+    assert rows.metadata_columns.names == ["id", "text", "tokens"]
     model = coterie.KMeans(3, random_state=0).fit(rows)
     again = prepare_rows(tmp_path / "t.parquet", columns=["embedding"])
     np.testing.assert_array_equal(model.predict(again), model.labels_)

@@ -1,4 +1,4 @@
-"""What holds for every source: exact blocks, rows by number, finite numbers, dtypes."""
+"""Contract of every source: exact blocks, rows by number, finite numbers, dtypes."""
 
 from itertools import pairwise
 
@@ -260,7 +260,7 @@ def test_a_source_that_goes_on_is_found(rows_per_block):
     source = PiecesSource(numbers(8, 2), [4])
     source.array = numbers(12, 2)
     source.pieces = lambda start, stop, rows: iter(np.split(source.array, 3))
-    with pytest.raises(ValueError, match="test has more than the 8 rows that it said"):
+    with pytest.raises(ValueError, match="test has more rows than the 8 of its shape"):
         list(source.blocks(rows_per_block))
 
 
@@ -268,7 +268,7 @@ def test_a_source_of_other_columns_is_found():
     source = PiecesSource(numbers(8, 2), [])
     source.array = numbers(8, 3)
     for read in (source.read, lambda: list(source.blocks(3)), lambda: source.take([1, 6])):
-        with pytest.raises(ValueError, match="test has a row of 3 columns, not 2 as it said"):
+        with pytest.raises(ValueError, match="test has a row of 3 columns instead of 2"):
             read()
 
 

@@ -58,7 +58,7 @@ def test_copies_have_the_same_bits(group, n_threads, tmp_path, small_pieces):
     same_bits(copy.take([0, 3, 5999]), rows.take([0, 3, 5999]))
     same_bits(copy.with_dtype(np.float64).read(), rows.with_dtype(np.float64).read())
     assert copy.column_names == rows.column_names
-    assert copy.carried.read("id")["id"][7].as_py() == "r7"
+    assert copy.metadata_columns.read("id")["id"][7].as_py() == "r7"
     assert not copy.in_memory
     assert not copy.is_parsed
 
@@ -176,7 +176,7 @@ def test_rows_that_end_early(small_pieces):
         def pieces(self, start, stop, rows):
             yield np.ones((stop - start - 1, 4))
 
-    with pytest.raises(ValueError, match="ends at row 149, not at 150 as it said"):
+    with pytest.raises(ValueError, match="ends at row 149 instead of 150"):
         SpooledRows(Short(print), 2)
 
 
@@ -191,7 +191,7 @@ def test_copy_on_a_full_disk(found, tmp_path, kept_bytes, monkeypatch, folder):
         monkeypatch.setattr("coterie.rows.spool._LEFT_BYTES", 1 << 60)
     else:
         monkeypatch.setattr("coterie.rows.spool._CopyFile.write", full)
-    with pytest.warns(UserWarning, match=r"has no room for a copy of the rows .* TMPDIR") as caught:
+    with pytest.warns(UserWarning, match=r"has no space for a copy of the rows .* TMPDIR") as caught:
         assert kept_rows(rows) is rows
     assert str(folder) in str(caught[0].message)
     assert os.listdir(folder) == []

@@ -63,7 +63,7 @@ def test_rows_of_a_stream(kind):
     assert rows.column_names[1] == "embedding[1]"
     same_bits(rows.read(), numbers(N_ROWS).astype(np.float32))
     same_bits(rows.take([5, 299]), numbers(N_ROWS).astype(np.float32)[[5, 299]])
-    assert rows.carried.read("id")["id"].to_pylist()[-1] == "r299"
+    assert rows.metadata_columns.read("id")["id"].to_pylist()[-1] == "r299"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -89,14 +89,14 @@ def test_a_long_stream_goes_to_disk_and_is_removed(spool):
     assert not rows.is_parsed  # not worth another copy
     same_bits(rows.read(), numbers(N_ROWS).astype(np.float32))
     doubled = rows.with_dtype(np.float64)
-    carried = rows.carried
+    metadata = rows.metadata_columns
     del rows
     gc.collect()
     same_bits(doubled.take([7]), numbers(N_ROWS)[[7]].astype(np.float32).astype(np.float64))
-    assert carried.read("id").num_rows == N_ROWS
+    assert metadata.read("id").num_rows == N_ROWS
     with pytest.raises(TypeError, match="cannot be pickled"):
         pickle.dumps(doubled)
-    del doubled, carried
+    del doubled, metadata
     gc.collect()
     assert os.listdir(spool) == []
 
@@ -120,7 +120,7 @@ def test_long_and_short_streams_give_the_same_bits(spool):
 
 def test_stream_on_a_full_disk(spool, monkeypatch):
     monkeypatch.setattr("coterie.rows.spool._LEFT_BYTES", 1 << 60)
-    with pytest.raises(OSError, match=rf"more than 0\.0 GB, and {spool} has no room for it.*TMPDIR"):
+    with pytest.raises(OSError, match=rf"more than 0\.0 GB, and {spool} has no space for it.*TMPDIR"):
         as_rows(Stream(table()))
     gc.collect()
     assert os.listdir(spool) == []

@@ -1,4 +1,4 @@
-"""What every seeding promises: who may be chosen, and that nothing but the seed decides."""
+"""Contract of every seeding: centers are rows of positive weight, and depend only on the seed."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""D^2 sampling by Markov chains: the paper line by line, and how good it is."""
+"""D^2 sampling by Markov chains: comparison with the paper's algorithm, and quality."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The pages of `choose_k` and `compare` in a real browser: they open from a file, ask nobody, and can be read."""
+"""The pages of `choose_k` and `compare` in a real browser: they open from a file, request nothing, and are legible."""
 
 import numpy as np
 import pytest

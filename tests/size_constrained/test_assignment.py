@@ -105,7 +105,7 @@ def test_clusters_that_lie_apart_are_filled_at_the_least_cost(seed, share, monke
 
 @pytest.mark.parametrize("slack", [1e-6, 40.0, 1e4])
 @pytest.mark.parametrize("seed", range(6))
-def test_moves_that_need_not_be_the_cheapest_cost_no_more_than_they_may(seed, slack):
+def test_moves_within_the_gap_cost_at_most_the_gap(seed, slack):
     random = np.random.default_rng(seed)
     X = random.normal(size=(240, 2)) + 30 * random.normal(size=(4, 2))[random.integers(0, 4, 240)]
     scores = ((X[:, None] - X[:12]) ** 2).sum(axis=2)
@@ -153,7 +153,7 @@ def test_short_lists_bound_centroids_that_are_not_listed():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_search_with_short_lists_keeps_its_promise_on_any_threads(dtype, weighted, monkeypatch):
+def test_short_lists_reach_the_gap_on_any_threads(dtype, weighted, monkeypatch):
     monkeypatch.setattr("coterie.size_constrained.passes._WHOLE_BYTES", 0)
     random = np.random.default_rng(0)
     X = (random.normal(size=(2000, 4)) * np.linspace(0.1, 3, 2000)[:, None]).astype(dtype)
@@ -185,7 +185,7 @@ def test_a_search_with_short_lists_keeps_its_promise_on_any_threads(dtype, weigh
         (SizeBounds(3, 2), "size_min is more than size_max"),
     ],
 )
-def test_bounds_that_cannot_be(bounds, message):
+def test_infeasible_size_bounds(bounds, message):
     with pytest.raises(ValueError, match=message) as caught:
         bounds.check(3, 10)
     assert "\n" not in str(caught.value)
@@ -196,7 +196,7 @@ def test_bounds_that_cannot_be(bounds, message):
     [("9", None, TypeError), (True, None, TypeError), (-1, None, ValueError), (None, 0, ValueError),
      (None, np.nan, ValueError), (5, 4, ValueError), (0.3, 0.2, ValueError)],
 )  # fmt: skip
-def test_sizes_that_are_none(size_min, size_max, error):
+def test_invalid_sizes(size_min, size_max, error):
     with pytest.raises(error, match=r"size_min|size_max"):
         check_sizes(size_min, size_max)
 
@@ -208,7 +208,7 @@ def test_fractions_and_numbers():
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("kind", ["rows", "equal", "uneven"])
-def test_levelled_sizes_are_within_the_bounds_in_no_time(seed, kind):
+def test_balanced_sizes_are_within_the_bounds(seed, kind):
     random, scores, bounds = drawn(seed)
     n, k = scores.shape
     weights = {
@@ -226,7 +226,7 @@ def test_levelled_sizes_are_within_the_bounds_in_no_time(seed, kind):
     assert bounds.least - slack <= sizes.min() <= sizes.max() <= bounds.most + slack
 
 
-def test_a_sample_tells_prices_and_lists_are_right_at_once(monkeypatch):
+def test_prices_of_a_sample_need_few_new_lists(monkeypatch):
     monkeypatch.setattr("coterie.size_constrained.passes._WHOLE_BYTES", 0)
     random = np.random.default_rng(0)
     X = random.normal(size=(8000, 16))
@@ -269,8 +269,10 @@ def test_lists_that_are_made_anew_in_part_stay_bounds(seed, monkeypatch):
     for change in range(6):
         prices = prices + random.normal(size=24) * 5
         if change % 2 == 1:
-            lists = listing.following(lists, np.sort(random.choice(24, 3 + change, replace=False)), prices)
-        lists = listing.again(lists, np.flatnonzero(random.random(300) < 0.3), prices)
+            lists = listing.list_separately(
+                lists, np.sort(random.choice(24, 3 + change, replace=False)), prices
+            )
+        lists = listing.list_again(lists, np.flatnonzero(random.random(300) < 0.3), prices)
         is_first = np.isfinite(lists.scores)
         expected = scores[rows, lists.ids][is_first]
         np.testing.assert_allclose(lists.scores[is_first], expected, atol=1e-9 * np.abs(scores).max())
@@ -281,7 +283,7 @@ def test_lists_that_are_made_anew_in_part_stay_bounds(seed, monkeypatch):
             pricing = lists.price(other)
             least = lists.least(pricing.values, other)
             assert np.all(least <= priced.min(axis=1) + 1e-9 * np.abs(priced).max())
-            sure = ~lists.unsure(pricing.values, other)
+            sure = ~lists.uncertain_rows(pricing.values, other)
             np.testing.assert_array_equal(pricing.labels[sure], priced.argmin(axis=1)[sure])
 
 
@@ -299,7 +301,7 @@ def test_rows_of_separate_groups_are_assigned_within_the_gap(seed, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_lists_that_may_not_grow_lead_to_sizes_within_the_bounds_at_a_gap_that_is_told(seed, monkeypatch):
+def test_limited_lists_satisfy_sizes_and_report_the_gap(seed, monkeypatch):
     for name in ("_WHOLE_BYTES", "_LONGEST_BYTES"):
         monkeypatch.setattr(f"coterie.size_constrained.passes.{name}", 0)
     monkeypatch.setattr("coterie.size_constrained.passes._LISTED", 2)

@@ -43,7 +43,7 @@ def test_rows_next_to_changing_are_counted(seed, n_rows, n_nodes, weighted, damp
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_system_is_solved_as_well_as_it_is_asked_for(seed):
+def test_conjugate_gradients_reach_the_tolerance(seed):
     random = np.random.default_rng(seed)
     heads, tails = random.integers(0, 30, size=(2, 300), dtype=np.int32)
     found = Curvature.of_rows(heads, tails, random.random(300), None, 150, 30, 1e-3)
@@ -64,7 +64,7 @@ def test_a_system_is_solved_as_well_as_it_is_asked_for(seed):
     )
 
 
-def test_rows_that_are_alike_and_groups_that_nobody_leaves_have_steps_that_end():
+def test_equal_rows_and_separate_groups_have_finite_steps():
     none = np.zeros(4, dtype=np.int32)
     alike = Curvature.of_rows(none, none + 1, np.zeros(4), None, 2, 2, 0.01)
     assert np.all(np.isfinite(alike.solved(np.array([1.0, -1.0]), np.ones(2, dtype=bool))))

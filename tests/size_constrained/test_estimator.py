@@ -104,7 +104,7 @@ def test_predict_ignores_size_constraints(uneven):
         ({"size_gap": -1}, "size_gap must be a non-negative number"),
     ],
 )
-def test_bounds_that_cannot_be_are_refused_in_one_line(options, message, uneven):
+def test_infeasible_sizes_are_one_line(options, message, uneven):
     with pytest.raises(ValueError, match=message) as caught:
         SizeConstrainedKMeans(10, **options).fit(uneven)
     assert "\n" not in str(caught.value)

@@ -1,1 +1,1 @@
-"""What tests of several rooms use."""
+"""Helpers of tests of several packages."""

@@ -1,4 +1,4 @@
-"""A browser for pages that were made: what it complains of, what people with aids could not read, and pictures."""
+"""A browser for generated pages: console errors, accessibility violations, and screenshots."""
 
 from __future__ import annotations
 

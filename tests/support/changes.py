@@ -1,4 +1,4 @@
-"""Changes of rows that must not change a clustering but in what they must."""
+"""Changes of rows with a known effect on a clustering."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""A clock for tests of time: it goes on by itself at each look, so that no test depends on the machine."""
+"""A clock for tests of time limits that advances at each reading, independent of the machine."""
 
 from types import SimpleNamespace
 

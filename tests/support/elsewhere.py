@@ -1,4 +1,4 @@
-"""Places elsewhere that tests put files in: a bucket of an S3 server, a folder of a web server, fsspec's memory."""
+"""Remote storage for tests: a bucket of an S3 server, a folder of a web server, fsspec's memory."""
 
 import contextlib
 import logging

@@ -1,4 +1,4 @@
-"""Every estimator, with rows that it does well on: what the contracts are tested with."""
+"""Cases of the contract tests: every estimator with suitable rows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

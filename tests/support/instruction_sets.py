@@ -1,4 +1,4 @@
-"""Which instruction sets this machine has, and how to compute with one of them for a while."""
+"""Instruction sets of this machine, and a context that selects one."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Runs Python in a process of its own with little memory, and says how much it took."""
+"""Run Python in a separate process with limited memory, and return its peak."""
 
 import json
 import os

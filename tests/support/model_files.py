@@ -1,4 +1,4 @@
-"""Model files as somebody may have changed them."""
+"""Modified model files."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Children of this process that end in unusual ways."""
+"""Child processes that end abnormally."""
 
 import itertools
 import os

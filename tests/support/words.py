@@ -46,20 +46,32 @@ INSTEAD = {
     r"(is|are) dear": "expensive",
     r"(it|that|which|page|line|error|message)s? says? so": "what it says",
     r"who(m)?ever|of one's own": "the user, own",
+}
+# American spelling, as in `cluster_centers_`: of pages and messages, and of names, docstrings and comments.
+AMERICAN = {
     r"centre[sd]?": "center",
     r"neighbour\w*": "neighbor",
     r"colour\w*": "color",
     r"behaviour\w*": "behavior",
     r"favour\w*": "favor",
-    r"labell\w+": "labeled",
+    r"(un)?labell\w+": "labeled",
     r"grey\w*": "gray",
     r"(centi|milli|kilo)?metres?": "meter",
     r"analys(ed|ing)": "analyze",
-    r"learnt": "learned",
+    r"learnt|spelt|whilst|towards": "learned, spelled, while, toward",
+    r"cancell(ed|ing)": "canceled",
+    r"artefacts?": "artifact",
     r"modell\w+": "modeling",
-    r"\w*(normal|minim|maxim|penal|initial|recogn|optim|standard|summar)is(e|ed|es|ing|ation)": "-ize",
+    r"(re|de|un)?(normal|minim|maxim|penal|initial|recogn|optim|standard|summar|vector|parallel|serial|token|visual)"
+    r"is(e|ed|es|ing|ation)": "-ize",
 }
-WORDS = {re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE): word for pattern, word in INSTEAD.items()}
+WORDS = {
+    re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE): word for pattern, word in (INSTEAD | AMERICAN).items()
+}
+SPELLINGS = {
+    re.compile(rf"(?<![a-z])(?:{pattern})(?![a-z])", re.IGNORECASE): word
+    for pattern, word in AMERICAN.items()
+}
 MOST_WORDS = 400  # of a decision
 _CODE = re.compile(r"^```.*?^```|^:::+.*?$|`[^`\n]+`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
 
@@ -105,8 +117,17 @@ def messages_and_help() -> Iterator[tuple[str, str]]:
 
 def faults() -> Iterator[str]:
     """Yield a line for each word that is not used here, and for each decision that is too long."""
-    for name, text in [*pages(), *texts_of_examples(), *messages_and_help()]:
-        for pattern, word in WORDS.items():
+    texts = [(WORDS, *named) for named in [*pages(), *texts_of_examples(), *messages_and_help()]]
+    sources = [
+        path for folder in (SOURCES, ROOT / "benchmarks", ROOT / "tests") for path in python_files(folder)
+    ]
+    texts += [
+        (SPELLINGS, path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
+        for path in sources
+        if path.name not in ("words.py", "sources.py")
+    ]
+    for words, name, text in texts:
+        for pattern, word in words.items():
             for match in pattern.finditer(text):
                 line = text.count("\n", 0, match.start()) + 1
                 yield f"{name}:{line}: write {word!r}, not {match[0]!r}"

@@ -110,7 +110,7 @@ class TestUnsupervised:
         assert model.energy_ == 0
         assert clustering_accuracy(np.repeat([0, 1, 2], 30), model.labels_) == 1
 
-    def test_isolated_vertices_go_somewhere(self):
+    def test_isolated_vertices_join_a_cluster(self):
         graph = sp.block_diag([np.ones((8, 8)) - np.eye(8), np.ones((8, 8)) - np.eye(8), np.zeros((3, 3))])
         model = TotalVariationClustering(2, affinity="precomputed", n_init=5, random_state=0).fit(graph)
         assert model.energy_ == 0
@@ -156,7 +156,7 @@ class TestUnsupervised:
         short = TotalVariationClustering(10, n_init=1, max_iter=7, **options).fit(digits[0])
         assert short.n_iter_ == 7
 
-    def test_an_empty_cluster_is_an_event_not_an_error(self):
+    def test_empty_cluster_warns(self):
         init = np.tile([0.8, 0.1, 0.1], (9, 1))
         init[:4] = [[0.7, 0.2, 0.1], [0.7, 0.1, 0.2], [0.6, 0.2, 0.2], [0.6, 0.2, 0.2]]
         with pytest.warns(ConvergenceWarning, match="2 of 3 clusters are empty"):
@@ -221,7 +221,7 @@ class TestPaperSteps:
 
 
 class TestAsymmetry:
-    def test_asymmetry_none_is_n_clusters_minus_one(self, blobs):
+    def test_balance_weight_none_is_n_clusters_minus_one(self, blobs):
         plain, given = (
             TotalVariationClustering(
                 5, n_init=2, balance_weight=balance_weight, n_swaps=1, random_state=0
@@ -231,7 +231,7 @@ class TestAsymmetry:
         np.testing.assert_array_equal(plain.memberships_, given.memberships_)
         assert plain.energy_ == given.energy_
 
-    def test_asymmetry_sets_the_size_of_clusters(self):
+    def test_balance_weight_sets_the_size_of_clusters(self):
         """Of a path of 40, the cheapest piece has 40 / (lambda + 1) vertices, as its end costs one edge anyway."""
         path = sp.diags_array([np.ones(39), np.ones(39)], offsets=[1, -1])
         for lam, size in [(1, 20), (3, 10), (9, 4)]:
@@ -241,7 +241,7 @@ class TestAsymmetry:
             assert sizes[inside.argmin()] == size
             np.testing.assert_allclose(costs, inside + 1 / np.minimum(lam * (40 - sizes), sizes))
 
-    def test_the_energy_is_that_of_the_asymmetry(self, blobs):
+    def test_energy_uses_the_balance_weight(self, blobs):
         model = TotalVariationClustering(5, n_init=2, balance_weight=1.5, random_state=0).fit(blobs[0])
         W = model.affinity_matrix_.toarray()
         np.testing.assert_allclose(model.energy_, oracle.balanced_cut(W, model.labels_, 5, 1.5))

@@ -1,4 +1,4 @@
-"""Where total variation clustering begins."""
+"""Initialization of total variation clustering."""
 
 from itertools import islice
 

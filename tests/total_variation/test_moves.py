@@ -1,4 +1,4 @@
-"""Moves of single vertices: those of a plain version, never a larger cut, nothing left to be gained."""
+"""Moves of single vertices: comparison with a plain version; the cut never increases."""
 
 import numpy as np
 import pytest
@@ -106,7 +106,7 @@ def path_of(*steps, tol=1e-4):
 
 
 class TestStoppingRule:
-    def test_twice_the_iterations_that_found_the_clusters(self):
+    def test_stops_after_twice_the_iterations_of_the_best_clusters(self):
         falls = [(n, 9 / (1 + n), 5 if n < 150 else 4, 4) for n in (0, 50, 100, 150, 250, 299, 300)]
         assert path_of(*falls) == [False] * 5 + [True]
 
@@ -115,7 +115,7 @@ class TestStoppingRule:
         assert path_of(*falls) == [False, False, True]
         assert path_of((0, 9, 5, 5), (500, 1, 5, 5), (501, 0.5, 5, 5)) == [False, False]
 
-    def test_still_for_half_of_the_iterations(self):
+    def test_stops_if_the_cut_does_not_change_for_half_of_the_iterations(self):
         # The cut of the rounded memberships falls on.
         still = [(0, 9, 9, 9), (40, 5, 5, 4), (60, 5, 4.9, 4), (99, 5, 4.8, 4), (110, 4.96, 4.7, 4)]
         assert path_of(*still) == [False] * 3 + [True]

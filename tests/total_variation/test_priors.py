@@ -131,7 +131,7 @@ class TestBruteForce:
 
     @pytest.mark.parametrize("balance", ["rows", "degrees"])
     @pytest.mark.parametrize("priors", [(0.5, 0.5), (0.8, 0.2), (0.3, 0.7)])
-    def test_a_small_graph_is_cut_as_it_can_be_best(self, balance, priors):
+    def test_small_graph_is_cut_optimally(self, balance, priors):
         # Twelve points on a line, close together on the left.
         points = np.cumsum([0, 1, 1, 1, 2, 1, 1, 1, 1.2, 1, 1, 1.5])
         W = np.exp(-np.abs(points[:, None] - points) * 2) * (1 - np.eye(12))
@@ -179,7 +179,7 @@ class TestBruteForce:
 
 
 class TestSizes:
-    def test_the_cheapest_rows_go(self):
+    def test_rows_of_least_loss_are_moved(self):
         """A path: its clusters give the rows at their ends, which are all alike."""
         path = sp.csr_array(sp.diags_array([np.ones(29), np.ones(29)], offsets=[1, -1]))
         labels = np.repeat([0, 1, 2], [18, 8, 4]).astype(np.int32)
@@ -219,7 +219,7 @@ class TestSizes:
             (dict(size_min=100), "With the classes of y, size_min=100"),
         ],
     )
-    def test_sizes_that_cannot_be(self, uneven, options, message):
+    def test_infeasible_sizes(self, uneven, options, message):
         X, y = uneven
         known = y.copy()
         known[-1] = -1
@@ -312,7 +312,7 @@ class TestEstimator:
             (dict(class_priors=[90, 10]), "divide numbers of rows by their sum"),
             (dict(class_priors=["a", "b"]), "class_priors must be numbers"),
             (dict(class_priors=[0.5, np.nan]), "above 0 and sum to 1"),
-            (dict(class_priors=[0.5, 0.5], balance_weight=2), "balance_weight and class_priors both say"),
+            (dict(class_priors=[0.5, 0.5], balance_weight=2), "balance_weight and class_priors both set"),
             (dict(balance="edges"), "balance must be one of 'rows', 'degrees', got 'edges'"),
             (dict(size_min=0.6, size_max=0.4), "more than size_max"),
         ],

@@ -1,4 +1,4 @@
-"""Clusters that get the numbers of the labels inside of them."""
+"""Clusters numbered by the labels that they contain."""
 
 from itertools import permutations
 

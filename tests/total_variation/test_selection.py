@@ -1,4 +1,4 @@
-"""Which of several runs is kept."""
+"""Selection of one of several runs."""
 
 from dataclasses import replace
 
@@ -95,7 +95,7 @@ def test_an_estimator_keeps_one_of_its_runs():
     assert kept.energy_ <= 1.05 * lowest.energy_
 
 
-def test_what_there_is_not():
+def test_invalid_selection():
     with pytest.raises(
         ValueError, match="select_by must be one of 'shared-neighbors', 'energy', got 'purity'"
     ):

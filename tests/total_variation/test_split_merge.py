@@ -73,7 +73,7 @@ def test_cut_never_increases(n, R, balance_weight, seed):
     assert cut <= before
 
 
-def test_two_merged_and_one_split_are_put_right():
+def test_split_merge_repairs_a_wrong_partition():
     X, y = make_blobs(600, 2, centers=[(0, 0), (9, 0), (0, 9), (9, 9)], random_state=0)
     graph = knn_graph(X, 10)
     wrong = np.where(y == 1, 0, y)

@@ -9,18 +9,18 @@ import numpy as np
 
 from benchmarks.harness.data.files import real_file
 
-__all__ = ["LABELLED", "SCALINGS", "has_labeled", "labeled", "save_labeled"]
+__all__ = ["LABELED", "SCALINGS", "has_labeled", "labeled", "save_labeled"]
 
-LABELLED = ("mnist", "shuttle", "optdigits", "pendigits", "digits")
+LABELED = ("mnist", "shuttle", "optdigits", "pendigits", "digits")
 
 
 def has_labeled(name: str) -> bool:
-    """Tell whether a data set of `LABELLED` is here."""
+    """Tell whether a data set of `LABELED` is here."""
     return name == "digits" or real_file(f"{name}.npz") is not None
 
 
 def labeled(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows (float32) and the classes of a data set of `LABELLED`; digits are scikit-learn's."""
+    """Return the rows (float32) and the classes of a data set of `LABELED`; digits are scikit-learn's."""
     if name == "digits":
         from sklearn.datasets import load_digits
 
@@ -48,7 +48,7 @@ SCALINGS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def save_labeled(name: str, scaling: str, n_rows: int | None, folder: Path) -> Path:
-    """Write the first rows of a data set of `LABELLED` in a scaling of `SCALINGS` as .npz, with X and y."""
+    """Write the first rows of a data set of `LABELED` in a scaling of `SCALINGS` as .npz, with X and y."""
     path = folder / f"{name}-{scaling.replace(' ', '-')}.npz"
     if not path.exists():
         X, y = labeled(name)

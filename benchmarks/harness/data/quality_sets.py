@@ -20,7 +20,7 @@ __all__ = ["GENERATED", "REAL", "SETS", "QualitySet", "prepared"]
 SCALED = " (scaled)"
 # Of the latent semantic analysis of texts.
 N_TOPICS = 100
-_UNLABELLED = 255
+_UNLABELED = 255
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _documents(file: str) -> Rows:
 def _news_wire() -> Rows:
     """Return the documents of one topic, which come weighted, by latent semantic analysis."""
     rows, classes = _csr("rcv1_27k.npz", np.float32)
-    kept = classes != _UNLABELLED
+    kept = classes != _UNLABELED
     return _topics(rows[kept], classes[kept])
 
 

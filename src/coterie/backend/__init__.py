@@ -1,5 +1,5 @@
-"""Backends: the same pass over all rows in this process, or chunk by chunk where the rows are."""
+"""Backends: run a pass over all rows in this process, or chunk by chunk on workers."""
 
-from coterie.backend.backend import Backend, Chunk, LocalBackend, Task, Total, lie_elsewhere, open_backend
+from coterie.backend.backend import Backend, Chunk, LocalBackend, Task, Total, have_own_backend, open_backend
 
-__all__ = ["Backend", "Chunk", "LocalBackend", "Task", "Total", "lie_elsewhere", "open_backend"]
+__all__ = ["Backend", "Chunk", "LocalBackend", "Task", "Total", "have_own_backend", "open_backend"]

@@ -18,7 +18,7 @@ from coterie.fitting.checks import check_sample_weight
 from coterie.fitting.threads import effective_n_threads
 from coterie.rows import Block, RowSource
 
-__all__ = ["Backend", "Chunk", "LocalBackend", "Task", "Total", "lie_elsewhere", "open_backend"]
+__all__ = ["Backend", "Chunk", "LocalBackend", "Task", "Total", "have_own_backend", "open_backend"]
 
 Task: TypeAlias = Callable[["Chunk", Any, Any, Mapping[str, Any]], Any]
 """`task(chunk, payload, given, into)`: `payload` is the same for all chunks, `given` is for this chunk alone."""
@@ -91,7 +91,7 @@ class Total(Protocol):
 
 
 class Backend(Protocol):
-    """The rows of a fit, and where passes over them run; a context, made by `open_backend`.
+    """The rows of a fit, and the passes over them; a context manager, made by `open_backend`.
 
     Attributes
     ----------
@@ -182,15 +182,15 @@ class _HasBackend(Protocol):
     def backend(self, sample_weight: Any, n_threads: int | None, fit: Any) -> Backend: ...
 
 
-def lie_elsewhere(rows: RowSource) -> bool:
-    """Return whether rows have a backend of their own, such as those of `coterie.dask.rows`."""
+def have_own_backend(rows: RowSource) -> bool:
+    """Return whether rows have their own backend, such as those of `coterie.dask.rows`."""
     return isinstance(rows, _HasBackend)
 
 
 def open_backend(
     rows: RowSource, sample_weight: Any = None, n_threads: int | None = None, *, fit: Any = None
 ) -> Backend:
-    """Return the backend of rows: their own where they lie elsewhere, otherwise that of this process.
+    """Return the backend of rows: their own if they have one, otherwise that of this process.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ class _Sum:
 
 
 class LocalBackend:
-    """Passes over rows in this process: one chunk that holds them all. See `Backend` and `open_backend`."""
+    """Passes over rows in this process, in a single chunk. See `Backend` and `open_backend`."""
 
     is_here = True
 

@@ -16,8 +16,8 @@ from coterie.blocks.dataset import (
     check_vanishing,
     squares_to_point,
     total_weight,
+    useful_n_threads,
     weighted_sum,
-    worthwhile_threads,
 )
 from coterie.blocks.kernel_rows import dense, kept_rows, kernel_rows
 from coterie.blocks.measures import Squares, measures, sample_positions
@@ -39,7 +39,7 @@ _MOST_LOST = 1e-6
 
 @dataclass(frozen=True)
 class MeasuredRows:
-    """The rows of a backend as a whole, as seedings and solvers see them.
+    """The rows of a backend as a whole, for seedings and solvers.
 
     Attributes
     ----------
@@ -95,10 +95,10 @@ class MeasuredRows:
         """Weights of the rows; None for 1."""
         return self.backend.weights
 
-    def here(self) -> ChunkRows:
+    def in_this_process(self) -> ChunkRows:
         """Return the rows of a backend of this process, all in one chunk."""
         assert self.backend.is_here
-        rows: ChunkRows = self.backend.run(_here)[0]
+        rows: ChunkRows = self.backend.run(_chunk_in_this_process)[0]
         return rows
 
     def own_square_distances(self, centers: FloatArray, labels: IntArray) -> FloatArray:
@@ -128,7 +128,7 @@ def measure(backend: Backend, n_clusters: int) -> MeasuredRows:
     found = measures(passes, is_sparse=backend.rows.is_sparse)
     data = MeasuredRows(
         backend,
-        worthwhile_threads(backend.n_rows * backend.n_columns * n_clusters, backend.n_threads),
+        useful_n_threads(backend.n_rows * backend.n_columns * n_clusters, backend.n_threads),
         total_weight(backend.n_rows, backend.weights),
         found.shift,
         found.total_square,
@@ -155,15 +155,15 @@ def largest_square(backend: Backend, point: FloatArray) -> float:
 
 
 def _check_resolution(backend: Backend, largest: float, some: FloatArray) -> None:
-    """Raise a ValueError if rows are so far out that others, of some squared distances, are lost in sums on workers."""
+    """Raise a ValueError if distant rows make sums on workers lose the digits of the others."""
     farthest, weight = float(np.sqrt(largest)), total_weight(backend.n_rows, backend.weights)
     resolution = backend.total((1,), 2 * weight * farthest).resolution
     if resolution > 0:
         spread = float(np.sqrt(np.median(some) / backend.n_columns))
         if 0 < _MOST_LOST * spread * weight / backend.n_rows < resolution:
             raise ValueError(
-                f"Some rows of X are so far away from the others ({farthest:.3g}) that these are lost in sums on a "
-                "cluster: leave the far ones out, or fit all rows on one machine."
+                f"Some rows of X are so far away ({farthest:.3g}) that sums on a cluster lose the digits of others: "
+                "leave these rows out, or fit all rows on one machine."
             )
 
 
@@ -174,7 +174,7 @@ def rows_of(chunk: Chunk) -> ChunkRows:
 
 
 def kept_rows_of(chunk: Chunk) -> RowSource:
-    """Return the rows of a chunk where they are cheap to read often; see `coterie.blocks.kernel_rows.kept_rows`."""
+    """Return the rows of a chunk for repeated reads; see `coterie.blocks.kernel_rows.kept_rows`."""
     if "rows" in chunk.state:
         return rows_of(chunk).rows
     if "kept" not in chunk.state:
@@ -235,7 +235,7 @@ def _check_vanishing(chunk: Chunk, payload: dict[str, Any], _: Any, __: Any) -> 
     check_vanishing(np.array([payload["largest"]]), chunk.rows.dtype, chain([payload["first"]], blocks))
 
 
-def _here(chunk: Chunk, _: Any, __: Any, ___: Any) -> ChunkRows:
+def _chunk_in_this_process(chunk: Chunk, _: Any, __: Any, ___: Any) -> ChunkRows:
     return rows_of(chunk)
 
 

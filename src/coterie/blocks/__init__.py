@@ -1,1 +1,1 @@
-"""Rows as kernels want them: block by block, in their own order, shuffled, or in batches."""
+"""Rows in the layout of the kernels: block by block, in order, shuffled, or in batches."""

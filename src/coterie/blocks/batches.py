@@ -1,4 +1,4 @@
-"""Rows of given numbers, and batches of rows drawn anew each time."""
+"""Rows of given numbers, and random batches of rows."""
 
 from __future__ import annotations
 

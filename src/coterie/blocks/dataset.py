@@ -1,4 +1,4 @@
-"""The rows of a fit with what is worth knowing of them once: weights, a shift, squared lengths."""
+"""The rows of a fit with their weights, shift and squared lengths."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from coterie.rows import Block, RowSource
 
 __all__ = [
     "ChunkRows", "Dataset", "FitRows", "SquareDistances", "check_overflow", "check_squares", "check_vanishing",
-    "squares_of", "squares_to_point", "total_weight", "weighted_sum", "worthwhile_threads",
+    "squares_of", "squares_to_point", "total_weight", "weighted_sum", "useful_n_threads",
 ]  # fmt: skip
 
 
@@ -25,8 +25,8 @@ __all__ = [
 _FEW_MULTIPLY_ADDS = 1 << 20
 
 
-def worthwhile_threads(n_multiply_adds: int, n_threads: int) -> int:
-    """Return how many threads to give passes of so many multiply-adds; no number changes a bit of what they find."""
+def useful_n_threads(n_multiply_adds: int, n_threads: int) -> int:
+    """Return the number of threads for passes of this number of multiply-adds; results do not depend on it."""
     return 1 if n_multiply_adds < _FEW_MULTIPLY_ADDS else n_threads
 
 
@@ -65,7 +65,7 @@ class FitRows:
         self.first = first
         self.n_rows, self.n_columns = rows.shape
         self.dtype = rows.dtype
-        self.n_threads = worthwhile_threads(self.n_rows * self.n_columns * n_clusters, n_threads)
+        self.n_threads = useful_n_threads(self.n_rows * self.n_columns * n_clusters, n_threads)
         self.weights = (
             None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=self.dtype)
         )
@@ -168,7 +168,7 @@ class Dataset(ChunkRows):
         )
 
     def mean_below(self, largest: float) -> float:
-        """Return the mean of the squared distances that are at most so large."""
+        """Return the mean of the squared distances up to a limit."""
         exact = self.measure_from(self.shift)
         return float(exact[exact <= largest].mean())
 
@@ -195,7 +195,7 @@ def squares_to_point(x: Any, n_rows: int, point: FloatArray, n_threads: int) -> 
 
 
 def check_squares(squares: Array, numbers: IndexArray | int = 0) -> None:
-    """Raise a ValueError if a row is too far out for its float type; numbers are those of the rows, or of the first."""
+    """Raise a ValueError if a squared distance overflows; numbers: those of the rows, or of the first."""
     finite = np.isfinite(squares)
     if not finite.all():
         too_large = np.flatnonzero(~finite)
@@ -218,7 +218,7 @@ def check_overflow(values: Array, first_row: int) -> None:
 
 
 def squares_of(exact: FloatArray, weights: Array | None) -> Squares:
-    """Return what is asked of squared distances as a whole."""
+    """Return summaries of squared distances."""
     some = exact[sample_positions(len(exact))]
     return Squares(float(np.sum(exact)), weighted_sum(exact, weights), float(exact.max()), some)
 
@@ -248,5 +248,5 @@ def total_weight(n_rows: int, weights: Array | None) -> float:
 
 
 def weighted_sum(values: FloatArray, weights: Array | None) -> float:
-    """Return sum(weights * values) in float64, in an order that depends on nothing but the length."""
+    """Return sum(weights * values) in float64, in an order that depends only on the length."""
     return float((values if weights is None else values * weights).sum(dtype=np.float64))

@@ -1,4 +1,4 @@
-"""Blocks of rows as kernels take them, and how large a block is."""
+"""Blocks of rows in the layout of the kernels, and their size."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def kept_on_disk(rows: RowSource, n_threads: int = 1) -> RowSource:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
                 raise
     warn(
-        f"{spool_folder()} has no room for a copy of the rows ({n_bytes / 1e9:.1f} GB), so the {rows.description} is "
+        f"{spool_folder()} has no space for a copy of the rows ({n_bytes / 1e9:.1f} GB), so the {rows.description} is "
         "parsed in every pass, which takes far longer. The environment variable TMPDIR names another folder."
     )
     return rows
@@ -117,7 +117,7 @@ def kernel_blocks(rows: RowSource, block_rows: int) -> Iterator[tuple[slice, Any
 
 
 def read_ahead(items: Iterator[T]) -> Iterator[T]:
-    """Yield what an iterator yields, the next of which is made in a thread meanwhile.
+    """Yield the items of an iterator, computing the next one in a thread.
 
     Three items may exist for a moment: who asks for the next one still holds the last, and the thread goes on at once.
     More threads gain nothing where rows are read in many short runs: they wait for the interpreter's lock.

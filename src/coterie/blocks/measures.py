@@ -76,7 +76,7 @@ def digits_lost(dtype: npt.DTypeLike) -> float:
 
 
 def sample_positions(n_rows: int) -> IndexArray:
-    """Return the numbers of a thousand or two rows, evenly spaced: they depend on n alone."""
+    """Return the numbers of one to two thousand evenly spaced rows, which depend only on n."""
     return np.arange(0, n_rows, max(1, n_rows // _SAMPLE))
 
 
@@ -109,7 +109,7 @@ def robust_shift(
 
 
 def _are_alike(squares: Array, width: float) -> bool:
-    """Tell whether half of some squares differ by a small part only, as those of rows around a far point do."""
+    """Return whether half of the squares are nearly equal, as those of rows around a distant point are."""
     ascending = np.sort(squares)
     n_half = (len(ascending) + 1) // 2
     upper = ascending[n_half - 1 :]

@@ -39,7 +39,7 @@ def run_length(rows: RowSource, batch_size: int) -> int:
 
 
 def shuffled(n_rows: int, run: int, random: np.random.RandomState) -> IndexArray:
-    """Return all row numbers in random order, but for runs of neighbors."""
+    """Return all row numbers in random order, in runs of adjacent rows."""
     if run == 1:
         return random.permutation(n_rows)
     starts = random.permutation(-(-n_rows // run)) * run
@@ -48,7 +48,7 @@ def shuffled(n_rows: int, run: int, random: np.random.RandomState) -> IndexArray
 
 
 class ShuffledRows(FitRows):
-    """The rows of a fit in random order: every prefix is a random sample, and holds all shorter ones.
+    """The rows of a fit in random order: every prefix is a random sample and contains all shorter ones.
 
     Blocks, weights and labels are in this order. The prefix grows by `grow`; the rows that it gains are put in
     ascending order, so that memory and files are read forwards. `order` has all row numbers, shuffled, and `size` is
@@ -81,7 +81,7 @@ class ShuffledRows(FitRows):
         self.shift = np.zeros(self.n_columns) if shift is None else shift
 
     def grow(self, size: int) -> None:
-        """Take in the rows up to a position, and measure them; the first ones find the shift."""
+        """Add the rows up to a position, and measure them; the first ones determine the shift."""
         new = self.extend(size)
         is_first = not self._shift_is_known and not self.rows.is_sparse
         self._shift_is_known = True
@@ -95,7 +95,7 @@ class ShuffledRows(FitRows):
                 self.measure(new)
 
     def extend(self, size: int) -> slice:
-        """Take in the rows up to a position without measuring them; return their positions."""
+        """Add the rows up to a position without measuring them; return their positions."""
         self.order[self.size : size].sort()
         new = slice(self.size, size)
         if self.weights is not None and self._weights_by_row is not None:

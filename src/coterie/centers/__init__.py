@@ -1,1 +1,1 @@
-"""Centres and what rows have to do with them: nearest centres, bounds, sums, means, cells."""
+"""Centers: nearest centers of rows, bounds, cluster sums, means, cells."""

@@ -1,4 +1,4 @@
-"""The plain assignment: every row against every centroid."""
+"""The assignment step without bounds."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Frame(Protocol):
 
 
 class Assignment(Protocol):
-    """The labels of the rows of a fit, brought up to date block by block."""
+    """The labels of the rows of a fit, updated block by block."""
 
     labels: IntArray
 
     @property
     def algorithm(self) -> str:
-        """Which algorithm of `coterie.KMeans` finds the labels; all find the same."""
+        """Name of the algorithm of `coterie.KMeans`; all give the same labels."""
 
     def start(self, frame: Frame) -> None:
         """Take the centroids of the coming pass."""
@@ -39,7 +39,7 @@ class Assignment(Protocol):
 
 
 class PlainAssignment:
-    """Lloyd's assignment: every row against every centroid."""
+    """Lloyd's assignment: compare every row with every centroid."""
 
     algorithm = "lloyd"
 

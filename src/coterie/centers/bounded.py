@@ -1,4 +1,4 @@
-"""Assignment that skips distances by bounds; it gives the labels of the plain one, bit for bit."""
+"""Assignment that skips distances by bounds; labels are those of the plain assignment."""
 
 from __future__ import annotations
 
@@ -55,20 +55,20 @@ class StoredBounds:
 
     @classmethod
     def around(cls, distance: float, dtype: np.dtype) -> StoredBounds:
-        """Return what suits rows that are typically so far from all others."""
+        """Return the storage for bounds of this typical size."""
         bits, dropped = _bits_of(dtype)
         tiny, largest = np.finfo(dtype).tiny, np.finfo(dtype).max
         least = np.clip(distance * 2.0 ** (_OCTAVES_ABOVE - _OCTAVES), tiny, largest * 2.0**-_OCTAVES)
         return cls(int(np.array([least], dtype=dtype).view(bits)[0] >> dropped), dtype)
 
     def store(self, bounds: Array) -> Array:
-        """Return the bounds as they are stored; what is below the least is no bound."""
+        """Return the bounds as they are stored; values below the smallest are dropped."""
         bits, dropped = _bits_of(self.dtype_of_values)
         values = np.ascontiguousarray(np.maximum(bounds, 0), dtype=self.dtype_of_values)
         return np.clip((values.view(bits) >> dropped) - self.bias, self.none, self.endless).astype(self.dtype)
 
     def values(self, stored: Array) -> Array:
-        """Return what is known of the bounds that are stored: no more than they were; minus infinity for none."""
+        """Return the stored bounds, rounded down; minus infinity for none."""
         bits, dropped = _bits_of(self.dtype_of_values)
         values = ((stored.astype(bits) + self.bias) << dropped).view(self.dtype_of_values)
         return np.where(stored == self.none, -np.inf, values).astype(self.dtype_of_values, copy=False)
@@ -87,7 +87,7 @@ class BoundedAssignment:
     data : FitRows
         The rows.
     frame : CenterFrame
-        The first centroids; they are sorted into panels of neighbours.
+        The first centroids; they are sorted into panels of neighbors.
     n_groups : int or None
         Lower bounds per row: None for one per centroid (Elkan), 1 for Hamerly, more for Yinyang. Each takes 2 bytes
         (`StoredBounds`); panels of 16 (float32) or 8 (float64) centroids are never split.
@@ -135,7 +135,7 @@ class BoundedAssignment:
         self._lower = np.empty((self._data.n_rows, n_bounds), dtype=StoredBounds.dtype)
 
     def regrouped(self, n_groups: int | None) -> BoundedAssignment:
-        """Return an assignment of the same rows, which all have bounds, with so many lower ones, yet to be taken over.
+        """Return an assignment of the same rows with another number of lower bounds, to be copied by `copy_bounds`.
 
         Labels and upper bounds are those of this one, which goes on with the rows that the other has not taken over.
         """
@@ -143,8 +143,8 @@ class BoundedAssignment:
         other._group(n_groups)
         return other
 
-    def take_over(self, part: slice, other: BoundedAssignment) -> None:
-        """Take the lower bounds of some rows from an assignment that is `regrouped` from this one, or this from it."""
+    def copy_bounds(self, part: slice, other: BoundedAssignment) -> None:
+        """Copy the lower bounds of some rows from an assignment that is `regrouped` from this one, or the reverse."""
         step = max(1, _CONVERTED // self._lower.shape[1])
         for start in range(part.start, part.stop, step):
             rows = slice(start, min(start + step, part.stop))
@@ -238,10 +238,10 @@ class BoundedAssignment:
     def _shorten(self, part: slice, x: Any) -> float:
         """Choose the length r of the centroids that the bounds of rows of length 1 are of, by some of these rows.
 
-        Centroids of length 1 move further than means, which lie inside the sphere, so bounds of the distances to them
-        wear off sooner. But shortened to one length r they have the same order for every row, and move r times as far.
-        At an angle of cosine c to the row the distances between them are the largest, relative to that, where r = c;
-        then bounds of distances are as tight as bounds of angles would be. Any r gives the same labels.
+        Centroids of length 1 move further than means, which are shorter than 1, so bounds of the distances to them
+        loosen sooner. Scaled to one length r they have the same order for every row, and move r times as far. For a row
+        with cosine c the differences of distances are the largest, relative to the movement, at r = c; then bounds of
+        distances are as tight as bounds of angles. Any r gives the same labels.
         """
         assert self._frame is not None
         n_rows = part.stop - part.start
@@ -274,7 +274,7 @@ class BoundedAssignment:
 
 
 def _lowered(bounds: Array) -> Array:
-    """Return numbers that are less, by more than rounding adds to a sum or difference of two of them."""
+    """Return numbers lowered by more than the rounding error of a sum or difference of two of them."""
     return bounds - 2 * np.finfo(bounds.dtype).eps * np.where(np.isfinite(bounds), np.abs(bounds), 0)
 
 
@@ -283,9 +283,9 @@ def _raised(drifts: Array) -> Array:
 
 
 def panels_of_neighbors(centers: Array, lanes: int) -> IntArray:
-    """Sort centroids into panels of neighbours, so that whole panels can be skipped.
+    """Sort centroids into panels of neighbors, so that whole panels can be skipped.
 
-    Splits at the median along the direction of greatest variance, again and again, at multiples of a panel.
+    Splits at the median along the direction of greatest variance, repeatedly, at multiples of a panel.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Centers: as kernels take them, and where they move, to the means of their rows or in their directions."""
+"""Centers in the layout of the kernels, and their updates to the means of their rows, or the directions of these."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 __all__ = ["CenterFrame", "direction_lengths", "moved_centers", "nearest_centers", "unit_centers"]
 
 # Rows of length 1 whose sum is shorter than this part of their mass cancel out: what is left of it is rounding.
-_CANCELLED = 1e-12
+_CANCELED = 1e-12
 
 
 class CenterFrame:
-    """Centroids as the kernels want them: relative to the shift, with the constant part of each score.
+    """Centroids in the layout of the kernels: relative to the shift, with the constant part of each score.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class CenterFrame:
         nearest_centers(x, self, labels[:, None], scores[:, None], self.n_threads)
 
     def square_distances(self, other: CenterFrame) -> FloatArray:
-        """Return how far each centroid is from the same one of another frame, squared, in float64."""
+        """Return the squared distance of each centroid to the same one of another frame, in float64."""
         dots, squares = np.empty(len(self)), np.empty(len(self))
         _kernels.compare_centers(self.relative, other.relative, dots, squares, self.n_threads)
         return squares
@@ -89,7 +89,7 @@ def moved_centers(
     *,
     unit_length: bool = False,
 ) -> Array:
-    """Return the centroids of clusters; one without mass, or without a direction, stays where it is.
+    """Return the centroids of clusters; one without mass or direction does not move.
 
     Parameters
     ----------
@@ -121,9 +121,9 @@ def moved_centers(
 
 
 def direction_lengths(square_lengths: FloatArray, masses: FloatArray) -> FloatArray:
-    """Return the lengths of sums of rows of length 1; 0 where the rows cancel out, so that there is no direction."""
+    """Return the lengths of sums of rows of length 1; 0 if the rows sum to zero, which has no direction."""
     lengths = np.sqrt(np.maximum(square_lengths, 0.0))
-    return np.where(lengths > _CANCELLED * masses, lengths, 0.0)
+    return np.where(lengths > _CANCELED * masses, lengths, 0.0)
 
 
 def unit_centers(centers: Array) -> Array:

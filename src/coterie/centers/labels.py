@@ -11,7 +11,7 @@ import numpy as np
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.backend import Backend, Chunk
 from coterie.backend.measure import kept_rows_of
-from coterie.blocks.dataset import SquareDistances, check_overflow, worthwhile_threads
+from coterie.blocks.dataset import SquareDistances, check_overflow, useful_n_threads
 from coterie.blocks.kernel_rows import kernel_blocks, kernel_rows, rows_per_block
 from coterie.centers.frame import CenterFrame
 from coterie.centers.rounding import NearTies
@@ -43,7 +43,7 @@ def nearest_labels(rows: RowSource, centers: Array, shift: FloatArray, n_threads
     near_ties = NearTies(frame)
     # Where centroids are few beside the rows, it costs nothing to look at them first.
     certain = len(frame) ** 2 <= len(labels) and not near_ties.any()
-    for part, x, block in _labelled_blocks(rows, frame, labels):
+    for part, x, block in _labeled_blocks(rows, frame, labels):
         if not certain:
             near_ties.break_ties(x, block.__getitem__, labels[part])
     return labels
@@ -67,7 +67,7 @@ def labels_and_squares(
     labels, squares = np.empty(rows.shape[0], dtype=np.int32), np.empty(rows.shape[0])
     frame = _frame(rows, centers, shift, n_threads)
     near_ties = NearTies(frame)
-    for part, x, block in _labelled_blocks(rows, frame, labels):
+    for part, x, block in _labeled_blocks(rows, frame, labels):
         near_ties.measure(x, labels[part], squares[part])
         near_ties.break_ties(x, block.__getitem__, labels[part], squares[part])
         check_overflow(squares[part], part.start)
@@ -75,7 +75,7 @@ def labels_and_squares(
 
 
 def label_all(backend: Backend, centers: Array, shift: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return what `labels_and_squares` does of all rows of a backend."""
+    """Do the same as `labels_and_squares` for all rows of a backend."""
     parts = backend.run(_label, {"centers": centers, "shift": shift})
     if len(parts) == 1:
         return parts[0]  # type: ignore[no-any-return]
@@ -119,10 +119,10 @@ def _frame(rows: RowSource, centers: Array, shift: FloatArray, n_threads: int) -
 
 
 def _threads_for(rows: RowSource, n_clusters: int, n_threads: int) -> int:
-    return worthwhile_threads(math.prod(rows.shape) * n_clusters, n_threads)
+    return useful_n_threads(math.prod(rows.shape) * n_clusters, n_threads)
 
 
-def _labelled_blocks(
+def _labeled_blocks(
     rows: RowSource, frame: CenterFrame, labels: IntArray
 ) -> Iterator[tuple[slice, Any, Block]]:
     """Yield (slice of the rows, kernel rows, rows) for each block once its labels are written."""

@@ -1,4 +1,4 @@
-"""Lloyd's algorithm, and which bounds speed it up."""
+"""Lloyd's algorithm, and the choice of its bounds."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from coterie.arrays import Array, FloatArray, IntArray
 from coterie.backend import open_backend
 from coterie.backend.measure import MeasuredRows, measure
 from coterie.blocks.dataset import ChunkRows
+from coterie.centers.adaptive import AdaptiveAssignment
 from coterie.centers.assignment import Assignment, PlainAssignment
 from coterie.centers.bounded import BoundedAssignment, StoredBounds, n_bounds_of
 from coterie.centers.frame import CenterFrame
 from coterie.centers.passes import ClusterPasses
-from coterie.centers.racing import RacingAssignment
 from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.fitting.report import Report, Stop
 from coterie.fitting.threads import single_threaded_blas
@@ -25,7 +25,7 @@ from coterie.rows import as_rows
 
 __all__ = [
     "ALGORITHMS", "KMeansResult", "best_of", "cell_centers", "choose_algorithm", "iterate", "lloyd", "passes_of",
-    "races",
+    "compares_bounds",
 ]  # fmt: skip
 
 ALGORITHMS = ("auto", "lloyd", "elkan", "yinyang", "hamerly")
@@ -47,12 +47,12 @@ _STEPS_OF_CELLS = 5
 
 # Passes that earn a race, and the first touch of the memory of these bounds: in fewer, those of "yinyang" were as fast
 # or faster on all machines, and to go over to them takes as long as a pass.
-_PASSES_OF_RACE = 20
+_LEAST_ADAPTIVE_PASSES = 20
 
 
 @dataclass(frozen=True, slots=True)
 class KMeansResult:
-    """What a run of k-means ends with.
+    """Result of a run of k-means.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ def lloyd(passes: ClusterPasses, centers: Array, *, stop: Stop, report: Report) 
 
 
 def best_of(run: Callable[[], KMeansResult], n_runs: int, report: Report) -> KMeansResult:
-    """Return the result of the lowest inertia of several runs; with `max_time` of those that there is time for.
+    """Return the result of the lowest inertia of several runs, or of those within `max_time`.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def passes_of(
     if n_clusters == 1:
         algorithm = "lloyd"
     n_bounds = (
-        None if algorithm == "race" else n_bounds_of(algorithm, data.backend.rows_per_worker, n_clusters)
+        None if algorithm == "adaptive" else n_bounds_of(algorithm, data.backend.rows_per_worker, n_clusters)
     )
     new = partial(
         _new_assignment, algorithm=algorithm, n_bounds=n_bounds, max_iter=max_iter, unit_length=unit_length
@@ -242,27 +242,27 @@ def _new_assignment(
 ) -> Assignment:
     if algorithm == "lloyd":
         return PlainAssignment(rows)
-    if algorithm == "race":
-        return RacingAssignment(rows, frame, max_iter=max_iter, unit_length=unit_length)
+    if algorithm == "adaptive":
+        return AdaptiveAssignment(rows, frame, max_iter=max_iter, unit_length=unit_length)
     return BoundedAssignment(rows, frame, n_bounds, unit_length=unit_length)
 
 
 def choose_algorithm(
     shape: tuple[int, int], n_clusters: int, max_iter: float = math.inf, *, itemsize: int, is_sparse: bool
 ) -> str:
-    """Return what `algorithm="auto"` stands for, "race" where that is measured; see the notes of `coterie.KMeans`."""
+    """Return the algorithm of `algorithm="auto"`: "adaptive" where bounds are compared during the fit."""
     n_columns = shape[1]
     is_cheap = n_columns * itemsize <= _FEW_BYTES and n_clusters * n_columns <= _FEW_PRODUCTS
     if max_iter < _PASSES_FOR_BOUNDS or n_clusters < 4 or is_sparse or is_cheap:
         return "lloyd"
-    if races(shape, n_clusters, itemsize=itemsize, is_sparse=is_sparse):
-        return "race" if max_iter >= _PASSES_OF_RACE else "yinyang"
+    if compares_bounds(shape, n_clusters, itemsize=itemsize, is_sparse=is_sparse):
+        return "adaptive" if max_iter >= _LEAST_ADAPTIVE_PASSES else "yinyang"
     suits = n_columns >= 256 and n_clusters <= 2 * n_columns
     return "elkan" if suits and _elkan_fits(shape, n_clusters, itemsize) else "yinyang"
 
 
-def races(shape: tuple[int, int], n_clusters: int, *, itemsize: int, is_sparse: bool) -> bool:
-    """Tell whether "auto" measures which bounds are faster: with many rows, and memory for a bound per centroid."""
+def compares_bounds(shape: tuple[int, int], n_clusters: int, *, itemsize: int, is_sparse: bool) -> bool:
+    """Return whether "auto" measures which bounds are faster: with many rows, and memory for a bound per centroid."""
     n_rows, n_columns = shape
     return (
         not is_sparse

@@ -21,7 +21,7 @@ __all__ = ["DenseMeans", "Means", "means_of"]
 
 
 class DenseMeans:
-    """Means of dense rows; a step costs O(k d) beside its rows.
+    """Means of dense rows; a step costs O(k d) in addition to its rows.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class DenseMeans:
         return other
 
     def restore(self, sums: FloatArray, masses: FloatArray) -> None:
-        """Take over sums and masses that the centroids are at already."""
+        """Restore sums and masses whose means are the current centroids."""
         self.sums, self.masses = sums, masses
 
     def add(self, x: Any, labels: IntArray, before: IntArray | None, weights: Array | None) -> None:

@@ -1,4 +1,4 @@
-"""Passes of Lloyd's algorithm over the rows of a backend: assignment, cluster sums, and what the solver asks of rows.
+"""Passes of Lloyd's algorithm over the rows of a backend: assignment, cluster sums, empty clusters, near-ties.
 
 Labels and bounds stay with the rows, in the state of each chunk; centers go there, cluster sums come back.
 """
@@ -94,7 +94,7 @@ class ClusterPasses:
         self.sums, self.masses = self._into["sums"].total(), self._into["masses"].total()
 
     def progress(self) -> dict[str, Any]:
-        """Return what the history of a fit has of the last pass beside the rest."""
+        """Return the additional fields of the history for the last pass."""
         return {"algorithm": ALGORITHMS_OF_HISTORY.index(self._algorithm)}
 
     def assign(self, frame: CenterFrame, *, afresh: bool) -> int:
@@ -128,7 +128,7 @@ class ClusterPasses:
         return any(self._backend.run(_has_near_ties, frame, given=given))
 
     def break_ties(self) -> None:
-        """From now on assign near-ties to their nearest centers, whatever rounding does."""
+        """From now on decide near-ties exactly."""
         self._breaks_ties = True
 
     def measured_inertia(self, frame: CenterFrame) -> float | None:
@@ -144,7 +144,7 @@ class ClusterPasses:
         return max(0.0, self.data.total_square + float(np.sum(self.masses * frame.squares - 2 * cross)))
 
     def means(self, before: Array) -> Array:
-        """Return the center of each cluster; one without mass, or whose rows cancel out, keeps its old one."""
+        """Return the center of each cluster; one without mass, or whose rows sum to zero, keeps its old one."""
         return moved_centers(
             self.sums,
             self.masses,

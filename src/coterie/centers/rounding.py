@@ -1,10 +1,10 @@
-"""Near-ties: rows that rounding may have assigned to a center that is not the nearest, assigned to the nearest.
+"""Near-ties: exact assignment of rows that rounding may have assigned to a center that is not the nearest.
 
 Scores are products, ||c||^2 - 2 x . c, so their errors grow with the distances of rows and centroids from the shift,
 not with those between them. Where rows lie close together far away from others, that can be the larger number. How far
 from its centroid a row must be for the error to be a small part of its squared distance follows from where the centroid
 is (`NearTies.reaches`): rows outside that reach have the right label, and so have those nearer than half-way to
-any other centroid. The rest is compared anew, relative to its own centroid, in float64.
+any other centroid. The rest is compared again, relative to its own centroid, in float64.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SPARSE_ERROR = 1e-10
 # Rows whose differences from a centroid are held at a time.
 _BLOCK_BYTES = 16 << 20
 
-# Differences are scaled so that the largest is about 1; what is farther than this is nobody's nearest.
+# Differences are scaled so that the largest is about 1; centroids farther than this are nearest to no row.
 _FARTHEST = 2.0**500
 
 
@@ -79,7 +79,7 @@ class NearTies:
         self._half_gaps = np.full(len(frame), np.nan)
 
     def any(self) -> bool:
-        """Tell whether there can be a wrong label at all; k^2 d steps."""
+        """Return whether rounding can change any label; k^2 d operations."""
         return bool(np.any(self.half_gaps(np.arange(len(self._frame))) < self.reaches))
 
     def half_gaps(self, clusters: IndexArray) -> FloatArray:
@@ -210,7 +210,7 @@ class NearTies:
 
 
 class TieBreakingAssignment:
-    """An assignment whose near-ties are then assigned to their nearest centers: any assignment gives the same labels.
+    """An assignment followed by the exact assignment of near-ties: labels are the same for any assignment.
 
     Parameters
     ----------

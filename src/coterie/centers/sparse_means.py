@@ -19,8 +19,8 @@ NONE: IndexArray = np.empty(0, dtype=np.intp)
 # Rows, labels now and before, and weights; see `SparseMeans.add`.
 _Rows: TypeAlias = tuple[Any, IntArray, IntArray | None, Array | None]
 
-# The squared length of a sum is kept up to date by additions. Where it is less than this part of the squared mass, what
-# they have rounded off could matter, and it is computed anew.
+# The squared length of a sum is updated by additions. If it is less than this part of the squared mass, their rounding
+# errors could matter, and it is computed again.
 _SHORT = 1e-4
 
 
@@ -80,7 +80,7 @@ class SparseMeans:
 
     @property
     def frame(self) -> SparseMeans:
-        """What rows are compared with: these means themselves."""
+        """Frame for the assignment of rows: these means themselves."""
         return self
 
     @property
@@ -115,7 +115,7 @@ class SparseMeans:
         self.sums, self.masses = sums, masses
         self._sum_squares[:] = np.einsum("ij,ij->i", sums, sums)
         divisors = self._divisors()
-        self._let_go(np.flatnonzero(divisors > 0))
+        self._release(np.flatnonzero(divisors > 0))
         np.divide(self._sum_squares, divisors**2, out=self._squares, where=divisors > 0)
         self._rescale()
 
@@ -135,7 +135,7 @@ class SparseMeans:
         scales = np.divide(1.0, before, out=np.ones_like(before), where=before > 0)
         died = empty[self.masses[empty] > 0]
         last_centers = self.sums[died] * scales[died, None]
-        for place in np.flatnonzero(before[died] == 0):  # their rows cancelled out
+        for place in np.flatnonzero(before[died] == 0):  # their rows canceled out
             last_centers[place] = self._held[int(died[place])]
         rows, self._waiting = self._waiting, []
         changes, with_sums, with_panels = self._take(rows)
@@ -147,7 +147,7 @@ class SparseMeans:
         self._sum_squares += grown
         self._hold(died, last_centers, 0.0)
         if self.unit_length:
-            self._hold_cancelled(before, scales, rows)
+            self._hold_canceled(before, scales, rows)
             after = self._divisors()
             moved = _moves_of_directions(before, after, changes, grown, cross, self._squares)
         else:
@@ -156,7 +156,7 @@ class SparseMeans:
             gained = after - before
             moved = np.maximum(changes - 2 * gained * cross + gained**2 * self._squares, 0)
         shifts = np.divide(np.sqrt(moved), after, out=np.zeros_like(after), where=after > 0)
-        self._let_go(np.flatnonzero((before == 0) & (after > 0)))
+        self._release(np.flatnonzero((before == 0) & (after > 0)))
         np.divide(self._sum_squares, after**2, out=self._squares, where=after > 0)
         self._rescale()
         return shifts, np.maximum(within, 0.0)
@@ -181,15 +181,15 @@ class SparseMeans:
             else:
                 self._held[cluster] = center
 
-    def _let_go(self, clusters: IndexArray) -> None:
+    def _release(self, clusters: IndexArray) -> None:
         """Keep centroids that were held by the sums of their rows from now on."""
         # All of them, at the first rows: without a copy.
         self._write_lanes(clusters, self.sums if len(clusters) == len(self.sums) else self.sums[clusters])
         for cluster in clusters.tolist():
             self._held.pop(cluster, None)
 
-    def _hold_cancelled(self, before: FloatArray, scales: FloatArray, rows: list[_Rows]) -> None:
-        """Leave centroids whose rows cancel out where they were before these rows."""
+    def _hold_canceled(self, before: FloatArray, scales: FloatArray, rows: list[_Rows]) -> None:
+        """Keep centroids whose rows sum to zero at their previous positions."""
         short = np.flatnonzero((self.masses > 0) & (self._sum_squares <= _SHORT * self.masses**2))
         self._sum_squares[short] = np.einsum("ij,ij->i", self.sums[short], self.sums[short])
         for cluster in short[self._divisors()[short] == 0]:

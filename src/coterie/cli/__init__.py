@@ -1,4 +1,4 @@
-"""The command `coterie`: its exit codes, and every failure as one line.
+"""The command `coterie`: exit codes, and errors as one line.
 
 Exit codes: 0 done; 1 a bad file, bad data or a failure; 2 a wrong option or parameter; 130 interrupted.
 """

@@ -33,7 +33,7 @@ from coterie.cli.inputs import DASH, STANDARD_INPUT
 from coterie.cli.models import AUTO, find_offered, offered_methods
 from coterie.cli.options import RunOptions, flag_of_token
 from coterie.cli.output import recorded_warnings, tell_warnings
-from coterie.cli.run_file import RunFile, as_running, asked_for, asked_option
+from coterie.cli.run_file import RunFile, requested_option, requested_options, running_command
 from coterie.estimators import register_installed_methods
 from coterie.fitting.threads import effective_n_threads
 from coterie.limits.memory import limited_memory, memory_in_bytes
@@ -71,9 +71,9 @@ def run(arguments: list[str]) -> None:
     def note(app: App, commands: tuple[str, ...], arguments: Any) -> None:
         nonlocal name
         name = " ".join(commands)
-        asked.update(asked_for(arguments))
+        asked.update(requested_options(arguments))
 
-    file, method = asked_option(words, "--config"), asked_option(words, "--method")
+    file, method = requested_option(words, "--config"), requested_option(words, "--method")
     app = build_app(() if method in (None, AUTO) else (find_offered(str(method)).name,))
     app.config = (*([] if file is None else [RunFile(file)]), note)
     try:
@@ -89,7 +89,7 @@ def run(arguments: list[str]) -> None:
         if around.memory is not None:
             stack.enter_context(limited_memory(_bytes_of(around.memory)))
         if "run" in inspect.signature(command).parameters:
-            stack.enter_context(as_running(name, asked))
+            stack.enter_context(running_command(name, asked))
         command(*bound.args, **bound.kwargs)
 
 
@@ -153,7 +153,7 @@ def _bytes_of(memory: str) -> float:
 
 
 def _in_words(error: CycloptsError) -> str:
-    """Return what is wrong with a command line in words of the command line."""
+    """Return the error of a command line without Python terms."""
     command = " ".join(["coterie", *(error.command_chain or ())])
     helped = f"{command} --help shows how it is used."
     if isinstance(error, UnknownCommandError):

@@ -1,4 +1,4 @@
-"""`coterie choose-k`: from a file of rows to a number of clusters, or the sentence that there is none."""
+"""`coterie choose-k`: estimate the number of clusters of a file."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def _model(job: FitJob, method: Method) -> Any:
         (job.graph, "--graph"),
         (job.image_shape, "--image"),
         (job.outliers is not None, "--outliers"),
-        (job.beside.id or job.beside.keep, "--id and --keep"),
+        (job.kept.id or job.kept.keep, "--id and --keep"),
         (job.report is not None, "--report"),
         (job.continued, "--continue"),
         (job.results not in (None, "npy"), f"--results {job.results}"),

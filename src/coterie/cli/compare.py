@@ -1,4 +1,4 @@
-"""`coterie compare`: from a file of rows to a table of methods and an advice."""
+"""`coterie compare`: compare methods on a file and recommend one."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def compare(
     file
         Any file that `coterie fit` reads.
     k
-        Number of clusters that each method is asked for.
+        Number of clusters of each method.
     budget
         Time limit of all fits, such as 90s, 5m or 1h.
     methods
@@ -177,7 +177,7 @@ def comparison_lines(facts: dict[str, Any]) -> list[str]:
 
 
 def _shown(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return what a terminal has room for of each method, under short names."""
+    """Return the columns of each method that fit a terminal, under short names."""
     scores = [name for name in ("accuracy", "nmi", "ari") if name in records[0]]
     return [
         {

@@ -1,4 +1,4 @@
-"""`coterie fit --continue`: the clusters of a run under the ids of an older one, and what became of these."""
+"""`coterie fit --continue`: give clusters the ids of those of an older run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from coterie.arrays import IntArray
 from coterie.cli.errors import UsageError
-from coterie.cli.results import Beside
+from coterie.cli.results import KeptColumns
 from coterie.cli.runs import Fit, read_run
 from coterie.matching import ClusterMatch, match_clusters
 from coterie.outputs import OutputFolder
@@ -66,8 +66,8 @@ class Continued:
                 )
             of_new = None
         else:
-            assert rows.carried is not None
-            batches = (batch.column(0) for batch in rows.carried.batches([self.id]))
+            assert rows.metadata_columns is not None
+            batches = (batch.column(0) for batch in rows.metadata_columns.batches([self.id]))
             new = [str(value) for column in batches for value in column.to_pylist()]
             places = _places(self.keys, f"the labels of {self.run}")
             _places(new, "the rows")
@@ -100,14 +100,14 @@ class Continued:
         }
 
 
-def read_clusters(run: Path, beside: Beside, names: list[str]) -> Continued:
+def read_clusters(run: Path, kept: KeptColumns, names: list[str]) -> Continued:
     """Read the clusters of an older run, with the ids of its rows if the new results have such.
 
     Parameters
     ----------
     run : Path
         The folder of the older run.
-    beside, names
+    kept, names
         Which columns the results of the new run have beside their own.
 
     Raises
@@ -119,7 +119,7 @@ def read_clusters(run: Path, beside: Beside, names: list[str]) -> Continued:
         fit = read_run(run, Fit)
         labels_file = run / Path(fit.files["labels"]).name
         lasting = dict(_lasting_ids(run / CHANGES)) if fit.continued is not None else None
-        is_id = bool(names) and (beside.id is not None or names[0].lower() in ID_NAMES)
+        is_id = bool(names) and (kept.id is not None or names[0].lower() in ID_NAMES)
         clusters, keys = _read_labels(labels_file, names[0] if is_id else None)
     except (OSError, KeyError, ValueError) as error:
         raise UsageError(f"--continue {run}: {error}") from error
@@ -171,7 +171,7 @@ def _read_labels(path: Path, id: str | None) -> tuple[IntArray, list[str] | None
         types = {} if id is None else {id: pyarrow.string()}
         table = tables.read_csv(path, convert_options=tables.ConvertOptions(column_types=types))
     else:
-        raise ValueError(f"{path.name} is no file of labels that can be read.")
+        raise ValueError(f"{path.name} is not a readable file of labels.")
     if id is not None and id not in table.column_names:
         raise ValueError(f"its {path.name} has no column {id!r}. Run it again with --id {id}.")
     clusters = table["cluster"].to_numpy().astype(np.int64)

@@ -1,4 +1,4 @@
-"""`coterie demo`: the main jobs on real data that are always at hand, handwritten digits."""
+"""`coterie demo`: the main commands on a data set that is always available, handwritten digits."""
 
 from __future__ import annotations
 
@@ -45,21 +45,21 @@ __all__ = ["demo", "run_demo"]
 
 INPUT = "digits.npy"
 PICTURES = (
-    "modes", "race", "mixture", "mammals_path", "mammals_tree", "memberships", "centroids", "clusters",
+    "modes", "speed", "mixture", "mammals_path", "mammals_tree", "memberships", "centroids", "clusters",
 )  # fmt: skip
-RACE_ROWS, RACE_CLUSTERS = 100_000, 50
-MANY_ROWS, MANY_CLUSTERS = 40_000, 1000
+NESTED_ROWS, NESTED_CLUSTERS = 100_000, 50
+MIXTURE_ROWS, MIXTURE_CLUSTERS = 40_000, 1000
 LABELS_EACH = 2
 Curve = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True, slots=True)
-class Race:
-    """Estimators, not fitted, that cluster the same moved digits."""
+class SpeedComparison:
+    """Unfitted estimators to compare on the same generated digits."""
 
     n_rows: int
     n_clusters: int
-    runners: Mapping[str, Any]
+    models: Mapping[str, Any]
 
     def __str__(self) -> str:
         return f"{self.n_rows:,} moved digits in {self.n_clusters:,} clusters"
@@ -81,7 +81,7 @@ def demo(
 def run_demo(out: Path, *, quiet: bool = False, force: bool = False) -> dict[str, Any]:
     """Write the digits to a file, cluster that file as `coterie fit` does, and draw the result.
 
-    Then a cut of their graph from a few labels, three contests, and the convex clustering of mammals by their teeth.
+    Then a cut of their graph from a few labels, three comparisons, and the convex clustering of mammals by their teeth.
 
     Parameters
     ----------
@@ -95,8 +95,8 @@ def run_demo(out: Path, *, quiet: bool = False, force: bool = False) -> dict[str
     Returns
     -------
     dict
-        The summary of the fit with `scores` against the true digits, the results of the contests (`races`) and the
-        paths of all files.
+        The summary of the fit with `scores` against the true digits, the results of the comparisons (`comparisons`)
+        and the paths of all files.
     """
     require_matplotlib()
     require_report()
@@ -127,8 +127,8 @@ def _run_into(outputs: OutputFolder, out: Path, *, quiet: bool) -> dict[str, Any
     modes, found = compare_modes(X, y, quiet=quiet)
     results = {f"{len(X):,} digits in 10 clusters": found}
     pictures = {"modes": modes}
-    for name, race in {"race": few_clusters(), "mixture": many_clusters()}.items():
-        pictures[name], results[str(race)] = draw_race(race, quiet=quiet)
+    for name, comparison in {"speed": nested_comparison(), "mixture": mixture_comparison()}.items():
+        pictures[name], results[str(comparison)] = draw_comparison(comparison, quiet=quiet)
     pictures.update(draw_mammals())
     pictures["memberships"] = plot_memberships(cut).figure
     pictures["centroids"] = plot_cluster_images(model.cluster_centers_, (8, 8), np.bincount(model.labels_))
@@ -140,13 +140,17 @@ def _run_into(outputs: OutputFolder, out: Path, *, quiet: bool) -> dict[str, Any
     files = {"input": job.file, **summary["files"], **drawn}
     files["report"] = files.pop("report")  # named last: the page to open
     write_summary(outputs, {**summary, "files": files})
-    return {**summary, "command": "demo", "races": results, "files": files}
+    return {**summary, "command": "demo", "comparisons": results, "files": files}
 
 
-def draw_race(race: Race, *, quiet: bool = False) -> tuple[Any, dict[str, dict[str, Any]]]:
-    """Let the estimators of a race run; return the figure and the results."""
-    curves, results = run_race(race, quiet=quiet)
-    ax = plot_curves(curves, xlabel="seconds", ylabel="held-out energy above the best, %", title=str(race))
+def draw_comparison(
+    comparison: SpeedComparison, *, quiet: bool = False
+) -> tuple[Any, dict[str, dict[str, Any]]]:
+    """Run a comparison; return the figure and the results."""
+    curves, results = run_comparison(comparison, quiet=quiet)
+    ax = plot_curves(
+        curves, xlabel="seconds", ylabel="held-out energy above the best, %", title=str(comparison)
+    )
     ax.set_ylim(bottom=0.05)
     return ax.figure, results
 
@@ -162,7 +166,7 @@ def draw_mammals() -> dict[str, Any]:
 
 
 def scores(y: np.ndarray, labels: np.ndarray) -> dict[str, float]:
-    """How well labels agree with the true ones."""
+    """Return the agreement of labels with the true ones."""
     return {
         "normalized_mutual_information": float(normalized_mutual_info_score(y, labels)),
         "accuracy": clustering_accuracy(y, labels),
@@ -170,7 +174,7 @@ def scores(y: np.ndarray, labels: np.ndarray) -> dict[str, float]:
 
 
 def compare_modes(X: np.ndarray, y: np.ndarray, *, quiet: bool = False) -> tuple[Any, dict[str, Any]]:
-    """Modes on a graph of nearest neighbors against k-means, ten starts each.
+    """Modes on a graph of nearest neighbors against k-means, ten runs each.
 
     Returns
     -------
@@ -201,35 +205,37 @@ def from_labels(X: np.ndarray, y: np.ndarray) -> TotalVariationClustering:
     return TotalVariationClustering(10, random_state=0).fit(X, known)
 
 
-def few_clusters() -> Race:
+def nested_comparison() -> SpeedComparison:
     """Nested mini-batches against exact k-means."""
-    runners = {
-        "k-means": KMeans(RACE_CLUSTERS, random_state=0),
-        "nested": NestedMiniBatchKMeans(RACE_CLUSTERS, random_state=0),
+    models = {
+        "k-means": KMeans(NESTED_CLUSTERS, random_state=0),
+        "nested": NestedMiniBatchKMeans(NESTED_CLUSTERS, random_state=0),
     }
-    return Race(RACE_ROWS, RACE_CLUSTERS, runners)
+    return SpeedComparison(NESTED_ROWS, NESTED_CLUSTERS, models)
 
 
-def many_clusters() -> Race:
+def mixture_comparison() -> SpeedComparison:
     """A mixture of Gaussians, of all rows and of a coreset, against exact k-means with the same seeding."""
-    coreset_size = MANY_ROWS // 2
-    runners = {
-        "k-means": KMeans(MANY_CLUSTERS, init="afk-mc2", random_state=0),
-        "gmm": TruncatedGaussianMixture(MANY_CLUSTERS, random_state=0),
+    coreset_size = MIXTURE_ROWS // 2
+    models = {
+        "k-means": KMeans(MIXTURE_CLUSTERS, init="afk-mc2", random_state=0),
+        "gmm": TruncatedGaussianMixture(MIXTURE_CLUSTERS, random_state=0),
         f"gmm, coreset of {coreset_size:,}": TruncatedGaussianMixture(
-            MANY_CLUSTERS, coreset_size=coreset_size, random_state=0
+            MIXTURE_CLUSTERS, coreset_size=coreset_size, random_state=0
         ),
     }
-    return Race(MANY_ROWS, MANY_CLUSTERS, runners)
+    return SpeedComparison(MIXTURE_ROWS, MIXTURE_CLUSTERS, models)
 
 
-def run_race(race: Race, *, quiet: bool = False) -> tuple[dict[str, Curve], dict[str, dict[str, Any]]]:
-    """Let the estimators of a race run.
+def run_comparison(
+    comparison: SpeedComparison, *, quiet: bool = False
+) -> tuple[dict[str, Curve], dict[str, dict[str, Any]]]:
+    """Fit the estimators of a comparison.
 
     Parameters
     ----------
-    race : Race
-        Who clusters what.
+    comparison : SpeedComparison
+        Data and estimators.
     quiet : bool, default=False
         Show no progress.
 
@@ -242,10 +248,10 @@ def run_race(race: Race, *, quiet: bool = False) -> tuple[dict[str, Curve], dict
         For each method the seconds until its energy was within 1% of the lowest (None if it never was) and those of
         all iterations, and at the end the mean energy of held-out digits and the purity of the clusters.
     """
-    X, digits = make_moved_digits(race.n_rows, random_state=0)
-    held_out, _ = make_moved_digits(race.n_rows // 10, random_state=1)
+    X, digits = make_moved_digits(comparison.n_rows, random_state=0)
+    held_out, _ = make_moved_digits(comparison.n_rows // 10, random_state=1)
     energies: dict[str, Curve] = {}
-    for name, model in race.runners.items():
+    for name, model in comparison.models.items():
         seen = _fit_and_follow(model, X, quiet=quiet)
         shown = seen[:: max(1, len(seen) // 50)] + seen[-1:]
         seconds, centers = zip(*shown)
@@ -257,7 +263,7 @@ def run_race(race: Race, *, quiet: bool = False) -> tuple[dict[str, Curve], dict
             "seconds_to_1%": _seconds_to(curves[name], 1.0),
             "seconds": round(float(seconds[-1]), 3),
             "energy": float(energy[-1]),
-            "purity": purity(digits, race.runners[name].labels_),
+            "purity": purity(digits, comparison.models[name].labels_),
         }
         for name, (seconds, energy) in energies.items()
     }

@@ -1,4 +1,4 @@
-"""Errors in the words of the command line: one line that names options, files, rows and columns."""
+"""Errors of the command line: one line that names options, files, rows and columns."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ def message_of(error: Exception) -> str:
     from coterie.limits.files import shortened
     from coterie.rows.remote import without_secrets
 
-    return shortened(without_secrets(_in_one_way(_text_of(error))), _MOST_CHARACTERS)
+    return shortened(without_secrets(_without_python_words(_text_of(error))), _MOST_CHARACTERS)
 
 
-def _in_one_way(text: str) -> str:
-    """Return a message without what it says of Python.
+def _without_python_words(text: str) -> str:
+    """Return a message without its Python variant.
 
     Examples
     --------
-    >>> from coterie.cli.errors import _in_one_way
-    >>> _in_one_way("Input X contains NaN. Leave out columns: exclude=['a', 'b'] (--exclude).")
+    >>> from coterie.cli.errors import _without_python_words
+    >>> _without_python_words("Input X contains NaN. Leave out columns: exclude=['a', 'b'] (--exclude).")
     'The input contains NaN. Leave out columns: --exclude a,b.'
     """
 

@@ -86,9 +86,9 @@ from coterie.cli.report import REPORT, ReportOptions, check_report, fit_report, 
 from coterie.cli.results import (
     RowResults,
     asked_share,
-    beside_of,
     cluster_table,
-    names_beside,
+    kept_column_names,
+    kept_columns,
     outlier_facts,
     outlier_lines,
     result_files,
@@ -235,7 +235,7 @@ def command(shown: Sequence[str] = ()) -> Callable[..., None]:
                 force=force,
                 labels=labels,
                 graph=graph,
-                beside=beside_of(id, keep),
+                kept=kept_columns(id, keep),
                 outliers=asked_share(outliers),
                 results=results,
                 report=ReportOptions(image_shape=image_shape_of(image)) if report else None,
@@ -329,7 +329,7 @@ def _fit_file(
     used: list[str] = []
     rows = open_prepared(
         path,
-        beside=job.beside.names,
+        kept=job.kept.names,
         affinities=job.parameters.get("affinity") == "precomputed",
         warned=told,
         used=used,
@@ -351,8 +351,8 @@ def _fit_file(
     files.update({} if job.report is None else {"report": job.out / REPORT})
     files.update({} if job.continued is None else {"changes": job.out / CHANGES})
     outputs.check(*(path.name for path in files.values()))
-    beside = names_beside(rows, job.beside, label_file)
-    continued = None if job.continued is None else read_clusters(job.continued, job.beside, beside)
+    kept = kept_column_names(rows, job.kept, label_file)
+    continued = None if job.continued is None else read_clusters(job.continued, job.kept, kept)
 
     # Results take a pass, too.
     with recorded_warnings() as told_of_disk, about(job.file):
@@ -400,13 +400,13 @@ def _fit_file(
     if job.report is not None:
         # The classes that the fit has learned from, if it has.
         options = job.report if known is None else replace(job.report, known=known)
-        report = fit_report(model, rows, summary, options, id=job.beside.id, keep=job.beside.keep)
+        report = fit_report(model, rows, summary, options, id=job.kept.id, keep=job.kept.keep)
         for line in summary["table_of_clusters"]:
             line["name"] = report.names[line["cluster"]]
     renaming = Renaming(
         names=None if report is None else report.names, lasting=None if match is None else match.ids
     )
-    results = RowResults(model, rows, model.labels_, beside, scores, outliers, renaming)
+    results = RowResults(model, rows, model.labels_, kept, scores, outliers, renaming)
     _write(outputs, method, model, results, summary, picture)
     if continued is not None and match is not None:
         continued.write(match, outputs)
@@ -430,7 +430,7 @@ def _candidates(job: FitJob) -> list[Method]:
         return [_asked_for(job)]
     able = [method for method in offered if not _problem_of_method(job, method)]
     fitting = [method for method in able if names_of(method) >= job.parameters.keys()]
-    if job.n_clusters is None and not _asks_for_no_count(job, offered):
+    if job.n_clusters is None and not _has_options_without_count(job, offered):
         raise UsageError(NO_COUNT)
     usual = [method for method in fitting if method.usual_above is not None]
     if usual or len(fitting) == 1:
@@ -503,7 +503,7 @@ def _problem_of_method(job: FitJob, method: Method) -> str | None:
         instead = ": give it in place of the rows, with --affinity precomputed" * (
             "affinity" in names_of(method)
         )
-        return f"--method {method.name} takes no --graph beside its rows{instead}."
+        return f"--method {method.name} takes no --graph in addition to its rows{instead}."
     if job.n_clusters is None and method.clusters is not None:
         return NO_COUNT
     if job.n_clusters is not None and method.clusters is None:
@@ -511,7 +511,7 @@ def _problem_of_method(job: FitJob, method: Method) -> str | None:
     return None
 
 
-def _asks_for_no_count(job: FitJob, offered: list[Method]) -> bool:
+def _has_options_without_count(job: FitJob, offered: list[Method]) -> bool:
     """Whether a job has something that only methods without a number of clusters have."""
     counted = [names_of(method) for method in offered if method.clusters is not None]
     return job.graph is not None or any(
@@ -636,7 +636,7 @@ def fit_lines(facts: dict[str, Any]) -> list[str]:
         *outlier_lines(facts),
         *continued_lines(facts),
         *(f"{name.replace('_', ' ')} {score:.3f}" for name, score in facts.get("scores", {}).items()),
-        *(line for race in facts.get("races", {}).items() for line in _race_lines(*race)),
+        *(line for found in facts.get("comparisons", {}).items() for line in _comparison_lines(*found)),
         *file_lines(facts),
         *_next_lines(facts),
     ]
@@ -689,7 +689,7 @@ def _objective(facts: dict[str, Any]) -> str:
     return f"{facts['objective_name']} {facts['objective']:.8g}{direction}, "
 
 
-def _race_lines(title: str, results: dict[str, dict[str, Any]]) -> list[str]:
+def _comparison_lines(title: str, results: dict[str, dict[str, Any]]) -> list[str]:
     """A table: a line for each method, a column for each result."""
     names = [name.replace("_", " ") for name in next(iter(results.values()))]
     width = max(len(method) for method in results) + 2

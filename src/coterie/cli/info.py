@@ -126,7 +126,7 @@ def _step_in_words(name: str, *values: Any) -> str:
 
 
 def _fitted_facts(model: Any) -> dict[str, Any]:
-    """Return what any fitted estimator can tell."""
+    """Return facts about any fitted estimator."""
     facts = {
         "columns_in": getattr(model, "n_features_in_", None),
         "clusters": n_clusters_of(model),
@@ -176,16 +176,16 @@ _SHOWN = 20
 _NAME_WIDTH = 28
 _RANGE_WIDTH = 14
 
-# A column that has most of the variance is named only if its spread is so many times that of the median column. Of the
-# variance of Fisher's irises 69% is in the length of the petals, with 2.4 times the spread; nothing is wrong with that.
+# A column that has most of the variance is named only if its spread is at least this multiple of that of the median
+# column. In Fisher's irises the length of the petals has 69% of the variance and 2.4 times the spread, which is fine.
 _WIDE = 4.0
 
 # What is clustered as it stands.
 _CLUSTERED = ("number", "vector")
 
 
-def drowning_column(spread: FloatArray) -> int | None:
-    """Return the column that has most of the variance because it is measured on another scale, None if none has."""
+def dominant_column(spread: FloatArray) -> int | None:
+    """Return the column with most of the variance due to its scale, None if there is none."""
     widest = int(spread.argmax())
     others = np.delete(spread, widest)
     others = others[others > 0]
@@ -259,7 +259,7 @@ def _counted_looks(columns: Sequence[dict[str, Any]]) -> str:
 
 
 def _exceptions(columns: Sequence[dict[str, Any]]) -> list[str]:
-    """Return a line for those of many columns that are no numbers, and one for those with missing values."""
+    """Return a line for columns that are not numbers, and one for columns with missing values."""
     kinds: dict[str, Callable[[dict[str, Any]], bool]] = {
         "no numbers": lambda column: column["looks_like"] not in _CLUSTERED,
         "with missing values": lambda column: column["missing"] > 0,
@@ -299,7 +299,7 @@ def _command(file: str, n_rows: int, columns: Sequence[ColumnProfile]) -> str | 
         options += ["--categories", "auto"] if categories else []
         options += ["--missing", "median"] if any(columns[i].missing for i in numbers) else []
         spread = np.sqrt([columns[i].variance or 0.0 for i in numbers])
-        is_uneven = len(numbers) > 1 and (bool(categories) or drowning_column(spread) is not None)
+        is_uneven = len(numbers) > 1 and (bool(categories) or dominant_column(spread) is not None)
         options += ["--scale", "standard"] if is_uneven else []
     return _line(file, n_rows, options)
 

@@ -1,4 +1,4 @@
-"""The files that commands read: rows, prepared as a model wants them, and known classes."""
+"""Input files of commands: prepared rows, graphs and known classes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def open_prepared(
     *,
     columns: list[str | int] | None = None,
     exclude: list[str | int] | None = None,
-    beside: Sequence[str] = (),
+    kept: Sequence[str] = (),
     preparing: Mapping[str, Any] | None = None,
     affinities: bool = False,
     warned: list[str] | None = None,
@@ -73,7 +73,7 @@ def open_prepared(
     columns, exclude : list of str or int or None
         Columns of a table to cluster, and to leave out. By default its features are clustered: see
         `coterie.rows.table_roles`.
-    beside : sequence of str
+    kept : sequence of str
         Columns of a table that its results keep; they are left out, too.
     preparing : mapping of str, optional
         Options of `prepare_rows`, such as "missing".
@@ -92,8 +92,8 @@ def open_prepared(
         )
     # The results may keep what is encoded.
     encoded = (preparing or {}).get("categories") or []
-    left_out = [*(exclude or []), *(name for name in beside if name not in encoded)] or None
-    with recorded_warnings() as told, about(file), _only_tables_have(beside if exclude is None else (), file):
+    left_out = [*(exclude or []), *(name for name in kept if name not in encoded)] or None
+    with recorded_warnings() as told, about(file), _only_tables_have(kept if exclude is None else (), file):
         told_how = {option: value for option, value in reading.items() if value is not None}
         given = _graph_of_given(file) if affinities and not told_how else None
         X = file if given is None else given
@@ -125,7 +125,7 @@ def open_for_model(
     file: str,
     *,
     exclude: list[str | int] | None = None,
-    beside: Sequence[str] = (),
+    kept: Sequence[str] = (),
     **reading: Any,
 ) -> RowSource:
     """Open the rows of a file in the columns of the fit, prepared as its rows were.
@@ -138,15 +138,15 @@ def open_for_model(
         What to open.
     exclude : list of str or int or None
         Columns of a table to leave out.
-    beside : sequence of str
+    kept : sequence of str
         Columns of a table that its results keep; they are left out, too.
     reading
         Other options of `open_rows`; None says nothing.
     """
     chosen = next((step[1] for step in getattr(model, "preparation_", ()) if step[0] == "columns"), None)
     columns = chosen if chosen is None else chosen or NO_COLUMNS
-    left_out = [*(exclude or []), *beside] or None
-    with about(file), _only_tables_have(beside if exclude is None else (), file):
+    left_out = [*(exclude or []), *kept] or None
+    with about(file), _only_tables_have(kept if exclude is None else (), file):
         given = _graph_of_given(file) if getattr(model, "affinity", None) == "precomputed" else None
         if given is not None:
             return as_rows(given)
@@ -169,7 +169,7 @@ def open_for_model(
 
 @contextmanager
 def about(file: str) -> Iterator[None]:
-    """Let errors about rows name the file, and say what to do about numbers that are missing."""
+    """Make errors about rows name the file, and give advice on missing numbers."""
     try:
         yield
     except InvalidParameterError:
@@ -191,13 +191,15 @@ def about(file: str) -> Iterator[None]:
 
 
 @contextmanager
-def _only_tables_have(beside: Sequence[str], file: str) -> Iterator[None]:
+def _only_tables_have(kept: Sequence[str], file: str) -> Iterator[None]:
     """Say what is wrong with --id and --keep for a file that is no table, which cannot exclude their columns."""
     try:
         yield
     except NotATableError as error:
-        if beside and error.option == "exclude":
-            raise UsageError(f"--id and --keep name columns of a table, and {file} is none.") from error
+        if kept and error.option == "exclude":
+            raise UsageError(
+                f"--id and --keep name columns of a table, and {file} is not a table."
+            ) from error
         raise
 
 
@@ -283,14 +285,12 @@ def read_classes(known: str, rows: RowSource, flag: str) -> Any:
     ValueError
         If they are not as many as rows.
     """
-    carried = rows.carried
-    if carried is not None and known in carried.names:
-        return np.array(carried.read([known])[known].to_pylist(), dtype=object)
+    metadata = rows.metadata_columns
+    if metadata is not None and known in metadata.names:
+        return np.array(metadata.read([known])[known].to_pylist(), dtype=object)
     path = str(recovered(known))
     if not os.path.exists(path):
-        columns = (
-            "" if carried is None else f" Columns beside the clustered ones: {', '.join(carried.names)}."
-        )
+        columns = "" if metadata is None else f" Columns that are not clustered: {', '.join(metadata.names)}."
         raise UsageError(f"{flag} must be a file or a column of the table, got {known!r}.{columns}")
     check_regular_file(path)
     if not known.endswith(".npy"):
@@ -299,7 +299,7 @@ def read_classes(known: str, rows: RowSource, flag: str) -> Any:
         try:
             classes = np.load(path, allow_pickle=False)
         except (ValueError, EOFError) as error:
-            raise ValueError(f"{known} is no array of numbers or texts, or it is damaged.") from error
+            raise ValueError(f"{known} is not an array of numbers or texts, or it is damaged.") from error
     if np.shape(classes) != (rows.shape[0],):
         raise ValueError(
             f"{known} must have {rows.shape[0]} classes, one for each row, got shape {np.shape(classes)}."
@@ -312,7 +312,7 @@ def lines_of(file: str, flag: str) -> list[str]:
     try:
         return Path(recovered(file)).read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
-        raise UsageError(f"{flag}: {file} is no text in UTF-8.") from error
+        raise UsageError(f"{flag}: {file} is not text in UTF-8.") from error
 
 
 def _loaded_labels(file: str) -> Any:
@@ -332,7 +332,7 @@ def _loaded_labels(file: str) -> Any:
     ) as error:  # also what is compressed by its name only
         if file.endswith(".npy"):
             raise ValueError(
-                f"{file} is no array of numbers, or it is damaged: {_first_line(error)}"
+                f"{file} is not an array of numbers, or it is damaged: {_first_line(error)}"
             ) from error
         raise ValueError(
             f"{file} must have one integer on each line, -1 where a class is not known. Number the names of classes "
@@ -398,7 +398,7 @@ def local_file(file: str, format: str | None) -> Iterator[tuple[str, str]]:
     Raises
     ------
     OSError
-        If the disk has no room.
+        If the disk is full.
     """
     if file != DASH:
         yield str(recovered(file)), file
@@ -438,7 +438,7 @@ def _copy(path: str) -> None:
         while block := sys.stdin.buffer.read(_COPIED_BYTES):
             if not has_space(len(block)):
                 raise OSError(
-                    f"{spool_folder()} has no room for the standard input after {copied / 1e9:.1f} GB of it. The "
+                    f"{spool_folder()} has no space for the standard input after {copied / 1e9:.1f} GB of it. The "
                     "environment variable TMPDIR names another folder."
                 )
             file.write(block)

@@ -1,4 +1,4 @@
-"""What `coterie fit` is asked for, here or on a cluster."""
+"""The job of `coterie fit`, on this machine or a cluster."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from coterie.arrays import Array
 from coterie.cli.options import TableOptions
 from coterie.cli.report import ReportOptions
-from coterie.cli.results import Beside
+from coterie.cli.results import KeptColumns
 from coterie.rows import RowSource
 
 __all__ = ["NO_COUNT", "FitJob"]
@@ -25,12 +25,12 @@ NO_COUNT = (
 class FitJob:
     """What to fit, how, and where the results go. `parameters` holds only what the user set, as a text or a value.
 
-    A `search` fits a model several times; it gives the best one, the seconds, warnings, and what a summary says of it.
+    A `search` fits a model several times; it returns the best one, the seconds, warnings, and facts for the summary.
 
     With the method "auto", several methods are compared, and the best one is fitted.
 
     Without a method the parameters decide, and then the number of rows: of the usual methods those that have all
-    parameters, and of these the one for so many rows; if none has, the one other method that has.
+    parameters, and of these the one for the number of rows; if none has, the only other method that has them.
     """
 
     file: str
@@ -46,7 +46,7 @@ class FitJob:
     force: bool = False
     labels: str | None = None
     graph: str | None = None
-    beside: Beside = field(default_factory=Beside)
+    kept: KeptColumns = field(default_factory=KeptColumns)
     outliers: float | None = None
     results: str | None = None
     evaluate: Callable[[Array], Mapping[str, float]] | None = None

@@ -1,4 +1,4 @@
-"""Estimators as commands see them: made from a record, watched while they are fitted, and described."""
+"""Estimators of commands: construction from options, fits with progress, descriptions."""
 
 from __future__ import annotations
 
@@ -257,4 +257,4 @@ def _array(file: str) -> Any:
     try:
         return np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
-        raise ValueError(f"{file} is no array of numbers, or it is damaged.") from error
+        raise ValueError(f"{file} is not an array of numbers, or it is damaged.") from error

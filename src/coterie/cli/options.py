@@ -102,7 +102,7 @@ def image_shape_of(image: str | None) -> tuple[int, ...] | None:
 
 
 def _as_text(type_: Any, tokens: Sequence[Token]) -> str:
-    """Return the text of a token, of a lone dash what `coterie.cli.app.run` has put in its place."""
+    """Return the text of a token; for a single dash the placeholder of `coterie.cli.app.run`."""
     return DASH if tokens[0].value == STANDARD_INPUT else tokens[0].value
 
 

@@ -1,4 +1,4 @@
-"""What a command leaves behind: files that are complete or absent, and its report."""
+"""Output of a command: label files, warnings and reports."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def tell(
     *,
     file: TextIO | None = None,
 ) -> None:
-    """Warnings to the standard error stream, facts to the standard output, in the form asked for."""
+    """Print warnings to standard error and facts to standard output, as text or JSON."""
     if not quiet:
         tell_warnings(facts.get("warnings", []))
     if json:

@@ -1,4 +1,4 @@
-"""`coterie path`: from a file of rows to a path of convex clustering, its labels and its pictures."""
+"""`coterie path`: compute a path of convex clustering, its labels and plots."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ __all__ = ["command"]
 
 PATH = "path.npz"
 
-# Of more rows, only the labels of gammas that leave so many clusters are written, unless all are asked for.
+# For more rows, only the labels of gammas with at most this number of clusters are written by default.
 _FEW_ROWS, _FEW_CLUSTERS = 100_000, 1000
 
 # A single row has a path, but nothing that could be a tree.
@@ -77,7 +77,7 @@ def command() -> Callable[..., None]:
         options: Any,
         run: RunOptions = RunOptions(),
     ) -> None:
-        """Compute a path of convex clustering, from every row by itself to one cluster, with two pictures.
+        """Compute a path of convex clustering, from single rows to one cluster, with two plots.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""`coterie predict`: from a saved model and a file of rows to a file of labels."""
+"""`coterie predict`: label the rows of a file with a saved model."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ from coterie.cli.output import (
 )
 from coterie.cli.progress import Step, display
 from coterie.cli.results import (
-    Beside,
+    KeptColumns,
     RowResults,
     asked_share,
-    beside_of,
-    names_beside,
+    kept_column_names,
+    kept_columns,
     outlier_facts,
     outlier_lines,
     result_files,
@@ -97,7 +97,7 @@ def predict(
         label a line on the standard output. By default labels.npy, or for a table labels.parquet with examples.parquet
         beside it.
     columns_left_out
-        Leave out these columns of a table, which the model does not know.
+        Leave out these columns of a table, which the model does not use.
     sep
         Separator of a .csv file; by default it is detected.
     decimal
@@ -122,7 +122,7 @@ def predict(
         out,
         threads=n_threads,
         format=format,
-        beside=beside_of(id, keep),
+        kept=kept_columns(id, keep),
         outliers=asked_share(outliers),
         renaming=_renaming(merge, names),
         quiet=quiet,
@@ -142,7 +142,7 @@ def label_file(
     *,
     threads: int | None = None,
     format: str | None = None,
-    beside: Beside | None = None,
+    kept: KeptColumns | None = None,
     outliers: float | None = None,
     renaming: Renaming = Renaming(),
     quiet: bool = False,
@@ -169,7 +169,7 @@ def label_file(
         model.set_params(n_threads=threads)
     asked = {"outliers": outliers, "renaming": renaming, "quiet": quiet, "force": force, **reading}
     with local_file(file, format) as (path, name):
-        return _predict_file(model, model_file, path, name, out, beside or Beside(), **asked)
+        return _predict_file(model, model_file, path, name, out, kept or KeptColumns(), **asked)
 
 
 def _predict_file(
@@ -178,7 +178,7 @@ def _predict_file(
     path: str,
     file: str,
     out: Path | None,
-    beside: Beside,
+    kept: KeptColumns,
     *,
     outliers: float | None,
     renaming: Renaming,
@@ -188,7 +188,7 @@ def _predict_file(
 ) -> dict[str, Any]:
     """Label the rows of a file that is there; reports call it `file`."""
     with recorded_warnings() as warned:
-        rows = open_for_model(model, path, beside=beside.names, **reading)
+        rows = open_for_model(model, path, kept=kept.names, **reading)
     _check_rows(rows, file, model, model_file)
     _check_clusters(renaming, n_clusters_of(model))
     threshold = None if outliers is not None else _threshold_of(model_file)
@@ -217,7 +217,7 @@ def _predict_file(
         )
     if not force:
         check_files_of_no_run([path.name for path in result_files(out).values()], out.parent)
-    names = names_beside(rows, beside, out)
+    names = kept_column_names(rows, kept, out)
 
     run_name = f"{out.stem}-{RUN}"
     files = {**result_files(out), **run_files(out.parent, run_name)}
@@ -264,7 +264,8 @@ def _outliers(scores: Array | None, share: float | None, threshold: float | None
 def _check_rows(rows: RowSource, file: str, model: Any, model_file: str) -> None:
     if not hasattr(model, "predict"):
         raise ValueError(
-            f"{model_file} ({type(model).__name__}) knows the clusters of its own rows only, not of others."
+            f"{model_file} ({type(model).__name__}) has clusters for the rows of its fit only, and cannot predict "
+            "others."
         )
     if rows.shape[1] != model.n_features_in_:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""How a running job shows where it is: live on a terminal, plain lines in a pipe, nothing when quiet."""
+"""Progress of a job: a live line on a terminal, plain lines in a pipe, nothing if quiet."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SHOW_CURSOR = b"\x1b[?25h"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One state of a job: `done` of `total` units, after `seconds`, with `remaining` seconds to go, or None.
+    """State of a job: `done` of `total` units, elapsed `seconds`, and the `remaining` seconds or None.
 
     `rate` counts units per second; a fit with several starts has done more of them than the present start.
     """
@@ -45,7 +45,7 @@ class Step:
     detail: str = ""
 
     def parts(self, width: int | None = None) -> list[str]:
-        """The state in words, of at most so many characters: the time left is the last to go, the rate the first."""
+        """Return the state in words within a width; the rate is dropped first, the remaining time last."""
         total = "" if self.total is None else f"/{self.total:,}"
         rate = f"{self.rate:,.{0 if self.rate >= 100 else 1}f} {self.unit}s/s"
         # Less than a second is not worth showing.
@@ -145,7 +145,7 @@ class FitCallback:
 
 
 def _within(width: int | None, ranked: list[tuple[int, str]]) -> list[str]:
-    """Return the texts that have room, in their order; those of the highest rank go first."""
+    """Return the texts that fit the width, in their order; those of the highest rank are dropped first."""
     kept = [(rank, text) for rank, text in ranked if text]
     while width is not None and len(kept) > 1 and len("  ".join(text for _, text in kept)) > width:
         kept.remove(max(kept))

@@ -23,7 +23,7 @@ from coterie.cli.inputs import (
 )
 from coterie.cli.options import FileIfAny, Json, Natural, OutIfAny, Quiet, RunOptions, image_shape_of
 from coterie.cli.output import file_lines, pyarrow_parquet, tell
-from coterie.cli.results import beside_of
+from coterie.cli.results import kept_columns
 from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.runs import SUMMARY, Fit, output_folder, read_fit
 from coterie.cli.verify import check_same_rows
@@ -33,7 +33,7 @@ from coterie.outputs import OutputFolder, recovered
 from coterie.reports import Report, require_report
 from coterie.reports import report as make_report
 from coterie.rows import RowSource
-from coterie.rows.remote import hides_something, without_secrets
+from coterie.rows.remote import has_hidden_parts, without_secrets
 
 __all__ = [
     "report",
@@ -69,7 +69,7 @@ def report(
     quiet: Quiet = False,
     run: RunOptions = RunOptions(),
 ) -> None:
-    """Write an HTML report about a fit: a map, named clusters, how good they are, how they were made.
+    """Write an HTML report about a fit: a map, named clusters, their quality, and how they were made.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def report(
         Number of fits of half samples that measure the stability of the clusters; 0: none.
     """
     job = ReportJob(
-        folder=folder, file=file, out=out, points=points, known=known, id=id, keep=beside_of(None, keep).keep,
+        folder=folder, file=file, out=out, points=points, known=known, id=id, keep=kept_columns(None, keep).keep,
         text=text, terms=terms, image_shape=image_shape_of(image), names=names, projection=projection,
         stability=stability,
     )  # fmt: skip
@@ -111,7 +111,7 @@ def report(
 
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
-    """What a report should show beside what it shows anyway; as the parameters of `coterie.report`."""
+    """Additional content of a report; the parameters of `coterie.report`."""
 
     known: Any = None
     text: str | None = None
@@ -251,7 +251,7 @@ def _report(
 
 
 def _peak_memory() -> str | None:
-    """What this process has taken at most so far; None where the system does not tell."""
+    """Return the peak memory of this process; None if the system does not report it."""
     try:
         import resource
     except ImportError:  # Windows
@@ -270,7 +270,7 @@ def _file_of(job: ReportJob, fit: Fit) -> tuple[str, str | None]:
             f"coterie report {job.folder} {DASH}"
         )
     file = job.file or known
-    if hides_something(file):
+    if has_hidden_parts(file):
         raise ValueError(
             f"{job.folder / SUMMARY} has the address of the rows without its query, which may be a secret: "
             f"coterie report {job.folder} ADDRESS"

@@ -1,4 +1,4 @@
-"""What `fit` and `predict` write of the rows: labels alone, or a table of results with the examples of each cluster."""
+"""Results of `fit` and `predict`: labels, or a table with the examples of each cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from coterie.results import (
     Examples,
     Outliers,
     Renaming,
-    carried_names,
+    metadata_names,
     outlier_share,
     place_rows,
     result_batches,
@@ -31,11 +31,11 @@ from coterie.rows.formats.hdf5 import write_labels_to_obs
 __all__ = [
     "outlier_lines",
     "cluster_table",
-    "Beside",
+    "KeptColumns",
     "RowResults",
     "asked_share",
-    "beside_of",
-    "names_beside",
+    "kept_columns",
+    "kept_column_names",
     "outlier_facts",
     "result_files",
     "sample_of",
@@ -50,22 +50,22 @@ _SEEN_ROWS, _SHOWN_CLUSTERS, _SHOWN_FEATURES = 20_000, 10, 3
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """Which columns of a table stand beside those that are clustered in its results: `--id` and `--keep`."""
+class KeptColumns:
+    """Columns of a table that are kept in the results without being clustered: `--id` and `--keep`."""
 
     id: str | None = None
     keep: Sequence[str] | None = None
 
     @property
     def names(self) -> list[str]:
-        """The columns asked for by name; they are not clustered."""
+        """The columns given by name, which are not clustered."""
         return [*([] if self.id is None else [self.id]), *(self.keep or [])]
 
 
-def beside_of(id: str | None, keep: str | None) -> Beside:
+def kept_columns(id: str | None, keep: str | None) -> KeptColumns:
     """Return the columns of --id and --keep, which are names."""
     names = column_names(keep, "--keep")
-    return Beside(id, None if names is None else [str(name) for name in names])
+    return KeptColumns(id, None if names is None else [str(name) for name in names])
 
 
 def result_files(labels: Path) -> dict[str, Path]:
@@ -88,7 +88,7 @@ class RowResults:
     labels : ndarray of shape (n,), int32
         Their clusters.
     names : sequence of str
-        Columns of a table to keep, as `names_beside` gives them.
+        Columns of a table to keep, as `kept_column_names` gives them.
     scores : ndarray of shape (n,), optional
         Their outlier scores, where the model has such.
     outliers : Outliers, optional
@@ -224,13 +224,13 @@ def asked_share(outliers: str | None) -> float | None:
 
 
 def outlier_facts(outliers: Outliers | None, share: float | None) -> dict[str, Any] | None:
-    """Return what reports say of the rows that are marked; without a share the threshold is that of the fit."""
+    """Return the facts about outliers for reports; without a share the threshold is that of the fit."""
     if outliers is None:
         return None
     return {"share": share, "threshold": outliers.threshold, "marked": int(outliers.marks.sum())}
 
 
-def names_beside(rows: RowSource, beside: Beside, labels: Path) -> list[str]:
+def kept_column_names(rows: RowSource, kept: KeptColumns, labels: Path) -> list[str]:
     """Return the columns that the results keep, the id first.
 
     Raises
@@ -239,19 +239,19 @@ def names_beside(rows: RowSource, beside: Beside, labels: Path) -> list[str]:
         If there is no such column, or labels are written alone.
     """
     if labels.suffix in _LABELS_ALONE:
-        if beside.names:
+        if kept.names:
             raise UsageError(
                 f"--id and --keep are for results in a .parquet or .csv file, not for {labels.name}."
             )
         return []
     try:
-        return carried_names(rows, beside.id, beside.keep)
+        return metadata_names(rows, kept.id, kept.keep)
     except ValueError as error:
         raise UsageError(str(error)) from error
 
 
 def outlier_lines(facts: dict[str, Any]) -> list[str]:
-    """What a report says of rows that were marked as outliers: a line, or none."""
+    """Return the line about outliers, if there are any."""
     found = facts.get("outliers")
     if found is None:
         return []

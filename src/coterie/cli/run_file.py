@@ -1,4 +1,4 @@
-"""`run.toml`: the options of a run in a file, which every run writes beside its results and `--config` reads."""
+"""`run.toml`: the options of a run, written with its results and read by `--config`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,15 @@ from coterie.limits.files import check_regular_file
 from coterie.outputs import OutputFolder, recovered
 from coterie.rows.remote import without_secrets
 
-__all__ = ["RUN", "RunFile", "as_running", "asked_for", "asked_option", "run_files", "write_run_file"]
+__all__ = [
+    "RUN",
+    "RunFile",
+    "running_command",
+    "requested_options",
+    "requested_option",
+    "run_files",
+    "write_run_file",
+]
 
 RUN = "run.toml"
 
@@ -37,7 +45,7 @@ _running: ContextVar[tuple[str, Mapping[str, Any]] | None] = ContextVar("running
 _TYPED = {STANDARD_INPUT: DASH, "true": True, "false": False}
 
 
-def asked_option(words: Sequence[str], flag: str) -> str | None:
+def requested_option(words: Sequence[str], flag: str) -> str | None:
     """Return the value that a command line gives to an option, before it is parsed; None where it does not."""
     for word, after in zip(words, [*words[1:], None]):
         if word == flag:
@@ -47,7 +55,7 @@ def asked_option(words: Sequence[str], flag: str) -> str | None:
     return None
 
 
-def asked_for(arguments: Any) -> dict[str, Any]:
+def requested_options(arguments: Any) -> dict[str, Any]:
     """Return the options of parsed arguments that were given, by the names of parameters, as they were written."""
     asked: dict[str, Any] = {}
     for argument in arguments:
@@ -59,7 +67,7 @@ def asked_for(arguments: Any) -> dict[str, Any]:
 
 
 class RunFile:
-    """Options in a TOML file: a configuration for cyclopts, which asks it after the command line.
+    """Options in a TOML file: a configuration of cyclopts, used after the command line.
 
     Parameters
     ----------
@@ -69,7 +77,7 @@ class RunFile:
     Raises
     ------
     UsageError
-        If it is no TOML file of options.
+        If it is not a TOML file of options.
     OSError
         If it cannot be read.
     """
@@ -81,13 +89,15 @@ class RunFile:
         try:
             self._options = tomllib.loads(Path(file).read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise UsageError(f"{self.path} is no TOML file: {error}") from error
+            raise UsageError(f"{self.path} is not a TOML file: {error}") from error
 
     def __call__(self, app: Any, commands: tuple[str, ...], arguments: Any) -> None:
         """Give the options to the arguments that the command line has not."""
         command = self._options.get("command", commands[0] if commands else "")
         if not commands or command != commands[0]:
-            raise UsageError(f"{self.path} is of coterie {command}, not of coterie {' '.join(commands)}.")
+            raise UsageError(
+                f"{self.path} has options of coterie {command}, not of coterie {' '.join(commands)}."
+            )
         known = {name: argument for argument in arguments for name in _names_of(argument)}
         for key, value in self._options.items():
             name = key.replace("_", "-")
@@ -124,8 +134,8 @@ def _as_word(value: Any) -> str:
 
 
 @contextmanager
-def as_running(command: str, asked: Mapping[str, Any]) -> Iterator[None]:
-    """Say which command runs, and what it was asked for, as long as it does."""
+def running_command(command: str, asked: Mapping[str, Any]) -> Iterator[None]:
+    """Record the running command and its options within the context."""
     token = _running.set((command, asked))
     try:
         yield

@@ -1,4 +1,4 @@
-"""The folder of a run: how it is written as a whole, and how its `summary.json` is read back."""
+"""The folder of a run: written as a whole, and read from its `summary.json`."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def read_run(folder: Path, kind: type[_Run]) -> _Run:
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is damaged: it is no JSON text. Run the command again.") from error
+        raise ValueError(f"{path} is damaged: it is not JSON. Run the command again.") from error
     version = facts.get("format") if isinstance(facts, dict) else None
     if type(version) is int and version > _FORMAT:
         raise ValueError(f"{path}: format {version} is of a newer coterie, and this one reads {_FORMAT}.")

@@ -1,4 +1,4 @@
-"""`coterie verify`: the fit of a folder once more, and whether its result is bit-identical."""
+"""`coterie verify`: repeat the fit of a folder and compare the results bit by bit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from coterie.cli.output import tell
 from coterie.cli.results import sample_of
 from coterie.cli.runs import SUMMARY, Fit, hash_of_rows, hash_of_sample, hashes_of_fit, read_fit
 from coterie.rows import RowSource
-from coterie.rows.remote import hides_something, without_secrets
+from coterie.rows.remote import has_hidden_parts, without_secrets
 
 __all__ = ["check_same_rows", "verify"]
 
@@ -62,7 +62,7 @@ def verify(
             f"coterie verify {folder} {DASH}"
         )
     file = file or fit.input.file
-    if hides_something(file):
+    if has_hidden_parts(file):
         raise ValueError(
             f"{folder / SUMMARY} has the address of the rows without its query, which may be a secret: "
             f"coterie verify {folder} ADDRESS"

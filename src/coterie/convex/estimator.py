@@ -29,9 +29,17 @@ from coterie.convex.solvers import minimize
 from coterie.convex.tree_solver import TreeProblem, follow_tree_path, minimize_on_tree, tree_problem
 from coterie.convex.weights import AUTO, weight_graph
 from coterie.estimators.base import Estimator, overflow_message
-from coterie.estimators.declared import Count, Declared, History, Numbers, One, Rows, strange_number
+from coterie.estimators.declared import (
+    Count,
+    FittedAttribute,
+    History,
+    Numbers,
+    Rows,
+    Scalar,
+    first_non_finite,
+)
 from coterie.estimators.memory import rows_in_memory
-from coterie.estimators.outliers import SCALES, OutlierScoring, OwnDistances, center_rounding
+from coterie.estimators.outliers import SCALES, FitDistances, OutlierScoring, center_rounding
 from coterie.estimators.parameters import (
     Callback,
     Iterations,
@@ -217,7 +225,7 @@ class ConvexEstimator(ClusterMixin, Estimator):
             Need(n_edges * per_edge, f"edges between rows, with {n_columns} numbers each", way_out),
         ]
 
-    def _fitted_attributes(self) -> dict[str, Declared]:
+    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         return {
             **super()._fitted_attributes(),
             "n_features_in_": Count("d"),
@@ -225,10 +233,10 @@ class ConvexEstimator(ClusterMixin, Estimator):
             "labels_": Numbers(("n",), "integer", least=0, below="k"),
             "edges_": Numbers(("e", 2), "integer", least=0, below="n", may_be_empty=True),
             "edge_weights_": Numbers(("e",), least=0, may_be_empty=True),
-            "distance_decay_": One(least=0, needed=False),
-            "converged_": One("boolean", needed=False),
+            "distance_decay_": Scalar(least=0, needed=False),
+            "converged_": Scalar("boolean", needed=False),
             "history_": History(needed=False),
-            "n_iter_": One("integer", 0, needed=False),
+            "n_iter_": Scalar("integer", 0, needed=False),
             "_training_rows": Rows("n", "d"),
         }
 
@@ -280,7 +288,7 @@ class ConvexEstimator(ClusterMixin, Estimator):
 class ConvexClustering(OutlierScoring, ConvexEstimator):
     """Convex clustering for one strength of the penalty, with a certificate of the minimum.
 
-    Each row has a centroid, which is pulled towards the row and the centroids of its neighbors. Rows with equal
+    Each row has a centroid, which is pulled toward the row and the centroids of its neighbors. Rows with equal
     centroids are a cluster; a larger gamma fuses more rows. `ConvexClusterPath` follows the centroids over many gammas.
 
     Parameters
@@ -347,7 +355,7 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
     cluster_centers_ : ndarray of shape (n_clusters, p)
         The distinct centroids.
     outlier_scores_ : ndarray of shape (n,), float32
-        Distance of each row to the mean of the rows of its cluster (centroids are pulled towards each other), over
+        Distance of each row to the mean of the rows of its cluster (centroids are pulled toward each other), over
         `cluster_scales_`: 1 for the median row of a cluster.
     cluster_scales_ : ndarray of shape (n_clusters,), float64
         The lower median of these distances of each cluster's rows.
@@ -522,13 +530,13 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
             report.warn_if_out_of_time()
         return self
 
-    def _fitted_attributes(self) -> dict[str, Declared]:
+    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         return {
             **super()._fitted_attributes(),
             "centroids_": Numbers(("n", "d")),
             "dual_": Numbers(("e", "d"), may_be_empty=True),
-            "objective_": One(),
-            "dual_gap_": One(),
+            "objective_": Scalar(),
+            "dual_gap_": Scalar(),
             # Infinite if the limit is 0.
             "residuals_": Numbers((2,), needed=False, finite=False),
             "warm_n_iter_": Numbers(("w",), "integer", least=0, needed=False, may_be_empty=True),
@@ -633,13 +641,13 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
             )
 
 
-def _own_distances(data: Array, labels: IntArray) -> OwnDistances:
+def _own_distances(data: Array, labels: IntArray) -> FitDistances:
     """Return the distances of rows to the means of the rows of their clusters.
 
-    Centroids are pulled towards other clusters, so distances to them would rank rows by their side of the cluster.
+    Centroids are pulled toward other clusters, so distances to them would rank rows by their side of the cluster.
     """
     means = _cluster_means(data, labels)
-    return OwnDistances(labels, _distances(data, labels, means), center_rounding(means.astype(data.dtype)))
+    return FitDistances(labels, _distances(data, labels, means), center_rounding(means.astype(data.dtype)))
 
 
 def _cluster_means(data: Array, labels: IntArray) -> FloatArray:
@@ -849,9 +857,9 @@ class ConvexClusterPath(ConvexEstimator):
         """Return the fitted attributes of a path."""
         steps, declared = found.steps, self._fitted_attributes()
         for step in steps:
-            strange = strange_number({"centroids_path_": step.centroids.distinct}, declared)
-            if strange is not None:
-                raise ValueError(overflow_message(type(self).__name__, *strange))
+            non_finite = first_non_finite({"centroids_path_": step.centroids.distinct}, declared)
+            if non_finite is not None:
+                raise ValueError(overflow_message(type(self).__name__, *non_finite))
         gammas, counts = (
             np.array([getattr(step, name) for step in steps]) for name in ("gamma", "n_clusters")
         )
@@ -889,7 +897,7 @@ class ConvexClusterPath(ConvexEstimator):
         )
         return [*super()._memory_needs(rows), kept]
 
-    def _fitted_attributes(self) -> dict[str, Declared]:
+    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         return {
             **super()._fitted_attributes(),
             "labels_path_": Numbers(("m", "n"), "integer", least=0, below="n"),

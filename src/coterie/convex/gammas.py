@@ -115,7 +115,7 @@ class AdaptiveGammas:
         elif self._gamma == 0:
             self._gamma, self._count_at_zero = self._first, n_clusters
         elif n_clusters == self._count_at_zero:
-            self._gamma = self._towards_the_first_fusion(self._gamma, centroids())
+            self._gamma = self._next_before_fusion(self._gamma, centroids())
         else:
             self._gamma *= float(np.exp(self._next_step(self._gamma, n_clusters)))
         if self._gamma >= self._last:
@@ -124,7 +124,7 @@ class AdaptiveGammas:
         self._n_left -= 1
         return self._gamma
 
-    def _towards_the_first_fusion(self, gamma: float, centroids: Array) -> float:
+    def _next_before_fusion(self, gamma: float, centroids: Array) -> float:
         """Return the gamma at which the first edges vanish by extrapolation of the last step, or a regular step."""
         lengths, before, width = _edge_lengths(self._problem, centroids), self._lengths, gamma - self._before
         self._lengths, self._before = lengths, gamma

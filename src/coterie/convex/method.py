@@ -13,7 +13,7 @@ _PAGE = "docs/development/decisions/convex.md"
 CONVEX_PATH = Method(
     name="convex-path",
     estimator=ConvexClusterPath,
-    summary="every row by itself, then fewer and fewer clusters as the penalty grows, down to one",
+    summary="a path from single rows to one cluster, with a certificate for each strength of the penalty",
     objective=Objective("objectives_", "objective"),
     clusters=None,
     progress=Progress(step="gamma", limit="n_gammas"),

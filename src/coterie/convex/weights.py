@@ -101,7 +101,7 @@ def weights_of_edges(squares: FloatArray, decay: float | str) -> tuple[FloatArra
     gaussian = _Gaussian(decay, squares.dtype)
     weights = gaussian(squares)
     if np.any(weights == 0):
-        raise ValueError(f"{gaussian.loss} A tree has no other way around an edge.")
+        raise ValueError(f"{gaussian.loss} Without these edges the tree is not connected.")
     return weights, float(decay)
 
 

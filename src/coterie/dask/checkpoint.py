@@ -120,7 +120,7 @@ class Checkpoint:
         return found
 
     def append(self, key: bytes, results: Any, totals: dict[str, Any]) -> None:
-        """Keep a pass that `next` did not know; of large results, or others than numbers and arrays, only its key."""
+        """Append a pass; only its key if its results are large or not numbers and arrays."""
         try:
             body = _encoded((results, totals), most=_MOST_BYTES + sum(map(_nbytes, totals.values())))
         except TypeError:

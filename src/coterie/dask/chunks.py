@@ -1,4 +1,4 @@
-"""Chunks of rows: what a worker needs to know to open one, and how data become chunks.
+"""Chunks of rows: their description for workers, and the division of data into chunks.
 
 The cuts depend on the data alone, never on the workers, for sums are made chunk by chunk.
 """
@@ -20,13 +20,13 @@ from coterie.rows.checks import check_finite
 
 __all__ = ["Chunk", "FileRange", "OpenedRows", "Partition", "chunks_of"]
 
-# Rows of files that are one chunk: so many that the sums of a thousand clusters are little beside them.
+# Size of a chunk of rows of files: large compared with the sums of a thousand clusters.
 _CHUNK_BYTES, _ROW_MULTIPLE = 64 << 20, 4096
 
 
 @dataclass(frozen=True)
 class OpenedRows:
-    """The rows of a chunk in memory, with what its source says of its columns."""
+    """The rows of a chunk in memory, with the columns of its source."""
 
     block: Array
     column_names: list[str] | None
@@ -85,7 +85,7 @@ class FileRange:
                 at += len(piece)
         if at != len(block):
             raise ValueError(
-                f"The {source.description} ends at row {self.start + at}, not at {source.shape[0]} as it said."
+                f"The {source.description} ends at row {self.start + at} instead of {source.shape[0]}."
             )
         check_finite(block, self.start, source.place_of)
         names = source.column_names

@@ -37,7 +37,7 @@ class Steps:
 
     @classmethod
     def below(cls, largest: float) -> Steps:
-        """Return steps for sums whose parts and totals are at most so large: the fine one is 2 ** 80 times smaller."""
+        """Return steps for sums whose parts and totals are at most `largest`; the fine one is 2 ** 80 times less."""
         if not 0 <= largest < 2.0**900:
             raise ValueError(
                 "X is too large for float64: sums of its rows overflow. Divide X by a large number."
@@ -81,7 +81,7 @@ class ExactSum:
 
     @property
     def empty(self) -> Callable[[], ExactSum]:
-        """What makes an empty sum of the same kind, here and on workers."""
+        """Function that makes an empty sum of the same kind, also on workers."""
         return partial(ExactSum, self.high.shape, self.steps)
 
     def add(self, part: FloatArray, rows: IndexArray | slice = slice(None), /) -> None:
@@ -121,8 +121,8 @@ class ExactSum:
 
     def total(self) -> FloatArray:
         """Return the sum, rounded once."""
-        carried = np.rint(self.low / self.steps.coarse) * self.steps.coarse
-        self.high += carried
-        self.low -= carried
+        carry = np.rint(self.low / self.steps.coarse) * self.steps.coarse
+        self.high += carry
+        self.low -= carry
         total = self.high + self.low
         return total if self._base is None else self._base + total

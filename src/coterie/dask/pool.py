@@ -1,4 +1,4 @@
-"""The workers of a fit, as its client sees them: which holds which chunk, one Dask task a worker and pass, deaths."""
+"""The workers of a fit, on the client: their chunks, one Dask task per worker and pass, and recovery."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class ClusterLostError(ConnectionError):
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """What a pass has cost.
+    """Traffic and time of a pass.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class Pass:
 
 
 class WorkerPool:
-    """The workers of one fit; a context, at whose end they drop what they hold of it.
+    """The workers of one fit; a context manager that releases their chunks at its end.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class WorkerPool:
         self._looked = -math.inf
 
     def close(self) -> None:
-        """Let the workers drop what they hold."""
+        """Release the chunks of the workers."""
         if self.client.status != "running":
             return
         for future in self._sent:
@@ -172,11 +172,11 @@ class WorkerPool:
 
     @property
     def n_workers(self) -> int:
-        """How many workers hold chunks."""
+        """Number of workers with chunks."""
         return max(1, len(set(self._home.values())))
 
     def repeat_record(self) -> None:
-        """Let the recorded passes be repeated on all chunks in the next pass: their state is not that of the fit."""
+        """Repeat the recorded passes on all chunks in the next pass, because their state is not that of the fit."""
         self._current = set()
 
     def run(
@@ -275,7 +275,7 @@ class WorkerPool:
             self._home[number] = home
 
     def _assign_first_homes(self, workers: Sequence[str]) -> None:
-        """Let Dask compute the chunks, and leave each with a worker that has it."""
+        """Make Dask compute the chunks, and assign each to a worker that has it."""
         self._computed = self._compute(range(len(self.chunks)))
         who_has = self.client.who_has(list(self._computed.values()))
         for number, future in self._computed.items():
@@ -284,7 +284,7 @@ class WorkerPool:
                 self._home[number] = homes[0]
 
     def _compute(self, numbers: Sequence[int]) -> dict[int, Any]:
-        """Let Dask compute some chunks; return their futures, which are done.
+        """Make Dask compute some chunks; return their finished futures.
 
         What depends on them is sent afterwards, for a scheduler may take a small graph before a large one.
         """

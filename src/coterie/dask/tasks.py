@@ -1,4 +1,4 @@
-"""What runs on a worker: one Dask task a pass, which runs the task of a backend on each chunk that the worker holds.
+"""Code on a worker: one Dask task per pass, which runs the task of a backend on each chunk of the worker.
 
 A worker keeps rows and state of its chunks between passes. A chunk that it opens gets the state that it had elsewhere:
 the recorded passes of the fit are repeated on it, into totals that are thrown away.
@@ -68,7 +68,7 @@ class RecordedPass:
 
 @dataclass(frozen=True)
 class Opening:
-    """How all chunks of a fit are opened.
+    """Options to open the chunks of a fit.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class Request:
 
 @dataclass
 class Answer:
-    """What a Dask task returns: the result of each chunk, the totals over them, and the bytes from other workers."""
+    """Result of a Dask task: the result of each chunk, the totals over them, and the bytes from other workers."""
 
     results: dict[int, Any]
     totals: dict[str, Any]
@@ -164,7 +164,7 @@ class Answer:
 
 @dataclass
 class Exchange:
-    """What a task knows of the other chunks of its pass.
+    """Other chunks of the pass of a task, on this and other workers.
 
     Attributes
     ----------
@@ -185,7 +185,7 @@ class Exchange:
 
 
 class _Session:
-    """What a worker holds of one fit."""
+    """State of one fit on a worker."""
 
     def __init__(self, n_threads: int) -> None:
         self.lock = threading.Lock()
@@ -245,7 +245,7 @@ def no_task(chunk: Chunk, _: Any, __: Any, ___: Any) -> None:
 
 
 def close_session(name: str, dask_worker: Any = None) -> None:
-    """Stop what this worker does for a fit, and drop all that it holds of it."""
+    """Stop the tasks of a fit on this worker, and release its chunks."""
     with _LOCK:
         if name not in _ENDED:
             _ENDED.append(name)
@@ -302,8 +302,8 @@ def _opened(part: Part, opening: Opening, data: Any, n_threads: int) -> Chunk:
         )
     if opened.block.nbytes > available_memory():
         raise MemoryError(
-            f"A worker lacks memory for chunk {number} ({opened.block.nbytes / 1e9:.1f} GB) beside what it holds: "
-            "use more workers, or workers with more memory; the rows of a fit stay in their memory."
+            f"A worker lacks memory for chunk {number} ({opened.block.nbytes / 1e9:.1f} GB) in addition to what it "
+            "holds: use more workers, or workers with more memory; the rows of a fit stay in their memory."
         )
     block = _of_length_one(opened, source.first_row) if opening.is_normalized else opened.block
     rows = as_rows(block.astype(opening.dtype, copy=False))

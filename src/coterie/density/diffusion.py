@@ -1,4 +1,4 @@
-"""Diffused rows: coordinates by a random walk on the neighbor graph, for data in which most rows are noise."""
+"""Diffused rows: coordinates by a random walk on the neighbor graph, for data of mostly noise."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from coterie.graphs import Neighbors, connected_components
 
 __all__ = ["GRAPH_NEIGHBORS", "Diffusion", "diffuse"]
 
-# Neighbors in the graph, the one whose distance is the scale of a row, steps of the walk, and eigenvectors beside those
-# of the components. Thresholds and numbers near these give the same within 0.01 of the mean index.
+# Neighbors in the graph, the one whose distance is the scale of a row, steps of the walk, and eigenvectors in addition
+# to those of the components. Similar numbers change the mean index by less than 0.01.
 GRAPH_NEIGHBORS, _SCALE, _STEPS, _N_VECTORS = 15, 7, 20, 16
 
-# Graphs of up to so many rows are decomposed as dense matrices.
+# Graphs of at most this number of rows are decomposed as dense matrices.
 _DENSE_ROWS = 300
 
 # After these steps, vectors of lower eigenvalues have no weight.

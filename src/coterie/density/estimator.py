@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.backend import lie_elsewhere
+from coterie.backend import have_own_backend
 from coterie.density.diffusion import GRAPH_NEIGHBORS, Diffusion
 from coterie.density.hierarchy import merge_tree
 from coterie.density.solver import (
@@ -27,7 +27,7 @@ from coterie.density.solver import (
 )
 from coterie.density.spanning_tree import ReachabilityTree
 from coterie.estimators.base import Estimator
-from coterie.estimators.declared import Declared, Numbers, One, Rows
+from coterie.estimators.declared import FittedAttribute, Numbers, Rows, Scalar
 from coterie.estimators.memory import neighbor_graph, rows_in_memory
 from coterie.estimators.parameters import Metric, Neighbors, Param, RandomState, Threads
 from coterie.fitting.checks import check_positive_integer, random_stream
@@ -94,16 +94,16 @@ class DensityClustering(ClusterMixin, Estimator):
         "cosine": each row is divided by its length first (normalization).
     space : {"auto", "rows", "diffused"}
         "diffused": distances of coordinates by a random walk on the neighbor graph, for data in which most rows are
-        noise. "auto": those of the rows, and where less than 85% are in clusters then, of diffused rows. With an
-        integer `min_cluster_size` "auto" is "rows".
+        noise. "auto": distances of the rows, or of diffused rows if less than 85% of the rows are in clusters then.
+        With an integer `min_cluster_size` "auto" is "rows".
     assign_noise : {"nearest", "probable"}, optional
-        Label noise, too, in `labels_` and `predict`: by the nearest row in a cluster, or by the largest membership.
-        `coverage_` and `probabilities_` stay as they are.
+        Label noise in `labels_` and `predict` too: by the nearest row in a cluster, or by the largest membership.
+        `coverage_` and `probabilities_` are not changed.
     search : {"auto", "exact", "approximate"}
-        How nearest neighbors are found. "auto": exactly where n^2 d is at most 5e10 or X has at most 6 columns. See
+        Search for nearest neighbors. "auto": exact if n^2 d is at most 5e10 or X has at most 6 columns. See
         `is_exact_`.
     random_state : int, RandomState or None
-        Of the approximate search.
+        Seed of the approximate search.
     n_threads : int, optional
         None: all processors of this process. Results are bit-identical for any number.
 
@@ -237,7 +237,7 @@ class DensityClustering(ClusterMixin, Estimator):
         source, columns = self._rows_to_fit(X)
         rows = np.ascontiguousarray(source.read())
         seed = int(random_stream(self.random_state).randint(np.iinfo(np.int32).max))
-        found = density_clusters(rows, self._options(seed), source if lie_elsewhere(source) else None)
+        found = density_clusters(rows, self._options(seed), source if have_own_backend(source) else None)
         fitted = _fitted(rows, found)
         if self.assign_noise is not None:
             fitted["labels_"] = self._assigned(found, _points_of(fitted), found.cut.anchors, found.cut.joins)
@@ -461,7 +461,7 @@ class DensityClustering(ClusterMixin, Estimator):
         try:
             merge_tree(ends[0], ends[1], np.asarray(heights, dtype=np.float64))
         except ValueError as error:
-            raise ValueError(f"_edges and _heights are no spanning tree: {error}") from error
+            raise ValueError(f"_edges and _heights are not a spanning tree: {error}") from error
         if "_coordinates" in fitted:
             n_distinct = len(equal_rows(np.ascontiguousarray(fitted["_training_rows"])).first)
             if len(fitted["_coordinates"]) != n_distinct:
@@ -471,7 +471,7 @@ class DensityClustering(ClusterMixin, Estimator):
         n_neighbors = max(self.n_neighbors, self.min_samples)
         return [rows_in_memory(rows), neighbor_graph(rows, n_neighbors, is_symmetric=False)]
 
-    def _fitted_attributes(self) -> dict[str, Declared]:
+    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         return {
             **super()._fitted_attributes(),
             "_training_rows": Rows("n", "d"),
@@ -481,9 +481,9 @@ class DensityClustering(ClusterMixin, Estimator):
             "layers_": Numbers(("l", "n"), "integer", least=-1),
             "layer_sizes_": Numbers(("l",), "integer", least=1),
             "persistences_": Numbers(("l",), least=0),
-            "min_cluster_size_": One("integer", 1),
-            "coverage_": One(least=0, most=1),
-            "is_exact_": One("boolean"),
+            "min_cluster_size_": Scalar("integer", 1),
+            "coverage_": Scalar(least=0, most=1),
+            "is_exact_": Scalar("boolean"),
             "_edges": Numbers(("n-1", 2), "integer", least=0, below="n", may_be_empty=True),
             "_heights": Numbers(("n-1",), least=0, may_be_empty=True),
             "_coordinates": Numbers(("m", "q"), beside="_scales", needed=False),
@@ -494,7 +494,7 @@ class DensityClustering(ClusterMixin, Estimator):
 
 @dataclass(frozen=True, slots=True)
 class _Points:
-    """The distinct rows of a fit, and where they are in the space whose distances count."""
+    """The distinct rows of a fit, and their coordinates in the space of the distances."""
 
     equal: EqualRows
     rows: Array

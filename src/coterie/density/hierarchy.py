@@ -60,7 +60,7 @@ class MergeTree:
         return self.heights[self.parents]
 
     def condensed(self, least: int) -> CondensedTree:
-        """Return the clusters of at least so many rows."""
+        """Return the clusters of a minimum size."""
         is_large = self.sizes >= least
         n_large = np.bincount(self.parents[:-1], is_large[:-1], len(self.parents))
         is_top = is_large & (n_large[self.parents] >= 2)
@@ -100,7 +100,7 @@ class CondensedTree:
     ----------
     tree : MergeTree
     is_large, is_top : ndarray of shape (n_nodes,), bool
-        Nodes of at least so many rows; tops of clusters, the root among them.
+        Nodes of at least the minimum size; tops of clusters, including the root.
     clusters : ndarray of shape (n_nodes,), int32
         The top of the cluster that each node is in.
     """
@@ -316,7 +316,7 @@ class LeafTree:
         is_cluster : ndarray of shape (n_nodes,), bool
             The clusters.
         size : int
-            Rows join at the lowest merge of at least so many rows.
+            Rows join at the lowest merge of at least this number of rows.
         """
         tree, n = self.tree, self.tree.n_rows
         own = tree.nearest_marked(is_cluster)

@@ -6,7 +6,7 @@ import numpy as np
 
 from coterie.arrays import FloatArray, IntArray
 from coterie.density.estimator import DensityClustering
-from coterie.estimators.method import Belonging, Method, Progress
+from coterie.estimators.method import MembershipMeasure, Method, Progress
 from coterie.rows import RowSource
 
 __all__ = ["DENSITY"]
@@ -23,7 +23,7 @@ DENSITY = Method(
     summary="clusters of high density at several resolutions, and noise; it finds the number of clusters",
     clusters=None,
     progress=Progress(limit=None),
-    belonging=Belonging("probability", _probabilities),
+    membership=MembershipMeasure("probability", _probabilities),
     pictures={"tree": DensityClustering.plot_tree, "barcode": DensityClustering.plot_barcode},
     page="docs/guide/density.md",
 )

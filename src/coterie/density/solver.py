@@ -37,7 +37,7 @@ _LEAST_ROWS = 3
 
 @dataclass(frozen=True, slots=True)
 class DensityOptions:
-    """What to look for, and how; see `coterie.DensityClustering`."""
+    """Options; see `coterie.DensityClustering`."""
 
     min_samples: int = 5
     min_cluster_size: Literal["persistent"] | int = "persistent"

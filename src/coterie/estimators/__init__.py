@@ -1,4 +1,4 @@
-"""What estimators have in common, whichever paper they are from, and the records of all methods.
+"""Base classes of estimators, parameter declarations, and the records of all methods.
 
 A method of another package is a scikit-learn estimator, best a subclass of `Estimator`, and a `Method` that is
 registered.
@@ -13,7 +13,7 @@ Examples
 from coterie.estimators.base import Estimator
 from coterie.estimators.method import (
     OBJECTIVE,
-    Belonging,
+    MembershipMeasure,
     Method,
     Need,
     Objective,
@@ -28,7 +28,7 @@ from coterie.estimators.method import (
 
 __all__ = [
     "OBJECTIVE",
-    "Belonging",
+    "MembershipMeasure",
     "Estimator",
     "Method",
     "Need",

@@ -1,4 +1,4 @@
-"""What every estimator is: a scikit-learn estimator of anything with rows, that can be checked, watched and saved."""
+"""Base class of all estimators: scikit-learn interface, checks, reports and saving."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_n_features, check_is_fitted
 
-from coterie.backend import lie_elsewhere
-from coterie.estimators.declared import Count, Declared, Names, problem_of, strange_number
+from coterie.backend import have_own_backend
+from coterie.estimators.declared import Count, FittedAttribute, Names, first_non_finite, problem_of
 from coterie.estimators.memory import check_fit_memory
 from coterie.estimators.notebook import fitted_html
 from coterie.estimators.parameters import validate
@@ -31,7 +31,7 @@ __all__ = ["Estimator", "link_template", "overflow_message", "rows_for"]
 _BY_CHUNK = {"predict", "transform", "score", "score_samples", "predict_proba", "responsibilities", "denoise"}
 
 # What every fit may leave.
-_ATTRIBUTES: dict[str, Declared] = {
+_ATTRIBUTES: dict[str, FittedAttribute] = {
     "n_features_in_": Count("d", needed=False),
     "feature_names_in_": Names("d", needed=False),
     "preparation_": Preparation("d", needed=False),
@@ -71,7 +71,7 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
             setattr(cls, name, _by_chunk(vars(cls)[name]))
 
     def report(self, X: Any, **options: Any) -> Any:
-        """Create a page about this fit, which a notebook shows: a map, named clusters, how good they are.
+        """Create a report about this fit, which a notebook shows: a map, named clusters, their quality.
 
         Parameters
         ----------
@@ -99,15 +99,15 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
         )
 
     def check_parameters(self) -> None:
-        """Raise a ValueError or TypeError if a parameter makes no sense, whatever the rows may be.
+        """Raise a ValueError or TypeError for an invalid parameter, independent of the rows.
 
         `fit` begins with this. A subclass adds what its annotations cannot declare, such as pairs that exclude each
         other.
         """
         validate(self)
 
-    def _fitted_attributes(self) -> dict[str, Declared]:
-        """Return what the attributes of this model look like once it is fitted, by its parameters.
+    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
+        """Return the declarations of the fitted attributes, which depend on the parameters.
 
         `save` and `load` refuse a model that is otherwise, and a fit that ends with numbers that are not finite is an
         error. A subclass adds those of its own.
@@ -122,13 +122,13 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
         for name in fitted:
             own = getattr(type(self), name, None)
             if name not in declared and (callable(own) or hasattr(own, "__get__")):
-                raise ValueError(f"{name} is no fitted attribute of {type(self).__name__}")
+                raise ValueError(f"{name} is not a fitted attribute of {type(self).__name__}")
         problem = problem_of(fitted, declared) if fitted else None
         if problem:
             raise ValueError(problem)
 
     def _prepared(self, X: Any) -> RowSource:
-        """Return the rows of X as this fitted model sees them: in the columns of the fit, prepared as its rows were.
+        """Return the rows of X in the columns of the fit, prepared as its rows were.
 
         Parameters
         ----------
@@ -151,15 +151,15 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
         return self._normalized(rows), columns
 
     def _memory_needs(self, rows: RowSource) -> list[Need]:
-        """Return what a fit of rows needs at the same time beside the rows, by the parameters; nothing is read."""
+        """Return the memory that a fit needs in addition to the rows, by the parameters, without reading rows."""
         return []
 
     def _known_columns(self) -> dict[str, Any]:
-        """Return the fitted attributes that tell of the columns of the last fit."""
+        """Return the fitted attributes that describe the columns of the last fit."""
         return {name: value for name, value in vars(self).items() if name in _ATTRIBUTES}
 
     def _store_fitted(self, fitted: Mapping[str, Any]) -> None:
-        """Replace all that an earlier fit has left; a fit ends with this.
+        """Replace the attributes of an earlier fit; the last step of a fit.
 
         Parameters
         ----------
@@ -172,7 +172,7 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
             If a number among them is not finite; the model is as it was then.
         """
         declared = self._fitted_attributes()
-        found = strange_number(fitted, declared)
+        found = first_non_finite(fitted, declared)
         if found is not None:
             raise ValueError(overflow_message(type(self).__name__, *found))
         for name in declared.keys() & vars(self).keys():
@@ -189,11 +189,11 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
     def _normalized(self, rows: RowSource) -> RowSource:
         """Return the rows, divided by their lengths if `metric` is "cosine"; rows of zeros stay as they are."""
         is_cosine = getattr(self, "metric", "euclidean") == "cosine"
-        return normalized(rows, refuse_zeros=lie_elsewhere(rows)) if is_cosine else rows
+        return normalized(rows, refuse_zeros=have_own_backend(rows)) if is_cosine else rows
 
 
 def overflow_message(estimator: str, attribute: str, number: float) -> str:
-    """Return the error of a fit that found a number which is not finite."""
+    """Return the error of a fit with a non-finite result."""
     return (
         f"{estimator} ended with {number} in its {attribute.strip('_')}, which is no result: rows, or their weights, "
         "are so large that sums of their squares overflow. Scale them, such as by prepare_rows(X, scale='standard') "
@@ -202,25 +202,25 @@ def overflow_message(estimator: str, attribute: str, number: float) -> str:
 
 
 def rows_for(model: Any, X: Any) -> RowSource:
-    """Return the rows of X as a fitted estimator of any library sees them."""
+    """Return the rows of X for a fitted estimator of any library."""
     return model._prepared(X) if isinstance(model, Estimator) else prepared_rows(model, X)
 
 
 def _by_chunk(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a method of a fitted model run where the rows are, if these are not read in this process."""
+    """Make a method of a fitted model run on workers, if the rows are there."""
 
     @functools.wraps(method)
     def method_by_chunk(self: Any, X: Any, *args: Any, **options: Any) -> Any:
-        if isinstance(X, RowSource) and lie_elsewhere(X):
+        if isinstance(X, RowSource) and have_own_backend(X):
             check_is_fitted(self)
-            return X.results_of(_lean(self), method.__name__, *args, **options)  # type: ignore[attr-defined]
+            return X.results_of(_without_training_rows(self), method.__name__, *args, **options)  # type: ignore[attr-defined]
         return method(self, X, *args, **options)
 
     return method_by_chunk
 
 
-def _lean(model: Any) -> Any:
-    """Return a copy of a fitted model without what belongs to the rows of its fit alone."""
+def _without_training_rows(model: Any) -> Any:
+    """Return a copy of a fitted model without the attributes of its training rows."""
     lean = copy.copy(model)
     for name in model._of_rows:
         vars(lean).pop(name, None)

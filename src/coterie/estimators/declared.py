@@ -1,4 +1,4 @@
-"""What the fitted attributes of an estimator look like, said once: shapes in symbols, kinds of numbers, ranges.
+"""Declarations of the fitted attributes of estimators: shapes in symbols, kinds of numbers, ranges.
 
 `load` and `save` hold a model against it, and the end of a fit asks whether its numbers are finite. The sizes that a
 shape names, such as "k" and "d", are known from the first attribute that has them; all others must agree.
@@ -23,8 +23,8 @@ import numpy as np
 import scipy.sparse as sp
 
 __all__ = [
-    "Absent", "Count", "Declared", "Graph", "History", "Names", "Numbers", "One", "Parts", "RandomNumbers", "Rows",
-    "Sizes", "problem_of", "strange_number",
+    "ArrayTuple", "Count", "FittedAttribute", "Graph", "History", "Names", "NotStored", "Numbers", "RandomNumbers",
+    "Rows", "Scalar", "Sizes", "first_non_finite", "problem_of",
 ]  # fmt: skip
 
 # Shares are sums of many float32 numbers.
@@ -35,13 +35,13 @@ _AXES = {1: ("entries",), 2: ("rows", "columns")}
 
 
 class Sizes:
-    """The sizes met so far, by their symbols, and who has said so."""
+    """Sizes so far, by their symbols, and the attributes that they come from."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[int, str]] = {}
 
     def problem(self, symbol: str | int, size: int, told: str) -> str | None:
-        """Take in a size; return the other one, and who has it, if there is another already.
+        """Add a size; return the attribute that has another one, if there is any.
 
         Parameters
         ----------
@@ -62,12 +62,12 @@ class Sizes:
         return None if size == expected - int(less or 0) else source
 
     def of(self, symbol: str) -> tuple[int, str] | None:
-        """Return a size and who has said so; None if nobody has."""
+        """Return a size and the attribute that it comes from; None if it is unknown."""
         return self._known.get(symbol)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Declared:
+class FittedAttribute:
     """A fitted attribute.
 
     Attributes
@@ -88,14 +88,14 @@ class Declared:
         """Return what is wrong with a value, as the end of a sentence that its name begins, or None."""
         raise NotImplementedError
 
-    def strange(self, value: Any) -> float | None:
-        """Return the first number of a value that is not finite where it must be; None if all are."""
+    def non_finite(self, value: Any) -> float | None:
+        """Return the first non-finite number of a value that must be finite; None if there is none."""
         return None
 
 
 @dataclass(frozen=True)
-class Absent(Declared):
-    """An attribute of a model in use that no file holds: it is made of the others."""
+class NotStored(FittedAttribute):
+    """An attribute that is computed from others and not stored in model files."""
 
     needed: bool = field(default=False, kw_only=True)
 
@@ -104,7 +104,7 @@ class Absent(Declared):
 
 
 @dataclass(frozen=True)
-class One(Declared):
+class Scalar(FittedAttribute):
     """A single number, or None where that is allowed."""
 
     kind: str = "float"
@@ -125,26 +125,26 @@ class One(Declared):
             return f"must be one {self.kind} number, not {_kind_of(value)}"
         if isinstance(value, int) and abs(value) >= 1 << 63:
             return "is too large"
-        if self.strange(value) is not None:
+        if self.non_finite(value) is not None:
             return f"is {value}, which is not finite"
         if value < self.least:
             return f"is {value}, which is less than {self.least:g}"
         return f"is {value}, which is more than {self.most:g}" if value > self.most else None
 
-    def strange(self, value: Any) -> float | None:
+    def non_finite(self, value: Any) -> float | None:
         if not self.finite or value is None or math.isfinite(value):
             return None
         return float(value)
 
 
 @dataclass(frozen=True)
-class Count(Declared):
+class Count(FittedAttribute):
     """A number of things, which is the size of arrays."""
 
     symbol: str
 
     def problem(self, value: Any, sizes: Sizes, name: str) -> str | None:
-        wrong = One("integer", 1).problem(value, sizes, name)
+        wrong = Scalar("integer", 1).problem(value, sizes, name)
         if wrong:
             return wrong
         other = sizes.problem(self.symbol, int(value), f"{name} is {value}")
@@ -152,7 +152,7 @@ class Count(Declared):
 
 
 @dataclass(frozen=True)
-class Numbers(Declared):
+class Numbers(FittedAttribute):
     """An array.
 
     Attributes
@@ -190,14 +190,14 @@ class Numbers(Declared):
             value, sizes
         )
 
-    def strange(self, value: Any) -> float | None:
+    def non_finite(self, value: Any) -> float | None:
         if not self.finite or not isinstance(value, np.ndarray) or value.dtype.kind != "f":
             return None
         finite = np.isfinite(value)
         return None if finite.all() else float(value[~finite][0])
 
     def _problem_of_entries(self, value: Any, sizes: Sizes) -> str | None:
-        number = self.strange(value)
+        number = self.non_finite(value)
         if number is not None:
             return f"holds {number}, which is not finite"
         if value.size == 0:
@@ -214,8 +214,8 @@ class Numbers(Declared):
 
 
 @dataclass(frozen=True)
-class Parts(Declared):
-    """A tuple of arrays, the centroids of which are told to be finite: their sums are, too."""
+class ArrayTuple(FittedAttribute):
+    """A tuple of arrays that are finite if the centroids are."""
 
     parts: tuple[Numbers, ...]
 
@@ -230,8 +230,8 @@ class Parts(Declared):
 
 
 @dataclass(frozen=True)
-class History(Declared):
-    """The table of a fit's steps: `iteration`, `seconds`, `objective` and numbers of the method's own.
+class History(FittedAttribute):
+    """The history of a fit: `iteration`, `seconds`, `objective` and fields of the method.
 
     With `finite`, the objectives are; other columns may say that there is no such number.
     """
@@ -243,14 +243,14 @@ class History(Declared):
             return "has no columns iteration, seconds and objective"
         if any(value.dtype[column].kind not in "iufb" for column in value.dtype.names):
             return "has columns that are not numbers"
-        return "has objectives that are not finite" if self.strange(value) is not None else None
+        return "has objectives that are not finite" if self.non_finite(value) is not None else None
 
-    def strange(self, value: Any) -> float | None:
-        return Numbers(("t",), finite=self.finite).strange(np.asarray(value["objective"]))
+    def non_finite(self, value: Any) -> float | None:
+        return Numbers(("t",), finite=self.finite).non_finite(np.asarray(value["objective"]))
 
 
 @dataclass(frozen=True)
-class Names(Declared):
+class Names(FittedAttribute):
     """Names of columns: an array of texts."""
 
     symbol: str
@@ -265,7 +265,7 @@ class Names(Declared):
 
 
 @dataclass(frozen=True)
-class Graph(Declared):
+class Graph(FittedAttribute):
     """A square sparse matrix of weights."""
 
     symbol: str
@@ -276,12 +276,12 @@ class Graph(Declared):
             return wrong
         return _problem_of_shape(value.shape, (self.symbol, self.symbol), sizes, name)
 
-    def strange(self, value: Any) -> float | None:
-        return Numbers(("e",)).strange(value.data)
+    def non_finite(self, value: Any) -> float | None:
+        return Numbers(("e",)).non_finite(value.data)
 
 
 @dataclass(frozen=True)
-class Rows(Declared):
+class Rows(FittedAttribute):
     """Rows, dense or sparse."""
 
     n_rows: str
@@ -295,8 +295,8 @@ class Rows(Declared):
         wrong = wrong or _problem_of_shape(value.shape, (self.n_rows, self.n_columns), sizes, name)
         return wrong or _problem_of_squares(value.data)
 
-    def strange(self, value: Any) -> float | None:
-        return Numbers(("e",)).strange(value.data if sp.issparse(value) else value)
+    def non_finite(self, value: Any) -> float | None:
+        return Numbers(("e",)).non_finite(value.data if sp.issparse(value) else value)
 
 
 def _problem_of_squares(numbers: Any) -> str | None:
@@ -307,7 +307,7 @@ def _problem_of_squares(numbers: Any) -> str | None:
 
 
 @dataclass(frozen=True)
-class RandomNumbers(Declared):
+class RandomNumbers(FittedAttribute):
     """A generator of random numbers, or None."""
 
     def problem(self, value: Any, sizes: Sizes, name: str) -> str | None:
@@ -316,14 +316,14 @@ class RandomNumbers(Declared):
         return f"must be a generator of random numbers, not {_kind_of(value)}"
 
 
-def problem_of(values: Mapping[str, Any], declared: Mapping[str, Declared]) -> str | None:
+def problem_of(values: Mapping[str, Any], declared: Mapping[str, FittedAttribute]) -> str | None:
     """Return what is wrong with the fitted attributes of a model, or None.
 
     Parameters
     ----------
     values : mapping of str
         The attributes, by their names.
-    declared : mapping of str to Declared
+    declared : mapping of str to FittedAttribute
         What they should be, those first that say sizes. Attributes that are not declared are not looked at.
     """
     sizes = Sizes()
@@ -338,11 +338,13 @@ def problem_of(values: Mapping[str, Any], declared: Mapping[str, Declared]) -> s
     return None
 
 
-def strange_number(values: Mapping[str, Any], declared: Mapping[str, Declared]) -> tuple[str, float] | None:
-    """Return the first attribute that holds a number which is not finite and should be, and the number; or None."""
+def first_non_finite(
+    values: Mapping[str, Any], declared: Mapping[str, FittedAttribute]
+) -> tuple[str, float] | None:
+    """Return the first attribute with a non-finite number that must be finite, and the number; or None."""
     for name, expected in declared.items():
         value = values.get(name)
-        number = None if value is None else expected.strange(value)
+        number = None if value is None else expected.non_finite(value)
         if number is not None:
             return name, number
     return None
@@ -360,7 +362,7 @@ def _problem_of_sparse(value: Any) -> str | None:
         return f"is no valid sparse matrix: {error}"
     if len(value.indices) != value.nnz or len(value.data) != value.nnz:
         return f"has {len(value.data)} numbers in {len(value.indices)} places, and says {value.nnz}"
-    number = Numbers(("e",)).strange(value.data)
+    number = Numbers(("e",)).non_finite(value.data)
     return None if number is None else f"holds {number}, which is not finite"
 
 

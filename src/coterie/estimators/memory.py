@@ -32,12 +32,12 @@ def check_fit_memory(estimator: Any, rows: RowSource, needs: Sequence[Need]) -> 
 
 
 def bytes_of_rows(rows: RowSource) -> float:
-    """Return what all rows take as floats."""
+    """Return the bytes of all rows as floats."""
     return rows.shape[0] * rows.row_bytes()
 
 
 def copy_of_rows(rows: RowSource, *, is_changed: bool = False) -> Need:
-    """Return what a method that reads rows again and again keeps of them; see `coterie.blocks.kernel_rows.kept_rows`.
+    """Return the memory of the copy of rows that are read repeatedly; see `coterie.blocks.kernel_rows.kept_rows`.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def copy_of_rows(rows: RowSource, *, is_changed: bool = False) -> Need:
 
 
 def rows_in_memory(rows: RowSource) -> Need:
-    """Return what a method that reads all rows at once takes for them."""
+    """Return the memory of all rows, for methods that read them at once."""
     n_bytes = 0.0 if rows.in_memory else bytes_of_rows(rows)
     return Need(
         n_bytes, "the rows, all at once", "take a sample of the rows, or k-means, which reads them in blocks"
@@ -77,7 +77,7 @@ def memberships(rows: RowSource, n_clusters: int, *, n_arrays: int) -> Need:
 
 
 def given_graph(rows: RowSource) -> Need:
-    """Return what the graph of given affinities takes beside them."""
+    """Return the memory of the graph in addition to given affinities."""
     n_bytes = (
         2.0 * bytes_of_rows(rows) if rows.is_sparse else rows.shape[0] ** 2 * (rows.dtype.itemsize + 4.0)
     )
@@ -85,7 +85,7 @@ def given_graph(rows: RowSource) -> Need:
 
 
 def neighbor_graph(rows: RowSource, n_neighbors: int, *, is_symmetric: bool) -> Need:
-    """Return what the search for neighbors and the graph of them take."""
+    """Return the memory of the neighbor search and its graph."""
     n_edges = rows.shape[0] * min(n_neighbors, rows.shape[0])
     per_edge = (4 + rows.dtype.itemsize) * (7 if is_symmetric else 4)
     return Need(

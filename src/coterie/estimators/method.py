@@ -1,7 +1,7 @@
-"""What everyone who does not know a method can know of it: a record for each, and the register of them all.
+"""Records of methods for the command line, reports and model files, and their registry.
 
-The command line, reports and pictures ask these records instead of the estimators' names. Each room has the records of
-its methods in its `method.py`; another package adds its own by `register_method`, or by an entry point.
+The command line, reports and plots use these records instead of the names of estimators. Each method package has its
+records in `method.py`; another package adds its own by `register_method`, or by an entry point.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from coterie.persistence import persistable
 from coterie.rows import RowSource
 
 __all__ = [
-    "ENTRY_POINTS", "OBJECTIVE", "RESERVED_FLAGS", "Belonging", "Method", "Need", "Objective", "Progress",
+    "ENTRY_POINTS", "OBJECTIVE", "RESERVED_FLAGS", "MembershipMeasure", "Method", "Need", "Objective", "Progress",
     "find_method", "method_of", "methods", "name_of", "register_installed_methods", "register_method", "usual_method",
 ]  # fmt: skip
 
@@ -41,7 +41,7 @@ RESERVED_FLAGS = (
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """What a method minimizes or maximizes.
+    """The objective of a method.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ OBJECTIVE = Objective("", "objective")
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What a fit reports while it runs, as a `FitProgress` each and as the rows of `history_`.
+    """The quantity that a fit reports while it runs, in each `FitProgress` and in `history_`.
 
     Attributes
     ----------
@@ -85,8 +85,8 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Belonging:
-    """How well a row belongs to its cluster, where a method says more of it than a distance.
+class MembershipMeasure:
+    """Measure of the membership of a row in its cluster, for methods with more than a distance.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class Belonging:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """All that is known of a method where nobody knows the method.
+    """Record of a method.
 
     The command line sets `max_iter`, `max_time`, `n_threads`, `random_state` and `callback` of any estimator that
     has them; all other parameters are options as their annotations declare them (`coterie.estimators.parameters`).
@@ -131,7 +131,7 @@ class Method:
         Whether `fit(X, y)` learns from known classes, -1 where they are not known.
     drops_clusters : bool
         Whether fewer clusters may be left than were asked for.
-    belonging : Belonging, optional
+    membership : MembershipMeasure, optional
         How well rows belong to their clusters, where that is more than the distance to a center.
     pictures : mapping of str to callable
         What its fitted estimator can show beside what `coterie.plotting` draws of any: a name, and a function of the
@@ -160,7 +160,7 @@ class Method:
     usual_above: int | None = None
     takes_labels: bool = False
     drops_clusters: bool = False
-    belonging: Belonging | None = None
+    membership: MembershipMeasure | None = None
     pictures: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     memory: Callable[[Any, RowSource], Sequence[Need]] | None = None
     page: str = ""
@@ -172,7 +172,7 @@ class Method:
 
     @property
     def watched(self) -> Objective:
-        """What its fits report while they run: the objective, but for the name where that is another."""
+        """Objective that fits report while they run, with its name there."""
         objective = self.objective or OBJECTIVE
         return replace(objective, name=self.progress.name or objective.name)
 
@@ -274,13 +274,13 @@ def method_of(estimator: Any) -> Method | None:
 
 
 def name_of(estimator: Any) -> str:
-    """Return what to call an estimator in a picture or a report: its method's name, or that of its class."""
+    """Return the name of an estimator in plots and reports: that of its method, or of its class."""
     method = method_of(estimator)
     return type(estimator).__name__ if method is None else method.name
 
 
 def usual_method(candidates: Iterable[Method], n_rows: int) -> Method:
-    """Return which of several methods clusters so many rows, where none was asked for."""
+    """Return the default method for a number of rows, among candidates."""
     by_size = sorted(candidates, key=lambda method: method.usual_above or 0)
     large_enough = [method for method in by_size if (method.usual_above or 0) < n_rows]
     return large_enough[-1] if large_enough else by_size[0]
@@ -308,11 +308,11 @@ def _check_flags_of(method: Method) -> None:
             continue
         if flag in RESERVED_FLAGS or not flag.startswith("--"):
             raise ValueError(
-                f"{flag} cannot be an option of a method: it is one of the commands, or no flag."
+                f"{flag} cannot be an option of a method: it is an option of the commands, or not a flag."
             )
         for known, other in others:
             if known.flags and (known.flags[0] == flag) != (known.name == parameter.name):
                 raise ValueError(
-                    f"{flag} cannot stand for {parameter.name}: "
-                    f"for {other.name} {known.flags[0]} stands for {known.name}."
+                    f"{flag} cannot be the option of {parameter.name}: "
+                    f"in {other.name} {known.flags[0]} is that of {known.name}."
                 )

@@ -1,4 +1,4 @@
-"""What a notebook shows of a fitted estimator below its parameters: sizes of clusters, a map of their centers."""
+"""HTML of a fitted estimator in notebooks: sizes of clusters, a map of their centers."""
 
 from __future__ import annotations
 

@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.backend import lie_elsewhere
+from coterie.backend import have_own_backend
 from coterie.estimators.base import Estimator
-from coterie.estimators.declared import Count, Declared, Graph, History, Numbers, One, Rows
+from coterie.estimators.declared import Count, FittedAttribute, Graph, History, Numbers, Rows, Scalar
 from coterie.estimators.outliers import SCALES, OutlierScoring
 from coterie.fitting.checks import warn
 from coterie.fitting.threads import effective_n_threads
@@ -24,12 +24,12 @@ from coterie.rows import Block, RowSource
 __all__ = ["RUNS", "GraphEstimator", "mean_distances", "own_memberships"]
 
 # What a fit of one or several iterative runs stores.
-RUNS: dict[str, Declared] = {
-    "converged_": One("boolean", needed=False),
+RUNS: dict[str, FittedAttribute] = {
+    "converged_": Scalar("boolean", needed=False),
     "history_": History(needed=False),
     # Runs that were not kept may have ended anywhere.
     "runs_": History(needed=False, finite=False),
-    "n_iter_": One("integer", 0, needed=False),
+    "n_iter_": Scalar("integer", 0, needed=False),
 }
 
 
@@ -198,15 +198,15 @@ class GraphEstimator(
         if n == 1:
             return sp.csr_array((1, 1), dtype=block.dtype), np.zeros(1)
         ids, squares = nearest_neighbors(
-            rows if lie_elsewhere(rows) else block, min(self.n_neighbors, n - 1), random_state=seed,
+            rows if have_own_backend(rows) else block, min(self.n_neighbors, n - 1), random_state=seed,
             n_threads=effective_n_threads(self.n_threads),
         )  # fmt: skip
         return graph_of_neighbors(ids, squares), mean_distances(squares)
 
-    def _fitted_attributes(self) -> dict[str, Declared]:
+    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         # Affinities to other rows are weighed by the memberships alone.
         # None in models that were saved when affinities left it.
-        rows = Rows("n", "d") if self.affinity == "knn" else One(needed=False, may_be_none=True)
+        rows = Rows("n", "d") if self.affinity == "knn" else Scalar(needed=False, may_be_none=True)
         return {
             **super()._fitted_attributes(),
             "n_features_in_": Count("n" if self.affinity == "precomputed" else "d"),
@@ -228,9 +228,9 @@ class GraphEstimator(
         if self.n_clusters > n_rows:
             raise ValueError(f"n_samples={n_rows} should be >= n_clusters={self.n_clusters}.")
         if self.affinity == "knn" and self.n_neighbors >= n_rows:
-            self._meet_few_rows(n_rows)
+            self._handle_few_rows(n_rows)
 
-    def _meet_few_rows(self, n_rows: int) -> None:
+    def _handle_few_rows(self, n_rows: int) -> None:
         """Warn that there are not as many other rows as each is to have neighbors, or raise a ValueError."""
         if n_rows > 1:
             warn(

@@ -1,4 +1,4 @@
-"""How far rows are from their clusters, relative to the scale of each cluster: outlier scores."""
+"""Outlier scores: distances of rows to their clusters, relative to the scale of each cluster."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.estimators.declared import Absent, Declared, Numbers
+from coterie.estimators.declared import FittedAttribute, NotStored, Numbers
 
 __all__ = [
-    "SCALES", "OutlierScoring", "OwnDistances", "center_rounding", "cluster_scales", "relative_to_scales",
+    "SCALES", "OutlierScoring", "FitDistances", "center_rounding", "cluster_scales", "relative_to_scales",
 ]  # fmt: skip
 
 # What a fit that has measured its rows stores beside labels of n rows in k clusters. Scores may be beyond float32, and
 # are NaN for rows in no cluster.
-SCALES: dict[str, Declared] = {
+SCALES: dict[str, FittedAttribute] = {
     "_cluster_scales": Numbers(
         ("k",), least=np.finfo(np.float64).tiny, needed=False, beside="_outlier_scores"
     ),
     "_outlier_scores": Numbers(("n",), least=0, needed=False, finite=False, beside="_cluster_scales"),
-    "_own_distances": Absent(),
+    "_own_distances": NotStored(),
 }
 
-# A center is off by up to so many units in the last place of its length, whatever its rows are.
+# Upper bound of the rounding error of a center, in units in the last place of its length.
 _ROUNDINGS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class OwnDistances:
-    """What a fit has measured of its rows anyway; scales and scores are made of it when they are asked for.
+class FitDistances:
+    """Distances that a fit has measured; scales and scores are computed from them on first access.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class OwnDistances:
 
 
 class OutlierScoring:
-    """A model that says of a row how far it is from its cluster, relative to the cluster's own scale.
+    """A model with outlier scores: distances relative to the scale of the cluster.
 
     A fit that measures its rows stores `_own_distances`. A subclass has `_distances_to`, and `_WITHOUT_SCALES`, which
     says why a fit may have measured nothing and what to do.
@@ -64,7 +64,7 @@ class OutlierScoring:
 
     @property
     def outlier_scores_(self) -> Array:
-        """How far each row of the fit is from its cluster, relative to `cluster_scales_`: (n,), float32.
+        """Distance of each row of the fit to its cluster, over `cluster_scales_`: (n,), float32.
 
         1 for a row as far as the median row of its cluster, the larger the farther, NaN for a row in no cluster. No
         unit: the same whatever the columns are measured in. Computed when first asked for, without a look at the rows.
@@ -124,7 +124,7 @@ class OutlierScoring:
 
     # --- for subclasses ------------------------------------------------------------------------------------------
 
-    _own_distances: OwnDistances
+    _own_distances: FitDistances
     _outlier_scores: Array
     _cluster_scales: FloatArray
 
@@ -156,12 +156,12 @@ class OutlierScoring:
             raise AttributeError(f"This {type(self).__name__} has no outlier scores: {self._WITHOUT_SCALES}")
 
 
-def cluster_scales(own: OwnDistances) -> FloatArray:
+def cluster_scales(own: FitDistances) -> FloatArray:
     """Return the scale of each cluster, more than 0: see `OutlierScoring.cluster_scales_`.
 
     Parameters
     ----------
-    own : OwnDistances
+    own : FitDistances
         The rows and how far they are from their clusters.
 
     Returns
@@ -171,9 +171,9 @@ def cluster_scales(own: OwnDistances) -> FloatArray:
     Examples
     --------
     >>> import numpy as np
-    >>> from coterie.estimators.outliers import OwnDistances, cluster_scales
+    >>> from coterie.estimators.outliers import FitDistances, cluster_scales
     >>> labels = np.array([0, 0, 0, 1, 1, 2], dtype=np.int32)
-    >>> cluster_scales(OwnDistances(labels, np.array([1.0, 4, 2, 5, 5, 0]), np.zeros(4)))
+    >>> cluster_scales(FitDistances(labels, np.array([1.0, 4, 2, 5, 5, 0]), np.zeros(4)))
     array([2., 5., 2., 2.])
     """
     n_clusters = len(own.rounding)
@@ -201,6 +201,6 @@ def relative_to_scales(distances: FloatArray, labels: IntArray, scales: FloatArr
 
 
 def center_rounding(centers: Array) -> FloatArray:
-    """Return how far from each center rows can seem to be that are all equal: it is rounded to its float type."""
+    """Return the apparent distance of each center to equal rows, due to the rounding of the center."""
     lengths = np.linalg.norm(centers.astype(np.float64), axis=1)
     return np.asarray(_ROUNDINGS * float(np.finfo(centers.dtype).eps) * lengths)

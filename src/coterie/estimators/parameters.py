@@ -1,4 +1,4 @@
-"""Declarations of parameters: what one is, which values it takes, and what it is called on the command line.
+"""Declarations of parameters: help, valid values, and options of the command line.
 
 A parameter is declared once, by the annotation of its estimator's ``__init__``: an alias such as `Clusters`, which
 holds its type and a `Param`. Validation, the options of the command line and the tables of the documentation read it.
@@ -41,7 +41,7 @@ _TOO_MANY = 1 << 63
 
 
 class ParameterError(ValueError, TypeError):
-    """A parameter has a value that it cannot have.
+    """An invalid value of a parameter.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class ParameterError(ValueError, TypeError):
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """What the type of a parameter does not say.
+    """Declaration of a parameter in addition to its type.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class Parameter:
 
     @property
     def expected(self) -> str:
-        """The values that it may have, in words: "'auto' or a positive integer"."""
+        """The valid values in words: "'auto' or a positive integer"."""
         words = ", ".join(map(repr, self.choices))
         kinds = ["None"] if self.takes_none else []
         if self.choices:

@@ -1,4 +1,4 @@
-"""What a fit stores of its rows, so that other rows get the same columns in the same order, and the same steps.
+"""Preparation of rows, stored by a fit and applied to new rows: columns, their order, and steps.
 
 Columns are matched by name wherever the rows of the fit and the others both have names. scikit-learn refuses columns in
 another order; here they are put in the order of the fit.
@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _get_feature_names
 
-from coterie.estimators.declared import Declared, Sizes
+from coterie.estimators.declared import FittedAttribute, Sizes
 from coterie.fitting.checks import warn
 from coterie.rows import RowSource, as_rows
 from coterie.rows.columns import NO_COLUMNS
@@ -31,8 +31,8 @@ _Step = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Preparation(Declared):
-    """What was done to the rows of a fit: a tuple of steps, see `RowSource.preparation`."""
+class Preparation(FittedAttribute):
+    """Steps applied to the rows of a fit, see `RowSource.preparation`."""
 
     n_columns: str
 
@@ -144,7 +144,7 @@ def prepared_rows(model: Any, X: Any) -> RowSource:
     steps = [step for step in preparation if step[0] in ("transform", "normalize")]
     # The other columns of a data frame need not be numbers.
     rows = as_rows(X, columns=chosen or NO_COLUMNS) if chosen is not None and _is_frame(X) else as_rows(X)
-    rows = _as_far_as(steps, rows)
+    rows = _with_first_steps(steps, rows)
     done = _steps_of(rows)
     if any(step[0] == "columns" for step in rows.preparation):
         is_chosen, chosen = list(rows.chosen or []) == chosen, None
@@ -172,23 +172,23 @@ def _steps_of(rows: RowSource) -> list[_Step]:
     return [step for step in rows.preparation if step[0] in ("transform", "normalize")]
 
 
-def _as_far_as(steps: Sequence[_Step], rows: RowSource) -> RowSource:
-    """Return rows to which nothing was done but the first of these steps."""
+def _with_first_steps(steps: Sequence[_Step], rows: RowSource) -> RowSource:
+    """Return the rows after the first of these steps only."""
     given, is_learned = rows, any(step[0] == "transform" for step in steps)
-    while not _begins_with(steps, done := _steps_of(rows)):
+    while not _starts_with(steps, done := _steps_of(rows)):
         if not is_learned and not any(step[0] == "transform" for step in done):
             return rows  # of length 1, as the user wanted them
         if not is_learned or not hasattr(rows, "source"):
             names = ", ".join(step[0] for step in _steps_of(given))
             raise ValueError(
-                f"X was prepared by other steps ({names}) than the rows of the fit: pass X as it was before, and the "
-                "model prepares it."
+                f"X was prepared by other steps ({names}) than the rows of the fit: pass X without "
+                "these steps, which the model repeats."
             )
         rows = rows.source
     return rows
 
 
-def _begins_with(steps: Sequence[_Step], done: Sequence[_Step]) -> bool:
+def _starts_with(steps: Sequence[_Step], done: Sequence[_Step]) -> bool:
     return len(done) <= len(steps) and all(map(_is_same, steps, done))
 
 
@@ -212,7 +212,7 @@ def _names_of(X: Any, rows: RowSource) -> list[str] | None:
         # scikit-learn refuses some names, and knows those of sparse frames. To ask it takes longer than a small pass.
         theirs = _get_feature_names(X)
         names = theirs if names is None else names
-    # The numbers of one column of vectors have names that nobody gave them.
+    # The names of the numbers of a column of vectors are generated.
     is_mapped = any(step[0] == "transform" for step in rows.preparation)
     is_one = rows.chosen is not None and len(rows.chosen) == 1 and not is_mapped
     is_vector = is_one and list(rows.chosen or []) != rows.column_names

@@ -1,4 +1,4 @@
-"""Estimators that begin with centers: given ones, or drawn as `init` says."""
+"""Estimators with initial centers: given, or drawn by `init`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SEEDINGS: dict[str, _Seeding] = {
 
 
 class SeededEstimator(Estimator):
-    """A model that begins with centers that are given or drawn as `init` says."""
+    """A model with initial centers, given or drawn by `init`."""
 
     init: Any
     random_state: int | np.random.RandomState | None
@@ -134,7 +134,7 @@ def draw_centers(
         if init == "k-means||":
             return seed_in_rounds(data, n_centers, random, deadline=deadline)
         if data.backend.is_here:
-            data = data.here()  # type: ignore[assignment]
+            data = data.in_this_process()  # type: ignore[assignment]
         elif init == "k-means++":
             data = sample_of(data, n_centers, random)
     return SEEDINGS[init](data, n_centers, random, deadline=deadline)[0]  # type: ignore[arg-type]

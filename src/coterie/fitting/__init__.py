@@ -1,1 +1,1 @@
-"""What every fit shares, whatever it fits: progress and time, callbacks, threads, checks."""
+"""Shared by all fits: progress, time limits, callbacks, threads, checks."""

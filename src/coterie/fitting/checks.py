@@ -78,7 +78,7 @@ def check_option(name: str, value: Any, allowed: Sequence[str]) -> None:
 
 
 class _NoEntropy(ISeedSequence):
-    """What a generator begins with that is seeded at once."""
+    """Seed sequence of a generator that is seeded afterward."""
 
     def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Any:
         return np.ones(n_words, dtype=dtype)

@@ -1,7 +1,7 @@
 """Progress, history and time of a fit.
 
-An iterative fit makes one `Report` when it is called, tells it of each iteration and stops when it says so. Ctrl-C
-needs no code: a fit calls kernels on one block of rows at a time, and Python raises KeyboardInterrupt between calls.
+An iterative fit makes one `Report`, calls it after each iteration, and stops if it returns True. Ctrl-C needs no code:
+a fit calls kernels on one block of rows at a time, and Python raises KeyboardInterrupt between calls.
 """
 
 from __future__ import annotations
@@ -86,9 +86,9 @@ class Report:
     Parameters
     ----------
     estimator : estimator with `max_time`, `callback` and `verbose`, optional
-        Whose fit it is. The time counts from here. None: a fit inside another one, which nobody is told of.
+        The estimator that is fitted. The time counts from here. None: an inner fit without history and callbacks.
     fields : tuple of (name, dtype)
-        What each row of the history has beside `iteration`, `seconds` and `objective`.
+        Fields of the history in addition to `iteration`, `seconds` and `objective`.
     n_runs : int
         How many runs (restarts) the fit makes.
     n_steps : int, optional
@@ -158,7 +158,7 @@ class Report:
 
     @contextmanager
     def scikit_learn_callbacks(self, X: Any) -> Iterator[None]:
-        """Tell scikit-learn's own callbacks of the fit, where there are any."""
+        """Run scikit-learn's callbacks around the fit, if there are any."""
         if not getattr(self._estimator, "_skl_callbacks", None):
             yield
             return
@@ -236,7 +236,7 @@ class Report:
         if self.reason == "max_time":
             warn(
                 f"max_time={self._max_time:g} s was reached before convergence: "
-                "this is the best model found by then.",
+                "the result is the best so far.",
                 ConvergenceWarning,
             )
 

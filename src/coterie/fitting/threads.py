@@ -1,4 +1,4 @@
-"""How many threads, and whose."""
+"""Number of threads, of kernels and of BLAS."""
 
 from __future__ import annotations
 

@@ -42,11 +42,11 @@ __all__ = [
     "CellIndex",
     "CellPoints",
     "Cells",
-    "Probes",
+    "RecallSample",
     "Visits",
     "approximate_index",
     "candidates_of",
-    "draw_probes",
+    "draw_recall_sample",
     "few_directions",
     "plan_reach",
     "principal_directions",
@@ -76,13 +76,12 @@ WIDTHS = (32, 48, 64, 96, 128, 192, 256)
 _LAST_WIDTHS = 2
 _SAMPLE = 2048
 
-# Candidates beyond those asked for; where they are found in few directions, at most so many for each neighbor that is
-# asked for, and some more.
+# Additional candidates; in few directions at most this multiple of the number of neighbors, and an additional number.
 _SPARE = 2
 _IN_DIRECTIONS, _SPARE_IN_DIRECTIONS = 3, 8
 
-# What a row costs: for each direction, multiply-adds with so many points for each root of their number, and with the
-# columns; for each number of a candidate that is measured, as much as so many multiply-adds, for it comes from far.
+# Cost of a row: for each direction, multiply-adds with this multiple of the root of the number of points, and with the
+# columns; for each number of a measured candidate, this number of multiply-adds, as it is read from memory.
 _MET_PER_ROOT, _TIMES_MEASURED = 15.0, 9.0
 
 # Rows that are taken relative to the mean at a time.
@@ -130,7 +129,7 @@ def approximate_index(
 
 
 class CellIndex:
-    """Points in overlapping cells, prepared once and asked often; see `approximate_index`.
+    """Index of points in overlapping cells; see `approximate_index`.
 
     Attributes
     ----------
@@ -161,7 +160,7 @@ class CellIndex:
         rows = np.sort(
             np.random.RandomState(seed).choice(len(asked), min(N_PROBES, len(asked)), replace=False)
         )
-        drawn, offsets = draw_probes(
+        drawn, offsets = draw_recall_sample(
             asked[rows], rows if are_points else None, points, self._shift, n_neighbors, n_threads
         )
         planners, judges = drawn.halves() if len(rows) > 1 else (drawn, drawn)
@@ -342,7 +341,7 @@ def _equal_rows(points: Array) -> IndexArray | None:
 
 @dataclass(frozen=True)
 class Visits:
-    """The cells that rows look into.
+    """Cells that rows visit.
 
     Attributes
     ----------
@@ -500,7 +499,7 @@ class CellPoints:
 
 
 def sample_of_cells(n_rows: int) -> tuple[int, int]:
-    """Return how many cells so many rows are put into, and from how many of the rows these are learned."""
+    """Return the number of cells for a number of rows, and the number of rows that they are learned from."""
     n_cells = min(n_rows, int(np.ceil(_CELLS_PER_ROOT * np.sqrt(n_rows))))
     return n_cells, min(n_rows, _SAMPLE_PER_CELL * n_cells)
 
@@ -560,8 +559,8 @@ def _square_distances(rows: Array, others: Array) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Probes:
-    """Some of the rows that are asked about, and the points that are in truth nearest to them.
+class RecallSample:
+    """A sample of queries with their true nearest points, to measure recall.
 
     Attributes
     ----------
@@ -580,13 +579,13 @@ class Probes:
     ids: IntArray
     furthest: FloatArray
 
-    def halves(self) -> tuple[Probes, Probes]:
+    def halves(self) -> tuple[RecallSample, RecallSample]:
         """Return two sets: the rows that a search is planned by overestimate its recall."""
         return self._some(slice(0, None, 2)), self._some(slice(1, None, 2))
 
-    def _some(self, part: slice) -> Probes:
+    def _some(self, part: slice) -> RecallSample:
         vectors = np.ascontiguousarray(self.vectors[part])
-        return Probes(self.own[part], vectors, self.ids[part], self.furthest[part])
+        return RecallSample(self.own[part], vectors, self.ids[part], self.furthest[part])
 
     def recall(self, points: Array, found: IntArray) -> float:
         """Return the share of the nearest points that were found; those as far as the last of them are as good.
@@ -631,15 +630,15 @@ def _squares_to(vector: Array, points: Array) -> FloatArray:
     return np.square(points.astype(np.float64) - vector).sum(axis=1)
 
 
-def draw_probes(
+def draw_recall_sample(
     vectors: Array,
     own: IndexArray | None,
     points: Array,
     shift: FloatArray,
     n_neighbors: int,
     n_threads: int,
-) -> tuple[Probes, Array]:
-    """Compare probes with all points.
+) -> tuple[RecallSample, Array]:
+    """Compare a sample of queries with all points.
 
     Parameters
     ----------
@@ -658,7 +657,7 @@ def draw_probes(
 
     Returns
     -------
-    probes : Probes
+    probes : RecallSample
     offsets : ndarray of shape (n,), dtype of the points
         Squared lengths of the points relative to the mean.
     """
@@ -677,7 +676,7 @@ def draw_probes(
     if are_points:
         ids, _ = without_self(ids, scores, known)
     furthest = [_squares_to(vector, points[near]).max() for vector, near in zip(vectors, ids)]
-    return Probes(known, vectors, ids, np.array(furthest)), offsets
+    return RecallSample(known, vectors, ids, np.array(furthest)), offsets
 
 
 def _relative_blocks(
@@ -719,7 +718,13 @@ def candidates_of(n_neighbors: int, in_few: bool) -> int:
 
 
 def few_directions(
-    points: Array, shift: FloatArray, offsets: Array, probes: Probes, recall: float, seed: int, n_threads: int
+    points: Array,
+    shift: FloatArray,
+    offsets: Array,
+    probes: RecallSample,
+    recall: float,
+    seed: int,
+    n_threads: int,
 ) -> FewDirections | None:
     """Return the principal directions in which the nearest points are found at the least cost.
 
@@ -736,7 +741,7 @@ def few_directions(
         Their mean.
     offsets : ndarray of shape (n,)
         Squared lengths of the points relative to the mean.
-    probes : Probes
+    probes : RecallSample
         Rows whose neighbors are known.
     recall : float
         The share of true neighbors that must be among the candidates.
@@ -788,7 +793,7 @@ def few_directions(
 
 
 def rows_in_directions(rows: Array, directions: Array, n_threads: int) -> Array:
-    """Return the products of rows and directions, of each row the same bits whatever others there are."""
+    """Return the products of rows and directions, each row bit-identical for any other rows."""
     found = np.empty((len(rows), directions.shape[1]), dtype=rows.dtype)
     offsets = np.zeros(directions.shape[1], dtype=rows.dtype)
     _kernels.products(kernel_rows(rows), np.ascontiguousarray(directions.T), offsets, found, n_threads)

@@ -104,7 +104,7 @@ def balanced_cut(
     if class_priors is not None:
         if balance_weight is not None:
             raise ValueError(
-                "Both balance_weight and class_priors say how large clusters should be: give one of them."
+                "balance_weight and class_priors both set the sizes of clusters: give one of them."
             )
         lambdas = balance_weights_of(checked_priors(class_priors, n_clusters))
     if n_clusters == 1:

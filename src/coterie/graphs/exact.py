@@ -136,12 +136,12 @@ class ExactSearch:
         if queries is None:
             candidates, squares = without_self(candidates, squares)
         ids, squares = candidates[:, :n_neighbors], squares[:, :n_neighbors]
-        doubtful = np.flatnonzero(~(squares[:, -1] < unseen))
-        if len(doubtful):
-            own = doubtful.astype(np.int32) if queries is None else None
+        undecided = np.flatnonzero(~(squares[:, -1] < unseen))
+        if len(undecided):
+            own = undecided.astype(np.int32) if queries is None else None
             ids, squares = ids.copy(), squares.copy()
-            ids[doubtful], squares[doubtful] = neighbors_by_differences(
-                points, asked[doubtful], own, n_neighbors, n_threads
+            ids[undecided], squares[undecided] = neighbors_by_differences(
+                points, asked[undecided], own, n_neighbors, n_threads
             )
         return np.ascontiguousarray(ids), np.ascontiguousarray(squares)
 

@@ -1,4 +1,4 @@
-"""Neighbors from other libraries, and neighbors that are updated when rows are added."""
+"""Neighbors from other libraries, and updates for added rows."""
 
 from __future__ import annotations
 

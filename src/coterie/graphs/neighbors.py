@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie.arrays import Array, BoolArray, IntArray
-from coterie.backend import lie_elsewhere
+from coterie.backend import have_own_backend
 from coterie.fitting.checks import check_option, check_positive_integer, random_stream, warn
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs.approximate import approximate_index
@@ -168,7 +168,7 @@ def nearest_neighbors(
     check_sizes(rows, asked, n_neighbors)
     check_recall(recall)
     approximate = is_approximate(method, rows, rows.shape[0] if asked is None else asked.shape[0])
-    if lie_elsewhere(rows):
+    if have_own_backend(rows):
         from coterie.graphs.worker_neighbors import find_neighbors  # needs the extra `dask`
 
         if asked is not None:
@@ -210,8 +210,8 @@ def warn_of_low_recall(reached: float, recall: float) -> None:
     """Warn if the recall is far below the target."""
     if reached < recall - _MUCH_MISSED:
         warn(
-            f"About {reached:.1%} of the nearest rows were found, and {recall:.1%} were wanted: near rows lie in many "
-            'cells. method="exact" finds all.',
+            f"The recall is about {reached:.1%}, below the target of {recall:.1%}: near rows lie in many cells. "
+            'Use method="exact" to find all.',
             ConvergenceWarning,
         )
 

@@ -129,7 +129,7 @@ def spanning_tree(
     seed : int
         Of the cells; an exact tree does not depend on it but for equal edges.
     n_threads : int
-        Threads of the kernels. Any number gives the same bits.
+        Threads of the kernels. The result is bit-identical for any number.
 
     Returns
     -------

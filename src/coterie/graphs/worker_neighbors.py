@@ -29,7 +29,7 @@ from coterie.graphs.approximate import (
     WIDTHS,
     CellPoints,
     Cells,
-    Probes,
+    RecallSample,
     Visits,
     candidates_of,
     plan_reach,
@@ -117,7 +117,7 @@ def _find(
     drawn = np.random.RandomState(seed).choice(backend.n_rows, min(N_PROBES, backend.n_rows), replace=False)
     drawn = np.sort(drawn)
     known = _search_all(backend, drawn, n_neighbors)
-    probes = Probes(
+    probes = RecallSample(
         drawn.astype(np.int32), backend.take(drawn), known.ids, known.squares[:, -1].astype(np.float64)
     )
     by_cells = _nearest_by_cells(backend, probes, n_neighbors, recall, seed)
@@ -149,15 +149,15 @@ def _search_all(backend: WorkerBackend, numbers: IndexArray, n_neighbors: int) -
 
 
 def _nearest_by_cells(
-    backend: WorkerBackend, probes: Probes, n_neighbors: int, recall: float, seed: int
-) -> tuple[Nearest, Probes] | None:
+    backend: WorkerBackend, probes: RecallSample, n_neighbors: int, recall: float, seed: int
+) -> tuple[Nearest, RecallSample] | None:
     """Return near rows of each row, and probes to measure the recall; None where all rows must be compared.
 
     Parameters
     ----------
     backend : WorkerBackend
         The rows.
-    probes : Probes
+    probes : RecallSample
         Some of them, whose nearest rows are known.
     n_neighbors : int
         How many to find.
@@ -195,7 +195,7 @@ def _nearest_by_cells(
 
 
 def _sampled(backend: WorkerBackend, seed: int) -> tuple[Array, int]:
-    """Return a bounded sample that cells are learnt from, and how many of these there are."""
+    """Return a bounded sample that cells are learned from, and how many of these there are."""
     n_cells, size = sample_of_cells(backend.n_rows)
     size = min(size, max(n_cells, _SAMPLE_BYTES // (backend.n_columns * backend.dtype.itemsize)))
     return backend.take(
@@ -203,7 +203,9 @@ def _sampled(backend: WorkerBackend, seed: int) -> tuple[Array, int]:
     ), n_cells
 
 
-def _few_directions(backend: WorkerBackend, sample: Array, probes: Probes, recall: float, seed: int) -> Space:
+def _few_directions(
+    backend: WorkerBackend, sample: Array, probes: RecallSample, recall: float, seed: int
+) -> Space:
     """Return few directions that tell near rows from far ones, as one machine does; all columns where none suffice."""
     shift = sample.mean(axis=0, dtype=np.float64)
     everything = Space(shift, None)
@@ -231,12 +233,12 @@ def _group_of_chunk(backend: WorkerBackend) -> list[int]:
 
 
 def group_cells(centers: Array, counts: FloatArray, n_groups: int) -> IndexArray:
-    """Cut cells into groups of about as many rows each, again and again across the direction of the largest variance.
+    """Cut cells into groups of about as many rows each, repeatedly across the direction of the largest variance.
 
     Parameters
     ----------
     centers : ndarray of shape (n_cells, d)
-        The centres of cells.
+        The centers of cells.
     counts : ndarray of shape (n_cells,)
         How many rows lie in each.
     n_groups : int
@@ -263,7 +265,7 @@ def group_cells(centers: Array, counts: FloatArray, n_groups: int) -> IndexArray
 
 
 def _positions(centers: Array, counts: FloatArray) -> FloatArray:
-    """Return where the centres lie along the direction in which the rows differ most, about."""
+    """Return the approximate coordinates of the centers along the direction of largest variance."""
     total = counts.sum()
     if not total > 0:
         return np.zeros(len(centers))
@@ -304,7 +306,7 @@ class Nearest:
 
     @property
     def empty(self) -> Callable[[], Nearest]:
-        """What makes lists of no rows, for the same queries."""
+        """Function that makes empty lists for the same queries."""
         return partial(Nearest, *self.ids.shape, self.squares.dtype)
 
     def add(self, part: slice | IndexArray, ids: IntArray, squares: Array) -> None:
@@ -344,7 +346,7 @@ class NearestOfSome:
 
     @property
     def empty(self) -> Callable[[], NearestOfSome]:
-        """What makes lists of no queries."""
+        """Function that makes empty lists."""
         return partial(NearestOfSome, self.nearest.ids.shape[1], self.nearest.squares.dtype)
 
     def add(self, numbers: IntArray, ids: IntArray, squares: Array) -> None:
@@ -373,7 +375,7 @@ class NearestOfSome:
 
 @dataclass(frozen=True)
 class Space:
-    """Where rows are compared: relative to a point, in all columns or in few directions.
+    """Coordinates in which rows are compared: relative to a point, in all columns or in few directions.
 
     Attributes
     ----------
@@ -431,7 +433,7 @@ def _joined(visits: Sequence[Visits]) -> Visits:
 
 
 def _search_group(chunk: Chunk, payload: dict[str, Any], number: int, into: Any) -> None:
-    """Search the cells of a group for the nearest rows of those that look into these cells."""
+    """Search the cells of a group for the nearest rows of those that visit these cells."""
     shared = chunk.exchange.shared
     if "sent" not in shared:  # together for all groups of the worker
         shared["sent"] = _gathered(chunk, payload)
@@ -447,8 +449,8 @@ def _search_group(chunk: Chunk, payload: dict[str, Any], number: int, into: Any)
 
 
 @dataclass(frozen=True)
-class _Sent:
-    """Rows of a chunk that look into some cells: their numbers in the chunk, the rows, all their cells."""
+class _SearchingRows:
+    """Rows of a chunk that visit some cells: their numbers in the chunk, the rows, all their cells."""
 
     numbers: IntArray
     rows: Array
@@ -464,21 +466,23 @@ class _Sent:
     def visits(self) -> Visits:
         return Visits(self.own, self.starts, self.cells)
 
-    def some(self, wanted: BoolArray) -> _Sent:
-        """Return those that look into some of the cells wanted."""
+    def some(self, wanted: BoolArray) -> _SearchingRows:
+        """Return the rows that visit some of the cells."""
         some = np.flatnonzero(self.visits.reach(wanted))
-        return _Sent(self.numbers[some], self.rows[some], **vars(self.visits.take(some)))
+        return _SearchingRows(self.numbers[some], self.rows[some], **vars(self.visits.take(some)))
 
 
-def _rows_searching(chunk: Chunk, wanted: BoolArray) -> _Sent:
-    """Return the rows of a chunk that look into some of the cells wanted."""
+def _rows_searching(chunk: Chunk, wanted: BoolArray) -> _SearchingRows:
+    """Return the rows of a chunk that visit some of the cells."""
     visits: Visits = chunk.state["visits"]
     numbers = np.flatnonzero(visits.reach(wanted))
-    return _Sent(numbers.astype(np.int32), np.asarray(chunk.rows.take(numbers)), **vars(visits.take(numbers)))
+    return _SearchingRows(
+        numbers.astype(np.int32), np.asarray(chunk.rows.take(numbers)), **vars(visits.take(numbers))
+    )
 
 
 async def _send_rows(address: str, session: str, number: int, wanted: Any) -> dict[str, Any]:
-    """Answer another worker that asks for the rows of a chunk; with nothing if the chunk is not here."""
+    """Send the rows of a chunk to another worker; nothing if the chunk is not here."""
     from distributed.protocol import to_serialize
 
     held = SESSIONS.get((address, session))
@@ -489,8 +493,8 @@ async def _send_rows(address: str, session: str, number: int, wanted: Any) -> di
     return {name: to_serialize(value) for name, value in vars(found).items()}
 
 
-def _gathered(chunk: Chunk, payload: dict[str, Any]) -> list[_Sent]:
-    """Return the rows of each chunk that look into the groups of this worker."""
+def _gathered(chunk: Chunk, payload: dict[str, Any]) -> list[_SearchingRows]:
+    """Return the rows of each chunk that visit the groups of this worker."""
     from distributed import get_worker
 
     worker: Any = get_worker()  # its loop is that of asyncio, which its type does not show
@@ -527,14 +531,14 @@ def _gathered(chunk: Chunk, payload: dict[str, Any]) -> list[_Sent]:
 
 async def _fetched(
     worker: Any, session: str, homes: Mapping[int, str], numbers: Sequence[int], wanted: BoolArray
-) -> list[_Sent]:
+) -> list[_SearchingRows]:
     """Fetch rows of some chunks from the workers that hold them."""
     from distributed.comm import CommClosedError
     from distributed.protocol import to_serialize
 
     at_once = asyncio.Semaphore(_AT_ONCE)
 
-    async def fetch(number: int) -> _Sent:
+    async def fetch(number: int) -> _SearchingRows:
         async with at_once:
             try:
                 # What has died refuses connections, which Dask tries again for as long as workers may take to start.
@@ -546,13 +550,13 @@ async def _fetched(
                 raise PeerLostError(f"The worker {homes[number]} does not answer: {error}") from None
         if not found:
             raise PeerLostError(f"The worker {homes[number]} does not hold chunk {number} any more.")
-        return _Sent(**found)
+        return _SearchingRows(**found)
 
     return await asyncio.gather(*(fetch(number) for number in numbers))
 
 
 def _serve() -> None:
-    """Let this worker answer others that ask for rows."""
+    """Make this worker send rows to others on request."""
     from distributed import get_worker
 
     worker = get_worker()
@@ -568,21 +572,21 @@ def _serve() -> None:
 
 
 def search_group(
-    sent: Sequence[_Sent],
+    sent: Sequence[_SearchingRows],
     firsts: IndexArray,
     is_here: BoolArray,
     space: Space,
     n_neighbors: int,
     chunk: Chunk,
 ) -> tuple[IntArray, IntArray, Array] | None:
-    """Compare the rows that look into the cells of a group, those pairs of which no other group compares.
+    """Compare the rows that visit the cells of a group, in the pairs that no other group compares.
 
     If x visits the cell of y, the group of this cell compares them, but for the case that y also visits the cell of x:
     then each is compared with the other by the group of its own cell.
 
     Parameters
     ----------
-    sent : list of _Sent
+    sent : list of _SearchingRows
         Rows of each chunk, in the order of chunks.
     firsts : ndarray
         The number of the first row of each chunk.

@@ -1,4 +1,4 @@
-"""What a model that is a set of centroids can do: predict, transform, score."""
+"""Base class of models with centers: predict, transform, score."""
 
 from __future__ import annotations
 
@@ -23,9 +23,17 @@ from coterie.centers.bounded import StoredBounds
 from coterie.centers.frame import unit_centers
 from coterie.centers.labels import labels_and_squares, nearest_labels, squares_to_centers
 from coterie.centers.means import Means, means_of
-from coterie.estimators.declared import Absent, Count, Declared, History, Numbers, One, Parts
+from coterie.estimators.declared import (
+    ArrayTuple,
+    Count,
+    FittedAttribute,
+    History,
+    NotStored,
+    Numbers,
+    Scalar,
+)
 from coterie.estimators.memory import copy_of_rows
-from coterie.estimators.outliers import SCALES, OutlierScoring, OwnDistances, center_rounding
+from coterie.estimators.outliers import SCALES, FitDistances, OutlierScoring, center_rounding
 from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.checks import check_sample_weight, warn
 from coterie.fitting.threads import effective_n_threads
@@ -47,17 +55,17 @@ _SHARED = ("labels_", "inertia_", "n_iter_", "n_features_in_", "feature_names_in
 NO_CLUSTER = -1
 
 # What a fit leaves: made once, for every fit looks whether its numbers are finite.
-_ATTRIBUTES: dict[str, Declared] = {
+_ATTRIBUTES: dict[str, FittedAttribute] = {
     "n_features_in_": Count("d"),
     "cluster_centers_": Numbers(("k", "d")),
     "_shift": Numbers(("d",)),
     "_n_features_out": Count("k", needed=False),
     "labels_": Numbers(("n",), "integer", least=NO_CLUSTER, below="k", needed=False),
-    "inertia_": One(needed=False),
+    "inertia_": Scalar(needed=False),
     "history_": History(needed=False),
-    "n_iter_": One("integer", 0, needed=False),
+    "n_iter_": Scalar("integer", 0, needed=False),
     **SCALES,
-    "_means": Absent(),
+    "_means": NotStored(),
 }
 
 
@@ -71,7 +79,7 @@ class CentroidEstimator(
     """A model that is a set of centers. A subclass has `fit`, which ends with `_store_fitted`."""
 
     _WITHOUT_SCALES = (
-        "it has not labelled the rows of a fit. Fit it with compute_labels=True; after partial_fit, "
+        "it has not labeled the rows of a fit. Fit it with compute_labels=True; after partial_fit, "
         "KMeans(n_clusters, init=model, max_iter=1).fit(X) learns them from rows."
     )
 
@@ -162,7 +170,7 @@ class CentroidEstimator(
 
         check_is_fitted(self)
         rows = self._rows_of(X)
-        distances = cosine_distances if self._by_angle else _distances
+        distances = cosine_distances if self._is_cosine else _distances
         centers = self.cluster_centers_.astype(rows.dtype, copy=False)
         out = np.empty((rows.shape[0], len(centers)), dtype=rows.dtype)
         for start, block in rows.blocks():
@@ -224,9 +232,9 @@ class CentroidEstimator(
 
     def _copy_of_rows(self, rows: RowSource) -> Need:
         """Return the memory of a copy of the rows, which the cosine metric makes."""
-        return copy_of_rows(rows, is_changed=self._by_angle)
+        return copy_of_rows(rows, is_changed=self._is_cosine)
 
-    def _fitted_attributes(self) -> dict[str, Declared]:
+    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         return {**super()._fitted_attributes(), **_ATTRIBUTES}
 
     def _check_state(self, fitted: Mapping[str, Any]) -> None:
@@ -239,8 +247,8 @@ class CentroidEstimator(
                     "cluster_centers_ and _shift are so far apart that squared distances overflow"
                 )
 
-    def _check_goes_on(self) -> None:
-        """Raise a ValueError if a stream cannot go on with the clusters that it has."""
+    def _check_continuation(self) -> None:
+        """Raise a ValueError if a stream cannot be continued with the current clusters."""
         counts = getattr(self, "counts_", None)
         if counts is not None and len(counts) != self.n_clusters:
             raise ValueError(
@@ -248,23 +256,23 @@ class CentroidEstimator(
                 "clusters: call fit, or begin with a new model."
             )
 
-    def _sums_declared(self, n_parts: int) -> dict[str, Declared]:
+    def _sums_declared(self, n_parts: int) -> dict[str, FittedAttribute]:
         """Declare the cluster sums that a stream goes on with: sums, masses, and squares."""
         parts = [Numbers(("k", "d")), Numbers(("k",), least=0), Numbers(("k",))]
-        return {"counts_": Numbers(("k",), least=0), "_votes": Parts(tuple(parts[:n_parts]))}
+        return {"counts_": Numbers(("k",), least=0), "_votes": ArrayTuple(tuple(parts[:n_parts]))}
 
     def check_parameters(self) -> None:
         super().check_parameters()
         self._check_init()
 
     @property
-    def _by_angle(self) -> bool:
+    def _is_cosine(self) -> bool:
         """Whether rows and centroids have length 1."""
         return self.metric == "cosine"
 
     @property
     def _ignores_zeros(self) -> bool:
-        return self._by_angle and self.zero_rows == "ignore"
+        return self._is_cosine and self.zero_rows == "ignore"
 
     @property
     def _n_threads(self) -> int:
@@ -276,7 +284,7 @@ class CentroidEstimator(
 
     def _normalized(self, rows: RowSource) -> RowSource:
         """Return the rows, at length 1 with the cosine metric; those of zeros as they are or refused."""
-        if not self._by_angle:
+        if not self._is_cosine:
             return rows
         return normalized(rows, refuse_zeros=not self._ignores_zeros, n_threads=self._n_threads)
 
@@ -299,11 +307,11 @@ class CentroidEstimator(
 
     def _inertia_of(self, squares: float) -> float:
         """Return the inertia that a sum of squared distances stands for: 1 - cos is half of one, at length 1."""
-        return squares / 2 if self._by_angle else squares
+        return squares / 2 if self._is_cosine else squares
 
     def _checked_centers(self, centers: Any, rows: RowSource, name: str = "init") -> Array:
         centers = super()._checked_centers(centers, rows, name)
-        return unit_centers(centers) if self._by_angle else centers
+        return unit_centers(centers) if self._is_cosine else centers
 
     def _check_distances(self, centers: Array, shift: FloatArray) -> None:
         squares = _squares_to(centers, shift)
@@ -314,7 +322,7 @@ class CentroidEstimator(
 
     def _new_means(self, rows: RowSource, centers: Array, shift: FloatArray, n_threads: int) -> Means:
         """Return means of such rows, without a row."""
-        return means_of(rows.is_sparse)(centers, shift, n_threads, unit_length=self._by_angle)
+        return means_of(rows.is_sparse)(centers, shift, n_threads, unit_length=self._is_cosine)
 
     def _warn_of_empty_clusters(self, labels: IntArray) -> None:
         distinct = np.count_nonzero(np.bincount(labels))
@@ -352,7 +360,7 @@ class CentroidEstimator(
         if isinstance(rows, RowsWithDirection):
             distances = rows.scattered(distances, missing=0)
             weights = None if weights is None else rows.scattered(weights, missing=0)
-        own = OwnDistances(labels, distances, rounding, weights)
+        own = FitDistances(labels, distances, rounding, weights)
         return {"labels_": labels, "inertia_": inertia, "_own_distances": own}
 
     def _labels_and_squares(self, rows: RowSource) -> tuple[IntArray, FloatArray]:
@@ -360,7 +368,7 @@ class CentroidEstimator(
 
     def _distances_of(self, squares: FloatArray) -> FloatArray:
         """Return the distances that `transform` would, of squared ones: 1 - cos is half of one, at length 1."""
-        return squares / 2 if self._by_angle else np.sqrt(squares)
+        return squares / 2 if self._is_cosine else np.sqrt(squares)
 
     def _distances_to(self, X: Any, labels: IntArray, to_centers: FloatArray | None) -> FloatArray:
         if to_centers is not None:
@@ -387,7 +395,7 @@ def _distances(block: Block, centers: Array) -> Array:
 
 
 def _squares_to(centers: Array, shift: FloatArray) -> FloatArray:
-    """Return the squared distances of centres to a shift, infinite where they overflow float64."""
+    """Return the squared distances of centers to a shift, infinite where they overflow float64."""
     relative = centers - shift if np.any(shift) else centers
     with np.errstate(over="ignore"):
         return np.asarray(np.einsum("ij,ij->i", relative, relative, dtype=np.float64))

@@ -18,7 +18,7 @@ from coterie.blocks.kernel_rows import kept_rows
 from coterie.centers.frame import unit_centers
 from coterie.centers.labels import nearest_labels, squares_to_centers
 from coterie.centers.lloyd import KMeansResult, best_of, lloyd, passes_of
-from coterie.estimators.declared import Declared, Numbers
+from coterie.estimators.declared import FittedAttribute, Numbers
 from coterie.estimators.memory import labels_and_centers
 from coterie.estimators.parameters import (
     Algorithm,
@@ -146,7 +146,7 @@ class BisectionTree:
         return np.array(found)
 
     def labels_at(self, n_clusters: int) -> IntArray:
-        """Return for each leaf of the whole tree its label when there were so many clusters."""
+        """Return the label of each leaf of the tree for a smaller number of clusters."""
         labels = np.full(len(self._centers), -1, dtype=np.int32)
         few = self.leaves(n_clusters - 1)
         labels[few] = np.arange(len(few))
@@ -263,60 +263,62 @@ def _worst(leaves: Mapping[int, Leaf], strategy: str) -> int | None:
 
 
 class BisectingKMeans(CentroidEstimator):
-    """K-means of two clusters again and again: the worst cluster is halved, until there are enough.
+    """Bisecting k-means: split the worst cluster in two by k-means until there are `n_clusters` clusters.
 
-    All numbers of clusters up to `n_clusters` come out of one fit: `labels_at`. Clusters are of more even sizes than
-    those of k-means, and many of them cost less, as a split compares rows with two centroids; their inertia is higher.
+    One fit gives the clusters of all numbers up to `n_clusters`, see `labels_at`. Cluster sizes are more even than
+    those of k-means, and large numbers of clusters take less time, as a split compares rows with two centers only; the
+    inertia is higher.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters k.
     init : {"random", "k-means++", "afk-mc2"} or callable
-        Where each split begins, see `KMeans`. A callable gets `(rows of the cluster, 2, random_state=...)`.
+        Initialization of each split, see `KMeans`. A callable gets `(rows of the cluster, 2, random_state=...)`.
     n_init : int
-        Number of starts of each split, of which the best is kept.
+        Number of runs of each split, of which the best is kept.
     random_state : int, RandomState or None
-        Source of randomness.
+        Seed of the initializations.
     max_iter : int
-        Iterations of each split, at most.
+        Maximum number of iterations of each split.
     verbose : bool or int
         Print each split.
     tol : float
-        When a split has converged: see `KMeans`, with the rows of its cluster.
+        Tolerance of the convergence of a split: see `KMeans`, with the rows of its cluster.
     copy_x : bool
-        Accepted for scikit-learn's sake; X is never changed.
+        Accepted for compatibility with scikit-learn; X is never changed.
     algorithm : {"auto", "lloyd", "elkan", "yinyang", "hamerly"}
-        How rows find their nearest centroids; the clusters are the same.
+        Algorithm of the assignment step, see `KMeans`; the clusters are the same.
     bisecting_strategy : {"biggest_inertia", "largest_cluster"}
-        Which cluster is halved next: that with the largest (weighted) sum of squared distances, or with the most rows.
+        The cluster that is split next: that with the largest (weighted) sum of squared distances, or with the most
+        rows.
     metric : {"euclidean", "cosine"}
         "cosine": spherical k-means; see `KMeans`.
     zero_rows : {"error", "ignore"}
         What to do with rows of zeros where `metric` is "cosine"; see `KMeans`.
     max_time : float, optional
-        Seconds, from the call on. There are as many clusters then as have been split off, with a ConvergenceWarning.
+        Time limit in seconds. The clusters split off so far are returned, with a ConvergenceWarning.
     n_threads : int, optional
-        None: all processors. The bits do not depend on it.
+        None: all processors available to this process. The result is bit-identical for any number.
     callback : callable, optional
         Called with a `FitProgress` after each split; the fit stops if it returns True.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (k, d), float32 or float64
-        The centroids, in the order of the tree: those of one half before those of the other.
+        The centers, in the order of the tree: those of one half before those of the other.
     labels_ : ndarray of shape (n,), int32
-        The cluster of each row: not always that of the nearest centroid.
+        The cluster of each row: not always that of the nearest center.
     inertia_ : float
-        (Weighted) sum of the squared distances of rows to their centroids.
+        (Weighted) sum of the squared distances of rows to their centers.
     splits_ : ndarray of shape (k - 1,), int64
-        Which node each split halved. Node 0 is all rows; split number i makes the nodes 2 i + 1 and 2 i + 2.
+        The node that each split divides. Node 0 is all rows; split i makes the nodes 2 i + 1 and 2 i + 2.
     tree_centers_ : ndarray of shape (2 k - 1, d)
-        The centroid of each node.
+        The center of each node.
     outlier_scores_, cluster_scales_
         See `KMeans`.
     n_iter_ : int
-        Splits.
+        Number of splits.
     history_ : record array
         One row per split: `iteration`, `seconds`, `objective` (the inertia), `divided` (the node), `n_clusters`.
     n_features_in_, feature_names_in_, preparation_
@@ -329,8 +331,9 @@ class BisectingKMeans(CentroidEstimator):
 
     Notes
     -----
-    Interface and rules are scikit-learn's. A split of a cluster of m rows costs O(m d) in each of its iterations.
-    Clusters whose rows are all equal are not split: there are fewer clusters then, with a ConvergenceWarning.
+    The interface and the rules are scikit-learn's. A split of a cluster of m rows costs O(m d) in each of its
+    iterations. Clusters whose rows are all equal are not split, so that there may be fewer clusters, with a
+    ConvergenceWarning.
 
     References
     ----------
@@ -418,7 +421,7 @@ class BisectingKMeans(CentroidEstimator):
             tree, reason = bisecting(
                 kept, weights, split, n_clusters=self.n_clusters, strategy=self.bisecting_strategy,
                 report=report.start_run(), inertia_scale=self._inertia_of(1.0),
-                rounding=(_ROUNDINGS * np.finfo(rows.dtype).eps) ** 2 if self._by_angle else 0.0,
+                rounding=(_ROUNDINGS * np.finfo(rows.dtype).eps) ** 2 if self._is_cosine else 0.0,
             )  # fmt: skip
             centers, labels = tree.centers[tree.leaves()], tree.labels_of(kept, self._n_threads)
             squares = squares_to_centers(kept, centers, labels, self._n_threads)
@@ -455,17 +458,17 @@ class BisectingKMeans(CentroidEstimator):
             def run() -> KMeansResult:
                 share = deadline.share(_SEEDING_SHARE)
                 centers = draw_centers(init, some, data, n_clusters, random, share)
-                centers = unit_centers(centers) if self._by_angle else centers
+                centers = unit_centers(centers) if self._is_cosine else centers
                 self._check_distances(centers, data.shift)
                 passes = passes_of(
-                    data, n_clusters, algorithm, max_iter=self.max_iter, unit_length=self._by_angle
+                    data, n_clusters, algorithm, max_iter=self.max_iter, unit_length=self._is_cosine
                 )
                 return lloyd(passes, centers, stop=stop, report=report.start_run())
 
             return best_of(run, int(n_init), report), data.shift
 
     def labels_at(self, n_clusters: int) -> IntArray:
-        """Return the labels of the rows of the fit when there were so many clusters.
+        """Return the labels of the rows of the fit for a smaller number of clusters.
 
         Parameters
         ----------
@@ -480,7 +483,7 @@ class BisectingKMeans(CentroidEstimator):
         Raises
         ------
         ValueError
-            If there never were so many.
+            If the tree has fewer clusters.
         """
         check_is_fitted(self)
         check_positive_integer("n_clusters", n_clusters)
@@ -542,7 +545,7 @@ class BisectingKMeans(CentroidEstimator):
             ),
         ]
 
-    def _fitted_attributes(self) -> dict[str, Declared]:
+    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         return {
             **super()._fitted_attributes(),
             "splits_": Numbers(("k-1",), "integer", least=0, may_be_empty=True),

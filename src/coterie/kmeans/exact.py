@@ -12,13 +12,13 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie.arrays import Array
-from coterie.backend import LocalBackend, lie_elsewhere, open_backend
+from coterie.backend import LocalBackend, have_own_backend, open_backend
 from coterie.backend.measure import measure
 from coterie.centers.bounded import n_bounds_of
 from coterie.centers.labels import label_all
 from coterie.centers.lloyd import KMeansResult, best_of, choose_algorithm, lloyd, passes_of
 from coterie.coresets import draw_coreset
-from coterie.estimators.declared import Declared, History
+from coterie.estimators.declared import FittedAttribute, History
 from coterie.estimators.memory import labels_and_centers
 from coterie.estimators.parameters import (
     Algorithm,
@@ -70,54 +70,54 @@ _RUNS = History(needed=False, finite=False)
 
 
 class KMeans(CentroidEstimator):
-    """Exact k-means on anything with rows: arrays, sparse matrices, tables, memory maps, files.
+    """Exact k-means of arrays, sparse matrices, tables, memory maps and files.
 
-    Minimises the inertia, the (weighted) sum of the squared distances of the rows to their nearest centroids. All
-    values of `algorithm` give the same labels from the same start; they differ in speed and memory only.
+    Minimizes the inertia, the (weighted) sum of the squared distances of the rows to their nearest centroids. All
+    values of `algorithm` give the same labels for the same initialization; they differ in speed and memory only.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters k.
     init : {"k-means++", "k-means||", "afk-mc2", "random"}, array-like of shape (k, d), fitted model, or callable
-        How centers are initialized: see `coterie.seeding`; "k-means||" draws candidates from all rows in five rounds;
-        of a fitted model, its `cluster_centers_`. A callable gets `(X, n_clusters, random_state=...)` and returns the
-        centers. Of rows on Dask workers, "k-means++" chooses among a random sample of 100,000 rows, or 64 for each
-        center, at most 256 MiB.
+        Initialization of the centers. A name: see `coterie.seeding`; "k-means||" draws candidates from all rows in five
+        rounds. An array: the centers. A fitted model: its `cluster_centers_`. A callable gets `(X, n_clusters,
+        random_state=...)` and returns the centers. For rows on Dask workers, "k-means++" uses a random sample of
+        100,000 rows, or 64 for each center, at most 256 MiB.
     n_init : "auto" or int
-        Number of starts; the one with the lowest inertia wins. None is stopped for being behind, as what a start will
-        end with does not show early. "auto": 10 for "random" and callables, 1 otherwise.
+        Number of runs with different initializations; the one with the lowest inertia is kept. "auto": 10 for "random"
+        and callables, 1 otherwise.
     max_iter : int
-        Iterations per start, at most.
+        Maximum number of iterations of a run.
     tol : float
-        A start has converged when the centroids' squared movement is at most `tol` times the mean variance of the
-        columns (of the rows at length 1, where `metric` is "cosine"), or no label changed. Rows so far out that the
-        variance of the others is lost to rounding beside theirs do not count.
+        A run has converged when the squared movement of the centers is at most `tol` times the mean variance of the
+        columns (of the rows at length 1, if `metric` is "cosine"), or when no label has changed. Rows whose distance is
+        so large that rounding hides the variance of all others are left out of this variance.
     verbose : bool or int
         Print each iteration.
     random_state : int, RandomState or None
-        Same seed, same bits: for any number of threads, and for the same rows in memory or in files.
+        Seed. The result is bit-identical for any number of threads, and for the same rows in memory or in files.
     copy_x : bool
-        Accepted for compatibility with scikit-learn; the data is never changed.
+        Accepted for compatibility with scikit-learn; X is never changed.
     algorithm : {"auto", "lloyd", "elkan", "yinyang", "hamerly"}
-        "lloyd" compares every row with every centroid. The others skip comparisons by bounds: "elkan" keeps k
-        bounds per row, "yinyang" one per group of neighbouring centroids, "hamerly" one. "auto" chooses, see Notes.
+        "lloyd" compares every row with every center. The others skip comparisons by bounds: "elkan" keeps k bounds per
+        row, "yinyang" one per group of neighboring centers, "hamerly" one. "auto" chooses, see Notes.
     coreset_size : int, optional
-        Fit a lightweight coreset of so many weighted rows instead of all rows (see `coterie.coresets`); all rows are
-        labelled at the end. The inertia is then a few percent above that of a fit of all rows.
+        Fit a lightweight coreset of this number of weighted rows instead of all rows (see `coterie.coresets`), and
+        label all rows at the end. The inertia is then a few percent above that of a fit to all rows.
     metric : {"euclidean", "cosine"}
-        "cosine": spherical k-means, which clusters by the angles between rows. Rows and centroids are scaled to
-        length 1, those of `init` too, and the inertia is the (weighted) sum of 1 - cos. See Notes.
+        "cosine": spherical k-means, which clusters by cosine distance. Rows and centers are scaled to length 1, those
+        of `init` too, and the inertia is the (weighted) sum of 1 - cos. See Notes.
     zero_rows : {"error", "ignore"}
-        What to do with rows of zeros, which have no direction, where `metric` is "cosine": refuse them, or leave them
-        out. Ignored rows get the label -1, here and in `predict`, and the model is that of the other rows, to the bit;
-        to find them takes one more pass over the rows.
+        Rows of zeros, for which the cosine distance is undefined, if `metric` is "cosine": raise an error, or ignore
+        them. Ignored rows get the label -1 in `labels_` and `predict`, and the model is bit-identical to that of the
+        other rows; finding them takes one more pass over the rows.
     max_time : float, optional
-        Seconds, from the call on, labels included. The best model found by then is returned, with a ConvergenceWarning;
-        where even the seeding takes too long, another warning says that a faster one was taken. Never less is done than
-        a choice of centroids, a step and the labels of all rows.
+        Time limit in seconds, labels included. The best result so far is returned, with a ConvergenceWarning; if the
+        initialization takes too long, a faster one is used, with another warning. At least an initialization, one step
+        and the labels of all rows are computed.
     n_threads : int, optional
-        None: all processors that this process may use.
+        None: all processors available to this process.
     callback : callable, optional
         Called with a `FitProgress` after each iteration; the fit stops if it returns True.
 
@@ -126,29 +126,29 @@ class KMeans(CentroidEstimator):
     cluster_centers_ : ndarray of shape (k, d), float32 or float64
         The centroids.
     labels_ : ndarray of shape (n,), int32
-        Which centroid is the nearest to each row.
+        Index of the nearest center of each row.
     inertia_ : float
         (Weighted) sum of squared distances of the rows to their centroids, or of 1 - cos.
     outlier_scores_ : ndarray of shape (n,), float32
-        Distance of each row to its centroid over the scale of the cluster: 1 for the median row. See Notes.
+        Distance of each row to its center, over `cluster_scales_`: 1 for the median row of a cluster. See Notes.
     cluster_scales_ : ndarray of shape (k,), float64
-        The (weighted) lower median of the distances of each cluster's rows to its centroid.
+        The (weighted) lower median of the distances of each cluster's rows to its center.
     n_iter_ : int
-        Iterations of the best start.
+        Iterations of the run that was kept.
     history_ : record array
-        One row per iteration of the best start: `iteration`, `seconds` (since the fit began), `objective` (inertia
-        of the labels with the centroids that gave them), `n_changed` (labels), `center_shift` (sum of the squared
-        movements of the centroids), `algorithm` (which one ran over most rows: 0 "lloyd", 1 "elkan", 2 "yinyang", 3
-        "hamerly"; a clock chooses it, so it need not be the same again).
+        One row per iteration of that run: `iteration`, `seconds` (since the fit began), `objective` (inertia of the
+        labels with the centers that gave them), `n_changed` (labels), `center_shift` (sum of the squared movements of
+        the centers), `algorithm` (that of most rows: 0 "lloyd", 1 "elkan", 2 "yinyang", 3 "hamerly"; with "auto" it
+        depends on measured times).
     runs_ : record array
-        What each start reported: `iteration`, `seconds`, `objective` and `run`, the number of the start; of each 100
-        iterations at most, of those after the hundredth start the last one.
+        One row per iteration of each run: `iteration`, `seconds`, `objective` and `run`, its number. At most 100 rows
+        per run, and only the last iteration of runs after the hundredth.
     n_features_in_ : int
         Number of columns d.
     feature_names_in_ : ndarray of shape (d,)
         Names of the columns, where X was a table.
     preparation_ : tuple of tuple
-        What was done to the columns of X by `prepare_rows`, and is done to new rows too.
+        Steps that `prepare_rows` applied to the columns of X, and that are applied to new rows.
 
     Raises
     ------
@@ -158,41 +158,38 @@ class KMeans(CentroidEstimator):
 
     Notes
     -----
-    One iteration of "lloyd" costs 2 n k d floating-point operations at nearly the speed of a matrix product, and
-    12 bytes per row beside the data. Per row (float32) the bounds of "elkan" cost 2 k bytes more, those of "yinyang"
-    k / 8 (one per panel of 16 centroids, at most 1 GiB in all), that of "hamerly" 2: they are kept in 16 bits, rounded
-    down.
+    One iteration of "lloyd" costs 2 n k d floating-point operations at nearly the speed of a matrix product, and 12
+    bytes per row in addition to the data. In float32 the bounds of "elkan" take 2 k bytes per row more, those of
+    "yinyang" k / 8 (one per panel of 16 centers, at most 1 GiB in all), that of "hamerly" 2: they are stored in 16
+    bits, rounded down.
 
     The rule of "auto": "lloyd" for k < 4, for sparse rows, for fewer than 4 iterations, and for rows of at most 256
-    bytes with k d <= 2,048, which take no longer to compare than to look at their bounds. Else, where an iteration is
-    worth measuring (n k d of 2e8, 64 bytes a row) and the bounds of "elkan" fit in 128 MiB or three quarters of the
-    memory of the rows, these race with "yinyang" in fits of 20 iterations or more: some rows try the other kind of
-    bounds in the first iterations and now and then later, and the others follow if that pays on this machine
-    (`history_.algorithm`); in fewer iterations it is "yinyang". Bounds of both kinds are exact, so a clock decides
-    which ones there are, never a label.
-    Elsewhere, by a measured rule: "elkan" for d >= 256 and k <= 2 d if its bounds fit likewise, "yinyang" otherwise.
-    With `max_time` the first iteration has no bounds; the others have if there is time for 4 iterations as long.
+    bytes with k d <= 2,048, where reading bounds takes as long as comparing. In fits of 20 iterations or more, with n k
+    d of at least 2e8, rows of at least 64 bytes and bounds of "elkan" that fit in 128 MiB or three quarters of the
+    memory of the rows, "elkan" and "yinyang" are compared by measured time: some rows use the other kind of bounds in
+    the first iterations and at times later, and all rows switch if that is faster (`history_.algorithm`); in fewer
+    iterations it is "yinyang". Both kinds of bounds are exact, so measured times never change a label. Otherwise:
+    "elkan" for d >= 256 and k <= 2 d if its bounds fit, else "yinyang". With `max_time` the first iteration has no
+    bounds; later ones have them if there is time for 4 iterations as long.
 
-    float32 rows are compared in float32 with centroids relative to the mean, and summed in float64.
+    float32 rows are compared in float32 with centers relative to the mean, and summed in float64.
 
-    Spherical k-means. At length 1 the squared distance of a row to a centroid is 2 - 2 cos, so the nearest centroid is
-    the one at the smallest angle, and of all vectors of length 1 the scaled mean has the least sum of 1 - cos. So the
-    loop is the same, and all values of `algorithm` agree to the bit here too. The lengths of rows do not matter. Rows
-    that were scaled by hand give other clusters with `metric="euclidean"`, for its centroids lie inside the sphere, the
-    deeper the wider their clusters. Rows of at most 1 GiB as floats are scaled once and kept, larger ones block by
-    block in every pass. A cluster whose rows cancel out keeps its centroid.
+    Spherical k-means. At length 1 the squared distance of a row to a center is 2 - 2 cos, so the nearest center has the
+    smallest cosine distance, and the mean, scaled to length 1, minimizes the sum of 1 - cos. The algorithms and their
+    exactness are the same. The lengths of rows have no effect. Rows scaled to length 1 before a fit with
+    `metric="euclidean"` give other clusters, because Euclidean means are shorter than 1. Rows of at most 1 GiB as
+    floats are scaled once and kept, larger ones in every pass. A cluster whose rows sum to zero keeps its center.
 
-    `outlier_scores_` and `predict(X, return_distance=True)` say how far rows are relative to the own scale of their
-    clusters, without a unit. They cost no pass over the rows, and nothing but 8 bytes per row until they are asked for;
-    scales are saved with the model. A cluster of one row, or of equal ones, has no scale of its own and gets the median
-    of the others'.
+    `outlier_scores_` and `predict(X, return_distance=True)` return distances relative to the scale of each cluster.
+    They take no pass over the rows, and 8 bytes per row until first used; scales are saved with the model. A cluster of
+    one row, or of equal rows, gets the median of the other scales.
 
-    Rows that rounding would give to a centroid that is not the nearest, for they lie close together and far away from
-    others, are compared by differences, in float64. Rows whose squared distances overflow or vanish are refused: 1e160
-    or 1e-200 in float64, 1e20 or 1e-25 in float32.
+    Near-ties, which rounding could assign to a center that is not the nearest, are decided by differences in float64.
+    Rows whose squared distances overflow or vanish raise an error: 1e160 or 1e-200 in float64, 1e20 or 1e-25 in
+    float32.
 
-    With a coreset of N' rows a fit takes two passes over the data and one for the labels; its time does not depend on
-    n otherwise. `inertia_` is that of all rows; the objective in `history_` is the coreset's estimate of it.
+    With a coreset of N' rows a fit takes two passes over the data and one for the labels; otherwise its time does not
+    depend on n. `inertia_` is that of all rows; the objective in `history_` is estimated from the coreset.
 
     References
     ----------
@@ -212,8 +209,8 @@ class KMeans(CentroidEstimator):
     16.0
     >>> model.predict([[0, 0], [12, 3]]).shape
     (2,)
-    >>> by_angle = KMeans(n_clusters=2, metric="cosine", random_state=0).fit(X)
-    >>> bool(by_angle.predict([[1, 5]]) == by_angle.predict([[20, 100]]))
+    >>> spherical = KMeans(n_clusters=2, metric="cosine", random_state=0).fit(X)
+    >>> bool(spherical.predict([[1, 5]]) == spherical.predict([[20, 100]]))
     True
     """
 
@@ -305,7 +302,7 @@ class KMeans(CentroidEstimator):
                 self._check_distances(centers, data.shift)
                 passes = passes_of(
                     data, len(centers), self.algorithm,
-                    max_iter=self.max_iter, unit_length=self._by_angle, deadline=report.deadline,
+                    max_iter=self.max_iter, unit_length=self._is_cosine, deadline=report.deadline,
                 )  # fmt: skip
                 return lloyd(passes, centers, stop=stop, report=report.start_run())
 
@@ -327,7 +324,7 @@ class KMeans(CentroidEstimator):
         n_rows, n_columns = rows.shape
         n_clusters, itemsize = min(self.n_clusters, n_rows), rows.dtype.itemsize
         needs = [labels_and_centers(rows, n_clusters)]
-        if lie_elsewhere(rows):
+        if have_own_backend(rows):
             return needs
         if self.coreset_size is not None:
             n_rows = self.coreset_size
@@ -339,14 +336,14 @@ class KMeans(CentroidEstimator):
         if algorithm == "auto":
             shape = n_rows, n_columns
             algorithm = choose_algorithm(shape, n_clusters, itemsize=itemsize, is_sparse=rows.is_sparse)
-            algorithm = "elkan" if algorithm == "race" else algorithm  # the one that takes more
+            algorithm = "elkan" if algorithm == "adaptive" else algorithm  # the one that takes more
         if algorithm != "lloyd" and n_clusters > 1:
             n_bounds = n_bounds_of(algorithm, n_rows, n_clusters)
             way_out = "take algorithm='lloyd', which has none, or a coreset (coreset_size, --coreset)"
             needs.append(lower_bounds_need(n_rows, n_bounds, n_clusters, itemsize, way_out))
         return needs
 
-    def _fitted_attributes(self) -> dict[str, Declared]:
+    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         return {**super()._fitted_attributes(), "runs_": _RUNS}
 
     def check_parameters(self) -> None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.batches import Batch, RowReader, draw_batch
-from coterie.blocks.dataset import Dataset, total_weight, weighted_sum, worthwhile_threads
+from coterie.blocks.dataset import Dataset, total_weight, useful_n_threads, weighted_sum
 from coterie.blocks.kernel_rows import dense, kept_rows
 from coterie.blocks.shuffled import run_length, shuffled
 from coterie.centers.labels import labels_and_squares
@@ -19,7 +19,7 @@ from coterie.centers.means import Means
 from coterie.centers.rounding import NearTies
 from coterie.centers.sparse_means import SparseMeans
 from coterie.estimators.base import overflow_message
-from coterie.estimators.declared import Declared, One, RandomNumbers
+from coterie.estimators.declared import FittedAttribute, RandomNumbers, Scalar
 from coterie.estimators.memory import labels_and_centers
 from coterie.estimators.parameters import (
     Callback,
@@ -69,15 +69,13 @@ InitSize = Annotated[
 ]
 ReassignmentRatio = Annotated[
     float,
-    Param(
-        "Centers with fewer rows than this fraction of the largest cluster are moved now and then.", least=0
-    ),
+    Param("Centers with fewer rows than this fraction of the largest cluster are moved at times.", least=0),
 ]
 
 
 @dataclass
 class MiniBatchState:
-    """What mini-batches move, and a stream goes on with.
+    """State of mini-batch k-means between batches.
 
     Attributes
     ----------
@@ -109,7 +107,7 @@ class MiniBatchState:
 
 @dataclass(frozen=True, slots=True)
 class MiniBatchResult:
-    """What a run of mini-batch k-means ends with.
+    """Result of a run of mini-batch k-means.
 
     Attributes
     ----------
@@ -264,7 +262,7 @@ class SmoothedInertia:
         self._n_without_progress = 0
 
     def has_stalled(self, inertia: float) -> bool:
-        """Take in the next batch; return whether it is time to stop. The first one only tells of the start."""
+        """Add the inertia of the next batch; return whether to stop. The first batch is ignored."""
         self._n_batches += 1
         if self._n_batches == 1 or self._patience is None:
             return False
@@ -278,45 +276,45 @@ class SmoothedInertia:
 
 
 class MiniBatchKMeans(CentroidEstimator):
-    """K-means by small random batches: each centroid is the mean of all rows that were ever assigned to it.
+    """Mini-batch k-means: each center is the running mean of all rows that were assigned to it.
 
-    The interface and the rules (early stop, starved centroids, several starts) are scikit-learn's. For a fit of data
-    that are at hand, `NestedMiniBatchKMeans` gives better clusters sooner; this estimator is for streams
-    (`partial_fit`), for comparison, and for a rough result after a few batches.
+    The interface and the rules (early stopping, reassignment of small clusters, several initializations) are
+    scikit-learn's. For a fit of complete data, `NestedMiniBatchKMeans` gives better clusters in less time; this
+    estimator is for streams (`partial_fit`), for comparison, and for a rough result after a few batches.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters k.
     init : {"k-means++", "afk-mc2", "random"}, array-like of shape (k, d), fitted model, or callable
-        Where to begin. What is drawn is drawn from `init_size` random rows. Of a fitted model its `cluster_centers_`
-        are taken. A callable gets `(these rows, n_clusters, random_state=...)`.
+        Initialization of the centers; names draw from `init_size` random rows. A fitted model: its `cluster_centers_`.
+        A callable gets `(these rows, n_clusters, random_state=...)`.
     max_iter : int
-        Epochs: as many batches as would go `max_iter` times over the data, at most.
+        Maximum number of epochs: of batches as large together as the data.
     batch_size : int
         Rows of a batch, drawn uniformly with replacement.
     verbose : bool or int
         Print each batch.
     compute_labels : bool
-        Whether to label all rows at the end, and each batch of `partial_fit` with the moved centroids; without, there
-        is no `labels_`, and `inertia_` of a fit is the last estimate of `history_`.
+        Label all rows at the end, and each batch of `partial_fit` with the moved centers. If False, there is no
+        `labels_`, and `inertia_` of a fit is the last estimate of `history_`.
     tol : float
-        If positive, stop when the centroids' squared movement in one batch is at most `tol` times the mean variance of
-        the columns (of the rows that the centroids were drawn from, at length 1 where `metric` is "cosine").
+        If positive, stop when the squared movement of the centers in one batch is at most `tol` times the mean variance
+        of the columns (of the rows used for initialization, at length 1 if `metric` is "cosine").
     max_no_improvement : int or None
-        Stop after so many batches in a row without a lower smoothed inertia; None: never.
+        Stop after this number of consecutive batches without a lower smoothed inertia; None: never.
     init_size : int or None
-        Rows for the initialisation; None: 3 * batch_size, or 3 * k if that is more.
+        Rows for the initialization; None: 3 * batch_size, or 3 * k if that is more.
     n_init : "auto" or int
-        Number of initialisations, of which the one with the lowest inertia on `init_size` other rows is used. "auto": 3
+        Number of initializations, of which the one with the lowest inertia on `init_size` other rows is used. "auto": 3
         for "random" and callables, 1 otherwise.
     reassignment_ratio : float
-        A centroid of fewer rows than this fraction of those of the largest is moved to a random row from time
-        to time. 0: never.
+        A center with fewer rows than this fraction of those of the largest cluster is at times moved to a random row.
+        0: never.
     metric, zero_rows
         See `KMeans`.
     max_time : float, optional
-        Seconds, from the call on, labels included; see `KMeans`.
+        Time limit in seconds, labels included; see `KMeans`.
     random_state, n_threads, callback
         See `KMeans`; an iteration is a batch.
 
@@ -325,19 +323,19 @@ class MiniBatchKMeans(CentroidEstimator):
     cluster_centers_ : ndarray of shape (k, d), float32 or float64
         The centroids.
     labels_ : ndarray of shape (n,), int32
-        Which centroid is the nearest to each row (after `partial_fit`: of its batch).
+        Index of the nearest center of each row (after `partial_fit`: of its batch).
     inertia_ : float
-        (Weighted) sum of squared distances of these rows to their centroids, or of 1 - cos.
+        (Weighted) sum of squared distances of these rows to their centers, or of 1 - cos.
     outlier_scores_, cluster_scales_
-        How far out rows are, see `KMeans`; not after `partial_fit`.
+        Outlier scores and scales, see `KMeans`; not after `partial_fit`.
     counts_ : ndarray of shape (k,), float64
-        (Weighted) number of rows that each centroid is the mean of.
+        (Weighted) number of rows that each center is the mean of.
     n_iter_, n_steps_ : int
-        Epochs begun, and batches.
+        Number of epochs, the last one maybe incomplete, and of batches.
     history_ : record array
         One row per batch: `iteration`, `seconds` (since the fit began), `objective` (inertia of the batch, with the
-        centroids that gave its labels, scaled up to all rows), `center_shift` (sum of the squared movements of the
-        centroids).
+        centers that gave its labels, scaled up to all rows), `center_shift` (sum of the squared movements of the
+        centers).
     n_features_in_, feature_names_in_, preparation_
         See `KMeans`.
 
@@ -350,15 +348,15 @@ class MiniBatchKMeans(CentroidEstimator):
     Notes
     -----
     A batch of b rows costs O(b k d + k d), with sparse rows in proportion to their entries times k, for any d. Memory
-    beside the data: O(k d), 4 bytes per row for the labels, and a few batches.
+    in addition to the data: O(k d), 4 bytes per row for the labels, and a few batches.
 
-    Data of more than 1 GiB as floats are drawn in runs of neighbouring rows of at most 64 KiB, 256 runs or more to a
-    batch, so that files are read in pieces worth a read.
+    Data of more than 1 GiB as floats are drawn in runs of neighboring rows of at most 64 KiB, with at least 256 runs
+    per batch, so that files are read in large pieces.
 
     References
     ----------
-    Sculley, Web-scale k-means clustering, WWW 2010. The running means in the form of Newling and Fleuret, Nested
-    mini-batch k-means, NeurIPS 2016, Algorithms 1 and 2.
+    Sculley, Web-scale k-means clustering, WWW 2010. Newling and Fleuret, Nested mini-batch k-means, NeurIPS 2016,
+    Algorithms 1 and 2, for the form of the running means.
 
     Examples
     --------
@@ -452,7 +450,7 @@ class MiniBatchKMeans(CentroidEstimator):
         n_steps = self.max_iter * n_rows // batch_size
         report.n_steps = n_steps if self.max_no_improvement is None and self.tol == 0 else None
         report.n_final_steps = n_steps / self.max_iter if self.compute_labels else 0.0
-        n_threads = worthwhile_threads(self.batch_size * rows.shape[1] * self.n_clusters, self._n_threads)
+        n_threads = useful_n_threads(self.batch_size * rows.shape[1] * self.n_clusters, self._n_threads)
         with report.scikit_learn_callbacks(X), single_threaded_blas(math.prod(rows.shape) * self.n_clusters):
             state = self._begin(
                 rows, weights, given, random, n_threads, report.deadline.share(_SEEDING_SHARE)
@@ -497,7 +495,7 @@ class MiniBatchKMeans(CentroidEstimator):
             This estimator.
         """
         self.check_parameters()
-        self._check_goes_on()
+        self._check_continuation()
         is_first = not hasattr(self, "_centers")
         if is_first:
             fit_rows, columns = self._rows_to_fit(X)
@@ -553,13 +551,13 @@ class MiniBatchKMeans(CentroidEstimator):
             ),
         ]
 
-    def _fitted_attributes(self) -> dict[str, Declared]:
+    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         of_all = super()._fitted_attributes()
         centers = {"_centers": of_all.pop("cluster_centers_")}
         n_features = {"n_features_in_": of_all.pop("n_features_in_")}
         return {
             **n_features, **centers, **of_all, **self._sums_declared(2), "_random": RandomNumbers(),
-            "_mean_variance": One(), "_n_since_reassignment": One("integer", 0), "n_steps_": One("integer", 0),
+            "_mean_variance": Scalar(), "_n_since_reassignment": Scalar("integer", 0), "n_steps_": Scalar("integer", 0),
         }  # fmt: skip
 
     def _begin(

@@ -1,4 +1,4 @@
-"""Nested mini-batch k-means (Newling & Fleuret 2016): a random sample that doubles when the centroids ask for more."""
+"""Nested mini-batch k-means (Newling & Fleuret 2016): a random sample that doubles on convergence."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from coterie import _kernels
 from coterie.arrays import LINE_BYTES, Array, FloatArray, IndexArray
-from coterie.backend import Backend, Chunk, lie_elsewhere, open_backend
+from coterie.backend import Backend, Chunk, have_own_backend, open_backend
 from coterie.backend.measure import kept_rows_of, largest_square, split_by_chunk
-from coterie.blocks.dataset import Dataset, total_weight, worthwhile_threads
+from coterie.blocks.dataset import Dataset, total_weight, useful_n_threads
 from coterie.blocks.measures import robust_shift, sample_positions
 from coterie.blocks.shuffled import ShuffledRows, run_length, shuffled
 from coterie.centers.assignment import Assignment, PlainAssignment
@@ -24,7 +24,7 @@ from coterie.centers.labels import label_all
 from coterie.centers.means import Means
 from coterie.centers.rounding import TieBreakingAssignment, has_near_ties
 from coterie.centers.sparse_means import SparseMeans
-from coterie.estimators.declared import Declared
+from coterie.estimators.declared import FittedAttribute
 from coterie.estimators.memory import labels_and_centers
 from coterie.estimators.parameters import (
     Callback,
@@ -153,7 +153,7 @@ class GrowingSample:
         self.backend, self.order, self.size = backend, order, 0
         self.n_rows, self.rows = backend.n_rows, backend.rows
         self.total_weight = total_weight(self.n_rows, backend.weights)
-        self.n_threads = worthwhile_threads(self.n_rows * backend.n_columns * n_clusters, backend.n_threads)
+        self.n_threads = useful_n_threads(self.n_rows * backend.n_columns * n_clusters, backend.n_threads)
         self._n_clusters = n_clusters
         if shift is None and self.rows.is_sparse:
             shift = np.zeros(backend.n_columns)
@@ -164,7 +164,7 @@ class GrowingSample:
 
     @property
     def shift(self) -> FloatArray:
-        """A point amid the rows."""
+        """A central point of the rows."""
         assert self._shift is not None
         return self._shift
 
@@ -186,7 +186,7 @@ class GrowingSample:
         return self.backend.take(numbers), None if weights is None else weights[numbers]
 
     def _measure(self, mean: FloatArray) -> None:
-        """Measure the first rows from their mean, or another point amid them."""
+        """Measure the first rows relative to their mean, or another central point."""
 
         def squares_to(point: FloatArray) -> Array:
             self._shift = point
@@ -296,7 +296,7 @@ class SampleSums:
         n_rows = self.means.masses / unit
         with np.errstate(divide="ignore", invalid="ignore"):
             if self.means.unit_length:
-                within = _across(within, self.means.masses)
+                within = _perpendicular_errors(within, self.means.masses)
             return np.where(n_rows > 1, np.sqrt(within / unit / (n_rows * (n_rows - 1))), np.inf)
 
     def scaled_up(self, within: FloatArray) -> float:
@@ -403,8 +403,8 @@ def _has_near_ties(chunk: Chunk, frame: CenterFrame, numbers: IndexArray, _: Any
     return has_near_ties(_sample_of(chunk), frame, chunk.state["assignment"].labels, numbers)
 
 
-def _across(within: FloatArray, masses: FloatArray) -> FloatArray:
-    """Return what stands for sse in the standard error of a direction: of rows of length 1, those across it.
+def _perpendicular_errors(within: FloatArray, masses: FloatArray) -> FloatArray:
+    """Return the sum of squared errors perpendicular to the directions of rows of length 1.
 
     A direction c = S / |S| moves only by what its rows add at right angles to it, over |S| = r v, with r the mean of
     cos. So sigma_C^2 is sum (1 - cos^2) / (r^2 v (v - 1)) (Fisher, Lewis and Embleton 1987, section 5.3). From
@@ -416,7 +416,7 @@ def _across(within: FloatArray, masses: FloatArray) -> FloatArray:
 
 
 class Growth:
-    """By how much the energy of a sample fell since rows joined it, as a part of it; infinite before any did.
+    """Relative decrease of the energy of a sample since its last growth; infinite before the first.
 
     Attributes
     ----------
@@ -431,7 +431,7 @@ class Growth:
         self.at_first = self.energy = np.inf
 
     def note(self, size: int, energy: float) -> None:
-        """Take in the energy of a round: in the first of a sample by the centroids of the one before."""
+        """Add the energy of a round; that of the first round of a sample is by the centers before."""
         if 0 < self.size < size:
             self.at_first = energy
         self.size, self.energy = size, energy
@@ -461,7 +461,7 @@ class Descent:
         self.n_without_progress = 0
 
     def has_stalled(self, energy: float) -> bool:
-        """Take in the energy of a round; return whether it has not fallen for some rounds."""
+        """Add the energy of a round; return whether it has not decreased for several rounds."""
         self.n_without_progress = 0 if energy < self.lowest else self.n_without_progress + 1
         self.lowest = min(energy, self.lowest)
         return self.n_without_progress >= _ROUNDS_WITHOUT_PROGRESS
@@ -469,7 +469,7 @@ class Descent:
 
 @dataclass(frozen=True, slots=True)
 class NestedResult:
-    """What a run of nested mini-batch k-means ends with.
+    """Result of a run of nested mini-batch k-means.
 
     Attributes
     ----------
@@ -592,80 +592,80 @@ def n_bounds_per_row(
 
 
 class NestedMiniBatchKMeans(CentroidEstimator):
-    """K-means on a random sample that doubles whenever the centroids have settled on it.
+    """K-means on a random sample that doubles whenever the centers have converged on it.
 
-    Comes within 1% of the best inertia orders of magnitude sooner than exact k-means or mini-batches that are drawn
-    anew each time, and, if it is left to finish, ends where exact k-means does: at a local minimum over all rows.
+    Reaches 1% above the best inertia orders of magnitude sooner than exact k-means or mini-batches that are drawn
+    independently, and converges, like exact k-means, to a local minimum over all rows.
 
-    Each row counts once, with its latest cluster. While the centroids still move by more than a hundredth of their
-    standard errors, more rows would not tell them more, so the same sample is gone over again, by bounds at a fraction
-    of the cost; once they have settled, the sample is doubled.
+    Each row counts once, with its latest cluster. While centers move by more than a hundredth of their standard errors,
+    the same sample is used again, and bounds skip most distances; then the sample is doubled.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters k.
     init : {"k-means++", "afk-mc2", "random"}, array-like of shape (k, d), fitted model, or callable
-        Where to begin. What is drawn is drawn from the first batch: "random" is the paper's choice. Of a fitted model
-        its `cluster_centers_` are taken. A callable gets `(rows of the first batch, n_clusters, random_state=...)`.
+        Initialization of the centers; names draw from the first batch ("random" in the paper). A fitted model: its
+        `cluster_centers_`. A callable gets `(rows of the first batch, n_clusters, random_state=...)`.
     batch_size : "auto" or int
-        Rows of the first batch (b_0); at least k are taken. "auto": the paper's 5000, or 64 k if that is more, for
-        too few rows per cluster make bad centroids to begin with.
+        Number of rows of the first batch (b_0), at least k. "auto": 5000 as in the paper, or 64 k if that is more,
+        because initial centers of few rows are poor.
     doubling_threshold : float
-        The sample is doubled when each centroid moves by less than its standard error divided by this (rho), or only by
-        rounding. Smaller: more rows sooner. 0: in every round.
+        The sample is doubled when each center moves by less than its standard error divided by this (rho), or only by
+        rounding. Smaller values double earlier. 0: in every round.
     min_improvement : float
-        The fit ends, too, when the last doubling has lowered the inertia of its sample by less than this part of it:
-        0.01 means 1%. 0, the default: it goes on until all rows are in the sample. See Notes.
+        The fit also ends when the last doubling has lowered the inertia of its sample by less than this fraction: 0.01
+        means 1%. 0, the default: not before all rows are in the sample. See Notes.
     max_iter : int
-        Rounds, at most.
+        Maximum number of rounds.
     tol : float
-        The fit has converged when all rows are in the sample and the centroids' squared movement is at most `tol` times
-        the mean variance of the columns (of the rows at length 1, where `metric` is "cosine"), or no label changed.
+        The fit has converged when all rows are in the sample and the squared movement of the centers is at most `tol`
+        times the mean variance of the columns (of the rows at length 1, if `metric` is "cosine"), or no label has
+        changed.
     verbose : bool or int
         Print each round.
     compute_labels : bool
-        Whether to label all rows at the end, which takes one pass; without, there is no `labels_`, and `inertia_` is
-        the last estimate of `history_`.
+        Label all rows at the end, in one pass. If False, there is no `labels_`, and `inertia_` is the last estimate of
+        `history_`.
     metric : {"euclidean", "cosine"}
-        "cosine": spherical k-means, which clusters by the angles between rows. Rows and centroids are scaled to
-        length 1, and the inertia is the (weighted) sum of 1 - cos; see `KMeans` and Notes.
+        "cosine": spherical k-means, which clusters by cosine distance. Rows and centers are scaled to length 1, and the
+        inertia is the (weighted) sum of 1 - cos; see `KMeans` and Notes.
     zero_rows : {"error", "ignore"}
-        What to do with rows of zeros, which have no direction, where `metric` is "cosine": refuse them, or leave them
-        out. Ignored rows get the label -1, here and in `predict`, and the model is that of the other rows, to the bit;
-        to find them takes one more pass over the rows.
+        Rows of zeros, for which the cosine distance is undefined, if `metric` is "cosine": raise an error, or ignore
+        them. Ignored rows get the label -1 in `labels_` and `predict`, and the model is bit-identical to that of the
+        other rows; finding them takes one more pass over the rows.
     bounds : {"auto", "elkan", "yinyang", "off"}
-        Which lower bounds skip distances when rows are gone over again: one per row and centroid, the paper's; one per
-        row and group of centroids, which takes less memory; or none. The clusters are the same, bit for bit. "auto"
-        chooses by a measured rule, see Notes.
+        Lower bounds that skip distances when rows are compared again: one per row and center, as in the paper; one per
+        row and group of centers, which takes less memory; or none. The clusters are bit-identical. "auto" chooses by n,
+        k and d, see Notes.
     max_time : float, optional
-        Seconds, from the call on, labels included; see `KMeans`.
+        Time limit in seconds, labels included; see `KMeans`.
     random_state, n_threads
         See `KMeans`.
     callback : callable, optional
         Called with a `FitProgress` after each round; the fit stops if it returns True. Its `centers` are the current
-        centroids, so that the energy of held-out rows can be followed.
+        centers, for example to follow the inertia of held-out rows.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (k, d), float32 or float64
         The centroids.
     labels_ : ndarray of shape (n,), int32
-        Which centroid is the nearest to each row.
+        Index of the nearest center of each row.
     inertia_ : float
-        (Weighted) sum of squared distances of the rows to their centroids, or of 1 - cos.
+        (Weighted) sum of squared distances of the rows to their centers, or of 1 - cos.
     outlier_scores_ : ndarray of shape (n,), float32
-        Distance of each of these rows to its centroid over the scale of the cluster; see `KMeans`.
+        Distance of each of these rows to its center over the scale of the cluster; see `KMeans`.
     cluster_scales_ : ndarray of shape (k,), float64
-        The (weighted) lower median of the distances of each cluster's rows to its centroid.
+        The (weighted) lower median of the distances of each cluster's rows to its center.
     counts_ : ndarray of shape (k,), float64
-        (Weighted) number of rows that each centroid is the mean of.
+        (Weighted) number of rows that each center is the mean of.
     n_iter_ : int
         Number of rounds.
     history_ : record array
         One row per round: `iteration`, `seconds` (since the fit began), `objective` (inertia of the sample, with the
-        centroids that gave its labels, scaled up to all rows), `batch_size`, `n_changed` (labels, those of new rows
-        included), `center_shift` (sum of the squared movements of the centroids).
+        centers that gave its labels, scaled up to all rows), `batch_size`, `n_changed` (labels, those of new rows
+        included), `center_shift` (sum of the squared movements of the centers).
     n_features_in_, feature_names_in_, preparation_
         See `KMeans`.
 
@@ -678,29 +678,29 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     Notes
     -----
     Order of the rows. Data of at most 1 GiB as floats, and sparse data, are shuffled row by row. Larger data are
-    shuffled in runs of neighbouring rows of at most 64 KiB, 256 runs or more to the first batch, so that files are
-    read in pieces worth a read; if such rows are sorted, let `batch_size` be large. What one doubling adds is read
-    forwards. The order depends on the seed and the shape alone. Of files larger than 1 GiB, 256 MiB are kept as floats,
-    the rest is read in every round; what must be parsed (Parquet, text, ...) is parsed once, and copied to a temporary
-    file in TMPDIR (or /var/tmp) that is gone when the fit ends.
+    shuffled in runs of neighboring rows of at most 64 KiB, with at least 256 runs in the first batch, so that files are
+    read in large pieces; if the rows are sorted, choose a large `batch_size`. The rows of one doubling are read in
+    ascending order. The order depends on the seed and the shape only. Of files larger than 1 GiB, 256 MiB are kept as
+    floats, and the rest is read in every round; formats that must be parsed (Parquet, text, ...) are parsed once, into
+    a temporary file in TMPDIR (or /var/tmp) that is removed when the fit ends.
 
-    Bounds. With k (rounded up to whole panels of 16) at most d / 10, "auto" keeps one lower bound per row and centroid
-    (Elkan's); else one per group of centroids (Yinyang's), at most k / 10 and d / 2 of them and 1 GiB in all, so that
-    memory does not grow with n k; with fewer than 4 clusters none. Sparse rows are compared with all centroids: for
-    them a blocked product was faster than any bounds. Memory beside the data is 20 bytes per row for these, 2 bytes per
-    bound beside them, and 20 k d bytes for the centroids. The clusters do not depend on the bounds.
+    Bounds. If k (rounded up to whole panels of 16) is at most d / 10, "auto" keeps one lower bound per row and center
+    (Elkan's); else one per group of centers (Yinyang's), at most k / 10, d / 2 and 1 GiB in all, so that memory does
+    not grow with n k; with fewer than 4 clusters none. Sparse rows are compared with all centers, which a blocked
+    product does faster. Memory in addition to the data: 20 bytes per row, 2 bytes per bound, and 20 k d bytes for the
+    centers.
 
-    Few rows for many. What centroids are worse by than those fitted to all rows falls in proportion to the rows of the
-    sample, so that a doubling lowers the inertia of its rows by about as much as all further ones would together:
-    `min_improvement` compares that with what is wanted. It is an estimate, no bound: with 0.01 three fits ended 0.4,
-    0.5 and 1.0% above those of all rows, after a seventh to a half of the processor time; where a later doubling would
-    have found another cluster, 2.0%, and 1.8% with 0.001 (docs/development/decisions/kmeans.md).
+    Early stopping. The excess inertia of centers that are fitted to a sample decreases in proportion to its size, so
+    that one doubling gains about as much as all later ones together: `min_improvement` compares the gain of the last
+    doubling with the wanted accuracy. It is an estimate, not a bound: with 0.01 three fits ended 0.4, 0.5 and 1.0%
+    above those of all rows, after a seventh to a half of the processor time; where a later doubling would have found
+    another cluster, 2.0%, and 1.8% with 0.001 (docs/development/decisions/kmeans.md).
 
-    Cosine. The standard error of a centroid is then that of a direction: the spread of its rows at right angles to it,
-    over the mean of cos.
+    Cosine. The standard error of a center is that of a direction: the spread of its rows perpendicular to it, over the
+    mean of cos.
 
-    Time. A round costs O(b k d) at worst for a sample of b rows, in practice far less; with sparse rows in proportion
-    to the entries of the sample, for any d.
+    Time. A round costs at most O(b k d) for a sample of b rows, in practice far less; with sparse rows in proportion to
+    the entries of the sample, for any d.
 
     References
     ----------
@@ -781,9 +781,9 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None
     ) -> NestedMiniBatchKMeans:
-        """Go on with more rows of a stream.
+        """Continue with more rows of a stream.
 
-        Earlier rows keep their clusters; those of X are assigned again and again until X has converged, as in `fit`. So
+        Earlier rows keep their clusters; those of X are assigned repeatedly until X has converged, as in `fit`. So
         every row of the stream counts once. The first call is the same as `fit`.
 
         Parameters
@@ -800,7 +800,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         NestedMiniBatchKMeans
             This estimator; `labels_`, `inertia_` and `history_` are those of X.
         """
-        self._check_goes_on()
+        self._check_continuation()
         return self._fit(X, sample_weight, goes_on=hasattr(self, "cluster_centers_"))
 
     def _fit(self, X: Any, sample_weight: npt.ArrayLike | None, goes_on: bool) -> NestedMiniBatchKMeans:
@@ -825,7 +825,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             size = self._first_size()
             order = shuffled(rows.shape[0], run_length(rows, size), random)
             data = GrowingSample(
-                backend, self._those_that_count_first(order, weights), size,
+                backend, self._positive_weights_first(order, weights), size,
                 n_clusters=self.n_clusters, shift=None if earlier is None else earlier.shift,
             )  # fmt: skip
             if centers is None:
@@ -860,7 +860,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         }  # fmt: skip
 
     @staticmethod
-    def _those_that_count_first(order: IndexArray, weights: Array | None) -> IndexArray:
+    def _positive_weights_first(order: IndexArray, weights: Array | None) -> IndexArray:
         if weights is None:
             return order
         return np.concatenate([order[weights[order] > 0], order[weights[order] == 0]])
@@ -892,7 +892,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         n_clusters, itemsize = min(self.n_clusters, n_rows), rows.dtype.itemsize
         needs = [labels_and_centers(rows, n_clusters)]
         needs.append(Need(16.0 * n_rows, "the random order of the rows", "take a sample of the rows"))
-        if lie_elsewhere(rows):
+        if have_own_backend(rows):
             return needs
         needs.append(self._copy_of_rows(rows))
         n_bounds = n_bounds_per_row(n_rows, n_columns, n_clusters, itemsize, self.bounds)
@@ -901,7 +901,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             needs.append(lower_bounds_need(n_rows, n_bounds, n_clusters, itemsize, way_out))
         return needs
 
-    def _fitted_attributes(self) -> dict[str, Declared]:
+    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         return {**super()._fitted_attributes(), **self._sums_declared(3)}
 
     def _centers_from_first_batch(

@@ -13,13 +13,13 @@ from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.backend import lie_elsewhere
+from coterie.backend import have_own_backend
 from coterie.blocks.dataset import Dataset
 from coterie.centers.labels import squares_to_centers
-from coterie.estimators.declared import Absent, Declared, Numbers, One
+from coterie.estimators.declared import FittedAttribute, NotStored, Numbers, Scalar
 from coterie.estimators.memory import given_graph, memberships, neighbor_graph, rows_in_memory
 from coterie.estimators.on_graph import RUNS, GraphEstimator
-from coterie.estimators.outliers import OwnDistances, center_rounding
+from coterie.estimators.outliers import FitDistances, center_rounding
 from coterie.estimators.parameters import (
     Affinity,
     Callback,
@@ -389,7 +389,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         rows = source.read()
         if self.affinity == "knn":
             n_threads = effective_n_threads(self.n_threads)
-            ids, squares = self._neighbors(source if lie_elsewhere(source) else rows, random)
+            ids, squares = self._neighbors(source if have_own_backend(source) else rows, random)
             bandwidth = gaussian_bandwidth(squares) if self.bandwidth is None else float(self.bandwidth)
             graph = graph_of_neighbors(
                 ids, squares, weights=self.weights, bandwidth=bandwidth, symmetrize=self.symmetrize
@@ -482,7 +482,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         }  # fmt: skip
         if self.affinity == "knn":
             distances = self._distances_to_modes(search.rows, modes.points, labels)
-            own = OwnDistances(labels, distances, center_rounding(modes.points))
+            own = FitDistances(labels, distances, center_rounding(modes.points))
             found |= {"modes_": modes.points, "_own_distances": own}
         return found
 
@@ -554,18 +554,18 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
             needs.append(given_graph(rows))
         return needs
 
-    def _fitted_attributes(self) -> dict[str, Declared]:
+    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         has_rows = self.affinity == "knn"
         return {
             **super()._fitted_attributes(),
             **RUNS,
-            "modes_": Numbers(("k", "d")) if has_rows else Absent(),
+            "modes_": Numbers(("k", "d")) if has_rows else NotStored(),
             "mode_indices_": Numbers(("k",), "integer", least=-1, below="n"),
-            "bandwidth_": One(least=float(np.finfo(np.float64).tiny), may_be_none=not has_rows),
-            "objective_": One(),
-            "relaxation_": One(needed=False),
-            "is_shifted_": One("boolean", needed=False),
-            "_fitted_to_pair": One("boolean", most=not has_rows, needed=False),
+            "bandwidth_": Scalar(least=float(np.finfo(np.float64).tiny), may_be_none=not has_rows),
+            "objective_": Scalar(),
+            "relaxation_": Scalar(needed=False),
+            "is_shifted_": Scalar("boolean", needed=False),
+            "_fitted_to_pair": Scalar("boolean", most=not has_rows, needed=False),
         }
 
     # --- checks --------------------------------------------------------------------------------------------------
@@ -597,7 +597,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
             return self._given_centers(rows, self.n_init)
         return given_rows(self.init, self.n_clusters, rows.shape[0])
 
-    def _meet_few_rows(self, n_rows: int) -> None:
+    def _handle_few_rows(self, n_rows: int) -> None:
         raise ValueError(
             f"n_neighbors={self.n_neighbors} should be < n_samples={n_rows}: a row is not its own neighbor."
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coterie.estimators.method import Belonging, Method, Objective, Progress
+from coterie.estimators.method import MembershipMeasure, Method, Objective, Progress
 from coterie.estimators.on_graph import own_memberships
 from coterie.laplacian_kmodes.estimator import LaplacianKModes
 
@@ -15,6 +15,6 @@ LAPLACIAN_KMODES = Method(
     summary="clusters of any shape, each around a row",
     objective=Objective("objective_", "objective"),
     progress=Progress(name="relaxed objective"),
-    belonging=Belonging("membership", own_memberships),
+    membership=MembershipMeasure("membership", own_memberships),
     page="docs/development/decisions/laplacian_kmodes.md",
 )

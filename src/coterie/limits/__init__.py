@@ -1,1 +1,1 @@
-"""What one run may take: files that are files, archives that hold what they say, and memory that is there."""
+"""Limits of a run: regular files, consistent archives, and available memory."""

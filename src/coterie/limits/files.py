@@ -1,4 +1,4 @@
-"""Files that are read more than once, and archives: what they are is compared with what they say they are."""
+"""Checks of input files: regular files, and archives whose declared sizes match their contents."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def check_archive(archive: zipfile.ZipFile, path: str | os.PathLike[str]) -> Non
 
 
 def check_members(archive: zipfile.ZipFile) -> None:
-    """Raise where the members of a zip archive cannot be as large as its directory says; see `check_archive`."""
+    """Raise an error if members of a zip archive cannot be as large as declared; see `check_archive`."""
     assert archive.fp is not None
     there = archive.fp.seek(0, os.SEEK_END)
     if sum(member.compress_size for member in archive.infolist()) > there:
@@ -95,8 +95,8 @@ def check_members(archive: zipfile.ZipFile) -> None:
     for member in archive.infolist():
         if member.file_size > _most_bytes(member):
             raise DamagedFileError(
-                f"the file is damaged: {_named(member)} is said to have {as_size(member.file_size)}, which "
-                f"{as_size(member.compress_size)} cannot hold."
+                f"the file is damaged: {_named(member)} declares {as_size(member.file_size)}, which "
+                f"{as_size(member.compress_size)} of compressed data cannot hold."
             )
 
 
@@ -125,12 +125,12 @@ def read_array_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
         told = shortened(str(error).removeprefix("Cannot parse header: "), 80)
         raise DamagedFileError(f"Cannot parse header: {told}") from None
     if any(size < 0 for size in shape):
-        raise DamagedFileError(f"Cannot parse header: it says that the shape is {shape}")
+        raise DamagedFileError(f"Cannot parse header: its shape is {shape}")
     return shape, fortran, dtype
 
 
 def shortened(text: str, most: int = 120) -> str:
-    """Return a text of others in one line of at most so many characters; what is left out is its middle."""
+    """Return a text in one line of limited length, shortened in the middle."""
     text = " ".join(text.split())
     half = (most - 5) // 2
     return text if len(text) <= most else f"{text[:half]} ... {text[-half:]}"
@@ -164,7 +164,7 @@ def _check_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
     n_bytes = math.prod(shape) * dtype.itemsize
     if n_bytes > there and not dtype.hasobject:
         raise DamagedFileError(
-            f"the file is damaged: {_named(member)} says that its array takes {as_size(n_bytes)}, and has "
+            f"the file is damaged: {_named(member)} declares an array of {as_size(n_bytes)}, but has "
             f"{as_size(there)}."
         )
 
@@ -172,13 +172,13 @@ def _check_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
 def _check_text(member: zipfile.ZipInfo) -> None:
     if member.file_size > _MOST_TEXT and member.file_size > _TEXT_RATIO * member.compress_size:
         raise ValueError(
-            f"{_named(member)} would unpack from {as_size(member.compress_size)} to {as_size(member.file_size)}, which "
-            "no names or settings do"
+            f"{_named(member)} would unpack from {as_size(member.compress_size)} to {as_size(member.file_size)}, too "
+            "much for names or settings"
         )
 
 
 def _most_bytes(member: zipfile.ZipInfo) -> float:
-    """Return how many bytes a member may have unpacked; of bzip2 and LZMA nobody knows."""
+    """Return the largest unpacked size of a member; unlimited for bzip2 and LZMA."""
     if member.compress_type == zipfile.ZIP_STORED:
         return member.compress_size
     if member.compress_type == zipfile.ZIP_DEFLATED:

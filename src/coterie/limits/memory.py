@@ -1,4 +1,4 @@
-"""How much memory there is: what is free where this process runs, or what its user allows."""
+"""Available memory: free memory of the machine or container, or the limit of the user."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def memory_in_bytes(text: str) -> int:
 
 
 def as_size(n_bytes: float) -> str:
-    """Return a number of bytes as people write it, such as "4.2 GB"."""
+    """Return a number of bytes as text, such as "4.2 GB"."""
     unit = 0
     units = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
     while n_bytes >= 999.5 and unit < len(units) - 1:
@@ -81,7 +81,7 @@ def as_size(n_bytes: float) -> str:
 
 @contextmanager
 def limited_memory(n_bytes: float | None) -> Iterator[None]:
-    """Allow this process so much memory in all, whatever is free, until the end of the block; None changes nothing."""
+    """Limit the memory of this process within the context; None changes nothing."""
     global _allowed
     before = _allowed
     _allowed = before if n_bytes is None else n_bytes
@@ -192,7 +192,7 @@ def _free_of_addresses() -> float:
 
 
 def _process_bytes(name: str) -> int:
-    """Return the line of this name of what the system says of this process; 0 where it says nothing."""
+    """Return an entry of /proc/self/status in bytes; 0 if there is none."""
     for line in _lines(Path("/proc/self/status")):
         if line.startswith(f"{name}:"):
             return int(line.split()[1]) * 1024

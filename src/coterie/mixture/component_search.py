@@ -1,4 +1,4 @@
-"""The best components of any rows: by comparing with all of them, or with those near the row's cell only.
+"""Search for the best components of rows: all of them, or those near the cell of the row.
 
 Minus the log-density of a row with a Gaussian component is linear in the row and its squares. So the exact search is a
 blocked product, and the truncated one the same product with fewer components: the means are put into about 4 sqrt(C)
@@ -99,7 +99,7 @@ class ComponentSearch:
         for part, block in self._blocks(rows):
             for piece in self._pieces(len(block)):
                 start = part.start + piece.start
-                if self._is_far_flung:
+                if self._loses_digits:
                     found = self._energies_by_differences(block[piece])
                 else:
                     found = offsets - 2 * (self._features(block[piece]) @ vectors.T)
@@ -110,7 +110,7 @@ class ComponentSearch:
     ) -> Iterator[tuple[slice, IntArray, FloatArray]]:
         """Yield, for blocks of rows, the best components of each row and their energies, ascending."""
         for part, block in self._blocks(rows):
-            if self._is_far_flung:
+            if self._loses_digits:
                 yield part, *self._best_by_differences(block, n_best)
             else:
                 yield part, *self._nearest(block, self._features(block), self._linear, n_best, exact)
@@ -151,7 +151,7 @@ class ComponentSearch:
     def _best_of(self, block: Array, exact: bool) -> IntArray:
         # With one variance for all, distances order the components as the densities do.
         shared = self.parameters.variances.ndim == 0
-        if self._is_far_flung and not shared:
+        if self._loses_digits and not shared:
             return np.ascontiguousarray(self._best_by_differences(block, 1)[0][:, 0])
         features = block if shared else self._features(block)
         linear = (self._frame.relative, self._frame.offsets) if shared else self._linear
@@ -166,12 +166,12 @@ class ComponentSearch:
 
     @cached_property
     def _is_certain(self) -> bool:
-        """Whether rounding cannot matter to labels by distances, where that is quickly told."""
+        """Whether rounding cannot change labels, by a quick test."""
         return len(self.parameters.means) <= _FEW_COMPONENTS and not self._near_ties.any()
 
     @cached_property
-    def _is_far_flung(self) -> bool:
-        """Whether some means are so many standard deviations away that energies by products are lost to rounding."""
+    def _loses_digits(self) -> bool:
+        """Whether some means are so distant that energies computed by products lose all digits."""
         means = self.parameters.means - self._shift
         lost = 8 * np.finfo(np.float64).eps * float(np.abs(means).max(axis=0) ** 2 @ self._halves.max(axis=0))
         return not lost < _MOST_LOST
@@ -202,7 +202,7 @@ class ComponentSearch:
         return ids, energies
 
     def _pieces(self, n_rows: int) -> Iterator[slice]:
-        """Yield runs of rows whose energies with all components are to be held together."""
+        """Yield runs of rows whose energies with all components fit in memory."""
         most = max(1, _BLOCK_BYTES // (8 * len(self.parameters.means)))
         for first in range(0, n_rows, most):
             yield slice(first, min(first + most, n_rows))
@@ -264,7 +264,7 @@ class ComponentSearch:
 
     @cached_property
     def _cells(self) -> tuple[CenterFrame, IntArray]:
-        """Cells of means, and the components around the centre of each."""
+        """Cells of means, and the components around the center of each."""
         means = self.parameters.means
         n_cells = n_listed = self._n_listed
         centers = cell_centers(means, n_cells, seed=0, n_threads=self.n_threads)
@@ -275,7 +275,7 @@ class ComponentSearch:
 
 
 class FactorSearch(ComponentSearch):
-    """The same for components with factors: by their distances, which no product gives without a loss."""
+    """The same for components with factors, by accurate distances."""
 
     def energies(self, rows: RowSource) -> Iterator[tuple[slice, FloatArray]]:
         everything = np.arange(len(self.parameters.means), dtype=np.int32)

@@ -1,4 +1,4 @@
-"""EM with a truncated E-step (Hirschberger, Forster & Lücke 2022): the loop, the M-step, and when it ends."""
+"""EM with a truncated E-step (Hirschberger, Forster & Lücke 2022): iterations, M-step, and convergence test."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LEAST_NOISE, _WEAK_FACTOR = 0.1, 1e-3
 
 @dataclass(frozen=True, slots=True)
 class EMOptions:
-    """What EM estimates, and when it ends.
+    """Options of EM.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class EMOptions:
     least_gain : float
         So do later iterations whose gain, all in all, is estimated to be less than this; 0: they do not.
     search_every : int
-        One in so many E-steps searches.
+        One in this number of E-steps searches.
     n_factors : int
         Number of factors of each component; 0: none, as for "diag".
     least_mass : float
@@ -306,9 +306,8 @@ def m_step(
 def _check_alive(alive: BoolArray, smallest_variance: float) -> None:
     if not alive.any():
         raise ValueError(
-            "No component has any variance left beside that of all rows: they are equal within each component, or a "
-            "few are far away from all others. Leave those out, or give reg_covar, the variance to add to each, a "
-            f"value above {smallest_variance:.3g}."
+            "All components have lost their variance: the rows of each are equal, or a few rows are far away from all "
+            f"others. Leave such rows out, or set reg_covar to more than {smallest_variance:.3g}."
         )
 
 

@@ -16,14 +16,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.backend import Backend, lie_elsewhere, open_backend
+from coterie.backend import Backend, have_own_backend, open_backend
 from coterie.backend.measure import MeasuredRows, measure
 from coterie.blocks.dataset import Dataset
 from coterie.blocks.kernel_rows import KEPT_BYTES, kept_rows
 from coterie.coresets import draw_coreset
-from coterie.estimators.declared import Absent, Count, Declared, History, Numbers, One
+from coterie.estimators.declared import Count, FittedAttribute, History, NotStored, Numbers, Scalar
 from coterie.estimators.memory import bytes_of_rows, copy_of_rows, labels_and_centers
-from coterie.estimators.outliers import SCALES, OutlierScoring, OwnDistances
+from coterie.estimators.outliers import SCALES, FitDistances, OutlierScoring
 from coterie.estimators.parameters import (
     Callback,
     ComputeLabels,
@@ -143,10 +143,10 @@ _ROUNDING = 1e-6
 class TruncatedGaussianMixture(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, OutlierScoring, SeededEstimator
 ):
-    """A mixture of up to tens of thousands of Gaussians, fitted at a cost that does not grow with their number.
+    """Gaussian mixture of up to tens of thousands of components, at a cost per iteration that does not grow with them.
 
-    Each row has posterior probabilities for its few best components only and looks for better ones among the
-    neighbours of those (var-GMM-S). With `coreset_size` all this happens on a weighted sample (vc-GMM).
+    Each row has posterior probabilities for its few best components only, and searches for better ones among the
+    neighbors of those (var-GMM-S). With `coreset_size` the fit uses a weighted sample (vc-GMM).
 
     Parameters
     ----------
@@ -160,60 +160,61 @@ class TruncatedGaussianMixture(
         Number of factors H of each component where `covariance_type` is "factors", less than d. 0 is "diag". See
         `select_n_factors`.
     n_candidates : int
-        Components C' that each row keeps; at most C are.
+        Number C' of components that each row keeps, at most C.
     n_neighbors : int
-        Size G of a component's neighbourhood, itself included; at most C.
+        Size G of the neighborhood of a component, itself included; at most C.
     random_candidate : bool
-        Let each row try one more component in each step, drawn at random. Helps in few dimensions.
+        Let each row try one more component in each search, drawn at random. Improves results in few dimensions.
     search_group_size : int
-        Number of rows that search together, at most 512: each is compared with the candidates of all of them. More rows
-        find better components in fewer iterations, at more distances each. 1: each row searches alone, as in the
-        papers.
+        Number of rows that search together, at most 512: each is compared with the candidates of all of them. Larger
+        groups find better components in fewer iterations, and compute more distances in each. 1: each row searches
+        alone, as in the papers.
     search_every : int
-        From the fifth E-step on, one in so many looks for better candidates; the others renew the posteriors of those
-        that rows have. 1 is the papers' own way.
+        From the fifth E-step on, search for candidates in every n-th one; the others only update the posteriors. 1: in
+        each E-step, as in the papers.
     initial_e_steps : int
-        Searches before the parameters change for the first time (Hirschberger et al., supplement F).
+        Number of searches before the parameters change for the first time (Hirschberger et al., supplement F).
     coreset_size : int, optional
-        Fit a lightweight coreset of so many weighted rows N' instead of all rows (see `coterie.coresets`).
+        Fit a lightweight coreset of this number N' of weighted rows instead of all rows (see `coterie.coresets`).
     metric : {"euclidean", "cosine"}
         "cosine": each row is divided by its length first (normalization), so the means and variances are those of rows
-        at length 1. Rows of zeros stay as they are; on workers they are an error.
+        at length 1. Rows of zeros are not changed; on workers they raise an error.
     init : {"afk-mc2", "k-means", "k-means++", "random"}, array-like of shape (C, d), fitted model, or callable
-        Where the means begin: see `coterie.seeding`. "k-means": the centroids of k-means of the rows (of a bounded
-        sample of rows on workers), from which components have factors at once: better clusters, for a fit of k-means
-        more, whose time grows with C. Of another TruncatedGaussianMixture with the same
-        `covariance_type`, variances and weights are taken too. A callable gets `(X, n_components,
-        random_state=...)`; with a coreset, the rows of that.
+        Initial means: see `coterie.seeding`. "k-means": the centers of k-means of the rows (of a bounded sample on
+        workers); components have factors from the first iteration on. It gives better clusters and takes the time of a
+        fit of k-means, which grows with C. A fitted TruncatedGaussianMixture with the same `covariance_type`: its
+        means, variances and weights. A callable gets `(X, n_components, random_state=...)`; with a coreset, its rows.
     n_init : int
-        Number of starts, of which the one with the highest lower bound is kept. Means that are given are one start.
+        Number of runs with different initializations; the one with the highest lower bound is kept. Given means are one
+        run.
     means_init : array-like of shape (C, d), optional
-        Where the means begin, instead of `init`.
+        Initial means, instead of `init`.
     weights_init : array-like of shape (C,), optional
-        The weights to begin with: positive, their sum is 1; not for "tied_spherical". None: all are equal, or those of
-        the model that is `init`.
+        Initial weights: positive, with sum 1; not for "tied_spherical". None: equal weights, or those of the model
+        given as `init`.
     warm_start : bool
-        Whether `fit` goes on from the means, variances and weights of the last fit, where there was one.
+        Start `fit` from the means, variances and weights of the last fit, if there is one.
     chain_length : int
         Length of the Markov chains of "afk-mc2".
     reg_covar : float
-        Added to every variance. The default is scikit-learn's; it must be small against the variances sought.
+        Added to every variance. The default is scikit-learn's; it must be small compared with the variances of the
+        components.
     tol : float
         The fit has converged when the free energy changes by less than this, relative to itself.
     coreset_tol : float
-        With a coreset it has also converged when later iterations would raise the free energy by less than this share
-        of what is chance, as it seems: of p parameters on N' rows, p / N' (Akaike 1974). 0: by `tol` alone.
+        With a coreset the fit has also converged when the estimated gain of further iterations is less than this
+        fraction of the sampling error p / N', for p parameters and N' rows (Akaike 1974). 0: only `tol` counts.
     max_iter : int
-        EM iterations, at most.
+        Maximum number of EM iterations.
     assignment : {"auto", "exact", "truncated"}
-        How `predict` and `responsibilities` find the best components of a row: by comparing it with all of them, or
-        with the 4 sqrt(C) that lie around the nearest of 4 sqrt(C) cells of means. "auto" is exact up to C = 1,000.
+        How `predict` and `responsibilities` find the best components of a row: by comparison with all of them, or with
+        the 4 sqrt(C) around the nearest of 4 sqrt(C) cells of means. "auto" is exact up to C = 1,000.
     compute_labels : bool
-        Label all rows at the end of the fit; without, the fit has no `labels_`.
+        Label all rows at the end of the fit; if False, there is no `labels_`.
     verbose : bool or int
         Print each iteration.
     max_time : float, optional
-        Seconds, from the call on, labels included; see `KMeans`.
+        Time limit in seconds, labels included; see `KMeans`.
     random_state, n_threads
         See `KMeans`.
     callback : callable, optional
@@ -231,9 +232,9 @@ class TruncatedGaussianMixture(
     weights_ : ndarray of shape (C,), float64
         Shares of the components; they sum to 1.
     neighbors_ : ndarray of shape (C, G), int32
-        Neighbours of each component as the fit left them, the first of which is the component itself.
+        Neighbors of each component at the end of the fit, the component itself first.
     labels_ : ndarray of shape (n,), int32
-        The best component of each row: what `predict` returns for it.
+        The best component of each row, as `predict` returns it.
     outlier_scores_ : ndarray of shape (n,), float32
         Distance of each row to its component in standard deviations (Mahalanobis'), over `cluster_scales_`: 1 for the
         median row of a component. Only with `compute_labels`.
@@ -242,9 +243,9 @@ class TruncatedGaussianMixture(
     lower_bound_ : float
         Free energy per unit of weight: a lower bound of the mean log-likelihood of the fitted rows, or of the coreset.
     lower_bounds_ : ndarray of shape (n_iter,), float64
-        The same after each iteration. It never falls but for rounding and `reg_covar`.
+        The same after each iteration. It never decreases, except by rounding and `reg_covar`.
     n_components_ : int
-        Components that are left: those without weight or variance are dropped, with a ConvergenceWarning, unless
+        Number of components left: those without weight or variance are dropped, with a ConvergenceWarning, unless
         `covariance_type` is "tied_spherical".
     converged_ : bool
         Whether `tol` or `coreset_tol` was reached.
@@ -265,29 +266,29 @@ class TruncatedGaussianMixture(
 
     Notes
     -----
-    An iteration takes about O(n C' G d) operations: rows that share their best component are compared with the
-    candidates of all of them by small matrix products, so each row sees a few times as many components as on its own.
-    Any partial E-step raises the free energy (Neal and Hinton 1998). Seeding takes O(chain_length C^2 d). Memory: 12 C'
+    An iteration takes about O(n C' G d) operations: rows with the same best component are compared with the candidates
+    of all of them by small matrix products, so each row is compared with several times as many components as alone. Any
+    partial E-step raises the free energy (Neal and Hinton 1998). Seeding takes O(chain_length C^2 d). Memory: 12 C'
     bytes per row and, for rows of up to 1 GiB, a copy of them.
 
     By default four things differ from Algorithm 2 of the papers, for speed: rows search in groups; from the fifth
     E-step on only every third one searches; the neighborhood of a component is learned from the rows that had it as
     their best one before a search, in all searches but the first; and a fit of a coreset ends when its gain is small
-    against its noise. `search_group_size=1, search_every=1, coreset_tol=0` is Algorithm 2: each row searches among the
-    neighbors of its own candidates, in every E-step, and a neighborhood is learned, in the first search too, from the
-    rows that have the component as their best one after it. That takes another 8 C' G bytes per row (12 in float64).
-    Two differences remain. A component that is the best one of no row keeps its neighbors, as does the rest of a
-    neighborhood where too few components were evaluated: the papers have no rule for either. And rows of more than
-    256 MiB are searched block by block, later ones with the neighborhoods that the earlier ones left.
+    compared with the sampling error. `search_group_size=1, search_every=1, coreset_tol=0` is Algorithm 2: each row
+    searches among the neighbors of its own candidates, in every E-step, and a neighborhood is learned, in the first
+    search too, from the rows that have the component as their best one after it. That takes another 8 C' G bytes per
+    row (12 in float64). Two differences remain, where the papers have no rule: a component that is the best one of no
+    row keeps its neighbors, as does the rest of a neighborhood if too few components were evaluated; and rows of more
+    than 256 MiB are searched block by block, later blocks with the neighborhoods of earlier ones.
 
-    With "factors" a row is x = mean + sum_h z_h factor_h + noise, z_h being standard normal. A run begins as for
-    "diag"; when that has converged, or after a third of the iterations, the directions of the largest variance of each
-    component become its factors, and EM goes on (Ghahramani and Hinton 1996, with the E-step of Salwig et al. 2025). An
-    iteration takes O(n C' G d H) operations, and the parameters C d (H + 2) numbers: no covariance matrix is formed. A
-    component of less weight than H + 1 rows keeps its factors and noise. Factors of a component are determined up to a
-    rotation; `components_` are those that are orthogonal where columns are divided by the noise.
+    With "factors" a row is x = mean + sum_h z_h factor_h + noise, with z_h standard normal. A run starts as for "diag";
+    when that has converged, or after a third of the iterations, the directions of the largest variance of each
+    component become its factors, and EM continues (Ghahramani and Hinton 1996, with the E-step of Salwig et al. 2025).
+    An iteration takes O(n C' G d H) operations, and the parameters are C d (H + 2) numbers: no covariance matrix is
+    formed. A component of less weight than H + 1 rows keeps its factors and noise. Factors of a component are
+    determined up to a rotation; `components_` are those that are orthogonal if columns are divided by the noise.
 
-    The free energy is F = sum_n w_n log sum_{c in K_n} pi_c N(y_n; mu_c, Sigma_c), K_n being the candidates of a row.
+    The free energy is F = sum_n w_n log sum_{c in K_n} pi_c N(y_n; mu_c, Sigma_c), with K_n the candidates of row n.
 
     References
     ----------
@@ -311,7 +312,7 @@ class TruncatedGaussianMixture(
     """
 
     _count_name = "n_components"
-    _WITHOUT_SCALES = "it has not labelled the rows of its fit. Fit it with compute_labels=True."
+    _WITHOUT_SCALES = "it has not labeled the rows of its fit. Fit it with compute_labels=True."
 
     n_components_: int
     means_: Array
@@ -633,7 +634,7 @@ class TruncatedGaussianMixture(
         return {
             "labels_": labels,
             "_search": search,
-            "_own_distances": OwnDistances(labels, distances, search.rounding, weights),
+            "_own_distances": FitDistances(labels, distances, search.rounding, weights),
         }
 
     # --- a fitted model ------------------------------------------------------------------------------------------
@@ -853,7 +854,7 @@ class TruncatedGaussianMixture(
         n_components, itemsize = min(self.n_components, n_rows), rows.dtype.itemsize
         n_candidates = min(self.n_candidates, n_components)
         needs = [labels_and_centers(rows, n_components)]
-        if lie_elsewhere(rows):
+        if have_own_backend(rows):
             return needs
         if self.coreset_size is None:
             needs += [
@@ -877,7 +878,7 @@ class TruncatedGaussianMixture(
         needs.append(Need(n_rows * per_row, f"the {n_candidates} candidates of each row", way_out))
         return needs
 
-    def _fitted_attributes(self) -> dict[str, Declared]:
+    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         smallest = float(np.finfo(np.float64).tiny)
         shapes = {"spherical": ("k",), "diag": ("k", "d"), "factors": ("k", "d")}
         shape = shapes.get(self.covariance_type)
@@ -887,18 +888,18 @@ class TruncatedGaussianMixture(
             "n_components_": Count("k"),
             "means_": Numbers(("k", "d")),
             "weights_": Numbers(("k",), least=0, are_shares=True),
-            "covariances_": One(least=smallest) if shape is None else Numbers(shape, least=smallest),
+            "covariances_": Scalar(least=smallest) if shape is None else Numbers(shape, least=smallest),
             "neighbors_": Numbers(("k", "g"), "integer", least=0, below="k", needed=False),
             "labels_": Numbers(("n",), "integer", least=0, below="k", needed=False),
-            "lower_bound_": One(needed=False),
+            "lower_bound_": Scalar(needed=False),
             "lower_bounds_": Numbers(("t",), needed=False),
             "history_": History(needed=False),
             # Runs that were not kept may have ended anywhere.
             "runs_": History(needed=False, finite=False),
-            "converged_": One("boolean", needed=False),
-            "n_iter_": One("integer", 0, needed=False),
+            "converged_": Scalar("boolean", needed=False),
+            "n_iter_": Scalar("integer", 0, needed=False),
             **SCALES,
-            "_search": Absent(),
+            "_search": NotStored(),
         }
         if self.covariance_type == "factors":
             declared["components_"] = Numbers(("k", "h", "d"))
@@ -919,7 +920,7 @@ class TruncatedGaussianMixture(
         return self._compares_all(self.n_components_)
 
     def _compares_all(self, n_components: int) -> bool:
-        """Whether rows are compared with all of so many components to be labelled."""
+        """Whether rows are compared with all components to be labeled."""
         if self.assignment == "auto":
             return n_components <= _EXACT_COMPONENTS
         return self.assignment == "exact"
@@ -949,7 +950,7 @@ class TruncatedGaussianMixture(
                 f"coreset_size={self.coreset_size} should be >= n_components={self.n_components}."
             )
         if self.means_init is not None and not isinstance(self.init, str):
-            raise ValueError("means_init and init both say where the means begin: give one of them.")
+            raise ValueError("means_init and init both set the initial means: give one of them.")
         if self.weights_init is not None and self.covariance_type == "tied_spherical":
             raise ValueError(
                 'weights_init needs covariance_type="spherical", "diag" or "factors": else all weights are equal.'

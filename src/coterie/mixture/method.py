@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from coterie.arrays import FloatArray, IntArray
-from coterie.estimators.method import Belonging, Method, Objective
+from coterie.estimators.method import MembershipMeasure, Method, Objective
 from coterie.mixture.estimator import TruncatedGaussianMixture
 from coterie.rows import RowSource
 
@@ -25,6 +25,6 @@ GMM = Method(
     objective=Objective("lower_bound_", "free energy", "per row", higher_is_better=True),
     clusters="n_components",
     drops_clusters=True,
-    belonging=Belonging("posterior", _own_posteriors),
+    membership=MembershipMeasure("posterior", _own_posteriors),
     page="docs/development/decisions/mixture.md",
 )

@@ -41,7 +41,7 @@ class LearnedNeighbors:
 
     @property
     def empty(self) -> Callable[[], LearnedNeighbors]:
-        """What makes one of which no chunk has learned anything."""
+        """Function that makes an empty one."""
         return partial(LearnedNeighbors, *self.neighbors.shape)
 
     def add(self, chunk: int, neighbors: IntArray, n_rows: IndexArray) -> None:

@@ -1,7 +1,7 @@
 """The truncated E-step (Hirschberger, Forster & Lücke 2022): each row's best components and its shares in them.
 
 Each row keeps the few components that explain it best, each component the few that are closest to it by what its rows
-say. A step looks for better components among the neighbours of those that a row has. What it costs does not depend on
+say. A step looks for better components among the neighbors of those that a row has. What it costs does not depend on
 the number of components.
 """
 
@@ -22,7 +22,7 @@ from coterie.rows import RowSource
 
 __all__ = ["Moments", "Posteriors", "TruncatedPosteriors", "distinct_draws", "first_neighbors", "order_by"]
 
-# Rows of one block see the neighbourhoods that the block before has left; cut by the shape alone.
+# Rows of one block see the neighborhoods that the block before has left; cut by the shape alone.
 _BLOCK_BYTES = 256 << 20
 
 # E-steps after which rows in memory are put in the order of their components. Few rows change theirs later: from then
@@ -34,12 +34,12 @@ _LONG_ROW_BYTES = 2048
 
 
 class Posteriors(Protocol):
-    """What EM asks of its rows, which may be here or on other machines; `TruncatedPosteriors` has what each word means.
+    """Interface of the E-step, on this machine or on workers; see `TruncatedPosteriors`.
 
     Attributes
     ----------
     neighbors : ndarray of shape (C, G), int32
-        Neighbours of each component, the first of which is the component itself.
+        Neighbors of each component, the first of which is the component itself.
     n_distances : int
         Distances computed by the last step.
     total_weight : float
@@ -51,7 +51,7 @@ class Posteriors(Protocol):
     total_weight: float
 
     def e_step(self, parameters: MixtureParameters, n_searches: int = 1) -> float:
-        """Bring candidates and energies up to date; return the base of the energies."""
+        """Update candidates and energies; return the base of the energies."""
 
     def mean_energy(self) -> float:
         """Return the (weighted) mean of the energies of the rows with their best components."""
@@ -63,7 +63,7 @@ class Posteriors(Protocol):
         """Renew the shares from the energies; return the free energy."""
 
     def moments(self, means: Array, *, per_column: bool, directions: Directions | None = None) -> Moments:
-        """Add up what the M-step needs of the rows. The next call writes to the same arrays."""
+        """Return the moments of the rows for the M-step. The next call writes to the same arrays."""
 
 
 class TruncatedPosteriors:
@@ -76,14 +76,14 @@ class TruncatedPosteriors:
     weights : ndarray of shape (n,) or None
         Their weights; None for 1.
     sizes : tuple of int
-        Number of components C, of candidates per row C', of neighbours per component G (with itself).
+        Number of components C, of candidates per row C', of neighbors per component G (with itself).
     random_candidate : bool
         Whether each row also tries one component drawn at random in each step.
     rows_per_tile : int
-        Rows that look among each other's candidates. With 1 each looks alone, and neighbours are learnt as in the
+        Rows that look among each other's candidates. With 1 each looks alone, and neighbors are learned as in the
         papers: from rows grouped by what they have found in the same step, not by what they had before.
     search_every : int
-        From the fifth step on, one in so many searches.
+        From the fifth step on, one in this number searches.
     random : RandomState
         Source of randomness.
     n_threads : int
@@ -92,7 +92,7 @@ class TruncatedPosteriors:
     Attributes
     ----------
     neighbors : ndarray of shape (C, G), int32
-        Neighbours of each component, the first of which is the component itself.
+        Neighbors of each component, the first of which is the component itself.
     n_distances : int
         Distances computed by the last step.
     total_weight : float
@@ -141,13 +141,13 @@ class TruncatedPosteriors:
             yield part, kernel_rows(self._in_memory[part])
 
     def e_step(self, parameters: MixtureParameters, n_searches: int = 1) -> float:
-        """Bring candidates and energies up to date; return the base of the energies.
+        """Update candidates and energies; return the base of the energies.
 
-        As a rule every row looks for better components, and each component for better neighbours; so often, if that
+        As a rule every row looks for better components, and each component for better neighbors; so often, if that
         is more than once, one after the other.
         """
         base = parameters.energies()[3]
-        self._leave_dropped(parameters.weights > 0)
+        self._replace_dropped(parameters.weights > 0)
         self.n_distances = 0
         if self._n_steps <= _SORT_AFTER or (self._n_steps - _SORT_AFTER) % self._search_every == 0:
             for number in range(n_searches):
@@ -201,8 +201,8 @@ class TruncatedPosteriors:
                 )  # fmt: skip
             self.n_distances += self._candidates[part].size
 
-    def _leave_dropped(self, alive: BoolArray) -> None:
-        """Let the best living candidate of each row stand in for those that were dropped; any, if none is left."""
+    def _replace_dropped(self, alive: BoolArray) -> None:
+        """Replace dropped candidates by the best remaining one of the row; by any, if none is left."""
         if alive.all():
             return
         lives = alive[self._candidates]
@@ -242,7 +242,7 @@ class TruncatedPosteriors:
         return weighted_sum(self._log_densities, self._weights) - base * self.total_weight
 
     def moments(self, means: Array, *, per_column: bool, directions: Directions | None = None) -> Moments:
-        """Add up what the M-step needs of the rows. The next call writes to the same arrays."""
+        """Return the moments of the rows for the M-step. The next call writes to the same arrays."""
         n_factors = None if directions is None else directions.vectors.shape[1]
         out = self._moments
         if out is None or not out.is_for(per_column=per_column, n_factors=n_factors):
@@ -328,7 +328,7 @@ class Moments:
 
 
 def first_neighbors(random: np.random.RandomState, n_components: int, n_neighbors: int) -> IntArray:
-    """Draw so many neighbours for each component, the first of which is the component itself."""
+    """Draw neighbors for each component; the first one is the component itself."""
     others = distinct_draws(random, n_components, n_components - 1, n_neighbors - 1)
     own = np.arange(n_components, dtype=np.int32)[:, None]
     return np.hstack([own, others + (others >= own)]).astype(np.int32)

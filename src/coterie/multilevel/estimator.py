@@ -1,4 +1,4 @@
-"""Clusters of a graph by multilevel descent, as many as asked for."""
+"""Clusters of a graph by multilevel descent, in a given number."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from coterie.arrays import FloatArray, IntArray
-from coterie.estimators.declared import Declared, One
+from coterie.estimators.declared import FittedAttribute, Scalar
 from coterie.estimators.memory import given_graph, memberships, neighbor_graph, rows_in_memory
 from coterie.estimators.on_graph import GraphEstimator
-from coterie.estimators.outliers import OwnDistances
+from coterie.estimators.outliers import FitDistances
 from coterie.estimators.parameters import Affinity, Clusters, Metric, Neighbors, Threads
 from coterie.fitting.threads import single_threaded_blas
 from coterie.limits.memory import Need
@@ -22,31 +22,32 @@ __all__ = ["MultilevelGraphClustering"]
 
 
 class MultilevelGraphClustering(GraphEstimator):
-    """Communities of a graph of nearest neighbors, as many as asked for: clusters of any shape, in one short run.
+    """Communities of a nearest-neighbor graph, in a given number: clusters of any shape.
 
     The graph is coarsened by Louvain's method, its nodes are merged to k clusters, and these are refined level by
-    level. Nothing is drawn at random.
+    level. The method is deterministic.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters k.
     n_neighbors : int
-        Nearest neighbors of each row in the graph, itself not counted: all other rows, with a warning, where there are
-        no more. Its edges weigh 1, in both directions.
+        Nearest neighbors of each row in the graph, without the row itself; all other rows, with a warning, if there are
+        fewer. Edges are undirected and have weight 1.
     affinity : {"knn", "precomputed"}
         "precomputed": X is a symmetric matrix of non-negative affinities, dense or sparse.
     metric : {"euclidean", "cosine"}
         "cosine": each row is divided by its length first (normalization).
     n_threads : int, optional
-        For the search for neighbors; they make no difference to the result. None: all processors of this process.
+        Number of threads of the neighbor search. The result does not depend on it. None: all processors of this
+        process.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n,), int32
         Cluster of each row; no cluster is empty.
     memberships_ : ndarray of shape (n, k)
-        Share of each row's edges that lead to each cluster; of a row without edges 1 for its own cluster.
+        Share of the edges of each row that lead to each cluster; for a row without edges 1 for its own cluster.
     objective_ : float
         The information of the edges (see Notes), in nats: the larger, the better.
     affinity_matrix_ : csr_array of shape (n, n)
@@ -61,7 +62,7 @@ class MultilevelGraphClustering(GraphEstimator):
     feature_names_in_ : ndarray of shape (d,)
         Names of the columns, where X was a table.
     preparation_ : tuple of tuple
-        What was done to the columns of X by `prepare_rows`, and is done to new rows too.
+        Steps that `prepare_rows` applied to the columns of X, and that are applied to new rows.
 
     Raises
     ------
@@ -147,7 +148,7 @@ class MultilevelGraphClustering(GraphEstimator):
             }
         if distances is not None:
             fitted["_training_rows"] = block
-            fitted["_own_distances"] = OwnDistances(labels, distances, np.zeros(self.n_clusters))
+            fitted["_own_distances"] = FitDistances(labels, distances, np.zeros(self.n_clusters))
         self._store_fitted(columns | fitted)
         return self
 
@@ -156,8 +157,8 @@ class MultilevelGraphClustering(GraphEstimator):
         graph = neighbor_graph(rows, self.n_neighbors, is_symmetric=True) if is_knn else given_graph(rows)
         return [rows_in_memory(rows), graph, memberships(rows, self.n_clusters, n_arrays=2)]
 
-    def _fitted_attributes(self) -> dict[str, Declared]:
-        return {**super()._fitted_attributes(), "objective_": One()}
+    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
+        return {**super()._fitted_attributes(), "objective_": Scalar()}
 
 
 def _shares_of_edges(graph: sp.csr_array, labels: IntArray, n_clusters: int) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coterie.estimators.method import Belonging, Method, Objective, Progress
+from coterie.estimators.method import MembershipMeasure, Method, Objective, Progress
 from coterie.estimators.on_graph import own_memberships
 from coterie.multilevel.estimator import MultilevelGraphClustering
 
@@ -12,9 +12,9 @@ __all__ = ["MULTILEVEL"]
 MULTILEVEL = Method(
     name="multilevel",
     estimator=MultilevelGraphClustering,
-    summary="communities of a neighbor graph, as many as asked for",
+    summary="communities of a neighbor graph, in a given number",
     objective=Objective("objective_", "edge information", "nats", higher_is_better=True),
     progress=Progress(limit=None),
-    belonging=Belonging("membership", own_memberships),
+    membership=MembershipMeasure("membership", own_memberships),
     page="docs/guide/multilevel.md",
 )

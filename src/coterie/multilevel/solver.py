@@ -22,7 +22,7 @@ __all__ = [
 
 Kind = Literal["information", "modularity", "normalized_cut"]  # in the order of the kernels
 
-# The graph that clusters are merged on has at least so many nodes per cluster, or a quarter of all vertices.
+# The coarsest graph has at least this number of nodes per cluster, or this share of all vertices.
 _NODES_PER_CLUSTER, _SHARE_OF_VERTICES = 8, 0.25
 
 # Passes of a refinement, at most; some ten are usual.
@@ -235,7 +235,7 @@ def refined(
 
 
 def merged(graph: CoarseGraph, objective: Objective, n_clusters: int) -> IntArray:
-    """Merge nodes, two adjacent clusters at a time, whichever raise an objective most, until so many are left.
+    """Merge the two adjacent clusters that raise an objective most, until `n_clusters` are left.
 
     Parameters
     ----------

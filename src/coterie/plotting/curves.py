@@ -20,7 +20,7 @@ __all__ = ["plot_curves", "plot_history"]
 
 
 def plot_history(model: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw the objective of a fit, or what else its history has, against seconds.
+    """Draw the objective of a fit, or another field of its history, against seconds.
 
     Parameters
     ----------

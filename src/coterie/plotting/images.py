@@ -168,7 +168,7 @@ def plot_modes(
     if any(not _look_alike(mean, centers[cluster]) for cluster, mean in means.items()):
         names.append("mean")
     sheet = _Sheet(image_shape, (*names, *_ordinals(nearest.shape[1])), len(drawn), n_apart=len(names))
-    n_strangers = 0
+    n_others = 0
     for line, cluster in enumerate(drawn):
         color, _ = style_of(int(cluster), len(centers))
         sheet.name(line, f"cluster {cluster}\n{counted(sizes[cluster], 'row')}", color)
@@ -176,11 +176,11 @@ def plot_modes(
         if "mean" in names and sizes[cluster]:
             sheet.draw(line, 1, means[cluster])
         for column, row in enumerate(nearest[line], start=len(names)):
-            is_stranger = labels[row] != cluster
-            n_strangers += is_stranger
-            sheet.draw(line, column, _dense(data[[row]]), framed=is_stranger)
+            is_other = labels[row] != cluster
+            n_others += is_other
+            sheet.draw(line, column, _dense(data[[row]]), framed=is_other)
     left_out = "" if len(drawn) == len(centers) else f", the largest of {len(centers):,}"
-    framed = "; framed: nearest rows of other clusters" if n_strangers else ""
+    framed = "; framed: nearest rows of other clusters" if n_others else ""
     whose = name_of(model) + ("" if data_name is None else f" of {data_name}")
     return sheet.finish(f"{whose}: {counted(len(drawn), 'cluster')}{left_out}{framed}")
 

@@ -35,7 +35,7 @@ _FEWEST = 30
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where rows are drawn.
+    """Positions of rows in two dimensions.
 
     Attributes
     ----------
@@ -192,7 +192,7 @@ def _kept_share(neighbors: IndexArray, points: FloatArray, n_threads: int | None
 
 
 def sample_by_cluster(labels: IntArray, most: int, first: Array | None = None) -> IndexArray:
-    """Return at most so many rows, in proportion to the sizes of the clusters, but some of each.
+    """Return a sample of rows, in proportion to the sizes of the clusters, with some of each.
 
     Parameters
     ----------

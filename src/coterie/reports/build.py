@@ -37,8 +37,8 @@ from coterie.reports.page import (
     Warnings,
     require_jinja,
 )  # fmt: skip
+from coterie.reports.restarts import Restarts, compare_restarts
 from coterie.reports.stability import measure_stability
-from coterie.reports.starts import Starts, compare_starts
 from coterie.reports.subject import Subject, read_subject
 
 __all__ = ["Report", "report", "require_report"]
@@ -197,7 +197,7 @@ def report(
     title: str | None = None,
     summary: Mapping[str, Any] | None = None,
 ) -> Report:
-    """Create a page about a fit: a map, named clusters, how good they are, how they were made.
+    """Create a report about a fit: a map, named clusters, their quality, and how they were made.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def report(
         n_threads=getattr(model, "n_threads", None),
     )
     measured, about_stability = measure_stability(subject, stability)
-    starts, about_starts = compare_starts(subject) if stability > 0 else (None, "")
+    starts, about_starts = compare_restarts(subject) if stability > 0 else (None, "")
     clusters = describe(subject, layout.neighbors, measured, names=names, terms=terms)
 
     def mark(cluster: int) -> Mark:
@@ -374,19 +374,21 @@ def _size_warnings(subject: Subject, facts: Mapping[str, Any], names: list[str])
     return lines
 
 
-def _quality_section(subject: Subject, clusters: Clusters, starts: Starts | None, told: list[str]) -> Section:
+def _quality_section(
+    subject: Subject, clusters: Clusters, starts: Restarts | None, told: list[str]
+) -> Section:
     lines: list[str] = []
     if clusters.stability is not None:
         lost = np.flatnonzero(clusters.stability.means < 0.6)
         if len(lost):
             verb = "was" if len(lost) == 1 else "were"
             lines.append(
-                f"{len(lost)} of {subject.n_clusters} clusters {verb} not found again in fits of half samples"
+                f"{len(lost)} of {subject.n_clusters} clusters {verb} not reproduced in fits of half samples"
                 f"{_named(lost, clusters.names)}."
             )
-    if starts is not None and starts.is_beaten:
+    if starts is not None and starts.has_better:
         has_starts = "n_init" in subject.model.get_params(deep=False)
-        way = "more starts (--n-init 10)" if has_starts else "another seed"
+        way = "more restarts (--n-init 10)" if has_starts else "another seed"
         lines.append(f"{starts.sentence(len(subject.labels))} Try {way}.")
     entries: list[tuple[str, Cell]] = []
     parts: list[Part] = []

@@ -57,7 +57,7 @@ def classes_section(subject: Subject, known: npt.ArrayLike, mark: Callable[[int]
             "and near 0 for groups by chance."
         ),
         _table(subject, counts, names, mark),
-        *_strangers(subject, counts, names, classes, np.flatnonzero(counted), mark),
+        *_minority_rows(subject, counts, names, classes, np.flatnonzero(counted), mark),
     ]  # fmt: skip
     return Section("Known classes", parts)
 
@@ -95,7 +95,7 @@ def _table(subject: Subject, counts: IndexArray, names: list[str], mark: Callabl
     return Table("Rows of each class in each cluster", headings, lines, note)
 
 
-def _strangers(
+def _minority_rows(
     subject: Subject,
     counts: IndexArray,
     names: list[str],
@@ -103,13 +103,13 @@ def _strangers(
     rows: IndexArray,
     mark: Callable[[int], Mark],
 ) -> list[Part]:
-    """The rows whose class is another one than most of their cluster, those nearest to its middle first."""
+    """Return the table of rows whose class differs from most of their cluster, those nearest to its center first."""
     common = counts.argmax(axis=1)
     differs = rows[classes != common[subject.labels[rows]]]
     if not len(differs):
         return [Text("No row disagrees with its cluster.")]
     class_of = dict(zip(rows.tolist(), classes.tolist()))
-    # The ids of the sample are at hand.
+    # The ids of the sample are known.
     id_of = dict(zip(subject.sample.rows.tolist(), subject.sample.ids))
     known = differs[np.isin(differs, subject.sample.rows)]
     chosen = known[np.argsort(subject.placement.ranks[known], kind="stable")][:_MOST_STRANGERS]

@@ -1,4 +1,4 @@
-"""What distinguishes clusters, in terms, columns and names; how good each is."""
+"""Descriptions of clusters: terms, columns, names, and quality."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FEWEST_WORDS = 4
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """What is known of each cluster.
+    """Descriptions of clusters.
 
     Attributes
     ----------
@@ -118,8 +118,10 @@ def describe(
         separation=_separation(subject),
         stability=stability,
         exemplars=exemplars,
-        # Nobody knows which rows are borderline where no distance or membership is known.
-        borderline=_examples(subject, subject.placement.doubts) if subject.placement.measures else [[]] * k,
+        # Without distances or memberships there are no borderline rows.
+        borderline=_examples(subject, subject.placement.borderline)
+        if subject.placement.measures
+        else [[]] * k,
     )
     if found:
         ours = [", ".join(words[:3]) for words in found]

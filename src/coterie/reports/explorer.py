@@ -1,4 +1,4 @@
-"""What the page's script shows of a sample: places, labels, texts, thumbnails, columns, clusters."""
+"""Data of the map for the script of the page: positions, labels, texts, thumbnails, columns, clusters."""
 
 from __future__ import annotations
 
@@ -126,9 +126,9 @@ def _columns(subject: Subject, clusters: Clusters) -> list[dict[str, Any]]:
         {"name": name.replace("_", " "), "kind": "measure", "values": _packed(values[sample.rows], "<f4")}
         for name, values in subject.placement.measures.items()
     ]
-    kept = [name for name in sample.carried.column_names if name not in (subject.id_name, subject.text_name)]
+    kept = [name for name in sample.metadata.column_names if name not in (subject.id_name, subject.text_name)]
     for name in kept[:_MOST_KEPT]:
-        values = _values(sample.carried[name])
+        values = _values(sample.metadata[name])
         if values is not None:
             found.append({"name": name, "kind": "kept", **values})
     if clusters.effects is not None:

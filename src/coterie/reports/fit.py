@@ -1,4 +1,4 @@
-"""How a fit was made: its data, its method and parameters, its convergence, and what only its method knows."""
+"""Report section on the fit: data, parameters, convergence, and details of the method."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from coterie.reports.page import (
     Text,
     Warnings,
 )
-from coterie.reports.starts import NEARLY_THE_SAME, how_much_worse, runs_of
+from coterie.reports.restarts import NEARLY_THE_SAME, relative_loss, runs_of
 from coterie.reports.subject import Subject, seconds_of
 
 __all__ = ["command_of", "fit_section"]
@@ -36,7 +36,7 @@ __all__ = ["command_of", "fit_section"]
 # Lines of a table of clusters.
 _MOST_LINES = 100
 
-# From so many times the range of the later steps on, of which there are so many, the first ones are not drawn.
+# First steps are not drawn if their range exceeds this multiple of that of the later steps, at least this number.
 _MOST_OF_FIRST, _FEWEST_LATER = 3.0, 4
 
 # Pictures with a line for each row.
@@ -229,13 +229,13 @@ def _cut_first_steps(ax: Any, runs: list[Any]) -> bool:
 
 
 def _about_runs(subject: Subject, runs: list[Any]) -> str:
-    """Say how far apart the starts of a fit have ended."""
+    """Return the difference between the results of the restarts in words."""
     if len(runs) < 2 or subject.method is None:
         return ""
     watched = subject.method.watched
     ends = np.array([run.objective[-1] for run in runs])
     best = ends.max() if watched.higher_is_better else ends.min()
-    worse = [how_much_worse(watched, [end, best]) for end in ends]
+    worse = [relative_loss(watched, [end, best]) for end in ends]
     near = sum(number <= NEARLY_THE_SAME for number, _ in worse)
     what = "within 1% of" if best > 0 and not watched.higher_is_better else f"within {NEARLY_THE_SAME:g} of"
     _, words = max(worse)
@@ -308,7 +308,7 @@ def _modes(subject: Subject, mark: Callable[[int], Mark]) -> list[Part]:
 
 
 def _cuts(subject: Subject, mark: Callable[[int], Mark]) -> list[Part]:
-    """How much of the graph leaves each cluster, and to which others."""
+    """Return the table of edge weights that leave each cluster, and to which others."""
     graph = getattr(subject.model, "affinity_matrix_", None)
     if graph is None or graph.shape[0] != len(subject.labels) or subject.n_clusters > _MOST_LINES:
         return []
@@ -368,7 +368,7 @@ def _path(subject: Subject) -> list[Part]:
 
 
 def _pictures(subject: Subject) -> list[Part]:
-    """What the method's record draws."""
+    """Return the plots of the method."""
     if subject.method is None or len(subject.labels) < 2:
         return []
     found: list[Part] = []

@@ -1,4 +1,4 @@
-"""The engine of pages: sections of parts as one self-contained HTML file, or as Markdown with pictures.
+"""Rendering of pages: sections as one self-contained HTML file, or as Markdown with images.
 
 A page is data; the parts know nothing of clusterings::
 
@@ -89,7 +89,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What can be typed, such as a command, under a caption."""
+    """Code, such as a command, with a caption."""
 
     caption: str
     text: str
@@ -98,7 +98,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Warnings:
-    """Lines that should not be overlooked."""
+    """Warnings."""
 
     lines: Sequence[str]
     kind: ClassVar[str] = "warnings"
@@ -114,7 +114,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: its heading, and whether numbers stand in it."""
+    """A column of a table: its heading, and whether it has numbers."""
 
     name: str
     is_number: bool = False

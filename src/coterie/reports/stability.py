@@ -1,4 +1,4 @@
-"""Would a cluster be found again? Fits of half samples, compared with the clusters that were found."""
+"""Stability of clusters: comparison with fits of half samples."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SECONDS, _LIMIT = 1.2, 2.0
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """How well clusters were found again.
+    """Stability of clusters.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Stability:
         mean = self.means[cluster]
         if np.isnan(mean):
             return "not measured"
-        return "stable" if mean >= 0.75 else "doubtful" if mean >= 0.6 else "not found again"
+        return "stable" if mean >= 0.75 else "doubtful" if mean >= 0.6 else "not reproduced"
 
 
 def measure_stability(subject: Subject, n_fits: int) -> tuple[Stability | None, str]:
@@ -62,11 +62,11 @@ def measure_stability(subject: Subject, n_fits: int) -> tuple[Stability | None, 
     """
     model, sample = subject.model, subject.sample
     if n_fits < 1:
-        return None, "Stability was not asked for."
+        return None, "Stability was not requested."
     if subject.method is None:
-        return None, "Stability is not measured: nobody knows how long this method would take."
+        return None, "Stability is not measured: the time of this method is unknown."
     if subject.is_graph and len(sample.rows) < subject.rows.shape[0]:
-        return None, "Stability is not measured: a sample of so large a graph is another graph."
+        return None, "Stability is not measured: a sample of a large graph is a different graph."
     share, what = (_SHARE_OF_GRAPH, "vertices") if subject.is_graph else (0.5, "rows")
     n_rows = min(int(len(sample.rows) * share), _MOST_ROWS)
     if n_rows < _ROWS_A_CLUSTER * subject.n_clusters:
@@ -77,7 +77,7 @@ def measure_stability(subject: Subject, n_fits: int) -> tuple[Stability | None, 
     expected = seconds_of(model) * n_rows / subject.rows.shape[0]
     has_all_starts = n_fits * expected <= _SECONDS
     if not has_all_starts:
-        expected /= _starts_of(model)
+        expected /= _n_runs(model)
     affordable = n_fits if expected <= 0 else int(min(n_fits, _SECONDS / expected))
     if affordable < 2:
         return None, (
@@ -91,13 +91,13 @@ def measure_stability(subject: Subject, n_fits: int) -> tuple[Stability | None, 
         means, lowest = np.nanmean(overlaps, axis=0), np.nanmin(overlaps, axis=0)
     return Stability(means, lowest, affordable, n_rows), (
         f"Stability: the mean overlap (Jaccard's index) of a cluster with the most similar one in {affordable} fits of "
-        f"{n_rows:,} random {what} each{'' if not changes else ', with one start'}; from 0.75 on it counts as stable, "
-        f"below 0.6 as not found again. So few {what} make it rather too low than too high."
+        f"{n_rows:,} random {what} each{'' if not changes else ', with one run'}; from 0.75 on it counts as stable, "
+        f"below 0.6 as not reproduced. With this few {what} it is biased downward."
     )
 
 
-def _starts_of(model: Any) -> int:
-    """How many starts the seconds of a fit were spent on."""
+def _n_runs(model: Any) -> int:
+    """Return the number of restarts of a fit."""
     starts = getattr(model, "n_init", 1)
     return starts if isinstance(starts, int) and starts > 0 else 1
 

@@ -1,4 +1,4 @@
-"""What a report is of: a model, its rows, their clusters, and a sample of them that is small enough to look at."""
+"""Subject of a report: a model, its rows, their clusters, and a sample of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from coterie.estimators import Estimator, Method, method_of
 from coterie.estimators.base import rows_for
 from coterie.plotting import check_image_shape
 from coterie.plotting.layout import sample_by_cluster
-from coterie.results import Placement, carried_names, place_rows
+from coterie.results import Placement, metadata_names, place_rows
 from coterie.rows import RowSource
 from coterie.rows.roles import ID_NAMES
 
@@ -52,7 +52,7 @@ class Sample:
         Their values.
     labels : ndarray of shape (m,), int32
         Their clusters.
-    carried : pyarrow.Table
+    metadata : pyarrow.Table
         Their columns that are not clustered.
     ids : list of str
         Their ids, or else numbers.
@@ -63,14 +63,14 @@ class Sample:
     rows: IndexArray
     block: Any
     labels: IntArray
-    carried: Any
+    metadata: Any
     ids: list[str]
     texts: list[str] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a report is of.
+    """Subject of a report.
 
     Attributes
     ----------
@@ -144,20 +144,20 @@ def read_subject(
     found = clusters_of(model, rows, labels, n_clusters)
     if image_shape is not None:
         check_image_shape(image_shape, rows.shape[1])
-    names = carried_names(rows, id, keep)
+    names = metadata_names(rows, id, keep)
     centers = _centers_of(model, rows)
     count = max(int(found.max(initial=-1)) + 1, 0 if centers is None else len(centers), 1)
     placement = place_rows(model, rows, found)
-    ranks, doubts = placement.ranks, placement.doubts
-    examples = ((ranks > 0) & (ranks <= EXAMPLES)) | ((doubts > 0) & (doubts <= EXAMPLES))
+    ranks, borderline = placement.ranks, placement.borderline
+    examples = ((ranks > 0) & (ranks <= EXAMPLES)) | ((borderline > 0) & (borderline <= EXAMPLES))
     most = MOST_DRAWN if rows.is_sparse else int(np.clip(_MOST_NUMBERS / rows.shape[1], 200, MOST_DRAWN))
     chosen = sample_by_cluster(found, most, examples)
     id_name = id or (names[0] if names and names[0].lower() in ID_NAMES else None)
-    carried = _carried(rows, names, chosen)
-    text_name = _text_among(carried, text, id_name)
-    ids = [str(row) for row in chosen] if id_name is None else _words(carried[id_name])
-    texts = None if text_name is None else _words(carried[text_name])
-    sample = Sample(chosen, rows.take(chosen), found[chosen], carried, ids, texts)
+    metadata = _metadata(rows, names, chosen)
+    text_name = _text_column(metadata, text, id_name)
+    ids = [str(row) for row in chosen] if id_name is None else _words(metadata[id_name])
+    texts = None if text_name is None else _words(metadata[text_name])
+    sample = Sample(chosen, rows.take(chosen), found[chosen], metadata, ids, texts)
     if centers is None and getattr(model, "affinity", None) != "precomputed":
         centers = _means_of(sample, count)
     return Subject(
@@ -237,12 +237,12 @@ def _centers_of(model: Any, rows: RowSource) -> FloatArray | None:
     return np.asarray(centers, dtype=np.float64)
 
 
-def _carried(rows: RowSource, names: list[str], chosen: IndexArray) -> Any:
+def _metadata(rows: RowSource, names: list[str], chosen: IndexArray) -> Any:
     """Return the columns of the chosen rows that are not clustered."""
     import pyarrow
 
     parts, start = [], 0
-    for batch in rows.carried.batches(names) if rows.carried is not None and names else ():
+    for batch in rows.metadata_columns.batches(names) if rows.metadata_columns is not None and names else ():
         low, high = np.searchsorted(chosen, [start, start + batch.num_rows])
         part = pyarrow.Table.from_batches([batch]).rename_columns(names)
         parts.append(part.take(pyarrow.array(chosen[low:high] - start)))
@@ -250,21 +250,21 @@ def _carried(rows: RowSource, names: list[str], chosen: IndexArray) -> Any:
     return pyarrow.concat_tables(parts, promote_options="permissive") if parts else pyarrow.table({})
 
 
-def _text_among(carried: Any, text: str | None, id_name: str | None) -> str | None:
+def _text_column(metadata: Any, text: str | None, id_name: str | None) -> str | None:
     """Return the column asked for, or that with the longest texts; a column of few different ones has categories."""
     import pyarrow
 
     if text is not None:
-        if text not in carried.column_names:
-            known = ", ".join(map(repr, carried.column_names)) or "none"
-            raise ValueError(f"No column {text!r} beside those that are clustered. There are {known}.")
+        if text not in metadata.column_names:
+            known = ", ".join(map(repr, metadata.column_names)) or "none"
+            raise ValueError(f"There is no column {text!r} among those that are not clustered: {known}.")
         return text
     lengths = {}
-    for field in carried.schema:
+    for field in metadata.schema:
         if field.name != id_name and (
             pyarrow.types.is_string(field.type) or pyarrow.types.is_large_string(field.type)
         ):
-            words = carried[field.name].slice(0, 1000).to_pylist()
+            words = metadata[field.name].slice(0, 1000).to_pylist()
             if len(set(words)) > min(MOST_CATEGORIES, len(words) / 2):
                 lengths[field.name] = sum(len(word or "") for word in words)
     return max(lengths, key=lambda name: lengths[name]) if lengths else None

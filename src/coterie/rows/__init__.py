@@ -2,8 +2,7 @@
 
 `as_rows` takes data (arrays, sparse matrices, tables, Dask arrays), `open_rows` takes the path or address of a file;
 both give a `RowSource`, which the estimators read in blocks of floats. Of a table the chosen columns are clustered, or
-its one column of vectors; `RowSource.carried`, a `Carried`, reads the other columns. `register_format` adds a file
-format.
+its one column of vectors; `RowSource.metadata_columns` reads the other columns. `register_format` adds a file format.
 
 Contract of a source
 ----------------------
@@ -45,7 +44,7 @@ converts and checks them. Optional:
 - `with_dtype`, if it reads from other sources, which need the same type;
 - `place_of`, if it knows the file and row number of a row, for errors.
 
-A table passes the `chosen` columns, and a reader of the others (`carried`), to ``super().__init__``.
+A table passes the `chosen` columns, and a reader of the others (`metadata_columns`), to ``super().__init__``.
 
 To open its files by `open_rows` and on the command line, register a `Format`. Formats with `elsewhere=True` get remote
 files as `RemoteFile`. The page "Extending" of the documentation has examples.
@@ -57,11 +56,11 @@ from coterie.rows.formats import Format, register_format
 from coterie.rows.prepare import prepare_rows, table_roles
 from coterie.rows.remote import RemoteFile
 from coterie.rows.roles import TableRoles
-from coterie.rows.source import Block, Carried, RowSource
+from coterie.rows.source import Block, MetadataColumns, RowSource
 
 __all__ = [
     "Block",
-    "Carried",
+    "MetadataColumns",
     "Format",
     "RemoteFile",
     "RowSource",

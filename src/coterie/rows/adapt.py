@@ -22,12 +22,12 @@ from coterie.arrays import Array
 from coterie.outputs import TemporaryFolder
 from coterie.rows.arrow import ArrowSource
 from coterie.rows.checks import NotATableError, NotNumbersError, check_shape, is_small_extension
-from coterie.rows.columns import Columns, unlike_vector
+from coterie.rows.columns import Columns, vector_length_error
 from coterie.rows.formats.arrow import ArrowFileSource
 from coterie.rows.memory import ArraySource, BFloat16Source, SlicedSource, SparseSource, sliced
 from coterie.rows.source import RowSource
 from coterie.rows.spool import has_space, spool_folder
-from coterie.rows.tables import DaskFrameSource, PandasSource, carried_of_pandas
+from coterie.rows.tables import DaskFrameSource, PandasSource, metadata_of_pandas
 
 __all__ = ["as_rows", "stream_rows"]
 
@@ -125,8 +125,8 @@ def _write(path: Path, schema: Any, batches: Iterable[Any]) -> None:
                 written += batch.nbytes
     except OSError as error:
         raise OSError(
-            f"X is a stream of more than {written / 1e9:.1f} GB, and {path.parent.parent} has no room for it: {error}. "
-            "The environment variable TMPDIR names another folder."
+            f"X is a stream of more than {written / 1e9:.1f} GB, and {path.parent.parent} has no space for it: "
+            f"{error}. The environment variable TMPDIR names another folder."
         ) from error
 
 
@@ -248,7 +248,7 @@ def _of_anndata(X: Any) -> RowSource:
     rows = copy.copy(_source_of(X.X))
     rows.column_names = [str(name) for name in X.var_names]
     rows.description, rows.is_table = f"AnnData, {rows.description}", True
-    rows.carried = carried_of_pandas(X.obs, ())
+    rows.metadata_columns = metadata_of_pandas(X.obs, ())
     return rows
 
 
@@ -273,7 +273,7 @@ def _check_lengths(X: Any) -> None:
     width = len(X[0])
     for row, vector in enumerate(X):
         if not hasattr(vector, "__len__") or len(vector) != width:
-            raise unlike_vector("X", width, len(vector) if hasattr(vector, "__len__") else None, 0, row)
+            raise vector_length_error("X", width, len(vector) if hasattr(vector, "__len__") else None, 0, row)
 
 
 def _is(X: Any, module: str, name: str) -> bool:

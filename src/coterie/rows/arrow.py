@@ -15,9 +15,16 @@ import numpy as np
 
 from coterie.arrays import Array, IndexArray
 from coterie.rows.checks import check_shape
-from coterie.rows.columns import ChosenColumns, Column, Columns, choose_columns, first_width, unlike_vector
+from coterie.rows.columns import (
+    ChosenColumns,
+    Column,
+    Columns,
+    choose_columns,
+    first_width,
+    vector_length_error,
+)
 from coterie.rows.remote import RemoteFile
-from coterie.rows.source import Carried, RowSource, selected_rows
+from coterie.rows.source import MetadataColumns, RowSource, selected_rows
 
 __all__ = [
     "ArrowColumns",
@@ -25,7 +32,7 @@ __all__ = [
     "arrow_dtype",
     "arrow_kind",
     "arrow_vectors",
-    "carried_of_table",
+    "metadata_of_table",
     "first_batch",
 ]
 
@@ -34,7 +41,7 @@ _FLOAT32_NAMES = {"float", "halffloat", "int8", "int16", "uint8", "uint16"}
 
 
 class ArrowColumns:
-    """The clustered columns (`positions`, in their order) and the metadata columns (`carried`) of an Arrow table.
+    """The clustered columns (`positions`, in their order) and the metadata columns (`metadata`) of an Arrow table.
 
     `first_row(positions)` gives a `pyarrow.RecordBatch` of columns that begins with the first row, or None without
     rows; it is called for lists of variable length. `path` is the file, whose pandas index is clustered only if chosen.
@@ -59,7 +66,7 @@ class ArrowColumns:
         unasked = [i for i, field in enumerate(fields) if field.name in index]
         self.positions = choose_columns(table, columns, exclude, unasked=unasked, path=path)
         taken = set(self.positions)
-        self.carried = [i for i in range(len(fields)) if i not in taken]
+        self.metadata = [i for i in range(len(fields)) if i not in taken]
         chosen = [fields[i] for i in self.positions]
         self.chosen = ChosenColumns(
             [field.name for field in chosen], _widths(chosen, self.positions, first_row)
@@ -102,7 +109,7 @@ class ArrowSource(RowSource):
             column_names=self._columns.chosen.column_names,
             is_table=True,
             description=description,
-            carried=carried_of_table(table, self._columns.carried),
+            metadata_columns=metadata_of_table(table, self._columns.metadata),
             chosen=self._columns.chosen.names,
         )
         self._table = table.select(self._columns.positions)
@@ -169,16 +176,16 @@ def arrow_vectors(column: Any, width: int, name: str, rows: int | IndexArray) ->
         first = int(wrong.argmax()) if wrong.any() else first
     if first < len(column):
         length = len(column[first]) if column[first].is_valid else None
-        raise unlike_vector(name, width, length, first, rows)
+        raise vector_length_error(name, width, length, first, rows)
     return _numbers(column.flatten()).reshape(len(column), width)
 
 
-def carried_of_table(table: Any, positions: Collection[int]) -> Carried | None:
+def metadata_of_table(table: Any, positions: Collection[int]) -> MetadataColumns | None:
     """Return columns of a `pyarrow.Table` as metadata columns, None if there are none."""
     if not positions:
         return None
     part = table.select(list(positions))
-    return Carried(part.schema.names, partial(_table_batches, part))
+    return MetadataColumns(part.schema.names, partial(_table_batches, part))
 
 
 def _table_batches(table: Any, positions: list[int]) -> Iterator[Any]:

@@ -171,7 +171,7 @@ def check_shape(shape: tuple[int, ...]) -> tuple[int, int]:
     n_rows, n_columns = int(shape[0]), int(shape[1])
     for count, noun in ((n_rows, "sample"), (n_columns, "feature")):
         if count < 0:
-            raise DamagedFileError(f"the file is damaged: it says that it has {count} {noun}s")
+            raise DamagedFileError(f"the file is damaged: it declares {count} {noun}s")
         if count == 0:
             raise ValueError(
                 f"Found array with 0 {noun}(s) (shape=({n_rows}, {n_columns})) "

@@ -18,7 +18,7 @@ from coterie.rows.checks import MOST_OF_A_NAME, BadRowError, NotNumbersError
 
 __all__ = [
     "ChosenColumns", "Column", "Columns", "NO_COLUMNS", "choose_columns", "column_positions", "column_word",
-    "first_width", "has_id_name", "listed_columns", "unlike_vector",
+    "first_width", "has_id_name", "listed_columns", "vector_length_error",
 ]  # fmt: skip
 
 # Names of ids, whatever their values.
@@ -75,7 +75,7 @@ def first_width(length: int | None, name: str) -> int:
     return length
 
 
-def unlike_vector(
+def vector_length_error(
     name: str, width: int, length: int | None, position: int, rows: int | IndexArray
 ) -> BadRowError:
     """Return the error for a vector of another length than the first (None for a missing vector).
@@ -151,7 +151,7 @@ def column_positions(names: Sequence[str | None], wanted: Columns) -> list[int]:
     for column in [wanted] if isinstance(wanted, (str, int)) else wanted:
         found, is_single = _matches(names, column)
         if is_single and found[0] in chosen:
-            raise ValueError(f"a column was asked for twice: {column!r}.")
+            raise ValueError(f"the column {column!r} is named twice.")
         chosen.update(dict.fromkeys(found))
     return list(chosen)
 
@@ -198,20 +198,22 @@ def _usual_columns(table: Sequence[Column], candidates: list[int], path: object)
     numbers = [i for i in candidates if table[i].kind == "number"]
     if not vectors:
         others = [i for i in candidates if table[i].kind == "other"]
-        _check_numbers(table, candidates, f": {_way('exclude', table, others, path)}" if numbers else "")
+        _check_numbers(
+            table, candidates, f": {_choice_hint('exclude', table, others, path)}" if numbers else ""
+        )
         return candidates
     if len(vectors) > 1:
         raise ValueError(
             f"X has several columns of vectors: {listed_columns(table, vectors)}. "
-            f"Say which to cluster: {_way('columns', table, vectors[:1], path)}."
+            f"Say which to cluster: {_choice_hint('columns', table, vectors[:1], path)}."
         )
     numbers = [i for i in numbers if not has_id_name(table[i].name or "")]
     if numbers:
         vector = table[vectors[0]].name
         warnings.warn(
             f"Clustered by the vectors of {vector!r} alone, without the numbers of "
-            f"{listed_columns(table, numbers)}. columns={[vector]!r} (--columns) says that this is meant, or which "
-            "columns are.",
+            f"{listed_columns(table, numbers)}. Name the columns to cluster to confirm or change this: "
+            f"columns={[vector]!r} (--columns).",
             stacklevel=2,
         )
     return vectors
@@ -232,7 +234,7 @@ def _called(table: Sequence[Column], position: int) -> str:
     return str(position) if name is None else name
 
 
-def _way(option: str, table: Sequence[Column], positions: Sequence[int], path: object) -> str:
+def _choice_hint(option: str, table: Sequence[Column], positions: Sequence[int], path: object) -> str:
     """Return the Python code or command that takes or leaves out columns."""
     names = [table[i].name for i in positions]
     called = [

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray
 from coterie.rows.adapt import as_rows
 from coterie.rows.checks import BadRowError
-from coterie.rows.source import Block, Carried, DerivedRows, RowSource, selected_rows, sparse_block
+from coterie.rows.source import Block, DerivedRows, MetadataColumns, RowSource, selected_rows, sparse_block
 
 __all__ = [
     "NormalizedRows", "RowsWithDirection", "SelectedColumns", "SelectedRows", "complete_rows", "normalized",
@@ -51,15 +51,15 @@ class SelectedRows(DerivedRows):
     """Rows of another source, by ascending number, at least one; `step` is the reason, for `RowSource.preparation`."""
 
     def __init__(self, rows: RowSource, numbers: IndexArray, step: tuple[Any, ...] | None = None) -> None:
-        carried = rows.carried and Carried(
-            rows.carried.names, partial(_selected_batches, rows.carried, numbers)
+        metadata = rows.metadata_columns and MetadataColumns(
+            rows.metadata_columns.names, partial(_selected_batches, rows.metadata_columns, numbers)
         )
         super().__init__(
             rows,
             step,
             shape=(len(numbers), rows.shape[1]),
             description=f"{rows.description}, {len(numbers)} of {rows.shape[0]} rows",
-            carried=carried,
+            metadata_columns=metadata,
         )
         self.numbers = numbers
 
@@ -81,10 +81,10 @@ class SelectedRows(DerivedRows):
         return self.source.place_of(int(self.numbers[row]))
 
 
-def _selected_batches(carried: Carried, numbers: IndexArray, positions: list[int]) -> Iterator[Any]:
+def _selected_batches(metadata: MetadataColumns, numbers: IndexArray, positions: list[int]) -> Iterator[Any]:
     import pyarrow
 
-    for batch, some in selected_rows(carried.batches(positions), numbers):
+    for batch, some in selected_rows(metadata.batches(positions), numbers):
         yield batch.take(pyarrow.array(some))
 
 

@@ -71,8 +71,8 @@ def open_rows(
     Returns
     -------
     RowSource
-        The rows. Files are read in blocks; only .svm and sparse .npz files are held in memory. Its `carried` reads
-        the columns of a table that are not clustered.
+        The rows. Files are read in blocks; only .svm and sparse .npz files are held in memory. Its
+        `metadata_columns` reads the columns of a table that are not clustered.
 
     Raises
     ------
@@ -202,7 +202,7 @@ def _common_format(paths: Sequence[Path | RemoteFile]) -> Format:
             extension for format in formats() if format.elsewhere for extension in format.extensions
         )
         raise ValueError(
-            f"Cannot read {path}: {path.suffix} files cannot be read in ranges. Copy it to this machine first; read "
-            f"from elsewhere are {able}."
+            f"Cannot read {path}: {path.suffix} files cannot be read in ranges. Copy it to this machine first; "
+            f"formats that can be read remotely: {able}."
         )
     return known

@@ -78,9 +78,9 @@ class FlatSource(RowSource):
             return super().take_rows(indices)
         found = np.empty((len(indices), self.shape[1]), dtype=self._stored)
         with self.opened() as file:
-            for low, high, are_neighbours in _runs(indices, self.shape[1] * self._stored.itemsize):
+            for low, high, are_neighbors in _runs(indices, self.shape[1] * self._stored.itemsize):
                 first, last = int(indices[low]), int(indices[high - 1])
-                if are_neighbours:
+                if are_neighbors:
                     self._fill(file, first, found[low:high])
                 else:
                     found[low:high] = self._read(file, first, last + 1)[indices[low:high] - first]
@@ -112,8 +112,8 @@ def _runs(indices: IndexArray, row_bytes: int) -> Iterator[tuple[int, int, bool]
     is_long = np.diff(indices // max(1, _RUN_BYTES // row_bytes)) > 0
     cuts = np.concatenate([[0], np.flatnonzero(skipped | is_long) + 1, [len(indices)]])
     n_others = np.concatenate([[0], np.cumsum(steps != 1)])
-    are_neighbours = n_others[cuts[1:] - 1] == n_others[cuts[:-1]]
-    return zip(cuts[:-1].tolist(), cuts[1:].tolist(), are_neighbours.tolist())
+    are_neighbors = n_others[cuts[1:] - 1] == n_others[cuts[:-1]]
+    return zip(cuts[:-1].tolist(), cuts[1:].tolist(), are_neighbors.tolist())
 
 
 def _read_numbers(file: IO[bytes], begin: int, numbers: Array) -> None:

@@ -82,7 +82,7 @@ class MappedRows(DerivedRows):
         n_kept, chosen = 0, rows.chosen
         if cells is not None:
             cells = list(cells)
-            _check_carried(rows, cells)
+            _metadata_with(rows, cells)
             n_kept = rows.shape[1] if has_numbers else 0
             chosen = [*((rows.chosen or names or []) if has_numbers else []), *cells]
         is_named = names is not None and found is not None
@@ -133,7 +133,7 @@ class MappedRows(DerivedRows):
             return super().take_rows(indices)
         import pyarrow
 
-        batches = _check_carried(self.source, self._cells).batches(self._cells)
+        batches = _metadata_with(self.source, self._cells).batches(self._cells)
         taken = [batch.take(pyarrow.array(some)) for batch, some in selected_rows(batches, indices)]
         added = self._encoded(joined_batches(taken), indices)
         return np.hstack([self.source.take_rows(indices), added]) if self._n_kept else added
@@ -408,7 +408,7 @@ def _opener(X: Any, reading: dict[str, Any]) -> Callable[..., RowSource]:
 
 def _names_of(table: RowSource) -> list[str]:
     """Return the names of the metadata columns: all columns of a table that was opened without a column to cluster."""
-    return [] if table.carried is None else table.carried.names
+    return [] if table.metadata_columns is None else table.metadata_columns.names
 
 
 def _imputed_and_scaled(rows: RowSource, missing: Missing, scale: Scale) -> RowSource:
@@ -489,7 +489,7 @@ def _mapped_by(
     names = _names_of(table)
     chosen = [names[i] for i in _chosen(names, None if is_auto else columns, exclude)]
     cells = list(getattr(transformer, "feature_names_in_", chosen))
-    _check_carried(table, cells)
+    _metadata_with(table, cells)
     return MappedRows(
         table, fitted_transformer(transformer, partial(_frames, table, cells), table.shape[0]), cells
     )
@@ -629,7 +629,7 @@ def _sample(read: _Reader, n_rows: int) -> Any:
     step = -(-n_rows * first.shape[1] * 8 // _HELD_BYTES)
     if step > 1:
         warnings.warn(
-            f"Medians, quartiles and the like are those of every {step}th row: all {n_rows:,} would take more "
+            f"Medians and quartiles are computed from every {step}th row: all {n_rows:,} would take more "
             f"than {_HELD_BYTES >> 30} GiB.",
             stacklevel=2,
         )
@@ -652,7 +652,7 @@ def _sample(read: _Reader, n_rows: int) -> Any:
 
 def _tables(rows: RowSource, names: Sequence[str], start: int, sizes: Iterable[int]) -> Iterator[Any]:
     """Yield metadata columns of consecutive rows from `start` on, as a `pyarrow.Table` of each of these sizes."""
-    batches = _check_carried(rows, names).batches(list(names))
+    batches = _metadata_with(rows, names).batches(list(names))
     left, skipped = None, start
     for n_rows in sizes:
         parts = []
@@ -681,14 +681,14 @@ def _frames(rows: RowSource, names: Sequence[str]) -> Iterator[tuple[int, Any]]:
         yield number * _FRAME_ROWS, table.to_pandas()
 
 
-def _check_carried(rows: RowSource, names: Sequence[str]) -> Any:
-    known = [] if rows.carried is None else rows.carried.names
+def _metadata_with(rows: RowSource, names: Sequence[str]) -> Any:
+    known = [] if rows.metadata_columns is None else rows.metadata_columns.names
     missing = [name for name in names if name not in known]
-    if missing or rows.carried is None:
+    if missing or rows.metadata_columns is None:
         raise ValueError(
             f"X has no column {', '.join(map(repr, missing))}, which is encoded: pass a table that has it."
         )
-    return rows.carried
+    return rows.metadata_columns
 
 
 def _cells_of(table: Any, transformer: Any) -> Any:
@@ -751,7 +751,7 @@ def learned_categories(rows: RowSource, names: Sequence[str], limit: int) -> lis
     from pyarrow import compute
 
     found: dict[str, set[Any]] = {name: set() for name in names}
-    for batch in _check_carried(rows, names).batches(list(names)):
+    for batch in _metadata_with(rows, names).batches(list(names)):
         for name, column in zip(names, batch.columns):
             found[name].update(compute.unique(_plain_cells(column, name)).to_pylist())
             if len(found[name]) > limit:
@@ -805,7 +805,9 @@ def _numbers_and_categories(
     left_out = [] if exclude is None else column_positions(names, exclude)
     if categories == "auto" and "auto" not in names:
         among = range(len(names)) if columns is None else column_positions(names, columns)
-        schema = next(iter(table.carried.batches())).schema if table.carried is not None else ()
+        schema = (
+            next(iter(table.metadata_columns.batches())).schema if table.metadata_columns is not None else ()
+        )
         texts = [i for i, field in enumerate(schema) if arrow_kind(field.type) == "other"]
         encoded = [i for i in texts if i in among and i not in left_out]
     else:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from coterie.rows.checks import FileError
 
 __all__ = [
-    "Attempts", "RangedFile", "RemoteFile", "hides_something", "is_address", "name_of", "protocol_of",
+    "Attempts", "RangedFile", "RemoteFile", "has_hidden_parts", "is_address", "name_of", "protocol_of",
     "without_secrets",
 ]  # fmt: skip
 
@@ -60,7 +60,7 @@ def without_secrets(text: str, options: Mapping[str, Any] | None = None) -> str:
     return text
 
 
-def hides_something(shown: str) -> bool:
+def has_hidden_parts(shown: str) -> bool:
     """Return whether `without_secrets` has changed an address, so that it cannot be opened."""
     return is_address(shown) and shown.endswith(_HIDDEN)
 
@@ -137,7 +137,7 @@ class Attempts:
 
     def _pause_after(self, error: Exception, attempt: int, seconds: float) -> float:
         """Return the seconds to wait after a failed attempt; raise an error after the last."""
-        found = self._lasting(error)
+        found = self._permanent_error(error)
         if found is None and (attempt > len(_PAUSES) or seconds > _LATEST):
             times = f"{attempt} times, at last by" if attempt > 1 else "by"
             text = self._text(_cause(error))
@@ -146,7 +146,7 @@ class Attempts:
             raise found from None  # the text of the cause may contain a signature
         return _PAUSES[attempt - 1]
 
-    def _lasting(self, error: Exception) -> Exception | None:
+    def _permanent_error(self, error: Exception) -> Exception | None:
         """Return a permanent error in one line; None for a transient one."""
         cause = _cause(error)
         status = getattr(cause, "status", None)
@@ -173,7 +173,7 @@ class Attempts:
     def _text(self, error: BaseException) -> str:
         text = without_secrets(" ".join(str(error).split()), self._options) or type(error).__name__
         if "range requests" in text:
-            return "its server does not give parts of files. Copy the file to this machine first"
+            return "its server does not support range requests. Copy the file to this machine first"
         return re.sub(r"(?<!\.)\.$", "", text)
 
 
@@ -368,7 +368,7 @@ class RemoteFile:
         try:
             size = self._compare(_store_metadata(handle) or self.info())
             if getattr(handle, "size", size) != size:
-                raise FileError(f"Cannot read {self}: its server does not give parts of files. {_WAY_OUT}")
+                raise FileError(f"Cannot read {self}: its server does not support range requests. {_WAY_OUT}")
             yield RangedFile(handle, size, self.attempts)
             self._compare(self.info())
         finally:
@@ -377,7 +377,7 @@ class RemoteFile:
     def _compare(self, info: Mapping[str, Any]) -> int:
         """Compare its state with the first one; return its size."""
         if info.get("size") is None:
-            raise FileError(f"Cannot read {self}: its server does not say how long it is. {_WAY_OUT}")
+            raise FileError(f"Cannot read {self}: its server does not report its size. {_WAY_OUT}")
         state = _state_of(info)
         if self._state is None:
             self._state = state

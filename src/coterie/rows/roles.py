@@ -273,13 +273,11 @@ def profile_columns(table: RowSource, most_rows: int | None = None) -> list[Colu
 
     With `most_rows` only these rows are read, and distinct numbers are not counted.
     """
-    if table.carried is None:
+    if table.metadata_columns is None:
         return []
-    first = next(iter(table.carried.batches()), None)
+    first = next(iter(table.metadata_columns.batches()), None)
     if first is None:
-        raise DamagedFileError(
-            f"the file is damaged: it says that it has {table.shape[0]:,} rows, and holds none"
-        )
+        raise DamagedFileError(f"the file is damaged: it declares {table.shape[0]:,} rows, but holds none")
     columns = [_column_of(batch_field) for batch_field in first.schema]
     for column, cells in zip(columns, first.columns):
         if isinstance(column, _Vectors):
@@ -288,7 +286,7 @@ def profile_columns(table: RowSource, most_rows: int | None = None) -> list[Colu
             column.found.distinct = None
     read = [i for i, column in enumerate(columns) if not isinstance(column, _Vectors)]
     start = 0
-    for batch in table.carried.batches(read) if read else ():
+    for batch in table.metadata_columns.batches(read) if read else ():
         if most_rows is not None and start >= most_rows:
             break
         for i, cells in zip(read, batch.columns):

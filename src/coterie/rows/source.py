@@ -1,4 +1,4 @@
-"""`RowSource`, the interface of sources of rows, derived and sharded sources, and `Carried` columns."""
+"""`RowSource`, the interface of sources of rows, derived and sharded sources, and metadata columns."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from coterie.rows.checks import BadRowError, check_finite, check_shape, compute_
 from coterie.rows.columns import Columns, column_positions
 
 __all__ = [
-    "Block", "Carried", "DerivedRows", "RowSource", "ShardedSource", "is_block", "joined_batches", "selected_rows",
-    "sparse_block",
+    "Block", "DerivedRows", "MetadataColumns", "RowSource", "ShardedSource", "is_block", "joined_batches",
+    "selected_rows", "sparse_block",
 ]  # fmt: skip
 
 
-class Carried:
+class MetadataColumns:
     """Columns of a table that are not clustered, read on demand.
 
-    The value of `RowSource.carried` if there are such columns: texts, numbers or the index of pandas.
+    The value of `RowSource.metadata_columns` if there are such columns: texts, numbers or the index of pandas.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ class Carried:
     >>> from coterie.rows import as_rows
     >>> table = pyarrow.table({"id": ["a", "b"], "x": [1.5, 2.5], "place": ["Rome", "Oslo"]})
     >>> rows = as_rows(table, columns="x")
-    >>> rows.carried.names
+    >>> rows.metadata_columns.names
     ['id', 'place']
-    >>> rows.carried.read("place")["place"].to_pylist()
+    >>> rows.metadata_columns.read("place")["place"].to_pylist()
     ['Rome', 'Oslo']
     """
 
@@ -57,7 +57,7 @@ class Carried:
         self._open_batches = open_batches
 
     def __repr__(self) -> str:
-        return f"<Carried: {', '.join(self.names)}>"
+        return f"<MetadataColumns: {', '.join(self.names)}>"
 
     def batches(self, columns: Columns | None = None) -> Iterator[Any]:
         """Read columns among `names`, selected as in `coterie.open_rows`, by default all, as record batches of pyarrow.
@@ -109,16 +109,18 @@ def selected_rows(
         start += piece.shape[0]
 
 
-def _carried_of_shards(parts: Sequence[RowSource]) -> Carried | None:
+def _metadata_of_shards(parts: Sequence[RowSource]) -> MetadataColumns | None:
     """Return the metadata columns that all parts have, one part after the other; None if there are none."""
-    carried = [part.carried for part in parts if part.carried is not None]
-    if len(carried) < len(parts):
+    metadata = [part.metadata_columns for part in parts if part.metadata_columns is not None]
+    if len(metadata) < len(parts):
         return None
-    names = [name for name in carried[0].names if all(name in part.names for part in carried)]
-    return Carried(names, partial(_shard_batches, carried, names)) if names else None
+    names = [name for name in metadata[0].names if all(name in part.names for part in metadata)]
+    return MetadataColumns(names, partial(_shard_batches, metadata, names)) if names else None
 
 
-def _shard_batches(parts: Sequence[Carried], names: Sequence[str], positions: list[int]) -> Iterator[Any]:
+def _shard_batches(
+    parts: Sequence[MetadataColumns], names: Sequence[str], positions: list[int]
+) -> Iterator[Any]:
     for part in parts:
         yield from part.batches([names[i] for i in positions])
 
@@ -150,7 +152,7 @@ class RowSource:
         Number of rows and of columns.
     dtype : dtype
         Type of the stored numbers, or to compute in.
-    is_sparse, column_names, is_table, description, carried, chosen
+    is_sparse, column_names, is_table, description, metadata_columns, chosen
         See the attributes.
 
     Attributes
@@ -169,7 +171,7 @@ class RowSource:
         Whether the data are a table: a data frame or a file of one.
     description : str
         Description of the data, such as ``"parquet, 3 shards"``.
-    carried : Carried or None
+    metadata_columns : MetadataColumns or None
         The columns of the table that are not clustered, with one value per row, read by `read` or `batches`. None if
         there are none, or they cannot be read.
     chosen : list of str or int, or None
@@ -207,7 +209,7 @@ class RowSource:
         column_names: list[str] | None = None,
         is_table: bool = False,
         description: str = "rows",
-        carried: Carried | None = None,
+        metadata_columns: MetadataColumns | None = None,
         chosen: Sequence[str | int] | None = None,
     ) -> None:
         self.shape = check_shape(shape)
@@ -216,7 +218,7 @@ class RowSource:
         self.column_names = column_names
         self.is_table = is_table
         self.description = description
-        self.carried = carried
+        self.metadata_columns = metadata_columns
         self.chosen = chosen
         self._n_checked = 0
 
@@ -338,7 +340,7 @@ class RowSource:
                     found.append(piece[indices[low:high] - at])
                 at += piece.shape[0]
             if at != stop:
-                raise ValueError(f"The {self.description} ends at row {at}, not at {stop} as it said.")
+                raise ValueError(f"The {self.description} ends at row {at} instead of {stop}.")
         return self._join(found)
 
     def unit_starts(self) -> IndexArray:
@@ -387,7 +389,7 @@ class RowSource:
         for piece in pieces:
             done, size = 0, piece.shape[0]
             if start + held + size > stop:
-                raise ValueError(f"The {self.description} has more than the {stop} rows that it said.")
+                raise ValueError(f"The {self.description} has more rows than the {stop} of its shape.")
             while done < size:
                 wanted = min(rows, stop - start)
                 until = min(size, done + wanted - held)
@@ -407,7 +409,7 @@ class RowSource:
                     start += held
                     held = 0
         if start != stop:
-            raise ValueError(f"The {self.description} ends at row {start + held}, not at {stop} as it said.")
+            raise ValueError(f"The {self.description} ends at row {start + held} instead of {stop}.")
 
     def _write(self, piece: Any, out: Block) -> None:
         self._check_columns(piece)
@@ -417,7 +419,7 @@ class RowSource:
     def _check_columns(self, piece: Any) -> None:
         if piece.shape[1] != self.shape[1]:
             raise ValueError(
-                f"The {self.description} has a row of {piece.shape[1]} columns, not {self.shape[1]} as it said."
+                f"The {self.description} has a row of {piece.shape[1]} columns instead of {self.shape[1]}."
             )
 
     def _join(self, pieces: Sequence[Any]) -> Block:
@@ -466,7 +468,7 @@ class DerivedRows(RowSource):
         shape: tuple[int, ...] | None = None,
         **changes: Any,
     ) -> None:
-        names = ("is_sparse", "column_names", "is_table", "description", "carried", "chosen")
+        names = ("is_sparse", "column_names", "is_table", "description", "metadata_columns", "chosen")
         super().__init__(
             rows.shape if shape is None else shape,
             rows.dtype,
@@ -520,7 +522,7 @@ class ShardedSource(RowSource):
             column_names=first.column_names,
             is_table=first.is_table,
             description=description,
-            carried=_carried_of_shards(parts),
+            metadata_columns=_metadata_of_shards(parts),
             chosen=first.chosen,
         )
         self.is_parsed = any(part.is_parsed for part in parts)
@@ -531,7 +533,8 @@ class ShardedSource(RowSource):
     def ragged_columns(self) -> list[str]:
         """Metadata columns that some shards have and others lack."""
         names: list[set[str]] = [
-            set() if part.carried is None else set(part.carried.names) for part in self._parts
+            set() if part.metadata_columns is None else set(part.metadata_columns.names)
+            for part in self._parts
         ]
         return sorted(set().union(*names) - names[0].intersection(*names))
 

@@ -40,7 +40,7 @@ class SpooledRows(FlatSource):
             column_names=rows.column_names,
             is_table=rows.is_table,
             description=rows.description,
-            carried=rows.carried,
+            metadata_columns=rows.metadata_columns,
             chosen=rows.chosen,
         )
         self.preparation = rows.preparation
@@ -81,11 +81,11 @@ class SpooledRows(FlatSource):
                 return
             block = self._join([piece])
             if start + len(block) > stop:
-                raise ValueError(f"The {self.description} has more than the {stop} rows that it said.")
+                raise ValueError(f"The {self.description} has more rows than the {stop} of its shape.")
             self._copy_file.write(start * row_bytes, memoryview(block).cast("B"))
             start += len(block)
         if start != stop:
-            raise ValueError(f"The {self.description} ends at row {start}, not at {stop} as it said.")
+            raise ValueError(f"The {self.description} ends at row {start} instead of {stop}.")
 
 
 class _CopyFile:

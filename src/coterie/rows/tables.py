@@ -23,11 +23,11 @@ from coterie.rows.columns import (
     Columns,
     choose_columns,
     first_width,
-    unlike_vector,
+    vector_length_error,
 )
-from coterie.rows.source import Carried, RowSource
+from coterie.rows.source import MetadataColumns, RowSource
 
-__all__ = ["DaskFrameSource", "PandasSource", "carried_of_pandas"]
+__all__ = ["DaskFrameSource", "PandasSource", "metadata_of_pandas"]
 
 
 class PandasSource(RowSource):
@@ -81,7 +81,7 @@ class PandasSource(RowSource):
             column_names=self._chosen.column_names if is_named else None,
             is_table=True,
             description="pandas DataFrame",
-            carried=carried_of_pandas(frame, positions),
+            metadata_columns=metadata_of_pandas(frame, positions),
             chosen=called if is_named else positions,
         )
         self._frame = frame if positions == list(range(frame.shape[1])) else frame.iloc[:, positions]
@@ -162,12 +162,12 @@ def _pandas_vectors(column: Any, width: int, name: str, rows: int | IndexArray) 
     for position, cell in enumerate(cells):
         if not isinstance(cell, (np.ndarray, list, tuple)) or len(cell) != width:
             length = len(cell) if isinstance(cell, (np.ndarray, list, tuple)) else None
-            raise unlike_vector(name, width, length, position, rows)
+            raise vector_length_error(name, width, length, position, rows)
     numbers = np.concatenate(cells)
     return (numbers.astype(np.float64) if numbers.dtype.kind == "O" else numbers).reshape(len(cells), width)
 
 
-def carried_of_pandas(frame: Any, positions: Collection[int]) -> Carried | None:
+def metadata_of_pandas(frame: Any, positions: Collection[int]) -> MetadataColumns | None:
     """Return the columns that are not clustered, and the index unless it is the row number."""
     taken = set(positions)
     left = [i for i in range(frame.shape[1]) if i not in taken]
@@ -177,7 +177,7 @@ def carried_of_pandas(frame: Any, positions: Collection[int]) -> Carried | None:
             f"__index_level_{level}__" if name is None else str(name)
             for level, name in enumerate(frame.index.names)
         ]
-    return Carried(names, partial(_pandas_batches, frame.iloc[:, left])) if names else None
+    return MetadataColumns(names, partial(_pandas_batches, frame.iloc[:, left])) if names else None
 
 
 def _pandas_batches(frame: Any, positions: list[int]) -> Iterator[Any]:
@@ -217,7 +217,9 @@ class DaskFrameSource(RowSource):
             column_names=first.column_names,
             is_table=True,
             description="Dask DataFrame",
-            carried=Carried(first.carried.names, self._carried_batches) if first.carried else None,
+            metadata_columns=MetadataColumns(first.metadata_columns.names, self._metadata_batches)
+            if first.metadata_columns
+            else None,
             chosen=first.chosen,
         )
 
@@ -234,8 +236,8 @@ class DaskFrameSource(RowSource):
         frame = self._partitions[number].compute()
         return PandasSource(frame, self.chosen or NO_COLUMNS, first_row=int(self._starts[number]))
 
-    def _carried_batches(self, positions: list[int]) -> Iterator[Any]:
+    def _metadata_batches(self, positions: list[int]) -> Iterator[Any]:
         for number in range(len(self._partitions)):
-            carried = self._partition(number).carried
-            if carried is not None:
-                yield from carried.batches(positions)
+            metadata = self._partition(number).metadata_columns
+            if metadata is not None:
+                yield from metadata.batches(positions)

@@ -18,7 +18,7 @@ from typing import Any
 from coterie.arrays import IndexArray
 from coterie.rows.checks import FileError
 from coterie.rows.remote import RemoteFile
-from coterie.rows.source import Carried, DerivedRows, RowSource
+from coterie.rows.source import DerivedRows, MetadataColumns, RowSource
 
 __all__ = ["FileRows", "SeenFile", "SeenFolder"]
 
@@ -110,10 +110,10 @@ class FileRows(DerivedRows):
     """
 
     def __init__(self, rows: RowSource, path: Path | RemoteFile, seen: SeenFile | None) -> None:
-        carried = rows.carried
-        if carried is not None and seen is not None:
-            carried = Carried(carried.names, partial(_watched_batches, carried, seen))
-        super().__init__(rows, carried=carried)
+        metadata = rows.metadata_columns
+        if metadata is not None and seen is not None:
+            metadata = MetadataColumns(metadata.names, partial(_watched_batches, metadata, seen))
+        super().__init__(rows, metadata_columns=metadata)
         self._path = path
         self._seen = seen
 
@@ -145,6 +145,6 @@ class FileRows(DerivedRows):
         return row, str(self._path)
 
 
-def _watched_batches(carried: Carried, seen: SeenFile, positions: list[int]) -> Iterator[Any]:
+def _watched_batches(metadata: MetadataColumns, seen: SeenFile, positions: list[int]) -> Iterator[Any]:
     with seen.watched():
-        yield from carried.batches(list(positions))
+        yield from metadata.batches(list(positions))

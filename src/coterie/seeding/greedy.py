@@ -14,7 +14,7 @@ from coterie.centers.frame import CenterFrame
 from coterie.fitting.checks import random_stream
 from coterie.fitting.deadline import UNLIMITED, Deadline, now
 from coterie.fitting.threads import single_threaded_blas
-from coterie.seeding.seeds import Seeds, dataset_of, drawn_at_once, take_rows, warn_of_haste
+from coterie.seeding.seeds import Seeds, dataset_of, draw_together, take_rows, warn_of_time_limit
 
 __all__ = ["k_means_plus_plus", "seed_by_square_distance"]
 
@@ -119,7 +119,7 @@ def seed_by_square_distance(
     if growing.n_left > 0:
         growing.choose_rest()
     if growing.has_mass and (n_trials != n_local_trials or n_careful < n_clusters):
-        warn_of_haste(n_careful, n_clusters)
+        warn_of_time_limit(n_careful, n_clusters)
     return growing.centers, growing.indices
 
 
@@ -191,7 +191,7 @@ class _GrowingCenters:
         """Choose all further centers in one draw, ignoring the distances between them."""
         self.measure()
         self._masses[self.indices[: self._n_chosen]] = 0
-        rows = drawn_at_once(self._masses, self.n_left, self._random)
+        rows = draw_together(self._masses, self.n_left, self._random)
         self._choose(rows, take_rows(self._data, rows))
 
     def choose_from_pool(self, n_trials: int, deadline: Deadline) -> None:

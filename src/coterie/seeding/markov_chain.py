@@ -14,7 +14,7 @@ from coterie.centers.frame import CenterFrame, nearest_centers
 from coterie.fitting.checks import random_stream
 from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.fitting.threads import single_threaded_blas
-from coterie.seeding.seeds import Seeds, dataset_of, drawn_at_once, take_rows, warn_of_haste
+from coterie.seeding.seeds import Seeds, dataset_of, draw_together, take_rows, warn_of_time_limit
 
 __all__ = ["afk_mc2", "seed_by_markov_chain"]
 
@@ -119,9 +119,9 @@ def seed_by_markov_chain(
         if deadline.is_over:
             others = proposal.copy()
             others[indices[:first]] = 0
-            indices[first:] = drawn_at_once(others, n_clusters - first, random)
+            indices[first:] = draw_together(others, n_clusters - first, random)
             centers[first:] = take_rows(data, indices[first:])
-            warn_of_haste(first, n_clusters)
+            warn_of_time_limit(first, n_clusters)
             break
         chains = slice(first - 1, first - 1 + n_chains)
         chosen, centers_chosen = _walk_chains(

@@ -19,11 +19,11 @@ from coterie.rows import as_rows
 __all__ = [
     "Seeds",
     "dataset_of",
-    "drawn_at_once",
+    "draw_together",
     "random_rows",
     "seed_at_random",
     "take_rows",
-    "warn_of_haste",
+    "warn_of_time_limit",
 ]
 
 Seeds = tuple[Array, IndexArray]
@@ -48,8 +48,8 @@ def take_rows(data: Dataset, indices: IndexArray) -> Array:
     return rows
 
 
-def drawn_at_once(masses: FloatArray, n_draws: int, random: np.random.RandomState) -> IndexArray:
-    """Draw distinct rows in proportion to their masses; after those of positive mass, any others.
+def draw_together(masses: FloatArray, n_draws: int, random: np.random.RandomState) -> IndexArray:
+    """Draw distinct rows with probability proportional to their masses; after those of positive mass, any others.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def drawn_at_once(masses: FloatArray, n_draws: int, random: np.random.RandomStat
     return rows
 
 
-def warn_of_haste(n_careful: int, n_clusters: int) -> None:
+def warn_of_time_limit(n_careful: int, n_clusters: int) -> None:
     """Warn that the time limit required a faster seeding."""
     how = "without trials of several rows for each"
     if n_careful < n_clusters:

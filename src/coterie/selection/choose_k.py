@@ -514,7 +514,7 @@ def _curves(task: Resampling, tell: Callable[[str], Any]) -> tuple[tuple[Criteri
 
 @dataclass(frozen=True)
 class SerialDependence:
-    """How strongly consecutive rows depend on each other.
+    """Dependence of consecutive rows.
 
     Attributes
     ----------
@@ -584,7 +584,7 @@ def serial_dependence(
 
 @dataclass(frozen=True)
 class PathLikeness:
-    """How much points look like one path, in any order.
+    """Similarity of the points to one path, in any order.
 
     Attributes
     ----------

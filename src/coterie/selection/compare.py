@@ -360,7 +360,7 @@ def _checked_classes(labels: npt.ArrayLike | None, n_rows: int) -> IndexArray | 
 
 
 class _Clock:
-    """The time since a comparison began, and what is left of its budget for fits."""
+    """Elapsed time of a comparison, and the remaining budget for fits."""
 
     def __init__(self, budget: float | None) -> None:
         if budget is not None and not 0 < budget < np.inf:

@@ -32,32 +32,32 @@ from coterie.size_constrained.sizes import SizeBounds, common_weight
 
 __all__ = ["PricedAssignment", "assign_within", "move_rows"]
 
-# Part of the rows that may be nearer to a centroid that is not listed before lists are better made anew.
-_MOST_UNSURE = 0.01
+# Part of the rows that may be nearer to a centroid that is not listed before lists are computed again.
+_MOST_UNCERTAIN = 0.01
 
-# Part of the gap that will do that such rows may take from the bound, for the same.
+# Part of the tolerated gap that such rows may lose, for the same.
 _MOST_LOST = 0.5
 
 # Part of the rows that may have to be moved one by one, for the same.
-_MOST_WRONG = 0.02
+_MOST_MISPLACED = 0.02
 
-# Rows near another cluster that are looked at first: so many times those that have to be moved, and per cluster.
+# Rows near another cluster that are considered first: a multiple of those to be moved, and a number per cluster.
 _ROWS_PER_MOVE, _ROWS_PER_CLUSTER = 2, 16
 
-# How much farther is looked where no way is found, and how often without half as much left before it is looked
-# everywhere.
+# Factor by which the search is widened if no path is found, and the number of widenings without halving the rest before
+# all rows are searched.
 _WIDER, _MOST_WIDENINGS = 2.0, 4
 
 # Searches of paths from and to clusters that lie apart before rows are assigned to the cheapest cluster again.
 _MOST_FAR = 4
 
-# Clusters lie apart if no way is found for at most this part of them; more where ways need not be the shortest.
+# Clusters are separate if no path is found for at most this part of them; more if paths need not be the shortest.
 _FAR, _FAR_WITH_SLACK = 0.05, 0.25
 
-# Relative to the values of rows and the prices, what is no difference but rounding.
+# Relative rounding error of the values of rows and of prices.
 _ROUNDING = 1e-12
 
-# Paths between two looks at the clock. Rows of different weights may go round in circles: paths at most, for each row
+# Paths between two checks of the deadline. Rows of different weights may cycle: paths at most, for each row
 # that is out of place and each cluster.
 _PATHS_AT_ONCE, _MOST_UNEVEN_PATHS = 4096, 8
 
@@ -119,11 +119,11 @@ def assign_within(
     weights : ndarray of shape (n,), optional
         Not negative.
     prices : ndarray of shape (k,), float64, optional
-        Where to begin, such as those of a similar assignment.
+        Initial prices, such as those of a similar assignment.
     deadline : Deadline
         When to stop early; then sizes may not be within the bounds.
     gap : float
-        The duality gap that will do where that saves time, relative to the value and the constant.
+        The tolerated duality gap, if that saves time, relative to the value and the constant.
     constant : float
         What rows cost beside their scores, all together.
 
@@ -154,19 +154,19 @@ def _assign(
         problem = replace(problem, bounds=problem.bounds.in_units(1.0, lists.n_clusters, lists.n_rows))
     point = ascend(problem, np.zeros(lists.n_clusters) if prices is None else prices, deadline)
     slack = gap * max(point.value + constant, 0.0)
-    if not lists.is_whole and _wants_lists(problem, point, slack):
+    if not lists.is_whole and _needs_new_lists(problem, point, slack):
         return _certified(problem, point, MovedRows(point.pricing.labels, point.prices, point.sizes, False))
     return _certified(problem, point, move_rows(problem, point, slack, deadline))
 
 
-def _wants_lists(problem: PriceProblem, point: DualPoint, slack: float) -> bool:
-    """Tell whether lists are better made anew under these prices before rows are moved one by one."""
-    unsure, loss = problem.unsure_at(point)
+def _needs_new_lists(problem: PriceProblem, point: DualPoint, slack: float) -> bool:
+    """Return whether new lists under these prices take less work than moving rows one by one."""
+    unsure, loss = problem.uncertain_share(point)
     return (
-        problem.wrong(point) > _MOST_WRONG * float(point.sizes.sum())
-        or unsure > _MOST_UNSURE
+        problem.size_error(point) > _MOST_MISPLACED * float(point.sizes.sum())
+        or unsure > _MOST_UNCERTAIN
         or (slack > 0 and loss > _MOST_LOST * slack)
-        or len(problem.short()) > 0
+        or len(problem.underlisted_clusters()) > 0
     )
 
 
@@ -180,7 +180,7 @@ def _certified(problem: PriceProblem, point: DualPoint, found: MovedRows) -> Pri
 
 @dataclass(frozen=True)
 class MovedRows:
-    """What moves ended with.
+    """Result of moves.
 
     Attributes
     ----------
@@ -208,7 +208,7 @@ def move_rows(
     problem : PriceProblem
         The rows and bounds.
     point : DualPoint
-        Where to begin.
+        Initial prices.
     slack : float
         Labels will do that cost no more than this above the value of the dual there, also where ways were not the
         shortest. The prices of such labels are those of the beginning.
@@ -224,7 +224,7 @@ def move_rows(
 
 @dataclass(frozen=True)
 class _State:
-    """Where moves have come to: rows out of place, and the arrays of `_Moves`."""
+    """State of the moves: rows out of place, and the arrays of `_Moves`."""
 
     n_wrong: int
     labels: IntArray
@@ -235,7 +235,7 @@ class _State:
 
 
 class _Moves:
-    """Labels on their way to sizes within the bounds."""
+    """Moves of rows until all sizes are within the bounds."""
 
     def __init__(self, problem: PriceProblem, point: DualPoint, slack: float) -> None:
         self._problem, self._point, self._slack = problem, point, slack
@@ -254,7 +254,7 @@ class _Moves:
         self._held = goals if is_counted else np.clip(point.sizes, bounds.least, bounds.most)
 
     def run(self, deadline: Deadline) -> MovedRows:
-        """Go on until nothing is out of bounds, or nothing can be moved."""
+        """Move rows until all sizes are within the bounds, or no row can be moved."""
         n_wrong = float(np.abs(self._sizes - self._held).sum()) / self._place
         uneven_paths = int(_MOST_UNEVEN_PATHS * (n_wrong + len(self._sizes)))
         band, n_widened, least_wrong = self._first_band(n_wrong), 0, np.inf
@@ -269,7 +269,7 @@ class _Moves:
                     break
                 n_far += 1
                 if ended == _BAND_ENDED and self._slack > 0 and n_far < _MOST_FAR:
-                    self._price_again()
+                    self._update_margins()
                     is_far |= self._left_over()
                     continue
                 is_far[:], n_far = False, 0
@@ -283,7 +283,7 @@ class _Moves:
                 continue
             if ended == _ALL_MOVED or (not np.isfinite(band) if ended == _BAND_ENDED else self._grain > 0):
                 break
-            self._price_again()
+            self._update_margins()
             if ended == _BAND_ENDED:
                 wrong = float(np.abs(self._sizes - self._held).sum())
                 n_widened += wrong > least_wrong / 2
@@ -299,7 +299,7 @@ class _Moves:
         return MovedRows(self._labels, prices, self._sizes, is_within)
 
     def _is_near(self) -> bool:
-        """Tell whether the labels cost little more than they must."""
+        """Return whether the cost of the labels is close to the minimum."""
         return self._problem.cost(self._labels) <= self._point.value + self._slack
 
     def _first_band(self, n_wrong: float) -> float:
@@ -331,8 +331,8 @@ class _Moves:
             is_far.view(np.uint8), most_paths,
         )  # fmt: skip
 
-    def _price_again(self) -> Pricing:
-        """Find out which rows are next to changing under the prices as they are now."""
+    def _update_margins(self) -> Pricing:
+        """Update the margins of the rows under the current prices."""
         pricing = self._problem.lists.price(self._prices[:-1])
         # Of what costs the same a row need not have the first.
         self._margins = np.where(pricing.labels == self._labels, pricing.margins, 0.0)
@@ -354,8 +354,8 @@ class _Moves:
         self._sizes, self._held = state.sizes, state.held
 
     def _assign_to_cheapest(self, most: int) -> int:
-        """Let rows go to the cheapest cluster on their lists, if not too many are elsewhere; return how many are."""
-        pricing, lists, prices = self._price_again(), self._problem.lists, self._prices[:-1]
+        """Assign rows to the cheapest cluster on their lists, unless they are too many; return their number."""
+        pricing, lists, prices = self._update_margins(), self._problem.lists, self._prices[:-1]
         others = np.flatnonzero(pricing.labels != self._labels)
         places = np.argmax(lists.ids[others] == self._labels[others, None], axis=1)
         values = lists.scores[others, places] + prices[self._labels[others]]

@@ -25,27 +25,27 @@ __all__ = ["Curvature", "DualPoint", "PriceProblem", "ascend"]
 # How well a system is solved, and products with its matrix at most.
 _SOLVED, _MOST_PRODUCTS = 1e-3, 500
 
-# Steps of Newton's, those in a row that may fail, and rounds in which it is settled which prices are 0.
+# Maximum number of Newton steps, of consecutive failures, and of rounds that determine which prices are 0.
 _MOST_STEPS, _MOST_FAILURES, _MOST_ROUNDS = 80, 8, 12
 
-# How much is added to the curvature at first, relative to its mean; how much less after a step that has been good, and
-# more after one that has not (Levenberg and Marquardt).
+# Initial damping of the curvature, relative to its mean, and its factors after a good and a bad step (Levenberg and
+# Marquardt).
 _DAMPING, _EASIER, _HARDER = 0.01, 4.0, 8.0
 
-# Rows next to changing that the curvature is counted from: so many times those that have to move, and per cluster.
+# Rows near a change that the curvature is computed from: a multiple of those to be moved, and a number per cluster.
 _ROWS_PER_MOVE, _ROWS_PER_CLUSTER = 2.0, 8
 
 # Where no more than this part of the rows is out of place, and a step leaves more than this part of them so, single
 # moves are faster.
 _FEW, _SLOW = 0.005, 0.9
 
-# A step is good enough that leaves so many rows to be moved one by one, per cluster.
+# The ascent ends if at most this number of rows per cluster remains to be moved one by one.
 _LEFT_PER_CLUSTER = 1.0
 
 
 @dataclass(frozen=True)
 class DualPoint:
-    """Prices, and what they lead to.
+    """Prices, and the assignment that they give.
 
     Attributes
     ----------
@@ -91,29 +91,29 @@ class PriceProblem:
         return float(np.sum(values if self.weights is None else values * self.weights, dtype=np.float64))
 
     def cost(self, labels: Array) -> float:
-        """Return what labels cost, which are on the lists."""
+        """Return the cost of labels that are on the lists."""
         lists = self.lists
         places = np.argmax(lists.ids == labels[:, None], axis=1)
         return self.sum(lists.scores[np.arange(lists.n_rows), places].astype(np.float64))
 
     def at(self, prices: FloatArray) -> DualPoint:
-        """Return what prices lead to."""
+        """Return the assignment at these prices."""
         pricing = self.lists.price(prices)
         costs = self.bounds.most * np.maximum(prices, 0) + self.bounds.least * np.minimum(prices, 0)
         value = self.sum(self.lists.least(pricing.values, prices)) - float(np.sum(costs))
         return DualPoint(prices, pricing, self.sizes(pricing.labels), value)
 
-    def wrong(self, point: DualPoint) -> float:
-        """Return by how much sizes differ from those that they should have."""
+    def size_error(self, point: DualPoint) -> float:
+        """Return the differences of sizes from their goals."""
         return float(np.abs(point.sizes - self.goals(point.sizes, point.prices)).sum())
 
-    def short(self) -> IndexArray:
+    def underlisted_clusters(self) -> IndexArray:
         """Return the clusters that are listed by fewer rows than they must have."""
         repeated = None if self.weights is None else np.repeat(self.weights, self.lists.ids.shape[1])
         listed = np.bincount(self.lists.ids.ravel(), repeated, minlength=self.lists.n_clusters)
         return np.flatnonzero(listed < self.bounds.least)
 
-    def unsure_at(self, point: DualPoint) -> tuple[float, float]:
+    def uncertain_share(self, point: DualPoint) -> tuple[float, float]:
         """Return the part of the rows to which a centroid that is not listed may cost less, and how much in all."""
         values = point.pricing.values
         least = self.lists.least(values, point.prices)
@@ -135,7 +135,7 @@ def ascend(problem: PriceProblem, prices: FloatArray, deadline: Deadline = UNLIM
     problem : PriceProblem
         The rows and bounds.
     prices : ndarray of shape (k,), float64
-        Where to begin.
+        Initial prices.
     deadline : Deadline
         When to stop early.
 
@@ -148,10 +148,10 @@ def ascend(problem: PriceProblem, prices: FloatArray, deadline: Deadline = UNLIM
     mean_weight = float(np.sum(point.sizes)) / problem.lists.n_rows
     enough = _LEFT_PER_CLUSTER * problem.lists.n_clusters * mean_weight
     few = _FEW * float(np.sum(point.sizes))
-    lowest = problem.lists.lowest(point.pricing.values, prices)
+    lowest = problem.lists.lowest_prices(point.pricing.values, prices)
     damping, n_failures, wrong = _DAMPING, 0, np.inf
     for _ in range(_MOST_STEPS):
-        before, wrong = wrong, problem.wrong(point)
+        before, wrong = wrong, problem.size_error(point)
         if n_failures == 0 and _SLOW * before < wrong <= few:
             break
         if wrong <= enough or n_failures > _MOST_FAILURES or deadline.is_over:
@@ -166,7 +166,7 @@ def ascend(problem: PriceProblem, prices: FloatArray, deadline: Deadline = UNLIM
 
 
 def _newton_step(problem: PriceProblem, point: DualPoint, curvature: Curvature) -> FloatArray:
-    """Return how prices should change for sizes to become as they should be, by the rows next to changing."""
+    """Return the Newton step of the prices toward the goals of the sizes, from the rows near a change."""
     bounds, prices, sizes = problem.bounds, point.prices, point.sizes
     if bounds.least == bounds.most:
         return curvature.solved(sizes - bounds.most, np.ones(len(sizes), dtype=bool))
@@ -203,9 +203,9 @@ class Curvature:
     Attributes
     ----------
     starts, ends, weights : ndarray
-        What goes over between two of them per unit of price, in compressed rows.
+        Rows that move between two clusters per unit of price, in compressed rows.
     diagonal : ndarray of shape (k,), float64
-        The sums of these rows, and what is added: those that nobody is about to enter or leave would move without end.
+        The sums of these rows plus the damping, without which clusters without rows near a change diverge.
     """
 
     starts: IntArray

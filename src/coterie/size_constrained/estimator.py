@@ -13,7 +13,7 @@ from coterie.backend import LocalBackend
 from coterie.backend.measure import MeasuredRows, measure
 from coterie.blocks.dataset import total_weight
 from coterie.centers.lloyd import KMeansResult, best_of, lloyd
-from coterie.estimators.declared import Declared, History, Numbers
+from coterie.estimators.declared import FittedAttribute, History, Numbers
 from coterie.estimators.memory import labels_and_centers
 from coterie.estimators.parameters import (
     Callback,
@@ -91,34 +91,34 @@ class SizeConstrainedKMeans(CentroidEstimator):
     n_clusters : int
         Number of clusters k.
     size_min, size_max : float, optional
-        Minimum and maximum size of every cluster: a number of rows (of weights), or below 1 a fraction of all rows. 0
-        or None: no constraint. Equal sizes: both n / k, or both 1 / k.
+        Minimum and maximum size of every cluster: a number of rows (with weights: of their sum), or below 1 a fraction
+        of all rows. 0 or None: no constraint. For equal sizes set both to n / k, or to 1 / k.
     size_gap : float
-        How much more than the least possible the inertia of each assignment may be, relative to it. `history_` has an
-        upper bound of what it is, the duality gap, which is mostly far less.
+        Largest excess of the inertia of each assignment over the least possible, relative to it. `history_` has its
+        upper bound, the duality gap, which is usually far smaller.
     init : {"k-means++", "afk-mc2", "random"}, array-like of shape (k, d), fitted model, or callable
         How centers are initialized; see `KMeans`.
     n_init : "auto" or int
         Number of runs with different initializations; the one of the lowest inertia is kept. "auto": 10 for "random"
         and callables, 1 otherwise.
     max_iter : int
-        Iterations per run, at most.
+        Maximum number of iterations of a run.
     tol : float
         A run has converged when the squared movement of the centers is at most `tol` times the mean variance of the
         columns, or no label changed.
     verbose : bool or int
         Print each iteration.
     random_state : int, RandomState or None
-        Same seed, same bits, for any number of threads.
+        Seed. The result is bit-identical for any number of threads.
     metric : {"euclidean", "cosine"}
         "cosine": spherical k-means; see `KMeans`.
     zero_rows : {"error", "ignore"}
         What to do with rows of zeros where `metric` is "cosine"; see `KMeans`.
     max_time : float, optional
-        Time limit in seconds, labels included. If it is over within an assignment, sizes hold all the same, and the gap
-        tells what that costs.
+        Time limit in seconds, labels included. If it ends within an assignment, the sizes are still within the
+        constraints, and the gap shows the loss.
     n_threads : int, optional
-        None: all processors that this process may use.
+        None: all processors available to this process.
     callback : callable, optional
         Called with a `FitProgress` after each iteration; the fit stops if it returns True.
 
@@ -138,10 +138,10 @@ class SizeConstrainedKMeans(CentroidEstimator):
         Iterations of the best run.
     history_ : record array
         One row per iteration of the best run: `iteration`, `seconds`, `objective` (inertia of the labels with the
-        centers that gave them), `n_changed`, `center_shift` and `gap` (what other labels within the constraints could
-        gain at most, relative to the objective).
+        centers that gave them), `n_changed`, `center_shift` and `gap` (the most that other labels within the
+        constraints could gain, relative to the objective).
     runs_ : record array
-        What each run reported; see `KMeans`.
+        One row per iteration of each run; see `KMeans`.
     n_features_in_, feature_names_in_, preparation_
         See `KMeans`.
 
@@ -153,12 +153,12 @@ class SizeConstrainedKMeans(CentroidEstimator):
     Notes
     -----
     The dual variables of the constraints, one price per cluster, give a lower bound of the inertia of any assignment
-    within them, fractions of rows included. They are found by Newton's method on lists of the nearest centers of each
-    row, and what is left is moved along shortest paths between clusters. Sizes of rows with equal weights, or none, are
-    whole numbers within the constraints; where weights differ, sizes may be off by the largest weight, for rows are not
-    divided, and the gap may be slightly below 0. If 1 / k of the rows is no whole number, sizes differ by one. Each
-    iteration compares all rows with all centers and takes some 200 bytes a row. `predict` returns the nearest center:
-    new rows do not count towards the sizes.
+    within them, fractional ones included. Newton's method finds them on lists of the nearest centers of each row; the
+    remaining rows are moved along shortest paths between clusters. With equal weights, or none, sizes are whole numbers
+    within the constraints; with different weights sizes may exceed them by the largest weight, because rows are not
+    divided, and the gap may be slightly below 0. If n / k is not a whole number, equal sizes differ by one. Each
+    iteration compares all rows with all centers and takes about 200 bytes per row. `predict` returns the nearest
+    center: new rows do not count toward the sizes.
 
     References
     ----------
@@ -255,7 +255,7 @@ class SizeConstrainedKMeans(CentroidEstimator):
                 )  # fmt: skip
                 return size_constrained(
                     data, centers, search,
-                    stop=stop, report=report.start_run(), unit_length=self._by_angle,
+                    stop=stop, report=report.start_run(), unit_length=self._is_cosine,
                 )  # fmt: skip
 
             best = best_of(run, self._n_runs(), report)
@@ -278,7 +278,7 @@ class SizeConstrainedKMeans(CentroidEstimator):
             lists_of_rows(rows.shape[0], n_clusters, rows.dtype.itemsize),
         ]
 
-    def _fitted_attributes(self) -> dict[str, Declared]:
+    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         return {
             **super()._fitted_attributes(),
             "runs_": History(needed=False, finite=False),

@@ -50,10 +50,10 @@ _WHOLE_BYTES = 4 << 20
 # Lists grow to this, where they are not right as they are.
 _LONGEST_BYTES = 128 << 20
 
-# Rows that are taken at a time to be listed once more.
+# Rows that are listed again at a time.
 _TAKEN = 1 << 16
 
-# Bytes of choices and bounds of each row beside its list, and of arrays in between.
+# Bytes of choices and bounds of each row in addition to its list, and of temporary arrays.
 _PER_ROW = 200
 
 # Places for centroids whose prices have fallen far.
@@ -62,26 +62,26 @@ FOLLOWED = 4
 # Centroids on the list of a row.
 _LISTED = 8
 
-# Rounds in which lists are made anew, in part or in whole, and how much longer they become where only that helps.
+# Maximum number of rounds that compute lists again, in part or in whole, and the factor of their length.
 _MOST_LISTINGS, _LONGER = 24, 2
 
-# Rounds in which lists may be made anew in part.
+# Rounds in which lists may be computed again in part.
 _PATIENCE = 6
 
-# Lists of no more than this part of the rows are made anew by themselves.
+# Lists of at most this part of the rows are computed again separately.
 _MOST_AGAIN = 0.3
 
-# Clusters that lie apart are no more than this part of all, or all lists are made anew.
+# If more than this part of the clusters is separate, all lists are computed again.
 _MOST_FOLLOWED = 0.25
 
-# Prices begin with those of a sample of so many rows per cluster, where there are so many times more.
+# Prices start from those of a sample of this number of rows per cluster, if there are this many times more rows.
 _SAMPLED, _TIMES_SAMPLED = 50, 4
 
-# Lists of the sample are longer, for prices may have far to go; they are made anew until a centroid that is not listed
-# may cost less for no more than this part of the rows.
-_LISTED_OF_SAMPLE, _MOST_SAMPLE_LISTINGS, _UNSURE_SAMPLE = 32, 8, 0.001
+# Lists of the sample are longer, because prices may change much; they are computed again until a centroid that is not
+# listed may cost less for at most this part of the rows.
+_LISTED_OF_SAMPLE, _MOST_SAMPLE_LISTINGS, _UNCERTAIN_SAMPLE = 32, 8, 0.001
 
-# Prices that leave no more than this part of a sample out of place stay: so much is chance (0.8 / sqrt(50), and a bit).
+# Prices are kept if at most this part of a sample is out of place, which is within its noise (0.8 / sqrt(50)).
 _NOISE = 0.14
 
 
@@ -110,11 +110,11 @@ class Listing:
     n_threads: int
 
     def of_all(self, prices: FloatArray, at_least: int) -> PricedLists:
-        """List centroids of all rows, so many or all: one pass over the rows."""
+        """List the cheapest centroids of all rows, at least `at_least` or all: one pass over the rows."""
         return self._of(self.blocks, self.n_rows, prices, self._length(self.n_rows, at_least))
 
     def some(self, numbers: IndexArray) -> Listing:
-        """Return what lists the rows of ascending numbers: they are held."""
+        """Return the listing of some rows, which are kept in memory; numbers are ascending."""
         held = self.take(numbers)
         x = kernel_rows(held)
         whole = slice(0, len(numbers))
@@ -122,7 +122,7 @@ class Listing:
             self, blocks=lambda: iter([(whole, x)]), take=lambda places: held[places], n_rows=len(numbers)
         )
 
-    def again(self, lists: PricedLists, numbers: IndexArray, prices: FloatArray) -> PricedLists:
+    def list_again(self, lists: PricedLists, numbers: IndexArray, prices: FloatArray) -> PricedLists:
         """List centroids of some of all rows under other prices. The lists that are given are changed."""
         first = 0 if lists.followed is None else lists.followed.length
         new = self._of(lambda: self._taken(numbers), len(numbers), prices, lists.ids.shape[1] - first)
@@ -132,7 +132,7 @@ class Listing:
         lists.last[numbers], lists.under[numbers] = new.last, len(lists.prices)
         return replace(lists, prices=np.concatenate([lists.prices, new.prices]))
 
-    def following(self, lists: PricedLists, clusters: IndexArray, prices: FloatArray) -> PricedLists:
+    def list_separately(self, lists: PricedLists, clusters: IndexArray, prices: FloatArray) -> PricedLists:
         """List some centroids by themselves for all rows, beside the others: a pass over the rows with these alone.
 
         Those that are followed already stay so.
@@ -213,7 +213,7 @@ class SizedSearch:
     Parameters
     ----------
     bounds : SizeBounds
-        Of the (weighted) sizes, for so many rows as all that weigh `total`.
+        Of the (weighted) sizes, for rows of total weight `total`.
     total : float
         Fewer rows have bounds in proportion.
     n_clusters : int
@@ -305,7 +305,7 @@ class SizedSearch:
         return labels, inertia
 
     def keep(self, difference: float) -> None:
-        """Take note that other labels stay, which cost so much less than the last ones."""
+        """Record that other labels are kept, whose cost is lower by this difference."""
         self._excess = max(self._excess - difference, 0.0)
         self._note(self._inertia - difference)
 
@@ -314,14 +314,14 @@ class SizedSearch:
         self.gap = self._excess / inertia if inertia > 0 else 0.0
 
     def _bounds_of(self, n_rows: int, weights: Array | None) -> SizeBounds:
-        """Return the bounds of so many rows: fewer than all have them in proportion."""
+        """Return the bounds of the sizes for some rows, in proportion to their weight."""
         total = total_weight(n_rows, weights)
         return self._bounds if total == self._total else self._bounds.scaled(total / self._total)
 
     def _search(
         self, listing: Listing, weights: Array | None, constant: float
     ) -> tuple[PricedAssignment, PricedLists]:
-        """Assign rows; make those lists anew that are wrong under the prices so far, until all are right."""
+        """Assign rows; compute lists again that are wrong under the current prices, until all are right."""
         bounds, length = self._bounds_of(listing.n_rows, weights), _LISTED
         lists = listing.of_all(self._prices, length)
         longest = _longest(listing.n_rows, lists.n_clusters, listing.frame.centers.dtype.itemsize)
@@ -346,24 +346,24 @@ class SizedSearch:
         return found, lists
 
     def _better(self, listing: Listing, problem: PriceProblem) -> PricedLists | None:
-        """Return lists of which those that are wrong have been made anew: the same ones if none are, None if most."""
+        """Return the lists with wrong ones computed again: the same lists if none is wrong, None if most are."""
         lists, prices = problem.lists, self._prices
         values = lists.price(prices).values
-        far = np.union1d(lists.fallen(values, prices), problem.short())
+        far = np.union1d(lists.outdated_centroids(values, prices), problem.underlisted_clusters())
         known = np.empty(0, dtype=np.intp) if lists.followed is None else lists.followed.clusters
         n_new = len(np.setdiff1d(far, known))
         if len(known) + n_new > _MOST_FOLLOWED * lists.n_clusters:
             return None
-        if n_new > 0 or lists.are_followed_unsure(values, prices):
-            lists = listing.following(lists, np.union1d(far, known), prices)
+        if n_new > 0 or lists.are_followed_uncertain(values, prices):
+            lists = listing.list_separately(lists, np.union1d(far, known), prices)
             values = lists.price(prices).values
-        unsure = np.flatnonzero(lists.unsure(values, prices))
+        unsure = np.flatnonzero(lists.uncertain_rows(values, prices))
         if len(unsure) > _MOST_AGAIN * lists.n_rows:
             return None
-        return listing.again(lists, unsure, prices) if len(unsure) > 0 else lists
+        return listing.list_again(lists, unsure, prices) if len(unsure) > 0 else lists
 
     def _price_sample(self, listing: Listing, weights: Array | None) -> None:
-        """Bring prices near those of all rows: lists of all rows are nearly right at once then."""
+        """Approximate the prices of all rows by those of a sample, so that few lists must be computed again."""
         numbers = _spread(listing.n_rows, _SAMPLED * len(listing.frame))
         some = self._sample_weights(listing, numbers, weights)
         sample, bounds = listing.some(numbers), self._bounds_of(len(numbers), some)
@@ -375,7 +375,7 @@ class SizedSearch:
         if np.any(before):
             problem = of(sample.of_all(before, 1))
             kept = problem.at(before)
-            if problem.wrong(kept) <= _NOISE * float(kept.sizes.sum()):
+            if problem.size_error(kept) <= _NOISE * float(kept.sizes.sum()):
                 return
             # Prices of other centroids lead astray where these have moved far.
             none = np.zeros(len(listing.frame))
@@ -385,7 +385,7 @@ class SizedSearch:
         for _ in range(_MOST_SAMPLE_LISTINGS):
             point = ascend(of(lists), self._prices, self._deadline)
             self._prices = point.prices
-            if lists.is_whole or of(lists).unsure_at(point)[0] <= _UNSURE_SAMPLE:
+            if lists.is_whole or of(lists).uncertain_share(point)[0] <= _UNCERTAIN_SAMPLE:
                 break
             lists = sample.of_all(point.prices, _LISTED_OF_SAMPLE)
 
@@ -406,7 +406,7 @@ class SizedSearch:
     def _inertia_of(
         self, blocks: Blocks, frame: CenterFrame, labels: IntArray, weights: Array | None
     ) -> float:
-        """Return what labels cost that need not be listed."""
+        """Return the cost of labels that may not be on the lists."""
         distances, squares = SquareDistances(frame.centers, self.n_threads), np.empty(len(labels))
         for part, x in blocks():
             distances.write(x, labels[part], squares[part])

@@ -1,4 +1,4 @@
-"""Lists of the near centroids of each row, and what rows cost under prices."""
+"""Lists of the near centroids of each row, and their costs under prices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAY_BE_UNSURE = 0.005
 
 @dataclass(frozen=True)
 class Pricing:
-    """What rows choose under prices.
+    """Choices of rows under prices.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class PricedLists:
         return self.followed is None and self.ids.shape[1] == self.n_clusters
 
     def price(self, prices: FloatArray) -> Pricing:
-        """Return what the rows choose of their lists."""
+        """Return the cheapest listed centroids of the rows."""
         n = self.n_rows
         labels, seconds = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
         values, margins = np.empty(n), np.empty(n)
@@ -130,7 +130,7 @@ class PricedLists:
         """Return what each row costs at least, with the centroids that are not listed: values at most."""
         return values if self.is_whole else np.minimum(values, self._not_listed(prices))
 
-    def lowest(self, values: FloatArray, prices: FloatArray) -> FloatArray:
+    def lowest_prices(self, values: FloatArray, prices: FloatArray) -> FloatArray:
         """Return how far prices may fall before too many more rows might rather have a centroid that they do not list.
 
         A single price far below would make the bound by the last of each list useless for all rows.
@@ -144,17 +144,17 @@ class PricedLists:
             lowest[of] = self.followed.prices[of] + _least_rise(self.followed, prices) - slack
         return lowest
 
-    def fallen(self, values: FloatArray, prices: FloatArray) -> IndexArray:
+    def outdated_centroids(self, values: FloatArray, prices: FloatArray) -> IndexArray:
         """Return the centroids whose prices have fallen so far that the bound by the last is of no use."""
         slack = self._slack(self.last - values)
         return np.flatnonzero(np.min(prices - self.prices, axis=0) < -slack)
 
-    def unsure(self, values: FloatArray, prices: FloatArray) -> BoolArray:
-        """Tell for which rows a centroid that is not listed may cost less."""
+    def uncertain_rows(self, values: FloatArray, prices: FloatArray) -> BoolArray:
+        """Return the rows for which a centroid that is not listed may cost less."""
         return self.least(values, prices) < values
 
-    def are_followed_unsure(self, values: FloatArray, prices: FloatArray) -> bool:
-        """Tell whether one of those followed that is not listed may cost some row less."""
+    def are_followed_uncertain(self, values: FloatArray, prices: FloatArray) -> bool:
+        """Return whether a followed centroid that is not listed may cost some row less."""
         followed = self.followed
         return followed is not None and bool(np.any(followed.last + _least_rise(followed, prices) < values))
 

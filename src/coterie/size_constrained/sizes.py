@@ -1,4 +1,4 @@
-"""How many rows a cluster may have: counts or fractions of all, and whether that is possible."""
+"""Size constraints of clusters: counts or fractions of all rows, and their feasibility."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SizeBounds:
         )
 
     def check(self, n_clusters: int, total: float) -> None:
-        """Raise a ValueError if so many clusters cannot have such sizes together."""
+        """Raise a ValueError if no assignment of all rows has such sizes."""
         if n_clusters * self.least > total * (1 + 1e-12):
             raise ValueError(
                 f"size_min asks for {n_clusters} clusters of {self.least:g} or more, {n_clusters * self.least:g} in "

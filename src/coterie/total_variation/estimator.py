@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.estimators.declared import Declared, Numbers, One
+from coterie.estimators.declared import FittedAttribute, Numbers, Scalar
 from coterie.estimators.memory import given_graph, memberships, neighbor_graph, rows_in_memory
 from coterie.estimators.on_graph import RUNS, GraphEstimator
-from coterie.estimators.outliers import OwnDistances
+from coterie.estimators.outliers import FitDistances
 from coterie.estimators.parameters import (
     Affinity,
     Callback,
@@ -87,7 +87,7 @@ InnerTolerance = Annotated[
 
 
 class TotalVariationClustering(GraphEstimator):
-    """Clusters with few edges between them, of about equal size: a balanced cut of a graph, tightly relaxed.
+    """Clusters of about equal size with few edges between them: a balanced cut of a graph, by a tight relaxation.
 
     The relaxed memberships are close to indicators, so that rounding them loses little. Known classes of a few rows can
     be given: one row of each class is often enough.
@@ -155,8 +155,8 @@ class TotalVariationClustering(GraphEstimator):
     verbose : bool or int
         Print each outer step.
     max_time : float, optional
-        Time limit in seconds. The best clusters found by then are returned, with a ConvergenceWarning. The construction
-        of the neighbor graph is not cut off.
+        Time limit in seconds. The best clusters so far are returned, with a ConvergenceWarning. The construction of the
+        neighbor graph is not limited.
     n_threads : int, optional
         None: all processors that this process may use.
     callback : callable, optional
@@ -366,7 +366,7 @@ class TotalVariationClustering(GraphEstimator):
             fitted["class_priors_"] = priors
         if distances is not None:
             fitted["_training_rows"] = block
-            fitted["_own_distances"] = OwnDistances(best.labels, distances, np.zeros(self.n_clusters))
+            fitted["_own_distances"] = FitDistances(best.labels, distances, np.zeros(self.n_clusters))
         self._warn_of_empty_clusters(best.labels, " in every run: the graph has no such cut that was found.")
         self._store_fitted(columns | fitted)
         report.warn_if_out_of_time()
@@ -407,13 +407,13 @@ class TotalVariationClustering(GraphEstimator):
             needs.append(given_graph(rows))
         return needs
 
-    def _fitted_attributes(self) -> dict[str, Declared]:
+    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         # Cuts with an empty cluster are infinite.
         return {
             **super()._fitted_attributes(),
             **RUNS,
-            "energy_": One(finite=False),
-            "relaxed_energy_": One(needed=False),
+            "energy_": Scalar(finite=False),
+            "relaxed_energy_": Scalar(needed=False),
             "energies_": Numbers(("r",), needed=False, finite=False),
             "class_priors_": Numbers(("k",), needed=False),
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from coterie.estimators.method import Belonging, Method, Objective, Progress
+from coterie.estimators.method import MembershipMeasure, Method, Objective, Progress
 from coterie.estimators.on_graph import own_memberships
 from coterie.total_variation.estimator import TotalVariationClustering
 
@@ -25,7 +25,7 @@ TOTAL_VARIATION = Method(
     # `max_iter` limits the inner iterations, which are not reported.
     progress=Progress(name="relaxed cut", step="outer step", limit=None),
     takes_labels=True,
-    belonging=Belonging("membership", own_memberships),
+    membership=MembershipMeasure("membership", own_memberships),
     pictures={"memberships": _plot_memberships},
     page="docs/development/decisions/total_variation.md",
 )

@@ -33,9 +33,7 @@ def check_class_priors(class_priors: Any, balance_weight: float | None, n_cluste
     if class_priors is None:
         return
     if balance_weight is not None:
-        raise ValueError(
-            "balance_weight and class_priors both say how large clusters should be: give one of them."
-        )
+        raise ValueError("balance_weight and class_priors both set the sizes of clusters: give one of them.")
     if not isinstance(class_priors, str):
         checked_priors(class_priors, n_clusters)
     elif class_priors not in ("estimate", "labels"):

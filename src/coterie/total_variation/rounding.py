@@ -58,14 +58,14 @@ def labels_within(
     sizes = np.bincount(labels, minlength=R)
     if np.all((sizes >= bounds.least) & (sizes <= bounds.most)):
         return labels
-    scores = -np.log(np.maximum(_walked(graph, memberships), _NONE))
+    scores = -np.log(np.maximum(_after_random_walk(graph, memberships), _NONE))
     # A path of R moves costs less than that.
     scores[fixed] = -R * np.log(_NONE) * (1 - np.eye(R)[labels[fixed]])
     lists = PricedLists.of_all(scores, n_threads)
     return assign_within(lists, bounds).labels
 
 
-def _walked(graph: sp.csr_array, memberships: Array) -> FloatArray:
+def _after_random_walk(graph: sp.csr_array, memberships: Array) -> FloatArray:
     """Return the mean memberships over a random walk with restarts."""
     degrees = degrees_of(graph)
     own = np.ascontiguousarray(memberships, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Writers of every file format, and what must hold of the rows that are read back."""
+"""Writers of every file format, and checks of the rows that are read back."""
 
 import io
 import json

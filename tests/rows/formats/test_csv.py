@@ -106,7 +106,7 @@ def test_dialects_of_spreadsheets(encoding, tmp_path):
     source = open_rows(tmp_path / "x.csv", exclude="Ort")
     assert source.column_names == ["Größe"]
     assert source.read().tolist() == [[1.5], [2.25]]
-    assert source.carried.read().to_pydict() == {"Ort": ["Köln", "Łódź"]}
+    assert source.metadata_columns.read().to_pydict() == {"Ort": ["Köln", "Łódź"]}
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ class TestThousandsOfColumns:
             monkeypatch.undo()
             assert wide.shape == usual.shape
             assert wide.column_names == usual.column_names
-            assert (wide.carried is None) == (usual.carried is None)
+            assert (wide.metadata_columns is None) == (usual.metadata_columns is None)
             return wide, usual
 
         return opened
@@ -232,7 +232,7 @@ class TestThousandsOfColumns:
         wide, usual = both(f"{names}\n{whole}\n{whole}\n", columns=["c7", "c3"])
         assert wide.source._is_wide
         assert wide.read().tolist() == usual.read().tolist() == [[7.0, 3.0]] * 2
-        assert wide.carried.read(["c2000"]).equals(usual.carried.read(["c2000"]))
+        assert wide.metadata_columns.read(["c2000"]).equals(usual.metadata_columns.read(["c2000"]))
 
     def test_semicolons_and_decimal_commas(self, both):
         wide, usual = both(self.text().replace(",", ";").replace(".", ","))

@@ -1,4 +1,4 @@
-"""Files elsewhere: the same rows as here, only the bytes that are needed, over connections that break."""
+"""Remote files: rows equal those of local files, only the needed bytes are fetched, broken connections are retried."""
 
 import pickle
 
@@ -118,7 +118,7 @@ def test_metadata_columns_of_remote_files(place):
         write(pa.table({"id": [f"r{i}" for i in range(50)], "v": list(X)}), sink)
         source = opened(place, place.put(f"x.{ending}", sink.getvalue().to_pybytes()))
         assert_same_rows(source, X)
-        assert source.carried.read("id")["id"].to_pylist() == [f"r{i}" for i in range(50)]
+        assert source.metadata_columns.read("id")["id"].to_pylist() == [f"r{i}" for i in range(50)]
 
 
 def wide_table(n_rows=SHARD_BYTES // 1000):

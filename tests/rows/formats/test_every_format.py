@@ -1,4 +1,4 @@
-"""What holds for every format: the same rows, errors that name the file and the row, reads in pieces."""
+"""Contract of every format: the same rows, errors that name the file and the row, reads in pieces."""
 
 import pickle
 import sys

@@ -30,7 +30,7 @@ def test_layers_and_obsm(path):
 def test_names_and_observations(path):
     rows = open_rows(path)
     assert rows.column_names == ["g0", "g1", "g2", "g3", "g4"]
-    obs = rows.carried.read()
+    obs = rows.metadata_columns.read()
     assert obs.column_names == ["__index_level_0__", "kind", "size"]
     assert obs.slice(0, 3).to_pydict() == {
         "__index_level_0__": ["c0", "c1", "c2"],

@@ -36,10 +36,10 @@ def test_vectors_in_a_field(chunk_bytes, tmp_path):
     rows = open_rows(write(tmp_path / "x.jsonl", objects()))
     assert_same_rows(rows, numbers(N_ROWS))
     assert rows.column_names[1] == "embedding[1]"
-    assert rows.carried.names == ["id", "text"]
-    carried = rows.carried.read(["text", "id"])
-    assert carried["id"].to_pylist() == [f"r{i}" for i in range(N_ROWS)]
-    assert carried["text"][9].as_py() == "éééé"
+    assert rows.metadata_columns.names == ["id", "text"]
+    metadata = rows.metadata_columns.read(["text", "id"])
+    assert metadata["id"].to_pylist() == [f"r{i}" for i in range(N_ROWS)]
+    assert metadata["text"][9].as_py() == "éééé"
     same_bits(SpooledRows(rows, 3).read(), numbers(N_ROWS))
 
 
@@ -54,9 +54,9 @@ def test_types_that_become_wider(chunk_bytes, tmp_path):
     fields += [{"v": [1.5, 2], "n": 1.5, "when": "soon", "late": "x"}]
     rows = open_rows(write(tmp_path / "x.jsonl", fields), columns="v")
     assert rows.read()[19:].tolist() == [[1, 2], [1.5, 2]]
-    carried = rows.carried.read().to_pylist()
-    assert carried[20] == {"n": 1.5, "when": "soon", "late": "x", "part": None}
-    assert carried[0]["when"] == "2020-01-01"
+    metadata = rows.metadata_columns.read().to_pylist()
+    assert metadata[20] == {"n": 1.5, "when": "soon", "late": "x", "part": None}
+    assert metadata[0]["when"] == "2020-01-01"
 
 
 def test_empty_lines_and_marks_are_no_rows(chunk_bytes, tmp_path):

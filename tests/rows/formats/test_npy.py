@@ -1,4 +1,4 @@
-"""What a .npy file may hold."""
+"""Contents of .npy files."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Formats from outside: what registers them, what they can and cannot say of themselves."""
+"""Formats of other packages: registration and invalid declarations."""
 
 import json
 import os

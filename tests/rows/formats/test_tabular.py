@@ -25,7 +25,7 @@ def test_columns_of_tables(name, tmp_path):
     for wrong in (["nothing"], [5], [-1]):
         with pytest.raises(ValueError, match=rf"no column .*\. Its columns are '{names[0]}'"):
             open_rows(path, columns=wrong)
-    with pytest.raises(ValueError, match="asked for twice"):
+    with pytest.raises(ValueError, match="named twice"):
         open_rows(path, columns=[names[1], 1])
     with pytest.raises(ValueError, match="columns must be a list"):
         open_rows(path, columns=[])

@@ -18,7 +18,7 @@ from coterie.rows.checks import FileError, reading
 from coterie.rows.formats.format import Format
 from coterie.rows.formats.tabular import NOTHING_WRITTEN, choose_array, listed
 from coterie.rows.memory import SlicedSource, SparseSource, sliced
-from coterie.rows.source import Carried, RowSource
+from coterie.rows.source import MetadataColumns, RowSource
 
 __all__ = ["H5AD", "HDF5", "write_labels_to_obs"]
 
@@ -76,7 +76,9 @@ def _open_anndata(path: Path, key: str | None) -> RowSource:
         if index is not None:
             # pandas' name of an index without a name.
             shown = "__index_level_0__" if index == "_index" else index
-            rows.carried = Carried([shown, *columns], partial(_obs_batches, path, [index, *columns]))
+            rows.metadata_columns = MetadataColumns(
+                [shown, *columns], partial(_obs_batches, path, [index, *columns])
+            )
         names = (
             _cells(file["var"], _index_of(file["var"]))
             if "var" in file and not name.startswith("obsm")
@@ -168,7 +170,7 @@ def _cells(frame: Any, name: str, most: int | None = None) -> Any:
 
 
 def _obs_batches(path: Path, names: list[str], positions: list[int]) -> Iterator[Any]:
-    """Read columns of `obs`, the index first, for `Carried`."""
+    """Read columns of `obs`, the index first, as metadata columns."""
     import pyarrow
 
     with _opened(path, "obs") as obs:

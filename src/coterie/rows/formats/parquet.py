@@ -44,7 +44,7 @@ class ParquetSource(BatchSource):
         counts = [self._metadata.row_group(i).num_rows for i in range(self._metadata.num_row_groups)]
         if min(counts, default=0) < 0 or sum(counts) != self._metadata.num_rows:
             raise DamagedFileError(
-                f"the file is damaged: it says that it has {self._metadata.num_rows} rows, and its row groups have "
+                f"the file is damaged: it declares {self._metadata.num_rows} rows, but its row groups have "
                 f"{sum(counts)}"
             )
         super().__init__(path, chosen, self._names, counts, "parquet")

@@ -14,7 +14,7 @@ from coterie.rows.arrow import ArrowColumns
 from coterie.rows.checks import FileError, reading
 from coterie.rows.formats.format import COMPRESSIONS
 from coterie.rows.remote import RemoteFile
-from coterie.rows.source import Carried, RowSource
+from coterie.rows.source import MetadataColumns, RowSource
 
 __all__ = [
     "NOTHING_WRITTEN", "BatchSource", "check_unique", "choose_array", "is_compressed", "listed", "open_bytes",
@@ -23,8 +23,8 @@ __all__ = [
 
 # Libraries return the fill value for missing chunks. Some chunks may be missing, since zeros need not be written.
 NOTHING_WRITTEN = (
-    "the array {!r} says that it has rows, but none of its numbers is there: they were never written, or its chunks "
-    "were not copied along. Write or copy it again."
+    "the array {!r} has rows, but its numbers are missing: they were never written, or its chunks "
+    "were not copied. Write or copy it again."
 )
 
 
@@ -88,14 +88,14 @@ class BatchSource(RowSource):
         description: str,
         **options: Any,
     ) -> None:
-        carried = [names[i] for i in columns.carried]
+        metadata = [names[i] for i in columns.metadata]
         standard = {"column_names": columns.chosen.column_names, "chosen": columns.chosen.names}
         super().__init__(
             (sum(counts), columns.chosen.n_columns),
             columns.dtype,
             is_table=True,
             description=description,
-            carried=Carried(carried, self._carried_batches) if carried else None,
+            metadata_columns=MetadataColumns(metadata, self._metadata_batches) if metadata else None,
             **{**standard, **options},
         )
         self._path = path
@@ -126,10 +126,10 @@ class BatchSource(RowSource):
                         return
                 skipped = max(0, skipped - whole.num_rows)
 
-    def _carried_batches(self, positions: list[int]) -> Iterator[Any]:
+    def _metadata_batches(self, positions: list[int]) -> Iterator[Any]:
         units = range(len(self._starts) - 1)
         with reading(self._path):
-            yield from self.batches(units, [self._columns.carried[i] for i in positions], None)
+            yield from self.batches(units, [self._columns.metadata[i] for i in positions], None)
 
 
 def check_unique(names: Sequence[str]) -> None:

@@ -34,7 +34,8 @@ class Checksums:
         checksum = None if content is None else zlib.crc32(content)
         if self._found.setdefault(key, checksum) != checksum:
             raise FileError(
-                f"Cannot read {self._path}: it has changed since it was opened ({key} is another). Open it again."
+                f"Cannot read {self._path}: it has changed since it was opened ({key} has other contents). Open it "
+                "again."
             )
 
 

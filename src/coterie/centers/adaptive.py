@@ -1,8 +1,8 @@
-"""Assignment that finds out which bounds are faster on this machine and these rows; its labels are those of any.
+"""Assignment that measures which bounds are faster on this machine and these rows; labels do not depend on it.
 
 One lower bound for each centroid skips more distances than one for a panel of them, but takes sixteen times the memory,
-which is to be had for the first time, and read in every pass. What that costs is not the same on any two machines. So
-some rows try the other kind: bounds of one kind follow from those of the other, without a distance.
+which is allocated once and read in every pass. The cost of that differs between machines, so some rows try the other
+kind: bounds of one kind follow from those of the other, without a distance.
 """
 
 from __future__ import annotations
@@ -22,42 +22,40 @@ from coterie.centers.bounded import BoundedAssignment, n_bounds_of
 from coterie.centers.frame import CenterFrame
 from coterie.fitting.deadline import now
 
-__all__ = ["RacingAssignment"]
+__all__ = ["AdaptiveAssignment"]
 
-# Processor seconds tell what bounds cost beside other processes, too; where they are counted coarsely, as on Windows,
-# those on the wall do.
+# Processor time is independent of other processes; if its clock is coarse, as on Windows, wall-clock time is used.
 _FINE = 1e-5
 _clock = time.process_time if time.get_clock_info("process_time").resolution < _FINE else now
 
-# One row in so many tries the other kind of bounds.
+# One row in this number tries the other kind of bounds.
 _ROWS_PER_TRIED = 10
 
-# The first pass of the first trial, and how much later each next one begins: what is skipped changes less and less.
+# First pass of the first trial, and the factor between trials: the share of skipped distances changes less and less.
 _FIRST_TRIAL, _LATER = 2, 3
 
-# A trial is some passes to compare with, one in which bounds that were taken over are tightened, and as many again
-# that count. Bounds for each centroid are those of groups at first, and need longer to show what they skip; those of
-# groups are tight at once.
+# A trial is some passes with the current kind, one pass that tightens copied bounds, and as many passes with the other
+# kind. Bounds per centroid start from those of groups and become tight more slowly; those of groups are tight then.
 _COMPARED, _COMPARED_WITH_GROUPS = 2, 1
 
-# Bounds for each centroid are there from the first pass on if it takes no more than so many times as long with them:
-# what they cost then they cost in every pass, and they skip a fifth to a third more.
+# Bounds per centroid are used from the first pass on if its time grows by at most this factor: their cost is the
+# same in every pass, and they skip a fifth to a third more distances.
 _CHEAP = 1.1
 
-# The other kind must be faster by this factor, and a fit is taken to go on for so many times the passes it has made.
+# The other kind must be faster by this factor; the expected number of further passes, relative to the passes so far.
 _FASTER, _PASSES_TO_COME = 0.9, 3
 
 
 @dataclass
 class _Seconds:
-    """What one pass took for the rows of the trial and for all others: seconds of processors, where these are told."""
+    """Seconds of one pass for the rows of the trial and for all others: processor time, if its clock is fine enough."""
 
     tried: float = 0.0
     rest: float = 0.0
 
 
-class RacingAssignment:
-    """Bounds by groups of centroids or one for each, whichever is the faster; some rows try the other now and then.
+class AdaptiveAssignment:
+    """Bounds per group of centroids or per centroid, whichever is faster; some rows try the other kind at times.
 
     Parameters
     ----------
@@ -87,19 +85,19 @@ class RacingAssignment:
 
     @property
     def algorithm(self) -> str:
-        """Which bounds most rows have."""
+        """Kind of bounds of most rows."""
         return "elkan" if self._used.is_per_center else "yinyang"
 
     @property
     def _n_compared(self) -> int:
-        """How many passes with the other kind of bounds are compared with as many without."""
+        """Number of passes with and without the other kind of bounds that are compared."""
         return _COMPARED_WITH_GROUPS if self._used.is_per_center else _COMPARED
 
     def start(self, frame: Frame) -> None:
         """Take the centroids of the coming pass; begin a trial or end one."""
         self._n_passes += 1
         if len(self._seconds) == 2 * self._n_compared + 1:
-            self._judge()
+            self._end_trial()
         if self._n_passes >= self._next_trial:
             if len(self._seconds) == self._n_compared:
                 self._try_other()
@@ -134,26 +132,26 @@ class RacingAssignment:
         groups, seconds = self._used, _seconds_of(self._used, first, part, x)
         lanes = groups.regrouped(None)
         if _seconds_of(lanes, second, part, x) <= _CHEAP * seconds:
-            lanes.take_over(first, groups)
+            lanes.copy_bounds(first, groups)
             self._used = lanes
         else:
-            groups.take_over(second, lanes)
+            groups.copy_bounds(second, lanes)
         self._used.assign(rest, _rows_of(rest, part, x))
 
     def _try_other(self) -> None:
         begin = _clock()
         self._other = self._used.regrouped(self._n_groups if self._used.is_per_center else None)
         for part in self._parts:
-            self._other.take_over(_divided(part)[0], self._used)
+            self._other.copy_bounds(_divided(part)[0], self._used)
         self._converting = _clock() - begin
 
-    def _judge(self) -> None:
-        """End the trial: let all rows have the bounds that are the faster."""
+    def _end_trial(self) -> None:
+        """End the trial: give all rows the faster kind of bounds."""
         assert self._other is not None
-        # A coarse clock may have seen no time pass.
+        # A coarse clock may have measured 0.
         tried, rest = np.maximum([(each.tried, each.rest) for each in self._seconds], 1e-9).T
         before, after = slice(self._n_compared), slice(self._n_compared + 1, None)
-        # How the seconds of the others have changed tells what these rows would have taken.
+        # The change of the time of the other rows predicts that of these rows.
         ratio = tried[after].sum() / tried[before].sum() * rest[before].sum() / rest[after].sum()
         to_come = min(self._most_passes - self._n_passes, _PASSES_TO_COME * self._n_passes)
         saved = (1 - ratio) * rest[-1] * to_come
@@ -161,7 +159,7 @@ class RacingAssignment:
         old, new = (self._used, self._other) if pays else (self._other, self._used)
         for part in self._parts:
             few, others = _divided(part)
-            new.take_over(others if pays else few, old)
+            new.copy_bounds(others if pays else few, old)
         self._used, self._other, self._seconds = new, None, []
         self._next_trial = _LATER * self._n_passes
 

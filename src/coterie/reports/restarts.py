@@ -1,4 +1,4 @@
-"""Would another start have ended better? What the starts of the fit say, or starts that are made for the report."""
+"""Comparison of a fit with restarts: its own, or additional ones for the report."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from coterie.estimators import Objective
 from coterie.estimators.seeded import SeededEstimator
 from coterie.reports.subject import Subject, seconds_of
 
-__all__ = ["NEARLY_THE_SAME", "Starts", "compare_starts", "how_much_worse", "runs_of"]
+__all__ = ["NEARLY_THE_SAME", "Restarts", "compare_restarts", "relative_loss", "runs_of"]
 
-# Starts beside the own one, and the fewest that say anything.
+# Number of restarts, and the fewest that are compared.
 _OTHERS, _FEWEST = 9, 3
 
-# All together should take about so long; each ends by itself at the second number.
+# Total seconds of all restarts, and the time limit of each.
 _SECONDS, _LIMIT = 0.6, 2.0
 
-# Rows of a sample that they are made on, where all take too long.
+# Rows of the sample that is used if all rows take too long.
 _FEW_ROWS, _ROWS_A_CLUSTER = 5_000, 20
 
-# What is less is the same to a user: a share, or a difference of objectives that have no zero.
+# Smaller differences are not reported: a share, or a difference of objectives without a zero.
 NEARLY_THE_SAME = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Starts:
-    """What fits of the same rows ended with.
+class Restarts:
+    """Objectives of fits to the same rows.
 
     Attributes
     ----------
     objective : Objective
-        What they were asked for.
+        The objective.
     own : float
-        Of a fit that begins with the result that the report is of.
+        Of a fit that starts from the result of the report.
     others : ndarray of shape (m,)
-        Of fits that begin elsewhere.
+        Of fits with other initializations.
     n_rows : int
         Rows of each.
     """
@@ -51,31 +51,31 @@ class Starts:
     n_rows: int
 
     @property
-    def is_beaten(self) -> bool:
-        """Whether another start ended clearly better."""
-        return how_much_worse(self.objective, [self.own, self._best])[0] > NEARLY_THE_SAME
+    def has_better(self) -> bool:
+        """Whether another initialization gave a clearly better result."""
+        return relative_loss(self.objective, [self.own, self._best])[0] > NEARLY_THE_SAME
 
     def sentence(self, n_all: int) -> str:
-        """Return what was compared, and how far the own result is from the best one."""
+        """Return a sentence on the comparison: the difference to the best result."""
         rows = "all rows" if self.n_rows == n_all else f"{self.n_rows:,} random rows"
-        _, words = how_much_worse(self.objective, [self.own, self._best])
-        return f"This {self.objective.name} is {words} the best of {len(self.others) + 1} starts on {rows}."
+        _, words = relative_loss(self.objective, [self.own, self._best])
+        return f"This {self.objective.name} is {words} the best of {len(self.others) + 1} runs on {rows}."
 
     @property
     def _best(self) -> float:
         return float(self.others.max() if self.objective.higher_is_better else self.others.min())
 
 
-def how_much_worse(objective: Objective, values: Any) -> tuple[float, str]:
-    """Return how far the first of some objectives is from the best of them, as a number and in words.
+def relative_loss(objective: Objective, values: Any) -> tuple[float, str]:
+    """Return the difference of the first objective to the best one, as a number and in words.
 
     Examples
     --------
     >>> from coterie.estimators import Objective
-    >>> from coterie.reports.starts import how_much_worse
-    >>> how_much_worse(Objective("inertia_", "inertia"), [103.0, 100.0, 110.0])[1]
+    >>> from coterie.reports.restarts import relative_loss
+    >>> relative_loss(Objective("inertia_", "inertia"), [103.0, 100.0, 110.0])[1]
     '3.0% above'
-    >>> how_much_worse(Objective("bound_", "free energy", "per row", True), [-2.5, -2.25])[1]
+    >>> relative_loss(Objective("bound_", "free energy", "per row", True), [-2.5, -2.25])[1]
     '0.25 per row below'
     """
     found = np.asarray(values, dtype=np.float64)
@@ -83,30 +83,30 @@ def how_much_worse(objective: Objective, values: Any) -> tuple[float, str]:
     difference = abs(float(found[0]) - best)
     side = "below" if objective.higher_is_better else "above"
     if objective.higher_is_better or best <= 0:
-        # No share can be told of numbers whose zero means nothing.
+        # A ratio is meaningless without a natural zero.
         return difference, f"{difference:.3g} {objective.unit}".rstrip() + f" {side}"
     return difference / best, f"{difference / best:.1%} {side}"
 
 
 def runs_of(model: Any) -> list[Any]:
-    """Return what each start of a fit reported, as far as the model keeps it."""
+    """Return the history of each run of a fit, as far as the model keeps it."""
     runs = getattr(model, "runs_", None)
     return [] if runs is None else [runs[runs.run == number] for number in np.unique(runs.run)]
 
 
-def compare_starts(subject: Subject) -> tuple[Starts | None, str]:
-    """Fit the rows of a fit with one start from other starts, where that takes less than a second.
+def compare_restarts(subject: Subject) -> tuple[Restarts | None, str]:
+    """Repeat a fit of one run with other initializations, if that takes less than a second.
 
     Returns
     -------
-    Starts or None
+    Restarts or None
         None where that would take too long, or there is nothing to compare.
     str
-        What was done, or why it was not; nothing where the fit had several starts itself.
+        What was done, or why it was not; empty if the fit had several runs itself.
     """
     model, method = subject.model, subject.method
     parameters = model.get_params(deep=False) if hasattr(model, "get_params") else {}
-    # Such a model can begin with the result of another one.
+    # Such a model can start from the result of another one.
     draws = isinstance(model, SeededEstimator) and isinstance(parameters.get("init"), str)
     if method is None or method.objective is None or not draws or subject.is_graph or len(runs_of(model)) > 1:
         return None, ""
@@ -119,10 +119,10 @@ def compare_starts(subject: Subject) -> tuple[Starts | None, str]:
     is_enough = n_rows == n_all or n_rows >= _ROWS_A_CLUSTER * subject.n_clusters
     if affordable < _FEWEST or not is_enough:
         return None, (
-            f"Other starts were not tried: {_OTHERS + 1} of {n_rows:,} rows would take about "
+            f"Restarts were not tried: {_OTHERS + 1} runs on {n_rows:,} rows would take about "
             f"{(_OTHERS + 1) * expected:.1f} s."
             if is_enough
-            else f"Other starts were not tried: {n_rows:,} rows are too few for {subject.n_clusters:,} clusters."
+            else f"Restarts were not tried: {n_rows:,} rows are too few for {subject.n_clusters:,} clusters."
         )
     chosen = np.sort(np.random.default_rng(0).choice(len(subject.sample.rows), n_rows, replace=False))
     block = subject.sample.block[chosen]
@@ -130,10 +130,10 @@ def compare_starts(subject: Subject) -> tuple[Starts | None, str]:
     others = [_objective_from(model, method.objective, block, seed, {}) for seed in range(1, affordable + 1)]
     found = np.array([value for value in others if value is not None], dtype=np.float64)
     if own is None or not np.isfinite(own) or not len(found) or not np.isfinite(found).all():
-        return None, "Other starts were tried, but a sample of the rows cannot be clustered the same way."
-    starts = Starts(method.objective, own, found, n_rows)
+        return None, "Restarts were tried, but a sample of the rows cannot be clustered in the same way."
+    starts = Restarts(method.objective, own, found, n_rows)
     return starts, (
-        f"{starts.sentence(n_all)} {len(found)} other starts were made for this page, and one that begins with the "
+        f"{starts.sentence(n_all)} {len(found)} restarts were computed for this page, and one run from the "
         "result."
     )
 
@@ -141,7 +141,7 @@ def compare_starts(subject: Subject) -> tuple[Starts | None, str]:
 def _objective_from(
     model: Any, objective: Objective, block: Any, seed: int, changes: dict[str, Any]
 ) -> float | None:
-    """Fit rows from one start; return what it ended with, None where these rows cannot be fitted so."""
+    """Fit rows once; return the objective, None if these rows cannot be fitted."""
     again = clone(model)
     known = again.get_params(deep=False)
     usual = {

@@ -1,4 +1,4 @@
-"""A race of bounds: whoever wins, the labels are those of the plain search."""
+"""Adaptive choice of bounds: labels equal those of the plain search."""
 
 import itertools
 
@@ -9,10 +9,10 @@ from coterie import KMeans
 from coterie.backend import LocalBackend
 from coterie.backend.measure import measure
 from coterie.blocks.dataset import Dataset
-from coterie.centers import racing
+from coterie.centers import adaptive
 from coterie.centers.bounded import BoundedAssignment
 from coterie.centers.frame import CenterFrame
-from coterie.centers.lloyd import choose_algorithm, iterate, passes_of, races
+from coterie.centers.lloyd import choose_algorithm, compares_bounds, iterate, passes_of
 from coterie.centers.passes import ClusterPasses
 from coterie.fitting.report import Report, Stop
 from coterie.rows import as_rows
@@ -31,10 +31,13 @@ def some_rows(dtype, n=6000, d=32, k=60):
 def raced(X, k, passes, monkeypatch, seconds):
     """Run passes with a clock that says what it is told; return labels, centroids and what ran."""
     ticks = itertools.accumulate(itertools.chain(seconds, itertools.repeat(1.0)))
-    monkeypatch.setattr(racing, "_clock", lambda: next(ticks))
+    monkeypatch.setattr(adaptive, "_clock", lambda: next(ticks))
     report, data = Report(fields=(("algorithm", int),)), measure(LocalBackend(as_rows(X), n_threads=2), k)
     frame, _, _ = iterate(
-        ClusterPasses(data, k, racing.RacingAssignment), X[:k].copy(), stop=Stop(passes, -1.0), report=report
+        ClusterPasses(data, k, adaptive.AdaptiveAssignment),
+        X[:k].copy(),
+        stop=Stop(passes, -1.0),
+        report=report,
     )
     ran = [ALGORITHMS[number] for number in report.history().algorithm]
     return labels_of(data), frame.centers, ran
@@ -68,7 +71,7 @@ def test_labels_do_not_depend_on_the_clock(dtype, bounds, trial, monkeypatch):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_groups", [1, 2, 4])
-def test_bounds_that_are_taken_over_hold(dtype, n_groups):
+def test_copied_bounds_are_valid(dtype, n_groups):
     X, k = some_rows(dtype, n=500), 60
     data = Dataset(as_rows(X), None, n_clusters=k, n_threads=1)
     ((part, x),) = data.blocks()
@@ -78,9 +81,9 @@ def test_bounds_that_are_taken_over_hold(dtype, n_groups):
     groups.assign(part, x)
     moved = X[:k] + 0.05
     lanes = groups.regrouped(None)
-    lanes.take_over(part, groups)
+    lanes.copy_bounds(part, groups)
     again = lanes.regrouped(n_groups)
-    again.take_over(part, lanes)
+    again.copy_bounds(part, lanes)
     for assignment, before in ((groups, None), (lanes, groups), (again, lanes)):
         assignment.start(CenterFrame(moved.copy(), data.shift))
         in_force = assignment.lower_bounds(slice(None)).astype(np.float64)
@@ -94,18 +97,18 @@ def test_bounds_that_are_taken_over_hold(dtype, n_groups):
             assert np.mean(in_force[np.isfinite(in_force)]) > 0
 
 
-def test_a_race_is_for_many_passes():
+def test_adaptive_bounds_need_many_iterations():
     options = dict(itemsize=4, is_sparse=False)
     chosen = [choose_algorithm((105_000, 256), 60, max_iter, **options) for max_iter in (3, 19, 20)]
-    assert chosen == ["lloyd", "yinyang", "race"]
+    assert chosen == ["lloyd", "yinyang", "adaptive"]
 
 
-def test_many_rows_race_and_the_history_tells():
+def test_history_has_the_algorithm_of_adaptive_bounds():
     X, k = some_rows(np.float32, n=105_000), 70
-    assert races(X.shape, k, itemsize=4, is_sparse=False)
-    assert not races((100, 32), k, itemsize=4, is_sparse=False)
-    assert not races((10**7, 32), k, itemsize=4, is_sparse=False)  # too much memory
-    assert not races(X.shape, k, itemsize=4, is_sparse=True)
+    assert compares_bounds(X.shape, k, itemsize=4, is_sparse=False)
+    assert not compares_bounds((100, 32), k, itemsize=4, is_sparse=False)
+    assert not compares_bounds((10**7, 32), k, itemsize=4, is_sparse=False)  # too much memory
+    assert not compares_bounds(X.shape, k, itemsize=4, is_sparse=True)
     model = KMeans(k, init=X[:k], max_iter=20, tol=0).fit(X)
     assert {ALGORITHMS[number] for number in model.history_.algorithm} <= {"elkan", "yinyang"}
     plain = KMeans(k, init=X[:k], max_iter=20, tol=0, algorithm="lloyd").fit(X)

@@ -1,4 +1,4 @@
-"""What other starts say of a result."""
+"""Comparison of a result with restarts."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from coterie.datasets import load_digits, load_iris
 from coterie.estimators import Objective
 from coterie.graphs import knn_graph
 from coterie.reports.page import Picture, Text
-from coterie.reports.starts import compare_starts, how_much_worse
+from coterie.reports.restarts import compare_restarts, relative_loss
 from coterie.reports.subject import read_subject
 
 # Three clusters on a line; this start leaves two of them together and cuts the third.
@@ -19,7 +19,7 @@ _POOR = coterie.KMeans(3, init=np.array([[5.0], [100.2], [100.8]])).fit(_LINE)
 @pytest.fixture(autouse=True)
 def time_enough(monkeypatch):
     """However busy the machine is."""
-    for module in ("starts", "stability"):
+    for module in ("restarts", "stability"):
         monkeypatch.setattr(f"coterie.reports.{module}._SECONDS", 1e9)
         monkeypatch.setattr(f"coterie.reports.{module}._LIMIT", 1e9)
 
@@ -38,24 +38,24 @@ def fit_part(report, kind):
     return [part for section in sections for part in section.parts if isinstance(part, kind)]
 
 
-def test_a_poor_result_is_told():
-    starts, words = compare_starts(read_subject(poor(), _LINE))
-    assert starts.is_beaten
+def test_poor_result_is_a_warning():
+    starts, words = compare_restarts(read_subject(poor(), _LINE))
+    assert starts.has_better
     assert starts.own == pytest.approx(_POOR.inertia_)
     good = coterie.KMeans(3, random_state=0).fit(_LINE).inertia_
     assert starts.others.min() == pytest.approx(good)
-    assert f"{_POOR.inertia_ / good - 1:.1%} above the best of 10 starts on all rows" in words
+    assert f"{_POOR.inertia_ / good - 1:.1%} above the best of 10 runs on all rows" in words
     page = coterie.report(poor(), _LINE, stability=2)
-    assert "above the best of 10 starts on all rows. Try more starts (--n-init 10)." in page.markdown[0]
+    assert "above the best of 10 runs on all rows. Try more restarts (--n-init 10)." in page.markdown[0]
 
 
 def test_a_good_result_is_no_warning():
     X = load_iris()[0]
     model = coterie.KMeans(3, n_init=1, random_state=0).fit(X)
-    starts, words = compare_starts(read_subject(model, X))
-    assert not starts.is_beaten
-    assert "9 other starts were made" in words
-    assert "Try more starts" not in coterie.report(model, X, stability=2).markdown[0]
+    starts, words = compare_restarts(read_subject(model, X))
+    assert not starts.has_better
+    assert "9 restarts were computed" in words
+    assert "Try more restarts" not in coterie.report(model, X, stability=2).markdown[0]
 
 
 @pytest.mark.parametrize(
@@ -71,38 +71,38 @@ def test_a_good_result_is_no_warning():
 def test_nothing_is_compared_where_no_start_is_drawn_or_the_fit_had_its_own(make):
     X = load_iris()[0]
     model = make(X)
-    assert compare_starts(read_subject(model, X[: len(model.labels_)])) == (None, "")
+    assert compare_restarts(read_subject(model, X[: len(model.labels_)])) == (None, "")
 
 
-def test_where_it_would_take_long_it_says_so(monkeypatch):
-    monkeypatch.setattr("coterie.reports.starts._SECONDS", 0.6)
+def test_slow_fits_are_not_repeated(monkeypatch):
+    monkeypatch.setattr("coterie.reports.restarts._SECONDS", 0.6)
     X = load_iris()[0]
     model = coterie.KMeans(3, random_state=0).fit(X)
     model.history_["seconds"] += 60
-    starts, words = compare_starts(read_subject(model, X))
+    starts, words = compare_restarts(read_subject(model, X))
     assert starts is None
     seconds = 10 * model.history_["seconds"][-1]
-    assert words == f"Other starts were not tried: 10 of 150 rows would take about {seconds:.1f} s."
+    assert words == f"Restarts were not tried: 10 runs on 150 rows would take about {seconds:.1f} s."
 
 
 def test_a_part_of_the_rows_has_its_own_optimum(monkeypatch):
     X = load_digits()[0]
     model = coterie.KMeans(10, random_state=0).fit(X)
-    monkeypatch.setattr("coterie.reports.starts._FEW_ROWS", 600)
-    monkeypatch.setattr("coterie.reports.starts._SECONDS", 0.6)
+    monkeypatch.setattr("coterie.reports.restarts._FEW_ROWS", 600)
+    monkeypatch.setattr("coterie.reports.restarts._SECONDS", 0.6)
     model.history_["seconds"][-1] = 0.1
-    starts, words = compare_starts(read_subject(model, X))
+    starts, words = compare_restarts(read_subject(model, X))
     assert starts.n_rows == 600
-    assert "of 10 starts on 600 random rows" in words
+    assert "of 10 runs on 600 random rows" in words
     again = coterie.KMeans(10, init=model, n_init=1)
     chosen = np.sort(np.random.default_rng(0).choice(len(X), 600, replace=False))
     assert starts.own == pytest.approx(again.fit(X[chosen]).inertia_)
 
 
-def test_shares_are_told_of_what_has_a_zero_only():
-    assert how_much_worse(Objective("", "cut"), [2.0, 1.0]) == (1.0, "100.0% above")
-    assert how_much_worse(Objective("", "energy"), [-1.0, -3.0]) == (2.0, "2 above")
-    assert how_much_worse(Objective("", "bound", "per row", True), [-3.0, -1.0]) == (2.0, "2 per row below")
+def test_relative_loss_of_objectives_with_a_zero():
+    assert relative_loss(Objective("", "cut"), [2.0, 1.0]) == (1.0, "100.0% above")
+    assert relative_loss(Objective("", "energy"), [-1.0, -3.0]) == (2.0, "2 above")
+    assert relative_loss(Objective("", "bound", "per row", True), [-3.0, -1.0]) == (2.0, "2 per row below")
 
 
 @pytest.mark.parametrize(
@@ -144,13 +144,13 @@ def test_one_start_is_one_line():
     report = coterie.report(coterie.KMeans(3, random_state=0).fit(X), X, stability=2)
     picture = next(part for part in fit_part(report, Picture) if part.name == "convergence")
     assert len(picture.figure.axes[0].lines) == 1
-    assert any("other starts were made for this page" in part.text for part in fit_part(report, Text))
+    assert any("restarts were computed for this page" in part.text for part in fit_part(report, Text))
 
 
 def test_no_fits_at_all_where_none_are_wanted():
     X = load_iris()[0]
     page = coterie.report(coterie.KMeans(3, random_state=0).fit(X), X, stability=0).markdown[0]
-    assert "other starts" not in page
+    assert "restarts were" not in page
 
 
 def blobs():
@@ -184,4 +184,4 @@ def test_a_part_of_a_large_graph_is_no_graph(monkeypatch):
     model = coterie.TotalVariationClustering(3, affinity="precomputed", n_init=1, random_state=0)
     graph = graph.maximum(graph.T)
     report = coterie.report(model.fit(graph), graph)
-    assert "a sample of so large a graph is another graph" in report.markdown[0]
+    assert "a sample of a large graph is a different graph" in report.markdown[0]
