@@ -249,9 +249,9 @@ def test_a_source_that_ends_early_is_found():
             yield self.array[:5]
 
     source = Short(numbers(8, 2), [])
-    with pytest.raises(ValueError, match="test ends at row 5, not at 8"):
+    with pytest.raises(ValueError, match="test ends at row 5 instead of 8"):
         list(source.blocks(3))
-    with pytest.raises(ValueError, match="test ends at row 5, not at 8"):
+    with pytest.raises(ValueError, match="test ends at row 5 instead of 8"):
         source.take([0, 7])
 
 
