@@ -38,8 +38,9 @@ keeps its defaults, and runs once (seed 0) on one thread. Ours are bold.
 - Larger sets are sampled to {most_rows} rows, the same for all methods. "(scaled)": standardized columns. Texts
   (webkb4, 20news, rcv1) are 100 columns of latent semantic analysis, normalized to length 1.
 - k-means: ten restarts. Total variation: 3 and 30 trials, and 3 with `class_priors="estimate"`. Spectral clustering:
-  `cluster_qr` on a graph of nearest neighbors. Leiden: 15 neighbors, at the resolution that gives about k clusters.
-  HDBSCAN takes no number of clusters; its noise counts as one cluster. EVoC: `approx_n_clusters`.
+  `cluster_qr` on a graph of nearest neighbors. Multilevel and Leiden: 15 neighbors, Leiden at the resolution that
+  gives about k clusters. HDBSCAN takes no number of clusters; its noise counts as one cluster. EVoC:
+  `approx_n_clusters`.
 - Behind the best: the best score of any method on a set minus that of the method, mean over sets. CPU s: sum.
 - The defaults of Laplacian K-modes were chosen on some of these sets.
 
@@ -164,14 +165,14 @@ def _score(run: Cell | None, score: str, best: float) -> str:
 
 
 def _failures(cells: Table) -> Iterator[str]:
-    failed = [
-        f"- {method}, {name}: {run[FAILED]}."
-        for name, row in cells.items()
-        for method, run in row.items()
-        if FAILED in run
-    ]
+    failed: dict[tuple[str, str], list[str]] = {}
+    for name, row in cells.items():
+        for method, run in row.items():
+            if FAILED in run:
+                failed.setdefault((method, run[FAILED]), []).append(name)
     if failed:
-        yield from ("", "## Not measured", "", *failed)
+        lines = [f"- {method}, {', '.join(names)}: {why}." for (method, why), names in failed.items()]
+        yield from ("", "## Not measured", "", *lines)
 
 
 def written_page(results: Results, most_rows: int) -> str:
