@@ -20,7 +20,7 @@ FITTED = ["npy", "parquet", "parquet, one row group"]
 
 def parser() -> SystemParser:
     """Return what reads the command line."""
-    parser = SystemParser("rows", benchmarks.rows.__doc__, ["fit", "pass"])
+    parser = SystemParser("rows", benchmarks.rows.__doc__, ["fit", "pass", "scaled"])
     parser.add("--gigabytes", type=above_zero, default=4.0, quick=0.02, help="size of the .npy file")
     parser.add("--clusters", type=at_least(1), default=100, quick=10, help="clusters of each fit")
     parser.add("--seed", type=int, default=0, help="of the fits")
@@ -44,6 +44,22 @@ def measure_fits(benchmark: RowsBenchmark, key: str) -> None:
     for what, field, wanted in (("seconds", "seconds", SECONDS), ("memory", "peak_bytes", MEMORY)):
         ratio = summaries["parquet"][field] / summaries["npy"][field]
         benchmark.judge(key, f"parquet, {what} over npy's", f"<= {wanted:g}", f"{ratio:.2f}", ratio <= wanted)
+    _judge_inertia(benchmark, key, summaries)
+
+
+def measure_scaled_fits(benchmark: RowsBenchmark, key: str) -> None:
+    """Compare fits through a transformer, which must have the same result from both files."""
+    options = benchmark.options
+    title = f"nested fit of {_size(benchmark)} through StandardScaler, k = {options.clusters}"
+    fit = partial(
+        run_fit, n_clusters=options.clusters, seed=options.seed, n_threads=options.threads, is_scaled=True
+    )
+    summaries = _measure(benchmark, key, title, FITTED[:2], fit)
+    if len(summaries) == 2:
+        _judge_inertia(benchmark, key, summaries)
+
+
+def _judge_inertia(benchmark: RowsBenchmark, key: str, summaries: Summaries) -> None:
     same = summaries["parquet"]["inertia"] == summaries["npy"]["inertia"]
     benchmark.judge(key, "parquet, the inertia of npy", "same bits", "same" if same else "other", same)
 
@@ -87,7 +103,7 @@ def _size(benchmark: RowsBenchmark) -> str:
     return f"{benchmark.options.gigabytes:g} GB ({_n_rows(benchmark):,} x {N_COLUMNS} float32)"
 
 
-STEPS = {"fit": measure_fits, "pass": measure_passes}
+STEPS = {"fit": measure_fits, "pass": measure_passes, "scaled": measure_scaled_fits}
 
 if __name__ == "__main__":
     run_steps("rows", parser().read(), STEPS, RowsBenchmark)

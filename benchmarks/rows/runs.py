@@ -12,15 +12,19 @@ from benchmarks.harness.measuring import measured
 __all__ = ["run_fit", "run_pass"]
 
 
-def run_fit(path: Path, n_clusters: int, seed: int, n_threads: int) -> dict[str, Any]:
-    """Cluster a file by nested mini-batches, from opening it to the labels of all rows."""
+def run_fit(
+    path: Path, n_clusters: int, seed: int, n_threads: int, is_scaled: bool = False
+) -> dict[str, Any]:
+    """Cluster a file by nested mini-batches, from opening it to the labels of all rows; scaled by a transformer."""
     import pyarrow.parquet  # noqa: F401  so that its memory is charged to nobody
+    from sklearn.preprocessing import StandardScaler
 
-    from coterie import NestedMiniBatchKMeans, open_rows
+    from coterie import NestedMiniBatchKMeans, open_rows, prepare_rows
 
     model = NestedMiniBatchKMeans(n_clusters, random_state=seed, n_threads=n_threads)
     with measured() as cost:
-        model.fit(open_rows(path))
+        rows = open_rows(path)
+        model.fit(prepare_rows(rows, StandardScaler()) if is_scaled else rows)
     return vars(cost) | {"inertia": float(model.inertia_), "n_iter": int(model.n_iter_)}
 
 
