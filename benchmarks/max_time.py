@@ -31,6 +31,12 @@ MODELS: dict[str, Any] = {
     "BisectingKMeans(1500)": coterie.BisectingKMeans(1500),
     "TruncatedGaussianMixture(1500)": coterie.TruncatedGaussianMixture(1500),
     "TruncatedGaussianMixture(50)": coterie.TruncatedGaussianMixture(50),
+    'TruncatedGaussianMixture(1500, "factors")': coterie.TruncatedGaussianMixture(
+        1500, covariance_type="factors"
+    ),
+    'TruncatedGaussianMixture(50, "factors")': coterie.TruncatedGaussianMixture(
+        50, covariance_type="factors"
+    ),
     "LaplacianKModes(50)": coterie.LaplacianKModes(50),
     'LaplacianKModes(50, mode_update="mean_shift")': coterie.LaplacianKModes(50, mode_update="mean_shift"),
     'LaplacianKModes(50, mode_update="densest")': coterie.LaplacianKModes(50, mode_update="densest"),

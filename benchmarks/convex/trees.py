@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness.benchmark import Benchmark
+from benchmarks.harness.data.files import real_file
 from benchmarks.harness.data.quality_sets import SETS
-from benchmarks.harness.data.readers import sampled
+from benchmarks.harness.data.readers import arrays_of, sampled
 from benchmarks.harness.measuring import measured
 
 __all__ = ["measure_tree_accuracy", "measure_trees"]
@@ -17,6 +18,9 @@ __all__ = ["measure_tree_accuracy", "measure_trees"]
 SIZES = [(10_000, 2, None), (100_000, 2, 2.0), (1_000_000, 2, 24.0), (10_000, 50, None), (100_000, 50, 40.0)]
 WANTED_GAP = 1e-6
 MOST_ROWS = 1000
+
+# The half moons of the R package CCMMR (Touw, Groenen and Terada), 75 rows each; larger ones are generated.
+CCMMR, CCMMR_FILE = "half moons of CCMMR", "two_half_moons_150.npz"
 
 
 def run_tree(n_rows: int, n_columns: int, n_threads: int) -> dict[str, Any]:
@@ -53,7 +57,7 @@ def run_accuracy(name: str, n_threads: int) -> dict[str, float]:
     from coterie import ConvexClusterPath
     from coterie.metrics import clustering_accuracy
 
-    X, classes = sampled(*SETS[name].read(), MOST_ROWS, 0)
+    X, classes = sampled(*(arrays_of(CCMMR_FILE) if name == CCMMR else SETS[name].read()), MOST_ROWS, 0)
     X = np.asarray(X, dtype=np.float64)
     found = {}
     for kind, options in {"tree": {"weights": "tree", "norm": "l1"}, "knn": {}}.items():
@@ -94,6 +98,7 @@ def measure_tree_accuracy(benchmark: Benchmark, key: str) -> None:
     cells: list[list[str]] = []
     values = []
     names = [name for name, known in SETS.items() if known.is_here and not known.is_graph]
+    names = [*([CCMMR] if real_file(CCMMR_FILE) else []), *names]
     for name in names[: 2 if benchmark.options.quick else None]:
         found = benchmark.isolated(run_accuracy, name, benchmark.options.threads)
         values.append(list(found.values()))

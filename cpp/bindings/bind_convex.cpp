@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "blocks.hpp"
+#include "coterie/convex/dual_ascent.hpp"
 #include "coterie/convex/dual_sweep.hpp"
 #include "coterie/convex/tree_denoising.hpp"
 #include "dispatch.hpp"
@@ -57,7 +58,7 @@ FusionBlock<T> fusion_edges(In1<std::int32_t> heads, In1<std::int32_t> tails, In
     require(!is_maximum || block.n_groups() == 1, "the maximum norm has one group");
     for (Index i = 0; i < block.n_nodes(); ++i)
         for (Index e = head_starts.data()[i]; e < head_starts.data()[i + 1]; ++e)
-            require(heads.data()[e] == i, "heads and head_starts do not belong together");
+            require(heads.data()[e] == i && tails.data()[e] != i, "heads and head_starts do not belong together");
     require_between(tails, 0, block.n_nodes(), "a tail is out of range");
     require_between(tail_edges, 0, n_edges, "a tail edge is out of range");
     return block;
@@ -85,6 +86,22 @@ void primal_points(const FusionBlock<T>& block, T momentum, In2<T> rows, In2<T> 
     require_size(squares, ceil_div(block.n_nodes(), kQuantum), "one sum per run of rows is needed");
     kernels().of<T>().primal_points(block.edges(), {rows.data(), current.data(), next.data(), ahead.data(), momentum},
                                     duals.data(), block.n_columns(), squares.data(), n_threads);
+}
+
+template <class T>
+void dual_ascent(const FusionBlock<T>& block, T gamma, T momentum, T next_momentum, In2<T> duals, Out2<T> former,
+                 In2<T> current, Out2<T> ahead, Out2<T> next, Out1<double> squares, int n_threads) {
+    const Index size = block.n_nodes() * block.n_columns();
+    require_size(duals, block.n_edges() * block.n_columns(), "duals has the wrong shape");
+    require_size(former, block.n_edges() * block.n_columns(), "former has the wrong shape");
+    require_size(current, size, "current has the wrong shape");
+    require_size(ahead, size, "ahead has the wrong shape");
+    require_size(next, size, "next has the wrong shape");
+    require_size(squares, ceil_div(block.n_nodes(), kQuantum), "one sum per run of rows is needed");
+    require(block.n_groups() == 1 && !block.is_maximum, "the norm must be Euclidean");
+    kernels().of<T>().dual_ascent(block.edges(), {gamma, momentum, nullptr, duals.data(), former.data()},
+                                  {nullptr, current.data(), next.data(), ahead.data(), next_momentum},
+                                  block.n_columns(), squares.data(), n_threads);
 }
 
 template <class T>
@@ -166,6 +183,9 @@ void bind_convex_of(nb::module_& m, const char* name) {
     m.def("primal_points", &primal_points<T>, arg("edges"), arg("momentum"), arg("rows").noconvert(),
           arg("duals").noconvert(), arg("current").noconvert(), arg("next").noconvert(), arg("ahead").noconvert(),
           arg("squares"), arg("n_threads"), Unlocked());
+    m.def("dual_ascent", &dual_ascent<T>, arg("edges"), arg("gamma"), arg("momentum"), arg("next_momentum"),
+          arg("duals").noconvert(), arg("former").noconvert(), arg("current").noconvert(), arg("ahead").noconvert(),
+          arg("next").noconvert(), arg("squares"), arg("n_threads"), Unlocked());
     m.def("dual_sweep", &dual_sweep<T>, arg("edges"), arg("starts"), arg("reaches"), arg("offsets"), arg("gamma"),
           arg("momentum"), arg("next_momentum"), arg("rows").noconvert(), arg("duals").noconvert(),
           arg("former").noconvert(), arg("current").noconvert(), arg("next").noconvert(), arg("ahead").noconvert(),

@@ -9,6 +9,7 @@
 #include "coterie/centers/sparse_means.hpp"
 #include "coterie/centers/sums.hpp"
 #include "coterie/convex/dual_step.hpp"
+#include "coterie/convex/dual_ascent.hpp"
 #include "coterie/convex/dual_sweep.hpp"
 #include "coterie/convex/edge_lengths.hpp"
 #include "coterie/convex/fusion.hpp"
@@ -74,6 +75,7 @@ constexpr KernelsOf<T> kernels_of() {
         .update_memberships = update_memberships<Isa, T>,
         .dual_step = dual_step<Isa, T>,
         .primal_points = primal_points<Isa, T>,
+        .dual_ascent = dual_ascent<Isa, T>,
         .dual_sweep = dual_sweep<Isa, T>,
         .fusion_penalty = fusion_penalty<Isa, T>,
         .split_lengths = split_lengths<Isa, T>,

@@ -516,6 +516,21 @@ def primal_points(
     n_threads: int,
 ) -> None: ...
 
+# Maximizes the dual over one edge after the other. IN current; IN/OUT former, ahead; OUT next, squares.
+def dual_ascent(
+    edges: FusionEdges,
+    gamma: float,
+    momentum: float,
+    next_momentum: float,
+    duals: Array,
+    former: Array,
+    current: Array,
+    ahead: Array,
+    next: Array,
+    squares: Doubles,
+    n_threads: int,
+) -> None: ...
+
 # The two in one. IN starts (n_windows + 1,), reaches, offsets (n_windows,); IN/OUT former, ahead; OUT next, squares;
 # scratch sums (rows of all windows, p). A reach covers the tails of its window's edges: that is not checked.
 def dual_sweep(

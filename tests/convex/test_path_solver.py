@@ -102,7 +102,7 @@ def test_reduced_columns_give_the_same_path(blobs, dtype, monkeypatch):
 def test_columns_are_few_where_clusters_are(blobs):
     solver = solver_of(blobs)
     counts = []
-    for gamma in np.geomspace(0.1, 4.0, 12):
+    for gamma in np.geomspace(0.1, 4.0, 24):
         certificate, centroids, _ = solver.solve(gamma)
         assert centroids.whole().shape == blobs.shape
         assert certificate.gap <= 1e-6 * certificate.objective
@@ -192,13 +192,32 @@ def test_duals_that_certify_are_feasible_and_give_the_gap(blobs, monkeypatch):
     problem = ordered.problem
     for gamma in (0.05, 0.1, 0.2):
         certificate, *_ = solver.solve(gamma)
-        assert solver._single is not None
+        assert solver._levels[0].single is not None
         duals = solver._levels[0].solver.duals
         assert duals.dtype == np.float64
         assert np.all(np.linalg.norm(duals, axis=1) <= gamma * problem.edges.weights * (1 + 1e-12))
         edges = np.column_stack([problem.edges.heads, problem.edges.tails])
         bound = oracle.dual(problem.rows, duals, edges)
         np.testing.assert_allclose(certificate.objective - certificate.gap, bound, rtol=1e-12)
+
+
+def test_few_columns_are_solved_in_single_precision_too(blobs, monkeypatch):
+    monkeypatch.setattr(path_solver, "_CACHE", 0)
+    _ordered, solver = path_solver_of(blobs, 1e-5)
+    n_single = 0
+    for gamma in np.geomspace(0.1, 3.0, 12):
+        certificate, *_ = solver.solve(gamma)
+        again, *_ = solver_of(blobs).solve(gamma)
+        assert certificate.gap <= 1e-5 * certificate.objective
+        assert (
+            certificate.objective - certificate.gap <= again.objective <= certificate.objective * (1 + 1e-6)
+        )
+        level = solver._levels[-1]
+        if level.basis is not None and level.single is not None:
+            n_single += 1
+            assert level.single.solver.duals.dtype == np.float32
+            assert level.single.solver.problem.missed == level.solver.problem.missed
+    assert n_single > 0
 
 
 def test_double_precision_goes_on_where_single_stalls(blobs, monkeypatch):
@@ -208,7 +227,7 @@ def test_double_precision_goes_on_where_single_stalls(blobs, monkeypatch):
     for gamma in (0.1, 0.3, 1.0, 2.0):
         certificate, *_ = solver.solve(gamma)
         assert certificate.gap <= 1e-11 * certificate.objective
-    assert solver._single is None
+    assert solver._levels[0].single is None
     again, *_ = solver_of(blobs, 1e-11).solve(2.0)
     np.testing.assert_allclose(certificate.objective, again.objective, rtol=3e-11)
 

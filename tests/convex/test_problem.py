@@ -6,7 +6,7 @@ from hypothesis import given, settings
 
 from coterie import ConvexClustering, ConvexClusterPath
 from coterie.convex.norms import find_norm
-from coterie.convex.problem import make_problem, own_coordinates
+from coterie.convex.problem import columns_of_problem, make_problem
 from coterie.convex.weights import weight_graph
 from coterie.graphs import knn_graph
 from coterie.graphs.edges import edges_of_graph
@@ -98,6 +98,39 @@ def test_a_sweep_is_a_step_and_its_points(p, norm, dtype):
     same_bits(*results)
 
 
+@pytest.mark.parametrize("name", INSTRUCTION_SETS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@settings(max_examples=25, deadline=None)
+@given(PROBLEMS)
+def test_coordinate_ascent_against_the_oracle(name, dtype, drawn):
+    X, edges, w, norm, gamma = random_problem(*drawn[:3], "l2", dtype)
+    plain = oracle.PlainNorm(norm, X.shape[1])
+    tolerance = 1e-11 if dtype == np.float64 else 2e-4
+    found = []
+    for n_threads in (1, 3):
+        with using(name):
+            problem, columns = kernel_problem(X, edges, w, norm, n_threads)
+            duals, former = (
+                plain.dual_projection(
+                    np.random.default_rng(s).normal(size=(len(edges), X.shape[1])), gamma * w
+                )
+                for s in (1, 2)
+            )
+            U = X + oracle.delta(duals + 0.3 * (duals - former), edges, len(X))
+            own, out, ahead = (
+                np.ascontiguousarray(part[:, columns].astype(dtype)) for part in (duals, former, U)
+            )
+            next_ = np.empty_like(ahead)
+            square = problem.ascend(gamma, (0.3, 0.7), own, out, (problem.rows, ahead, next_))
+        found.append((out, ahead, next_, square))
+    same_bits(*found)
+    expected, points = oracle.dual_ascent(X, duals, former, 0.3, edges, w, gamma, plain)
+    np.testing.assert_allclose(out, expected[:, columns], atol=tolerance)
+    np.testing.assert_allclose(ahead, points[:, columns], atol=tolerance)
+    np.testing.assert_allclose(next_, ahead + 0.7 * (ahead - problem.rows), atol=tolerance)
+    np.testing.assert_allclose(square, np.sum(points**2), rtol=max(tolerance, 1e-12))
+
+
 @pytest.fixture(scope="module")
 def wide():
     return np.random.default_rng(0).normal(size=(20, 90)) + 100
@@ -108,7 +141,8 @@ def test_coordinates_keep_all_products(rank):
     random = np.random.default_rng(1)
     X = random.normal(size=(20, rank)) @ random.normal(size=(rank, 90))
     X -= X.mean(axis=0)
-    basis = own_coordinates(X, find_norm("l2", 90))
+    columns, basis = columns_of_problem(X, find_norm("l2", 90))
+    np.testing.assert_array_equal(columns, np.arange(19))
     assert basis.shape == (90, 19)
     np.testing.assert_allclose(basis.T @ basis, np.eye(19), atol=1e-12)
     np.testing.assert_allclose((X @ basis) @ (X @ basis).T, X @ X.T, atol=1e-10)
@@ -121,7 +155,9 @@ def test_coordinates_keep_all_products(rank):
 def test_where_columns_stay(shape, norm):
     X = np.random.default_rng(0).normal(size=shape)
     X[:, 0] = 0 if norm != "l2" else X[:, 0]
-    assert own_coordinates(X, find_norm(norm, shape[1])) is None
+    columns, basis = columns_of_problem(X, find_norm(norm, shape[1]))
+    np.testing.assert_array_equal(columns, np.arange(shape[1]))
+    assert basis is None
 
 
 @pytest.mark.parametrize("n_rows", [5, 40])

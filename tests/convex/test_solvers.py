@@ -9,9 +9,21 @@ from hypothesis import strategies as st
 from coterie import ConvexClustering
 from coterie.convex.norms import find_norm
 from coterie.convex.problem import make_problem
-from coterie.convex.solvers import ADMM, AMA, Fuser
+from coterie.convex.solvers import ADMM, AMA, Fuser, iterate
+from coterie.fitting.deadline import UNLIMITED
+from coterie.fitting.report import Stop
+from coterie.graphs import knn_graph
 from coterie.graphs.edges import Edges
-from tests.convex.problems import PROBLEMS, REFERENCES, SOLUTIONS, graph_of, kernel_problem, random_problem
+from tests.convex.problems import (
+    DTYPES,
+    PROBLEMS,
+    REFERENCES,
+    SOLUTIONS,
+    graph_of,
+    kernel_problem,
+    ordered_problem,
+    random_problem,
+)
 from tests.reference import convex_clustering as oracle
 
 
@@ -87,6 +99,30 @@ def test_fused_sets(drawn, threshold):
     expected_n, expected = sp.csgraph.connected_components(graph, directed=False)
     assert n_sets == expected_n
     np.testing.assert_array_equal(labels, expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_coordinate_ascent_takes_half_of_the_iterations(dtype):
+    X = np.random.default_rng(0).normal(size=(200, 30)).astype(dtype)
+    tol = 1e-8 if dtype == np.float64 else 1e-4
+    graph = knn_graph(X, 5)
+    one = ConvexClustering(2.0, weights="precomputed", tol=tol).fit(X, graph=graph)
+    ordered = ordered_problem(X, graph)
+    assert ordered.problem.has_ascent
+    sweeps = AMA(ordered.problem, acceleration=True, has_given_step=True)
+    stop, never = Stop(10_000, tol), lambda best, done: False
+    found, n_iter, converged = iterate(
+        sweeps, Fuser(ordered.problem), 2.0, stop=stop, is_stopped=never, deadline=UNLIMITED
+    )
+    assert converged
+    assert one.converged_
+    assert one.n_iter_ < 0.6 * n_iter
+    np.testing.assert_allclose(one.objective_, found.objective, rtol=2 * tol)
+    # The points follow many changes of the duals; the certificate is that of the duals.
+    bound = oracle.dual(X.astype(float), one.dual_.astype(float), one.edges_)
+    np.testing.assert_allclose(
+        one.objective_ - one.dual_gap_, bound, rtol=1e-10 if dtype == np.float64 else 1e-4
+    )
 
 
 @settings(max_examples=25, deadline=None)

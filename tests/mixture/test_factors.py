@@ -13,6 +13,7 @@ from sklearn.mixture import GaussianMixture
 import coterie
 from coterie import FactorScan, TruncatedGaussianMixture, _kernels, select_n_factors
 from coterie.blocks.kernel_rows import kernel_rows
+from coterie.fitting.deadline import Deadline
 from coterie.fitting.report import Report
 from coterie.mixture.em import HISTORY_FIELDS, EMOptions, em, first_factors, m_step
 from coterie.mixture.parameters import Directions, MixtureParameters, count_parameters
@@ -276,7 +277,8 @@ class TestEM:
         posteriors = e_step(own, (1, 1, 1))
         before = posteriors.update(posteriors.e_step(start)) / len(own)
         options = EMOptions("factors", 0, 1, 0.0, 1e-12, 1, 0.0, 0.0, 1, n_factors=2, least_mass=3.0)
-        found = first_factors(posteriors, start, options)
+        assert first_factors(posteriors, start, options, Report(deadline=Deadline(0))) is None
+        found = first_factors(posteriors, start, options, Report())
         after = posteriors.update(posteriors.e_step(found)) / len(own)
         scaled = (own - own.mean(axis=0)) / own.std(axis=0)
         values, vectors = np.linalg.eigh(scaled.T @ scaled / len(own))

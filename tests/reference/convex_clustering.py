@@ -85,6 +85,18 @@ def dual_step(X, duals, former, momentum, edges, w, gamma, steps, norm) -> Array
     return norm.dual_projection(ahead - steps[:, None] * gradient, gamma * w)
 
 
+def dual_ascent(X, duals, former, momentum, edges, w, gamma, norm) -> tuple[Array, Array]:
+    """Maximize the dual over one edge after the other, from the extrapolated duals; the duals and U."""
+    found = duals + momentum * (duals - former)
+    U = X + delta(found, edges, len(X))
+    for e, (head, tail) in enumerate(edges):
+        before = found[e].copy()
+        found[e] = norm.dual_projection((before - (U[head] - U[tail]) / 2)[None], gamma * w[e : e + 1])[0]
+        U[head] += found[e] - before
+        U[tail] -= found[e] - before
+    return found, U
+
+
 def ama(X, edges, w, gamma, norm, n_iter) -> tuple[Array, Array]:
     """Plain AMA with nu = 1 / max(d(i) + d(j)); U and the duals."""
     degrees = np.bincount(edges.ravel(), minlength=len(X))

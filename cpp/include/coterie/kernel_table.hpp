@@ -113,6 +113,7 @@ struct KernelsOf {
     // convex
     void (*dual_step)(const FusionEdges<T>&, const FusionNorm&, const DualStep<T>&, int);
     void (*primal_points)(const FusionEdges<T>&, const PrimalPoints<T>&, const T*, Index, double*, int);
+    void (*dual_ascent)(const FusionEdges<T>&, const DualStep<T>&, const PrimalPoints<T>&, Index, double*, int);
     void (*dual_sweep)(const FusionEdges<T>&, const FusionNorm&, const FusionWindows&, const DualStep<T>&,
                        const PrimalPoints<T>&, T*, double*, int);
     void (*fusion_penalty)(const FusionEdges<T>&, const FusionNorm&, T, const T*, const T*, double*, int);

@@ -316,7 +316,8 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
         has `value(V)`, `prox(V, sigmas)` and `dual_projection(V, radii)`, see `coterie.convex.NormObject`.
     solver : {"ama", "plain-ama", "admm"}
         Projected gradients of the dual, accelerated (Algorithm 3; with a restart where the dual decreases) or plain
-        (Algorithm 2), or alternating directions (Algorithm 1, a sparse linear system each).
+        (Algorithm 2), or alternating directions (Algorithm 1, a sparse linear system each). Without `step_size`, "ama"
+        is accelerated coordinate ascent where rows have more than 4 columns and the graph at most 32,768 edges.
     step_size : float or "paper", optional
         nu. None: for AMA the largest safe one of each edge, about in proportion to its weight; for ADMM 4
         over the mean number of edges of a row. "paper": for AMA one for all edges, 1 over the bound of the

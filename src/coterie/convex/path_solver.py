@@ -14,7 +14,7 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.linalg
@@ -54,7 +54,7 @@ _MAY_MISS = 0.3
 _RESTORE_SHARE = 0.9
 
 # Bytes of duals that stay in the cache of a core.
-_CACHE = 1 << 23
+_CACHE = 1 << 22
 
 # Smallest relative gap that single precision resolves, in units of its rounding error.
 _ROUNDINGS = 50
@@ -199,13 +199,17 @@ def follow_path(
 
 @dataclass
 class _Level:
-    """A problem and its solver, from `least_gamma` on; `basis` maps the columns of the previous level to its own."""
+    """A problem and its solver, from `least_gamma` on; `basis` maps the columns of the previous level to its own.
+
+    `single` precedes the solver until single precision has failed once.
+    """
 
     solver: Solver
     fuser: Fuser
     warm_start: WarmStart
     basis: FloatArray | None = None
     least_gamma: float = 0.0
+    single: SinglePrecision | None = None
 
 
 class PathSolver:
@@ -235,15 +239,15 @@ class PathSolver:
         has_even_steps: bool,
         has_converged: Callable[[], bool] | None = None,
     ) -> None:
-        self._levels = [_Level(solver, fuser, WarmStart(solver, has_even_steps=has_even_steps))]
+        level = _Level(solver, fuser, WarmStart(solver, has_even_steps=has_even_steps))
+        self._levels = [level]
         self.tol, self._max_iter = stop.tolerance, stop.max_iter
         self._deadline, self._has_converged = deadline, has_converged
         is_euclidean = solver.problem.is_euclidean
         self._may_narrow = is_euclidean and isinstance(solver, AMA) and has_converged is None
-        self._single: SinglePrecision | None = None
         if self._may_narrow and pays_in_single_precision(solver.problem, stop.tolerance):
             assert isinstance(solver, AMA)
-            self._single = SinglePrecision(solver, has_even_steps=has_even_steps)
+            level.single = SinglePrecision(solver, level.warm_start)
 
     @property
     def n_columns(self) -> int:
@@ -254,8 +258,9 @@ class PathSolver:
         """Solve for the next gamma; return the certificate, its centroids in all columns, and the iterations."""
         while gamma < self._levels[-1].least_gamma:
             self._widen(gamma)
-        if self._single is not None:
-            certificate, n_steps, converged = self._iterate_in_single_precision(self._single, gamma)
+        single = self._levels[-1].single
+        if single is not None:
+            certificate, n_steps, converged = self._iterate_in_single_precision(single, gamma)
         else:
             self._levels[-1].warm_start.predict(gamma)
             certificate, n_steps, converged = self._iterate(gamma, self.tol, self._max_iter)
@@ -276,8 +281,9 @@ class PathSolver:
     def _iterate(self, gamma: float, tol: float, max_iter: int) -> tuple[Certificate, int, bool]:
         level = self._levels[-1]
         return iterate(
-            level.solver, level.fuser, gamma, stop=Stop(max_iter, tol), is_stopped=self._needs_columns(gamma),
-            deadline=self._deadline, has_converged=self._has_converged,
+            level.solver, level.fuser, gamma, stop=Stop(max_iter, tol),
+            is_stopped=self._needs_columns(level.solver, gamma), deadline=self._deadline,
+            has_converged=self._has_converged,
         )  # fmt: skip
 
     def _iterate_in_single_precision(
@@ -286,18 +292,24 @@ class PathSolver:
         """Do the same as `_iterate`, in single precision first."""
         level = self._levels[-1]
         assert isinstance(level.solver, AMA)
-        n_steps = single.improve(level.solver, gamma, Stop(self._max_iter, self.tol), self._deadline)
+        stop, stalling = Stop(self._max_iter, _CERTIFY_SHARE * self.tol), _Stalling()
+        needs_columns = self._needs_columns(single.solver, gamma)
+        single.warm_start.predict(gamma)
+        _, n_steps, _ = iterate(
+            single.solver, single.fuser, gamma, stop=stop, deadline=self._deadline,
+            is_stopped=lambda best, done: stalling(best, done) or needs_columns(best, done),
+        )  # fmt: skip
+        level.solver.resume(single.solver.duals)
         certificate, _, converged = self._iterate(gamma, self.tol, 0)
         if not converged and n_steps < self._max_iter and not self._deadline.is_over:
-            self._single = None
+            level.single = None
             level.warm_start.reset(gamma)
             certificate, more, converged = self._iterate(gamma, self.tol, self._max_iter - n_steps)
             n_steps += more
         return certificate, n_steps, converged
 
-    def _needs_columns(self, gamma: float) -> Callable[[Certificate, int], bool]:
+    def _needs_columns(self, solver: Solver, gamma: float) -> Callable[[Certificate, int], bool]:
         """Return a test of whether the gap cannot be closed in the remaining columns."""
-        solver = self._levels[-1].solver
         problem = solver.problem
         if not isinstance(problem, SpanProblem):
             return lambda best, n_steps: False
@@ -326,9 +338,12 @@ class PathSolver:
         inside, taken = parts_of_duals(solver.duals, basis)
         problem = SpanProblem(solver.problem, basis, taken, solver.points)
         narrow = solver.on(problem, inside)
-        warm_start = (self._single or level).warm_start.on(narrow, basis)
-        self._single = None
-        self._levels.append(_Level(narrow, level.fuser.on(problem), warm_start, basis, gamma))
+        former = (level.single or level).warm_start
+        new = _Level(narrow, level.fuser.on(problem), former.on(narrow, basis), basis, gamma)
+        if level.single is not None and pays_in_single_precision(problem, self.tol):
+            new.single = SinglePrecision(narrow, new.warm_start)
+        level.single = None
+        self._levels.append(new)
         return n_steps
 
     def _are_worth_leaving(self, n_left: int) -> bool:
@@ -374,12 +389,13 @@ class WarmStart:
         self._step = 0.0
         self._before: Array | None = None
 
-    def on(self, solver: Solver, basis: Array) -> WarmStart:
-        """Return the warm start of another solver, whose columns are coordinates in this basis."""
+    def on(self, solver: Solver, basis: Array | None = None) -> WarmStart:
+        """Return the warm start of another solver, whose columns may be coordinates in a basis."""
         other = copy(self)
         other._solver = solver
         if self._before is not None:
-            other._before = (self._before @ basis).astype(solver.duals.dtype, copy=False)
+            before = self._before if basis is None else self._before @ basis
+            other._before = before.astype(solver.duals.dtype)
         return other
 
     def reset(self, gamma: float) -> None:
@@ -425,31 +441,20 @@ def pays_in_single_precision(problem: ConvexProblem, tol: float) -> bool:
 
 
 class SinglePrecision:
-    """Iterations in single precision, which a solver in double precision certifies.
+    """Iterations in single precision, from the duals of a solver in double precision.
 
     Parameters
     ----------
     solver : AMA
         In double precision.
-    has_even_steps : bool
-        See `WarmStart`.
+    warm_start : WarmStart
+        Of the solver.
     """
 
-    def __init__(self, solver: AMA, *, has_even_steps: bool) -> None:
+    def __init__(self, solver: AMA, warm_start: WarmStart) -> None:
         problem = solver.problem.in_single_precision()
-        self._solver = solver.on(problem, solver.duals)
-        self._fuser = Fuser(problem)
-        self.warm_start = WarmStart(self._solver, has_even_steps=has_even_steps)
-
-    def improve(self, solver: AMA, gamma: float, stop: Stop, deadline: Deadline) -> int:
-        """Improve the solver's duals from those of the last gamma; return the number of iterations."""
-        self.warm_start.predict(gamma)
-        within = Stop(stop.max_iter, _CERTIFY_SHARE * stop.tolerance)
-        _, n_steps, _ = iterate(
-            self._solver, self._fuser, gamma, stop=within, is_stopped=_Stalling(), deadline=deadline
-        )
-        solver.resume(self._solver.duals)
-        return n_steps
+        self.solver, self.fuser = solver.on(problem, solver.duals), Fuser(problem)
+        self.warm_start = warm_start.on(self.solver)
 
 
 class _Stalling:
@@ -513,6 +518,12 @@ class SpanProblem(ConvexProblem):
             return super().gap(gamma, candidate, duals, points)
         finally:
             self._kernel = whole
+
+    def in_single_precision(self) -> Self:
+        """See `ConvexProblem.in_single_precision`."""
+        other = super().in_single_precision()
+        other._gamma = None
+        return other
 
     def _balls(self, gamma: float) -> Any:
         if gamma != self._gamma:

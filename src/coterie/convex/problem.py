@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.linalg
@@ -18,8 +19,9 @@ from coterie.graphs import graph_laplacian
 from coterie.graphs.edges import Edges, edges_of_graph
 
 __all__ = [
-    "PAPER_STEP", "ConvexProblem", "CustomProblem", "OrderedProblem", "RepeatedRows", "SolverOptions", "make_problem",
-    "numbered_by_first_rows", "order_problem", "own_coordinates",
+    "PAPER_STEP", "ConvexProblem", "CustomProblem", "OrderedProblem", "RepeatedRows", "SolverOptions",
+    "columns_of_problem", "make_problem",
+    "numbered_by_first_rows", "order_problem",
 ]  # fmt: skip
 
 
@@ -40,6 +42,10 @@ _MARGIN, _FEW_NODES = 1.02, 100
 # nodes, relative to the edges.
 _WINDOW_EDGES, _FEW_COLUMNS = (4096, 8192), 4
 _WINDOW_SHARE = 0.5
+
+# Maximum number of edges whose duals are updated one after the other, and of columns of which they are not: threads
+# could share many edges, and registers hold few columns.
+_MOST_IN_TURN, _IN_REGISTERS = 1 << 15, 4
 
 # Number of bisection steps for a dual norm.
 _HALVINGS = 40
@@ -126,18 +132,27 @@ class ConvexProblem:
         return self.n_groups == 1 and not self.is_maximum
 
     @property
+    def has_ascent(self) -> bool:
+        """Whether `ascend` is faster than `sweep`: at the l2 norm, with few edges and many columns."""
+        is_long = self.rows.shape[1] > _IN_REGISTERS
+        return self.is_euclidean and is_long and len(self.edges) <= _MOST_IN_TURN
+
+    @property
     def dual_shape(self) -> tuple[int, int]:
         """Shape of the duals: edges and columns."""
         return len(self.edges), self.rows.shape[1]
 
-    def in_single_precision(self) -> ConvexProblem:
+    def in_single_precision(self) -> Self:
         """Return the same problem in half of the bytes."""
         edges = Edges(
             self.edges.heads, self.edges.tails, self.edges.weights.astype(np.float32), self.edges.n_nodes
         )
         norm = KernelNorm(np.arange(self.rows.shape[1]), self.group_starts, self.is_maximum)
-        rows = self.rows.astype(np.float32)
-        return ConvexProblem(rows, edges, norm, step_size=self.steps, n_threads=self.n_threads)
+        other = copy(self)
+        ConvexProblem.__init__(
+            other, self.rows.astype(np.float32), edges, norm, step_size=self.steps, n_threads=self.n_threads
+        )
+        return other
 
     def step(self, gamma: float, momentum: float, points: Array, duals: Array, former: Array) -> None:
         """Write P(y - nu (u_head - u_tail)) into `former`; y = duals + momentum (duals - former)."""
@@ -159,6 +174,25 @@ class ConvexProblem:
         _kernels.dual_sweep(
             self._balls(gamma), *self._windows, gamma, *momenta, self.rows, duals, former, current, next_, ahead,
             self._window_sums, self._node_sums, self.n_threads,
+        )  # fmt: skip
+        return float(self._node_sums.sum())
+
+    def ascend(
+        self,
+        gamma: float,
+        momenta: tuple[float, float],
+        duals: Array,
+        former: Array,
+        points: tuple[Array, ...],
+    ) -> float:
+        """Maximize over the dual of one edge after the other; return ||U||^2.
+
+        See `sweep`. Points are the current ones; IN those ahead, OUT U; OUT those ahead by the next momentum.
+        """
+        current, ahead, next_ = points
+        _kernels.dual_ascent(
+            self._balls(gamma), gamma, *momenta, duals, former, current, ahead, next_, self._node_sums,
+            self.n_threads,
         )  # fmt: skip
         return float(self._node_sums.sum())
 
@@ -295,14 +329,14 @@ class OrderedProblem:
         In the order of the data.
     places, is_turned : ndarray of shape (n_edges,)
         Index in them of each edge of the problem, and whether its ends are exchanged.
-    order, columns : ndarray of shape (n,) and (p,)
-        Row and column numbers in the data of each row and column of the problem.
+    order, columns : ndarray of shape (n,) and (number of columns of the problem,)
+        Row and column numbers in the data of each row and column of the problem; with a basis, of its coordinates.
     mean : ndarray of shape (p,)
         Of the data.
     data : ndarray of shape (n, p)
         The rows.
     basis : ndarray of shape (p, r), optional
-        Basis of the coordinates that replace the columns, if fewer suffice.
+        Orthonormal basis of the coordinates that replace the columns, if fewer suffice.
     """
 
     problem: ConvexProblem
@@ -318,9 +352,8 @@ class OrderedProblem:
     def centroids(self, found: RepeatedRows) -> RepeatedRows:
         """Return the centroids of a problem in the order and coordinates of the data."""
         if self.basis is None:
-            distinct = (found.distinct + self.mean[self.columns]).astype(self.data.dtype)
-            if np.any(np.diff(self.columns) != 1):
-                distinct = distinct[:, np.argsort(self.columns)]
+            distinct = np.tile(self.mean.astype(self.data.dtype), (len(found.distinct), 1))
+            distinct[:, self.columns] = found.distinct + self.mean[self.columns]
         else:
             # Of distinct rows: a matrix product may round equal rows differently.
             distinct = (found.distinct @ self.basis.T + self.mean).astype(self.data.dtype)
@@ -337,17 +370,21 @@ class OrderedProblem:
         n = self.edges.n_nodes
         theirs, ours = (part.heads.astype(np.int64) * n + part.tails for part in (edges, self.edges))
         _, at_theirs, at_ours = np.intersect1d(theirs, ours, assume_unique=True, return_indices=True)
+        found = duals[at_theirs][:, self.columns] if self.basis is None else duals[at_theirs] @ self.basis
         in_order = np.zeros(self.problem.dual_shape, dtype=self.problem.rows.dtype)
-        in_order[at_ours] = duals[at_theirs] if self.basis is None else duals[at_theirs] @ self.basis
+        in_order[at_ours] = found
         signs = np.where(self.is_turned, -1, 1).astype(in_order.dtype)
-        return signs[:, None] * in_order[self.places[:, None], self.columns]
+        return signs[:, None] * in_order[self.places]
 
     def duals(self, inner: Array) -> Array:
         """Return the duals in the order of `edges`."""
-        out = np.empty_like(inner)
-        signs = np.where(self.is_turned, -1, 1).astype(inner.dtype)
-        out[self.places[:, None], self.columns] = signs[:, None] * inner
-        return (out if self.basis is None else out @ self.basis.T).astype(self.data.dtype, copy=False)
+        out = np.zeros((len(inner), self.data.shape[1]), dtype=self.data.dtype)
+        signed = np.where(self.is_turned, -1, 1).astype(inner.dtype)[:, None] * inner
+        if self.basis is None:
+            out[self.places[:, None], self.columns] = signed
+        else:
+            out[self.places] = signed @ self.basis.T
+        return out
 
 
 def numbered_by_first_rows(labels: IntArray) -> IntArray:
@@ -402,21 +439,22 @@ def order_problem(
     inner, places, is_turned = edges.renumbered(order)
     mean = data.mean(axis=0, dtype=np.float64)
     centered = data - mean
-    basis = own_coordinates(centered, norm)
+    columns, basis = columns_of_problem(centered, norm)
+    if len(columns) < data.shape[1]:
+        norm = find_norm("l2", len(columns))
     if basis is not None:
-        centered, norm = centered @ basis, find_norm("l2", basis.shape[1])
-    columns = norm.columns if isinstance(norm, KernelNorm) else np.arange(data.shape[1])
+        centered = centered @ basis
     inside = centered[order[:, None], columns]
     step = _admm_step(inner, options) if options.solver == "admm" else _ama_step(inner, options)
     problem = make_problem(inside, inner, norm, step_size=step, n_threads=n_threads)
     return OrderedProblem(problem, edges, places, is_turned, order, columns, mean, data, basis)
 
 
-def own_coordinates(centered: FloatArray, norm: Norm) -> FloatArray | None:
-    """Return an orthonormal basis of fewer than p vectors whose span holds all rows, if the norm permits its use.
+def columns_of_problem(centered: FloatArray, norm: Norm) -> tuple[IndexArray, FloatArray | None]:
+    """Return the columns of a problem in the order of its norm, or coordinates in a basis that replace them.
 
-    The Euclidean norm is invariant under rotation, and centroids lie in the span of the rows, so the problem in the
-    coordinates of the basis is equivalent.
+    The Euclidean norm is invariant under rotation, and centroids lie in the span of the rows, so that fewer columns
+    give an equivalent problem.
 
     Parameters
     ----------
@@ -427,9 +465,10 @@ def own_coordinates(centered: FloatArray, norm: Norm) -> FloatArray | None:
 
     Returns
     -------
-    ndarray of shape (p, r), float64, or None
-        The columns that vary, if they are at most n, else r = n - 1 coordinates. None if r is not less than p, or with
-        other norms.
+    columns : ndarray of shape (r,)
+        Column numbers: with the Euclidean norm without constant columns. With a basis, 0 to r - 1.
+    basis : ndarray of shape (p, r), float64, or None
+        An orthonormal basis of n - 1 vectors whose span holds all rows, if this is less than the number of columns.
 
     Notes
     -----
@@ -440,20 +479,22 @@ def own_coordinates(centered: FloatArray, norm: Norm) -> FloatArray | None:
     --------
     >>> import numpy as np
     >>> from coterie.convex.norms import find_norm
-    >>> from coterie.convex.problem import own_coordinates
+    >>> from coterie.convex.problem import columns_of_problem
     >>> X = np.array([[2.0, 3.0, 6.0], [-2.0, -3.0, -6.0]])
-    >>> np.abs(X @ own_coordinates(X, find_norm("l2", 3))).round(6).tolist()
-    [[7.0], [7.0]]
+    >>> columns, basis = columns_of_problem(X, find_norm("l2", 3))
+    >>> columns.tolist(), np.abs(X @ basis).round(6).tolist()
+    ([0], [[7.0], [7.0]])
     """
     n, p = centered.shape
-    is_euclidean = isinstance(norm, KernelNorm) and len(norm.group_starts) == 2 and not norm.is_maximum
+    if not isinstance(norm, KernelNorm):
+        return np.arange(p), None
     varying = np.flatnonzero(np.ptp(centered, axis=0))
-    if not is_euclidean or n < 2 or len(varying) == 0:
-        return None
+    if len(norm.group_starts) != 2 or norm.is_maximum or n < 2 or len(varying) == 0:
+        return norm.columns, None
     if len(varying) <= n:
-        return np.eye(p)[:, varying] if len(varying) < p else None
+        return varying, None
     basis: FloatArray = scipy.linalg.qr(centered[:-1].T, mode="economic")[0]
-    return np.ascontiguousarray(basis)
+    return np.arange(n - 1), np.ascontiguousarray(basis)
 
 
 def _admm_step(edges: Edges, options: SolverOptions) -> float:

@@ -8,7 +8,7 @@ mean of a set does not depend on the duals of edges inside it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -31,7 +31,11 @@ __all__ = [
 
 
 # Iterations between checks of the gap: a fraction of those done, and their least and largest number.
-_CHECK_SHARE, _FEWEST, _MOST = 0.2, 10, 100
+_CHECK_SHARE, _FEWEST, _MOST = 0.2, 5, 100
+
+# With AMA the next check is when the gain of an iteration has fallen by the factor by which the gap is too large, to
+# this power, but after at most this factor of the usual iterations.
+_FALL, _WAITS = 1.3, 2
 
 # Rows from which the linear systems of ADMM are solved by conjugate gradients, and their tolerance.
 _MOST_FACTORED = 20_000
@@ -116,10 +120,10 @@ class Fuser:
         """
         problem = self._problem
         levels = self._levels(gamma, points, problem.split_lengths(gamma, points, duals))
-        chosen = levels[0]
+        chosen = next(levels)
         gap = problem.gap(gamma, chosen.centroids, duals, origin)
         if gap > self.enough(float(chosen.objectives.sum()), tol):
-            best = self._best(gamma, points, levels)
+            best = self._best([chosen, *levels])
             if best is not chosen:
                 chosen, gap = best, problem.gap(gamma, best.centroids, duals, origin)
         labels, n_clusters = self._common_sets(chosen.labels)
@@ -129,28 +133,24 @@ class Fuser:
         """Return the largest gap within the tolerance."""
         return tol * objective + self._least_gap
 
-    def _levels(self, gamma: float, points: Array, lengths: Array) -> list[_Candidate]:
-        """Return the points with increasingly long edges fused, first those of length 0 up to rounding."""
+    def _levels(self, gamma: float, points: Array, lengths: Array) -> Iterator[_Candidate]:
+        """Yield the points with increasingly long edges fused, first those of length 0 up to rounding."""
         problem = self._problem
         n_nodes, n_groups = len(points), problem.n_groups
         parents = [np.arange(n_nodes, dtype=np.int32) for _ in range(n_groups)]
-        levels: list[_Candidate] = []
+        level: _Candidate | None = None
         low = -1.0
         for high in (max(self._least_length, self._length * step) for step in _LADDER):
             sets = [problem.join(lengths[g], low, high, parents[g]) for g in range(n_groups)]
             low = high
             n_sets = [n for _, n in sets]
-            if levels and n_sets == levels[-1].n_sets:
-                levels.append(levels[-1])
-                continue
-            means = points.copy()
-            if min(n_sets) < n_nodes:
-                self._take_means(points, sets, means)
-            levels.append(
-                _Candidate(means, problem.objectives(gamma, means), [labels for labels, _ in sets], n_sets)
-            )
-        self._remember(levels)
-        return levels
+            if level is None or n_sets != level.n_sets:
+                means = points.copy()
+                if min(n_sets) < n_nodes:
+                    self._take_means(points, sets, means)
+                objectives = problem.objectives(gamma, means)
+                level = _Candidate(means, objectives, [labels for labels, _ in sets], n_sets)
+            yield level
 
     def _take_means(self, points: Array, sets: list[tuple[IntArray, int]], out: Array) -> None:
         """Write the means of the sets of each group of columns."""
@@ -158,29 +158,23 @@ class Fuser:
         for (labels, n_sets), first, last in zip(sets, starts, starts[1:]):
             _kernels.set_means(points, labels, n_sets, first, last, out)
 
-    def _remember(self, levels: list[_Candidate]) -> None:
-        best = int(np.argmin([level.objectives.sum() for level in levels]))
+    def _best(self, levels: list[_Candidate]) -> _Candidate:
+        """Return the best candidate of each group of columns, and fuse similar lengths at the next check."""
+        objectives = np.array([level.objectives for level in levels])
+        best = int(objectives.sum(axis=1).argmin())
         self._length = max(self._least_length, self._length * (_LADDER[best] or 0.5))
-
-    def _best(self, gamma: float, points: Array, levels: list[_Candidate]) -> _Candidate:
-        """Return the best candidate of each group of columns, which may be the unfused points."""
-        if max(levels[-1].n_sets) == min(levels[-1].n_sets) == len(points):
-            return levels[0]  # nothing is fused
-        as_they_are = _Candidate(
-            points, self._problem.objectives(gamma, points), levels[0].labels, levels[0].n_sets
-        )
-        candidates = [*levels, as_they_are]
-        objectives = np.array([candidate.objectives for candidate in candidates])
         winners = objectives.argmin(axis=0)
         starts = self._problem.group_starts
-        centroids = np.empty_like(points)
+        if np.all(winners == 0):
+            return levels[0]
+        centroids = np.empty_like(levels[0].centroids)
         for winner, first, last in zip(winners, starts, starts[1:]):
-            centroids[:, first:last] = candidates[winner].centroids[:, first:last]
+            centroids[:, first:last] = levels[winner].centroids[:, first:last]
         return _Candidate(
             centroids,
             objectives.min(axis=0),
-            [candidates[winner].labels[g] for g, winner in enumerate(winners)],
-            [candidates[winner].n_sets[g] for g, winner in enumerate(winners)],
+            [levels[winner].labels[g] for g, winner in enumerate(winners)],
+            [levels[winner].n_sets[g] for g, winner in enumerate(winners)],
         )
 
     def _common_sets(self, labels: list[IntArray]) -> tuple[IntArray, int]:
@@ -196,11 +190,12 @@ class Fuser:
 
 
 class Solver(Protocol):
-    """Interface of the iterations on one problem."""
+    """Interface of the iterations on one problem; `gain` is that of the dual in the last iteration, or 0 if unknown."""
 
     problem: ConvexProblem
     points: Array
     duals: Array
+    gain: float
 
     def start(self, gamma: float) -> None:
         """Start for this gamma, from the current duals, projected to be feasible."""
@@ -212,11 +207,14 @@ class Solver(Protocol):
         """Do one iteration."""
 
     def origin(self) -> Array:
-        """Return X + Delta."""
+        """Return X + Delta; may change the points by rounding errors."""
 
 
 class AMA:
     """Projected gradient steps of the dual; with Nesterov's acceleration, restarted when the dual decreases.
+
+    Rows with many columns and few edges: accelerated coordinate ascent instead, which maximizes the dual over one edge
+    after the other and takes about half of the iterations, until a restart shows that its momentum does not help.
 
     Parameters
     ----------
@@ -224,19 +222,22 @@ class AMA:
         With safe step sizes.
     acceleration : bool
         Whether to extrapolate.
+    has_given_step : bool
+        Whether the step sizes are given, so that there is no coordinate ascent.
     """
 
-    def __init__(self, problem: ConvexProblem, *, acceleration: bool) -> None:
+    def __init__(self, problem: ConvexProblem, *, acceleration: bool, has_given_step: bool = False) -> None:
         self.problem = problem
         self.duals = np.zeros(problem.dual_shape, dtype=problem.rows.dtype)
         self.points = problem.rows.copy()
         self._former = np.zeros_like(self.duals)
         self._spare, self._ahead = np.empty_like(self.points), np.empty_like(self.points)
-        self._acceleration = acceleration
+        self._acceleration, self._has_given_step = acceleration, has_given_step
+        self._may_ascend = acceleration and not has_given_step and problem.has_ascent
 
     def on(self, problem: ConvexProblem, duals: Array) -> AMA:
         """Return the same solver for another problem, from these duals."""
-        other = AMA(problem, acceleration=self._acceleration)
+        other = AMA(problem, acceleration=self._acceleration, has_given_step=self._has_given_step)
         other.resume(duals)
         return other
 
@@ -246,34 +247,44 @@ class AMA:
 
     def start(self, gamma: float) -> None:
         """See `Solver`."""
-        self._gamma = gamma
+        self._gamma, self.gain = gamma, 0.0
         self.problem.project(gamma, self.duals, self._former)
         self.duals, self._former = self._former, self.duals  # the first step has no momentum
         self._begin_anew()
         self._square = self.problem.points_of(self.duals, 0.0, self.points, self._spare, self._ahead)
         self.points, self._spare = self._spare, self.points
+        self._ascends, self._is_exact = self._may_ascend, True
 
     def iterate(self) -> None:
         """See `Solver`."""
         momentum = self._momentum
         if self._acceleration:
             self._advance()
-        square = self.problem.sweep(
-            self._gamma,
-            (momentum, self._momentum),
-            self.duals,
-            self._former,
-            (self.points, self._spare, self._ahead),
-        )
+        momenta = momentum, self._momentum
+        if self._ascends:
+            points = self.points, self._ahead, self._spare
+            square = self.problem.ascend(self._gamma, momenta, self.duals, self._former, points)
+            self._spare, self.points, self._ahead = points
+        else:
+            points = self.points, self._spare, self._ahead
+            square = self.problem.sweep(self._gamma, momenta, self.duals, self._former, points)
+            self._spare, self.points, self._ahead = points
         self.duals, self._former = self._former, self.duals
-        self.points, self._spare = self._spare, self.points
+        self._is_exact = not self._ascends
         if square > self._square:  # D = 1/2 ||X||^2 - 1/2 ||U||^2
             self._begin_anew()
             np.copyto(self._ahead, self.points)
+            self._ascends = False
+        self.gain = 0.5 * (self._square - square)
         self._square = square
 
     def origin(self) -> Array:
-        """See `Solver`."""
+        """See `Solver`; removes the rounding errors that coordinate ascent accumulates."""
+        if not self._is_exact:
+            self._square = self.problem.points_of(
+                self.duals, self._momentum, self._spare, self.points, self._ahead
+            )
+            self._is_exact = True
         return self.points
 
     def _begin_anew(self) -> None:
@@ -306,6 +317,7 @@ class ADMM:
         self._former = np.zeros_like(self.duals)
         self._origin, self._spare = problem.rows.copy(), np.empty_like(self.points)
         self._change = np.zeros_like(self.points)
+        self.gain = 0.0
         self._solve = _system(problem)
 
     def resume(self, duals: Array) -> None:
@@ -462,7 +474,7 @@ def make_solver(problem: ConvexProblem, options: SolverOptions) -> Solver:
     """Return the solver for the options."""
     if options.solver == "admm":
         return ADMM(problem)
-    return AMA(problem, acceleration=options.solver == "ama")
+    return AMA(problem, acceleration=options.solver == "ama", has_given_step=options.step_size is not None)
 
 
 def residual_test(solver: Solver, options: SolverOptions, stop: Stop) -> Callable[[], bool] | None:
@@ -510,21 +522,28 @@ def iterate(
     """
     solver.start(gamma)
     best: Certificate | None = None
-    done, next_check, max_iter = 0, 0, stop.max_iter
+    done, next_check, last_check, least_gain, max_iter = 0, 0, 0, 0.0, stop.max_iter
     while True:
         late = deadline.is_over
         settled = has_converged is not None and done > 0 and has_converged()
-        if done >= next_check or done == max_iter or late or settled:
-            found = fuser.certify(gamma, solver.points, solver.duals, solver.origin(), stop.tolerance)
+        is_due = done >= last_check or (done >= next_check and solver.gain <= least_gain)
+        if is_due or done == max_iter or late or settled:
+            origin = solver.origin()
+            found = fuser.certify(gamma, solver.points, solver.duals, origin, stop.tolerance)
             if best is not None and best.objective < found.objective:
                 # The gap of the best certificate to the current duals.
-                gap = solver.problem.gap(gamma, best.centroids, solver.duals, solver.origin())
+                gap = solver.problem.gap(gamma, best.centroids, solver.duals, origin)
                 found = replace(best, gap=gap)
             best = found
-            converged = settled if has_converged else best.gap <= fuser.enough(best.objective, stop.tolerance)
+            enough = fuser.enough(best.objective, stop.tolerance)
+            converged = settled if has_converged else best.gap <= enough
             if is_stopped(best, done) or converged or done == max_iter or late:
                 return best, done, converged
-            next_check = done + int(np.clip(_CHECK_SHARE * done, _FEWEST, _MOST))
+            usual = int(np.clip(_CHECK_SHARE * done, _FEWEST, _MOST))
+            next_check = last_check = done + usual
+            if solver.gain > 0:
+                least_gain = solver.gain * (enough / best.gap) ** _FALL
+                next_check, last_check = done + usual // 4, done + _WAITS * usual
         solver.iterate()
         done += 1
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from coterie.arrays import Array, BoolArray, FloatArray, IntArray
+from coterie.fitting.deadline import now
 from coterie.fitting.report import Report
 from coterie.mixture.parameters import Directions, MixtureParameters
 from coterie.mixture.posteriors import Posteriors
@@ -148,8 +149,11 @@ def em(posteriors: Posteriors, start: MixtureParameters, options: EMOptions, rep
     for iteration in range(1, options.max_iter + 1):
         is_shared = iteration <= options.n_shared
         if kind == "factors" and parameters.factors is None:
-            parameters = first_factors(posteriors, parameters, options)
-            bounds = bounds[-1:]
+            found = first_factors(posteriors, parameters, options, report)
+            if found is None:
+                reason = "max_time"
+                break
+            parameters, bounds = found, bounds[-1:]
         else:
             parameters = m_step(
                 posteriors,
@@ -352,8 +356,8 @@ def _regression(
 
 
 def first_factors(
-    posteriors: Posteriors, parameters: MixtureParameters, options: EMOptions
-) -> MixtureParameters:
+    posteriors: Posteriors, parameters: MixtureParameters, options: EMOptions, report: Report
+) -> MixtureParameters | None:
     """Return parameters with factors from those of a mixture with a variance for each component and column.
 
     Parameters
@@ -364,10 +368,12 @@ def first_factors(
         Those of the E-step.
     options : EMOptions
         Of the run.
+    report : Report
+        Of the fit. Passes with directions take several times as long as the iterations before.
 
     Returns
     -------
-    MixtureParameters
+    MixtureParameters, or None if the time left is too short for all passes
 
     Notes
     -----
@@ -389,7 +395,11 @@ def first_factors(
         directions = Directions(
             np.ascontiguousarray(scales, dtype=dtype), Directions.padded(vectors, dtype), np.empty((0, 0))
         )
+        begin = now()
         moments = posteriors.moments(parameters.means, per_column=True, directions=directions)
+        # The passes that are left, and the next E-step.
+        if not report.has_time_for((_PASSES_FOR_DIRECTIONS + 1 - number) * (now() - begin)):
+            return None
         assert moments.cross is not None
         masses = np.maximum(moments.masses, np.finfo(np.float64).tiny)
         products = moments.cross * (scales / masses[:, None])[:, None, :]
