@@ -1,10 +1,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src cpp -type f -not -path '*/__pycache__/*')
 
 .PHONY: demo test test-slow test-site test-wheel test-extras test-arm64 lint papers docs sanitize fuzz bench sdist wheels \
-	conda release clean
+	conda release pins clean
 
 demo: $(VENV)/.demo
 	$(BIN)/coterie demo --out coterie-demo
@@ -65,8 +66,8 @@ bench: $(VENV)/.bench
 # Built twice: the bytes must be the same.
 sdist: $(VENV)/.release
 	rm -rf dist/*.tar.gz build/sdist
-	$(BIN)/python -m build --sdist
-	$(BIN)/python -m build --sdist --outdir build/sdist
+	$(BIN)/python -m build --sdist --no-isolation
+	$(BIN)/python -m build --sdist --no-isolation --outdir build/sdist
 	cmp dist/*.tar.gz build/sdist/*.tar.gz
 	$(BIN)/python -m twine check --strict dist/*.tar.gz
 
@@ -104,32 +105,42 @@ release: $(VENV)/.release
 	$(BIN)/python -m release.ready
 	@echo "All holds. To upload: $(BIN)/python -m twine upload dist/*"
 
+# The newest of what builds coterie and its wheels, with hashes of all files.
+pins: $(VENV)/.release
+	for group in build wheels; do $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+		--generate-hashes --group $$group --output-file release/$$group.txt || exit 1; done
+
 clean:
 	rm -rf $(VENV) build dist coterie-demo
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-# One stamp per set of extras, so that a command installs only what it needs and only when the sources changed.
-$(VENV)/.demo: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[cli,plot,report]'
+# What builds coterie, with no other version than these files.
+$(VENV)/.build: $(BIN)/python release/build.txt
+	$(PIP) --require-hashes -r release/build.txt
 	touch $@
 
-$(VENV)/.test: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[test]'
+# One stamp per set of extras, so that a command installs only what it needs and only when the sources changed.
+$(VENV)/.demo: extras := cli,plot,report
+$(VENV)/.test: extras := test
+$(VENV)/.bench: extras := bench
+$(VENV)/.demo $(VENV)/.test $(VENV)/.bench: $(VENV)/.build $(SOURCES)
+	$(PIP) --no-build-isolation --no-deps .
+	$(PIP) 'coterie[$(extras)]'
 	touch $@
 
 # Beside what the tests need, without building coterie anew.
-$(VENV)/.docs $(VENV)/.fuzz $(VENV)/.release: $(VENV)/.%: $(VENV)/.test
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python -c \
-		"import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['$*'])")
+$(VENV)/.docs $(VENV)/.fuzz: $(VENV)/.%: $(VENV)/.test
+	$(PIP) 'coterie[$*]'
 	touch $@
 
-$(VENV)/.bench: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[bench]'
+$(VENV)/.release: $(VENV)/.test release/wheels.txt
+	$(PIP) --require-hashes -r release/wheels.txt
+	$(PIP) 'coterie[release]'
 	touch $@
 
 # The linters read the sources; mypy needs the libraries that these import, not coterie itself.
 $(VENV)/.lint: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'ruff>=0.8' 'mypy>=1.13' 'import-linter>=2.1' 'numpy>=1.26' 'scikit-learn>=1.6'
+	$(PIP) 'ruff>=0.8' 'mypy>=1.13' 'import-linter>=2.1' 'numpy>=1.26' 'scikit-learn>=1.6'
 	touch $@

@@ -55,6 +55,7 @@ def settings_of(target: Target, python: Path, folder: Path, nanobind: Path) -> d
         # Those of this system know no objects of others.
         "CMAKE_AR": tools["ar"],
         "CMAKE_RANLIB": tools["ranlib"],
+        "COTERIE_LLVM_RUNTIME": "ON",
     }
     if target.system:
         arguments["CMAKE_SYSTEM_NAME"] = target.system

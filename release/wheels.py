@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 import time
-import tomllib
+import zipfile
 from pathlib import Path
 
 from release.compilers import settings_of
@@ -29,6 +29,7 @@ _WORK = _ROOT / "build" / "wheels"
 _UNTESTED = _ROOT / "build" / "untested"
 _PYTHONS = ("3.11", "3.12")
 _MOST_BYTES = 3 * 10**6
+_SBOM = ".dist-info/sboms/coterie.cdx.json"
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -66,14 +67,14 @@ def environment_of(version: str) -> Path:
 
 
 def build_tools() -> Path:
-    """Return the folder with all Python packages that a build needs; fill it if it is missing.
+    """Return the folder with what release/build.txt lists; fill it if it is missing.
 
     One for all versions of Python: scikit-build-core begins anew wherever another copy of it has built before.
     """
     folder = _WORK / "tools"
     if not folder.exists():
-        needed = tomllib.loads((_ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
-        command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), *needed]
+        listed = ["--require-hashes", "--requirement", str(_ROOT / "release" / "build.txt")]
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), *listed]
         _run(command, "what builds need cannot be installed")
     return folder
 
@@ -139,6 +140,8 @@ def check(wheel: Path, target: Target) -> None:
         sys.exit(f"{wheel.name} is larger than {_MOST_BYTES / 1e6:.0f} MB.")
     if not wheel.stem.endswith(target.platform):
         sys.exit(f"{wheel.name} is not for {target.platform}.")
+    if not any(name.endswith(_SBOM) for name in zipfile.ZipFile(wheel).namelist()):
+        sys.exit(f"{wheel.name} has no {_SBOM}.")
     if target.is_linux:
         shown = _run(["auditwheel", "show", str(wheel)], f"auditwheel refuses {wheel.name}")
         if not is_as_old(shown, target.platform):

@@ -138,7 +138,7 @@ def test_text_tables_of_other_dialects(sep, decimal, options, folder, X, capsys)
     expected = coterie.KMeans(n_clusters=3, random_state=0).fit(X)
     model = coterie.load("coterie-out/model.coterie")
     assert np.array_equal(model.cluster_centers_, expected.cluster_centers_)
-    assert "sep must be one character" in failed(capsys, 1, "fit", "rows.csv", "-k", "3", "--sep", "::")
+    assert "--sep must be one character" in failed(capsys, 2, "fit", "rows.csv", "-k", "3", "--sep", "::")
 
 
 @pytest.mark.parametrize("options", [[], ["--normalize"]])

@@ -100,3 +100,10 @@ def test_path_of_many_rows(folder, rows, X, monkeypatch):
     columns = (folder / "few" / "labels.csv").read_text().splitlines()[0].split(",")
     assert columns == [f"gamma={gamma:.6g}" for gamma in path.gammas_[expected]]
     assert json.loads((folder / "few" / "summary.json").read_text())["largest_gap"] < 1e-10
+
+
+@pytest.mark.parametrize("command", ["path", "choose-k -k 2:4"])
+def test_equal_rows_give_no_warnings_of_matplotlib(command, folder, capsys):
+    np.save("equal.npy", np.ones((30, 3)))
+    assert main([*command.split(), "equal.npy", "--out", "out"]) == 0
+    assert "warning" not in capsys.readouterr().err

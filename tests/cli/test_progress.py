@@ -1,11 +1,13 @@
 """What a running command shows."""
 
+import itertools
 import sys
 
 import numpy as np
 import pytest
 
-from coterie.cli import progress
+from coterie.centers.passes import ClusterPasses
+from coterie.cli import main, progress
 from coterie.estimators import find_method
 from coterie.fitting.report import FitProgress
 
@@ -43,6 +45,25 @@ def test_live_line_on_a_terminal(capsys, monkeypatch):
         for step in steps([0.1, 0.2]):
             screen.show(step)
     assert "iteration 2/9" in capsys.readouterr().err
+
+
+def test_an_error_replaces_the_live_line(rows, capsys, monkeypatch):
+    assign, steps = ClusterPasses.assign, itertools.count()
+
+    def fail_in_time(*arguments, **options):
+        if next(steps) == 3:
+            raise ValueError("Input X contains NaN.")
+        return assign(*arguments, **options)
+
+    monkeypatch.setattr(ClusterPasses, "assign", fail_in_time)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    for name, value in (("TERM", "xterm"), ("FORCE_COLOR", "1")):
+        monkeypatch.setenv(name, value)
+    assert main(["fit", rows, "-k", "20", "--tol", "0", "--out", "out"]) == 1
+    before, last = capsys.readouterr().err.rsplit("\x1b[1A\x1b[2K", 1)  # up, and erase the line
+    assert "iteration" in before
+    assert before.count("\n") == 1
+    assert last == "coterie: error: rows.npy: The input contains NaN.\n"
 
 
 def test_several_starts_share_one_rate():

@@ -1,8 +1,5 @@
 """KMeans: the laws of the estimator, not its timings."""
 
-import os
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 import scipy.sparse
@@ -153,27 +150,6 @@ class TestResults:
     def test_init_by_callable(self, blobs):
         model = KMeans(4, init=lambda X, k, random_state: X[:k], n_init=1).fit(blobs)
         same_fits(model, KMeans(4, init=blobs[:4]).fit(blobs))
-
-
-class TestSeveralFits:
-    def test_in_a_forked_child(self, blobs):
-        if not hasattr(os, "fork"):
-            pytest.skip("this system does not fork")
-        expected = (
-            KMeans(30, random_state=0, n_threads=2).fit(blobs).labels_
-        )  # the parent's threads exist by now
-        child = os.fork()
-        if child == 0:
-            found = KMeans(30, random_state=0, n_threads=2).fit(blobs).labels_
-            os._exit(0 if np.array_equal(found, expected) else 1)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-    def test_fits_at_the_same_time(self, blobs):
-        expected = KMeans(30, random_state=0, n_threads=2).fit(blobs)
-        with ThreadPoolExecutor(4) as pool:
-            models = list(pool.map(lambda _: KMeans(30, random_state=0, n_threads=2).fit(blobs), range(8)))
-        for model in models:
-            same_fits(model, expected)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.dataset import check_squares, squares_to_point, total_weight
 from coterie.blocks.kernel_rows import kernel_rows, rows_per_block
+from coterie.cached import cached_property
 from coterie.rows import Block, RowSource
 
 __all__ = ["Batch", "RowReader", "draw_batch"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.kernel_rows import dense, kept_rows, kernel_blocks, rows_per_block
 from coterie.blocks.measures import Squares, measures, sample_positions
+from coterie.cached import cached_property
 from coterie.rows import Block, RowSource
 
 __all__ = [

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.cached import cached_property
 
 __all__ = ["CenterFrame", "direction_lengths", "moved_centers", "nearest_centers", "unit_centers"]
 

@@ -10,7 +10,6 @@ any other centroid. The rest is compared again, relative to its own centroid, in
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import FitRows, SquareDistances
 from coterie.blocks.kernel_rows import dense, kernel_rows
+from coterie.cached import cached_property
 from coterie.centers.assignment import Assignment, Frame
 from coterie.centers.frame import CenterFrame
 

@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_info
 
 from coterie import __version__, _kernels
 from coterie.cli import choose_k, compare, demo, fit, info, path, predict, report, select_lambda, verify
-from coterie.cli.errors import UsageError
+from coterie.cli.errors import UsageError, warning_of
 from coterie.cli.inputs import DASH, STANDARD_INPUT
 from coterie.cli.models import AUTO, find_offered, offered_methods
 from coterie.cli.options import RunOptions, flag_of_token
@@ -142,7 +142,7 @@ def completion(shell: Literal["bash", "zsh", "fish"], /) -> None:
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Print a warning that no command has recorded, without the place in the code."""
-    tell_warnings([" ".join(str(message).split())])
+    tell_warnings([warning_of(str(message))])
 
 
 def _bytes_of(memory: str) -> float:

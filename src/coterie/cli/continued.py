@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from coterie.arrays import IntArray
-from coterie.cli.errors import UsageError
+from coterie.cli.errors import UsageError, message_of
 from coterie.cli.results import KeptColumns
-from coterie.cli.runs import Fit, read_run
+from coterie.cli.runs import read_summary
 from coterie.matching import ClusterMatch, match_clusters
 from coterie.outputs import OutputFolder
 from coterie.results import ID_NAMES
@@ -116,13 +116,13 @@ def read_clusters(run: Path, kept: KeptColumns, names: list[str]) -> Continued:
         If the folder is not that of a fit, or its labels lack the column of ids.
     """
     try:
-        fit = read_run(run, Fit)
+        fit = read_summary(run)
         labels_file = run / Path(fit.files["labels"]).name
         lasting = dict(_lasting_ids(run / CHANGES)) if fit.continued is not None else None
         is_id = bool(names) and (kept.id is not None or names[0].lower() in ID_NAMES)
         clusters, keys = _read_labels(labels_file, names[0] if is_id else None)
     except (OSError, KeyError, ValueError) as error:
-        raise UsageError(f"--continue {run}: {error}") from error
+        raise UsageError(f"--continue {run}: {message_of(error)}") from error
     next_id = int(clusters.max(initial=-1)) + 1
     if lasting is not None and fit.continued is not None:
         clusters = np.array([lasting.get(cluster, -1) for cluster in clusters.tolist()], dtype=np.int64)

@@ -11,7 +11,7 @@ from coterie.estimators.method import methods
 from coterie.estimators.parameters import ParameterError, parameters_of
 from coterie.rows.columns import column_word
 
-__all__ = ["UsageError", "in_options", "is_usage", "listed", "message_of"]
+__all__ = ["UsageError", "in_options", "is_usage", "listed", "message_of", "warning_of"]
 
 # An error is one line for people; names of columns and texts of libraries may be of any length.
 _MOST_CHARACTERS = 500
@@ -22,7 +22,7 @@ _BOTH_WAYS = re.compile(
 )
 
 # The rows of an estimator, which the command line has no name for.
-_ROWS = re.compile(r"(?P<input>\bInput )?(?<![\w(.\[=])X(?![\w(\]=,)]|\.\w)")
+_ROWS = re.compile(r"(?P<input>\bInput )?(?<![\w(.\[=:])X(?![\w(\]=,)]|\.\w)")
 
 
 class UsageError(Exception):
@@ -73,6 +73,19 @@ def _without_python_words(text: str) -> str:
 
     text = _BOTH_WAYS.sub(option, text)
     return _ROWS.sub(rows, text)
+
+
+def warning_of(text: str) -> str:
+    """Return a warning of a library in one line, in the words of the command line.
+
+    Examples
+    --------
+    >>> from coterie.cli.errors import warning_of
+    >>> warning_of("X has feature names, but KMeans was fitted without feature names")
+    'The input has column names, but the model was fitted without column names'
+    """
+    text = re.sub(r"\bbut \w+ was fitted", "but the model was fitted", " ".join(text.split()))
+    return in_options(_without_python_words(text.replace("feature names", "column names")))
 
 
 def in_options(text: str) -> str:

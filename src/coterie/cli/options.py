@@ -84,7 +84,10 @@ def column_names(columns: str | None, flag: str) -> list[str | int] | None:
 
 def separator_of(sep: str | None) -> str | None:
     """Return the separator that --sep names, of a tab in words, too."""
-    return _TABS.get(str(sep), sep)
+    separator = _TABS.get(str(sep), sep)
+    if separator is not None and len(separator) != 1:
+        raise UsageError(f"--sep must be one character such as ';', or tab, got {sep!r}.")
+    return separator
 
 
 def image_shape_of(image: str | None) -> tuple[int, ...] | None:

@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from coterie.cli.errors import UsageError
+from coterie.cli.errors import UsageError, warning_of
 
 __all__ = [
     "check_annotated",
@@ -104,8 +104,7 @@ def recorded_warnings() -> Iterator[list[str]]:
         try:
             yield lines
         finally:
-            told = (" ".join(str(warning.message).split()) for warning in caught)
-            lines.extend(dict.fromkeys(told))
+            lines.extend(dict.fromkeys(warning_of(str(warning.message)) for warning in caught))
 
 
 def tell(

@@ -174,6 +174,8 @@ def _follow_into(outputs: OutputFolder, job: PathJob, method: Method, model: Any
     )
     if rows.is_sparse:
         raise ValueError(f"{job.file} has sparse rows, and convex clustering takes only dense ones.")
+    if job.n_clusters is not None and job.n_clusters > rows.shape[0]:
+        raise UsageError(f"-k {job.n_clusters} is more than the {rows.shape[0]} rows of {job.file}.")
     check_neighbors(model, job.parameters, rows, job.file)
     label_name = "labels.parquet" if rows.is_table else "labels.csv"
     if rows.is_table:

@@ -134,6 +134,10 @@ def read_run(folder: Path, kind: type[_Run]) -> _Run:
         facts = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: it is not JSON. Run the command again.") from error
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        raise
+    except OSError as error:  # such as a link to itself
+        raise ValueError(f"{path}: {error.strerror}.") from error
     version = facts.get("format") if isinstance(facts, dict) else None
     if type(version) is int and version > _FORMAT:
         raise ValueError(f"{path}: format {version} is of a newer coterie, and this one reads {_FORMAT}.")
@@ -146,6 +150,25 @@ def read_run(folder: Path, kind: type[_Run]) -> _Run:
     return found
 
 
+def read_summary(folder: Path) -> Fit:
+    """Return the summary of the fit that wrote a folder.
+
+    Raises
+    ------
+    ValueError
+        If the folder is not that of a fit, or its summary is damaged; the message names the file and the field.
+    """
+    try:
+        command = read_run(folder, Run).command
+        if command not in ("fit", "select-lambda"):
+            raise ValueError(f"{folder} has the results of coterie {command}, not of coterie fit.")
+        return read_run(folder, Fit)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ValueError(
+            f"{folder} is not the folder of a run of coterie fit: it has no {SUMMARY}."
+        ) from error
+
+
 def read_fit(folder: Path) -> tuple[Fit, Any]:
     """Return summary and model of the fit that wrote a folder, both of the same run.
 
@@ -155,15 +178,7 @@ def read_fit(folder: Path) -> tuple[Fit, Any]:
         If the folder is not that of a fit, or a file of it is damaged; the message names the file and the field.
     """
     while True:
-        try:
-            command = read_run(folder, Run).command
-            if command not in ("fit", "select-lambda"):
-                raise ValueError(f"{folder} has the results of coterie {command}, not of coterie fit.")
-            fit = read_run(folder, Fit)
-        except (FileNotFoundError, NotADirectoryError) as error:
-            raise ValueError(
-                f"{folder} is not the folder of a run of coterie fit: it has no {SUMMARY}."
-            ) from error
+        fit = read_summary(folder)
         model = persistence.load(folder / MODEL)
         if read_run(folder, Fit) == fit:  # no other run has ended in between
             break

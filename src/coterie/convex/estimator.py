@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
+from coterie.cached import cached_property
 from coterie.convex.gammas import AdaptiveGammas, GivenGammas, default_gammas
 from coterie.convex.linkage import cut_between, longest_lived
 from coterie.convex.norms import find_norm

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -146,19 +147,22 @@ def plot_path_dendrogram(
     cut = float(path.gammas_[chosen])
     is_whole = n_rows <= _MOST_NAMED
     ax = axes_or_new(ax, (max(7.0, 0.16 * min(n_rows, _MOST_LEAVES)), 4.6))
-    dendrogram(
-        path.linkage_,
-        ax=ax,
-        labels=[str(name) for name in names] if names is not None and is_whole else None,
-        link_color_func=_link_colors(path.linkage_, cut, path.labels_path_[chosen]),
-        leaf_rotation=90,
-        leaf_font_size=8,
-        **({} if is_whole else {"truncate_mode": "lastp", "p": _MOST_LEAVES}),
-    )
+    with warnings.catch_warnings():
+        # Equal rows are merged at 0, which is no range of an axis; the range is set below.
+        warnings.filterwarnings("ignore", "Attempting to set identical")
+        dendrogram(
+            path.linkage_,
+            ax=ax,
+            labels=[str(name) for name in names] if names is not None and is_whole else None,
+            link_color_func=_link_colors(path.linkage_, cut, path.labels_path_[chosen]),
+            leaf_rotation=90,
+            leaf_font_size=8,
+            **({} if is_whole else {"truncate_mode": "lastp", "p": _MOST_LEAVES}),
+        )
     collections: list[Any] = list(ax.collections)
     heights = [segment[1, 1] for links in collections for segment in links.get_segments()]
     lowest = min((height for height in heights if height > 0), default=1.0)
-    ax.set(yscale="log", ylim=(lowest / 1.5, path.linkage_[-1, 2] * 1.3), ylabel="gamma")
+    ax.set(yscale="log", ylim=(lowest / 1.5, path.linkage_[-1, 2] * 1.3 or 1.0), ylabel="gamma")
     ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     ax.yaxis.set_major_formatter("{x:g}")
     ax.yaxis.set_minor_formatter(NullFormatter())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
@@ -17,6 +16,7 @@ from coterie.backend.measure import kept_rows_of, largest_square, split_by_chunk
 from coterie.blocks.dataset import Dataset, total_weight, useful_n_threads
 from coterie.blocks.measures import robust_shift, sample_positions
 from coterie.blocks.shuffled import ShuffledRows, run_length, shuffled
+from coterie.cached import cached_property
 from coterie.centers.assignment import Assignment, PlainAssignment
 from coterie.centers.bounded import BoundedAssignment, n_bounds_of
 from coterie.centers.frame import CenterFrame

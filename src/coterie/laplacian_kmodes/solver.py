@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
 from coterie.arrays import Array, IntArray
+from coterie.cached import cached_property
 from coterie.fitting.report import Report, Stop
 from coterie.graphs import bridge_components
 from coterie.laplacian_kmodes.memberships import GraphMemberships

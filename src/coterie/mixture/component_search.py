@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import SquareDistances
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.blocks.measures import robust_shift
+from coterie.cached import cached_property
 from coterie.centers.frame import CenterFrame, nearest_centers
 from coterie.centers.lloyd import cell_centers
 from coterie.centers.rounding import NearTies

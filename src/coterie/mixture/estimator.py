@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -20,6 +19,7 @@ from coterie.backend import Backend, have_own_backend, open_backend
 from coterie.backend.measure import MeasuredRows, measure
 from coterie.blocks.dataset import Dataset
 from coterie.blocks.kernel_rows import KEPT_BYTES, kept_rows
+from coterie.cached import cached_property
 from coterie.coresets import draw_coreset
 from coterie.estimators.declared import Count, FittedAttribute, History, NotStored, Numbers, Scalar
 from coterie.estimators.memory import bytes_of_rows, copy_of_rows, labels_and_centers

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from coterie.arrays import Array, FloatArray
+from coterie.cached import cached_property
 
 __all__ = ["Directions", "MixtureParameters", "count_parameters"]
 

@@ -7,7 +7,6 @@ while the levels are undone is the scheme of METIS and Graclus (Karypis and Kuma
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
@@ -15,6 +14,7 @@ import scipy.sparse as sp
 
 from coterie import _kernels
 from coterie.arrays import FloatArray, IntArray
+from coterie.cached import cached_property
 
 __all__ = [
     "INFORMATION", "NORMALIZED_CUT", "CoarseGraph", "Objective", "merged", "multilevel_partition", "refined",

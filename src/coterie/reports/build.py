@@ -5,13 +5,13 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from coterie.cached import cached_property
 from coterie.figures import new_figure, require_matplotlib
 from coterie.outputs import OutputFolder
 from coterie.plotting.cluster_map import draw_map

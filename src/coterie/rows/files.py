@@ -178,7 +178,7 @@ def _shards(path: str) -> tuple[list[Path], bool]:
     else:
         was_address = re.match(r"[a-z0-9]{2,}:/[^/]", path)
         hint = ". An address must be a str, since a Path drops one of its slashes" if was_address else ""
-        raise FileNotFoundError(f"There is no file {path}{hint}")
+        raise FileNotFoundError(f"There is no file {path or repr(path)}{hint}")
     return [Path(name) for name in found], True
 
 

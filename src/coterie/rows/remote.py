@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from coterie.rows.checks import FileError
 
@@ -319,6 +320,8 @@ class RemoteFile:
         """
         protocol = protocol_of(self._address)
         try:
+            if protocol in ("http", "https") and not urlsplit(self._address).hostname:
+                raise ValueError("the address names no host.")
             from fsspec.config import conf
             from fsspec.core import url_to_fs
 
@@ -328,8 +331,8 @@ class RemoteFile:
             file_system, path = url_to_fs(self._address, **{**usual, **self._options, **more})
         except ImportError as error:
             raise ImportError(_how_to_install(protocol, error)) from None
-        except (TypeError, ValueError) as error:
-            text = without_secrets(str(error), self._options)
+        except (TypeError, ValueError, OSError) as error:
+            text = without_secrets(str(getattr(error, "strerror", None) or error), self._options)
             raise FileError(f"Cannot read {self}: {text}") from None
         return file_system, str(path)
 

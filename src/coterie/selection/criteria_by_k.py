@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from scipy import special
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
@@ -122,7 +124,12 @@ class Resampling:
     def k_means(self, points: FloatArray, k: int) -> KMeans:
         """Cluster points."""
         self.check_time()
-        return KMeans(k, max_iter=_MAX_ITER, random_state=self.seed(), n_threads=self.n_threads).fit(points)
+        model = KMeans(k, max_iter=_MAX_ITER, random_state=self.seed(), n_threads=self.n_threads)
+        with (
+            warnings.catch_warnings()
+        ):  # of fewer different points than clusters, for each k and each subsample
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return model.fit(points)
 
 
 def _criterion(

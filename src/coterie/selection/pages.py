@@ -221,7 +221,7 @@ def _draw_modes(ax: Axes, choice: KChoice) -> None:
     # Bars fall to the right.
     ax.legend(loc="upper right", frameon=False, fontsize=8.5)
     ax.set(xlabel="mode of the density", ylabel="prominence (log density)", title=choice.answer)
-    ax.set_ylim(bottom=0, top=max(1.25 * choice.threshold, 1.05 * float(falls.max(initial=0))))
+    ax.set_ylim(bottom=0, top=max(1.25 * choice.threshold, 1.05 * float(falls.max(initial=0))) or 1.0)
     # One mode is a bar, not a block.
     ax.set_xlim(1.4, max(len(falls) + 1.6, 8))
     ax.locator_params(axis="x", integer=True)

@@ -1,10 +1,24 @@
 """Parquet: row groups."""
 
+import re
+
 import numpy as np
+import pyarrow as pa
 from pyarrow import parquet
 
 from coterie.rows import open_rows
 from tests.rows.formats import numbers, table
+from tests.support.limited import run_limited
+
+READ = """
+from coterie.rows.formats import parquet
+parquet._BUFFER_BYTES = 2**17
+try:
+    coterie.open_rows("x.parquet").read()
+    result = "it was read"
+except ValueError as error:
+    result = str(error)
+"""
 
 
 def test_take_reads_only_the_row_groups_needed(tmp_path, monkeypatch):
@@ -22,3 +36,21 @@ def test_take_reads_only_the_row_groups_needed(tmp_path, monkeypatch):
     rows = [101, 199, 200, 650]
     np.testing.assert_array_equal(source.take(rows), X[rows])
     assert groups == [[1, 2], [6]]
+
+
+def test_a_page_that_declares_2_gb_takes_no_more_than_its_row_group(tmp_path):
+    """The file is larger than what is read at once; its row groups are not."""
+    path = tmp_path / "x.parquet"
+    values = np.random.default_rng(0).normal(size=50_000)
+    parquet.write_table(pa.table({"a": values}), path, row_group_size=5_000, use_dictionary=False)
+    content = bytearray(path.read_bytes())
+    start = parquet.read_metadata(path).row_group(3).column(0).data_page_offset
+    # The kind of page, then its size and its compressed size as zigzag varints.
+    sizes = re.match(rb"\x15\x00\x15[\x80-\xff]*[\x00-\x7f]\x15()[\x80-\xff]*[\x00-\x7f]", content[start:])
+    header = content[start : start + sizes.start(1)] + b"\xfe\xff\xff\xff\x0f"
+    header += content[start + sizes.end() : start + 40]
+    content[start : start + len(header)] = header
+    path.write_bytes(content)
+    done = run_limited(READ, tmp_path)
+    assert done["result"].startswith("Cannot read x.parquet: Unexpected end of stream")
+    assert done["grown"] < 50e6

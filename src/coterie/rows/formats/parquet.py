@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -51,24 +52,29 @@ class ParquetSource(BatchSource):
 
     def batches(self, units: range, positions: list[int], rows: int | None) -> Iterator[Any]:
         names = [self._names[i] for i in positions]
-        is_fetched = isinstance(self._path, RemoteFile) and all(
-            sum(_column_bytes(self._metadata.row_group(unit), set(names))) <= _GROUP_BYTES for unit in units
+        most_bytes = max(
+            (sum(_column_bytes(self._metadata.row_group(unit), set(names))) for unit in units), default=0
         )
-        with _opened(self._path, names, pre_buffer=is_fetched, metadata=self._metadata) as file:
+        is_fetched = isinstance(self._path, RemoteFile) and most_bytes <= _GROUP_BYTES
+        with _opened(self._path, names, most_bytes, pre_buffer=is_fetched, metadata=self._metadata) as file:
             for groups in [[unit] for unit in units] if is_fetched else [list(units)]:
                 for batch in file.iter_batches(rows or _BATCH_ROWS, row_groups=groups, columns=names):
                     yield batch.select(names)
 
 
 @contextmanager
-def _opened(path: Path | RemoteFile, names: Sequence[str] = (), **options: Any) -> Iterator[Any]:
-    """Open a file to read some columns; without names only its first row is read."""
+def _opened(
+    path: Path | RemoteFile, names: Sequence[str] = (), most_bytes: float = math.inf, **options: Any
+) -> Iterator[Any]:
+    """Open a file to read columns of at most so many bytes in a row group; without names only its first row is read."""
     from pyarrow import parquet
 
     smallest, largest = _REMOTE if isinstance(path, RemoteFile) and names else _LOCAL
     # Column chunks are read through small buffers and not in advance, since a row group may be as large as the file.
     buffer_size = max(smallest, min(largest, _BUFFER_BYTES // max(1, len(names))))
-    if not isinstance(path, RemoteFile) and path.stat().st_size <= _BUFFER_BYTES:
+    if not isinstance(path, RemoteFile):
+        most_bytes = min(most_bytes, path.stat().st_size)
+    if most_bytes <= _BUFFER_BYTES:
         # Complete chunks: a buffer grows to any size that a damaged page declares.
         buffer_size = 0
     with (
