@@ -53,7 +53,7 @@ scored](../how-to/compare_methods.md).
   set; mean over the sets on which the methods differ.
 
 {machine}
-
+{missing}
 {tables}
 """
 
@@ -188,12 +188,14 @@ def main() -> None:
             found[name] = measured(name, results, options.most_rows)
             line = line_of(found[name])
             print(name, line["best"], line["confidence"], line["accuracy"], file=sys.stderr, flush=True)
+    missing = ", ".join(name for name in (*ROWS, *FRESH) if name not in found)
     page = _PAGE.format(
         most_rows=options.most_rows,
         n_fresh=N_FRESH,
         seed=SEED,
         last=SEED + N_FRESH - 1,
         machine=machine_line(machine_facts()),
+        missing=f"\nNot measured: {missing}.\n" if missing else "",
         tables="\n".join(tables(found)),
     )
     print(page)
