@@ -326,7 +326,7 @@ class TestEstimator:
 
     def test_wrong_arguments_of_a_cut(self):
         W = np.ones((3, 3)) - np.eye(3)
-        with pytest.raises(ValueError, match="Both balance_weight"):
+        with pytest.raises(ValueError, match="balance_weight and class_priors both set"):
             balanced_cut(W, [0, 1, 1], balance_weight=1, class_priors=[0.5, 0.5])
         with pytest.raises(ValueError, match="must have shape"):
             balanced_cut(W, [0, 1, 1], class_priors=[0.2, 0.3, 0.5])
