@@ -298,6 +298,17 @@ class TestEstimator:
         np.testing.assert_allclose(none.score_samples(rows), diag.score_samples(rows), rtol=1e-10)
         assert none.components_.shape == (4, 0, 12)
 
+    def test_a_fit_that_ends_before_its_first_factors(self, rows):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = factor_mixture(max_iter=1).fit(rows)
+            diag = TruncatedGaussianMixture(4, covariance_type="diag", max_iter=1, random_state=0).fit(rows)
+        assert not model.components_.any()
+        np.testing.assert_array_equal(model.labels_, model.predict(rows))
+        np.testing.assert_array_equal(model.labels_, diag.labels_)
+        np.testing.assert_allclose(model.score_samples(rows), diag.score_samples(rows), rtol=1e-10)
+        np.testing.assert_allclose(model.denoise(rows), diag.denoise(rows), rtol=1e-10)
+
     def test_covariances_are_recovered(self, rows):
         model = factor_mixture(tol=1e-7).fit(rows)
         full = GaussianMixture(4, random_state=0, means_init=model.means_).fit(rows)

@@ -54,7 +54,7 @@ _MAY_MISS = 0.3
 _RESTORE_SHARE = 0.9
 
 # Bytes of duals that stay in the cache of a core.
-_CACHE = 1 << 22
+_CACHE = 1 << 23
 
 # Smallest relative gap that single precision resolves, in units of its rounding error.
 _ROUNDINGS = 50

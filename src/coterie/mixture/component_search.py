@@ -375,5 +375,6 @@ class FactorSearch(ComponentSearch):
 
 
 def component_search(parameters: MixtureParameters, n_threads: int) -> ComponentSearch:
-    """Return the search for the best components of rows under a mixture."""
-    return (ComponentSearch if parameters.factors is None else FactorSearch)(parameters, n_threads)
+    """Return the search for the best components of rows under a mixture, whose factors may all be 0."""
+    has_factors = parameters.factors is not None and parameters.factors.any()
+    return (FactorSearch if has_factors else ComponentSearch)(parameters, n_threads)
