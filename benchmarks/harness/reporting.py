@@ -95,9 +95,13 @@ def machine_line(facts: dict[str, Any]) -> str:
     """Return the facts of `machine_facts` in one line."""
     versions = ", ".join(f"{name} {v}" for name, v in facts["versions"].items() if v)
     return (
-        f"{facts['cpu']}, {facts['cores']} cores, {facts['memory_gib']} GiB, {facts['system']}, "
+        f"{facts['cpu']}, {_cores_text(facts['cores'])}, {facts['memory_gib']} GiB, {facts['system']}, "
         f"Python {facts['python']}, {versions}"
     )
+
+
+def _cores_text(cores: int) -> str:
+    return f"{cores} core{'s' * (cores != 1)}"
 
 
 def _cpu_name() -> str:

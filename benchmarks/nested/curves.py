@@ -128,6 +128,7 @@ def ratio_text(ratio: float, bounded: bool) -> str:
 
 
 def excess_cell(row: RowCurves, name: str) -> str:
-    """Return mean and standard deviation of the final excess."""
+    """Return the mean of the final excess and, of several seeds, the standard deviation."""
     excess = row.final_excess(name)
-    return f"{100 * mean(excess):.2f} +- {100 * deviation(excess):.2f}%"
+    spread = f" +- {100 * deviation(excess):.2f}" if len(excess) > 1 else ""
+    return f"{100 * mean(excess):.2f}{spread}%"

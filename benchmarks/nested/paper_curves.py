@@ -79,14 +79,14 @@ def make_figure_2(run: PaperRun) -> None:
             run.report.data.setdefault("curves", {})[curves.title] = curves.facts()
             run.report.save()
     if rows:
-        run.report.say("", *NOTES)
+        run.report.say("", f"Seeds: {len(run.seeds(SEEDS))}.", *NOTES)
         run.draw("curves", lambda path: draw(rows, path))
 
 
 NOTES = [
-    "Seconds until the energy of the held-out rows is within this excess over E*, the lowest of all runs: median",
-    "(range) over the seeds; never: in fewer than half. Ratios: to the seconds of nested. All start from the",
-    "same distinct rows, drawn uniformly; batches and the first nested batch of 5,000 rows, k = 50.",
+    "Seconds until the excess is at most the given percentage; of several seeds the median, with the range in",
+    "parentheses. never: half of the runs or more ended, after the seconds in parentheses, without reaching it. Ratio:",
+    "seconds divided by those of nested mini-batches. Batches, and the first nested batch, have 5,000 rows.",
 ]
 
 
@@ -127,9 +127,7 @@ def make_figure_3(run: PaperRun) -> None:
             _table_of_thresholds(run, curves)
             run.report.save()
     if rows:
-        run.report.say(
-            "", "Mean relative excess of the held-out energy over E*, the lowest of the set, in per cent."
-        )
+        run.report.say("", f"Seeds: {len(run.seeds(THRESHOLD_SEEDS))}. Mean excess in percent.")
         times = [run.within(seconds) for seconds in TIMES]
         run.draw("thresholds", draw_thresholds(rows, times[-2:], excess_at))
 

@@ -14,9 +14,9 @@ from benchmarks.nested.paper_pictures import draw_moves
 __all__ = ["make_figure_1", "make_revisits"]
 
 ROUNDS, N_CLUSTERS, BATCH = 30, 50, 5000
-OF_BATCH = "moved by b rows"
-OF_MORE = "from there to that of 2b rows"
-ESTIMATE = "1/2 sigma_C, which estimates the latter"
+OF_BATCH = "moved by a round on b rows"
+OF_MORE = "distance to the result of 2b rows"
+ESTIMATE = "its estimate, sigma_C / 2"
 
 
 def make_figure_1(run: PaperRun) -> None:
@@ -57,11 +57,11 @@ def _table_of_moves(run: PaperRun, moves: dict[str, list[float]], title: str) ->
             *(f"{lengths[number - 1]:.1f}" for lengths in moves.values()),
             "redundant"
             if moves[OF_MORE][number - 1] < moves[OF_BATCH][number - 1]
-            else "fine-tuned too soon",
+            else "premature fine-tuning",
         ]
         for number in numbers
     ]
-    run.report.table(f"Mean lengths, {title}", ["round", *moves, "one more round on the sample"], cells)
+    run.report.table(f"Mean lengths, {title}", ["round", *moves, "name in the paper"], cells)
     run.report.data["moves"] = moves
 
 
