@@ -71,7 +71,7 @@ def test_options_of_an_added_method_are_in_the_help(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     assert main(["fit", "--help"]) == 0
     helped = capsys.readouterr().out
-    assert "toy, plain." in helped
+    assert "toy, plain; auto:" in helped
     assert "--slice-column" not in helped
     assert main(["fit", "--method", "toy", "--help"]) == 0
     helped = capsys.readouterr().out

@@ -129,9 +129,9 @@ def test_an_estimator_from_outside_stores_finite_numbers_only():
             return self
 
         def _fitted_attributes(self):
-            from coterie.estimators.declared import One
+            from coterie.estimators.declared import Scalar
 
-            return {**super()._fitted_attributes(), "radius_": One()}
+            return {**super()._fitted_attributes(), "radius_": Scalar()}
 
     model = Careless()
     with pytest.raises(ValueError, match="Careless ended with nan in its radius"):

@@ -81,11 +81,11 @@ def test_lines_longer_than_blocks(monkeypatch, tmp_path):
         ("[1, 2, 3, 4, 5]", r"x\.jsonl: line 42: it is not a JSON object, such as"),
         (
             '{"id": 7, "embedding": [1, 2, 3, 4, 5]}',
-            r"x\.jsonl: line 42: field 'id' has a number where lines before have a string",
+            r"x\.jsonl: line 42: field 'id' is of type number, but string on the lines before",
         ),
         (
             '{"embedding": [1, "a"]}',
-            r"x\.jsonl: line 42: field 'embedding' has a string where lines before have a number",
+            r"x\.jsonl: line 42: field 'embedding' is of type string, but number on the lines before",
         ),
         ('{"id": "a", "id": "b"}', r"x\.jsonl: line 42: Column\(/id\) was specified twice"),
         (b'{"id": "\xff"}', r"x\.jsonl: line 42: it is not UTF-8"),

@@ -177,7 +177,7 @@ def _in_words(message: str) -> str:
     changed = re.fullmatch(r"Column\(/(.*)\) changed from (.*) to (.*)", message)
     if changed:
         field, before, now = changed.groups()
-        return f"field {field.replace('/[]', '')!r} is of type {now}, on lines before {before}"
+        return f"field {field.replace('/[]', '')!r} is of type {now}, but {before} on the lines before"
     return message.rstrip(".")
 
 
