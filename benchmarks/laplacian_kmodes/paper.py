@@ -72,7 +72,7 @@ PAPER = Paper(
             "Equations 10 and 11",
             "SLK-BO: modes as by-products of the memberships.",
             remark='`mode_update="byproduct"`, the default. Memberships that round to 1 are compared by their '
-            "distance from 1 (`docs/development/decisions/laplacian_kmodes.md`).",
+            "distance from 1.",
         ),
         Item(
             "discrete-domains",

@@ -52,7 +52,7 @@ PAPER = Paper(
                 "written, "
                 '`init="afk-mc2"` with `coreset_size` the rest of Algorithm 1, `random_candidate=True` the "+1" '
                 "of the tables, Equation 8 the initial variance. `tests/reference/truncated_mixture.py` is a "
-                "NumPy version, row by row, with which the tests compare. The default searches in tiles of 16 "
+                "NumPy version, row by row, with which the tests compare. The default searches in groups of 16 "
                 "rows, in every third E-step from the fifth on, learns neighborhoods one step later, and stops "
                 "on a coreset at its sampling error."
             ),
