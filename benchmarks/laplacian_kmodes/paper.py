@@ -106,11 +106,11 @@ PAPER = Paper(
             "without numbers.",
             remark="Not reproduced: LK has the lower mean E for most lambda. Up to lambda 0.5, the memberships of "
             "SLK-MS stay mixed, and LK is lower although all its clusters have rows. From lambda 2 on, LK is lower "
-            "only because one to three of its clusters have rows. SLK-MS is lower at lambda 1.25 and 1.5 (but not with "
-            "the ten starts of Table 3, at 1.5), and SLK-MS "
-            "at 2 lambda at 1 and 1.25. The paper gives neither its range of lambda nor the number of empty clusters. "
-            "Panel (b), LabelMe, is left out. LK is our implementation, `benchmarks/laplacian_kmodes/lk.py`: "
-            "accelerated projected gradients on the convex problem, alternating with mean shifts.",
+            "only because one to three of its clusters have rows. SLK-MS is lower at lambda 1.25 and 1.5 (but not "
+            "with the ten starts of Table 3, at 1.5), and SLK-MS at 2 lambda at 1 and 1.25. The paper gives neither "
+            "its range of lambda nor the number of empty clusters. Panel (b), LabelMe, is left out. LK is our "
+            "implementation, `benchmarks/laplacian_kmodes/lk.py`: accelerated projected gradients on the convex "
+            "problem, alternating with mean shifts.",
             reproduced="no",
         ),
         Item(
@@ -140,10 +140,9 @@ PAPER = Paper(
             make_selection,
             published="By the accuracy on a tenth of the rows, lambda from 1 to 4.",
             remark="`select_graph_weight(..., y=)` selects the most accurate run, as in the paper. Without "
-            "labels it selects the run of the highest modularity. Averaged over both tables, modularity has "
-            "the highest "
-            "mean rank correlation (0.475; normalized cut 0.45, balanced cut 0.43). For SLK-BO alone the balanced cut "
-            "is better (0.56 against 0.47), for SLK-MS it is worse (0.30 against 0.48).",
+            "labels it selects the run of the highest modularity. Averaged over both tables, modularity has the "
+            "highest mean rank correlation (0.475; normalized cut 0.45, balanced cut 0.43). For SLK-BO alone the "
+            "balanced cut is better (0.56 against 0.47), for SLK-MS it is worse (0.30 against 0.48).",
         ),
         Item(
             "table-2",

@@ -118,10 +118,9 @@ def _seeds(run: PaperRun) -> str:
 def _say_what_is_same(run: PaperRun) -> None:
     run.report.say(
         "",
-        "Each cell: the mean of E over the starts, the lowest E in parentheses, and the mean number of clusters that "
-        "have rows. Seeds, graph, bandwidth and mean shifts are the same for all methods. E can be low "
-        "because clusters "
-        "are empty: with a single cluster no edge is cut.",
+        "Each cell: the mean of E over the starts, the lowest E in parentheses, and the mean number of clusters "
+        "that have rows. Seeds, graph, bandwidth and mean shifts are the same for all methods. E can be low because "
+        "clusters are empty: with a single cluster no edge is cut.",
     )
 
 

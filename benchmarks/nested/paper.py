@@ -43,8 +43,7 @@ ITEMS = (
         "are premature fine-tuning. Section SM-B of the supplement estimates the distance between both results by "
         "sigma_C / 2, where sigma_C is the standard error of a centroid.",
         remark="The paper has no measurements. Ours agree with its sketch: in round 5 and later the batch is "
-        "too small. "
-        "The estimate is 23 to 40% below the measured distance.",
+        "too small. The estimate is 23 to 40% below the measured distance.",
     ),
     Item(
         "sm-a",
@@ -78,8 +77,8 @@ ITEMS = (
         "Section 2.1, Algorithm 1",
         "Lower bounds that skip distances, one per row and centroid.",
         remark='`bounds="elkan"` stores one bound per row and centroid, as in the paper. `"yinyang"` stores '
-        "one per row "
-        "and group of centroids, which needs less memory; section 5 of the paper mentions this as future work. "
+        "one per row and group of centroids, which needs less memory; section 5 of the paper mentions this as "
+        "future work. "
         '`"off"` stores none, and `"auto"`, the default, chooses by the shape of the data. All give bit-identical '
         "clusters (`tests/kmeans/test_nested.py`). Sparse rows have no bounds, because computing all distances by "
         "matrix products was faster.",
@@ -112,9 +111,8 @@ ITEMS = (
     Item(
         "figure-3",
         "Figure 3, SM-C",
-        "Excess after 2 s and 10 s for thresholds rho from 0.1 to 1,000, with and without bounds. The "
-        "batch doubles when "
-        "the centroids move by less than their standard error divided by rho.",
+        "Excess after 2 s and 10 s for thresholds rho from 0.1 to 1,000, with and without bounds. The batch doubles "
+        "when the centroids move by less than their standard error divided by rho.",
         make_figure_3,
         data=DATA,
         stands_in=STANDS_IN,
@@ -136,9 +134,9 @@ ITEMS = (
         data=("mnist.npz", "rcv1_27k.npz"),
         stands_in="enlarged digits of scikit-learn for MNIST; RCV1 is left out where its file is missing",
         remark="Reproduced: mini-batches of coterie, like those of the authors, are faster than scikit-learn's "
-        "on both sets. Compare microseconds "
-        "per row, because our RCV1 has 23,613 instead of 781,265 rows. sofia, a third package in the paper, was not "
-        "run. `!` marks times during which other processes used a tenth of a processor or more.",
+        "on both sets. Compare microseconds per row, because our RCV1 has 23,613 instead of 781,265 rows. sofia, a "
+        "third package in the paper, was not run. `!` marks times during which other processes used a tenth of a "
+        "processor or more.",
         reproduced="in part",
     ),
     Item(
