@@ -22,6 +22,7 @@ from coterie.selection.criteria_by_k import (
     Resampling,
     bic,
     convex_merges,
+    density_layers,
     eigengaps,
     gap_statistic,
     stability,
@@ -84,7 +85,7 @@ _DENSE_GRID = 12
 _GRID_STEP = 0.08
 
 _CRITERIA: tuple[Callable[[Resampling], Criterion], ...] = (
-    gap_statistic, stability, eigengaps, bic, convex_merges,
+    gap_statistic, stability, eigengaps, bic, convex_merges, density_layers,
 )  # fmt: skip
 
 
@@ -192,7 +193,7 @@ def choose_k(
     """Choose the number of clusters, or find that the data have none (experimental).
 
     Counts the modes of the density that are more prominent than those of data without clusters: one Gaussian, a uniform
-    box, uniform rows of the same local dimension. Five established criteria are computed over k for comparison; they do
+    box, uniform rows of the same local dimension. Six other criteria are computed over k for comparison; they do
     not decide, as each favors clusters of one shape or always finds some.
 
     Parameters

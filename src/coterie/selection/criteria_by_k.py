@@ -15,12 +15,22 @@ from sklearn.metrics import adjusted_rand_score
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.convex import ConvexClusterPath
+from coterie.density.solver import DensityOptions, density_clusters
 from coterie.graphs import knn_graph
 from coterie.kmeans.exact import KMeans
 from coterie.mixture.estimator import TruncatedGaussianMixture
 from coterie.selection.sample import references
 
-__all__ = ["Criterion", "Resampling", "bic", "convex_merges", "eigengaps", "gap_statistic", "stability"]
+__all__ = [
+    "Criterion",
+    "Resampling",
+    "bic",
+    "convex_merges",
+    "density_layers",
+    "eigengaps",
+    "gap_statistic",
+    "stability",
+]
 
 # Half samples, and reference sets of each kind.
 _PAIRS = 5
@@ -45,6 +55,9 @@ _GRAPHS = 4
 _PATH_ROWS = 200
 _PATH_SHARE = 0.02
 _PATHS = 4
+
+# Density-based clusterings of halves of the sample.
+_DENSITIES = 4
 
 # Adjusted Rand index of stable clusterings.
 _STABLE = 0.9
@@ -278,6 +291,30 @@ def _lifetimes(task: Resampling, points: FloatArray, ks: Sequence[int]) -> Float
     lasts = np.diff(np.log(gammas[1:])) if len(gammas) > 2 else np.zeros(0)
     whole = max(float(lasts.sum()), 1e-300)
     return np.array([lasts[counts[1:-1] == k].sum() / whole for k in ks])
+
+
+def density_layers(task: Resampling) -> Criterion:
+    """Largest persistence of a density-based clustering with k clusters, over all minimum cluster sizes."""
+    size = (len(task.points) + 1) // 2
+    ks = list(range(2, max(task.ks) + 1))
+    found = [
+        _persistences(task, task.points[task.random.permutation(len(task.points))[:size]], ks)
+        for _ in range(_DENSITIES)
+    ]
+    curve = [interval_of(column, lowest=0.0, highest=1.0) for column in np.transpose(found)]
+    best = int(np.argmax([interval.mean for interval in curve]))
+    choice = ks[best] if curve[best].low > 0 else None
+    why = "Largest persistence. Favors clusters of any shape that less dense rows separate."
+    return _criterion("density", "persistence of density layers", ks, curve, choice, why)
+
+
+def _persistences(task: Resampling, points: FloatArray, ks: Sequence[int]) -> FloatArray:
+    task.check_time()
+    options = DensityOptions(space="rows", seed=task.seed(), n_threads=task.n_threads)
+    leaves = density_clusters(np.ascontiguousarray(points), options).leaves
+    found, counts = np.asarray(leaves.persistences), leaves.n_leaves()
+    largest = max(float(found.max(initial=0.0)), 1e-300)
+    return np.array([found[counts == k].max(initial=0.0) / largest for k in ks])
 
 
 # --- agreement of half samples ---------------------------------------------------------------------------------------
