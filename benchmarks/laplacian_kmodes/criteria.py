@@ -143,10 +143,11 @@ def compare_criteria(benchmark: Benchmark, key: str, n_seeds: int) -> None:
         benchmark.report.table(f"{key}. {title}", headers, criteria_lines(runs))
     benchmark.report.say(
         "",
-        "Each cell has two figures: the rank correlation of the criterion with the NMI over the runs, and the NMI of "
-        "the run that the criterion selects. Only the runs with the fewest empty clusters are compared. best: the "
-        "highest NMI of all runs. E at lambda 1: E of the same labels, computed with lambda 1. nan: all values are "
-        "equal.",
+        "Each column but the last is a criterion that selects one run without labels: E, cuts, modularity, or "
+        "stability, which is the mean NMI with the runs of the other starts at the same lambda. Left: its rank "
+        "correlation with the NMI over the runs, 1 if both rank the runs alike; right: the NMI of the selected run. "
+        "Only the runs with the fewest empty clusters are compared. best: the highest NMI of all runs. E at lambda 1: "
+        "E of the same labels, computed with lambda 1. nan: all values are equal.",
     )
     benchmark.report.save()
 

@@ -69,11 +69,11 @@ def make_table_2(run: PaperRun) -> None:
     run.report.say(
         "",
         f"Seeds: {len(run.seeds(SEEDS))}. Selected: for each method, the run with the highest accuracy on "
-        f"{LABELED_SHARE:.0%} of the rows, as in the paper, among all seeds and all lambda of {lambdas} (LK: "
-        f"{lk_lambdas}). Median: over the seeds at the lambda of the selected run. Seconds: median of "
-        "one run, including the labels of all rows, without the search for neighbors, which all methods but k-means "
-        "and mean shift need. All methods start from the same k-means++ seeds, except k-means, which draws its own, "
-        "and NCut and mean shift, which need none.",
+        f"{LABELED_SHARE:.0%} of the rows, as in the paper. It is selected among all seeds and all lambda of "
+        f"{lambdas} (LK: {lk_lambdas}). Median: over the seeds at the lambda of the selected run. Seconds: median of "
+        "one run, including the labels of all rows. The search for neighbors, which all methods but k-means and mean "
+        "shift need, is not included. K-means draws its own seeds; NCut and mean shift need none. All other methods "
+        "start from the same k-means++ seeds.",
     )
 
 
