@@ -52,14 +52,22 @@ class ParquetSource(BatchSource):
 
     def batches(self, units: range, positions: list[int], rows: int | None) -> Iterator[Any]:
         names = [self._names[i] for i in positions]
-        most_bytes = max(
-            (sum(_column_bytes(self._metadata.row_group(unit), set(names))) for unit in units), default=0
-        )
+        most_bytes = self._most_bytes(units, set(names))
         is_fetched = isinstance(self._path, RemoteFile) and most_bytes <= _GROUP_BYTES
         with _opened(self._path, names, most_bytes, pre_buffer=is_fetched, metadata=self._metadata) as file:
             for groups in [[unit] for unit in units] if is_fetched else [list(units)]:
                 for batch in file.iter_batches(rows or _BATCH_ROWS, row_groups=groups, columns=names):
                     yield batch.select(names)
+
+    def _most_bytes(self, units: range, names: Collection[str]) -> float:
+        """Return the compressed size of the chosen columns in the largest row group; infinity for a small local file.
+
+        pyarrow ends the process if statistics of a column are damaged, so that it is asked only if that changes how the
+        file is read.
+        """
+        if not isinstance(self._path, RemoteFile) and self._path.stat().st_size <= _BUFFER_BYTES:
+            return math.inf
+        return max((sum(_column_bytes(self._metadata.row_group(unit), names)) for unit in units), default=0)
 
 
 @contextmanager
