@@ -106,7 +106,7 @@ def compare_restarts(subject: Subject) -> tuple[Restarts | None, str]:
     """
     model, method = subject.model, subject.method
     parameters = model.get_params(deep=False) if hasattr(model, "get_params") else {}
-    # Such a model can start from the result of another one.
+    # Only models with random initial centers give other results when they are fitted again.
     draws = isinstance(model, SeededEstimator) and isinstance(parameters.get("init"), str)
     if method is None or method.objective is None or not draws or subject.is_graph or len(runs_of(model)) > 1:
         return None, ""

@@ -155,7 +155,7 @@ def _is_text(field: str, decimal: str) -> bool:
 
 
 MANY_COLUMNS = 2000
-"""From so many columns on, small files are not parsed by pyarrow, which takes long for each column."""
+"""Fewest columns with which small files are not parsed by pyarrow, whose parser takes long for each column."""
 
 # Numbers that all parsers read alike, and those of them that are whole and fit 64 bits.
 _EXPONENT = "[eE][+-]?[12]?[0-9]{1,2}"

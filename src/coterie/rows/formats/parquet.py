@@ -74,7 +74,7 @@ class ParquetSource(BatchSource):
 def _opened(
     path: Path | RemoteFile, names: Sequence[str] = (), most_bytes: float = math.inf, **options: Any
 ) -> Iterator[Any]:
-    """Open a file to read columns of at most so many bytes in a row group; without names only its first row is read."""
+    """Open a file to read columns, of at most `most_bytes` in a row group; without names to read its first row."""
     from pyarrow import parquet
 
     smallest, largest = _REMOTE if isinstance(path, RemoteFile) and names else _LOCAL
