@@ -158,7 +158,7 @@ class TestProcesses:
             runs = list(writers.map(run, counts))
             seen = list(seen)
         for one in runs:
-            refused = "coterie: error: Another run writes to out (process "
+            refused = "coterie: error: Another run writes to out ("
             is_refused = one.code == 2 and one.err.startswith(refused) and one.err.count("\n") == 1
             assert one.code == 0 or is_refused, one
         assert set(seen) <= {2, *counts}
