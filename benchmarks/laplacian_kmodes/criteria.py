@@ -143,11 +143,13 @@ def compare_criteria(benchmark: Benchmark, key: str, n_seeds: int) -> None:
         benchmark.report.table(f"{key}. {title}", headers, criteria_lines(runs))
     benchmark.report.say(
         "",
-        "Each column but the last is a criterion that selects one run without labels: E, cuts, modularity, or "
-        "stability, which is the mean NMI with the runs of the other starts at the same lambda. Left: its rank "
-        "correlation with the NMI over the runs, 1 if both rank the runs alike; right: the NMI of the selected run. "
-        "Only the runs with the fewest empty clusters are compared. best: the highest NMI of all runs. E at lambda 1: "
-        "E of the same labels, computed with lambda 1. nan: all values are equal.",
+        "NMI with the classes, for the runs of all starts and lambda. Each column but the last is a criterion that "
+        "needs no labels: E, cuts, modularity, or stability (mean NMI with the runs of the other starts at the same "
+        "lambda). Left number: rank correlation (Spearman) of the criterion with the NMI, 1 if both rank the runs "
+        "alike. Right number: NMI of the run with the best value of the criterion. Runs with more empty clusters "
+        "than another one are not compared. best: the highest NMI of all runs. E at lambda 1: E of the same labels, "
+        "computed with lambda 1. nan: no rank correlation, because a single run is compared or all have the same "
+        "NMI.",
     )
     benchmark.report.save()
 

@@ -36,7 +36,7 @@ def make_figure_s2(run: PaperRun) -> None:
     setting = replace(song.row.setting, n_clusters=STANDARD_CLUSTERS)
     chosen = replace(song, row=replace(song.row, setting=setting))
     if run.quick:  # the rows of SONG take long to make
-        chosen = replace(chosen, row=MixtureRow("blobs", 50_000, setting), about="blobs, as this is quick")
+        chosen = replace(chosen, row=MixtureRow("blobs", 50_000, setting))
     _sweeps(run, {f"SONG, C = {STANDARD_CLUSTERS:,}": chosen}, "errors")
 
 

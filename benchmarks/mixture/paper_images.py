@@ -166,12 +166,12 @@ def _say_coreset(run: PaperRun, sizes: Sizes, size: int, writing: float, cost: d
     run.report.say(
         "",
         f"A file of {size / 1e9:.2f} GB, {larger} the memory of {memory / 1e9:.2f} GB, written in {_minutes(writing)}.",
-        f"Coreset of {sizes.n_coreset:,} rows from two readings: {_minutes(cost['seconds'])}, "
+        f"Coreset of {sizes.n_coreset:,} rows, for which the file is read twice: {_minutes(cost['seconds'])}, "
         f"{sizes.n_rows / cost['seconds']:,.0f} rows/s, {2e-9 * size / cost['seconds']:.2f} GB/s, "
-        f"{cost['peak_bytes'] / MIB:.0f} MiB beside the interpreter (the coreset takes "
+        f"{cost['peak_bytes'] / MIB:.0f} MiB in addition to the interpreter (the coreset takes "
         f"{4 * N_COLUMNS * sizes.n_coreset / MIB:.0f}).",
         f"Extrapolated, not measured: at this rate {PUBLISHED_ROWS:,} rows take {_minutes(forecast)}. Seeding and EM",
-        "work on the coreset alone and take the same for any number of rows; see the column for a million of them.",
+        "use only the coreset, so that their time does not depend on the number of rows.",
     )
 
 

@@ -33,7 +33,7 @@ class PaperSet:
     row : MixtureRow
         Ours, and the paper's setting.
     about : str
-        What ours is, where it is not the paper's.
+        Rows of this set, and those of the paper: two cells of a table.
     sizes : tuple of int
         Coreset sizes N' that are swept.
     published : dict
@@ -49,10 +49,8 @@ class PaperSet:
     is_quick: bool = False
 
     def prepared(self, run: PaperRun, key: str) -> tuple[Path, MixtureRow]:
-        """Return the file and the row, smaller with --quick; say what ours is."""
+        """Return the file and the row, smaller with --quick."""
         row = self.row.for_options(run)
-        if self.about:
-            run.report.say("", f"{key}: {self.about}")
         return row.file(run, key), row
 
     def swept(self, row: MixtureRow) -> list[int]:
@@ -72,7 +70,7 @@ def _published(kmeans: Line, var_gmm_s: Line, lwcs: Line, vc_gmm: Line) -> dict[
 SETS = {
     "KDD": PaperSet(
         MixtureRow("unit_mnist", 70_000, Setting(500, 2**13), "mnist.npz"),
-        "MNIST, 70,000 x 784, instead of the paper's 145,751 x 74 rows of KDD Cup 2004, which are not available.",
+        "MNIST, 70,000 x 784 | KDD Cup 2004, 145,751 x 74; not available",
         tuple(2**i for i in range(11, 16)),
         _published(
             ("0.0% ± 0.04", "1.0", "1.0", "13.0", "22%"),
@@ -89,7 +87,7 @@ SETS = {
             Setting(500, 2**15, 3, 3, random_candidate=True, chain_length=20),
             "cod_rna.npz",
         ),
-        "331,152 of the paper's 488,565 rows.",
+        "331,152 x 8 | 488,565 x 8",
         tuple(2**i for i in range(12, 18)),
         _published(
             ("0.0% ± 0.22", "1.0", "1.0", "18.0", "15%"),
@@ -101,7 +99,7 @@ SETS = {
     ),
     "CIFAR-10": PaperSet(
         MixtureRow("cifar10_split", 60_000, Setting(500, 2**12, n_test=10_000), "cifar10_jpeg.npz"),
-        "the images have been JPEG files; 50,000 for training, errors of the 10,000 test images.",
+        "60,000 images, 50,000 of them fitted, error of the other 10,000; stored as JPEG before | the same images",
         tuple(2**i for i in range(10, 15)),
         _published(
             ("0.0% ± 0.02", "1.0", "1.0", "10.7", "9%"),
@@ -112,8 +110,7 @@ SETS = {
     ),
     "SUSY": PaperSet(
         MixtureRow("blobs18", 1_000_000, Setting(2000, 2**15), large=True),
-        "the paper's 5,000,000 x 18 rows are not available; 1,000,000 generated rows (overlapping blobs) are used "
-        "instead.",
+        "1,000,000 x 18, generated (overlapping blobs) | 5,000,000 x 18; not available",
         tuple(2**i for i in range(13, 19)),
         _published(
             ("0.0% ± 0.01", "1.0", "1.0", "47.5", "7%"),
@@ -124,8 +121,7 @@ SETS = {
     ),
     "SONG": PaperSet(
         MixtureRow("aug90", 515_345, Setting(4000, 2**16), "mnist.npz", large=True),
-        "the paper's rows are not available; MNIST with shifted copies on 90 principal axes, of the same shape, is "
-        "used instead.",
+        "MNIST with shifted copies on 90 principal components, 515,345 x 90 | 515,345 x 90; not available",
         tuple(2**i for i in range(14, 19)),
         _published(
             ("0.0% ± 0.01", "1.0", "1.0", "11.0", "19%"),

@@ -8,14 +8,15 @@ from benchmarks.nested.paper_samples import make_figure_1, make_revisits
 __all__ = ["PAPER"]
 
 INTRODUCTION = (
-    "The paper makes k-means faster by fitting nested mini-batches (nmbatch, Algorithm 5): each batch contains the "
-    "previous one, each row counts once, lower bounds skip distances, and the batch doubles when the centroids have "
-    "converged on it. It is compared with exact k-means (lloyd, yinyang) and with Sculley's mini-batches (mbatch, "
-    "Algorithm 4).\n\n"
+    "k-means on mini-batches that are nested: each batch contains the previous one, so that each row counts once "
+    "and lower bounds on distances, kept from the last visit of a row, skip most of the work. The batch is doubled "
+    "when the centroids have converged on it. The method is "
+    "[`NestedMiniBatchKMeans`](../guide/nested.md), in the paper nmbatch (Algorithm 5). It is compared with exact "
+    "k-means (lloyd, yinyang) and with Sculley's mini-batches (mbatch, Algorithm 4; `MiniBatchKMeans`).\n\n"
     "The energy is the mean squared distance of held-out rows to their nearest centroid. E* is the lowest energy of "
-    "all runs of a figure on a data set, and the excess of a run is energy / E* - 1. Computing the energy "
-    "does not count as time. With `--threads 1`, seconds are CPU seconds. All methods start from the same centroids, "
-    "distinct rows drawn uniformly, as in the paper.\n\n"
+    "all runs of a figure on a data set, and the excess of a run is energy / E* - 1. All methods start from the same "
+    "centroids, distinct rows drawn uniformly, as in the paper. The time to compute the energy is excluded. Seconds "
+    "are CPU seconds of one thread.\n\n"
     "Data sets, as rows of the fit + held-out rows:\n\n"
     "| name | rows here | in the paper |\n"
     "|---|---|---|\n"
@@ -34,118 +35,119 @@ ITEMS = (
     Item(
         "figure-1",
         "Figure 1, SM-B",
-        "How far one round on a batch of b rows moves the centroids, compared with one round on 2b rows.",
+        "When a batch of b rows is too small: the move of the centroids in one round on the batch, compared with "
+        "that of one round on 2b rows.",
         make_figure_1,
         data=("mnist.npz",),
         stands_in="enlarged digits of scikit-learn",
-        published="A sketch of two cases. Early, both rounds give nearly the same centroids, so that the other b rows "
-        "are redundant. Late, the centroids differ by more than a round moves them, so that further rounds on b rows "
-        "are premature fine-tuning. Section SM-B of the supplement estimates the distance between both results by "
+        published="a sketch of two cases. In early rounds both batches give nearly the same centroids, so that the "
+        "other b rows are redundant. In late rounds the centroids of both differ by more than a round moves them, so "
+        "that further rounds on b rows are premature fine-tuning. The supplement (SM-B) estimates the difference by "
         "sigma_C / 2, where sigma_C is the standard error of a centroid.",
-        remark="The paper has no measurements. Ours agree with its sketch: in round 5 and later the batch is "
-        "too small. The estimate is 23 to 40% below the measured distance.",
+        remark="The measured lengths agree with the sketch: from round 5 on a round on b rows moves the centroids less "
+        "than it differs from a round on 2b rows. The estimate is 23 to 40% below the measured difference.",
     ),
     Item(
         "sm-a",
         "Section 1.3, SM-A",
-        "Of the rows that Sculley's mini-batches visit in the first epoch, at most the share 1/e was visited before.",
+        "How often Sculley's mini-batches, drawn independently, visit a row again within the first epoch.",
         make_revisits,
-        published="At most 1/e.",
-        remark="Consequence: bounds, which need an earlier visit of the row, save little time in the first epoch.",
+        published="at most the share 1 / e of the visits.",
+        remark="The measured shares agree with (1 - b / N)^(N / b), which is below 1 / e, for N rows and batches of b. "
+        "Bounds save time only at revisits, so they save little in the first epoch.",
     ),
     Item(
         "mbatch",
         "Section 2.2, Algorithms 2 to 4",
-        "Sculley's mini-batches as running means.",
+        "Sculley's mini-batches: a centroid is the running mean of the rows assigned to it.",
         remark="`MiniBatchKMeans(reassignment_ratio=0)` is compared batch by batch with a plain version in "
-        "`tests/kmeans/test_mini_batch.py`. By default, centroids with few rows are reassigned as in scikit-learn. "
-        "There are two differences from Algorithm 2: the initial centroids do not count as rows, and Sculley's l1 "
-        "sparsification is left out, as in the experiments of this paper.",
+        "`tests/kmeans/test_mini_batch.py`. There are two differences from Algorithm 2: the initial centroids do not "
+        "count as rows, and Sculley's l1 sparsification is left out, as in the experiments of the paper. By default "
+        "(`reassignment_ratio=0.01`) centroids with few rows are also reassigned, as in scikit-learn.",
     ),
     Item(
         "nmbatch",
         "Section 3, Algorithm 5",
-        "Nested mini-batches: each row counts once, the sample doubles when the centroids have converged on it.",
+        "Nested mini-batches.",
         remark='`NestedMiniBatchKMeans(init="random", batch_size=5000, doubling_threshold=100, tol=0)` is compared '
-        "round by round with a plain version of the algorithm in `tests/kmeans/test_nested.py`. There are two "
-        "differences: the initial centroids do not count as rows, and the sample also doubles after five rounds in "
-        "which its energy has not fallen, because rounding errors can move rows between equally near centroids "
-        "forever.",
+        "round by round with a plain version in `tests/kmeans/test_nested.py`. There are two "
+        "differences: the initial centroids do not count as rows, and the batch is also doubled if its energy has not "
+        "fallen for five rounds, because rounding errors can move rows between equally near centroids forever.",
     ),
     Item(
         "bounds",
         "Section 2.1, Algorithm 1",
-        "Lower bounds that skip distances, one per row and centroid.",
+        "Lower bounds on the distances of rows to centroids.",
         remark='`bounds="elkan"` stores one bound per row and centroid, as in the paper. `"yinyang"` stores '
-        "one per row and group of centroids, which needs less memory; section 5 of the paper mentions this as "
-        "future work. "
-        '`"off"` stores none, and `"auto"`, the default, chooses by the shape of the data. All give bit-identical '
-        "clusters (`tests/kmeans/test_nested.py`). Sparse rows have no bounds, because computing all distances by "
-        "matrix products was faster.",
+        "one per row and group of centroids, which takes less memory; the paper suggests this as future work "
+        '(section 5). `"off"` stores none, and `"auto"`, the default, chooses by the shape of the data. The clusters '
+        "are bit-identical for all values (`tests/kmeans/test_nested.py`). For sparse rows no bounds are used, because "
+        "computing all distances by matrix products is faster.",
     ),
     Item(
         "parallel",
         "Section 3.3",
         "Parallel computation.",
-        remark="`n_threads=`. The experiments of the paper use one thread, and so do ours with `--threads 1`; "
-        "without it they use two.",
+        remark="`n_threads`. The experiments use one thread, as in the paper.",
     ),
     Item(
         "figure-2",
         "Figure 2",
-        "Energy of held-out rows against seconds, for nmbatch, mbatch with and without reassignment, "
-        "lloyd and yinyang.",
+        "Energy of held-out rows against time, for nmbatch, mbatch with and without reassignment, lloyd and yinyang.",
         make_figure_2,
         data=DATA,
         stands_in=STANDS_IN,
-        published="On the dense sets nmbatch is within 2% of E* 10 to 100 times earlier than mbatch. On RCV1 it is "
+        published="on the dense sets nmbatch is within 2% of E* 10 to 100 times earlier than mbatch. On RCV1 it is "
         "noticeably faster within 0.5%. Final energies are within a standard deviation of those of the exact "
         "algorithms. Means and standard deviations over 20 seeds.",
-        remark="Reproduced: nested mini-batches are the fastest on INFMNIST and STL10P, and on RCV1 reach 0.5% in half "
-        "the time of mini-batches; their final energy is the lowest on these three. Not reproduced: within 2% they "
-        "are only 2 to 3 times as fast as mini-batches on INFMNIST (20 times within 1%), Lloyd's algorithm is "
-        "faster within 1% and 0.5% on RCV1 and at all levels on the small KDDC98, and on KDDC98 the final energy is "
-        "1.2% above that of exact k-means. One seed gives no standard deviation.",
+        remark="Reproduced: on INFMNIST and STL10P nested mini-batches are the fastest, on RCV1 they are within 0.5% "
+        "in half the time of mini-batches, and on these three sets their final energy is the lowest.\n\n"
+        "Not reproduced:\n\n"
+        "- INFMNIST: within 2% they are only 2 to 3 times as fast as mini-batches; within 1% 20 times.\n"
+        "- RCV1: Lloyd's algorithm is faster within 1% and 0.5%.\n"
+        "- KDDC98, a small set: Lloyd's algorithm is faster at all levels, and the final energy of nested "
+        "mini-batches is 1.2% above that of exact k-means.\n\n"
+        "One seed, so no standard deviation.",
         reproduced="in part",
     ),
     Item(
         "figure-3",
         "Figure 3, SM-C",
-        "Excess after 2 s and 10 s for thresholds rho from 0.1 to 1,000, with and without bounds. The batch doubles "
-        "when the centroids move by less than their standard error divided by rho.",
+        "Excess after 2 s and 10 s for thresholds rho from 0.1 to 1,000, with and without bounds. The batch is doubled "
+        "when the centroids move by less than their standard error divided by rho (`doubling_threshold`).",
         make_figure_3,
         data=DATA,
         stands_in=STANDS_IN,
-        published="With bounds there is little difference between 10, 100 and 1,000. Without bounds, 10 is in general "
+        published="with bounds there is little difference between 10, 100 and 1,000. Without bounds, 10 is in general "
         "better than larger values.",
-        remark="Reproduced on INFMNIST and STL10P: with bounds the thresholds from 10 on differ by at most 0.16 "
-        "percentage points from 2 s on, and without bounds 10 is the best of them after 10 s. On KDDC98 and RCV1 "
-        "these thresholds do not differ, with or without bounds: no excess changes after 1 s. The "
-        "columns 0.2 s and 1 s are "
-        'added because processors are faster today. "bounds on" is `bounds="auto"`; sparse RCV1 has no bounds. E* '
-        "is the lowest energy of the runs of this figure, so excesses differ from those of Figure 2. The paper does "
-        "not give its number of seeds.",
+        remark="Reproduced on INFMNIST and STL10P: with bounds the excess for thresholds from 10 on differs by at most "
+        "0.16 percentage points from 2 s on; without bounds 10 is the best of them after 10 s.\n\n"
+        "On KDDC98 and RCV1, which are small here, no excess changes after 1 s. On KDDC98 all "
+        "thresholds from 10 on give the same energy; on RCV1 they differ only at 0.2 s.\n\n"
+        'The columns 0.2 s and 1 s are added because processors are faster today. "Bounds on" is `bounds="auto"`; '
+        "sparse RCV1 has no bounds. E* is the lowest energy of this figure, so excesses differ from those of Figure 2. "
+        "The paper does not give its number of seeds.",
         reproduced="in part",
     ),
     Item(
         "table-1",
         "Table 1",
-        "Seconds of mini-batches to see every row once, dense and sparse, on one thread.",
+        "Seconds of mini-batches for one pass over all rows, dense and sparse, on one thread.",
         make_table_1,
         data=("mnist.npz", "rcv1_27k.npz"),
         stands_in="enlarged digits of scikit-learn for MNIST; RCV1 is left out where its file is missing",
-        remark="Reproduced: mini-batches of coterie, like those of the authors, are faster than scikit-learn's "
-        "on both sets. Compare microseconds per row, because our RCV1 has 23,613 instead of 781,265 rows. sofia, a "
-        "third package in the paper, was not run. `!` marks times during which other processes used a tenth of a "
-        "processor or more.",
+        remark="Like the program of the authors, coterie is faster than scikit-learn on both sets. Compare the "
+        "microseconds per row, because our RCV1 has 23,613 instead of 781,265 rows. The third program of the paper, "
+        "sofia, was not run. `!`: other processes used a tenth of a processor or more.",
         reproduced="in part",
     ),
     Item(
         "k-means++",
         "Section 5",
         "Better initialization, such as k-means++ on the first batch.",
-        published="Mentioned, not tried.",
-        remark='`init="k-means++"` is the default. It matters on 1,000 blobs: `python -m benchmarks.nested --rows e`.',
+        published="suggested, not tried.",
+        remark='`init="k-means++"`, the default. It makes a difference on 1,000 blobs: `python -m benchmarks.nested '
+        "--rows e`.",
     ),
 )
 

@@ -122,32 +122,49 @@ def _made_now(full: str, images: Path) -> Made:
 def _page(paper: Paper, made: dict[str, Made]) -> Iterator[str]:
     machines: dict[str, list[str]] = {}
     yield from (f"# {paper.title}", "", f"{paper.authors}. {paper.introduction}")
+    yield from ("", _summary(paper))
     for item in paper.items:
         full = f"{paper.key}-{item.name}"
         reproduced = "" if item.reproduced == "-" else f" **Reproduced: {item.reproduced}.**"
         yield from ("", f"## {item.place}", "", item.shows + reproduced)
         if item.published:
-            yield from ("", f"Published: {item.published}")
+            yield from ("", f"In the paper: {item.published}")
+        if item.remark:
+            yield from ("", item.remark)
         if full in made:
             yield from made[full].block(full)
             machines.setdefault(made[full].machine, []).append(item.place)
         elif item.make is not None:
             yield from ("", f"Not run yet: `{command(full)}`.")
-        if item.remark:
-            yield from ("", item.remark)
     if machines:
         yield from ("", "## Machines", "")
         yield from (f"- {line}: {'; '.join(places)}" for line, places in machines.items())
+
+
+def _summary(paper: Paper) -> str:
+    """Return how many items are reproduced, and the names of the others."""
+    places: dict[str, list[str]] = {}
+    for item in paper.items:
+        places.setdefault(item.reproduced, []).append(item.place)
+    others = [
+        f"{words}: {'; '.join(dict.fromkeys(places[reproduced]))}"
+        for reproduced, words in (("in part", "Reproduced in part"), ("no", "Not reproduced"))
+        if reproduced in places
+    ]
+    n_items = sum(len(found) for reproduced, found in places.items() if reproduced != "-")
+    return ". ".join([f"Reproduced: {len(places.get('yes', []))} of {n_items} items", *others]) + "."
 
 
 def _overview(made: dict[str, Made]) -> Iterator[str]:
     yield from (
         "# Papers",
         "",
-        "Every figure, table, variant and option of the five papers, with the command that makes it, and whether our",
-        'results agree with the published ones: "in part" if other data replace unpublished data, or if some results',
-        "differ. `python -m benchmarks.papers NAME` makes one, `--all` makes all, `--pages` writes these pages. With",
-        "`--threads 1` seconds are processor seconds.",
+        "Five of the methods were published as papers. Their pages repeat every figure and table of the paper with",
+        "coterie, and list every variant and option.",
+        "",
+        '"Reproduced" is "in part" if other data replace data that are not published, or if some results differ from',
+        'the paper, and "no" if the main result differs. `python -m benchmarks.papers NAME` runs an item, `--all` runs',
+        "all, and `--pages` writes these pages. With `--threads 1` seconds are CPU seconds.",
     )
     for paper in PAPERS.values():
         rows = []

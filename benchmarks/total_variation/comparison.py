@@ -132,4 +132,4 @@ def _cells(result: dict[str, Any], paper: str) -> list[str]:
 
 def share_in_words(share: float) -> str:
     """Return a number of labels in words: none, so many of each class, or a share."""
-    return "none" if share == 0 else f"{share:.0f} a class" if share >= 1 else f"{share:.1%}"
+    return "none" if share == 0 else f"{share:.0f} per class" if share >= 1 else f"{share:.1%}"

@@ -13,11 +13,9 @@ from benchmarks.total_variation.comparison import PAPER, has_what_it_needs, run_
 from benchmarks.total_variation.contenders import (
     CONTENDERS,
     LABELED,
-    LOWEST,
     MODES,
     OURS,
     PAPER_STEPS,
-    SWAPS,
     UNLABELED,
 )
 from benchmarks.total_variation.graphs import graph_file
@@ -49,7 +47,7 @@ PUBLISHED_SECONDS = {
 }
 FEW = (1.0, 2.0, 5.0, 10.0)
 TRIALS, DRAWS = 30, 10
-# With few labels: all draws of ours with one label a class; elsewhere at least so many, more until the mean is known
+# With few labels: all draws of ours with one label per class; elsewhere at least so many, more until the mean is known
 # to this standard error (percent) or the seconds of a cell are spent. No draw begins after the longest time.
 MANY_DRAWS, LEAST_DRAWS, STANDARD_ERROR, LONGEST = 100, 10, 0.1, 1500.0
 BUDGET = 10.0
@@ -63,24 +61,22 @@ def make_table_1(run: PaperRun) -> None:
     names = run.select({name: CONTENDERS[name] for name in UNLABELED})
     data = _data(run, ALL_DATA)
     results = {name: {each: _result(run, name, each, 0.0, 1) for each in data} for name in names}
-    _say_what_is_what(run)
     published = [_published_row(name, data) for name in PUBLISHED]
-    title = "Purity without labels, %, of the trial that is kept"
+    title = "Purity without labels, %"
     _table_by_data(run, title, data, results, lambda result: f"{result['purity_best']:.2f}", published)
-    _table_by_data(
-        run, "(P) of the same clusters", data, results, lambda result: f"{result['energy_best']:.4f}"
-    )
+    _table_by_data(run, "(P) of these clusters", data, results, lambda result: f"{result['energy_best']:.4f}")
     _table_by_data(
         run,
-        "Seconds of all trials, the graph given",
+        "Seconds of all runs, without the graph",
         data,
         results,
         lambda result: f"{result['seconds']:.1f}",
     )
+    _say_what_is_missing(run)
 
 
 def make_table_2(run: PaperRun) -> None:
-    """Purity with one label a class and with shares of all labels: the published figures, ours by both steps."""
+    """Purity with one label per class and with shares of all labels: the published figures, ours by both steps."""
     draws, shares = len(run.seeds(DRAWS)), (1.0, 0.1) if run.quick else SHARES
     names = run.select({name: CONTENDERS[name] for name in (OURS, PAPER_STEPS)})
     rows = []
@@ -92,13 +88,16 @@ def make_table_2(run: PaperRun) -> None:
                 rows.append([data, share_in_words(share), name, *_cells(result)])
     headers = ["", "labels", "", "purity", "mean (range)", "(P)", "mean (P)", "seconds"]
     run.report.table(
-        f"With labels, %: of the lowest (P) out of {draws} draws, and all of them", headers, rows, 3
+        f"Purity in %, with labels: of the draw with the lowest (P) out of {draws}, and mean of all",
+        headers,
+        rows,
+        3,
     )
-    _say_what_is_what(run)
+    _say_what_is_missing(run)
 
 
 def make_few_labels(run: PaperRun) -> None:
-    """Accuracy on the rows without a label, for a few labels a class, beside peers on the same graph."""
+    """Accuracy on the rows without a label, for a few labels per class, beside peers on the same graph."""
     draws, labels = len(run.seeds(MANY_DRAWS)), FEW[:1] if run.quick else FEW
     names = run.select({name: CONTENDERS[name] for name in LABELED})
     for data in _data(run, DATA):
@@ -117,12 +116,11 @@ def make_few_labels(run: PaperRun) -> None:
             rows.append(
                 [f"{MODES}, purity without labels", *[without] * len(labels), "1", f"{modes['seconds']:.2f}"]
             )
-        headers = ["", *[f"{each:.0f} a class" for each in labels], "draws", "seconds a draw"]
+        headers = ["", *[f"{each:.0f} per class" for each in labels], "draws", "seconds per draw"]
         title = f"{_title(data)}: accuracy on the rows without a label, %, mean ± standard deviation"
         run.report.table(title, headers, rows)
         run.report.save()
-    _say_what_is_left(run)
-    _say_what_is_what(run)
+    _say_what_is_missing(run)
 
 
 # --- what is run
@@ -158,7 +156,7 @@ def _result(
         run.report.data.setdefault("not begun", []).append([data, share, name])
         return None
     except Exception as error:
-        run.report.say("", f"{data}, {share_in_words(share)}: {name} failed: {error}")
+        run.report.data.setdefault("failed", {}).setdefault(f"{name}: {error}", []).append(data)
         return None
     kept = {"data": data, "labels": share, "name": name, **result}
     run.report.data.setdefault("results", []).append(kept)
@@ -220,32 +218,9 @@ def _title(data: str) -> str:
     return data if graph_file(data) is not None else "scikit-learn's digits"
 
 
-def _say_what_is_left(run: PaperRun) -> None:
-    """Name the contenders that `--hours` did not let begin."""
-    cells: dict[str, dict[str, list[str]]] = {}
-    for data, share, name in run.report.data.get("not begun", []):
-        cells.setdefault(name, {}).setdefault(_title(data), []).append(f"{share:g}")
-    if cells:
-        left = [
-            f"{name}: {', '.join(f'{data} ({chr(32).join(shares)})' for data, shares in of_data.items())}"
-            for name, of_data in cells.items()
-        ]
-        run.report.say(
-            "",
-            'Cells with "-" were not run, for the hours were over (labels a class): ' + "; ".join(left) + ".",
-        )
-
-
-def _say_what_is_what(run: PaperRun) -> None:
-    run.report.say(
-        "",
-        f"`{OURS}`: {TRIALS} trials where no label is given, the second from the normalized cut itself; of these "
-        f"the default keeps the one of the lowest (P), or another that is clearly better by shared neighbors; "
-        f"`{LOWEST}`: the former in any case, as in the paper. "
-        f'`{PAPER_STEPS}`: Algorithm 1 as published (`steps="paper"`), start (a) and {TRIALS} of (b); '
-        f"`{SWAPS}`: `n_swaps=20`. `{MODES}`: its defaults, on the same graph. "
-        "Leiden: modularity, at a resolution found by halving that gives as "
-        "many clusters as classes. Genie: on the rows. graphlearning: its defaults; `true sizes` are the "
-        "shares of the classes among all rows, which the others do not get; the two MBO schemes cannot do "
-        "without, and get equal ones. Where trials or draws are repeated, seconds are those of one call.",
-    )
+def _say_what_is_missing(run: PaperRun) -> None:
+    """List the contenders that failed, and say whether some were not run within `--hours`."""
+    for contender, data in run.report.data.get("failed", {}).items():
+        run.report.say("", f"{contender} ({', '.join(data)})")
+    if "not begun" in run.report.data:
+        run.report.say("", 'Cells with "-" and missing lines were not run within the time limit.')

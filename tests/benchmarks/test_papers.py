@@ -108,7 +108,7 @@ def test_pages(toy, monkeypatch, capsys):
     assert "![curves](images/toy-figure-1-curves.png)" in page
     assert "Ours are lower." in page
     assert "Not run yet: `python -m benchmarks.papers toy-table-1`." in page
-    assert "Published: 0.3" in page
+    assert "In the paper: 0.3" in page
     assert "Written to" not in page
     assert [path.name for path in (toy / "pages" / "images").iterdir()] == ["toy-figure-1-curves.png"]
     assert "not run yet" in (toy / "pages" / "index.md").read_text()
