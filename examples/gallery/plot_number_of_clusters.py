@@ -3,7 +3,7 @@ Estimate the number of clusters
 ===============================
 
 ``coterie.choose_k`` counts the modes of the density that are more prominent than those of data without clusters. The
-answer is a number or "no clusters". Five criteria are plotted for comparison.
+answer is a number or "no clusters". Six other criteria are plotted for comparison.
 """
 
 import matplotlib.pyplot as plt
@@ -31,5 +31,5 @@ for ax, (name, choice) in zip(axes, found.items()):
 print(found["one Gaussian"])
 
 # %%
-# Five criteria. Three of them favor round clusters and split the half moons.
+# The criteria on the half moons: BIC splits them, the convex path and the density criterion find both.
 figure = found["two half moons"].plot()

@@ -54,7 +54,7 @@ print(rows.shape, rows.dtype)
 # %%
 # How many topics
 # ---------------
-# Vectors of texts are compared by direction, so that their lengths are normalized first.
+# Vectors of texts are compared by their direction, so they are normalized to length 1 first.
 directions = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 choice = coterie.choose_k(directions, (2, 12), random_state=0)
 print(choice)
@@ -62,7 +62,7 @@ print(choice)
 # %%
 # Cluster by cosine distance
 # --------------------------
-# The number is not clear: half samples have eight or nine modes, and k-means is most stable with six clusters. Six
+# The answer is uncertain: half samples have eight or nine modes, and k-means is most stable with six clusters. Six
 # departments handle the requests, so six clusters are fitted.
 model = coterie.KMeans(6, metric="cosine", n_init=10, random_state=0).fit(rows)
 print("rows per cluster:", np.bincount(model.labels_))

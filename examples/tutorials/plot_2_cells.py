@@ -88,8 +88,8 @@ for cluster in range(5):
 # %%
 # Decision
 # --------
-# Each cluster has marker genes of its own. The smallest one is checked by stability: is it found in half
-# of the cells by another method?
+# Each cluster has its own marker genes. Is the smallest cluster stable, that is, does another method find it in half of
+# the cells?
 smallest = model.labels_ == sizes.argmin()
 for seed in (0, 1, 2):
     half = np.random.default_rng(seed).random(len(X)) < 0.5

@@ -247,8 +247,8 @@ def _check_state(model: Any, fitted: Mapping[str, Any], whose: str) -> None:
         model._check_state(fitted)
     except (ValueError, TypeError) as error:
         text = _short_message(error)
-        said = text if len(text) <= _MOST_SAID else f"{text[:_MOST_SAID]}..."
-        raise ValueError(f"{whose}: {said}") from error
+        shown = text if len(text) <= _MOST_SAID else f"{text[:_MOST_SAID]}..."
+        raise ValueError(f"{whose}: {shown}") from error
 
 
 def _preparation_of(metadata: Mapping[str, Any]) -> tuple[tuple[Any, ...], ...]:

@@ -248,7 +248,7 @@ def test_warnings_about_sizes():
     assert any("2 clusters hold 0.99% of the rows" in line for line in warned.lines)
     assert any("One cluster holds 99% of the rows" in line for line in warned.lines)
     report = coterie.report(model, X, stability=0, summary={"warnings": ["told"], "clusters": 5})
-    assert parts(report, "Clusters", Warnings)[0].lines[0] == "Of 5 clusters asked for 3 are left."
+    assert parts(report, "Clusters", Warnings)[0].lines[0] == "3 of the 5 requested clusters are left."
     assert parts(report, "How it was made", Warnings)[0].lines == ["told"]
 
 

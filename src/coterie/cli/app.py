@@ -65,13 +65,13 @@ def run(arguments: list[str]) -> None:
     if sorted(words) == ["--verbose", "--version"]:
         print("\n".join(installation_lines()))
         return
-    asked: dict[str, Any] = {}
+    requested: dict[str, Any] = {}
     name = ""
 
     def note(app: App, commands: tuple[str, ...], arguments: Any) -> None:
         nonlocal name
         name = " ".join(commands)
-        asked.update(requested_options(arguments))
+        requested.update(requested_options(arguments))
 
     file, method = requested_option(words, "--config"), requested_option(words, "--method")
     app = build_app(() if method in (None, AUTO) else (find_offered(str(method)).name,))
@@ -89,7 +89,7 @@ def run(arguments: list[str]) -> None:
         if around.memory is not None:
             stack.enter_context(limited_memory(_bytes_of(around.memory)))
         if "run" in inspect.signature(command).parameters:
-            stack.enter_context(running_command(name, asked))
+            stack.enter_context(running_command(name, requested))
         command(*bound.args, **bound.kwargs)
 
 
@@ -224,10 +224,13 @@ def _thread_pools() -> list[tuple[str, str]]:
     """Return the libraries with threads of their own (BLAS, OpenMP) that are loaded by now."""
     pools = []
     for pool in threadpool_info():
-        told = " ".join(str(pool[fact]) for fact in ("version", "architecture") if pool.get(fact))
+        version_text = " ".join(str(pool[fact]) for fact in ("version", "architecture") if pool.get(fact))
         kind = "OpenMP" if pool["user_api"] == "openmp" else "BLAS"
         pools.append(
-            (f"{kind}: {pool['prefix']}", f"{told or 'version unknown'}, {pool['num_threads']} threads")
+            (
+                f"{kind}: {pool['prefix']}",
+                f"{version_text or 'version unknown'}, {pool['num_threads']} threads",
+            )
         )
     return pools
 

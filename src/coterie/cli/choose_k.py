@@ -92,10 +92,10 @@ def choose_k(
     }
     with run_folder(out, "choose-k", file, force=force) as outputs:
         outputs.check(*files.values())
-        told: list[str] = []
+        reading_warnings: list[str] = []
         rows = open_prepared(
             str(recovered(file)),
-            warned=told,
+            warned=reading_warnings,
             **tables.for_jobs(),
         )
         if k_range[0] >= rows.shape[0]:
@@ -111,7 +111,7 @@ def choose_k(
             "preparing": tables.for_jobs()["preparing"],
             "seed": seed,
             "input": input_facts(file, rows),
-            "warnings": [*told, *warned],
+            "warnings": [*reading_warnings, *warned],
             "files": {name: str(out / file) for name, file in files.items()},
         }
         _write(outputs, found, summary)
@@ -180,17 +180,17 @@ def _write(outputs: OutputFolder, found: KChoice, summary: dict[str, Any]) -> No
 
 def choice_lines(facts: dict[str, Any]) -> list[str]:
     """Return the lines for people: the answer, why, and what each curve would take."""
-    source, taken = facts["input"], facts["criteria"]
-    width = max((len(curve["name"]) for curve in taken), default=0) + 2
+    source, curves = facts["input"], facts["criteria"]
+    width = max((len(curve["name"]) for curve in curves), default=0) + 2
     whole = facts["sample_rows"] == facts["rows"]
     lines = [
         f"{source['file']}: {source['rows']:,} rows x {source['columns']:,} columns"
         + ("" if whole else f", by a sample of {facts['sample_rows']:,} rows"),
-        *facts["reasons"][: len(facts["reasons"]) - bool(taken)],
+        *facts["reasons"][: len(facts["reasons"]) - bool(curves)],
     ]
-    if taken:
+    if curves:
         lines.append("choices of other criteria:")
-    for curve in taken:
+    for curve in curves:
         k = "none" if curve["choice"] in (None, 1) else f"{curve['choice']:,}"
         shown = ""
         if "value" in curve:

@@ -83,8 +83,8 @@ def compare(
     out
         Folder for comparison.csv, comparison.png, run.toml and summary.json.
     """
-    asked = column_names(methods, "--methods") or []
-    names = [find_offered(str(name), "--methods").name for name in asked] or None
+    requested = column_names(methods, "--methods") or []
+    names = [find_offered(str(name), "--methods").name for name in requested] or None
     require_matplotlib()
     if report:
         require_jinja()
@@ -97,10 +97,10 @@ def compare(
     }
     with run_folder(out, "compare", file, force=force) as outputs:
         outputs.check(*files.values())
-        told: list[str] = []
+        reading_warnings: list[str] = []
         rows = open_prepared(
             str(recovered(file)),
-            warned=told,
+            warned=reading_warnings,
             **tables.for_jobs(),
         )
         known = None if labels is None else read_classes(labels, rows, "--labels")
@@ -117,7 +117,7 @@ def compare(
             "preparing": tables.for_jobs()["preparing"],
             "seed": seed,
             "known_labels": labels,
-            "warnings": [*told, *warned],
+            "warnings": [*reading_warnings, *warned],
             "files": {name: str(out / file) for name, file in files.items()},
         }
         _write(outputs, found, summary)

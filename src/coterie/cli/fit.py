@@ -324,14 +324,14 @@ def _fit_file(
     outputs: OutputFolder, job: FitJob, path: str, models: list[tuple[Method, Any]]
 ) -> tuple[Any, dict[str, Any]]:
     """Cluster the rows of a file that is there by one of several models."""
-    told: list[str] = []
+    reading_warnings: list[str] = []
     reading = job.tables.for_jobs()
     used: list[str] = []
     rows = open_prepared(
         path,
         kept=job.kept.names,
         affinities=job.parameters.get("affinity") == "precomputed",
-        warned=told,
+        warned=reading_warnings,
         used=used,
         **reading,
     )
@@ -355,15 +355,15 @@ def _fit_file(
     continued = None if job.continued is None else read_clusters(job.continued, job.kept, kept)
 
     # Results take a pass, too.
-    with recorded_warnings() as told_of_disk, about(job.file):
+    with recorded_warnings() as disk_warnings, about(job.file):
         rows = kept_on_disk(rows, effective_n_threads(job.parameters.get("n_threads")))
-    told += told_of_disk
+    reading_warnings += disk_warnings
     found: dict[str, Any] = {}
     with about(job.file):
         if not models:
-            with display(job.quiet) as screen, recorded_warnings() as told_of_choice:
+            with display(job.quiet) as screen, recorded_warnings() as choice_warnings:
                 method, model, found = _compared(job, rows, each_step(screen))
-            told += told_of_choice
+            reading_warnings += choice_warnings
             job = replace(job, n_clusters=found["choice"]["clusters"], parameters=found["choice"]["options"])
             _check_method(job, method, rows)
         if job.search is None:
@@ -393,7 +393,7 @@ def _fit_file(
             **({"rows": hash_of_rows(rows)} if job.verify else {}),
             **hashes_of_fit(model),
         },
-        "warnings": [*told, *warned],
+        "warnings": [*reading_warnings, *warned],
         "files": {name: str(path) for name, path in files.items()},
     }
     report = None
@@ -449,8 +449,10 @@ def _candidates(job: FitJob) -> list[Method]:
 
 def _check_auto(job: FitJob) -> None:
     """Refuse what a comparison of methods does not take."""
-    asked = {"labels": job.labels, "graph": job.graph, **job.parameters}
-    for name in [name for name, value in asked.items() if value is not None and name not in _AUTO_OPTIONS]:
+    requested = {"labels": job.labels, "graph": job.graph, **job.parameters}
+    for name in [
+        name for name, value in requested.items() if value is not None and name not in _AUTO_OPTIONS
+    ]:
         raise UsageError(f"--method auto takes no {flag_of(name)}: name the method that has it.")
 
 
@@ -618,8 +620,8 @@ def _write(
 def fit_lines(facts: dict[str, Any]) -> list[str]:
     """Return the lines of a fit."""
     source, sizes, left = facts["input"], facts["cluster_sizes"], facts["clusters_left"]
-    asked, steps, noise = facts["clusters"], facts["iterations"], facts.get("noise", 0)
-    dropped = f" ({asked - left:,} of {asked:,} dropped)" if left < asked else ""
+    requested, steps, noise = facts["clusters"], facts["iterations"], facts.get("noise", 0)
+    dropped = f" ({requested - left:,} of {requested:,} dropped)" if left < requested else ""
     return [
         f"{source['file']}: {counted(source['rows'], 'row')} x {counted(source['columns'], 'column')} in "
         f"{counted(left, 'cluster')}{dropped} by {facts['method']}",

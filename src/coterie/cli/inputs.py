@@ -93,7 +93,11 @@ def open_prepared(
     # The results may keep what is encoded.
     encoded = (preparing or {}).get("categories") or []
     left_out = [*(exclude or []), *(name for name in kept if name not in encoded)] or None
-    with recorded_warnings() as told, about(file), _only_tables_have(kept if exclude is None else (), file):
+    with (
+        recorded_warnings() as recorded,
+        about(file),
+        _only_tables_have(kept if exclude is None else (), file),
+    ):
         told_how = {option: value for option, value in reading.items() if value is not None}
         given = _graph_of_given(file) if affinities and not told_how else None
         X = file if given is None else given
@@ -110,7 +114,7 @@ def open_prepared(
     if used is not None and roles is not None:
         used.append(str(roles))
     if warned is not None:
-        warned += told
+        warned += recorded
         if roles is not None and roles.scales is not None and steps.get("scale") is None:
             largest, smallest = roles.scales
             warned.append(
@@ -410,8 +414,8 @@ def local_file(file: str, format: str | None) -> Iterator[tuple[str, str]]:
         try:
             yield path, STANDARD_INPUT
         except (ValueError, ImportError) as error:
-            told = str(error).replace(f"coterie fit {path}", f"coterie fit {DASH} --format {format}")
-            raise type(error)(told.replace(path, STANDARD_INPUT)) from error
+            message = str(error).replace(f"coterie fit {path}", f"coterie fit {DASH} --format {format}")
+            raise type(error)(message.replace(path, STANDARD_INPUT)) from error
 
 
 def _is_endless() -> bool:

@@ -117,9 +117,9 @@ def find_offered(name: str, flag: str = "--method") -> Method:
         If there is none of this name.
     """
     offered = offered_methods()
-    asked = name.lower().replace("-", "").replace("_", "")
+    normalized = name.lower().replace("-", "").replace("_", "")
     for method in offered:
-        if method.name.replace("-", "") == asked:
+        if method.name.replace("-", "") == normalized:
             return method
     names = [*(method.name for method in offered), *([AUTO] if flag == "--method" else [])]
     raise UsageError(f"{flag} must be {listed(names, 'or')}, got {name!r}.")

@@ -349,11 +349,11 @@ def _annotation(users: dict[str, Declared], shown: set[str]) -> Any:
     flags = list(dict.fromkeys(flag for parameter in users.values() for flag in parameter.flags))
     default = first.default
     is_default_shown = default is not None and not is_switch and isinstance(default, int | float | str)
-    told = f"{first.param.help or first.name.replace('_', ' ') + '.'}" + (
+    help_text = f"{first.param.help or first.name.replace('_', ' ') + '.'}" + (
         f" [default: {default}]" if is_default_shown and shown else ""
     )
     group = Group(f"Options of {' and '.join(sorted(shown))}", sort_key=9) if shown else None
-    common = Parameter(name=flags, help=told, group=group, show=bool(shown))
+    common = Parameter(name=flags, help=help_text, group=group, show=bool(shown))
     if is_switch:
         can_be_off = any(parameter.default is not False for parameter in users.values())
         negative = f"--no-{flags[0].strip('-')}" if can_be_off else ""

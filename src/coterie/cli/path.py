@@ -166,10 +166,10 @@ def follow(job: PathJob) -> dict[str, Any]:
 
 
 def _follow_into(outputs: OutputFolder, job: PathJob, method: Method, model: Any) -> dict[str, Any]:
-    told: list[str] = []
+    reading_warnings: list[str] = []
     rows = open_prepared(
         str(recovered(job.file)),
-        warned=told,
+        warned=reading_warnings,
         **job.tables.for_jobs(),
     )
     if rows.is_sparse:
@@ -201,7 +201,7 @@ def _follow_into(outputs: OutputFolder, job: PathJob, method: Method, model: Any
         "parameters": settings_of(model),
         **_path_facts(model),
         "seconds": round(seconds, 6),
-        "warnings": [*told, *warned],
+        "warnings": [*reading_warnings, *warned],
         "files": {name: str(path) for name, path in files.items()},
     }
     if job.report is not None:

@@ -167,9 +167,9 @@ def label_file(
     model = persistence.load(model_file)
     if threads is not None:
         model.set_params(n_threads=threads)
-    asked = {"outliers": outliers, "renaming": renaming, "quiet": quiet, "force": force, **reading}
+    arguments = {"outliers": outliers, "renaming": renaming, "quiet": quiet, "force": force, **reading}
     with local_file(file, format) as (path, name):
-        return _predict_file(model, model_file, path, name, out, kept or KeptColumns(), **asked)
+        return _predict_file(model, model_file, path, name, out, kept or KeptColumns(), **arguments)
 
 
 def _predict_file(

@@ -57,13 +57,13 @@ def requested_option(words: Sequence[str], flag: str) -> str | None:
 
 def requested_options(arguments: Any) -> dict[str, Any]:
     """Return the options of parsed arguments that were given, by the names of parameters, as they were written."""
-    asked: dict[str, Any] = {}
+    requested: dict[str, Any] = {}
     for argument in arguments:
         if argument.tokens:
             token = argument.tokens[0]
             value = token.value if token.implicit_value is UNSET else token.implicit_value
-            asked[argument.field_info.name] = _TYPED.get(value, value)
-    return asked
+            requested[argument.field_info.name] = _TYPED.get(value, value)
+    return requested
 
 
 class RunFile:
@@ -134,9 +134,9 @@ def _as_word(value: Any) -> str:
 
 
 @contextmanager
-def running_command(command: str, asked: Mapping[str, Any]) -> Iterator[None]:
+def running_command(command: str, requested: Mapping[str, Any]) -> Iterator[None]:
     """Record the running command and its options within the context."""
-    token = _running.set((command, asked))
+    token = _running.set((command, requested))
     try:
         yield
     finally:
@@ -163,8 +163,8 @@ def write_run_file(outputs: OutputFolder, name: str = RUN, **chosen: Any) -> Non
     running = _running.get()
     if running is None:
         return
-    command, asked = running
-    options = {key: value for key, value in {**asked, **chosen}.items() if key not in _NOT_WRITTEN}
+    command, requested = running
+    options = {key: value for key, value in {**requested, **chosen}.items() if key not in _NOT_WRITTEN}
     lines = [f"# coterie {command} {_FLAG} {name} does this once more.", f'command = "{command}"']
     lines += [_line(key, value) for key, value in options.items() if value is not None]
     with outputs.writing(name) as path:

@@ -139,8 +139,8 @@ class LambdaSearch:
             "normalized_mutual_information": scan.normalized_mutual_information,
             "accuracy": scan.accuracy,
         }
-        told = {name: values.tolist() for name, values in columns.items() if values is not None}
-        table = [dict(zip(told, row)) for row in zip(*told.values())]
+        lists = {name: values.tolist() for name, values in columns.items() if values is not None}
+        table = [dict(zip(lists, row)) for row in zip(*lists.values())]
         return (
             best,
             time.perf_counter() - started,

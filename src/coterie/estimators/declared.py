@@ -40,7 +40,7 @@ class Sizes:
     def __init__(self) -> None:
         self._known: dict[str, tuple[int, str]] = {}
 
-    def problem(self, symbol: str | int, size: int, told: str) -> str | None:
+    def problem(self, symbol: str | int, size: int, reason: str) -> str | None:
         """Add a size; return the attribute that has another one, if there is any.
 
         Parameters
@@ -49,14 +49,14 @@ class Sizes:
             A name, such as "n", which may end in "-1"; or the size itself.
         size : int
             What was found.
-        told : str
+        reason : str
             Who says so, such as "labels_ has 9 entries".
         """
         if isinstance(symbol, int):
             return None if size == symbol else f"not {symbol}"
         name, _, less = symbol.partition("-")
         if name not in self._known:
-            self._known[name] = size + int(less or 0), told
+            self._known[name] = size + int(less or 0), reason
             return None
         expected, source = self._known[name]
         return None if size == expected - int(less or 0) else source

@@ -193,8 +193,8 @@ class Parameter:
         if param.least is not None and param.most is not None:
             return f"{article} {noun} from {param.least:.10g} to {param.most:.10g}"
         bounds = {">=": param.least, ">": param.above, "<=": param.most, "<": param.below}
-        said = [f"{sign} {bound:.10g}" for sign, bound in bounds.items() if bound not in (None, math.inf)]
-        return " ".join([f"{article} {noun}", " and ".join(said)]).strip()
+        limits = [f"{sign} {bound:.10g}" for sign, bound in bounds.items() if bound not in (None, math.inf)]
+        return " ".join([f"{article} {noun}", " and ".join(limits)]).strip()
 
 
 @functools.cache

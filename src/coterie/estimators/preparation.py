@@ -151,11 +151,11 @@ def prepared_rows(model: Any, X: Any) -> RowSource:
     else:
         is_chosen = False
     if not any(step[0] == "transform" for step in done):
-        wanted = _wanted_names(model, steps)
+        expected = _expected_names(model, steps)
         has_cells = any(step[0] == "transform" and step[3] is not None for step in steps)
         # The columns of a step with cells may have no names: vectors, or no numbers.
         positions = (
-            None if has_cells and is_chosen else _positions(model, rows, wanted, _names_of(X, rows), chosen)
+            None if has_cells and is_chosen else _positions(model, rows, expected, _names_of(X, rows), chosen)
         )
         if positions is not None:
             if len(positions) < rows.shape[1] and done:
@@ -199,7 +199,7 @@ def _is_same(one: _Step, other: _Step) -> bool:
     return one[1:2] == other[1:2] or joblib.hash(one[1:2]) == joblib.hash(other[1:2])
 
 
-def _wanted_names(model: Any, steps: Sequence[_Step]) -> Any:
+def _expected_names(model: Any, steps: Sequence[_Step]) -> Any:
     """Return the names of the columns before any step, None if they have none."""
     first = next((step for step in steps if step[0] == "transform"), None)
     return getattr(model, "feature_names_in_", None) if first is None else first[2]
@@ -228,24 +228,24 @@ def _is_frame(X: Any) -> bool:
 
 
 def _positions(
-    model: Any, rows: RowSource, wanted: Any, names: list[str] | None, chosen: Sequence[str | int] | None
+    model: Any, rows: RowSource, expected: Any, names: list[str] | None, chosen: Sequence[str | int] | None
 ) -> list[int] | None:
     """Return which columns of the rows are those of the fit, or None if they are these already.
 
     Columns beside the chosen ones are left out; others must not be there.
     """
-    if wanted is None or names is None:
-        _warn_of_names(model, wanted, names)
+    if expected is None or names is None:
+        _warn_of_names(model, expected, names)
         return _unnamed_positions(rows, chosen)
-    if len(names) == len(wanted) and all(mine == its for mine, its in zip(names, wanted)):
+    if len(names) == len(expected) and all(mine == its for mine, its in zip(names, expected)):
         return None
     position_of = {name: i for i, name in enumerate(names)}
-    missing = [name for name in wanted if name not in position_of]
-    known = set(wanted)
+    missing = [name for name in expected if name not in position_of]
+    known = set(expected)
     new = [name for name in names if name not in known] if chosen is None else []
     if missing or new or len(position_of) < len(names):
         raise ValueError(_mismatch(new, missing))
-    return [position_of[name] for name in wanted]
+    return [position_of[name] for name in expected]
 
 
 def _unnamed_positions(rows: RowSource, chosen: Sequence[str | int] | None) -> list[int] | None:
@@ -258,12 +258,12 @@ def _unnamed_positions(rows: RowSource, chosen: Sequence[str | int] | None) -> l
     return None if is_chosen or max(positions) >= rows.shape[1] else positions
 
 
-def _warn_of_names(model: Any, wanted: Any, names: list[str] | None) -> None:
+def _warn_of_names(model: Any, expected: Any, names: list[str] | None) -> None:
     """Warn, as scikit-learn does, where only one side has names."""
     estimator = type(model).__name__
     if names is not None:
         warn(f"X has feature names, but {estimator} was fitted without feature names")
-    elif wanted is not None:
+    elif expected is not None:
         warn(f"X does not have valid feature names, but {estimator} was fitted with feature names")
 
 

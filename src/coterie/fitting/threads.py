@@ -60,9 +60,9 @@ def effective_n_threads(n_threads: int | None) -> int:
     if quota is not None:
         available = min(available, quota)
     # A list such as "4,2" gives one number per level of nesting.
-    wanted = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    if wanted.isdigit() and int(wanted) > 0:
-        available = min(available, int(wanted))
+    requested = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    if requested.isdigit() and int(requested) > 0:
+        available = min(available, int(requested))
     return max(1, available)
 
 

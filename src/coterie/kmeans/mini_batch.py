@@ -619,8 +619,8 @@ class MiniBatchKMeans(CentroidEstimator):
         size = self.init_size or 3 * self.batch_size
         if size < self.n_clusters:
             if self.init_size is not None:
-                wanted = f"n_clusters={self.n_clusters}. Setting it to 3 * n_clusters."
-                warn(f"init_size={size} should be larger than {wanted}", RuntimeWarning)
+                expected = f"n_clusters={self.n_clusters}. Setting it to 3 * n_clusters."
+                warn(f"init_size={size} should be larger than {expected}", RuntimeWarning)
             size = 3 * self.n_clusters
         order = shuffled(rows.shape[0], run_length(rows, size), random)
         if weights is not None:

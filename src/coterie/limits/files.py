@@ -122,8 +122,8 @@ def read_array_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     try:
         shape, fortran, dtype = _HEADER_READERS[version](BytesIO(length + file.read(n_bytes)))
     except Exception as error:  # whatever Python's parsers find; it may repeat all of the header
-        told = shortened(str(error).removeprefix("Cannot parse header: "), 80)
-        raise DamagedFileError(f"Cannot parse header: {told}") from None
+        message = shortened(str(error).removeprefix("Cannot parse header: "), 80)
+        raise DamagedFileError(f"Cannot parse header: {message}") from None
     if any(size < 0 for size in shape):
         raise DamagedFileError(f"Cannot parse header: its shape is {shape}")
     return shape, fortran, dtype

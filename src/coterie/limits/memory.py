@@ -109,11 +109,11 @@ def check_memory(needs: Sequence[Need], whose: str) -> None:
 
     `whose` is the work, such as "KMeans of 1,000,000 x 64 rows".
     """
-    wanted = sum(need.n_bytes for need in needs)
-    if wanted <= _NEGLIGIBLE_BYTES and _allowed_memory() is None:
+    needed = sum(need.n_bytes for need in needs)
+    if needed <= _NEGLIGIBLE_BYTES and _allowed_memory() is None:
         return
     free = available_memory()
-    if wanted <= free:
+    if needed <= free:
         return
     largest = max(needs, key=lambda need: need.n_bytes)
     ways = [largest.way_out] if largest.way_out else []
@@ -124,7 +124,7 @@ def check_memory(needs: Sequence[Need], whose: str) -> None:
         there_is = f"{as_size(free)} are left of the {as_size(_allowed_memory() or 0)} that are allowed"
         ways.append("allow more")
     raise MemoryError(
-        f"{whose}: needs about {as_size(wanted)} of memory, and {there_is}. {as_size(largest.n_bytes)} of it are "
+        f"{whose}: needs about {as_size(needed)} of memory, and {there_is}. {as_size(largest.n_bytes)} of it are "
         f"{largest.what}: {', or '.join(ways)}."
     )
 
@@ -173,13 +173,13 @@ def _free_of_cgroups() -> float:
 
 
 def _free_of_cgroup(folder: Path, limit: str, used: str) -> float:
-    most, taken = _number(folder / limit), _number(folder / used)
-    if most is None or taken is None or most >= _NO_LIMIT:
+    most, used_bytes = _number(folder / limit), _number(folder / used)
+    if most is None or used_bytes is None or most >= _NO_LIMIT:
         return float("inf")
     pages = dict(line.split() for line in _lines(folder / "memory.stat"))
     hierarchical = "total_inactive_file" in pages
     names = [name for name in _RECLAIMABLE if name.startswith("total_") == hierarchical]
-    return most - taken + sum(int(pages.get(name, 0)) for name in names)
+    return most - used_bytes + sum(int(pages.get(name, 0)) for name in names)
 
 
 def _free_of_addresses() -> float:

@@ -170,14 +170,16 @@ def aggregation_levels(graph: CoarseGraph, n_clusters: int) -> tuple[list[Coarse
     nodes_of : list of ndarray, int32
         For each level but the last, which node of the next level each of its nodes is in.
     """
-    wanted = max(n_clusters, min(_NODES_PER_CLUSTER * n_clusters, int(_SHARE_OF_VERTICES * graph.n_nodes)))
+    least_nodes = max(
+        n_clusters, min(_NODES_PER_CLUSTER * n_clusters, int(_SHARE_OF_VERTICES * graph.n_nodes))
+    )
     resolution = 1.0
     while resolution <= graph.n_nodes:
         levels, nodes_of = [graph], []
         while (step := _aggregated(levels[-1], resolution)) is not None and step[0].n_nodes >= n_clusters:
             levels.append(step[0])
             nodes_of.append(step[1])
-        if levels[-1].n_nodes >= wanted:
+        if levels[-1].n_nodes >= least_nodes:
             return levels, nodes_of
         resolution *= 2
     return [graph], []

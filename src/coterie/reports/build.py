@@ -357,11 +357,11 @@ def _size_warnings(subject: Subject, facts: Mapping[str, Any], names: list[str])
     """Return warnings about the number and the sizes of clusters."""
     n_rows, sizes, k = len(subject.labels), subject.sizes, subject.n_clusters
     lines = []
-    asked = facts.get("clusters") or getattr(
+    requested = facts.get("clusters") or getattr(
         subject.model, str(getattr(subject.method, "clusters", "")), None
     )
-    if isinstance(asked, int) and asked > k:
-        lines.append(f"Of {asked:,} clusters asked for {k:,} are left.")
+    if isinstance(requested, int) and requested > k:
+        lines.append(f"{k:,} of the {requested:,} requested clusters are left.")
     small = np.flatnonzero(sizes < _SMALL * n_rows / k)
     if len(small):
         verb = "cluster holds" if len(small) == 1 else "clusters hold"
@@ -375,7 +375,7 @@ def _size_warnings(subject: Subject, facts: Mapping[str, Any], names: list[str])
 
 
 def _quality_section(
-    subject: Subject, clusters: Clusters, starts: Restarts | None, told: list[str]
+    subject: Subject, clusters: Clusters, starts: Restarts | None, notes: list[str]
 ) -> Section:
     lines: list[str] = []
     if clusters.stability is not None:
@@ -397,7 +397,7 @@ def _quality_section(
         if known.any():
             entries.append((f"mean {name}", f"{np.average(values[known], weights=subject.sizes[known]):.2f}"))
             parts += [Text(_MEANINGS[name])] if name in _MEANINGS else []
-    parts += [Text(text) for text in told if text]
+    parts += [Text(text) for text in notes if text]
     return Section("Quality", [Warnings(lines), *([Facts(entries)] if entries else []), *parts])
 
 

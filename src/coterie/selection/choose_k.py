@@ -401,7 +401,7 @@ def _judged(
         return None, [
             "The data have no clusters.",
             f"Their density has one mode: the second mode is {np.exp(min(modes.second, 50)):.3g} times as dense as the "
-            f"saddle between them; {np.exp(threshold):.3g} times is the threshold from data without clusters.",
+            f"saddle between them, not more than the {np.exp(threshold):.3g} times that data without clusters reach.",
         ]
     if dependence.is_path:
         return None, [
@@ -423,18 +423,20 @@ def _judged(
     low, high = _interval(halves)
     fall = float(modes.prominences[found - 1])
     contrast = (
-        f"at least {np.exp(fall):.3g} times as dense as" if fall < 20 else "separated by empty space from"
+        f"at least {np.exp(fall):.3g} times as dense as the saddles between them"
+        if fall < 20
+        else "separated by empty space"
     )
-    told = [
-        f"The density has {found} prominent modes, {contrast} the saddles between them; the threshold from data "
-        f"without clusters is {np.exp(threshold):.3g} times.",
+    reasons = [
+        f"The density has {found} prominent modes, {contrast}. In data without clusters, modes are rarely more than "
+        f"{np.exp(threshold):.3g} times as dense as the saddles.",
         f"Half samples have {low} to {high} modes ({np.mean(halves == found):.0%} have {found}).",
         *_about_largest(labels),
     ]
     if not bounds[0] <= found <= bounds[1]:
-        return None, [_about_bounds(found, plausible, bounds), *told]
+        return None, [_about_bounds(found, plausible, bounds), *reasons]
     if plausible == (found, found):
-        return found, [f"The data have {found} clusters.", *told]
+        return found, [f"The data have {found} clusters.", *reasons]
     low, high = plausible
     more = (
         f" {high - found} more {'mode is' if high - found == 1 else 'modes are'} above the median of data without "
@@ -443,8 +445,8 @@ def _judged(
     return found, [
         f"The data have clusters, but their number is not clear: {found} prominent modes, {low} to {high}"
         f"{' or more' if _may_be_more(labels) else ''} plausible.",
-        told[0] + (more if high > found else ""),
-        *told[1:],
+        reasons[0] + (more if high > found else ""),
+        *reasons[1:],
     ]
 
 

@@ -186,6 +186,6 @@ def numbers_by_labels(edges: Edges, labels: IntArray, known: IntArray, n_cluster
     """
     kept = np.zeros((n_clusters, n_clusters))
     for ends, others in ((edges.heads, edges.tails), (edges.tails, edges.heads)):
-        tells = np.flatnonzero((known[ends] >= 0) & (known[others] < 0))
-        np.add.at(kept, (labels[others[tells]], known[ends[tells]]), edges.weights[tells])
+        from_known = np.flatnonzero((known[ends] >= 0) & (known[others] < 0))
+        np.add.at(kept, (labels[others[from_known]], known[ends[from_known]]), edges.weights[from_known])
     return np.asarray(linear_sum_assignment(kept, maximize=True)[1], dtype=np.int64)
