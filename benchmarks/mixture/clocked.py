@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.mixture.settings import Coreset, Setting
-from coterie.blocks.dataset import Dataset
+from coterie.backend.measure import measure_rows
 from coterie.fitting.checks import check_sample_weight
 from coterie.fitting.threads import single_threaded_blas
 from coterie.mixture.em import m_step, shared_variance
@@ -74,7 +74,7 @@ def clocked_iterations(
     totals = []
     with single_threaded_blas():
         weights = check_sample_weight(coreset[1], rows)
-        data = Dataset(rows, weights, n_clusters=n_components, n_threads=n_threads)
+        data = measure_rows(rows, weights, n_clusters=n_components, n_threads=n_threads).in_this_process()
         centers = seed_by_markov_chain(data, n_components, random, setting.chain_length)[0]
         posteriors = ClockedPosteriors(
             data.rows, data.weights, sizes, random_candidate=model.random_candidate,

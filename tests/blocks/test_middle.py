@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from coterie.blocks.dataset import Dataset
+from coterie.backend.measure import measure_rows
 from coterie.blocks.measures import robust_shift, sample_positions, typical_square
 from coterie.blocks.shuffled import ShuffledRows
 from coterie.rows import as_rows
@@ -24,7 +24,7 @@ def middle(X):
 def test_shift_ignores_an_outlier(far, dtype):
     X = rows_with(far, dtype)
     assert np.all(np.abs(middle(X)) < 1)
-    data = Dataset(as_rows(X), None, n_clusters=3, n_threads=1)
+    data = measure_rows(as_rows(X), n_clusters=3, n_threads=1)
     assert np.all(np.abs(data.shift) < 1)
     assert data.has_far_rows
     np.testing.assert_allclose(data.mean_variance, 1, rtol=0.1)
@@ -42,7 +42,7 @@ def test_ordinary_rows_keep_their_mean():
         random.lognormal(sigma=3, size=(4000, 2)), 1e8 + random.normal(size=(500, 3)),
     ):  # fmt: skip
         assert middle(X) is None
-        data = Dataset(as_rows(X), None, n_clusters=1, n_threads=1)
+        data = measure_rows(as_rows(X), n_clusters=1, n_threads=1)
         np.testing.assert_allclose(data.shift, X.mean(axis=0, dtype=np.float64), rtol=1e-12, atol=1e-12)
         assert not data.has_far_rows
 

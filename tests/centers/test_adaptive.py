@@ -7,8 +7,7 @@ import pytest
 
 from coterie import KMeans
 from coterie.backend import LocalBackend
-from coterie.backend.measure import measure
-from coterie.blocks.dataset import Dataset
+from coterie.backend.measure import measure, measure_rows
 from coterie.centers import adaptive
 from coterie.centers.bounded import BoundedAssignment
 from coterie.centers.frame import CenterFrame
@@ -73,7 +72,7 @@ def test_labels_do_not_depend_on_the_clock(dtype, bounds, trial, monkeypatch):
 @pytest.mark.parametrize("n_groups", [1, 2, 4])
 def test_copied_bounds_are_valid(dtype, n_groups):
     X, k = some_rows(dtype, n=500), 60
-    data = Dataset(as_rows(X), None, n_clusters=k, n_threads=1)
+    data = measure_rows(as_rows(X), n_clusters=k, n_threads=1).in_this_process()
     ((part, x),) = data.blocks()
     first = CenterFrame(X[:k].copy(), data.shift)
     groups = BoundedAssignment(data, first, n_groups)

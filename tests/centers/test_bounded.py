@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie.blocks.dataset import Dataset
+from coterie.backend.measure import measure_rows
 from coterie.blocks.shuffled import ShuffledRows
 from coterie.centers.assignment import PlainAssignment
 from coterie.centers.bounded import BoundedAssignment, n_bounds_of, panels_of_neighbors
@@ -25,7 +25,7 @@ from tests.support.centers import DTYPES, SHAPES, check_bounds, rows_and_centers
 def test_bounded_assign_is_the_plain_search(dtype, sparse, shape, seed, n_groups):
     X, block, centers = rows_and_centers(shape, dtype, sparse, seed)
     random = np.random.default_rng(seed)
-    data = Dataset(as_rows(block), None, n_clusters=shape[2], n_threads=2)
+    data = measure_rows(as_rows(block), n_clusters=shape[2], n_threads=2).in_this_process()
     frame = CenterFrame(centers, data.shift)
     plain, bounded = PlainAssignment(data), BoundedAssignment(data, frame, n_groups)
     for step in range(6):
@@ -82,7 +82,9 @@ def test_rows_and_centers_of_length_one(dtype, sparse, shape, seed, n_groups):
     random = np.random.default_rng(seed)
     X[~X.any(axis=1), 0] = 1
     X = oracle.unit_rows(X + 3 * (seed % 2)).astype(dtype)  # around the origin, or in one direction
-    data = Dataset(as_rows(sp.csr_matrix(X) if sparse else X), None, n_clusters=shape[2], n_threads=2)
+    data = measure_rows(
+        as_rows(sp.csr_matrix(X) if sparse else X), n_clusters=shape[2], n_threads=2
+    ).in_this_process()
     frame = CenterFrame(oracle.unit_rows(centers).astype(dtype), data.shift)
     plain, bounded = PlainAssignment(data), BoundedAssignment(data, frame, n_groups, unit_length=True)
     for step in range(6):
@@ -103,7 +105,7 @@ def test_any_length_of_centers_gives_the_same_labels(length, monkeypatch):
     random = np.random.default_rng(0)
     X = oracle.unit_rows(random.normal(size=(500, 12)) + random.normal(size=12)).astype(np.float32)
     X[250:] = X[:250]  # ties of rows, and of centers
-    data = Dataset(as_rows(X), None, n_clusters=40, n_threads=1)
+    data = measure_rows(as_rows(X), n_clusters=40, n_threads=1).in_this_process()
     frame = CenterFrame(np.vstack([X[:20], X[:20]]), data.shift)
     plain = PlainAssignment(data)
     for n_groups in (None, 1, 2):
@@ -128,7 +130,7 @@ def test_shortened_centers_save_comparisons():
     directions = oracle.unit_rows(random.normal(size=(30, 24)))
     X = directions[np.arange(3000) % 30] + 1.7 * random.normal(size=(3000, 24)) / np.sqrt(24)
     X = oracle.unit_rows(X).astype(np.float32)
-    data = Dataset(as_rows(X), None, n_clusters=30, n_threads=1)
+    data = measure_rows(as_rows(X), n_clusters=30, n_threads=1).in_this_process()
     ruled_out = []
     for unit_length in (False, True):
         frame = CenterFrame(X[:30], data.shift)

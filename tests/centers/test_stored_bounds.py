@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie.blocks.dataset import Dataset
+from coterie.backend.measure import measure_rows
 from coterie.centers.assignment import PlainAssignment
 from coterie.centers.bounded import BoundedAssignment, StoredBounds
 from coterie.centers.frame import CenterFrame
@@ -47,7 +47,7 @@ def test_rows_far_out_and_rows_close_together(dtype, n_groups, scale):
     random = np.random.default_rng(3)
     tight = 1e-6 * random.normal(size=(200, 5)) + np.repeat(random.normal(size=(4, 5)), 50, axis=0)
     X = (np.vstack([tight, 1e4 * random.normal(size=(20, 5))]) * scale).astype(dtype)
-    data = Dataset(as_rows(X), None, n_clusters=40, n_threads=1)
+    data = measure_rows(as_rows(X), n_clusters=40, n_threads=1).in_this_process()
     frame = CenterFrame(X[random.choice(len(X), 40, replace=False)], data.shift)
     plain, bounded = PlainAssignment(data), BoundedAssignment(data, frame, n_groups)
     for _ in range(5):
@@ -68,7 +68,7 @@ def test_rows_far_out_and_rows_close_together(dtype, n_groups, scale):
 def test_the_last_panel_may_be_half_empty(k, dtype):
     random = np.random.default_rng(k)
     X = random.normal(size=(70, 13)).astype(dtype)
-    data = Dataset(as_rows(X), None, n_clusters=k, n_threads=1)
+    data = measure_rows(as_rows(X), n_clusters=k, n_threads=1).in_this_process()
     frame = CenterFrame(X[:k], data.shift)
     ((part, x),) = data.blocks()
     squares = np.sum((X[:, None].astype(float) - X[None, :k]) ** 2, axis=2)

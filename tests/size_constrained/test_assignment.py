@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment, linprog
 
-from coterie.blocks.dataset import Dataset
+from coterie.backend.measure import measure_rows
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame
 from coterie.rows import as_rows
@@ -160,7 +160,7 @@ def test_short_lists_reach_the_gap_on_any_threads(dtype, weighted, monkeypatch):
     weights = random.uniform(0.5, 1.5, size=2000) if weighted else None
     found = []
     for n_threads in (1, 2, 3):
-        data = Dataset(as_rows(X), weights, n_clusters=50, n_threads=n_threads)
+        data = measure_rows(as_rows(X), weights, n_clusters=50, n_threads=n_threads).in_this_process()
         search = SizedSearch(SizeBounds(36, 44), data.total_weight, 50, gap=1e-3, n_threads=n_threads)
         frame = CenterFrame(X[:50], data.shift, n_threads)
         labels, inertia = search.labels(data.blocks, frame, data.squares, data.weights, data.take)
@@ -230,7 +230,7 @@ def test_prices_of_a_sample_need_few_new_lists(monkeypatch):
     monkeypatch.setattr("coterie.size_constrained.passes._WHOLE_BYTES", 0)
     random = np.random.default_rng(0)
     X = random.normal(size=(8000, 16))
-    data = Dataset(as_rows(X), None, n_clusters=40, n_threads=1)
+    data = measure_rows(as_rows(X), n_clusters=40, n_threads=1).in_this_process()
     frame = CenterFrame(X[:40].copy(), data.shift)
     listed, n_passes = Listing.of_all, []
 
@@ -328,7 +328,7 @@ def test_lists_take_no_more_memory_than_a_fit_asks_for(monkeypatch):
     monkeypatch.setattr("coterie.size_constrained.passes._LONGEST_BYTES", 0)
     random = np.random.default_rng(1)
     X = random.normal(size=(40_000, 4)) + 30 * random.normal(size=(12, 4))[random.integers(0, 12, 40_000)]
-    data = Dataset(as_rows(X), None, n_clusters=150, n_threads=1)
+    data = measure_rows(as_rows(X), n_clusters=150, n_threads=1).in_this_process()
     search = SizedSearch(SizeBounds(240, 290), 40_000, 150, gap=1e-3, n_threads=1)
     frame = CenterFrame(X[:150].copy(), data.shift)
     tracemalloc.start()

@@ -7,9 +7,10 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.backend.backend import Backend, Chunk
+from coterie.backend.backend import Backend, Chunk, LocalBackend
 from coterie.blocks.dataset import (
     ChunkRows,
     check_squares,
@@ -20,7 +21,7 @@ from coterie.blocks.dataset import (
     weighted_sum,
 )
 from coterie.blocks.kernel_rows import dense, kept_rows, kernel_rows
-from coterie.blocks.measures import Squares, measures, sample_positions
+from coterie.blocks.measures import digits_lost, robust_shift, sample_positions, typical_square
 from coterie.rows import RowSource
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "kept_rows_of",
     "largest_square",
     "measure",
+    "measure_rows",
     "rows_of",
     "split_by_chunk",
 ]
@@ -56,7 +58,8 @@ class MeasuredRows:
     mean_variance : float
         Mean over the columns of their variances.
     has_far_rows : bool
-        Whether the others are lost in sums over all rows; see `coterie.blocks.dataset.Dataset`.
+        Whether some rows are so far out that in sums over all rows, in float64, the others are lost to rounding. Then
+        `mean_variance` is that of the others.
     largest_square : float
         The largest squared distance to the shift.
     """
@@ -124,20 +127,55 @@ def measure(backend: Backend, n_clusters: int) -> MeasuredRows:
     ValueError
         If squared distances overflow or vanish in the dtype of the rows, or most rows are lost in sums on workers.
     """
-    passes = _Passes(backend, n_clusters)
-    found = measures(passes, is_sparse=backend.rows.is_sparse)
-    data = MeasuredRows(
+    n_rows, n_columns, is_sparse = backend.n_rows, backend.n_columns, backend.rows.is_sparse
+    samples = split_by_chunk(backend, sample_positions(n_rows))
+
+    def mean_row() -> FloatArray:
+        sums = backend.run(_sum_of_rows, n_clusters)
+        return (sums[0] if len(sums) == 1 else np.sum(sums, axis=0)) / n_rows
+
+    def squares_to(point: FloatArray) -> tuple[float, float, float, FloatArray]:
+        payload = {"point": point, "n_clusters": n_clusters}
+        found = backend.run(_measure_from, payload, given=samples, writes="rows", renews=True)
+        totals, weighted, largest, some = zip(*found)
+        return float(np.sum(totals)), float(np.sum(weighted)), max(largest), np.concatenate(some)
+
+    def take_some(places: IndexArray) -> Any:
+        return backend.take(sample_positions(n_rows)[places])
+
+    shift = mean = np.zeros(n_columns) if is_sparse else mean_row()
+    total, weighted, largest, some = squares_to(shift)
+    middle = None if is_sparse else robust_shift(take_some, mean, some, backend.dtype)
+    if middle is not None:
+        shift = middle
+        total, weighted, largest, some = squares_to(shift)
+    check_differences(backend, largest)
+    most = digits_lost(np.float64) * typical_square(some)
+    has_far_rows = 0 < most < largest
+    if has_far_rows:
+        sums, counts = zip(*backend.run(_squares_below, most))
+        variance = float(np.sum(sums)) / max(1, int(np.sum(counts))) / n_columns
+    else:
+        mean = mean_row() if is_sparse else mean
+        variance = (total / n_rows - float(np.sum((mean - shift) ** 2))) / n_columns
+    _check_resolution(backend, largest, some)
+    return MeasuredRows(
         backend,
-        useful_n_threads(backend.n_rows * backend.n_columns * n_clusters, backend.n_threads),
-        total_weight(backend.n_rows, backend.weights),
-        found.shift,
-        found.total_square,
-        found.mean_variance,
-        found.has_far_rows,
-        passes.last.largest,
+        useful_n_threads(n_rows * n_columns * n_clusters, backend.n_threads),
+        total_weight(n_rows, backend.weights),
+        shift,
+        weighted,
+        variance,
+        has_far_rows,
+        largest,
     )
-    _check_resolution(backend, data.largest_square, passes.last.some)
-    return data
+
+
+def measure_rows(
+    rows: RowSource, weights: npt.ArrayLike | None = None, *, n_clusters: int, n_threads: int | None
+) -> MeasuredRows:
+    """Measure rows in this process; see `measure`."""
+    return measure(LocalBackend(rows, weights, n_threads), n_clusters)
 
 
 def largest_square(backend: Backend, point: FloatArray) -> float:
@@ -187,40 +225,6 @@ def split_by_chunk(backend: Backend, numbers: IndexArray) -> list[IndexArray]:
     """Return ascending numbers of rows as positions in each chunk."""
     parts = np.split(numbers, np.searchsorted(numbers, backend.firsts[1:-1]))
     return [part - first for part, first in zip(parts, backend.firsts)]
-
-
-class _Passes:
-    """The passes of `coterie.blocks.measures.measures` as tasks."""
-
-    last: Squares
-
-    def __init__(self, backend: Backend, n_clusters: int) -> None:
-        self._backend, self._n_clusters = backend, n_clusters
-        self.n_rows, self.n_columns, self.dtype = backend.n_rows, backend.n_columns, backend.dtype
-
-    def take(self, positions: IndexArray) -> Any:
-        return self._backend.take(positions)
-
-    def mean_row(self) -> FloatArray:
-        sums = self._backend.run(_sum_of_rows, self._n_clusters)
-        return (sums[0] if len(sums) == 1 else np.sum(sums, axis=0)) / self.n_rows
-
-    def squares_to(self, point: FloatArray) -> Squares:
-        payload = {"point": point, "n_clusters": self._n_clusters}
-        given = split_by_chunk(self._backend, sample_positions(self.n_rows))
-        found = self._backend.run(_measure_from, payload, given=given, writes="rows", renews=True)
-        totals, weighted, largest, some = zip(*found)
-        self.last = Squares(
-            float(np.sum(totals)), float(np.sum(weighted)), max(largest), np.concatenate(some)
-        )
-        return self.last
-
-    def check_vanishing(self, largest: float) -> None:
-        check_differences(self._backend, largest)
-
-    def mean_below(self, largest: float) -> float:
-        sums, counts = zip(*self._backend.run(_squares_below, largest))
-        return float(np.sum(sums)) / max(1, int(np.sum(counts)))
 
 
 def check_differences(backend: Backend, largest: float) -> None:

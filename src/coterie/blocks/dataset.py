@@ -11,13 +11,12 @@ import numpy.typing as npt
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.kernel_rows import dense, kept_rows, kernel_blocks, rows_per_block
-from coterie.blocks.measures import Squares, measures, sample_positions
 from coterie.cached import cached_property
 from coterie.rows import Block, RowSource
 
 __all__ = [
-    "ChunkRows", "Dataset", "FitRows", "SquareDistances", "check_overflow", "check_squares", "check_vanishing",
-    "squares_of", "squares_to_point", "total_weight", "weighted_sum", "useful_n_threads",
+    "ChunkRows", "FitRows", "SquareDistances", "check_overflow", "check_squares", "check_vanishing", "squares_to_point",
+    "total_weight", "useful_n_threads", "weighted_sum",
 ]  # fmt: skip
 
 
@@ -95,7 +94,7 @@ class FitRows:
 
 
 class ChunkRows(FitRows):
-    """Consecutive rows in their own order: all rows of a fit, or a chunk of them. `measure_from` gives the shift."""
+    """Consecutive rows in their own order: all rows of a fit, or a chunk of them; `measure_from` sets the shift."""
 
     @cached_property
     def _blocks_in_memory(self) -> list[tuple[slice, Any]]:
@@ -127,50 +126,6 @@ class ChunkRows(FitRows):
         for part, x in self.blocks():
             distances.write(x, labels[part], squares[part])
         return squares
-
-
-class Dataset(ChunkRows):
-    """The rows of a fit in this process, all of them measured at once.
-
-    Attributes
-    ----------
-    shift : ndarray of shape (d,), float64
-        The mean of the rows (0 for sparse rows); see `robust_shift` for the exception.
-    total_square : float
-        Weighted sum of the squared distances to the shift, accumulated in float64.
-    mean_variance : float
-        Mean over the columns of their variances (unweighted, as scikit-learn scales `tol`).
-    has_far_rows : bool
-        Whether some rows are so far out that in sums over all rows, in float64, the others are lost to rounding. Then
-        `mean_variance` is that of the others.
-    """
-
-    def __init__(
-        self, rows: RowSource, sample_weight: Array | None, *, n_clusters: int, n_threads: int
-    ) -> None:
-        super().__init__(rows, sample_weight, n_clusters=n_clusters, n_threads=n_threads)
-        found = measures(self, is_sparse=self.rows.is_sparse)
-        self.total_square = found.total_square
-        self.mean_variance, self.has_far_rows = found.mean_variance, found.has_far_rows
-
-    def mean_row(self) -> FloatArray:
-        """Return the mean of the rows."""
-        return self.sum_of_rows() / self.n_rows
-
-    def squares_to(self, point: FloatArray) -> Squares:
-        """Measure the rows from a point, and keep their squared distances in the dtype of the rows."""
-        return squares_of(self.measure_from(point), self.weights)
-
-    def check_vanishing(self, largest: float) -> None:
-        """Raise a ValueError if rows differ although the largest of their squares has no digits."""
-        check_vanishing(
-            np.array([largest]), self.dtype, (block for _, block in self.rows.blocks(self.block_rows))
-        )
-
-    def mean_below(self, largest: float) -> float:
-        """Return the mean of the squared distances up to a limit."""
-        exact = self.measure_from(self.shift)
-        return float(exact[exact <= largest].mean())
 
 
 class SquareDistances:
@@ -215,12 +170,6 @@ def check_overflow(values: Array, first_row: int) -> None:
         raise ValueError(
             f"Row {first_row + bad[0]} of X is too far from the centers for {values.dtype}: squared distances overflow."
         )
-
-
-def squares_of(exact: FloatArray, weights: Array | None) -> Squares:
-    """Return summaries of squared distances."""
-    some = exact[sample_positions(len(exact))]
-    return Squares(float(np.sum(exact)), weighted_sum(exact, weights), float(exact.max()), some)
 
 
 def check_vanishing(squares: Array, dtype: npt.DTypeLike, blocks: Iterable[Block]) -> None:

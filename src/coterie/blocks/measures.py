@@ -1,9 +1,8 @@
-"""Statistics of the rows of a fit: a point amid them, and their squared distances to it."""
+"""A point amid the rows of a fit, and the scale of their squared distances to it, from a sample of the rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,62 +11,10 @@ import numpy.typing as npt
 from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.kernel_rows import dense
 
-__all__ = [
-    "Measures", "Squares", "digits_lost", "measures", "robust_shift", "sample_positions",
-    "typical_square",
-]  # fmt: skip
+__all__ = ["digits_lost", "robust_shift", "sample_positions", "typical_square"]
 
 # Rows that tell for all.
 _SAMPLE = 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Squares:
-    """Statistics of the squared distances of all rows to a point, in float64: sum, weighted sum, and maximum.
-
-    `some` are those of the rows `sample_positions`.
-    """
-
-    total: float
-    weighted: float
-    largest: float
-    some: Array
-
-
-@dataclass(frozen=True, slots=True)
-class Measures:
-    """See `coterie.blocks.dataset.Dataset`."""
-
-    shift: FloatArray
-    total_square: float
-    mean_variance: float
-    has_far_rows: bool
-
-
-def measures(rows: Any, *, is_sparse: bool) -> Measures:
-    """Measure rows, in this process or on workers: two passes, and a third in rare cases.
-
-    `rows` has the attributes and methods of `coterie.blocks.dataset.Dataset` that are called here.
-    """
-
-    def take_some(places: IndexArray) -> Any:
-        return rows.take(sample_positions(rows.n_rows)[places])
-
-    shift = mean = np.zeros(rows.n_columns) if is_sparse else rows.mean_row()
-    squares = rows.squares_to(shift)
-    middle = None if is_sparse else robust_shift(take_some, mean, squares.some, rows.dtype)
-    if middle is not None:
-        shift = middle
-        squares = rows.squares_to(shift)
-    rows.check_vanishing(squares.largest)
-    largest = digits_lost(np.float64) * typical_square(squares.some)
-    if 0 < largest < squares.largest:
-        return Measures(shift, squares.weighted, rows.mean_below(largest) / rows.n_columns, True)
-    if is_sparse:
-        mean = rows.mean_row()
-    mean_square = float(np.sum((mean - shift) ** 2))
-    variance = (squares.total / rows.n_rows - mean_square) / rows.n_columns
-    return Measures(shift, squares.weighted, variance, False)
 
 
 def digits_lost(dtype: npt.DTypeLike) -> float:

@@ -24,7 +24,7 @@ class CenterFrame:
     centers : ndarray of shape (k, d), compute dtype
         In the coordinates of the data.
     shift : ndarray of shape (d,), float64
-        See `Dataset.shift`.
+        See `MeasuredRows.shift`.
     n_threads : int
         Threads of the kernels.
     """

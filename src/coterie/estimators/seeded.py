@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array
 from coterie.backend.measure import MeasuredRows
-from coterie.blocks.dataset import Dataset
+from coterie.blocks.dataset import ChunkRows
 from coterie.estimators.base import Estimator
 from coterie.fitting.checks import warn
 from coterie.fitting.deadline import UNLIMITED, Deadline
@@ -25,7 +25,7 @@ __all__ = ["SEEDINGS", "SeededEstimator", "checked_centers", "draw_centers"]
 
 class _Seeding(Protocol):
     def __call__(
-        self, data: Dataset, n_clusters: int, random: np.random.RandomState, /, *, deadline: Deadline
+        self, data: ChunkRows, n_clusters: int, random: np.random.RandomState, /, *, deadline: Deadline
     ) -> Seeds: ...
 
 
@@ -85,7 +85,7 @@ class SeededEstimator(Estimator):
     def _drawn_centers(
         self,
         X: Any,
-        data: Dataset | MeasuredRows,
+        data: MeasuredRows,
         random: np.random.RandomState,
         deadline: Deadline = UNLIMITED,
     ) -> Array:
@@ -101,7 +101,7 @@ class SeededEstimator(Estimator):
 def draw_centers(
     init: Any,
     X: Any,
-    data: Dataset | MeasuredRows,
+    data: MeasuredRows,
     n_centers: int,
     random: np.random.RandomState,
     deadline: Deadline,
@@ -111,11 +111,11 @@ def draw_centers(
     Parameters
     ----------
     init : str or callable
-        A name in `SEEDINGS`, "k-means||" for measured rows, or a function of X, the number of centers and
+        A name in `SEEDINGS`, "k-means||", or a function of X, the number of centers and
         `random_state`.
     X : array-like or RowSource
         What the function gets.
-    data : Dataset or MeasuredRows
+    data : MeasuredRows
         The rows. Of rows on workers, "k-means++" chooses among a bounded sample.
     n_centers : int
         Number of centers.
@@ -130,14 +130,14 @@ def draw_centers(
     """
     if callable(init):
         return checked_centers(init(X, n_centers, random_state=random), data.rows, n_centers)
-    if isinstance(data, MeasuredRows):
-        if init == "k-means||":
-            return seed_in_rounds(data, n_centers, random, deadline=deadline)
-        if data.backend.is_here:
-            data = data.in_this_process()  # type: ignore[assignment]
-        elif init == "k-means++":
-            data = sample_of(data, n_centers, random)
-    return SEEDINGS[init](data, n_centers, random, deadline=deadline)[0]  # type: ignore[arg-type]
+    if init == "k-means||":
+        return seed_in_rounds(data, n_centers, random, deadline=deadline)
+    rows: Any = data
+    if data.backend.is_here:
+        rows = data.in_this_process()
+    elif init == "k-means++":
+        rows = sample_of(data, n_centers, random)
+    return SEEDINGS[init](rows, n_centers, random, deadline=deadline)[0]
 
 
 def checked_centers(centers: Any, rows: RowSource, n_centers: int, name: str = "init") -> Array:

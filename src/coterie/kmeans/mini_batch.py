@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie.arrays import Array, FloatArray, IntArray
+from coterie.backend.measure import MeasuredRows, measure_rows
 from coterie.blocks.batches import Batch, RowReader, draw_batch
-from coterie.blocks.dataset import Dataset, total_weight, useful_n_threads, weighted_sum
+from coterie.blocks.dataset import total_weight, useful_n_threads, weighted_sum
 from coterie.blocks.kernel_rows import dense, kept_rows
 from coterie.blocks.shuffled import run_length, shuffled
 from coterie.centers.labels import labels_and_squares
@@ -615,7 +616,7 @@ class MiniBatchKMeans(CentroidEstimator):
             "n_steps_": state.n_steps,
         }  # fmt: skip
 
-    def _sample(self, rows: RowSource, weights: Array | None, random: np.random.RandomState) -> Dataset:
+    def _sample(self, rows: RowSource, weights: Array | None, random: np.random.RandomState) -> MeasuredRows:
         size = self.init_size or 3 * self.batch_size
         if size < self.n_clusters:
             if self.init_size is not None:
@@ -626,7 +627,7 @@ class MiniBatchKMeans(CentroidEstimator):
         if weights is not None:
             order = order[weights[order] > 0]
         numbers = np.sort(order[:size])
-        return Dataset(
+        return measure_rows(
             as_rows(rows.take(numbers)),
             None if weights is None else weights[numbers],
             n_clusters=self.n_clusters,
@@ -639,6 +640,6 @@ class MiniBatchKMeans(CentroidEstimator):
         return 3 if callable(self.init) or self.init == "random" else 1
 
 
-def _inertia(centers: Array, data: Dataset) -> float:
+def _inertia(centers: Array, data: MeasuredRows) -> float:
     _, squares = labels_and_squares(data.rows, centers, data.shift, data.n_threads)
     return weighted_sum(squares, data.weights)

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from coterie import _kernels
 from coterie.arrays import LINE_BYTES, Array, FloatArray, IndexArray
 from coterie.backend import Backend, Chunk, have_own_backend, open_backend
-from coterie.backend.measure import kept_rows_of, largest_square, split_by_chunk
-from coterie.blocks.dataset import Dataset, total_weight, useful_n_threads
+from coterie.backend.measure import kept_rows_of, largest_square, measure_rows, split_by_chunk
+from coterie.blocks.dataset import total_weight, useful_n_threads
 from coterie.blocks.measures import robust_shift, sample_positions
 from coterie.blocks.shuffled import ShuffledRows, run_length, shuffled
 from coterie.cached import cached_property
@@ -908,5 +908,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         self, data: GrowingSample, random: np.random.RandomState, report: Report
     ) -> Array:
         batch, weights = data.first_rows()
-        sample = Dataset(as_rows(batch), weights, n_clusters=self.n_clusters, n_threads=data.n_threads)
+        if weights is not None and not weights.any():
+            weights = None
+        sample = measure_rows(as_rows(batch), weights, n_clusters=self.n_clusters, n_threads=data.n_threads)
         return self._drawn_centers(batch, sample, random, report.deadline.share(_SEEDING_SHARE))

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.backend import have_own_backend
-from coterie.blocks.dataset import Dataset
+from coterie.backend.measure import measure_rows
 from coterie.centers.labels import squares_to_centers
 from coterie.estimators.declared import FittedAttribute, NotStored, Numbers, Scalar
 from coterie.estimators.memory import given_graph, memberships, neighbor_graph, rows_in_memory
@@ -424,7 +424,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         elif isinstance(self.init, str):
             yield from starts(self.init, problem, random, report, n_threads)
         else:
-            data = Dataset(as_rows(search.rows), None, n_clusters=self.n_clusters, n_threads=n_threads)
+            data = measure_rows(as_rows(search.rows), n_clusters=self.n_clusters, n_threads=n_threads)
             while True:
                 yield Start(search.start(self._drawn_centers(X, data, random), random))
 

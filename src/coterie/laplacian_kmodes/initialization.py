@@ -20,7 +20,7 @@ from coterie.laplacian_kmodes.modes import Modes, cluster_means
 from coterie.laplacian_kmodes.solver import KModesProblem
 from coterie.rows import Block, as_rows
 from coterie.seeding.greedy import seed_by_square_distance
-from coterie.seeding.seeds import dataset_of
+from coterie.seeding.seeds import rows_to_seed
 
 __all__ = ["Start", "given_rows", "starts", "with_split_clusters"]
 
@@ -68,7 +68,7 @@ def starts(
             seeds = random.choice(problem.graph.shape[0], problem.n_clusters, replace=False)
             return Start(search.start(seeds if rows is None else _dense(rows[np.sort(seeds)]), random))
         if kind == "k-means++":
-            data = dataset_of(rows, problem.n_clusters, None, n_threads)
+            data = rows_to_seed(rows, problem.n_clusters, None, n_threads)
             found = seed_by_square_distance(data, problem.n_clusters, random, deadline=deadline())
             return Start(search.start(found[0], random))
         means = k_means_until(deadline(), rows, problem.n_clusters, random_state=random, n_threads=n_threads)

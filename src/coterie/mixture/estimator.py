@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.backend import Backend, have_own_backend, open_backend
-from coterie.backend.measure import MeasuredRows, measure
-from coterie.blocks.dataset import Dataset
+from coterie.backend.measure import MeasuredRows, measure, measure_rows
 from coterie.blocks.kernel_rows import KEPT_BYTES, kept_rows
 from coterie.cached import cached_property
 from coterie.coresets import draw_coreset
@@ -418,13 +417,12 @@ class TruncatedGaussianMixture(
             single_threaded_blas(math.prod(rows.shape) * self.n_components),
             open_backend(rows, weights, self.n_threads, fit=self) as backend,
         ):
-            data: Dataset | MeasuredRows
             if self.coreset_size is not None:
                 X, coreset_weights, _ = draw_coreset(backend, self.coreset_size, random)
-                data = self._dataset(as_rows(X), coreset_weights)
+                data = self._measured(as_rows(X), coreset_weights)
             elif backend.is_here:
                 rows = kept_rows(rows, backend.n_threads)
-                data = self._dataset(rows, weights)
+                data = self._measured(rows, weights)
             else:
                 data = measure(backend, self.n_components)
             report.n_final_steps = self._n_label_steps(rows.shape[0] / data.n_rows)
@@ -440,9 +438,8 @@ class TruncatedGaussianMixture(
         report.warn_if_out_of_time()
         return self
 
-    def _dataset(self, rows: RowSource, weights: Array | None) -> Dataset:
-        n_threads = effective_n_threads(self.n_threads)
-        return Dataset(rows, weights, n_clusters=self.n_components, n_threads=n_threads)
+    def _measured(self, rows: RowSource, weights: Array | None) -> MeasuredRows:
+        return measure_rows(rows, weights, n_clusters=self.n_components, n_threads=self.n_threads)
 
     def _best_run(
         self,
@@ -478,12 +475,12 @@ class TruncatedGaussianMixture(
             "search_every": self.search_every, "random": random,
         }  # fmt: skip
         posteriors: Posteriors
-        if isinstance(data, MeasuredRows):
-            posteriors = ChunkPosteriors(data, sizes, **search)
-        else:
+        if data.backend.is_here:
             posteriors = TruncatedPosteriors(
                 data.rows, data.weights, sizes, n_threads=data.n_threads, **search
             )
+        else:
+            posteriors = ChunkPosteriors(data, sizes, **search)
         return em(posteriors, start, self._em_options(data, start), report)
 
     def _em_options(self, data: Any, start: MixtureParameters) -> EMOptions:
@@ -583,7 +580,7 @@ class TruncatedGaussianMixture(
         self, X: Any, data: Any, random: np.random.RandomState, deadline: Deadline = UNLIMITED
     ) -> Array:
         if self._begins_with_k_means:
-            if isinstance(data, MeasuredRows):
+            if not data.backend.is_here:
                 data = sample_of(data, self.n_components, random)
             return k_means_until(
                 deadline, data.rows, self.n_components, sample_weight=data.weights,

@@ -9,12 +9,12 @@ import numpy.typing as npt
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.blocks.dataset import Dataset
+from coterie.blocks.dataset import ChunkRows
 from coterie.centers.frame import CenterFrame
 from coterie.fitting.checks import random_stream
 from coterie.fitting.deadline import UNLIMITED, Deadline, now
 from coterie.fitting.threads import single_threaded_blas
-from coterie.seeding.seeds import Seeds, dataset_of, draw_together, take_rows, warn_of_time_limit
+from coterie.seeding.seeds import Seeds, draw_together, rows_to_seed, take_rows, warn_of_time_limit
 
 __all__ = ["k_means_plus_plus", "seed_by_square_distance"]
 
@@ -91,13 +91,13 @@ def k_means_plus_plus(
     >>> sorted(centers.ravel().tolist())
     [0.0, 1.0, 5.0]
     """
-    data = dataset_of(X, n_clusters, sample_weight, n_threads)
+    data = rows_to_seed(X, n_clusters, sample_weight, n_threads)
     with single_threaded_blas():
         return seed_by_square_distance(data, n_clusters, random_stream(random_state), n_local_trials)
 
 
 def seed_by_square_distance(
-    data: Dataset,
+    data: ChunkRows,
     n_clusters: int,
     random: np.random.RandomState,
     n_local_trials: int | None = None,
@@ -132,7 +132,7 @@ class _GrowingCenters:
     rows that are nearer to it than to their nearest center when the pool was drawn.
     """
 
-    def __init__(self, data: Dataset, n_clusters: int, random: np.random.RandomState) -> None:
+    def __init__(self, data: ChunkRows, n_clusters: int, random: np.random.RandomState) -> None:
         self._data, self._random = data, random
         self.n_left = n_clusters
         self.centers = np.empty((n_clusters, data.n_columns), dtype=data.dtype)
@@ -252,7 +252,7 @@ class _Groups:
 
     Parameters
     ----------
-    data : Dataset
+    data : ChunkRows
         The rows.
     squares : ndarray of shape (n,)
         Squared distance of each row to the first center.
@@ -263,7 +263,7 @@ class _Groups:
     # Least mean number of rows of a group, and the largest fraction of remaining pairs, for which groups save time.
     _ROWS_PER_ANCHOR, _PAYS = 128, 0.7
 
-    def __init__(self, data: Dataset, squares: Array, center: Array) -> None:
+    def __init__(self, data: ChunkRows, squares: Array, center: Array) -> None:
         self._data = data
         self.squares = squares.copy()
         self.anchors = np.zeros(data.n_rows, dtype=np.int32)
@@ -308,7 +308,7 @@ class _Heads:
 
     Parameters
     ----------
-    data : Dataset
+    data : ChunkRows
         The rows. Only dense ones in memory have heads, if these save time.
     """
 
@@ -316,7 +316,7 @@ class _Heads:
     # relative to one of a block; and the largest fraction of the work without heads for which they are used.
     _ROWS_OF_BASIS, _SIZES, _COST, _PAYS = 2000, (32, 64, 128), 1.5, 0.6
 
-    def __init__(self, data: Dataset) -> None:
+    def __init__(self, data: ChunkRows) -> None:
         self._data = data
         # Rounding error of heads: a product over d columns for each direction (Higham 2002, section 3.1).
         self._gamma = float((data.n_columns + 16) * np.sqrt(self._SIZES[-1]) * np.finfo(data.dtype).eps)

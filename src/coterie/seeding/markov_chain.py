@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie.arrays import Array, FloatArray, IndexArray
-from coterie.blocks.dataset import Dataset
+from coterie.blocks.dataset import ChunkRows
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame, nearest_centers
 from coterie.fitting.checks import random_stream
 from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.fitting.threads import single_threaded_blas
-from coterie.seeding.seeds import Seeds, dataset_of, draw_together, take_rows, warn_of_time_limit
+from coterie.seeding.seeds import Seeds, draw_together, rows_to_seed, take_rows, warn_of_time_limit
 
 __all__ = ["afk_mc2", "seed_by_markov_chain"]
 
@@ -75,7 +75,7 @@ def afk_mc2(
     >>> bool((centers == X[indices]).all())
     True
     """
-    data = dataset_of(X, n_clusters, sample_weight, n_threads)
+    data = rows_to_seed(X, n_clusters, sample_weight, n_threads)
     with single_threaded_blas():
         return seed_by_markov_chain(data, n_clusters, random_stream(random_state), chain_length)
 
@@ -86,7 +86,7 @@ _MOST_PROPOSALS, _FEWEST_PROPOSALS, _FEWEST_CHAINS = 1024, 64, 8
 
 
 def seed_by_markov_chain(
-    data: Dataset,
+    data: ChunkRows,
     n_clusters: int,
     random: np.random.RandomState,
     chain_length: int = 200,
@@ -132,7 +132,7 @@ def seed_by_markov_chain(
 
 
 def _walk_chains(
-    data: Dataset,
+    data: ChunkRows,
     drawn: IndexArray,
     uniforms: FloatArray,
     importance: FloatArray,

@@ -8,8 +8,8 @@ import numpy as np
 
 from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.backend import Chunk
-from coterie.backend.measure import MeasuredRows, rows_of
-from coterie.blocks.dataset import Dataset, weighted_sum
+from coterie.backend.measure import MeasuredRows, measure_rows, rows_of
+from coterie.blocks.dataset import ChunkRows, weighted_sum
 from coterie.blocks.kernel_rows import dense
 from coterie.centers.frame import CenterFrame
 from coterie.fitting.deadline import UNLIMITED, Deadline
@@ -73,11 +73,13 @@ def seed_in_rounds(
         )[0]
     masses = backend.total((len(candidates),), 2 * data.total_weight)
     backend.run(_count_nearest, CenterFrame(candidates, data.shift), into={"masses": masses})
-    weighted = Dataset(as_rows(candidates), masses.total(), n_clusters=n_clusters, n_threads=data.n_threads)
-    return seed_by_square_distance(weighted, n_clusters, random, deadline=deadline)[0]
+    weighted = measure_rows(
+        as_rows(candidates), masses.total(), n_clusters=n_clusters, n_threads=data.n_threads
+    )
+    return seed_by_square_distance(weighted.in_this_process(), n_clusters, random, deadline=deadline)[0]
 
 
-def sample_of(data: MeasuredRows, n_clusters: int, random: np.random.RandomState) -> Dataset:
+def sample_of(data: MeasuredRows, n_clusters: int, random: np.random.RandomState) -> ChunkRows:
     """Return a bounded random sample of rows, in this process: all rows if these are few."""
     fitting = _SAMPLE_BYTES // (data.n_columns * data.dtype.itemsize)
     size = min(max(_SAMPLE_ROWS, _ROWS_PER_CENTER * n_clusters), max(fitting, 4 * n_clusters))
@@ -87,7 +89,8 @@ def sample_of(data: MeasuredRows, n_clusters: int, random: np.random.RandomState
         numbers = np.sort(random.choice(data.n_rows, size=size, replace=False))
     weights = None if data.weights is None else data.weights[numbers]
     rows = as_rows(data.backend.take(numbers))
-    return Dataset(rows, weights, n_clusters=n_clusters, n_threads=data.n_threads)
+    sample = measure_rows(rows, weights, n_clusters=n_clusters, n_threads=data.n_threads)
+    return sample.in_this_process()
 
 
 def _first_row(data: MeasuredRows, random: np.random.RandomState) -> IndexArray:

@@ -9,18 +9,18 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie.arrays import Array, FloatArray, IndexArray
-from coterie.blocks.dataset import Dataset
+from coterie.backend.measure import measure_rows
+from coterie.blocks.dataset import ChunkRows
 from coterie.blocks.kernel_rows import dense
-from coterie.fitting.checks import check_positive_integer, check_sample_weight, random_stream, warn
+from coterie.fitting.checks import check_positive_integer, random_stream, warn
 from coterie.fitting.deadline import UNLIMITED, Deadline
-from coterie.fitting.threads import effective_n_threads
 from coterie.rows import as_rows
 
 __all__ = [
     "Seeds",
-    "dataset_of",
     "draw_together",
     "random_rows",
+    "rows_to_seed",
     "seed_at_random",
     "take_rows",
     "warn_of_time_limit",
@@ -29,18 +29,19 @@ __all__ = [
 Seeds = tuple[Array, IndexArray]
 
 
-def dataset_of(
+def rows_to_seed(
     X: Any, n_clusters: int, sample_weight: npt.ArrayLike | None, n_threads: int | None
-) -> Dataset:
+) -> ChunkRows:
+    """Return the rows of a seeding, checked and measured."""
     rows = as_rows(X)
     check_positive_integer("n_clusters", n_clusters)
     if n_clusters > rows.shape[0]:
         raise ValueError(f"n_samples={rows.shape[0]} should be >= n_clusters={n_clusters}.")
-    weights = check_sample_weight(sample_weight, rows)
-    return Dataset(rows, weights, n_clusters=n_clusters, n_threads=effective_n_threads(n_threads))
+    data = measure_rows(rows, sample_weight, n_clusters=n_clusters, n_threads=n_threads)
+    return data.in_this_process()
 
 
-def take_rows(data: Dataset, indices: IndexArray) -> Array:
+def take_rows(data: ChunkRows, indices: IndexArray) -> Array:
     """Return rows of the data in any order as a dense array of shape (len(indices), d)."""
     order = np.argsort(indices, kind="stable")
     rows = np.empty((len(indices), data.n_columns), dtype=data.dtype)
@@ -130,12 +131,12 @@ def random_rows(
     >>> centers.shape
     (2, 5)
     """
-    data = dataset_of(X, n_clusters, sample_weight, n_threads)
+    data = rows_to_seed(X, n_clusters, sample_weight, n_threads)
     return seed_at_random(data, n_clusters, random_stream(random_state))
 
 
 def seed_at_random(
-    data: Dataset, n_clusters: int, random: np.random.RandomState, deadline: Deadline = UNLIMITED
+    data: ChunkRows, n_clusters: int, random: np.random.RandomState, deadline: Deadline = UNLIMITED
 ) -> Seeds:
     """See `random_rows`; fast enough to ignore the deadline."""
     probabilities = None
