@@ -56,6 +56,13 @@ def a_folder_of_several_formats(folder):
     frame().to_csv(folder / "mixed/b.csv", index=False)
 
 
+@wrong(
+    "fit names.csv -k 2 --columns a", "2 columns are named 'a'. Rename them, or choose columns by position"
+)
+def columns_of_one_name(folder):
+    (folder / "names.csv").write_text("a,b,a\n1,2,3\n4,5,6\n")
+
+
 @wrong("fit shards -k 2", "shards: Some files lack the columns c.", "--columns")
 def shards_of_other_columns(folder):
     (folder / "shards").mkdir()

@@ -56,6 +56,19 @@ def test_columns_without_names():
         column_positions([None] * 4, "a")
 
 
+@pytest.mark.parametrize("wanted", ["a", "a:b", "b:a", ["b", "a"]])
+def test_ambiguous_names_are_refused(wanted):
+    with pytest.raises(
+        ValueError, match=r"^2 columns are named 'a'\. Rename them, or choose columns by position"
+    ):
+        column_positions(["a", "b", "a"], wanted)
+
+
+def test_positions_and_patterns_choose_columns_of_one_name():
+    assert column_positions(["a", "b", "a"], [2, 1]) == [2, 1]
+    assert column_positions(["a", "b", "a"], "a*") == [0, 2]
+
+
 def test_columns_that_are_asked_for_twice():
     with pytest.raises(ValueError, match=r"the column 1 is named twice"):
         column_positions(NAMES, ["e0", 1])

@@ -162,7 +162,7 @@ def _matches(names: Sequence[str | None], column: Any) -> tuple[Sequence[int], b
         if 0 <= column < len(names):
             return [int(column)], True
     elif column in names:
-        return [names.index(column)], True
+        return [_position(names, column)], True
     elif ":" in column:
         found: Sequence[int] = _range(names, *column.split(":", 1))
         if found:
@@ -181,7 +181,15 @@ def _range(names: Sequence[str | None], first: str, last: str) -> range:
         return range(len(names))[int(first or 0) : int(last) if last else None]
     if not all(end == "" or end in names for end in (first, last)):
         return range(0)
-    return range(names.index(first) if first else 0, names.index(last) + 1 if last else len(names))
+    return range(_position(names, first) if first else 0, _position(names, last) + 1 if last else len(names))
+
+
+def _position(names: Sequence[str | None], name: str) -> int:
+    if (n_columns := names.count(name)) > 1:
+        raise ValueError(
+            f"{n_columns} columns are named {name!r}. Rename them, or choose columns by position."
+        )
+    return names.index(name)
 
 
 def _check_numbers(table: Sequence[Column], chosen: Iterable[int], hint: str = "") -> None:
