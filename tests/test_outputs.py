@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coterie.outputs import OutputFolder, recovered, replacing
+from coterie.outputs import OutputFolder, TemporaryFolder, recovered, replacing
 
 
 def write(folder, *names, text="new", output="", replaced=()):
@@ -332,3 +332,27 @@ def test_numpy_and_a_file_that_may_not_grow(tmp_path):
     with pytest.raises(OSError, match=r"labels\.npy"):
         grow()
     assert not list(tmp_path.iterdir())
+
+
+class TestTemporaryFolder:
+    def test_folders_of_ended_processes_are_removed(self, tmp_path):
+        left = tmp_path / "name-1"
+        left.mkdir()
+        (left / ".coterie-lock").write_text("process 1")
+        with TemporaryFolder(tmp_path, "name") as first, TemporaryFolder(tmp_path, "name") as second:
+            assert not left.exists()
+            assert first.path.is_dir()
+            assert second.path.is_dir()
+            assert (first.path / ".coterie-lock").exists()
+        assert not any(tmp_path.iterdir())
+
+    def test_folders_of_others_stay(self, tmp_path):
+        """What no living process has locked may yet be a link, or have been made just now."""
+        precious, new, link = tmp_path / "precious", tmp_path / "name-1", tmp_path / "name-2"
+        precious.mkdir()
+        new.mkdir()
+        (precious / ".coterie-lock").write_text("mine")
+        link.symlink_to(precious)
+        with TemporaryFolder(tmp_path, "name"):
+            assert (precious / ".coterie-lock").read_text() == "mine"
+            assert new.is_dir()

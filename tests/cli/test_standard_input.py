@@ -184,17 +184,3 @@ def test_what_a_killed_run_has_left_is_removed(rows, spool, pipe, monkeypatch):
         assert pipe(rows, "fit", "-", "--format", "npy", "-k", "3", "-q") == 0
         assert os.listdir(spool) == [living.path.name]
     assert os.listdir("coterie-out") != []
-
-
-def test_folders_of_others_stay(tmp_path, spool):
-    """What no living process has locked may yet be a link, or have been made just now."""
-    precious, new = tmp_path / "precious", spool / "coterie-input-1"
-    precious.mkdir()
-    new.mkdir()
-    (precious / ".coterie-lock").write_text("mine")
-    (spool / "coterie-input-2").symlink_to(precious)
-    with TemporaryFolder(spool, "coterie-input"):
-        assert (precious / ".coterie-lock").read_text() == "mine"
-        assert new.is_dir()
-    new.rmdir()
-    (spool / "coterie-input-2").unlink()

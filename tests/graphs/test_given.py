@@ -118,6 +118,7 @@ def test_short_lists_have_fewer_edges(none):
         ([[1], [0]], [[np.inf], [1]], ValueError, "infinite"),
         ([[1], [0]], [[1e300], [1]], ValueError, "infinite number, or its square is. First bad row: 0"),
         ([[1, 1], [0, 1]], [[1, 1], [1, 0]], ValueError, "names a row twice in the list. First bad row: 0"),
+        ([[1, 0], [0, 0]], [[1, 0], [1, 1]], ValueError, "names a row twice in the list. First bad row: 1"),
     ],
 )
 def test_invalid_neighbors(ids, distances, error, message):

@@ -42,7 +42,6 @@ class SeededEstimator(Estimator):
     init: Any
     random_state: int | np.random.RandomState | None
     _count_name = "n_clusters"
-    _inits: tuple[str, ...] = tuple(SEEDINGS)
 
     def __sklearn_clone__(self) -> Any:
         # scikit-learn clones the estimators among the parameters: of a fitted model as `init` nothing would be left.
@@ -53,13 +52,6 @@ class SeededEstimator(Estimator):
     @property
     def _n_centers(self) -> int:
         return int(getattr(self, self._count_name))
-
-    def _check_init(self) -> None:
-        if isinstance(self.init, str) and self.init not in self._inits:
-            raise ValueError(
-                f"init must be one of {', '.join(self._inits)}, an array, a fitted model or a callable, "
-                f"got {self.init!r}."
-            )
 
     def _check_n_rows(self, rows: RowSource) -> None:
         if self._n_centers > rows.shape[0]:

@@ -261,10 +261,6 @@ class CentroidEstimator(
         parts = [Numbers(("k", "d")), Numbers(("k",), least=0), Numbers(("k",))]
         return {"counts_": Numbers(("k",), least=0), "_votes": ArrayTuple(tuple(parts[:n_parts]))}
 
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        self._check_init()
-
     @property
     def _is_cosine(self) -> bool:
         """Whether rows and centroids have length 1."""

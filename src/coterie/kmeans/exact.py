@@ -214,8 +214,6 @@ class KMeans(CentroidEstimator):
     True
     """
 
-    _inits = ("k-means++", "k-means||", "afk-mc2", "random")
-
     def __init__(
         self,
         n_clusters: Clusters = 8,

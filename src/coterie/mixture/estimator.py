@@ -319,7 +319,6 @@ class TruncatedGaussianMixture(
     components_: Array
     weights_: FloatArray
 
-    _inits = ("afk-mc2", "k-means", "k-means++", "random")
     _of_rows = ("labels_", "_own_distances", "_outlier_scores", "history_", "runs_", "lower_bounds_")
 
     def __init__(
@@ -952,7 +951,6 @@ class TruncatedGaussianMixture(
             raise ValueError(
                 'weights_init needs covariance_type="spherical", "diag" or "factors": else all weights are equal.'
             )
-        self._check_init()
 
 
 def _check_dense(rows: RowSource) -> None:
