@@ -128,32 +128,50 @@ Index join_certified_edges(In1<std::int32_t> firsts, In1<std::int32_t> seconds, 
 }
 
 template <class T>
-void nearest_reachable(const DenseBlock<T>& rows, In2<T> points, In1<T> cores, In1<std::int32_t> groups, In1<Index> starts,
-                       In2<T> centers, In1<T> radii, In1<T> least_cores, In1<std::int32_t> only, In1<T> row_cores, In1<std::int32_t> row_groups,
-                       In1<T> limits, Out1<std::int32_t> ids, Out1<T> squares, int n_threads) {
-    const DenseRows<T> x = rows.view();
-    const Index n_points = static_cast<Index>(points.shape(0)), n_cells = static_cast<Index>(centers.shape(0));
-    require(static_cast<Index>(points.shape(1)) == x.n_columns, "points and rows differ in width");
-    require(static_cast<Index>(centers.shape(1)) == x.n_columns, "centers and rows differ in width");
-    require(n_cells >= 1, "there are no cells");
-    require_size(cores, n_points, "one core distance per point is needed");
-    require_size(groups, n_points, "one group per point is needed");
-    require_size(starts, n_cells + 1, "starts has the wrong length");
-    require_starts(starts);
-    require(starts.data()[n_cells] == n_points, "starts does not cover all points");
-    require_size(radii, n_cells, "one radius per cell is needed");
-    require_size(least_cores, n_cells, "one least core distance per cell is needed");
-    require_size(only, n_cells, "one group per cell is needed");
-    require_size(row_cores, x.n_rows, "one core distance per row is needed");
-    require_size(row_groups, x.n_rows, "one group per row is needed");
-    require_size(limits, x.n_rows, "one limit per row is needed");
-    require_size(ids, x.n_rows, "ids has the wrong length");
-    require_size(squares, x.n_rows, "squares has the wrong length");
-    const CellPoints<T> cells{points.data(), cores.data(),       groups.data(), starts.data(), centers.data(),
-                              radii.data(),  least_cores.data(), only.data(),   n_points,      x.n_columns,
-                              n_cells};
-    kernels().of<T>().nearest_reachable(x, cells, row_cores.data(), row_groups.data(), limits.data(), ids.data(),
-                                        squares.data(), n_threads);
+struct BoxTreeArrays {
+    Index n_points, n_columns, width, last_level;
+    Buffer<std::int32_t> order;
+    Buffer<T> points, lower, upper;
+
+    BoxTree<T> view() {
+        return {order.data(), points.data(), lower.data(), upper.data(), n_points, n_columns, width, last_level};
+    }
+};
+
+template <class T>
+BoxTreeArrays<T> box_tree(In2<T> points, int n_threads) {
+    const Index n = static_cast<Index>(points.shape(0)), n_columns = static_cast<Index>(points.shape(1));
+    require(n >= 1 && n <= std::numeric_limits<std::int32_t>::max(), "no points, or too many");
+    Index last_level = 0;
+    while (n > kLeafPoints << last_level) ++last_level;
+    const Index width = ceil_div(n_columns, kLanes<T>) * kLanes<T>, size = ((Index{2} << last_level) - 1) * width;
+    BoxTreeArrays<T> tree{n,
+                          n_columns,
+                          width,
+                          last_level,
+                          Buffer<std::int32_t>(n),
+                          Buffer<T>(n * width),
+                          Buffer<T>(size),
+                          Buffer<T>(size)};
+    kernels().of<T>().box_tree(points.data(), tree.view(), n_threads);
+    return tree;
+}
+
+template <class T>
+void nearest_reachable(BoxTreeArrays<T>& tree, In1<T> cores, In1<std::int32_t> groups, In1<std::int32_t> rows,
+                       In1<std::int32_t> asked, In1<T> limits, Out2<std::int32_t> ids, Out2<T> squares,
+                       int n_threads) {
+    const Index n_rows = static_cast<Index>(rows.size()), m = static_cast<Index>(ids.shape(1));
+    require(m >= 1, "no neighbors");
+    require_size(cores, tree.n_points, "one core distance per point is needed");
+    require_size(groups, tree.n_points, "one group per point is needed");
+    require_between(rows, 0, tree.n_points, "a row is out of range");
+    require_size(asked, n_rows, "one group per row is needed");
+    require_size(limits, n_rows, "one limit per row is needed");
+    require_size(ids, n_rows * m, "ids has the wrong shape");
+    require_size(squares, n_rows * m, "squares has the wrong shape");
+    const ReachableSearch<T> search{cores.data(), groups.data(), rows.data(), asked.data(), limits.data(), n_rows, m};
+    kernels().of<T>().nearest_reachable(tree.view(), search, ids.data(), squares.data(), n_threads);
 }
 
 void order_of_tree(In1<std::int32_t> firsts, In1<std::int32_t> seconds, Out1<std::int32_t> order,
@@ -183,7 +201,7 @@ void linkage_of_tree(In1<std::int32_t> firsts, In1<std::int32_t> seconds, In1<do
 }
 
 template <class T>
-void bind_graphs_of(nb::module_& m) {
+void bind_graphs_of(nb::module_& m, const char* tree_name) {
     m.def("nearest_apart", &nearest_apart<T>, arg("rows"), arg("centers").noconvert(), arg("row_groups").noconvert(),
           arg("center_groups").noconvert(), arg("ids").noconvert(), arg("squares").noconvert(), arg("n_threads"),
           Unlocked());
@@ -200,10 +218,11 @@ void bind_graphs_of(nb::module_& m) {
     m.def("nearest_of_candidates", &nearest_of_candidates<T>, arg("rows"), arg("points").noconvert(),
           arg("row_order").noconvert(), arg("candidates").noconvert(), arg("are_points"), arg("ids").noconvert(),
           arg("squares").noconvert(), arg("n_threads"), Unlocked());
-    m.def("nearest_reachable", &nearest_reachable<T>, arg("rows"), arg("points").noconvert(),
-          arg("cores").noconvert(), arg("groups"), arg("starts"), arg("centers").noconvert(), arg("radii").noconvert(),
-          arg("least_cores").noconvert(), arg("only"), arg("row_cores").noconvert(), arg("row_groups"),
-          arg("limits").noconvert(), arg("ids").noconvert(), arg("squares").noconvert(), arg("n_threads"), Unlocked());
+    nb::class_<BoxTreeArrays<T>>(m, tree_name);
+    m.def("box_tree", &box_tree<T>, arg("points").noconvert(), arg("n_threads"), Unlocked());
+    m.def("nearest_reachable", &nearest_reachable<T>, arg("tree"), arg("cores").noconvert(), arg("groups"),
+          arg("rows"), arg("asked"), arg("limits").noconvert(), arg("ids").noconvert(), arg("squares").noconvert(),
+          arg("n_threads"), Unlocked());
 }
 
 }  // namespace
@@ -216,8 +235,8 @@ void bind_graphs(nb::module_& m) {
           Unlocked());
     m.def("root_tree", &order_of_tree, arg("firsts"), arg("seconds"), arg("order"), arg("parents"), arg("edges"),
           Unlocked());
-    bind_graphs_of<float>(m);
-    bind_graphs_of<double>(m);
+    bind_graphs_of<float>(m, "BoxTreeOfFloats");
+    bind_graphs_of<double>(m, "BoxTreeOfDoubles");
 }
 
 }  // namespace coterie

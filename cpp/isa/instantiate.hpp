@@ -64,6 +64,7 @@ constexpr KernelsOf<T> kernels_of() {
         .cells_in_reach = cells_in_reach<Isa, T>,
         .nearest_in_cells = nearest_in_cells<Isa, T>,
         .nearest_of_candidates = nearest_of_candidates<Isa, T>,
+        .box_tree = box_tree<Isa, T>,
         .nearest_reachable = nearest_reachable<Isa, T>,
         .truncated_search = truncated_search<Isa, T>,
         .truncated_posteriors = truncated_posteriors<Isa, T>,

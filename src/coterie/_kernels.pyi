@@ -305,21 +305,21 @@ def nearest_of_candidates(
     n_threads: int,
 ) -> None: ...
 
-# The lightest edge of mutual reachability below a limit of each row to points of other groups (row_groups of -2 - g: of
-# group g). IN points, cores, groups (n,) in cells: starts (c + 1,), centers, radii, least_cores, only (c,); row_cores,
-# row_groups, limits (q,); OUT ids, squares (q,): -1 and the limit where there is none.
+class BoxTreeOfFloats: ...
+class BoxTreeOfDoubles: ...
+
+# A k-d tree of points, which are copied.
+def box_tree(points: Array, n_threads: int) -> BoxTreeOfFloats | BoxTreeOfDoubles: ...
+
+# The lightest edges of mutual reachability below a limit of each row to points of other groups (asked of -2 - g: of
+# group g). IN cores, groups (n,); rows (numbers of points), asked (their own groups), limits (q,); OUT ids, squares
+# (q, m), ascending: -1 and the limit where there are too few.
 def nearest_reachable(
-    rows: Rows,
-    points: Array,
+    tree: BoxTreeOfFloats | BoxTreeOfDoubles,
     cores: Array,
     groups: Ints,
-    starts: Longs,
-    centers: Array,
-    radii: Array,
-    least_cores: Array,
-    only: Ints,
-    row_cores: Array,
-    row_groups: Ints,
+    rows: Ints,
+    asked: Ints,
     limits: Array,
     ids: Ints,
     squares: Array,

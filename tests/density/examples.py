@@ -23,4 +23,4 @@ def tree_of(X, min_samples, n_neighbors, method="exact", n_threads=1):
     points = np.ascontiguousarray(X[equal.first])
     k = min(max(n_neighbors, min_samples), len(points) - 1)
     found = near_rows(points, k, method=method, seed=0, n_threads=n_threads)
-    return reachability_tree(points, equal, found, min_samples, seed=0, n_threads=n_threads)
+    return reachability_tree(points, equal, found, min_samples, n_threads=n_threads)

@@ -79,6 +79,7 @@ def test_memberships(space):
 @settings(max_examples=30)
 @given(rows(most=24), st.integers(1, 4))
 def test_memberships_against_the_heights_of_the_tree(X, min_samples):
+    min_samples = min(min_samples, len(X))
     options = dict(min_samples=min_samples, min_cluster_size=3, cluster_selection_method="leaf")
     model = DensityClustering(**options, space="rows").fit(X)
     if model.n_clusters_ == 0:
@@ -168,13 +169,18 @@ def test_cosine_is_the_distance_of_rows_of_length_1():
 @pytest.mark.parametrize("space", ["auto", "rows", "diffused"])
 @pytest.mark.parametrize("assign_noise", [None, "nearest", "probable"])
 def test_few_rows_are_noise(X, space, assign_noise):
-    model = DensityClustering(space=space, assign_noise=assign_noise).fit(X)
+    model = DensityClustering(min(5, len(X)), space=space, assign_noise=assign_noise).fit(X)
     assert np.all(model.labels_ == -1)
     assert model.layers_.shape == (1, len(X))
     assert np.all(model.predict(X + 1) == -1)
     assert model.memberships(X).toarray().tolist() == [[1.0]] * len(X)
     assert np.array_equal(model.layers_at(3), model.labels_)
     assert len(model.condensed_tree_) == len(X)
+
+
+def test_more_samples_than_rows_are_refused():
+    with pytest.raises(ValueError, match="min_samples=500 should be <= n_samples=200"):
+        DensityClustering(500).fit(DIGITS[:200])
 
 
 def test_sparse_rows_are_refused():

@@ -56,7 +56,9 @@ struct OuterStep;
 template <class T>
 struct ColumnStatistics;
 template <class T>
-struct CellPoints;
+struct BoxTree;
+template <class T>
+struct ReachableSearch;
 
 // Of dense or of sparse rows.
 template <class Rows>
@@ -96,8 +98,8 @@ struct KernelsOf {
     void (*nearest_in_cells)(const DenseRows<T>&, const CellPanels<T>&, const CellVisits&, Index, std::int32_t*, T*, int);
     void (*nearest_of_candidates)(const DenseRows<T>&, const T*, Index, const Candidates&, bool, Index, std::int32_t*,
                                   T*, int);
-    void (*nearest_reachable)(const DenseRows<T>&, const CellPoints<T>&, const T*, const std::int32_t*, const T*,
-                              std::int32_t*, T*, int);
+    void (*box_tree)(const T*, const BoxTree<T>&, int);
+    void (*nearest_reachable)(const BoxTree<T>&, const ReachableSearch<T>&, std::int32_t*, T*, int);
     // mixture
     Index (*truncated_search)(const DenseRows<T>&, const ScaledCenters<T>&, const TruncatedSearch<T>&, int);
     void (*truncated_posteriors)(const T*, Index, Index, T, T*, double*, int);

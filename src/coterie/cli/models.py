@@ -126,10 +126,14 @@ def find_offered(name: str, flag: str = "--method") -> Method:
 
 
 def check_neighbors(model: Any, parameters: Mapping[str, Any], rows: RowSource, file: str) -> None:
-    """Raise a UsageError if a row was asked to have more neighbors than there are other rows."""
+    """Raise a UsageError if a row was asked to have more neighbors than there are other rows, or samples than rows."""
     if "n_neighbors" in parameters and model.n_neighbors >= rows.shape[0]:
         raise UsageError(
             f"{flag_of('n_neighbors')} {model.n_neighbors} must be less than the {rows.shape[0]} rows of {file}."
+        )
+    if "min_samples" in parameters and model.min_samples > rows.shape[0]:
+        raise UsageError(
+            f"{flag_of('min_samples')} {model.min_samples} must be at most the {rows.shape[0]} rows of {file}."
         )
 
 

@@ -168,7 +168,7 @@ def tree_problem(
     decay : float or "auto"
         See `coterie.convex.weights.weight_graph`; "auto" uses the lengths of the edges of the tree.
     random_state, n_threads
-        See `coterie.graphs.spanning.spanning_tree`.
+        See `coterie.graphs.spanning.near_rows`.
 
     Returns
     -------
@@ -187,7 +187,7 @@ def tree_problem(
         int(random_stream(random_state).randint(np.iinfo(np.int32).max)),
     )
     near = near_rows(points, k, method="auto", seed=seed, n_threads=n_threads)
-    tree = spanning_tree(points, near, seed=seed, n_threads=n_threads)
+    tree = spanning_tree(points, near, n_threads=n_threads)
     weights, found = weights_of_edges(tree.squares.astype(np.float64) * scale**2, decay)
     order, parents, edges = rooted_tree(tree.firsts, tree.seconds)
     node_of = np.empty_like(order)

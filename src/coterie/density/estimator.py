@@ -83,7 +83,8 @@ class DensityClustering(ClusterMixin, Estimator):
     Parameters
     ----------
     min_samples : int
-        Number of rows, itself counted, within the core distance of a row, and the least size of a cluster.
+        Number of rows, itself counted, within the core distance of a row, and the least size of a cluster. At most the
+        number of rows.
     min_cluster_size : "persistent" or int
         "persistent": that of the most persistent layer. An integer: the clusters of HDBSCAN for this minimum size.
     cluster_selection_method : {"eom", "leaf"}
@@ -235,6 +236,8 @@ class DensityClustering(ClusterMixin, Estimator):
         """
         self.check_parameters()
         source, columns = self._rows_to_fit(X)
+        if self.min_samples > source.shape[0]:
+            raise ValueError(f"min_samples={self.min_samples} should be <= n_samples={source.shape[0]}.")
         rows = np.ascontiguousarray(source.read())
         seed = int(random_stream(self.random_state).randint(np.iinfo(np.int32).max))
         found = density_clusters(rows, self._options(seed), source if have_own_backend(source) else None)

@@ -143,9 +143,7 @@ def _near_rows(
 def _clusters(
     points: Array, equal: EqualRows, found: Neighbors, options: DensityOptions, diffusion: Diffusion | None
 ) -> DensityResult:
-    spanning = reachability_tree(
-        points, equal, found, options.min_samples, seed=options.seed, n_threads=options.n_threads
-    )
+    spanning = reachability_tree(points, equal, found, options.min_samples, n_threads=options.n_threads)
     return clusters_of_tree(spanning, options, diffusion)
 
 

@@ -70,7 +70,7 @@ def core_squares(ids: IntArray, squares: Array, counts: Any, own: Any, min_sampl
 
 
 def reachability_tree(
-    points: Array, equal: EqualRows, found: Neighbors, min_samples: int, *, seed: int, n_threads: int
+    points: Array, equal: EqualRows, found: Neighbors, min_samples: int, *, n_threads: int
 ) -> ReachabilityTree:
     """Find the minimum spanning tree of mutual reachability.
 
@@ -84,7 +84,7 @@ def reachability_tree(
         At least `min_samples` neighbors of each distinct row, or all.
     min_samples : int
         Rows, itself counted, within the core distance of a row.
-    seed, n_threads
+    n_threads
         See `coterie.graphs.spanning.spanning_tree`.
 
     Returns
@@ -104,11 +104,11 @@ def reachability_tree(
     >>> from coterie.graphs.spanning import near_rows
     >>> rows = np.array([[0.0], [1.0], [3.0], [7.0]])
     >>> found = near_rows(rows, 1, method="exact", seed=0, n_threads=1)
-    >>> reachability_tree(rows, equal_rows(rows), found, 2, seed=0, n_threads=1).heights
+    >>> reachability_tree(rows, equal_rows(rows), found, 2, n_threads=1).heights
     array([1., 2., 4.])
     """
     cores = core_squares(found.ids, found.square_distances, equal.counts, equal.counts, min_samples)
-    tree = spanning_tree(points, found, cores, seed=seed, n_threads=n_threads)
+    tree = spanning_tree(points, found, cores, n_threads=n_threads)
     # Equal rows are at their core distance from each other.
     again = np.ones(len(equal.places), dtype=bool)
     again[equal.first] = False

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.blocks.kernel_rows import kernel_rows
-from coterie.graphs.exact import distances_to_ids, without_self
+from coterie.blocks.dataset import check_squares
+from coterie.graphs.exact import row_ids
 from coterie.graphs.neighbors import Neighbors, is_approximate, nearest_neighbors
 from coterie.rows import RowSource, as_rows
 
@@ -98,9 +97,12 @@ def near_rows(
             np.empty((len(rows), 0), np.int32), np.empty((len(rows), 0), rows.dtype), "exact", 1.0
         )
     if rows.shape[1] <= _FEW_COLUMNS and method != "approximate":
-        ids = cKDTree(rows).query(rows, n_neighbors + 1, workers=n_threads)[1].astype(np.int32)
-        squares = distances_to_ids(rows, rows, ids, n_threads)
-        return Neighbors(*without_self(ids, squares), "exact", 1.0)
+        # Each row is a group of its own.
+        own, limits = row_ids(len(rows)), np.full(len(rows), np.inf, dtype=rows.dtype)
+        tree = _ReachabilityTree(rows, np.zeros_like(limits), n_threads)
+        ids, squares = tree.nearest(own, own, limits, own, n_neighbors)
+        check_squares(squares[:, -1])
+        return Neighbors(ids, squares, "exact", 1.0)
     if method == "auto":
         method = "approximate" if is_approximate(method, as_rows(rows), len(rows)) else "exact"
     searched = rows if on_workers is None else on_workers
@@ -108,14 +110,14 @@ def near_rows(
 
 
 def spanning_tree(
-    rows: Array, found: Neighbors, core_squares: Array | None = None, *, seed: int = 0, n_threads: int = 1
+    rows: Array, found: Neighbors, core_squares: Array | None = None, *, n_threads: int = 1
 ) -> SpanningTree:
     """Find the minimum spanning tree of max(core distance of either row, distance), from the nearest rows of each.
 
     An edge that neither of its ends has in its list of neighbors weighs at least as much as the last edges of both
     lists. So Kruskal's algorithm may take the edges of the graph as long as this bound certifies them
     (`_kernels.join_certified`). For the components that are left, rows with lower bounds are compared with the rows of
-    other components, pruned by cells, and the lightest edges that are found certify the next merges.
+    other components, pruned by a k-d tree, and the lightest edges that are found certify the next merges.
 
     Parameters
     ----------
@@ -126,8 +128,6 @@ def spanning_tree(
         then, its components joined by edges that need not be the lightest.
     core_squares : ndarray of shape (n,), the dtype of the rows, optional
         Squared core distances. None: 0, the minimum spanning tree of distances.
-    seed : int
-        Of the cells; an exact tree does not depend on it but for equal edges.
     n_threads : int
         Threads of the kernels. The result is bit-identical for any number.
 
@@ -155,7 +155,7 @@ def spanning_tree(
     """
     n, k = found.ids.shape
     cores = np.zeros(n, dtype=rows.dtype) if core_squares is None else core_squares
-    search = _ComponentSearch(rows, cores, seed, n_threads)
+    search = _ComponentSearch(_ReachabilityTree(rows, cores, n_threads))
     bounds = np.full(n, np.inf)
     is_exact = found.method == "exact"
     if is_exact and k < n - 1:
@@ -199,7 +199,7 @@ def rooted_tree(firsts: IntArray, seconds: IntArray) -> RootedTree:
 def _forest(search: _ComponentSearch, ids: IntArray, squares: Array, bounds: FloatArray) -> _Edges:
     """Return the edges of the tree of distinct rows as arrays of ends and squared weights."""
     n, k = ids.shape
-    cores = search.cores
+    cores = search.tree.cores
     firsts, seconds, lengths = np.repeat(np.arange(n, dtype=np.int32), k), ids.ravel(), squares.ravel()
     # An edge in the lists of both ends is taken once.
     is_once = (firsts < seconds) | (lengths >= squares.max(axis=1, initial=0)[seconds])
@@ -225,13 +225,33 @@ def _forest(search: _ComponentSearch, ids: IntArray, squares: Array, bounds: Flo
         edges += search.lightest_edges(groups, edges[0], bounds)
 
 
-class _ComponentSearch:
-    """Distinct rows in cells, among which the lightest edges between components are looked for."""
+class _ReachabilityTree:
+    """A k-d tree of rows, to find edges of mutual reachability; it is built when it is needed."""
 
-    def __init__(self, points: Array, cores: Array, seed: int, n_threads: int) -> None:
-        self.points, self.cores, self.n_searched = points, cores, 0
-        self._seed, self._n_threads = seed, n_threads
-        self._cells: Any = None
+    def __init__(self, rows: Array, cores: Array, n_threads: int) -> None:
+        self.rows, self.cores = rows, cores
+        self._n_threads = n_threads
+        self._tree: Any = None
+
+    def nearest(
+        self, some: IntArray, asked: IntArray, limits: Array, groups: IntArray, n_edges: int
+    ) -> tuple[IntArray, Array]:
+        """Return the lightest edges of some rows, see the kernel: other ends and squared weights, (q, n_edges)."""
+        if self._tree is None:
+            self._tree = _kernels.box_tree(self.rows, self._n_threads)
+        ids = np.empty((len(some), n_edges), dtype=np.int32)
+        squares = np.empty(ids.shape, dtype=self.rows.dtype)
+        _kernels.nearest_reachable(
+            self._tree, self.cores, groups, some, asked, limits, ids, squares, self._n_threads
+        )
+        return ids, squares
+
+
+class _ComponentSearch:
+    """Finds the lightest edges between components."""
+
+    def __init__(self, tree: _ReachabilityTree) -> None:
+        self.tree, self.n_searched = tree, 0
 
     def lightest_edges(
         self, groups: IntArray, edges: tuple[IntArray, IntArray, Array], bounds: FloatArray
@@ -253,7 +273,7 @@ class _ComponentSearch:
             New edges.
         """
         n = len(groups)
-        lightest = np.full(n, np.inf, dtype=self.points.dtype)
+        lightest = np.full(n, np.inf, dtype=self.tree.rows.dtype)
         for side in (0, 1):
             np.minimum.at(lightest, groups[edges[side]], edges[2])
         found = []
@@ -267,18 +287,18 @@ class _ComponentSearch:
         is_open = bounds < limits
         # All components but one are certified by a search, and the last one by them.
         is_open &= groups != np.argmax(np.bincount(groups[is_open], minlength=1)) if is_open.any() else False
-        rows = np.flatnonzero(is_open)
+        rows = np.flatnonzero(is_open).astype(np.int32)
         if len(rows):
             ids, squares = self._nearest(rows, groups[rows], limits[rows], groups)
             bounds[rows] = squares
             is_found = ids >= 0
-            found.append((rows[is_found].astype(np.int32), ids[is_found], squares[is_found]))
+            found.append((rows[is_found], ids[is_found], squares[is_found]))
             self.n_searched += len(rows)
         return found
 
     def _edges_by_turns(self, rows: IntArray, groups: IntArray) -> _Edges:
         """Return an edge out of the component of each row: from the nearest row there to the nearest here, by turns."""
-        infinite = np.full(len(rows), np.inf, dtype=self.points.dtype)
+        infinite = np.full(len(rows), np.inf, dtype=self.tree.rows.dtype)
         own, here = groups[rows], rows
         for _ in range(_TURNS):
             there, squares = self._nearest(here, own, infinite, groups)
@@ -286,47 +306,8 @@ class _ComponentSearch:
         there, squares = self._nearest(here, own, infinite, groups)
         return [(here, there, squares)]
 
-    def _nearest(self, rows: Any, asked: IntArray, limits: Array, groups: IntArray) -> tuple[IntArray, Array]:
-        """Return the lightest edges of rows, see the kernel: other ends and squared weights."""
-        order, starts, centers, radii, least_cores, points, cores = self._in_cells()
-        of_points = groups[order]
-        ends = (
-            of_points[starts[:-1]],
-            np.minimum.reduceat(of_points, starts[:-1]),
-            np.maximum.reduceat(of_points, starts[:-1]),
-        )
-        only = np.where(ends[1] == ends[2], ends[0], np.int32(-1))
-        by_cell = np.argsort(
-            self._cell_of[rows], kind="stable"
-        )  # rows that lie together look into the same cells
-        ids, squares = np.empty(len(rows), dtype=np.int32), np.empty(len(rows), dtype=points.dtype)
-        some = rows[by_cell]
-        _kernels.nearest_reachable(
-            kernel_rows(self.points[some]), points, cores, of_points, starts, centers, radii, least_cores, only,
-            self.cores[some], asked[by_cell], limits[by_cell], ids, squares, self._n_threads,
-        )  # fmt: skip
-        there, found = np.empty_like(ids), np.empty_like(squares)
-        there[by_cell] = np.where(ids < 0, np.int32(-1), order[ids])
-        found[by_cell] = squares
-        return there, found
-
-    def _in_cells(self) -> Any:
-        """Return points in about sqrt(n) cells: order, where cells begin, centers, radii, least core distances."""
-        if self._cells is None:
-            points, n = self.points, len(self.points)
-            chosen = np.random.RandomState(self._seed).permutation(n)[: max(1, int(np.sqrt(n)))]
-            centers = np.ascontiguousarray(points[chosen])
-            offsets = np.einsum("ij,ij->i", centers, centers)
-            nearest, scores = np.empty((n, 1), dtype=np.int32), np.empty((n, 1), dtype=points.dtype)
-            _kernels.nearest(kernel_rows(points), centers, offsets, nearest, scores, self._n_threads, 0)
-            squares = distances_to_ids(centers, points, nearest, self._n_threads)[:, 0]
-            cell_of = np.unique(nearest[:, 0], return_inverse=True)[1].astype(np.int32)
-            order = np.argsort(cell_of, kind="stable").astype(np.int32)
-            starts = np.concatenate([[0], np.cumsum(np.bincount(cell_of))])
-            firsts = starts[:-1]
-            self._cell_of = cell_of
-            self._cells = (
-                order, starts, centers[np.unique(nearest)], np.sqrt(np.maximum.reduceat(squares[order], firsts)),
-                np.minimum.reduceat(self.cores[order], firsts), points[order], self.cores[order],
-            )  # fmt: skip
-        return self._cells
+    def _nearest(
+        self, rows: IntArray, asked: IntArray, limits: Array, groups: IntArray
+    ) -> tuple[IntArray, Array]:
+        ids, squares = self.tree.nearest(rows, asked, limits, groups, 1)
+        return ids[:, 0], squares[:, 0]

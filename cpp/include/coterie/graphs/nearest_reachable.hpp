@@ -1,117 +1,160 @@
 // The lightest edges of mutual reachability, max(core distance of either row, distance), that leave groups of rows.
 #pragma once
 
-#include "coterie/centers/differences.hpp"
-#include "coterie/machine/views.hpp"
+#include "coterie/graphs/box_tree.hpp"
 
 namespace coterie {
 
-// Points in cells. Lengths are squared but for the radii.
+// Points for which edges are looked for.
 template <class T>
-struct CellPoints {
-    const T* points;            // n_points x n_columns, cell by cell
-    const T* cores;             // n_points
-    const std::int32_t* groups; // n_points
-    const Index* starts;        // n_cells + 1
-    const T* centers;           // n_cells x n_columns
-    const T* radii;             // n_cells: no point of the cell is farther from its center
-    const T* least_cores;       // n_cells
-    const std::int32_t* only;   // n_cells: the group of all points of a cell, or -1
-    Index n_points, n_columns, n_cells;
+struct ReachableSearch {
+    const T* cores;              // n_points: squared core distances
+    const std::int32_t* groups;  // n_points
+    const std::int32_t* rows;    // n_rows: numbers of points
+    const std::int32_t* asked;   // n_rows: the group of the row, which is left out; -2 - g: only group g is searched
+    const T* limits;             // n_rows
+    Index n_rows;
+    Index m;  // points to find for each row
 };
 
 namespace {
 
-// For each row the point of another group at the end of the lightest edge below a limit; rows with a group of -2 - g
-// are compared only with points of group g. IN x, row_cores, row_groups, limits (n_rows); OUT ids, squares (n_rows): -1
-// and the limit if there is none. Ties go to the lower id.
+// For each row the points at the ends of the lightest edges below its limit. OUT ids, squares (n_rows x m): ascending,
+// ties by number; -1 and the limit where there are too few.
 template <class Isa, class T>
-void nearest_reachable(const DenseRows<T>& x, const CellPoints<T>& cells, const T* row_cores,
-                       const std::int32_t* row_groups, const T* limits, std::int32_t* ids, T* squares, int n_threads) {
-    constexpr Index W = kLanes<T>, kRows = 16, kPoints = 64;
-    const Index width = ceil_div(x.n_columns, W) * W;
-    const Buffer<T> points = padded_rows<Isa>(cells.points, cells.n_points, x.n_columns, width, n_threads);
-    const Buffer<T> centers = padded_rows<Isa>(cells.centers, cells.n_cells, x.n_columns, width, n_threads);
+void nearest_reachable(const BoxTree<T>& tree, const ReachableSearch<T>& search, std::int32_t* ids, T* squares,
+                       int n_threads) {
+    // Rows of one leaf are searched together.
+    constexpr Index kRows = 16, kPoints = kLeafPoints, kLevels = 64;
+    const Index n = tree.n_points, width = tree.width, n_leaves = tree.n_leaves(), m = search.m, n_nodes = tree.n_nodes();
     // Relative rounding error of sums of squares.
-    const T slack = static_cast<T>(2 * (x.n_columns + 16)) * epsilon<T>();
+    const T slack = static_cast<T>(2 * (tree.n_columns + 16)) * epsilon<T>();
+    Buffer<std::int32_t> places(n), only(n_nodes);
+    Buffer<T> least_cores(n_nodes);
+    parallel_for(n_leaves, n_threads, [&](Index leaf) {
+        const Index begin = tree.begin(tree.last_level, leaf), node = n_leaves - 1 + leaf;
+        only[node] = search.groups[tree.order[begin]];
+        least_cores[node] = infinity<T>();
+        for (Index p = begin; p < tree.begin(tree.last_level, leaf + 1); ++p) {
+            const std::int32_t id = tree.order[p];
+            places[id] = static_cast<std::int32_t>(p);
+            if (search.groups[id] != only[node]) only[node] = -1;
+            if (search.cores[id] < least_cores[node]) least_cores[node] = search.cores[id];
+        }
+    });
+    for (Index node = n_leaves - 2; node >= 0; --node) {
+        const Index a = 2 * node + 1, b = a + 1;
+        only[node] = only[a] == only[b] ? only[a] : -1;
+        least_cores[node] = least_cores[a] < least_cores[b] ? least_cores[a] : least_cores[b];
+    }
+    const auto leaf_of = [&](Index r) {
+        return (((Index{places[search.rows[r]]} + 1) << tree.last_level) - 1) / n;
+    };
+    Buffer<Index> starts(n_leaves + 2), listed(search.n_rows);
+    starts.fill(0);
+    for (Index r = 0; r < search.n_rows; ++r) ++starts[leaf_of(r) + 2];
+    for (Index leaf = 0; leaf < n_leaves; ++leaf) starts[leaf + 2] += starts[leaf + 1];
+    for (Index r = 0; r < search.n_rows; ++r) listed[starts[leaf_of(r) + 1]++] = r;
+
+    struct Open {
+        Index node;
+        T least, bounds[kRows];
+    };
     struct Scratch {
-        Buffer<T> rows, found, nearest, least;
+        Buffer<T> rows, found;
+        Buffer<Open> open;
     };
     const auto make_scratch = [&] {
-        return Scratch{Buffer<T>(kRows * width), Buffer<T>(kRows * kPoints), Buffer<T>(kRows * cells.n_cells),
-                       Buffer<T>(cells.n_cells)};
+        return Scratch{Buffer<T>(kRows * width), Buffer<T>(kRows * kPoints), Buffer<Open>(kLevels)};
     };
-    parallel_for(ceil_div(x.n_rows, kRows), n_threads, make_scratch, [&](Index task, Scratch& scratch) {
-        const Index begin = task * kRows, n = min_index(kRows, x.n_rows - begin);
-        for (Index r = 0; r < n; ++r) {
-            copy_padded<Isa>(x.row(begin + r), x.n_columns, scratch.rows.data() + r * width);
-            ids[begin + r] = -1;
-            squares[begin + r] = limits[begin + r];
+    const auto search_rows = [&](const Index* some, Index n_some, Scratch& scratch) {
+        std::int32_t own[kRows], *at[kRows];
+        T cores[kRows], *best[kRows];
+        for (Index r = 0; r < n_some; ++r) {
+            const std::int32_t row = search.rows[some[r]];
+            copy_padded<Isa>(tree.points + places[row] * width, width, scratch.rows.data() + r * width);
+            own[r] = search.asked[some[r]];
+            cores[r] = search.cores[row];
+            best[r] = squares + some[r] * m;
+            at[r] = ids + some[r] * m;
+            for (Index k = 0; k < m; ++k) {
+                best[r][k] = search.limits[some[r]];
+                at[r][k] = -1;
+            }
         }
-        const auto measure = [&](const T* rows, Index first, Index end) {
-            const T* places[kPoints];
-            for (Index c = 0; c < kPoints; ++c) places[c] = rows + min_index(first + c, end - 1) * width;
-            const Index tiles = ceil_div(min_index(kPoints, end - first), kTileCenters<Isa, T>);
-            square_distances<Isa, T, false>(scratch.rows.data(), n, width, places, places, tiles * kTileCenters<Isa, T>,
-                                            scratch.found.data(), kPoints);
-        };
         const auto is_asked = [&](Index r, std::int32_t group) {
-            const std::int32_t own = row_groups[begin + r];
-            return own >= 0 ? group != own : group == -2 - own;
+            return own[r] >= 0 ? group != own[r] : group == -2 - own[r];
         };
-        // Lower bounds of the squared distances to the points of each cell, minus rounding errors.
-        for (Index first = 0; first < cells.n_cells; first += kPoints) {
-            measure(centers.data(), first, cells.n_cells);
-            for (Index c = first; c < min_index(first + kPoints, cells.n_cells); ++c) {
-                scratch.least[c] = infinity<T>();
-                for (Index r = 0; r < n; ++r) {
-                    const T far = square_root(scratch.found[r * kPoints + c - first]);
-                    const T apart = far * (1 - slack) - cells.radii[c] * (1 + slack);
-                    T nearest = apart > 0 ? apart * apart * (1 - slack) : 0;
-                    if (nearest < cells.least_cores[c]) nearest = cells.least_cores[c];
-                    if (nearest < row_cores[begin + r]) nearest = row_cores[begin + r];
-                    if (cells.only[c] >= 0 && !is_asked(r, cells.only[c])) nearest = infinity<T>();
-                    scratch.nearest[c * kRows + r] = nearest;
-                    if (nearest < scratch.least[c]) scratch.least[c] = nearest;
-                }
+        const auto bound = [&](Index node, Open& out) {
+            out.node = node;
+            out.least = infinity<T>();
+            for (Index r = 0; r < n_some; ++r) {
+                out.bounds[r] = infinity<T>();
+                if (only[node] >= 0 && !is_asked(r, only[node])) continue;
+                T least = square_gap<Isa>(scratch.rows.data() + r * width, tree.lower + node * width,
+                                          tree.upper + node * width, width) * (1 - slack);
+                if (least < least_cores[node]) least = least_cores[node];
+                if (least < cores[r]) least = cores[r];
+                if (least > best[r][m - 1]) continue;
+                out.bounds[r] = least;
+                if (least < out.least) out.least = least;
             }
-        }
-        const auto visit = [&](Index c) {
-            bool is_near = false;
-            for (Index r = 0; r < n; ++r) is_near = is_near || scratch.nearest[c * kRows + r] <= squares[begin + r];
-            if (!is_near) return;
-            for (Index first = cells.starts[c]; first < cells.starts[c + 1]; first += kPoints) {
-                const Index end = min_index(first + kPoints, cells.starts[c + 1]);
-                measure(points.data(), first, cells.starts[c + 1]);
-                for (Index r = 0; r < n; ++r) {
-                    T best = squares[begin + r];
-                    std::int32_t at = ids[begin + r];
-                    for (Index p = first; p < end; ++p) {
-                        T weight = scratch.found[r * kPoints + p - first];
-                        if (weight > best) continue;
-                        if (weight < cells.cores[p]) weight = cells.cores[p];
-                        if (weight < row_cores[begin + r]) weight = row_cores[begin + r];
-                        if (!(weight < best || (weight == best && at >= 0 && p < at)) || !is_asked(r, cells.groups[p]))
-                            continue;
-                        best = weight;
-                        at = static_cast<std::int32_t>(p);
+        };
+        const auto visit = [&](Index leaf, Index first, Index last) {
+            const Index begin = tree.begin(tree.last_level, leaf), end = tree.begin(tree.last_level, leaf + 1);
+            const T* points[kPoints];
+            for (Index p = 0; p < kPoints; ++p) points[p] = tree.points + min_index(begin + p, end - 1) * width;
+            square_distances<Isa, T, false>(scratch.rows.data() + first * width, last - first, width, points, points,
+                                            kPoints, scratch.found.data() + first * kPoints, kPoints);
+            for (Index r = first; r < last; ++r)
+                for (Index p = begin; p < end; ++p) {
+                    T weight = scratch.found[r * kPoints + p - begin];
+                    if (weight > best[r][m - 1]) continue;
+                    const std::int32_t id = tree.order[p];
+                    if (weight < search.cores[id]) weight = search.cores[id];
+                    if (weight < cores[r]) weight = cores[r];
+                    T* const kept = best[r];
+                    std::int32_t* const names = at[r];
+                    const auto is_before = [&](Index k) {
+                        return weight < kept[k] || (weight == kept[k] && id < names[k]);
+                    };
+                    if (!is_before(m - 1) || !is_asked(r, search.groups[id])) continue;
+                    Index k = m - 1;
+                    for (; k > 0 && is_before(k - 1); --k) {
+                        kept[k] = kept[k - 1];
+                        names[k] = names[k - 1];
                     }
-                    squares[begin + r] = best;
-                    ids[begin + r] = at;
+                    kept[k] = weight;
+                    names[k] = id;
                 }
-            }
         };
-        // The nearest cells first, while finding them is worth the time: their points bound the search in others.
-        for (int turn = 0; turn < 8; ++turn) {
-            Index nearest = 0;
-            for (Index c = 1; c < cells.n_cells; ++c)
-                if (scratch.least[c] < scratch.least[nearest]) nearest = c;
-            if (scratch.least[nearest] == infinity<T>()) return;
-            visit(nearest);
-            scratch.least[nearest] = infinity<T>();
+        Open* const open = scratch.open.data();
+        Index n_open = 1;
+        bound(0, open[0]);
+        while (n_open > 0) {
+            const Open& top = open[--n_open];
+            Index first = n_some, last = 0;
+            for (Index r = 0; r < n_some; ++r)
+                if (top.bounds[r] <= best[r][m - 1]) {
+                    first = min_index(first, r);
+                    last = r + 1;
+                }
+            if (first == n_some || top.least == infinity<T>()) continue;
+            const Index node = top.node;
+            if (node >= n_leaves - 1) {
+                visit(node - (n_leaves - 1), first, last);
+                continue;
+            }
+            // The nearer child is searched first: its points bound the search in the other one.
+            bound(2 * node + 1, open[n_open]);
+            bound(2 * node + 2, open[n_open + 1]);
+            if (open[n_open].least < open[n_open + 1].least) std::swap(open[n_open], open[n_open + 1]);
+            n_open += 2;
         }
-        for (Index c = 0; c < cells.n_cells; ++c)
-            if (scratch.least[c] < infinity<T>()) visit(c);
+    };
+    parallel_for(n_leaves, n_threads, make_scratch, [&](Index leaf, Scratch& scratch) {
+        for (Index first = starts[leaf]; first < starts[leaf + 1]; first += kRows)
+            search_rows(listed.data() + first, min_index(kRows, starts[leaf + 1] - first), scratch);
     });
 }
 
