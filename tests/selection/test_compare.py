@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.metrics import adjusted_rand_score
 
 import coterie
 from coterie.estimators import find_method
@@ -21,7 +22,6 @@ from coterie.selection.compare import (
     _Scores,
     _subset_agreement,
     _Trial,
-    _voters,
 )
 
 
@@ -161,15 +161,11 @@ def test_method_with_empty_clusters_is_not_recommended():
     assert "k-means is not recommended: 1 of 3 clusters are empty." in reasons
 
 
-def test_equal_clusterings_count_as_one():
+def test_subset_agreement_is_the_mean_over_the_other_methods():
     subsets = [np.arange(6)]
-    trials = [
-        fake_trial(name, labels, subsets) for name, labels in (("k-means", A), ("gmm", A), ("nested", B))
-    ]
-    voters = _voters(trials)
-    assert [[len(bloc) for bloc in blocs] for blocs in voters] == [[1], [1], [2]]
-    assert _subset_agreement(np.array(A), voters[0], subsets) < 0.1
-    assert _subset_agreement(np.array(A), [[trials[1]]], subsets) == 1.0
+    same, different = fake_trial("gmm", A, subsets), fake_trial("nested", B, subsets)
+    with_different = adjusted_rand_score(A, B)
+    assert _subset_agreement(np.array(A), [same, different], subsets) == (1 + with_different) / 2
     assert _subset_agreement(np.array(A), [], subsets) == 1.0
 
 

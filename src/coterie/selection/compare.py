@@ -222,12 +222,11 @@ def compare(
 
     Notes
     -----
-    The score of a clustering is S + G. S is its mean adjusted Rand index, on random subsets of two thirds of
-    the rows, to the other methods fitted to the subset; methods with the same clusterings (NMI above 0.95) count as
-    one, and are not compared with each other. G is the mean over rows of ``log(((v + p) / 16) / p)``, where v of the 15
-    nearest neighbors share the row's cluster and p is the share of this cluster, adjusted for chance as the Rand index
-    is: less its mean over random connected partitions of the same sizes, over the difference of its maximum (v = 15)
-    and that mean.
+    The score of a clustering is S + G. S is its mean adjusted Rand index, on random subsets of two thirds of the
+    rows, to the other methods fitted to the subset. G is the mean over rows of ``log(((v + p) / 16) / p)``, where v
+    of the 15 nearest neighbors share the row's cluster and p is the share of this cluster, adjusted for chance as the
+    Rand index is: less its mean over random connected partitions of the same sizes, over the difference of its
+    maximum (v = 15) and that mean.
 
     Examples
     --------
@@ -511,7 +510,8 @@ def _scores(
     ]
     chance = _chance([own for found in numbered for own in found], ids, graph, random, clock)
     found = {}
-    for trial, others, all_labels, all_own in zip(trials, _voters(trials), clusterings, numbered):
+    for trial, all_labels, all_own in zip(trials, clusterings, numbered):
+        others = [other for other in trials if other is not trial]
         values = []
         for labels, own in zip(all_labels, all_own):
             by_chance = chance[_sizes(own)]
@@ -520,9 +520,7 @@ def _scores(
             information = _information(own, graph) - by_chance[1]
             agreement = _subset_agreement(labels, others, subsets)
             values.append((agreement + neighbors, agreement, neighbors, information))
-        consensus = [
-            float(np.mean([_nmi(trial.best.labels, other.best.labels) for other in bloc])) for bloc in others
-        ]
+        consensus = [_nmi(trial.best.labels, other.best.labels) for other in others]
         spread = max(value[0] for value in values) - min(value[0] for value in values)
         found[trial.method.name] = _Scores(
             dict(zip(CRITERIA, map(float, values[0]))), float(np.mean(consensus or [1.0])), float(spread)
@@ -558,42 +556,26 @@ def _sizes(labels: IndexArray) -> tuple[int, ...]:
     return tuple(np.sort(np.bincount(labels)).tolist())
 
 
-def _voters(trials: Sequence[_Trial]) -> list[list[list[_Trial]]]:
-    """Return for each method the groups of other methods that find the same clusters, without its own group."""
-    blocs: list[list[_Trial]] = []
-    for trial in trials:
-        for bloc in blocs:
-            if _nmi(bloc[0].best.labels, trial.best.labels) > _SAME:
-                bloc.append(trial)
-                break
-        else:
-            blocs.append([trial])
-    return [[bloc for bloc in blocs if trial not in bloc] for trial in trials]
-
-
 def _nmi(one: _Labels, other: _Labels) -> float:
     return float(normalized_mutual_info_score(one, other))
 
 
-def _subset_agreement(
-    labels: IntArray, others: Sequence[Sequence[_Trial]], subsets: Sequence[IndexArray]
-) -> float:
-    """Return the mean adjusted Rand index to other methods fitted to subsets, with equal weight for each group.
+def _subset_agreement(labels: IntArray, others: Sequence[_Trial], subsets: Sequence[IndexArray]) -> float:
+    """Return the mean adjusted Rand index to other methods fitted to subsets.
 
     1 if all methods find the same clusters.
     """
-    votes = [
-        np.mean(found)
-        for bloc in others
-        if (
-            found := [
+    found = [
+        np.mean(
+            [
                 adjusted_rand_score(labels[subset], fitted)
-                for other in bloc
                 for subset, fitted in zip(subsets, other.subset_labels)
             ]
         )
+        for other in others
+        if other.subset_labels
     ]
-    return float(np.mean(votes)) if votes else 1.0
+    return float(np.mean(found)) if found else 1.0
 
 
 def _neighbor_likelihood(labels: _Labels, neighbors: IntArray) -> tuple[float, float]:
