@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 
@@ -177,14 +177,9 @@ class Backend(Protocol):
         """
 
 
-@runtime_checkable
-class _HasBackend(Protocol):
-    def backend(self, sample_weight: Any, n_threads: int | None, fit: Any) -> Backend: ...
-
-
 def have_own_backend(rows: RowSource) -> bool:
     """Return whether rows have their own backend, such as those of `coterie.dask.rows`."""
-    return isinstance(rows, _HasBackend)
+    return hasattr(rows, "backend")
 
 
 def open_backend(
@@ -208,8 +203,9 @@ def open_backend(
     ValueError
         If weights are negative, not finite or all 0, or there is not one for each row.
     """
-    if isinstance(rows, _HasBackend):
-        return rows.backend(sample_weight, n_threads, fit)
+    own: Callable[..., Backend] | None = getattr(rows, "backend", None)
+    if own is not None:
+        return own(sample_weight, n_threads, fit)
     return LocalBackend(rows, sample_weight, n_threads)
 
 

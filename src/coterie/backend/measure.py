@@ -223,8 +223,8 @@ def kept_rows_of(chunk: Chunk) -> RowSource:
 
 def split_by_chunk(backend: Backend, numbers: IndexArray) -> list[IndexArray]:
     """Return ascending numbers of rows as positions in each chunk."""
-    parts = np.split(numbers, np.searchsorted(numbers, backend.firsts[1:-1]))
-    return [part - first for part, first in zip(parts, backend.firsts)]
+    ends = np.searchsorted(numbers, backend.firsts).tolist()
+    return [numbers[low:high] - first for low, high, first in zip(ends, ends[1:], backend.firsts)]
 
 
 def check_differences(backend: Backend, largest: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ class CenterFrame:
     @cached_property
     def shift_norm(self) -> float:
         """Length of the shift."""
-        return float(np.linalg.norm(self._shift))
+        return math.sqrt(self._shift @ self._shift)
 
     def nearest(self, x: Any, labels: IntArray, scores: Array) -> None:
         """Write the nearest centroid of each row and its score (see `_kernels.nearest`)."""

@@ -156,7 +156,7 @@ def iterate(
         if n_changed > 0:
             passes.relocate_empty(frame)
             after = CenterFrame(passes.means(frame.centers), data.shift, data.n_threads)
-            moved, frame = float(np.sum(after.square_distances(frame))), after
+            moved, frame = float(after.square_distances(frame).sum()), after
         is_over = report(
             scale * objective, frame.centers, n_changed=n_changed, center_shift=moved, **passes.progress()
         )

@@ -141,7 +141,7 @@ class ClusterPasses:
         """Return the inertia of the labels with any centers by the sums, without a pass over the rows."""
         cross, distances = np.empty(len(frame)), np.empty(len(frame))
         _kernels.compare_centers(self.sums, frame.relative, cross, distances, frame.n_threads)
-        return max(0.0, self.data.total_square + float(np.sum(self.masses * frame.squares - 2 * cross)))
+        return max(0.0, self.data.total_square + float((self.masses * frame.squares - 2 * cross).sum()))
 
     def means(self, before: Array) -> Array:
         """Return the center of each cluster; one without mass, or whose rows sum to zero, keeps its old one."""

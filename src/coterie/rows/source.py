@@ -445,12 +445,12 @@ class RowSource:
             )
         indices = indices.astype(np.intp, copy=False)
         if indices.size:
-            low, high = int(indices.min()), int(indices.max())
+            if (indices[1:] < indices[:-1]).any():
+                raise ValueError("Row numbers must be in ascending order.")
+            low, high = int(indices[0]), int(indices[-1])
             if low < 0 or high >= self.shape[0]:
                 wrong = low if low < 0 else high
                 raise IndexError(f"Row {wrong} is out of range: there are {self.shape[0]} rows.")
-            if (indices[1:] < indices[:-1]).any():
-                raise ValueError("Row numbers must be in ascending order.")
         return indices
 
 

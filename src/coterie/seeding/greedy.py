@@ -144,10 +144,11 @@ class _GrowingCenters:
         self._nearest = np.ones(data.n_rows, dtype=data.dtype)
         self.measure()
         first = self._drawn(1)
+        center = take_rows(data, first)
         self._nearest[:] = data.own_square_distances(
-            take_rows(data, first).astype(np.float64), np.zeros(data.n_rows, dtype=np.int32)
+            center.astype(np.float64), np.zeros(data.n_rows, dtype=np.int32)
         )
-        self._choose(first, take_rows(data, first))
+        self._choose(first, center)
         self._groups = _Groups(data, self._nearest, self.centers[:1])
         self._heads = _Heads(data)
 
