@@ -216,7 +216,7 @@ class TruncatedPosteriors:
 
     def _sort_rows(self, order: IndexArray) -> None:
         assert self._in_memory is not None
-        self._in_memory = self._in_memory[order]
+        self._in_memory = np.take(self._in_memory, order, axis=0)  # in half of the time of an index
         if self._weights is not None:
             self._weights = self._weights[order]
 
