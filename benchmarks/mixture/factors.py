@@ -12,7 +12,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.harness.data.files import real_file
+from benchmarks.harness.data.generated import overlapping_blobs
 from benchmarks.mixture.benchmark import MixtureBenchmark
+from coterie.mixture.parameters import count_parameters
 
 __all__ = ["measure_factors"]
 
@@ -22,6 +24,8 @@ N_ROWS, N_COMPONENTS, N_COLUMNS, N_FACTORS = 262_144, 500, 64, 5
 COMPONENTS, COLUMNS, FACTORS = (500, 1000, 2000, 4000, 8000), (32, 64, 128, 256), (1, 2, 4, 8, 16)
 # Iterations of a timed fit; components have factors from the sixth on, and one in three searches.
 TIMED_ITERATIONS, LAST_ITERATIONS = 18, 9
+# Beside scikit-learn.
+FEW_ROWS, FEW_COMPONENTS, FEW_ITERATIONS = 16_384, (100, 500), 5
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,7 @@ def measure_factors(benchmark: MixtureBenchmark, key: str) -> None:
     """Print the tables."""
     _held_out(benchmark)
     _scaling(benchmark)
+    _beside_scikit_learn(benchmark)
 
 
 def _held_out(benchmark: MixtureBenchmark) -> None:
@@ -126,22 +131,41 @@ def _held_out(benchmark: MixtureBenchmark) -> None:
     )
 
 
-def _iteration_seconds(n_components: int, n_columns: int, n_factors: int, n_rows: int) -> float:
-    """Return the CPU seconds of an iteration on one thread, mean of three cycles."""
-    random = np.random.default_rng(0)
-    centers = 3 * random.normal(size=(n_components, n_columns))
-    X = (
-        centers[random.integers(n_components, size=n_rows)] + random.normal(size=(n_rows, n_columns))
-    ).astype(np.float32)
+def _iteration_seconds(
+    X: np.ndarray, n_components: int, n_factors: int, covariance_type: str = "factors"
+) -> tuple[float, float]:
+    """Return the CPU seconds of an iteration on one thread, mean of three cycles, and its distances per row."""
     clock: list[float] = []
     model = _mixture(
-        n_components, "factors", n_factors, 1, init="random", tol=0.0, max_iter=TIMED_ITERATIONS,
+        n_components, covariance_type, n_factors, 1, init="random", tol=0.0, max_iter=TIMED_ITERATIONS,
         callback=lambda progress: clock.append(time.process_time()),
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X)
-    return (clock[-1] - clock[-1 - LAST_ITERATIONS]) / LAST_ITERATIONS
+    distances = model.history_["n_distances"][-LAST_ITERATIONS:].mean() / len(X)
+    return (clock[-1] - clock[-1 - LAST_ITERATIONS]) / LAST_ITERATIONS, float(distances)
+
+
+def _scikit_learn_seconds(X: np.ndarray, n_components: int, covariance_type: str) -> float:
+    """Return the CPU seconds of an iteration of scikit-learn: two fits differ by `FEW_ITERATIONS` of them.
+
+    With few rows a component, `reg_covar` keeps its covariance regular, whatever the fit is.
+    """
+    from sklearn.mixture import GaussianMixture
+
+    seconds = []
+    for n_iterations in (1, 1 + FEW_ITERATIONS):
+        model = GaussianMixture(
+            n_components, covariance_type=covariance_type, init_params="random", tol=0.0, reg_covar=1.0,
+            max_iter=n_iterations, random_state=0,
+        )  # fmt: skip
+        begin = time.process_time()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X)
+        seconds.append(time.process_time() - begin)
+    return (seconds[1] - seconds[0]) / FEW_ITERATIONS
 
 
 def _scaling(benchmark: MixtureBenchmark) -> None:
@@ -154,10 +178,27 @@ def _scaling(benchmark: MixtureBenchmark) -> None:
     rows, slopes = [], []
     for name, (values, sizes) in axes.items():
         values = [value for value in values if 8 * sizes(value)[0] <= n_rows]
-        found = [_iteration_seconds(*sizes(value), n_rows) for value in values]
-        rows += [[f"{name} = {value:,}", f"{1000 * seconds:.0f}"] for value, seconds in zip(values, found)]
+        found = []
+        for value in values:
+            c, d, h = sizes(value)
+            seconds, distances = _iteration_seconds(overlapping_blobs(n_rows, d), c, h)
+            found.append(seconds)
+            cells = [f"{1000 * seconds:.0f}", f"{distances:.1f}", f"{count_parameters('factors', c, d, h):,}"]
+            rows.append([f"{name} = {value:,}", *cells])
         if len(values) > 1:
             slopes.append(f"{name} {np.polyfit(np.log(values), np.log(found), 1)[0]:.2f}")
     title = f"factors: CPU ms of an iteration, {n_rows:,} rows, C = {N_COMPONENTS}, d = {N_COLUMNS}, H = {N_FACTORS}"
-    benchmark.report.table(title, ["", "ms"], rows)
+    benchmark.report.table(title, ["", "ms", "distances per row", "parameters"], rows)
     benchmark.report.say("", "Log-log slopes: " + ", ".join(slopes) + ".")
+
+
+def _beside_scikit_learn(benchmark: MixtureBenchmark) -> None:
+    n_rows = 4_096 if benchmark.options.quick else FEW_ROWS
+    X, rows = overlapping_blobs(n_rows, N_COLUMNS), []
+    for n_components in (c for c in FEW_COMPONENTS if 8 * c <= n_rows):
+        found = [_iteration_seconds(X, n_components, N_FACTORS, kind)[0] for kind in ("diag", "factors")]
+        found += [_scikit_learn_seconds(X, n_components, kind) for kind in ("diag", "full")]
+        rows.append([f"C = {n_components:,}", *(f"{1000 * seconds:.1f}" for seconds in found)])
+    headers = ["", "diag", f"factors, H = {N_FACTORS}", "scikit-learn diag", "scikit-learn full"]
+    title = f"factors: CPU ms of an iteration, {n_rows:,} x {N_COLUMNS} rows"
+    benchmark.report.table(title, headers, rows)

@@ -56,8 +56,8 @@ for row, sign in zip(axes, (1.5, -1.5)):
     for ax, factor in zip(row, [np.zeros_like(mean), *factors]):
         ax.imshow((mean + sign * factor).reshape(8, 8), cmap="gray_r", vmin=0, vmax=1)
         ax.set(xticks=[], yticks=[])
-axes[0, 0].set_ylabel("+")
-axes[1, 0].set_ylabel("-")
+axes[0, 0].set_ylabel("+", rotation=0, ha="right", va="center")
+axes[1, 0].set_ylabel("−", rotation=0, ha="right", va="center")
 axes[0, 0].set_title("mean", fontsize=9)
 for number, ax in enumerate(axes[0, 1:], 1):
     ax.set_title(f"factor {number}", fontsize=9)
