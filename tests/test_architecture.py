@@ -107,7 +107,7 @@ class TestImports:
         ]
         assert not faults, listed(faults)
 
-    def test_a_benchmark_imports_what_is_its_own_or_shared(self):
+    def test_benchmarks_import_only_their_own_and_shared_modules(self):
         folder = ROOT / "benchmarks"
         systems = {path.parent.name for path in folder.glob("*/__init__.py")} - {"harness"}
         faults = []

@@ -61,7 +61,7 @@ class TestRuns:
         assert os.listdir(tmp_path) == []
 
     @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-    def test_a_failure_leaves_everything_as_it_was(self, out, error):
+    def test_failure_changes_nothing(self, out, error):
         def fail(folder):
             with OutputFolder(folder) as outputs, outputs.writing("a") as path:
                 path.write_text("half")

@@ -196,7 +196,7 @@ def test_one_class_a_name():
         persistence.persistable(type("KMeans", (BaseEstimator,), {}))
 
 
-def test_what_a_file_cannot_hold_is_named(model, tmp_path):
+def test_unsupported_content_of_a_file_is_named(model, tmp_path):
     model.strange_ = [io.StringIO()]
     with pytest.raises(TypeError, match=r"Partition cannot be saved: strange_ holds a _io\.StringIO"):
         model.save(tmp_path / "m.coterie")

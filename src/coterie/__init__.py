@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from coterie.selection.choose_k import KChoice, choose_k
     from coterie.selection.compare import Comparison, compare
 
-# What most processes never ask for is loaded when they do: the name, and where it is.
+# Names that most processes do not use are imported on demand: name and module.
 _LATER = {
     "KChoice": "coterie.selection.choose_k",
     "choose_k": "coterie.selection.choose_k",

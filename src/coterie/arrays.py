@@ -38,7 +38,7 @@ LINE_BYTES = 64
 
 
 def lanes_of(dtype: npt.DTypeLike) -> int:
-    """Return how many numbers of a type fill a cache line: the width of a panel of centers."""
+    """Return the numbers of a type per cache line, the width of a panel of centers."""
     return LINE_BYTES // np.dtype(dtype).itemsize
 
 

@@ -233,7 +233,7 @@ def merge_moments(parts: Sequence[Moments]) -> Moments:
 def split_draws(
     parts: Sequence[Moments], total: Moments, size: int, random: np.random.RandomState
 ) -> IndexArray:
-    """Return how many of the draws fall on each part, so that all draws are independent.
+    """Return the number of draws from each part, so that all draws are independent.
 
     Parameters
     ----------

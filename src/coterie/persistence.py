@@ -36,17 +36,17 @@ _HEADER = "coterie.json"
 _TOLD = 200
 _SPARSE_TYPES = (sp.csr_matrix, sp.csr_array)
 
-# What is loaded beside the types that skops trusts itself; transformers such as `SimpleImputer` hold a dtype.
+# Types that are loaded in addition to those that skops trusts; transformers such as `SimpleImputer` have a dtype.
 _TRUSTED = [*(f"{known.__module__}.{known.__qualname__}" for known in _SPARSE_TYPES), "numpy.dtype"]
 _PLAIN_TYPES = (type(None), bool, int, float, str, np.generic, np.random.RandomState, np.random.Generator)
 
-# Python's own numbers have no end, and no other library takes them then.
+# Integers of Python can be larger than other libraries accept.
 _TOO_LARGE = 1 << 64
 
-# Of what is said of a state; it may echo what is in a file.
-_MOST_SAID = 300
+# Maximum length of an error about a state, which may contain text of the file.
+_MOST_SHOWN = 300
 
-# By their names; nothing else is ever built from a file.
+# Classes by name; a file can build no others.
 _persistable: dict[str, type] = {}
 
 
@@ -247,7 +247,7 @@ def _check_state(model: Any, fitted: Mapping[str, Any], whose: str) -> None:
         model._check_state(fitted)
     except (ValueError, TypeError) as error:
         text = _short_message(error)
-        shown = text if len(text) <= _MOST_SAID else f"{text[:_MOST_SAID]}..."
+        shown = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
         raise ValueError(f"{whose}: {shown}") from error
 
 

@@ -224,7 +224,7 @@ def find_outliers(scores: Array, share: float) -> Outliers:
     (3.0, array([2, 4]))
     """
     known = scores[~np.isnan(scores)]
-    # What is a whole number but for rounding is that number.
+    # A whole number up to rounding.
     n_inside = len(known) - int(share * len(known) + 1e-9)
     threshold = float(np.partition(known, n_inside - 1)[n_inside - 1]) if len(known) else np.inf
     return Outliers.above(threshold, scores)
@@ -337,7 +337,7 @@ class Examples:
             order = np.lexsort((places[rows], placement.labels[rows]))
             chosen.append((np.full(len(rows), kind), places[rows][order], rows[order]))
         kinds, places, rows = (np.concatenate(parts) for parts in zip(*chosen))
-        # A cluster's nearest rows stand before its borderline ones.
+        # The nearest rows of a cluster come before its borderline rows.
         order = np.argsort(placement.labels[rows], kind="stable")
         self._kinds, self._places, self._rows = kinds[order], places[order], rows[order]
         self._sorted = np.unique(self._rows)

@@ -51,7 +51,7 @@ def test_factors_are_memberships_and_find_clusters():
     assert clustering_accuracy(y, F.argmax(axis=1)) == 1
 
 
-def test_so_many_labels_of_each_class_or_a_share():
+def test_labels_per_class_or_share_of_labels():
     classes = np.repeat([0, 1, 2], [40, 60, 100])
     for number, counts in ((1.0, [1, 1, 1]), (5.0, [5, 5, 5]), (0.1, [4, 6, 10])):
         labels = known_labels(classes, number, 0)
@@ -65,7 +65,7 @@ def test_published_figures_are_complete():
     assert all(len(values) == len(SHARES) for values in PUBLISHED_SECONDS.values())
 
 
-def test_every_contender_has_its_place():
+def test_every_contender_runs_with_or_without_labels():
     assert set(UNLABELED) | set(LABELED) == set(CONTENDERS)
 
 

@@ -66,7 +66,7 @@ def test_a_reader_that_stops_leaves_no_thread_and_no_open_file():
 
 
 @pytest.mark.parametrize("in_memory", [True, False])
-def test_only_what_must_be_read_is_read_ahead(in_memory, tmp_path):
+def test_only_rows_outside_memory_are_read_ahead(in_memory, tmp_path):
     """A source of its own whose rows are elsewhere is asked in one other thread; one in memory in ours."""
     threads = set()
 

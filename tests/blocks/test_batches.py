@@ -29,7 +29,7 @@ def test_ascending_rows_in_whole_runs(n_rows, batch_size, run, seed):
 
 
 @pytest.mark.parametrize("run", [1, 4])
-def test_rows_may_be_taken_as_they_are(run):
+def test_batches_are_ascending_row_numbers(run):
     """`RowSource.take` wants ascending numbers, also where a run is drawn twice."""
     X = numbers(40)
     batch = draw_batch(40, 200, run, np.random.RandomState(0))

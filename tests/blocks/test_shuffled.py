@@ -217,7 +217,7 @@ class TestShuffledRows:
         ],
     )
     @pytest.mark.parametrize("sparse", [False, True])
-    def test_bad_rows_are_named_when_they_come(self, value, message, sparse, kept, kept_bytes):
+    def test_non_finite_rows_are_named_in_each_batch(self, value, message, sparse, kept, kept_bytes):
         kept_bytes(kept)
         X = numbers(60, np.float32)
         X[17, 2] = value

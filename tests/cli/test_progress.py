@@ -82,7 +82,7 @@ def test_several_starts_share_one_rate():
 
 
 @pytest.mark.parametrize(("remaining", "text"), [(41.0, "about 0:41 left"), (None, "")])
-def test_remaining_time_is_shown_where_it_is_known(remaining, text):
+def test_remaining_time_is_shown_if_known(remaining, text):
     shown = []
     screen = type("Screen", (), {"show": staticmethod(shown.append)})
     callback = progress.FitCallback(screen, find_method("k-means"), {"max_iter": 10})

@@ -56,7 +56,7 @@ def test_csv_in_and_out(folder, X):
     assert (folder / "new.csv").read_text() == (folder / "coterie-out/labels.csv").read_text()
 
 
-def test_arrays_and_tables_are_written_as_asked(folder, rows, csv):
+def test_arrays_and_tables_are_written_by_extension(folder, rows, csv):
     assert main(["fit", rows, "-k", "3", "--results", "csv", "-q"]) == 0
     assert pandas.read_csv("coterie-out/labels.csv").columns.tolist() == RESULTS
     assert main(["fit", csv, "-k", "3", "--results", "npy", "--out", "plain", "-q"]) == 0

@@ -149,7 +149,7 @@ def test_full_disk(rows, pipe, monkeypatch, capsys, spool):
     assert "TMPDIR" in told
 
 
-def test_nothing_is_left_when_it_is_stopped(rows, spool):
+def test_interruption_removes_temporary_files(rows, spool):
     command = [sys.executable, "-m", "coterie", "fit", "-", "--format", "npy", "-k", "3"]
     pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     codes = {signal.SIGINT: 130, signal.SIGTERM: 143}
@@ -173,7 +173,7 @@ def test_nothing_is_left_when_it_is_stopped(rows, spool):
 
 
 @forks
-def test_what_a_killed_run_has_left_is_removed(rows, spool, pipe, monkeypatch):
+def test_files_of_a_killed_run_are_removed(rows, spool, pipe, monkeypatch):
     def killed():
         monkeypatch.setattr("coterie.cli.inputs._copy", lambda _: os.kill(os.getpid(), signal.SIGKILL))
         pipe(rows, "fit", "-", "--format", "npy", "-k", "3", "-q")

@@ -247,7 +247,7 @@ def test_powers_of_two_change_no_label(kind, dtype):
 
 @pytest.mark.parametrize("kind", [name for name in ALL if name != "cosine"])
 @pytest.mark.parametrize("scale", [2.0**530, 2.0**-600])
-def test_what_overflows_or_vanishes_is_refused(kind, scale):
+def test_overflow_and_underflow_are_errors(kind, scale):
     with pytest.raises(ValueError, match=CLEAR):
         ALL[kind](4).fit(blobs(40) * scale)
 
@@ -295,6 +295,6 @@ def test_the_history_of_total_variation_is_finite_on_repeated_rows(n_clusters):
         assert np.all(np.isfinite(model.history_[name]))
 
 
-def test_a_mixture_says_that_reg_covar_hides_the_rows():
+def test_mixture_warns_if_reg_covar_exceeds_the_variance():
     with pytest.warns(UserWarning, match="reg_covar=1e-06, .* is more than that of all rows"):
         TruncatedGaussianMixture(4, random_state=0).fit(blobs() * 1e-9)

@@ -54,7 +54,7 @@ def test_the_message_names_what_and_why():
 
 
 @every_estimator()
-def test_a_fit_that_fails_leaves_the_model_as_it_was(case):
+def test_failed_fit_does_not_change_the_model(case):
     model, X = small(case)
     model.fit(X)
     before, same = dict(vars(model)), case.estimator(**model.get_params()).fit(X)
@@ -79,7 +79,7 @@ def test_a_first_fit_that_fails_leaves_nothing(case):
     assert vars(model) == before
 
 
-def test_an_interrupted_fit_leaves_the_model_as_it_was():
+def test_interrupted_fit_does_not_change_the_model():
     X = np.random.default_rng(0).normal(size=(60, 3))
     model = coterie.NestedMiniBatchKMeans(3, random_state=0).fit(X)
 
@@ -94,7 +94,7 @@ def test_an_interrupted_fit_leaves_the_model_as_it_was():
 
 @pytest.mark.parametrize("estimator", [coterie.MiniBatchKMeans, coterie.NestedMiniBatchKMeans])
 @pytest.mark.parametrize("sparse", [False, True])
-def test_a_stream_goes_on_after_a_batch_that_failed(estimator, sparse):
+def test_stream_continues_after_a_failed_batch(estimator, sparse):
     """Votes of a batch count all or not at all."""
     random = np.random.default_rng(0)
     batches = [random.normal(size=(50, 4)) for _ in range(3)]

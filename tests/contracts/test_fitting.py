@@ -45,7 +45,7 @@ def test_a_callback_sees_each_iteration(case):
 
 @lenient
 @every_case(lambda case: case.centers is not None)
-def test_a_callback_sees_what_is_kept(case):
+def test_callback_gets_the_final_centers(case):
     seen = []
     model = case.make(callback=lambda progress: seen.append(np.array(progress.centers))).fit(case.rows())
     same_bits(seen[-1], getattr(model, case.centers))

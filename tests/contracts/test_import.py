@@ -11,7 +11,7 @@ import coterie
 LOADED = "import sys, coterie; print(*(name for name in sys.modules if name.startswith({names})))"
 
 
-def test_reports_and_choices_are_loaded_when_asked_for():
+def test_reports_and_selection_are_imported_on_demand():
     names = ("coterie.reports", "coterie.selection", "coterie.cli", "coterie.dask", "matplotlib", "openTSNE")
     code = LOADED.format(names=names)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -35,7 +35,7 @@ def test_importing_takes_little_beside_scikit_learn():
     assert sum(name.startswith("coterie") for name in loaded) <= 230
 
 
-def test_scikit_learns_scores_are_found_when_asked_for():
+def test_scikit_learn_scores_are_imported_on_demand():
     assert coterie.metrics.adjusted_rand_score is sklearn.metrics.adjusted_rand_score
     with pytest.raises(AttributeError, match="no_such_score"):
         _ = coterie.metrics.no_such_score

@@ -80,7 +80,7 @@ def test_names_of_features(case):
 
 
 @every_estimator(lambda case: hasattr(case.estimator, "transform"))
-def test_names_of_what_comes_out(case):
+def test_names_of_output_features(case):
     frame = pytest.importorskip("pandas").DataFrame(case.rows()).rename(columns="x{}".format)
     model = case.make().set_output(transform="pandas").fit(frame)
     prefix = case.estimator.__name__.lower()

@@ -48,7 +48,7 @@ def test_a_fit_that_has_no_time_ends_with_a_model(name, rows, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["convex", "path"])
-def test_a_path_that_has_no_time_ends_with_what_it_has(name, monkeypatch):
+def test_convex_fits_stop_at_the_time_limit(name, monkeypatch):
     rows = np.random.default_rng(0).normal(size=(80, 3))
     kinds = {
         "convex": coterie.ConvexClustering(gamma=1.0, tol=1e-12, max_iter=10**6),

@@ -130,7 +130,7 @@ class TestResiduals:
 
     @pytest.mark.parametrize("norm", ["l2", oracle.PlainNorm("l2", 3)])
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-    def test_gaps_are_small_too(self, blobs, norm, dtype):
+    def test_gaps_are_below_the_tolerance(self, blobs, norm, dtype):
         model = ConvexClustering(0.2, norm=norm, solver="admm", stopping="residuals", tol=1e-5)
         model.fit(blobs.astype(dtype))
         assert model.converged_

@@ -220,7 +220,7 @@ def test_few_columns_are_solved_in_single_precision_too(blobs, monkeypatch):
     assert n_single > 0
 
 
-def test_double_precision_goes_on_where_single_stalls(blobs, monkeypatch):
+def test_double_precision_continues_where_single_precision_stalls(blobs, monkeypatch):
     monkeypatch.setattr(path_solver, "pays_in_single_precision", lambda problem, tol: True)
     monkeypatch.setattr(PathSolver, "_are_worth_leaving", lambda self, n_left: False)
     solver = solver_of(blobs, 1e-11)

@@ -28,7 +28,7 @@ def summed(parts, groups):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_neither_order_nor_grouping_changes_a_bit(seed):
+def test_sums_do_not_depend_on_order_or_grouping(seed):
     parts, random = parts_of(seed), np.random.default_rng(seed)
     expected = summed(parts, [np.arange(len(parts))])
     for n_groups in (2, 3, 7):

@@ -36,7 +36,7 @@ def same(model, other):
 
 
 class TestLikeOneMachine:
-    def test_persisted_rows_that_nothing_else_refers_to(self, client):
+    def test_persisted_rows_without_other_references(self, client):
         X = rows()
         lying = coterie.dask.rows(client.persist(da.from_array(X, chunks=(250, 5))), client=client)
         here, there = (KMeans(K, random_state=0, max_iter=3).fit(data) for data in (X, lying))
@@ -217,7 +217,7 @@ class TestErrors:
         with pytest.raises(ValueError, match=message):
             KMeans(K, **options).fit(on_workers(X))
 
-    def test_rows_so_far_out_that_others_are_lost(self, client):
+    def test_extreme_rows_that_hide_others_are_an_error(self, client):
         X = rows()
         X[450] = 1e18
         for model in (KMeans(K, init=X[:K]), coterie.NestedMiniBatchKMeans(K, init=X[:K])):

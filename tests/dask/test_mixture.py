@@ -38,7 +38,7 @@ def on_workers(X, size=700):
         ("factors", np.float64),
     ],
 )
-def test_where_all_candidates_are_kept_it_is_that_of_one_machine(client, covariance_type, dtype):
+def test_fit_with_all_candidates_equals_that_of_one_machine(client, covariance_type, dtype):
     X = rows(dtype)
     weights = np.random.default_rng(1).integers(0, 3, size=len(X)).astype(float)
     options = {

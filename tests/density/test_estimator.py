@@ -108,7 +108,7 @@ def test_rows_that_are_in_clusters_are_not_diffused():
     assert DensityClustering().fit(X).space_ == "rows"
 
 
-def test_coordinates_of_many_components_tell_them_apart():
+def test_coordinates_separate_many_components():
     X = make_blobs(900, 3, centers=30, cluster_std=0.01, center_box=(-50, 50), random_state=0)[0]
     coordinates = diffuse(nearest_neighbors(X, 15)).rows
     assert len(equal_rows(np.round(coordinates, 6)).first) >= 30

@@ -42,7 +42,7 @@ def test_the_fit_is_that_of_rows_at_length_1(model, rays):
 
 
 @each
-def test_rows_of_zeros_stay_as_they_are(model, rays):
+def test_rows_of_zeros_are_not_scaled(model, rays):
     X = np.insert(rays, [0, 100], 0, axis=0)
     cosine = type(model)(**model.get_params() | {"metric": "cosine"}).fit(3 * X)
     same_bits(

@@ -96,7 +96,7 @@ FITS = {
 
 
 @pytest.mark.parametrize("name", FITS)
-def test_what_would_not_fit_is_refused_before_it_begins(name):
+def test_fit_beyond_memory_is_refused_before_it_begins(name):
     model, said = FITS[name]
     with limited_memory(1000), pytest.raises(MemoryError) as caught:
         model.fit(np.eye(5000, dtype=np.int8) if "affinities" in name else X)

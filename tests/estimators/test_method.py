@@ -68,7 +68,7 @@ def test_records_match_their_estimators():
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("record", methods(), ids=names(methods()))
-def test_fitted_estimators_have_what_records_say(record):
+def test_fitted_estimators_have_the_attributes_of_their_records(record):
     X, _ = coterie.datasets.load_iris()
     settings = {} if record.clusters is None else {record.clusters: 3}
     if "max_iter" in record.estimator().get_params():
@@ -111,13 +111,13 @@ def test_usual_method(candidates, n_rows, usual):
     assert usual_method(map(find_method, candidates), n_rows).name == usual
 
 
-def test_what_is_watched():
+def test_name_of_the_reported_objective():
     assert find_method("gmm").watched.name == "free energy"
     assert find_method("total-variation").watched.name == "relaxed cut"
     assert Method("fixed", Fixed, "nothing").watched.name == "objective"
 
 
-def test_tags_say_what_is_sparse():
+def test_methods_without_sparse_rows():
     assert names(record for record in methods() if not record.takes_sparse) == [
         "gmm", "density", "convex-path", "convex-clustering",
     ]  # fmt: skip

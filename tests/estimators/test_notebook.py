@@ -44,7 +44,7 @@ def test_many_clusters_have_no_numbers():
     assert "<text" not in shown
 
 
-def test_text_where_the_picture_is_not_wanted():
+def test_text_instead_of_a_picture():
     model = coterie.KMeans(2, random_state=0).fit(np.eye(4))
     with config_context(display="text"):
         assert set(model._repr_mimebundle_()) == {"text/plain"}

@@ -76,7 +76,7 @@ def n_imports(tmp_path_factory):
 
 @pytest.mark.parametrize("number", ENDS)
 @pytest.mark.parametrize("moment", range(MOMENTS))
-def test_while_it_imports(rows, n_imports, number, moment):
+def test_interrupt_during_import(rows, n_imports, number, moment):
     """From the first line of the command to the last import, which comes as the model is saved."""
     with begun() as process:
         for _ in range(n_imports * moment // MOMENTS):

@@ -71,7 +71,7 @@ def test_streams_of_one_seed_are_independent():
     assert second.uniform() == np.random.RandomState(3).uniform()
 
 
-def test_a_stream_is_returned_as_it_is_and_none_is_numpys_own():
+def test_random_stream_is_returned_unchanged_and_none_is_numpys_global_stream():
     stream = np.random.RandomState(0)
     assert random_stream(stream) is stream
     assert random_stream(None) is check_random_state(None)

@@ -101,7 +101,7 @@ def test_remaining_time_by_the_runs_that_are_over(monkeypatch):
 
 
 @pytest.mark.parametrize(("n_final_steps", "n_steps"), [(None, 9), (0.0, 10), (4.0, 6)])
-def test_iterations_stop_in_time_for_what_follows(n_final_steps, n_steps, monkeypatch):
+def test_iterations_stop_in_time_for_the_labels(n_final_steps, n_steps, monkeypatch):
     """Ten steps of a second: a last one and what follows must fit into what is left."""
     clock = TickingClock(monkeypatch, 0.0)
     estimator = SimpleNamespace(max_iter=99, max_time=10.5, callback=None, verbose=0)

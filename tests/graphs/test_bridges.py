@@ -32,7 +32,7 @@ def test_bridges_are_those_of_the_oracle(sparse, seed, make):
         assert sorted(map(tuple, added.tolist())) == sorted(expected)
 
 
-def test_bridges_join_with_the_weights_asked_for():
+def test_bridges_have_the_requested_weights():
     X = np.array([[0.0, 0], [0, 1], [9, 0], [9, 1]])
     graph = knn_graph(X, 1, **METHOD)
     assert bridge_components(graph, X)[0, 2] == 1

@@ -164,7 +164,7 @@ def test_zero_rows_are_orthogonal_to_all_others(with_zeros, method, kind):
         assert not found.square_distances[3, :2].any()
 
 
-def test_auto_goes_by_the_rows_of_the_index(monkeypatch):
+def test_auto_depends_on_the_rows_of_the_index(monkeypatch):
     X = clusters(600, 0)
     assert NeighborIndex(X, 5).method == "exact"
     monkeypatch.setattr("coterie.graphs.neighbors.LEAST_WORK", 600 * 600 * 6 - 1)
@@ -244,6 +244,6 @@ def test_bad_queries_of_an_index(method, change, message):
         index.query(**dict(queries=[[0.5]]) | change)
 
 
-def test_sparse_rows_are_not_asked_about_dense_ones():
+def test_sparse_index_rejects_dense_queries():
     with pytest.raises(TypeError, match="both be sparse"):
         NeighborIndex(sp.csr_array(np.eye(3)), 1).query(np.eye(3))

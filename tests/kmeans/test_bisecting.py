@@ -52,7 +52,7 @@ def test_the_cluster_that_is_halved_is_the_worst(rows):
     assert by_size.splits_[1] == 1 + np.argmax(np.bincount(by_size.labels_at(2)))
 
 
-def test_centroids_are_means_and_rows_are_predicted_as_they_were_labeled(rows):
+def test_centroids_are_means_and_predict_returns_labels(rows):
     model = BisectingKMeans(12, random_state=0).fit(rows)
     same_bits(model.predict(rows), model.labels_)
     for label, center in enumerate(model.cluster_centers_):

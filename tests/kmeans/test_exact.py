@@ -47,7 +47,7 @@ class TestEveryAlgorithm:
         n=st.integers(30, 200), d=st.integers(1, 20), k=st.integers(1, 15), seed=st.integers(0, 999),
         dtype=st.sampled_from([np.float32, np.float64]), weighted=st.booleans(),
     )  # fmt: skip
-    def test_it_ends_in_a_local_minimum(self, algorithm, n, d, k, seed, dtype, weighted):
+    def test_fit_ends_in_a_local_minimum(self, algorithm, n, d, k, seed, dtype, weighted):
         random = np.random.default_rng(seed)
         X = random.normal(size=(n, d)).astype(dtype)
         weights = random.integers(1, 4, size=n) if weighted else np.ones(n, dtype=np.int64)
@@ -210,7 +210,7 @@ class TestCoreset:
         assert model.inertia_ == pytest.approx(-model.score(rows))
         assert model.inertia_ < 1.1 * KMeans(4, random_state=3).fit(rows).inertia_
 
-    def test_it_is_the_fit_of_weighted_rows(self):
+    def test_coreset_fit_is_the_fit_of_weighted_rows(self):
         X = np.random.default_rng(0).normal(size=(2000, 3))
         weights = np.random.default_rng(1).uniform(0.5, 2, size=2000)
         model = KMeans(5, init=X[:5], coreset_size=200, random_state=3).fit(X, sample_weight=weights)

@@ -207,7 +207,7 @@ class TestResults:
         assert low < high
 
     @pytest.mark.parametrize("weighted", [False, True])
-    def test_it_ends_when_further_rows_gain_little(self, weighted):
+    def test_fit_ends_when_further_rows_improve_little(self, weighted):
         random = np.random.default_rng(0)
         X = random.normal(size=(40_000, 8)) + 2 * random.normal(size=(6, 8))[random.integers(6, size=40_000)]
         weights = random.integers(1, 4, size=len(X)).astype(float) if weighted else None

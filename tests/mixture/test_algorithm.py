@@ -189,7 +189,7 @@ class TestTruncated:
         assert truncated <= log_likelihood + 1e-9
         assert model.lower_bound_ > log_likelihood - 0.02
 
-    def test_finds_what_full_em_finds(self, blobs):
+    def test_fit_agrees_with_full_em(self, blobs):
         X = blobs.astype(np.float64)
         start = KMeans(23, random_state=0).fit(X)
         ours = mixture(23, "spherical", init=start, tol=1e-8).fit(X)

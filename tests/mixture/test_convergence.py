@@ -43,7 +43,7 @@ def test_gains_of_a_whole_cycle_count():
     assert -bounds[end] < 0.6
 
 
-def test_the_first_iterations_do_not_end_it_by_what_is_left():
+def test_first_iterations_do_not_end_the_fit_by_the_remaining_gain():
     assert n_iterations([-1.0, -1, -1], 0.0, 1.0) is None
     assert n_iterations([-1.0, -1, -1, -1, -1], 0.0, 1.0) == 4
 

@@ -216,7 +216,7 @@ def test_the_m_step_is_the_oracles(covariance_type, dtype, weighted):
 
 
 @pytest.mark.parametrize("covariance_type", ["spherical", "diag"])
-def test_the_m_step_drops_what_has_no_weight_or_variance(covariance_type):
+def test_m_step_drops_components_without_weight_or_variance(covariance_type):
     X = np.array([[0.0, 0], [1, 1], [2, 0], [50, 50], [50, 50]])
     means = np.array([[1.0, 0.5], [50, 50], [-900, 0]])
     before = MixtureParameters(means, np.array(1.0), np.full(3, 1 / 3))

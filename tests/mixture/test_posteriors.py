@@ -77,7 +77,7 @@ def start_at_rows(X, n_components):
 
 
 @pytest.mark.parametrize(("n_columns", "is_long"), [(5, False), (511, False), (512, True), (700, True)])
-def test_long_rows_stay_where_they_are(n_columns, is_long):
+def test_long_rows_are_not_sorted(n_columns, is_long):
     X = np.random.default_rng(1).normal(size=(200, n_columns)).astype(np.float32)
     posteriors, parameters = e_step(X, (6, 3, 3)), start_at_rows(X, 6)
     for _ in range(4):

@@ -149,7 +149,7 @@ class TestSearch:
         stored[order] = problem.X
         same_bits(problem.search(rows=_kernels.select_rows(kernel_rows(stored), order)), expected)
 
-    def test_inputs_stay_and_neighbors_rest_unless_wanted(self, dtype):
+    def test_search_changes_neither_inputs_nor_neighbors_unless_updated(self, dtype):
         problem = Problem(200, 5, 20, 3, 4, dtype, scaled=True, extra=True)
         inputs = ("X", "means", "scales", "precisions", "offsets", "extra")
         before = [getattr(problem, name).copy() for name in inputs]

@@ -56,7 +56,7 @@ class TestStart:
 
 
 class TestCoreset:
-    def test_it_is_the_fit_of_weighted_rows(self, blobs):
+    def test_coreset_fit_is_the_fit_of_weighted_rows(self, blobs):
         weights = np.random.default_rng(1).uniform(0.5, 2, size=len(blobs))
         options = dict(init=blobs[:9], max_iter=10)
         model = mixture(9, coreset_size=300, random_state=np.random.RandomState(3), **options)

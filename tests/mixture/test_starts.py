@@ -32,7 +32,7 @@ def test_the_best_of_several_starts_is_kept(rows):
     assert best.lower_bound_ == max(model.lower_bound_ for model in single)
 
 
-def test_means_that_are_given_are_where_it_begins(rows):
+def test_given_means_are_the_initialization(rows):
     means = rows[::60].copy()
     given, as_init = fitted(rows, means_init=means), fitted(rows, init=means)
     np.testing.assert_array_equal(given.means_, as_init.means_)
@@ -41,14 +41,14 @@ def test_means_that_are_given_are_where_it_begins(rows):
     assert again.n_components_ == 6
 
 
-def test_weights_that_are_given_are_what_it_begins_with(rows):
+def test_given_weights_are_the_initialization(rows):
     means, few = rows[::60].copy(), {"max_iter": 1, "tol": 0.0}
     equal = fitted(rows, means_init=means, weights_init=np.full(6, 1 / 6), **few)
     plain = fitted(rows, means_init=means, **few)
     np.testing.assert_array_equal(equal.means_, plain.means_)
 
 
-def test_a_warm_start_goes_on_from_the_last_fit(rows):
+def test_warm_start_begins_with_the_last_fit(rows):
     whole = fitted(rows, tol=0.0, max_iter=12, search_every=1)
     parts = TruncatedGaussianMixture(
         6, covariance_type="spherical", tol=0.0, max_iter=12, warm_start=True, random_state=0
@@ -89,7 +89,7 @@ def test_a_warm_start_needs_the_same_shape(rows):
         model.set_params(n_components=5).fit(rows)
 
 
-def test_a_saved_model_goes_on(rows, tmp_path):
+def test_saved_model_continues_its_stream(rows, tmp_path):
     model = fitted(rows, warm_start=True, means_init=rows[::60].copy(), weights_init=np.full(6, 1 / 6))
     model.save(tmp_path / "model.coterie")
     loaded = coterie.load(tmp_path / "model.coterie")

@@ -37,7 +37,7 @@ def test_build_requirements_are_of_one_version_everywhere():
     assert pinned("build").items() <= pinned("wheels").items()
 
 
-def test_the_installed_package_lists_what_is_compiled_in():
+def test_installed_package_lists_its_compiled_components():
     (listed,) = (path for path in metadata.files("coterie") if path.match("*.dist-info/sboms/*.cdx.json"))
     bill = json.loads(listed.read_text())
     assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")

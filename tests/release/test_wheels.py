@@ -46,7 +46,7 @@ def test_a_wheel_that_is_too_large_or_for_another_system_is_refused(tmp_path):
         check(wheel, TARGETS["macos-arm64"])
 
 
-def test_musl_is_asked_for_by_the_name_that_distributions_give_it():
+def test_musl_target_has_the_name_of_its_distribution():
     names = {name: target.musl for name, target in TARGETS.items() if target.musl}
     assert names == {"musl-x86_64": "libc.musl-x86_64.so.1", "musl-aarch64": "libc.musl-aarch64.so.1"}
 
@@ -64,7 +64,7 @@ def test_arguments_of_cmake(name, tmp_path):
     assert host == (f"linux_{target.processor}" if target.is_linux else target.platform)
 
 
-def test_what_zig_does_not_know_becomes_what_it_does(tmp_path):
+def test_flags_are_translated_for_zig(tmp_path):
     compiler = Path(settings_of(TARGETS["macos-arm64"], Path(sys.executable), tmp_path, tmp_path)["CXX"])
     compiler.write_text(compiler.read_text().replace("exec ", "echo "))
     command = [compiler, "-bundle", "-Wl,@some names.sym", "a b.o"]

@@ -330,14 +330,14 @@ def test_the_keyboard_reaches_a_cluster_and_comes_back(see):
     assert page.locator("#drawer").is_hidden()
 
 
-def test_it_can_be_read_without_scripts(see):
+def test_report_is_readable_without_scripts(see):
     seen = see(reported("k-means"), java_script_enabled=False)
     assert seen.page.locator("noscript img.picture, img.picture").first.is_visible()
     assert seen.page.locator(".tools").is_hidden()
     assert seen.page.locator("#cluster-table tbody tr").count() == 3
 
 
-def test_it_is_printed_on_white(see):
+def test_report_is_printed_on_white(see):
     page = see(reported("k-means"), color_scheme="dark").ready()
     page.emulate_media(media="print")
     assert page.locator(".tools").is_hidden()

@@ -102,7 +102,7 @@ def test_a_long_text_is_kept():
     )
 
 
-def test_no_address_is_asked():
+def test_no_request_is_sent():
     html = page_of(*parts_with("x"), Picture(new_figure((2, 2)), "p", "empty")).html()
     for _, name, value in read(html).attributes:
         if name in ("src", "href"):

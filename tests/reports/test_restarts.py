@@ -85,7 +85,7 @@ def test_slow_fits_are_not_repeated(monkeypatch):
     assert words == f"Restarts were not tried: 10 runs on 150 rows would take about {seconds:.1f} s."
 
 
-def test_a_part_of_the_rows_has_its_own_optimum(monkeypatch):
+def test_subset_of_rows_has_its_own_optimum(monkeypatch):
     X = load_digits()[0]
     model = coterie.KMeans(10, random_state=0).fit(X)
     monkeypatch.setattr("coterie.reports.restarts._FEW_ROWS", 600)
@@ -147,7 +147,7 @@ def test_one_start_is_one_line():
     assert any("restarts were computed for this page" in part.text for part in fit_part(report, Text))
 
 
-def test_no_fits_at_all_where_none_are_wanted():
+def test_no_restarts_with_stability_0():
     X = load_iris()[0]
     page = coterie.report(coterie.KMeans(3, random_state=0).fit(X), X, stability=0).markdown[0]
     assert "restarts were" not in page

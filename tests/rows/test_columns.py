@@ -69,7 +69,7 @@ def test_positions_and_patterns_choose_columns_of_one_name():
     assert column_positions(["a", "b", "a"], "a*") == [0, 2]
 
 
-def test_columns_that_are_asked_for_twice():
+def test_column_named_twice_is_an_error():
     with pytest.raises(ValueError, match=r"the column 1 is named twice"):
         column_positions(NAMES, ["e0", 1])
     with pytest.raises(ValueError, match=r"the column 'e0' is named twice"):

@@ -51,7 +51,7 @@ def test_reading_takes_one_pass(name, tmp_path):
     assert rows.n_passes == 2
 
 
-def test_counting_goes_on_in_another_dtype():
+def test_counts_continue_in_another_dtype():
     rows = CountingSource(as_rows(numbers(10)))
     single = as_rows(rows, dtype=np.float32)
     assert single.read().dtype == np.float32

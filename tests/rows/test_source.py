@@ -218,7 +218,7 @@ def test_a_source_passes_through():
 
 
 @pytest.mark.parametrize("dtype", [np.int32, "float16", complex])
-def test_only_float_types_can_be_asked_for(dtype):
+def test_only_float_dtypes_can_be_requested(dtype):
     with pytest.raises(ValueError, match="dtype must be float32, float64 or None"):
         as_rows(np.ones((2, 2)), dtype=dtype)
 

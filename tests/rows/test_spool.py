@@ -88,7 +88,7 @@ def test_only_parsed_rows_are_copied(tmp_path, kept_bytes):
 
 
 @pytest.mark.parametrize("chunks", [None, (10, 2)])
-def test_plain_datasets_are_read_where_they_are(chunks, tmp_path):
+def test_contiguous_datasets_are_not_parsed(chunks, tmp_path):
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file.create_dataset("x", data=numbers(100), chunks=chunks)
     assert open_rows(tmp_path / "x.h5").is_parsed == (chunks is not None)

@@ -88,7 +88,7 @@ def test_the_answer_and_every_curve_can_be_read(window, addresses, choice):
     assert window.locator("main svg, main img").count() >= 1
 
 
-def test_every_method_its_scores_and_what_was_left_out_can_be_read(window, addresses, comparison):
+def test_methods_scores_and_exclusions_are_printed(window, addresses, comparison):
     window.goto(addresses["compare"])
     text = window.locator("main").inner_text()
     assert comparison.reasons[0] in text

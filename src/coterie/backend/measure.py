@@ -35,7 +35,7 @@ __all__ = [
     "split_by_chunk",
 ]
 
-# Part of the standard deviation of a column that may be lost in sums on workers.
+# Share of the standard deviation of a column that sums on workers may lose.
 _MOST_LOST = 1e-6
 
 

@@ -20,7 +20,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-# Multiply-adds of a pass that take less time than to wake a thread.
+# Passes of fewer multiply-adds take less time than waking a thread.
 _FEW_MULTIPLY_ADDS = 1 << 20
 
 

@@ -50,7 +50,7 @@ def dense(block: Any) -> Array:
 
 
 def rows_per_block(rows: RowSource, n_clusters: int) -> int:
-    """Return how many rows a call of a kernel takes: a multiple of the quantum in which partial sums are kept."""
+    """Return the number of rows of a kernel call: a multiple of the quantum in which partial sums are kept."""
     n_columns = rows.shape[1]
     if rows.is_sparse:
         n_columns = min(n_columns, 1024)

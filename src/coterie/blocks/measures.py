@@ -13,7 +13,7 @@ from coterie.blocks.kernel_rows import dense
 
 __all__ = ["digits_lost", "robust_shift", "sample_positions", "typical_square"]
 
-# Rows that tell for all.
+# Rows of the sample.
 _SAMPLE = 1024
 
 

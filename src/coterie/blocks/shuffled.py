@@ -31,7 +31,7 @@ _KEPT_PREFIX_BYTES = 256 << 20
 
 
 def run_length(rows: RowSource, batch_size: int) -> int:
-    """Return how many neighboring rows are drawn together: 1 if the data are sparse or take at most 1 GiB."""
+    """Return the number of neighboring rows that are drawn together: 1 if the data are sparse or take at most 1 GiB."""
     row_bytes = rows.shape[1] * rows.dtype.itemsize
     if rows.is_sparse or rows.shape[0] * row_bytes <= KEPT_BYTES:
         return 1

@@ -19,16 +19,16 @@ __all__ = ["BoundedAssignment", "StoredBounds", "n_bounds_of", "panels_of_neighb
 # Memory that the bounds of "yinyang" may take.
 _BOUND_BYTES = 1 << 30
 
-# Numbers that are taken over at once from other bounds: few, so that what is computed meanwhile stays in memory that
-# is there already. To touch new memory took five times as long as all else.
+# Bounds that are converted at a time: few, so that temporary arrays reuse memory. Allocating new memory took five times
+# as long as everything else.
 _CONVERTED = 1 << 15
 
 # Rows by which the length of centroids is chosen that bounds are of, and the least length.
 _ROWS_OF_LENGTH = 1024
 _SHORTEST = 0.1
 
-# Octaves of the bounds that can be stored, and how many of them are above a typical distance: outliers may be so much
-# farther away; with 26 below, nothing is lost that a float32 could tell.
+# Range of the stored bounds in octaves, and the part of it above a typical distance, for outliers. The 26 octaves below
+# are as precise as float32.
 _OCTAVES, _OCTAVES_ABOVE = 32, 6
 
 
@@ -180,7 +180,7 @@ class BoundedAssignment:
         self._lower[rows] = self._stored.store(of_slots)
 
     def start(self, frame: Frame) -> None:
-        """Take the centroids of the coming pass and add how far they have moved."""
+        """Set the centroids of the next pass and add their movements."""
         assert isinstance(frame, CenterFrame)
         if self._frame is None:
             drift = np.zeros(len(frame))

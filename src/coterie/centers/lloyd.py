@@ -30,23 +30,24 @@ __all__ = [
 
 ALGORITHMS = ("auto", "lloyd", "elkan", "yinyang", "hamerly")
 
-# The first pass with bounds takes as long as two without: in fewer passes they do not pay.
+# The first pass with bounds takes as long as two without, so fewer passes are faster without.
 _PASSES_FOR_BOUNDS = 4
 
-# Multiply-adds of a pass from which on "auto" measures, and the fewest bytes of a row: its number takes eight of them.
-_RACED, _RACED_BYTES = 2e8, 64
+# "auto" compares algorithms in passes of at least this number of multiply-adds, and rows of at least this number of
+# bytes, because a row number takes eight.
+_COMPARED, _COMPARED_BYTES = 2e8, 64
 
-# A row of so few bytes, compared with centers by so few products, takes no more time than its bounds.
+# For rows of at most this number of bytes and products with centers, reading bounds takes as long as comparing.
 _FEW_BYTES, _FEW_PRODUCTS = 256, 2048
 
-# Bounds of "elkan" may take this, or so much of the memory of the rows. More costs more time than it saves.
+# Bounds of "elkan" may take this memory, or this share of that of the rows. Larger ones cost more time than they save.
 _ELKAN_BYTES, _ELKAN_OF_ROWS = 128 << 20, 0.75
 
 # Iterations that spread the centers of cells: where exactly these are matters little.
 _STEPS_OF_CELLS = 5
 
-# Passes that earn a race, and the first touch of the memory of these bounds: in fewer, those of "yinyang" were as fast
-# or faster on all machines, and to go over to them takes as long as a pass.
+# Fewest passes in which both kinds of bounds are compared. In fewer passes "yinyang" was at least as fast on all
+# machines, because allocating the bounds of "elkan" and changing between both kinds take as long as a pass.
 _LEAST_ADAPTIVE_PASSES = 20
 
 
@@ -144,7 +145,7 @@ def best_of(run: Callable[[], KMeansResult], n_runs: int, report: Report) -> KMe
 def iterate(
     passes: ClusterPasses, centers: Array, *, stop: Stop, report: Report
 ) -> tuple[CenterFrame, int | None, str]:
-    """Return the centers of `lloyd`, how many labels changed in its last iteration, and why it stopped."""
+    """Return the centers of `lloyd`, the number of labels that its last iteration changed, and why it stopped."""
     data, scale = passes.data, passes.inertia_scale
     frame = CenterFrame(centers, data.shift, data.n_threads)
     reason, n_changed = "max_iter", None
@@ -167,7 +168,7 @@ def iterate(
 
 
 def _assign(passes: ClusterPasses, frame: CenterFrame, n_changed: int | None) -> int:
-    """Bring labels and sums up to date in one pass; return how many labels changed, given how many did before."""
+    """Update labels and sums in one pass; return the number of changed labels, given that of the pass before."""
     is_first = n_changed is None
     # Moving a row costs two additions, so sums are made afresh while many rows move; that also sheds rounding.
     afresh = is_first or 2 * (n_changed or 0) > passes.data.n_rows or passes.data.has_far_rows
@@ -267,8 +268,8 @@ def compares_bounds(shape: tuple[int, int], n_clusters: int, *, itemsize: int, i
     return (
         not is_sparse
         and n_clusters >= 4
-        and n_columns * itemsize >= _RACED_BYTES
-        and float(n_rows) * n_columns * n_clusters >= _RACED
+        and n_columns * itemsize >= _COMPARED_BYTES
+        and float(n_rows) * n_columns * n_clusters >= _COMPARED
         and _elkan_fits(shape, n_clusters, itemsize)
     )
 

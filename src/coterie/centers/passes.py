@@ -98,7 +98,7 @@ class ClusterPasses:
         return {"algorithm": ALGORITHMS_OF_HISTORY.index(self._algorithm)}
 
     def assign(self, frame: CenterFrame, *, afresh: bool) -> int:
-        """Give all rows the labels of their nearest centers; return how many labels have changed.
+        """Assign all rows to their nearest centers; return the number of changed labels.
 
         The sums take in the rows that have moved, or all rows (`afresh`).
         """

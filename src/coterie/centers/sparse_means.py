@@ -65,7 +65,7 @@ class SparseMeans:
         )  # fmt: skip
 
     def _divisors(self) -> FloatArray:
-        """Return what each sum is divided by to be a centroid; 0 where the centroid is held."""
+        """Return the divisor of each sum that gives the centroid; 0 if the centroid is fixed."""
         if self.unit_length:
             return direction_lengths(self._sum_squares, self.masses)
         return self.masses.copy()

@@ -40,8 +40,8 @@ from coterie.limits.memory import limited_memory, memory_in_bytes
 
 __all__ = ["LIBRARIES", "build_app", "installation_lines", "run"]
 
-# What cyclopts leaves to the name of an installed file: the function is to serve when it is sourced, too, and in a file
-# of any name that zsh loads when it first completes.
+# The end of the completion script of cyclopts depends on the name of the installed file. With this end it also works
+# when it is sourced, and in a file of any name that zsh loads at the first completion.
 _ZSH_END = """if [[ "$funcstack[1]" == _* ]]; then
   _cyclopts_coterie "$@"
 else
@@ -196,7 +196,7 @@ def _words_of(type_: Any) -> list[str]:
     return [word for part in get_args(type_) for word in _words_of(part)]
 
 
-# What coterie needs, then what its extras add. Some of these may be missing.
+# Requirements of coterie, then those of its extras, which may be missing.
 LIBRARIES = (
     "numpy", "scipy", "scikit-learn", "threadpoolctl", "cyclopts", "rich", "skops", "matplotlib",
     "jinja2", "openTSNE", "pyarrow", "pandas", "h5py", "zarr", "dask", "distributed", "fsspec", "s3fs", "aiohttp",

@@ -179,7 +179,7 @@ def _write(outputs: OutputFolder, found: KChoice, summary: dict[str, Any]) -> No
 
 
 def choice_lines(facts: dict[str, Any]) -> list[str]:
-    """Return the lines for people: the answer, why, and what each curve would take."""
+    """Return the printed lines: the answer, its reasons, and the choice of each criterion."""
     source, curves = facts["input"], facts["criteria"]
     width = max((len(curve["name"]) for curve in curves), default=0) + 2
     whole = facts["sample_rows"] == facts["rows"]

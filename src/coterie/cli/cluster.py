@@ -30,7 +30,7 @@ __all__ = ["fit_on_cluster"]
 
 _LABELS = "labels.npy"
 
-# What is summed over the passes.
+# Columns that are summed over the passes.
 _TRAFFIC = ("n_tasks", "n_sent", "n_received", "n_exchanged")
 
 # The methods that run on a cluster; the first is the usual one.
@@ -147,7 +147,7 @@ def _connected(address: str) -> Iterator[None]:
 
 
 def _write_labels(path: Any, model: Any) -> Array:
-    """Write the labels block by block; return how many rows each cluster has."""
+    """Write the labels block by block; return the number of rows of each cluster."""
     labels = model.labels_
     parts = [labels] if isinstance(labels, np.ndarray) else labels.blocks
     out = np.lib.format.open_memmap(path, mode="w+", dtype=np.int32, shape=labels.shape)

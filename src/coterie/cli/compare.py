@@ -125,7 +125,7 @@ def compare(
 
 
 def comparison_facts(found: Comparison) -> dict[str, Any]:
-    """Return what a summary says of a comparison."""
+    """Return the summary of a comparison."""
     return {
         "recommended": found.recommended,
         "confidence": found.confidence,
@@ -154,7 +154,7 @@ def _write(outputs: OutputFolder, found: Comparison, summary: dict[str, Any]) ->
 
 
 def comparison_lines(facts: dict[str, Any]) -> list[str]:
-    """Return the lines for people: the advice, a table, how alike the methods are, what each criterion favors."""
+    """Return the printed lines: recommendation, table, agreement of the methods, and criteria."""
     source, records = facts["input"], facts["methods"]
     whole = facts["sample_rows"] == facts["rows"]
     lines = [

@@ -90,7 +90,7 @@ class Continued:
                 )
 
     def facts(self, match: ClusterMatch) -> dict[str, Any]:
-        """Return what a summary says."""
+        """Return the content of a summary."""
         events, counts = np.unique(match.changes.event, return_counts=True)
         next_id = max(self.next_id, int(match.ids.max(initial=-1)) + 1)
         return {

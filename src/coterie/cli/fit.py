@@ -354,7 +354,7 @@ def _fit_file(
     kept = kept_column_names(rows, job.kept, label_file)
     continued = None if job.continued is None else read_clusters(job.continued, job.kept, kept)
 
-    # Results take a pass, too.
+    # Writing the results takes a pass over the rows.
     with recorded_warnings() as disk_warnings, about(job.file):
         rows = kept_on_disk(rows, effective_n_threads(job.parameters.get("n_threads")))
     reading_warnings += disk_warnings
@@ -424,7 +424,7 @@ def _fit_file(
 
 
 def _candidates(job: FitJob) -> list[Method]:
-    """Return the method asked for; else those of the usual ones, or the one other, that have all parameters."""
+    """Return the requested method; otherwise the usual methods, or the only other one, that have all parameters."""
     offered = offered_methods()
     if job.method is not None:
         return [_asked_for(job)]
@@ -448,7 +448,7 @@ def _candidates(job: FitJob) -> list[Method]:
 
 
 def _check_auto(job: FitJob) -> None:
-    """Refuse what a comparison of methods does not take."""
+    """Raise an error for options that a comparison of methods does not take."""
     requested = {"labels": job.labels, "graph": job.graph, **job.parameters}
     for name in [
         name for name, value in requested.items() if value is not None and name not in _AUTO_OPTIONS
@@ -497,7 +497,7 @@ def _asked_for(job: FitJob) -> Method:
 
 
 def _problem_of_method(job: FitJob, method: Method) -> str | None:
-    """Return what a method lacks that a job needs, or None."""
+    """Return the error if a method lacks something that a job needs, or None."""
     if job.labels is not None and not method.takes_labels:
         return f"--method {method.name} takes no --labels."
     estimator: Any = method.estimator

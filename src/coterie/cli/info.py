@@ -73,10 +73,10 @@ def _is_model(file: str) -> bool:
         return True
     if not os.path.isfile(file):
         return False
-    try:  # `zipfile.is_zipfile` too raises BadZipFile, on an archive that says that it has other disks
+    try:  # `zipfile.is_zipfile` raises BadZipFile for an archive of several disks
         with zipfile.ZipFile(file) as archive:
             return "coterie.json" in archive.namelist()
-    except (zipfile.BadZipFile, NotImplementedError):  # damaged: its reader says how
+    except (zipfile.BadZipFile, NotImplementedError):  # damaged: its reader raises the error
         return False
 
 
@@ -136,7 +136,7 @@ def _fitted_facts(model: Any) -> dict[str, Any]:
 
 
 def _method_facts(model: Any, method: Method) -> dict[str, Any]:
-    """Return what the record of its method says of a fitted estimator."""
+    """Return the facts of a fitted estimator, by the record of its method."""
     facts: dict[str, Any] = {}
     left = n_clusters_of(model)
     if method.objective is not None:
@@ -180,7 +180,7 @@ _RANGE_WIDTH = 14
 # column. In Fisher's irises the length of the petals has 69% of the variance and 2.4 times the spread, which is fine.
 _WIDE = 4.0
 
-# What is clustered as it stands.
+# Roles of columns that are clustered without encoding.
 _CLUSTERED = ("number", "vector")
 
 
@@ -195,7 +195,7 @@ def dominant_column(spread: FloatArray) -> int | None:
 
 
 def table_facts(file: str, n_rows: int, columns: Sequence[ColumnProfile]) -> dict[str, Any]:
-    """Return what is known of each column of a table, and the command that would cluster it, None where none would."""
+    """Return the facts of each column of a table, and a command that clusters it, or None."""
     described = [
         {**asdict(column), "share_of_variance": share}
         for column, share in zip(columns, shares_of_variance(columns))

@@ -90,7 +90,7 @@ def open_prepared(
         raise ValueError(
             f"{file} is a model, not a file of rows: coterie predict {file} ROWS labels rows by it."
         )
-    # The results may keep what is encoded.
+    # Encoded columns can be kept in the results.
     encoded = (preparing or {}).get("categories") or []
     left_out = [*(exclude or []), *(name for name in kept if name not in encoded)] or None
     with (
@@ -196,7 +196,7 @@ def about(file: str) -> Iterator[None]:
 
 @contextmanager
 def _only_tables_have(kept: Sequence[str], file: str) -> Iterator[None]:
-    """Say what is wrong with --id and --keep for a file that is no table, which cannot exclude their columns."""
+    """Raise an error for --id and --keep if the file is not a table, whose columns cannot be excluded."""
     try:
         yield
     except NotATableError as error:
@@ -242,7 +242,7 @@ def _graph_of_given(file: str) -> sp.csr_array | None:
     if not (file.endswith(".npz") and os.path.isfile(file)):
         return None
     if not zipfile.is_zipfile(file):
-        return None  # what is wrong with it, its reader says
+        return None  # its reader raises the error
     with zipfile.ZipFile(file) as archive:
         if not {"ids.npy", "distances.npy"} <= set(archive.namelist()):
             return None
@@ -320,7 +320,7 @@ def lines_of(file: str, flag: str) -> list[str]:
 
 
 def _loaded_labels(file: str) -> Any:
-    """Return what is in a file of labels: an array in a .npy file, else a text with a number on each line."""
+    """Read a file of labels: an array in a .npy file, otherwise a text with a number on each line."""
     path = str(recovered(file))
     check_regular_file(path)
     try:
@@ -386,7 +386,7 @@ def check_format(file: str, format: str | None) -> None:
 
 @contextmanager
 def local_file(file: str, format: str | None) -> Iterator[tuple[str, str]]:
-    """Give the path of a file to read, and what to call it.
+    """Yield the path of a file to read, and its name in messages.
 
     What comes through the standard input is copied to a temporary file, since fits read rows more than once and most
     formats are not read from the beginning to the end. It is removed in the end, also after Ctrl-C or SIGTERM;

@@ -33,7 +33,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-# The method that stands for the one that `coterie.compare` finds best.
+# The name that selects the method recommended by `coterie.compare`.
 AUTO = "auto"
 
 
@@ -126,7 +126,7 @@ def find_offered(name: str, flag: str = "--method") -> Method:
 
 
 def check_neighbors(model: Any, parameters: Mapping[str, Any], rows: RowSource, file: str) -> None:
-    """Raise a UsageError if a row was asked to have more neighbors than there are other rows, or samples than rows."""
+    """Raise a UsageError if more neighbors are requested than there are other rows, or more samples than rows."""
     if "n_neighbors" in parameters and model.n_neighbors >= rows.shape[0]:
         raise UsageError(
             f"{flag_of('n_neighbors')} {model.n_neighbors} must be less than the {rows.shape[0]} rows of {file}."
@@ -151,7 +151,7 @@ def _takers(parameter: str) -> str:
 def fit_model(
     model: Any, rows: RowSource, known: Array | None = None, *, graph: Any = None, quiet: bool
 ) -> tuple[float, list[str]]:
-    """Fit a model and show how far it is; return the seconds and the warnings."""
+    """Fit a model and show the progress; return the seconds and the warnings."""
     more = {} if graph is None else {"graph": graph}
     method = method_of(model)
     if method is not None and method.memory is not None:
@@ -167,7 +167,7 @@ def fit_model(
 
 
 def n_clusters_of(model: Any) -> int | None:
-    """Return how many clusters a model has, with those that are empty; None if it does not tell."""
+    """Return the number of clusters of a model, empty ones included; None if unknown."""
     memberships = getattr(model, "memberships_", None)
     centers = getattr(model, "cluster_centers_", None)
     labels = getattr(model, "labels_", None)
@@ -179,7 +179,7 @@ def n_clusters_of(model: Any) -> int | None:
 
 
 def size_facts(labels: Array, n_clusters: int) -> dict[str, float]:
-    """Return how many rows the clusters have, for reports; those that are in none, labeled -1, do not count."""
+    """Return the number of rows of each cluster; rows with the label -1 are not counted."""
     sizes = np.bincount(labels[labels >= 0], minlength=max(1, n_clusters))
     return {"smallest": int(sizes.min()), "median": float(np.median(sizes)), "largest": int(sizes.max())}
 
@@ -195,7 +195,7 @@ _READS = {
 
 
 def value_of(parameter: Parameter, text: str) -> Any:
-    """Return what the text of an option means for a parameter of an estimator.
+    """Convert the text of an option to the value of a parameter of an estimator.
 
     Raises
     ------

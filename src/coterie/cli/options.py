@@ -43,7 +43,7 @@ COMMON = ("n_clusters", "n_components", "random_state", "n_threads", "max_iter",
 
 # --- texts ---
 
-# What --sep may say for a tab, which is hard to type.
+# Names for a tab in --sep, which is hard to type.
 _TABS = {"tab": "\t", "\\t": "\t"}
 
 _UNITS = {"": 1, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
@@ -116,7 +116,7 @@ def _as_path(type_: Any, tokens: Sequence[Token]) -> Path:
 
 
 def flag_of_token(token: Token) -> str:
-    """Return what an error calls an option: its flag, or the file of --config that names it."""
+    """Return the name of an option in errors: its flag, or the file of --config that sets it."""
     flag = str(token.keyword or "")
     return flag if token.source in ("", "cli") or flag.startswith("-") else f"{token.source}: {flag}"
 
@@ -204,7 +204,7 @@ def _of_tables(help: str, group: Group | str = INPUT) -> Parameter:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class TableOptions:
-    """Which columns of a table are clustered, and how its rows are prepared."""
+    """Options of tables: the columns to cluster, and the preparation of the rows."""
 
     columns: Annotated[
         str | None, _of_tables("Cluster only these columns: names, positions, ranges (a:c), patterns (e*).")

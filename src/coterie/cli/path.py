@@ -50,7 +50,7 @@ PATH = "path.npz"
 # For more rows, only the labels of gammas with at most this number of clusters are written by default.
 _FEW_ROWS, _FEW_CLUSTERS = 100_000, 1000
 
-# A single row has a path, but nothing that could be a tree.
+# A single row has a path, but no tree.
 _OF_SEVERAL_ROWS = ("dendrogram",)
 
 
@@ -118,7 +118,7 @@ def command() -> Callable[..., None]:
 
 
 def _counted_gammas(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters with a whole number of --gammas as how many there are."""
+    """Return the parameters, with a whole number of --gammas as the number of gammas."""
     gammas = str(parameters.get("gammas"))
     if not gammas.isdecimal():
         return parameters

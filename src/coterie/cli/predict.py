@@ -247,7 +247,7 @@ def _predict_file(
 
 
 def _renaming(merge: str | None, names: str | None) -> Renaming:
-    """Return what the files of --merge and --names hold."""
+    """Read the files of --merge and --names."""
     return Renaming({} if merge is None else read_merges(merge), None if names is None else read_names(names))
 
 
@@ -298,7 +298,7 @@ def _threshold_of(model_file: str) -> float | None:
 
 
 def _label(rows: RowSource, model: Any, *, has_scores: bool, quiet: bool) -> tuple[IntArray, Array | None]:
-    """Return the labels of all rows, and their outlier scores if there are such; shows how far it is."""
+    """Return the labels of all rows, and outlier scores if the model has them; show the progress."""
     n_rows = rows.shape[0]
     labels = np.empty(n_rows, dtype=np.int32)
     scores = np.empty(n_rows, dtype=np.float32) if has_scores else None

@@ -69,7 +69,7 @@ def report(
     quiet: Quiet = False,
     run: RunOptions = RunOptions(),
 ) -> None:
-    """Write an HTML report about a fit: a map, named clusters, their quality, and how they were made.
+    """Write an HTML report about a fit: a map, named clusters, their quality, and the parameters.
 
     Parameters
     ----------

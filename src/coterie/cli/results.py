@@ -143,7 +143,7 @@ class RowResults:
         first = next(batches)
         with table_writer(path, first.schema) as writer:
             for batch in itertools.chain([first], batches):
-                # Shards may differ in what they call a text.
+                # Shards may have different types for texts.
                 batch = batch.cast(first.schema)
                 writer.write_batch(batch)
                 examples.look_at(batch)

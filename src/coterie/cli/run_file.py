@@ -34,14 +34,14 @@ RUN = "run.toml"
 
 _FLAG = "--config"
 
-# What says how a run is told of, not what it does.
+# Options of output, which do not change the result.
 _NOT_WRITTEN = ("config", "force", "json", "quiet")
 
-# The command that runs, and what it was asked for.
+# The running command and its options.
 _running: ContextVar[tuple[str, Mapping[str, Any]] | None] = ContextVar("running", default=None)
 
 
-# What is written in another way than it is parsed.
+# Values that are written differently than they are parsed.
 _TYPED = {STANDARD_INPUT: DASH, "true": True, "false": False}
 
 
@@ -120,7 +120,7 @@ class RunFile:
 
 
 def _names_of(argument: Any) -> list[str]:
-    """Return what an argument is called in a file: as its flags, or as the parameter of the command."""
+    """Return the name of an argument in a file: that of its flag, or of the parameter of the command."""
     parameter = argument.field_info.name.replace("_", "-")
     return [parameter, *(name.strip("-").lower() for name in argument.names)]
 

@@ -40,7 +40,7 @@ MODEL = "model.coterie"
 # The version of summary.json, which a reader must know.
 _FORMAT = 1
 
-# What `coterie report` writes beside the files of a run.
+# Files that `coterie report` writes to the folder of a run.
 _REPORT = ("report.html", "report-run.toml")
 
 # Characters of a wrong value that an error shows.
@@ -85,7 +85,7 @@ class ContinuedIds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What the summary of every command has."""
+    """Fields of the summary of every command."""
 
     format: Annotated[int, 1]
     coterie: str
@@ -97,7 +97,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit(Run):
-    """What the summary of `coterie fit` has, as far as other commands use it."""
+    """Fields of the summary of `coterie fit` that other commands use."""
 
     method: str
     parameters: dict[str, Any]

@@ -26,7 +26,7 @@ from coterie.rows.remote import has_hidden_parts, without_secrets
 
 __all__ = ["check_same_rows", "verify"]
 
-# What a hash that differs means.
+# Meaning of a different hash.
 _DIFFERENCES = {
     "parameters": "the model file has other parameters than the run",
     "labels": "the labels differ",

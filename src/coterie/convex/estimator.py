@@ -356,10 +356,11 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
     cluster_centers_ : ndarray of shape (n_clusters, p)
         The distinct centroids.
     outlier_scores_ : ndarray of shape (n,), float32
-        Distance of each row to the mean of the rows of its cluster (centroids are pulled toward each other), over
-        `cluster_scales_`: 1 for the median row of a cluster.
+        Distance of each row to the mean of the rows of its cluster, divided by the scale of the cluster
+        (`cluster_scales_`): 1 for the median row of a cluster. The mean is used because the penalty pulls centroids
+        toward each other.
     cluster_scales_ : ndarray of shape (n_clusters,), float64
-        The lower median of these distances of each cluster's rows.
+        The lower median of these distances in each cluster.
     dual_ : ndarray of shape (n_edges, p)
         Lambda, feasible: its dual norm is at most gamma times the weight of the edge.
     distance_decay_ : float

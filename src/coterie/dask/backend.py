@@ -250,7 +250,7 @@ class WorkerBackend:
 
     @property
     def rows_per_worker(self) -> int:
-        """About how many rows each worker holds."""
+        """Approximate number of rows of each worker."""
         return -(-self.n_rows // self.pool.n_workers)
 
     def run(

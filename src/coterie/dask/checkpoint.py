@@ -22,10 +22,10 @@ __all__ = ["Checkpoint", "key_of_fit", "key_of_pass"]
 
 _MAGIC = b"coterie checkpoint 1\n"
 
-# Results of more bytes are not kept: the pass is made again.
+# Larger results are not stored; their passes are repeated.
 _MOST_BYTES = 8 << 20
 
-# Parameters that do not change what a fit finds, but for where it stops.
+# Parameters that only change where a fit stops.
 _FREE = ("n_threads", "verbose", "callback", "max_time", "max_iter", "copy_x")
 
 
@@ -45,7 +45,7 @@ def key_of_fit(estimator: Any, rows: Any) -> bytes:
 
 
 def key_of_pass(name: str, payload: Any, given: Any) -> bytes:
-    """Return 32 bytes that identify a pass by what the workers are sent."""
+    """Return 32 bytes that identify a pass: a hash of the data sent to the workers."""
     return _digest([name, payload, given])
 
 

@@ -66,7 +66,7 @@ class FileRange:
 
     @property
     def n_rows(self) -> int:
-        """How many rows."""
+        """Number of rows."""
         return self.stop - self.start
 
     @property
@@ -79,7 +79,9 @@ class FileRange:
         source = _source(self.path, self.token, _Held(self.options))
         block = np.empty((self.stop - self.start, source.shape[1]), dtype=source.dtype)
         at = 0
-        with np.errstate(all="ignore"):  # what is too large for float32 becomes infinite, and is found below
+        with np.errstate(
+            all="ignore"
+        ):  # values too large for float32 become infinite, which is checked below
             for piece in source.pieces(self.start, self.stop, min(len(block), source.rows_per_block)):
                 block[at : at + len(piece)] = piece
                 at += len(piece)
@@ -178,7 +180,7 @@ class Chunks:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are in all."""
+        """Number of all rows."""
         return sum(chunk.n_rows for chunk in self.chunks)
 
 

@@ -37,7 +37,7 @@ _INTERVAL = 0.5
 _PATIENCE = 300.0
 _SCHEDULER_PATIENCE = 10.0
 
-# After this many deaths in one pass, the chunks are taken to be the cause.
+# After this number of deaths in one pass, the chunks are assumed to be the cause.
 _MOST_DEATHS = 4
 
 # Larger payloads are scattered, and fetched by the workers from each other; to a single worker, these are.
@@ -496,7 +496,7 @@ def pickled(value: Any) -> list[Any]:
 
 
 def bytes_of(value: Any) -> int:
-    """Return how many bytes of a value travel; 0 for None."""
+    """Return the bytes of a value that are sent; 0 for None."""
     return 0 if value is None else sum(part.nbytes for part in pickled(value))
 
 

@@ -29,7 +29,7 @@ __all__ = [
     "close_session", "no_task", "perform",
 ]  # fmt: skip
 
-# Sessions that have ended: a task that comes late does not begin them again.
+# Sessions that have ended; a late task must not open them again.
 _ENDED: deque[str] = deque(maxlen=1000)
 
 
@@ -118,7 +118,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Request:
-    """One Dask task: what a worker does with its chunks in a pass.
+    """One Dask task: the work of a worker on its chunks in a pass.
 
     Attributes
     ----------
@@ -199,7 +199,7 @@ class _Session:
             raise StoppedError("This fit has ended, or has asked for something else meanwhile.")
 
 
-# What the workers of this process hold, by their addresses and the names of fits.
+# States of the workers of this process, by their addresses and the names of fits.
 SESSIONS: dict[tuple[str, str], _Session] = {}
 _LOCK = threading.Lock()
 

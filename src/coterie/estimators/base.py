@@ -30,7 +30,7 @@ __all__ = ["Estimator", "link_template", "overflow_message", "rows_for"]
 # Methods that run chunk by chunk for rows on workers: see `_by_chunk`.
 _BY_CHUNK = {"predict", "transform", "score", "score_samples", "predict_proba", "responsibilities", "denoise"}
 
-# What every fit may leave.
+# Attributes of every fit.
 _ATTRIBUTES: dict[str, FittedAttribute] = {
     "n_features_in_": Count("d", needed=False),
     "feature_names_in_": Names("d", needed=False),
@@ -86,7 +86,7 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
             `save("clusters.html")` writes it.
         """
         check_is_fitted(self)
-        # Reports stand above estimators and are loaded when they are asked for.
+        # Reports are a layer above estimators and are imported on demand.
         return import_module("coterie.reports").report(self, X, **options)
 
     def _repr_html_inner(self) -> str:
@@ -144,7 +144,7 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
         return self._rows_of(X)
 
     def _rows_to_fit(self, X: Any) -> tuple[RowSource, dict[str, Any]]:
-        """Return the rows of X and the fitted attributes that tell of their columns; the model stays as it is."""
+        """Return the rows of X and the fitted attributes of their columns; the model does not change."""
         rows = rows_to_fit(X, warn)
         columns = columns_of(X, rows)
         check_fit_memory(self, rows, self._memory_needs(rows))

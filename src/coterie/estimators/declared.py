@@ -85,7 +85,7 @@ class FittedAttribute:
     beside: str | None = None
 
     def problem(self, value: Any, sizes: Sizes, name: str) -> str | None:
-        """Return what is wrong with a value, as the end of a sentence that its name begins, or None."""
+        """Return the error of a value as the end of a sentence that begins with its name, or None."""
         raise NotImplementedError
 
     def non_finite(self, value: Any) -> float | None:
@@ -317,7 +317,7 @@ class RandomNumbers(FittedAttribute):
 
 
 def problem_of(values: Mapping[str, Any], declared: Mapping[str, FittedAttribute]) -> str | None:
-    """Return what is wrong with the fitted attributes of a model, or None.
+    """Return the error of the fitted attributes of a model, or None.
 
     Parameters
     ----------
@@ -351,7 +351,7 @@ def first_non_finite(
 
 
 def _problem_of_sparse(value: Any) -> str | None:
-    """Return what is wrong with a sparse matrix of finite numbers, or None."""
+    """Return the error of a sparse matrix of finite numbers, or None."""
     if not sp.issparse(value) or value.format != "csr":
         return f"must be a sparse matrix in CSR format, not {_kind_of(value)}"
     if value.dtype not in _KINDS["float"]:

@@ -70,7 +70,7 @@ def labels_and_centers(rows: RowSource, n_clusters: int) -> Need:
 
 
 def memberships(rows: RowSource, n_clusters: int, *, n_arrays: int) -> Need:
-    """Return what arrays of the memberships of all rows in all clusters take, whose rows are padded to 64 bytes."""
+    """Return the bytes of arrays of memberships of all rows in all clusters, whose rows are padded to 64 bytes."""
     row_bytes = -(-min(n_clusters, rows.shape[0]) * rows.dtype.itemsize // 64) * 64
     what = f"memberships of all rows in {n_clusters:,} clusters"
     return Need(float(n_arrays) * rows.shape[0] * row_bytes, what, "ask for fewer clusters")

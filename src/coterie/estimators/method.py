@@ -61,7 +61,7 @@ class Objective:
     higher_is_better: bool = False
 
 
-# What to call the objective of a method that does not say what it is.
+# Default name of an objective.
 OBJECTIVE = Objective("", "objective")
 
 

@@ -23,7 +23,7 @@ from coterie.rows import Block, RowSource
 
 __all__ = ["RUNS", "GraphEstimator", "mean_distances", "own_memberships"]
 
-# What a fit of one or several iterative runs stores.
+# Attributes of a fit of iterative runs.
 RUNS: dict[str, FittedAttribute] = {
     "converged_": Scalar("boolean", needed=False),
     "history_": History(needed=False),
@@ -204,8 +204,7 @@ class GraphEstimator(
         return graph_of_neighbors(ids, squares), mean_distances(squares)
 
     def _fitted_attributes(self) -> dict[str, FittedAttribute]:
-        # Affinities to other rows are weighed by the memberships alone.
-        # None in models that were saved when affinities left it.
+        # With precomputed affinities predictions do not need the rows; older files have None.
         rows = Rows("n", "d") if self.affinity == "knn" else Scalar(needed=False, may_be_none=True)
         return {
             **super()._fitted_attributes(),

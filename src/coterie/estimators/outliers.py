@@ -16,8 +16,8 @@ __all__ = [
     "SCALES", "OutlierScoring", "FitDistances", "center_rounding", "cluster_scales", "relative_to_scales",
 ]  # fmt: skip
 
-# What a fit that has measured its rows stores beside labels of n rows in k clusters. Scores may be beyond float32, and
-# are NaN for rows in no cluster.
+# Attributes of a fit that has measured the distances of its n rows in k clusters. Scores may exceed float32, and are
+# NaN for rows in no cluster.
 SCALES: dict[str, FittedAttribute] = {
     "_cluster_scales": Numbers(
         ("k",), least=np.finfo(np.float64).tiny, needed=False, beside="_outlier_scores"
@@ -55,8 +55,8 @@ class FitDistances:
 class OutlierScoring:
     """A model with outlier scores: distances relative to the scale of the cluster.
 
-    A fit that measures its rows stores `_own_distances`. A subclass has `_distances_to`, and `_WITHOUT_SCALES`, which
-    says why a fit may have measured nothing and what to do.
+    A fit stores the distances of its rows in `_own_distances`. A subclass has `_distances_to`, and `_WITHOUT_SCALES`,
+    the reason why a fit can have no distances, and what to do.
     """
 
     labels_: IntArray
@@ -64,24 +64,24 @@ class OutlierScoring:
 
     @property
     def outlier_scores_(self) -> Array:
-        """Distance of each row of the fit to its cluster, over `cluster_scales_`: (n,), float32.
+        """Outlier score of each row of the fit: (n,), float32.
 
-        1 for a row as far as the median row of its cluster, the larger the farther, NaN for a row in no cluster. No
-        unit: the same whatever the columns are measured in. Computed when first asked for, without a look at the rows.
+        The distance of the row from its cluster, divided by the scale of the cluster (`cluster_scales_`): 1 for the
+        median row of a cluster, NaN for a row in no cluster. The distance depends on the method: to the center, mean or
+        mode of the cluster, or to the nearest neighbors. Scores do not depend on the units of the columns. They are
+        computed on first access, without reading the rows.
 
-        Unlike the scores of HDBSCAN (GLOSH, from 0 to 1) they have no upper end, and unlike PyOD's CBLOF they are
-        distances to the row's own cluster, however small, and relative to its scale. So a row that is a cluster of its
-        own has the score 0: look at the sizes of clusters, too.
+        Unlike the scores of HDBSCAN (GLOSH, 0 to 1) they have no upper limit. A row that is a cluster of its own has
+        the score 0, so look at the sizes of the clusters as well.
         """
         self._scale()
         return self._outlier_scores
 
     @property
     def cluster_scales_(self) -> FloatArray:
-        """The scale of each cluster: (k,), float64, the (weighted) lower median of the distances of its own rows.
+        """Scale of each cluster: (k,), float64, the (weighted) lower median of the distances of its rows.
 
-        A cluster without such a scale, since it is empty, or most of its rows are at its center but for rounding, as
-        that of a cluster of one row is, gets the median of those of the others.
+        A cluster that is empty, has one row, or has most rows at its center has the median of the other scales.
         """
         self._scale()
         return self._cluster_scales
@@ -89,21 +89,21 @@ class OutlierScoring:
     def relative_distances(
         self, X: Any, labels: npt.ArrayLike, *, distances: FloatArray | None = None
     ) -> Array | None:
-        """Return how far rows are from given clusters, relative to `cluster_scales_`.
+        """Return outlier scores of any rows: distances to given clusters, divided by `cluster_scales_`.
 
         Parameters
         ----------
         X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
             Any rows.
         labels : array-like of shape (n,)
-            A cluster for each of them, -1 for none.
+            A cluster for each row, -1 for none.
         distances : ndarray of shape (n,), optional
-            Their distances to the `cluster_centers_` of these clusters, where they are known: that can save a pass.
+            Distances of the rows to the centers of these clusters, if known: this can save a pass over the rows.
 
         Returns
         -------
         ndarray of shape (n,), float32, or None
-            As `outlier_scores_`; None where the model cannot tell of such rows.
+            As `outlier_scores_`; None if the model has no distances for these rows.
 
         Raises
         ------
@@ -140,11 +140,11 @@ class OutlierScoring:
         return relative_to_scales(distances, labels, self.cluster_scales_)
 
     def _distances_to(self, X: Any, labels: IntArray, to_centers: FloatArray | None) -> FloatArray | None:
-        """Return how far rows are from given clusters, or None; `to_centers` may be known."""
+        """Return the distances of rows to given clusters, or None; `to_centers` may be known."""
         raise NotImplementedError
 
     def _scale(self) -> None:
-        """Make scales and scores of what the fit has measured, unless that is done."""
+        """Compute scales and scores from the distances of the fit, once."""
         own = getattr(self, "_own_distances", None)
         if own is not None:
             scales = cluster_scales(own)

@@ -139,7 +139,7 @@ class Parameter:
         return " or ".join(kinds)
 
     def problem(self, value: Any) -> str | None:
-        """Return what is wrong with a value, None if nothing is."""
+        """Return the error of a value, or None."""
         if self._allows(value):
             return None
         if isinstance(value, int) and abs(value) >= _TOO_MANY and int in self.types:
@@ -165,7 +165,7 @@ class Parameter:
 
     @property
     def _is_any(self) -> bool:
-        """Whether the annotation says nothing of numbers and texts: `Any`, or a class of its own."""
+        """Whether the annotation has no types of numbers or texts: `Any`, or a class."""
         return self.takes_others and not self.types and not self.choices
 
     def _is_inside(self, value: Any) -> bool:

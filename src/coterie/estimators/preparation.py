@@ -54,7 +54,7 @@ class Preparation(FittedAttribute):
 
 
 def _problem_of_step(name: str, held: Sequence[Any]) -> str | None:
-    """Return what is wrong with what a step holds, or None; steps of other packages hold what they like."""
+    """Return the error of the content of a step, or None; steps of other packages are not checked."""
     lengths = {"columns": 1, "transform": 3, "normalize": 0, "drop_missing": 0}
     if name in lengths and len(held) != lengths[name]:
         return f"holds {len(held)} things instead of {lengths[name]}"
@@ -81,7 +81,7 @@ def _problem_of_step(name: str, held: Sequence[Any]) -> str | None:
 
 
 def _width_of(step: _Step) -> int | None:
-    """Return how many columns a step makes, None if it keeps columns of numbers whose count it does not store."""
+    """Return the number of columns that a step makes; None if it keeps columns and does not store their number."""
     _, transformer, names, cells = step
     if cells is not None and names is None:
         return None
@@ -209,7 +209,7 @@ def _names_of(X: Any, rows: RowSource) -> list[str] | None:
     """Return the names of all columns, None where they have none of their own."""
     names = rows.column_names
     if not isinstance(X, RowSource) and type(X) is not np.ndarray:
-        # scikit-learn refuses some names, and knows those of sparse frames. To ask it takes longer than a small pass.
+        # scikit-learn checks names, and reads those of sparse frames. This takes longer than a small pass.
         theirs = _get_feature_names(X)
         names = theirs if names is None else names
     # The names of the numbers of a column of vectors are generated.

@@ -44,7 +44,7 @@ class SeededEstimator(Estimator):
     _count_name = "n_clusters"
 
     def __sklearn_clone__(self) -> Any:
-        # scikit-learn clones the estimators among the parameters: of a fitted model as `init` nothing would be left.
+        # scikit-learn clones parameters that are estimators, so that a fitted model as `init` would lose its fit.
         other = super().__sklearn_clone__()
         other.init = self.init if hasattr(self.init, "cluster_centers_") else other.init
         return other
@@ -61,7 +61,7 @@ class SeededEstimator(Estimator):
         return isinstance(self.init, str) or (callable(self.init) and not hasattr(self.init, "get_params"))
 
     def _given_centers(self, rows: RowSource, n_init: int | str = "auto") -> Array | None:
-        """Return the centroids that `init` holds, None if it says how to draw them, as often as `n_init` says."""
+        """Return the centroids given by `init`, or None if they are drawn, in each of `n_init` runs."""
         if self._draws_centers():
             return None
         if n_init not in ("auto", 1):
@@ -81,7 +81,7 @@ class SeededEstimator(Estimator):
         random: np.random.RandomState,
         deadline: Deadline = UNLIMITED,
     ) -> Array:
-        """Draw centroids as `init` says, by the deadline; X is what a function gets."""
+        """Draw centroids by `init` before the deadline; X is the argument of a callable."""
         if callable(self.init):
             return self._checked_centers(self.init(X, self._n_centers, random_state=random), data.rows)
         return draw_centers(self.init, X, data, self._n_centers, random, deadline)
@@ -98,7 +98,7 @@ def draw_centers(
     random: np.random.RandomState,
     deadline: Deadline,
 ) -> Array:
-    """Return initial centers drawn as `init` says.
+    """Draw initial centers by `init`.
 
     Parameters
     ----------

@@ -72,7 +72,7 @@ def check_seed_and_threads(estimator: BaseEstimator) -> None:
 
 
 def check_option(name: str, value: Any, allowed: Sequence[str]) -> None:
-    """Raise a ValueError that lists what is allowed."""
+    """Raise a ValueError that lists the allowed values."""
     if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}.")
 

@@ -81,7 +81,7 @@ class FitProgress:
 
 
 class Report:
-    """History, callbacks and time limit of a fit. Called after each iteration, it tells whether to stop.
+    """History, callbacks and time limit of a fit. Called after each iteration, it returns whether to stop.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ class Report:
         return np.array(self._rows, dtype=self._dtype).view(np.recarray)
 
     def runs(self) -> Array:
-        """Return what all runs reported, as a record array: `iteration`, `seconds`, `objective`, `run` (from 1).
+        """Return the reports of all runs as a record array: `iteration`, `seconds`, `objective`, `run` (from 1).
 
         Of each run 100 iterations at most, of those after the hundredth run the last one.
         """

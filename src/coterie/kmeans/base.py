@@ -48,13 +48,13 @@ __all__ = ["CentroidEstimator", "lower_bounds_need"]
 # differences that are held at a time.
 _ROUNDING, _PAIRED_NUMBERS = 64, 1 << 20
 
-# What both have after a fit, under the same name and with the same meaning.
+# Attributes with the same name and meaning in scikit-learn and here.
 _SHARED = ("labels_", "inertia_", "n_iter_", "n_features_in_", "feature_names_in_")
 
 # The label of a row that is in no cluster.
 NO_CLUSTER = -1
 
-# What a fit leaves: made once, for every fit looks whether its numbers are finite.
+# Attributes of a fit. A constant, because every fit checks that its numbers are finite.
 _ATTRIBUTES: dict[str, FittedAttribute] = {
     "n_features_in_": Count("d"),
     "cluster_centers_": Numbers(("k", "d")),
@@ -103,7 +103,7 @@ class CentroidEstimator(
         return tags
 
     def __getstate__(self) -> Any:
-        # The means in motion hold the memory of kernels; they are made again from the cluster sums.
+        # `_means` holds memory of kernels and is computed again from the cluster sums.
         state = super().__getstate__().items()
         return {name: value for name, value in state if name != "_means"}
 
@@ -119,16 +119,16 @@ class CentroidEstimator(
         X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
             Any rows.
         return_distance : bool
-            Whether to return how far the rows are, too, in the same pass.
+            Also return outlier scores, in the same pass.
 
         Returns
         -------
         labels : ndarray of shape (n,), int32
             For the rows of the fit, those of `labels_`.
         distances : ndarray of shape (n,), float32
-            Only with `return_distance`: the distance of each row to its centroid over the scale of the cluster, see
-            `cluster_scales_`; for the rows of the fit, `outlier_scores_`. With `metric="cosine"` of 1 - cos. Distances
-            in the units of the columns are those of `transform`.
+            Only with `return_distance`: outlier scores, the distance of each row (with `metric="cosine"`: 1 - cos) to
+            its centroid divided by the scale of the cluster (`cluster_scales_`). For the rows of the fit these are
+            `outlier_scores_`. `transform` returns distances in the units of the columns.
 
         Examples
         --------
@@ -207,7 +207,7 @@ class CentroidEstimator(
         return -self._inertia_of(weighted_sum(self._labels_and_squares(rows)[1], weights))
 
     def as_sklearn(self) -> Any:
-        """Return scikit-learn's KMeans with these centroids: for tools that know it alone, such as exporters to ONNX.
+        """Return scikit-learn's KMeans with these centroids, for tools that support only it, such as exporters to ONNX.
 
         Returns
         -------
@@ -334,7 +334,7 @@ class CentroidEstimator(
         return {"cluster_centers_": centers, "_shift": shift, "_n_features_out": len(centers)}
 
     def _n_runs(self) -> int:
-        """Return how many runs `n_init` asks for."""
+        """Return the number of runs for `n_init`."""
         if not self._draws_centers():
             return 1
         if self.n_init != "auto":

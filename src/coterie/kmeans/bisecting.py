@@ -98,7 +98,7 @@ class BisectionTree:
 
     @staticmethod
     def problem(splits: IntArray, centers: Array) -> str | None:
-        """Return what is wrong with such arrays, or None."""
+        """Return the error of invalid arrays, or None."""
         if len(centers) != 2 * len(splits) + 1:
             return f"tree_centers_ has {len(centers)} rows, splits_ makes {2 * len(splits) + 1} nodes"
         if np.any(splits > 2 * np.arange(len(splits))) or len(np.unique(splits)) < len(splits):

@@ -130,9 +130,10 @@ class KMeans(CentroidEstimator):
     inertia_ : float
         (Weighted) sum of squared distances of the rows to their centroids, or of 1 - cos.
     outlier_scores_ : ndarray of shape (n,), float32
-        Distance of each row to its center, over `cluster_scales_`: 1 for the median row of a cluster. See Notes.
+        Distance of each row to its center, divided by the scale of its cluster (`cluster_scales_`): 1 for the median
+        row of a cluster. See Notes.
     cluster_scales_ : ndarray of shape (k,), float64
-        The (weighted) lower median of the distances of each cluster's rows to its center.
+        The (weighted) lower median of the distances of the rows of each cluster to its center.
     n_iter_ : int
         Iterations of the run that was kept.
     history_ : record array
@@ -180,9 +181,9 @@ class KMeans(CentroidEstimator):
     `metric="euclidean"` give other clusters, because Euclidean means are shorter than 1. Rows of at most 1 GiB as
     floats are scaled once and kept, larger ones in every pass. A cluster whose rows sum to zero keeps its center.
 
-    `outlier_scores_` and `predict(X, return_distance=True)` return distances relative to the scale of each cluster.
-    They take no pass over the rows, and 8 bytes per row until first used; scales are saved with the model. A cluster of
-    one row, or of equal rows, gets the median of the other scales.
+    `outlier_scores_`, and those that `predict(X, return_distance=True)` returns for any rows, need no further pass over
+    the rows. Until first used they take 8 bytes per row; the scales are saved with the model. A cluster of one row, or
+    of equal rows, has the median of the other scales.
 
     Near-ties, which rounding could assign to a center that is not the nearest, are decided by differences in float64.
     Rows whose squared distances overflow or vanish raise an error: 1e160 or 1e-200 in float64, 1e20 or 1e-25 in

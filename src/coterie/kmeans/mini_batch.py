@@ -193,7 +193,7 @@ def take_batch(state: MiniBatchState, batch: Batch, reassignment_ratio: float) -
     """
     means = state.means
     labels, inertia = assign_batch(state, batch)
-    # Before any row counts: a batch that is refused leaves all as it was.
+    # Checked before the update, so that an invalid batch changes nothing.
     most = inertia + batch.mass
     if not most <= _MOST_IN_A_BATCH:
         raise ValueError(overflow_message("MiniBatchKMeans", "inertia", most))
@@ -525,7 +525,7 @@ class MiniBatchKMeans(CentroidEstimator):
 
     @property
     def cluster_centers_(self) -> Array:
-        """The centroids; after `partial_fit` they are computed when they are first asked for."""
+        """The centroids; after `partial_fit` they are computed on first access."""
         if not hasattr(self, "_centers"):
             raise AttributeError("This MiniBatchKMeans is not fitted yet: it has no cluster_centers_.")
         if self._centers is None:
@@ -574,7 +574,7 @@ class MiniBatchKMeans(CentroidEstimator):
         shift, mean_variance = np.zeros(rows.shape[1]), 0.0
         centers = given
         if given is None or self.tol > 0 or not rows.is_sparse:
-            # Given centers leave the stream of random numbers alone, for sparse rows need no sample.
+            # Given centers must not change the stream of random numbers, because sparse rows need no sample.
             sample = self._sample(rows, weights, random if given is None else np.random.RandomState(0))
             shift, mean_variance = sample.shift, sample.mean_variance
         if centers is None:
@@ -607,7 +607,7 @@ class MiniBatchKMeans(CentroidEstimator):
         )
 
     def _state_fitted(self, state: MiniBatchState, centers: Array | None) -> dict[str, Any]:
-        """Return the fitted attributes that hold a state; centers that are None are computed when asked for."""
+        """Return the fitted attributes of a state; centers that are None are computed on first access."""
         means = state.means
         return {
             "_centers": centers, "_shift": state.shift, "_n_features_out": len(means.masses), "_means": means,

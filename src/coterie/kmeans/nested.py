@@ -244,7 +244,7 @@ class SampleSums:
             self._into["masses"] = backend.total(means.masses.shape, mass, means.masses)
 
     def update(self) -> int:
-        """Assign all rows of the sample and bring the sums up to date; return how many labels have changed."""
+        """Assign all rows of the sample and update the sums; return the number of changed labels."""
         means, backend, into = self.means, self._sample.backend, self._into
         is_sparse, shape = isinstance(means, SparseMeans), self.squares.shape
         payload = {
@@ -306,7 +306,7 @@ class SampleSums:
 
     @cached_property
     def mean_variance(self) -> float:
-        """Mean variance of the columns; to be asked for when all rows are in the sample, and constant from then on."""
+        """Mean variance of the columns; for a sample of all rows, and constant from then on."""
         return self.variance_of_sample()
 
     def variance_of_sample(self) -> float:
@@ -578,7 +578,7 @@ def have_settled(errors: FloatArray, shifts: FloatArray, threshold: float) -> bo
 def n_bounds_per_row(
     n_rows: int, n_columns: int, n_clusters: int, itemsize: int, kind: str = "auto"
 ) -> int | None:
-    """Return how many lower bounds each row keeps: 0 for none, None for one per centroid; see the estimator's notes."""
+    """Return the number of lower bounds per row: 0 for none, None for one per centroid; see the estimator's notes."""
     if kind == "off" or (kind == "auto" and n_clusters < 4):
         return 0
     if kind != "auto":
@@ -655,9 +655,9 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     inertia_ : float
         (Weighted) sum of squared distances of the rows to their centers, or of 1 - cos.
     outlier_scores_ : ndarray of shape (n,), float32
-        Distance of each of these rows to its center over the scale of the cluster; see `KMeans`.
+        Distance of each of these rows to its center, divided by the scale of its cluster; see `KMeans`.
     cluster_scales_ : ndarray of shape (k,), float64
-        The (weighted) lower median of the distances of each cluster's rows to its center.
+        The (weighted) lower median of the distances of the rows of each cluster to its center.
     counts_ : ndarray of shape (k,), float64
         (Weighted) number of rows that each center is the mean of.
     n_iter_ : int

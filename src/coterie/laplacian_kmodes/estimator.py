@@ -198,10 +198,10 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     memberships_ : ndarray of shape (n, L)
         Relaxed memberships z; each row sums to 1.
     outlier_scores_ : ndarray of shape (n,), float32
-        Distance of each row to the mode of its cluster, over `cluster_scales_`: 1 for the median row of a cluster. Not
-        with `affinity="precomputed"`.
+        Distance of each row to the mode of its cluster, divided by the scale of the cluster (`cluster_scales_`): 1 for
+        the median row of a cluster. Not with `affinity="precomputed"`.
     cluster_scales_ : ndarray of shape (L,), float64
-        The lower median of the distances of each cluster's rows to its mode.
+        The lower median of the distances of the rows of each cluster to its mode.
     modes_, cluster_centers_ : ndarray of shape (L, d)
         The modes; not with `affinity="precomputed"`.
     mode_indices_ : ndarray of shape (L,), int64
@@ -215,9 +215,9 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     is_shifted_ : bool
         Whether R is that of the graph with the shift.
     bandwidth_ : float
-        s.
+        Bandwidth s of the Gaussian kernel.
     graph_weight_ : float
-        lambda.
+        The lambda that was used.
     affinity_matrix_ : csr_array of shape (n, n)
         The graph, without the shift.
     converged_ : bool

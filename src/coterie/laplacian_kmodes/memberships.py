@@ -16,8 +16,8 @@ from coterie.fitting.deadline import UNLIMITED, Deadline
 __all__ = ["GraphMemberships", "MembershipFit"]
 
 
-# A membership that changes by less stays as it is; rows around which nothing changes are passed over. Any choice of
-# rows to update keeps the relaxed objective from rising.
+# Smaller changes of a membership are not made, and rows whose neighbors have not changed are skipped. The relaxed
+# objective does not rise for any choice of rows to update.
 _SMALLEST_CHANGE = 1e-6
 
 

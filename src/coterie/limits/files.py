@@ -17,7 +17,7 @@ __all__ = [
     "DamagedFileError", "check_archive", "check_members", "check_regular_file", "read_array_header", "shortened",
 ]  # fmt: skip
 
-# What deflate makes of a byte at most.
+# Highest compression ratio of deflate.
 _DEFLATE_RATIO = 1032
 _SLACK_BYTES = 1024
 

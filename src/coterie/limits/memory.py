@@ -16,7 +16,7 @@ __all__ = [
 MEMORY_VARIABLE = "COTERIE_MEMORY"
 """The environment variable that allows an amount of memory, where no `limited_memory` does."""
 
-# What takes less is not compared with what is free: to ask for that takes longer than most small fits.
+# Smaller needs are not compared with the free memory: reading it takes longer than most small fits.
 _NEGLIGIBLE_BYTES = 64 * 2**20
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -145,14 +145,14 @@ def _free_of_machine() -> float:
     for line in _lines(Path("/proc/meminfo")):
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
-    try:  # other systems say at least how much there is
+    try:  # other systems report at least the total memory
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
         return float("inf")
 
 
 def _free_of_cgroups() -> float:
-    """Return what the groups of processes that this one is in may still take; each group above has a limit, too."""
+    """Return the memory that the control groups of this process may still take; enclosing groups have limits, too."""
     free = float("inf")
     for line in _lines(Path("/proc/self/cgroup")):
         _, controllers, path = line.rstrip("\n").split(":", 2)

@@ -235,10 +235,10 @@ class TruncatedGaussianMixture(
     labels_ : ndarray of shape (n,), int32
         The best component of each row, as `predict` returns it.
     outlier_scores_ : ndarray of shape (n,), float32
-        Distance of each row to its component in standard deviations (Mahalanobis'), over `cluster_scales_`: 1 for the
-        median row of a component. Only with `compute_labels`.
+        Mahalanobis distance of each row to the mean of its component, divided by the scale of the component
+        (`cluster_scales_`): 1 for the median row of a component. Only with `compute_labels`.
     cluster_scales_ : ndarray of shape (n_components,), float64
-        The (weighted) lower median of the distances of each component's rows to it, in standard deviations.
+        The (weighted) lower median of the Mahalanobis distances of the rows of each component to its mean.
     lower_bound_ : float
         Free energy per unit of weight: a lower bound of the mean log-likelihood of the fitted rows, or of the coreset.
     lower_bounds_ : ndarray of shape (n_iter,), float64
@@ -636,7 +636,7 @@ class TruncatedGaussianMixture(
     # --- a fitted model ------------------------------------------------------------------------------------------
 
     def __getstate__(self) -> Any:
-        # The search is made again from the parameters.
+        # The search is restored from the parameters.
         return {name: value for name, value in super().__getstate__().items() if name != "_search"}
 
     @property

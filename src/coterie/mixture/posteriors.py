@@ -22,14 +22,14 @@ from coterie.rows import RowSource
 
 __all__ = ["Moments", "Posteriors", "TruncatedPosteriors", "distinct_draws", "first_neighbors", "order_by"]
 
-# Rows of one block see the neighborhoods that the block before has left; cut by the shape alone.
+# A block searches with the neighborhoods of the block before; block sizes depend only on the shape.
 _BLOCK_BYTES = 256 << 20
 
 # E-steps after which rows in memory are put in the order of their components. Few rows change theirs later: from then
 # on not every E-step has to search, and those that do not cost a quarter.
 _SORT_AFTER = 3
 
-# Longer rows are read as fast wherever they lie, and a sorted copy of them would take memory that is new.
+# Longer rows are not sorted: they are read equally fast in any order, and a sorted copy would need new memory.
 _LONG_ROW_BYTES = 2048
 
 
@@ -127,7 +127,7 @@ class TruncatedPosteriors:
         self._candidates = distinct_draws(random, n_rows, n_components, n_candidates)
         self._energies = np.empty((n_rows, n_candidates), dtype=rows.dtype)
         self._shares = np.empty_like(self._energies)
-        # Memory that is new in every iteration would take longer than what is done in it.
+        # Allocating memory in every iteration would take longer than the computation.
         self._log_densities = np.empty(n_rows)
         self._moments: Moments | None = None
         self.neighbors: IntArray = first_neighbors(random, n_components, n_neighbors)
@@ -221,7 +221,7 @@ class TruncatedPosteriors:
             self._weights = self._weights[order]
 
     def sizes(self) -> IndexArray:
-        """Return how many rows have each component as their best one."""
+        """Return the number of rows of which each component is the best one."""
         return np.bincount(self._candidates[:, 0], minlength=self._n_components)
 
     def mean_energy(self) -> float:
@@ -255,7 +255,7 @@ class TruncatedPosteriors:
         return out
 
     def add_moments(self, out: Moments, means: Array, directions: Directions | None = None) -> None:
-        """Add what the M-step needs of the rows to the sums of others."""
+        """Add the sufficient statistics of the rows to sums."""
         for part, x in self._blocks():
             weights = None if self._weights is None else self._weights[part]
             candidates, shares = self._candidates[part], self._shares[part]

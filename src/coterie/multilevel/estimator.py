@@ -53,8 +53,8 @@ class MultilevelGraphClustering(GraphEstimator):
     affinity_matrix_ : csr_array of shape (n, n)
         The graph.
     outlier_scores_ : ndarray of shape (n,), float32
-        Mean distance of each row to its neighbors, over `cluster_scales_`: 1 for the median row of a cluster. Not with
-        `affinity="precomputed"`.
+        Mean distance of each row to its neighbors, divided by the scale of its cluster (`cluster_scales_`): 1 for the
+        median row of a cluster. Not with `affinity="precomputed"`.
     cluster_scales_ : ndarray of shape (k,), float64
         The lower median of these distances in each cluster.
     n_features_in_ : int

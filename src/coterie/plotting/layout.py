@@ -218,7 +218,7 @@ def sample_by_cluster(labels: IntArray, most: int, first: Array | None = None) -
     sizes = np.bincount(groups)
     fewest = min(_FEWEST, max(1, most // (2 * int(np.count_nonzero(sizes)))))
     wanted = np.minimum(sizes, np.maximum(sizes * most // n_rows, fewest))
-    # What small clusters take beyond their share, large ones give.
+    # Small clusters get more than their share, at the expense of large ones.
     spare = wanted - np.minimum(sizes, fewest)
     excess = max(int(wanted.sum()) - most, 0)
     if excess and spare.sum():

@@ -95,7 +95,7 @@ class Report:
         return self.page.markdown()
 
     def _repr_html_(self) -> str:
-        # A frame of its own: styles of notebook and page do not touch.
+        # An own frame separates the styles of notebook and page.
         return (
             f'<iframe title="{html.escape(self.page.title)}" srcdoc="{html.escape(self.html)}" '
             'style="width: 100%; height: 800px; border: 1px solid #8888; border-radius: 6px"></iframe>'
@@ -197,7 +197,7 @@ def report(
     title: str | None = None,
     summary: Mapping[str, Any] | None = None,
 ) -> Report:
-    """Create a report about a fit: a map, named clusters, their quality, and how they were made.
+    """Create a report about a fit: a map, named clusters, their quality, and the parameters.
 
     Parameters
     ----------

@@ -299,7 +299,7 @@ def column_effects(block: Any, labels: IntArray, sizes: IndexArray) -> FloatArra
     second_out = ((mass * seconds).sum(axis=0) - mass * seconds) / others
     variances, variances_out = seconds - means**2, second_out - mean_out**2
     within = (mass * variances + rest * variances_out) / max(mass.sum(), 1)
-    # What is zero but for rounding is zero.
+    # Zero up to rounding.
     within = np.where(within > 1e-12 * (seconds + second_out), within, 0.0)
     difference = means - mean_out
     with np.errstate(divide="ignore", invalid="ignore"):

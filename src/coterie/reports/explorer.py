@@ -59,7 +59,7 @@ def explorer_data(subject: Subject, layout: Layout, clusters: Clusters) -> dict[
 
 
 def _cluster(subject: Subject, clusters: Clusters, cluster: int) -> dict[str, Any]:
-    """Return what is known of a cluster; keys without a value are left out."""
+    """Return the facts of a cluster; keys without a value are left out."""
     return {
         "name": clusters.names[cluster],
         "size": int(subject.sizes[cluster]),
@@ -196,7 +196,7 @@ def _thumbnails(subject: Subject) -> dict[str, Any] | None:
 
 
 def _shrunk(images: FloatArray, factor: int) -> FloatArray:
-    """Return means of squares of pixels; what is left over at the edges is dropped."""
+    """Return means of squares of pixels; incomplete squares at the edges are dropped."""
     n, height, width, *colors = images.shape
     high, wide = height // factor, width // factor
     cut = images[:, : high * factor, : wide * factor]

@@ -157,6 +157,6 @@ def _objective_from(
         warnings.simplefilter("ignore")
         try:
             again.fit(block)
-        except ValueError:  # what is right for all rows, such as a bound of sizes, may be too much for some
+        except ValueError:  # a parameter such as a size constraint may not be feasible for a sample
             return None
     return float(getattr(again, objective.attribute))

@@ -21,7 +21,7 @@ _ROWS_A_CLUSTER = 20
 # Of half of the vertices most have lost half of their neighbors.
 _SHARE_OF_GRAPH = 0.8
 
-# All fits together should take about so long; each ends by itself at the second number.
+# Seconds of all fits together, and time limit of each.
 _SECONDS, _LIMIT = 1.2, 2.0
 
 
@@ -43,7 +43,7 @@ class Stability:
     n_rows: int
 
     def word(self, cluster: int) -> str:
-        """Return what the number of a cluster means (Hennig 2007)."""
+        """Return the interpretation of the stability of a cluster (Hennig 2007)."""
         mean = self.means[cluster]
         if np.isnan(mean):
             return "not measured"
@@ -117,7 +117,7 @@ def _overlaps(subject: Subject, n_rows: int, seed: int, changes: dict[str, Any])
             again.fit(block)
             # A path is cut where it has as many clusters.
             found = clusters_of(again, as_rows(block), n_clusters=n_clusters)
-        except ValueError:  # what is right for all rows, such as a coreset's size, may be too much for some
+        except ValueError:  # a parameter such as the coreset size may be too large for a sample
             return np.full(n_clusters, np.nan)
     return _best_jaccard(sample.labels[chosen], found, n_clusters)
 

@@ -133,7 +133,7 @@ def read_subject(
     text: str | None = None,
     image_shape: tuple[int, ...] | None = None,
 ) -> Subject:
-    """Read what a report needs of the rows: a pass for their distances, one for their texts, and a sample.
+    """Read the rows for a report: a pass for distances, one for texts, and a sample.
 
     Raises
     ------
@@ -251,7 +251,7 @@ def _metadata(rows: RowSource, names: list[str], chosen: IndexArray) -> Any:
 
 
 def _text_column(metadata: Any, text: str | None, id_name: str | None) -> str | None:
-    """Return the column asked for, or that with the longest texts; a column of few different ones has categories."""
+    """Return the requested column of texts, or the one with the longest texts; few distinct texts are categories."""
     import pyarrow
 
     if text is not None:

@@ -185,7 +185,7 @@ class _GrowingCenters:
         chosen = slice(self._n_chosen, self._n_chosen + len(rows))
         self.indices[chosen], self.centers[chosen] = rows, centers
         self.n_left -= len(rows)
-        # Chosen rows are never drawn again, whatever their distance is rounded to.
+        # Chosen rows must not be drawn again, even if rounding makes their distance positive.
         self._nearest[rows] = 0
 
     def choose_rest(self) -> None:

@@ -434,7 +434,7 @@ class _Trial:
 def _affordable_rows(
     trials: Sequence[_Trial], rows: Block, n_most: int, clock: _Clock, random: np.random.RandomState
 ) -> int:
-    """Fit each method to few rows; return how many rows all fits can have within the budget."""
+    """Fit each method to few rows; return the number of rows that all fits can have within the budget."""
     seconds, seed = 0.0, int(random.randint(2**31 - 1))
     for trial in trials:
         fit = trial.fit(rows, seed, clock.left)

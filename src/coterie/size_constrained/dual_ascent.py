@@ -35,8 +35,8 @@ _DAMPING, _EASIER, _HARDER = 0.01, 4.0, 8.0
 # Rows near a change that the curvature is computed from: a multiple of those to be moved, and a number per cluster.
 _ROWS_PER_MOVE, _ROWS_PER_CLUSTER = 2.0, 8
 
-# Where no more than this part of the rows is out of place, and a step leaves more than this part of them so, single
-# moves are faster.
+# Single moves are faster if at most this share of the rows is misplaced, and a step leaves more than this share of them
+# misplaced.
 _FEW, _SLOW = 0.005, 0.9
 
 # The ascent ends if at most this number of rows per cluster remains to be moved one by one.

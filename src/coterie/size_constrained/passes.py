@@ -191,7 +191,7 @@ class Listing:
 
 
 def listed(n_rows: int, n_clusters: int, itemsize: int) -> int:
-    """Return how many places the lists of a row have at most, old ones and new ones while these are made."""
+    """Return the maximum length of the lists of a row, old and new ones while they are computed."""
     longest = _longest(n_rows, n_clusters, itemsize)
     return longest + min(longest + FOLLOWED, n_clusters)
 
@@ -203,7 +203,7 @@ def lists_of_rows(n_rows: int, n_clusters: int, itemsize: int) -> Need:
 
 
 def _longest(n_rows: int, n_clusters: int, itemsize: int) -> int:
-    """Return how many centroids lists may have at most, those aside that are followed."""
+    """Return the maximum number of centroids in lists, without those that are followed."""
     return min(n_clusters, max(_LONGER * _LISTED, _LONGEST_BYTES // (n_rows * (4 + itemsize))))
 
 

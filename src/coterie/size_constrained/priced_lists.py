@@ -91,7 +91,7 @@ class PricedLists:
 
     @classmethod
     def of_all(cls, scores: Array, n_threads: int = 1) -> PricedLists:
-        """Return lists of all centroids, from a matrix of what each costs each row."""
+        """Return lists of all centroids, from a matrix of costs of rows and centroids."""
         n_rows, n_clusters = scores.shape
         ids = np.tile(np.arange(n_clusters, dtype=np.int32), (n_rows, 1))
         return cls(

@@ -52,7 +52,7 @@ class SizeBounds:
             )
 
     def scaled(self, part: float) -> SizeBounds:
-        """Return the bounds that a sample of such a part of the total has."""
+        """Return the bounds for a sample of this share of the total."""
         return SizeBounds(self.least * part, self.most * part)
 
     def in_units(self, weight: float, n_clusters: int, n_units: int) -> SizeBounds:

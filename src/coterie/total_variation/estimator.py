@@ -170,10 +170,10 @@ class TotalVariationClustering(GraphEstimator):
         F of the outer step with the smallest cut, or of the last one with `steps="paper"`; non-negative rows that sum
         to 1. Rows that moved (see Notes) have membership 1 in their cluster.
     outlier_scores_ : ndarray of shape (n,), float32
-        Mean distance of each row to its nearest neighbors, over `cluster_scales_`: 1 for the median row of a cluster.
-        Clusters of a graph have any shape and no center. `predict` measures rows by their nearest rows of the fit; a
-        row of the fit is its own nearest there, and scores less. Not with `affinity="precomputed"`: affinities are no
-        distances.
+        Mean distance of each row to its nearest neighbors, divided by the scale of its cluster (`cluster_scales_`): 1
+        for the median row of a cluster. Neighbors are used because clusters of a graph have no center. New rows are
+        measured by their nearest rows of the fit; a row of the fit is then its own neighbor, and has a smaller score.
+        Not with `affinity="precomputed"`, because affinities are not distances.
     cluster_scales_ : ndarray of shape (R,), float64
         The lower median of these distances of each cluster's rows.
     energy_ : float

@@ -151,7 +151,7 @@ def test_an_installed_package_is_found(tmp_path, installed):
     assert ran.stdout == "toy\n", ran.stderr
 
 
-def test_installed_packages_are_asked_only_for_unknown_extensions(tmp_path, installed):
+def test_entry_points_are_loaded_only_for_unknown_extensions(tmp_path, installed):
     installed("toy_rows:TOY")
     np.save(tmp_path / "x.npy", numbers(3))
     open_rows(tmp_path / "x.npy")
