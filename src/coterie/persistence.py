@@ -301,7 +301,9 @@ def _state_of(model: Any) -> dict[str, Any]:
         for name, value in model.__getstate__().items()
         if name not in parameters and not name.startswith("_skl_callbacks")  # scikit-learn's, not the model's
     }
-    functions = sorted(name for name, value in parameters.items() if _is_function(value))
+    functions = sorted(
+        name for name, value in parameters.items() if callable(value) and not isinstance(value, BaseEstimator)
+    )
     if functions:
         warnings.warn(
             f"Functions are not saved: {', '.join(functions)} will have the default when loaded.",
@@ -381,10 +383,6 @@ def _unsupported_type(value: Any) -> str | None:
     if isinstance(value, BaseEstimator):
         return None  # skops trusts what is in estimators of scikit-learn, or names it
     return f"{type(value).__module__}.{type(value).__qualname__}"
-
-
-def _is_function(value: Any) -> bool:
-    return callable(value) and not isinstance(value, BaseEstimator)
 
 
 def _short_message(error: BaseException) -> str:

@@ -116,60 +116,23 @@ def predict(
     """
     if str(out) == DASH and json:
         raise UsageError("--json and --out - both write to the standard output: give one of them.")
-    facts = label_file(
-        model,
-        file,
-        out,
-        threads=n_threads,
-        format=format,
-        kept=kept_columns(id, keep),
-        outliers=asked_share(outliers),
-        renaming=_renaming(merge, names),
-        quiet=quiet,
-        force=force,
-        exclude=column_names(columns_left_out, "--exclude"),
-        sep=separator_of(sep),
-        decimal=decimal,
-    )
-    if facts:
-        tell(facts, predict_lines, json, quiet)
-
-
-def label_file(
-    model_file: str,
-    file: str,
-    out: Path | None,
-    *,
-    threads: int | None = None,
-    format: str | None = None,
-    kept: KeptColumns | None = None,
-    outliers: float | None = None,
-    renaming: Renaming = Renaming(),
-    quiet: bool = False,
-    force: bool = False,
-    **reading: Any,
-) -> dict[str, Any]:
-    """Label the rows of a file, or of the standard input, with a saved model, block by block.
-
-    The share of outliers is one of these rows; without it, rows are marked that score more than the threshold of the
-    fit, if the fit had one. `reading` has options of `open_for_model`.
-
-    Returns
-    -------
-    dict
-        The report: what was read and written.
-    """
+    kept, share, renaming = kept_columns(id, keep), asked_share(outliers), _renaming(merge, names)
+    excluded, separator = column_names(columns_left_out, "--exclude"), separator_of(sep)
     if out is not None and str(out) != DASH:
         check_label_file(out)
         check_annotated(str(out), file)
     check_format(file, format)
-    model_file = find_model(model_file)
-    model = persistence.load(model_file)
-    if threads is not None:
-        model.set_params(n_threads=threads)
-    arguments = {"outliers": outliers, "renaming": renaming, "quiet": quiet, "force": force, **reading}
+    model_file = find_model(model)
+    fitted = persistence.load(model_file)
+    if n_threads is not None:
+        fitted.set_params(n_threads=n_threads)
     with local_file(file, format) as (path, name):
-        return _predict_file(model, model_file, path, name, out, kept or KeptColumns(), **arguments)
+        facts = _predict_file(
+            fitted, model_file, path, name, out, kept, outliers=share, renaming=renaming, quiet=quiet, force=force,
+            exclude=excluded, sep=separator, decimal=decimal,
+        )  # fmt: skip
+    if facts:
+        tell(facts, predict_lines, json, quiet)
 
 
 def _predict_file(
@@ -186,7 +149,11 @@ def _predict_file(
     force: bool,
     **reading: Any,
 ) -> dict[str, Any]:
-    """Label the rows of a file that is there; reports call it `file`."""
+    """Label the rows of a file that is there, block by block; reports call it `file`.
+
+    The share of outliers is one of these rows; without it, rows are marked that score more than the threshold of the
+    fit, if the fit had one. `reading` has options of `open_for_model`. The result is the report.
+    """
     with recorded_warnings() as warned:
         rows = open_for_model(model, path, kept=kept.names, **reading)
     _check_rows(rows, file, model, model_file)

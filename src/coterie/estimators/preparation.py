@@ -175,7 +175,7 @@ def _steps_of(rows: RowSource) -> list[_Step]:
 def _with_first_steps(steps: Sequence[_Step], rows: RowSource) -> RowSource:
     """Return the rows after the first of these steps only."""
     given, is_learned = rows, any(step[0] == "transform" for step in steps)
-    while not _starts_with(steps, done := _steps_of(rows)):
+    while len(done := _steps_of(rows)) > len(steps) or not all(map(_is_same, steps, done)):
         if not is_learned and not any(step[0] == "transform" for step in done):
             return rows  # of length 1, as the user wanted them
         if not is_learned or not hasattr(rows, "source"):
@@ -186,10 +186,6 @@ def _with_first_steps(steps: Sequence[_Step], rows: RowSource) -> RowSource:
             )
         rows = rows.source
     return rows
-
-
-def _starts_with(steps: Sequence[_Step], done: Sequence[_Step]) -> bool:
-    return len(done) <= len(steps) and all(map(_is_same, steps, done))
 
 
 def _is_same(one: _Step, other: _Step) -> bool:

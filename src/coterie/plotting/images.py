@@ -163,7 +163,11 @@ def plot_modes(
     sizes = np.bincount(labels[labels >= 0], minlength=len(centers))
     drawn = np.sort(np.argsort(-sizes, kind="stable")[:_MOST_LINES])
     nearest = _rows_around(data, centers[drawn], n_neighbors)
-    means = {cluster: _mean_of(data[labels == cluster]) for cluster in drawn if sizes[cluster]}
+    means = {
+        cluster: np.asarray(data[labels == cluster].mean(axis=0, dtype=np.float64)).ravel()
+        for cluster in drawn
+        if sizes[cluster]
+    }
     names = ["mode" if hasattr(model, "modes_") else "center"]
     if any(not _look_alike(mean, centers[cluster]) for cluster, mean in means.items()):
         names.append("mean")
@@ -263,10 +267,6 @@ def _rows_around(data: Any, points: Array, n_neighbors: int) -> Array:
     queries = sp.csr_array(points) if sp.issparse(data) else points
     ids, squares = nearest_neighbors(data, min(n_neighbors + 1, data.shape[0]), queries=queries)
     return np.where(squares[:, :1] == 0, ids[:, 1:], ids[:, :-1])
-
-
-def _mean_of(rows: Any) -> Array:
-    return np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
 
 
 def _look_alike(one: Array, other: Array) -> bool:

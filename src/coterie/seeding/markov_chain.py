@@ -96,8 +96,6 @@ def seed_by_markov_chain(
     if chain_length < 1:
         raise ValueError(f"chain_length must be at least 1, got {chain_length}.")
     weights = np.ones(data.n_rows) if data.weights is None else data.weights.astype(np.float64)
-    if not weights.sum() > 0:
-        raise ValueError("All sample weights are 0.")
     by_weight = np.cumsum(weights / weights.sum())
     indices = np.empty(n_clusters, dtype=np.intp)
     centers = np.empty((n_clusters, data.n_columns), dtype=data.dtype)

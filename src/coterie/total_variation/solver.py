@@ -478,7 +478,10 @@ class RunSelection:
         self._candidates = [
             one
             for one in self._candidates
-            if one.result.objective <= most and not any(_is_beaten(one, other) for other in self._candidates)
+            if one.result.objective <= most
+            and not any(
+                other.both <= one.both and other.result.rank < one.result.rank for other in self._candidates
+            )
         ]
 
     @property
@@ -497,7 +500,3 @@ class RunSelection:
             self._shared = replace(self._edges, weights=weights)
         cut = cut_of_edges(self._shared, run.labels, self._n_clusters, self._balance_weights, self._weights)
         return _Candidate(run, run.objective * cut)
-
-
-def _is_beaten(one: _Candidate, other: _Candidate) -> bool:
-    return other.both <= one.both and other.result.rank < one.result.rank
