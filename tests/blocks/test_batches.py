@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie.blocks.batches import draw_batch
+from coterie.blocks.batches import Batch, RowReader, draw_batch
 from coterie.rows import as_rows
 from tests.rows.formats import numbers
 
@@ -45,3 +45,15 @@ def test_every_row_is_drawn_equally_often(run):
         counts += np.bincount(draw_batch(n_rows, batch_size, run, random), minlength=n_rows)
     expected = times * (batch_size // run) / -(-n_rows // run)
     assert np.all(np.abs(counts - expected) < 5 * np.sqrt(expected))
+
+
+@pytest.mark.parametrize("n_rows", [1, 40, 500])
+def test_blocks_of_a_batch_hold_all_of_its_rows(n_rows, tiny_blocks):
+    tiny_blocks()
+    X = np.random.default_rng(0).normal(size=(600, 3))
+    chosen = np.sort(np.random.default_rng(1).choice(600, n_rows, replace=False))
+    batch = Batch(as_rows(X), None, chosen, RowReader(as_rows(X)), n_clusters=1)
+    parts = [part for part, _ in batch.blocks()]
+    np.testing.assert_array_equal(np.concatenate([np.arange(n_rows)[part] for part in parts]), range(n_rows))
+    assert (len(parts) > 1) == (n_rows == 500)
+    np.testing.assert_allclose(batch.squares(np.ones(3), 1), np.sum((X[chosen] - 1) ** 2, axis=1))

@@ -35,7 +35,7 @@ PACKAGES = [
 ]  # fmt: skip
 
 # Where the tests of a package are, if not in the folder or the modules of its name.
-ELSEWHERE = {"backend": ["tests/dask/test_backend.py", "tests/fitting"]}
+ELSEWHERE = {"backend": ["tests/fitting", "tests/blocks", "tests/dask"]}
 # Tests of all estimators, for what the tests of a package do not see.
 LAWS = [
     "tests/contracts/test_invariance.py",
