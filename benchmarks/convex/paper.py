@@ -22,8 +22,7 @@ INTRODUCTION = (
     "phi is `distance_decay`: an edge of length d has the weight exp(-phi d^2). The gap is the duality "
     "gap, relative to the objective; tables show the largest of a path. ARI is the adjusted Rand index to the known "
     "classes, and k a number of clusters. The connected components of a graph are joined by their shortest "
-    "edges, so that each path ends with one cluster. Pictures show the paths of the centroids on two principal "
-    "components."
+    "edges, so that each path ends with one cluster."
 )
 
 ITEMS = (
