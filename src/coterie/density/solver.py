@@ -114,7 +114,10 @@ def density_clusters(
     may_be_auto = options.space == "auto" and options.min_cluster_size == "persistent"
     may_diffuse = (options.space == "diffused" or may_be_auto) and len(points) >= _LEAST_ROWS
     least = GRAPH_NEIGHBORS if may_diffuse else 1
-    found = _near_rows(points, options, least, on_workers if points is rows else None)
+    found = near_rows(
+        points, _n_neighbors(points, options, least), method=options.search, seed=options.seed,
+        n_threads=options.n_threads, on_workers=on_workers if points is rows else None,
+    )  # fmt: skip
     if not may_diffuse or may_be_auto:
         result = _clusters(points, equal, found, options, None)
         if not may_diffuse or np.mean(result.cut.labels >= 0) >= _LEAST_COVERAGE:
@@ -123,21 +126,15 @@ def density_clusters(
     spread = diffusion.rows[equal.places]
     equal = equal_rows(spread)  # distinct rows may have the same coordinates
     points = np.ascontiguousarray(spread[equal.first])
-    return _clusters(points, equal, _near_rows(points, options, 1), options, diffusion)
+    found = near_rows(
+        points, _n_neighbors(points, options, 1), method=options.search, seed=options.seed,
+        n_threads=options.n_threads, tree_columns=points.shape[1],
+    )  # fmt: skip
+    return _clusters(points, equal, found, options, diffusion)
 
 
-def _near_rows(
-    points: Array, options: DensityOptions, least: int, on_workers: RowSource | None = None
-) -> Neighbors:
-    k = min(max(options.n_neighbors, options.min_samples, least), len(points) - 1)
-    return near_rows(
-        points,
-        k,
-        method=options.search,
-        seed=options.seed,
-        n_threads=options.n_threads,
-        on_workers=on_workers,
-    )
+def _n_neighbors(points: Array, options: DensityOptions, least: int) -> int:
+    return min(max(options.n_neighbors, options.min_samples, least), len(points) - 1)
 
 
 def _clusters(
