@@ -217,9 +217,11 @@ class TestErrors:
         with pytest.raises(ValueError, match=message):
             KMeans(K, **options).fit(on_workers(X))
 
-    def test_extreme_rows_that_hide_others_are_an_error(self, client):
+    @pytest.mark.parametrize("scale", [1.0, 2.0**-20])
+    def test_extreme_rows_that_hide_others_are_an_error(self, client, scale):
         X = rows()
         X[450] = 1e18
+        X *= scale
         for model in (KMeans(K, init=X[:K]), coterie.NestedMiniBatchKMeans(K, init=X[:K])):
             with pytest.raises(ValueError, match=r"so far away .* that sums on a cluster lose the digits"):
                 model.fit(on_workers(X))
