@@ -207,9 +207,9 @@ PAPER = Paper(
             remark=(
                 '`covariance_type="factors"`, compared with EM in NumPy in `tests/mixture/test_factors.py`; '
                 "[likelihoods and times](../benchmarks/mixture.md#factor-analyzers). No fit of the published size was "
-                "run. An iteration takes 2.7 ns per row, column and H + 2 (C = 8,000, one thread of a Zen 4). At this "
-                "rate one iteration of 10^10 parameters (C = 465,000, D = 3,072, H = 5) on 10^8 rows would take 1.6 "
-                "hours on one thread, or 6 hours if the time keeps growing with C^0.33."
+                "run. An iteration on overlapping blobs takes 13 ns per row, column and H + 2 (C = 8,000, one thread "
+                "of a Zen 3). At this rate one iteration of 10^10 parameters (C = 465,000, D = 3,072, H = 5) on 10^8 "
+                "rows would take 7.7 hours on one thread, or 11 hours if the time keeps growing with C^0.09."
             ),
             reproduced="in part",
         ),
