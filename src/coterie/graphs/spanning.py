@@ -302,12 +302,21 @@ class _ComponentSearch:
 
     def _edges_by_turns(self, rows: IntArray, groups: IntArray) -> _Edges:
         """Return an edge out of the component of each row: from the nearest row there to the nearest here, by turns."""
+        ends, own = np.stack([rows, rows]), groups[rows]
         infinite = np.full(len(rows), np.inf, dtype=self.tree.rows.dtype)
-        own, here = groups[rows], rows
-        for _ in range(_TURNS):
-            there, squares = self._nearest(here, own, infinite, groups)
-            here, _ = self._nearest(there, -2 - own, infinite, groups)
-        there, squares = self._nearest(here, own, infinite, groups)
+        ends[1], squares = self._nearest(rows, own, infinite, groups)
+        active = np.arange(len(rows))
+        for turn in range(2 * _TURNS):
+            # From there to a nearer row here, or from here to a nearer row there, until there is none.
+            side = turn % 2
+            asked = own[active] if side else -2 - own[active]
+            nearest, lighter = self._nearest(ends[1 - side, active], asked, squares[active], groups)
+            is_found = nearest >= 0
+            active = active[is_found]
+            ends[side, active], squares[active] = nearest[is_found], lighter[is_found]
+            if not len(active):
+                break
+        here, there = ends
         return [(here, there, squares)]
 
     def _nearest(
