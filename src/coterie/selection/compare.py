@@ -655,7 +655,8 @@ def _recommendation(
     )
     n_confirmed = sum(_nmi(choice.best.labels, best.best.labels) >= _CONFIRMED for choice in choices)
     second = max(others, key=score)
-    values = f"score {score(best):.3f}, next {second.method.name} with {score(second):.3f}"
+    owner = "" if alike[0] == best.method.name else f" of {best.method.name}"
+    values = f"score {score(best):.3f}{owner}, next {second.method.name} with {score(second):.3f}"
     if score(best) - score(second) <= max(scores[trial.method.name].spread for trial in (best, second)):
         reason = (
             f"No clear winner: {alike[0]} and {second.method.name} differ by less than restarts of one method do "
