@@ -85,11 +85,13 @@ void nearest_reachable(const BoxTree<T>& tree, const ReachableSearch<T>& search,
         const auto is_asked = [&](Index r, std::int32_t group) {
             return own[r] >= 0 ? group != own[r] : group == -2 - own[r];
         };
-        const auto bound = [&](Index node, Open& out) {
+        // `outer` are the bounds of the parent, which has all points of the node.
+        const auto bound = [&](Index node, const T* outer, Open& out) {
             out.node = node;
             out.least = infinity<T>();
             for (Index r = 0; r < n_some; ++r) {
                 out.bounds[r] = infinity<T>();
+                if (outer[r] > best[r][m - 1] || outer[r] == infinity<T>()) continue;
                 if (only[node] >= 0 && !is_asked(r, only[node])) continue;
                 T least = square_gap<Isa>(scratch.rows.data() + r * width, tree.lower + node * width,
                                           tree.upper + node * width, width) * (1 - slack);
@@ -130,7 +132,8 @@ void nearest_reachable(const BoxTree<T>& tree, const ReachableSearch<T>& search,
         };
         Open* const open = scratch.open.data();
         Index n_open = 1;
-        bound(0, open[0]);
+        T outer[kRows] = {};
+        bound(0, outer, open[0]);
         while (n_open > 0) {
             const Open& top = open[--n_open];
             Index first = n_some, last = 0;
@@ -146,16 +149,27 @@ void nearest_reachable(const BoxTree<T>& tree, const ReachableSearch<T>& search,
                 continue;
             }
             // The nearer child is searched first: its points bound the search in the other one.
-            bound(2 * node + 1, open[n_open]);
-            bound(2 * node + 2, open[n_open + 1]);
+            std::copy_n(top.bounds, n_some, outer);
+            bound(2 * node + 1, outer, open[n_open]);
+            bound(2 * node + 2, outer, open[n_open + 1]);
             if (open[n_open].least < open[n_open + 1].least) std::swap(open[n_open], open[n_open + 1]);
             n_open += 2;
         }
     };
-    parallel_for(n_leaves, n_threads, make_scratch, [&](Index leaf, Scratch& scratch) {
-        for (Index first = starts[leaf]; first < starts[leaf + 1]; first += kRows)
-            search_rows(listed.data() + first, min_index(kRows, starts[leaf + 1] - first), scratch);
-    });
+    const auto search_all = [&](Index first, Index last, Scratch& scratch) {
+        for (; first < last; first += kRows)
+            search_rows(listed.data() + first, min_index(kRows, last - first), scratch);
+    };
+    // With more columns than levels most columns are not split: boxes exclude few points, and it pays to read the points
+    // once for rows of several leaves.
+    if (tree.n_columns > tree.last_level)
+        parallel_for(ceil_div(search.n_rows, kRows), n_threads, make_scratch, [&](Index tile, Scratch& scratch) {
+            search_all(tile * kRows, min_index((tile + 1) * kRows, search.n_rows), scratch);
+        });
+    else
+        parallel_for(n_leaves, n_threads, make_scratch, [&](Index leaf, Scratch& scratch) {
+            search_all(starts[leaf], starts[leaf + 1], scratch);
+        });
 }
 
 }  // namespace
