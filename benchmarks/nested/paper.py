@@ -9,8 +9,8 @@ __all__ = ["PAPER"]
 
 INTRODUCTION = (
     "k-means on mini-batches that are nested: each batch contains the previous one, so that each row counts once "
-    "and lower bounds on distances, kept from the last visit of a row, skip most of the work. The batch is doubled "
-    "when the centroids have converged on it. The method is "
+    "and stored lower bounds make most distance computations unnecessary. The batch is doubled "
+    "when the centroids move by less than their standard error, divided by a threshold rho. The method is "
     "[`NestedMiniBatchKMeans`](../guide/nested.md), in the paper nmbatch (Algorithm 5). It is compared with exact "
     "k-means (lloyd, yinyang) and with Sculley's mini-batches (mbatch, Algorithm 4; `MiniBatchKMeans`).\n\n"
     "The energy is the mean squared distance of held-out rows to their nearest centroid. E* is the lowest energy of "
@@ -44,8 +44,9 @@ ITEMS = (
         "other b rows are redundant. In late rounds the centroids of both differ by more than a round moves them, so "
         "that further rounds on b rows are premature fine-tuning. The supplement (SM-B) estimates the difference by "
         "sigma_C / 2, where sigma_C is the standard error of a centroid.",
-        remark="The measured lengths agree with the sketch: from round 5 on a round on b rows moves the centroids less "
-        "than it differs from a round on 2b rows. The estimate is 23 to 40% below the measured difference.",
+        remark="The measured lengths agree with the sketch: from round 5 on, the centroids move less in a round on b "
+        "rows than the results of rounds on b and 2b rows differ. The estimate is 23 to 40% below the measured "
+        "difference.",
     ),
     Item(
         "sm-a",
