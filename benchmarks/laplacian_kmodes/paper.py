@@ -32,7 +32,7 @@ PAPER = Paper(
     "with lambda) and **SLK-MS at 2 lambda**, and the value of E in both is that of Eq. 1.\n\n"
     "Only MNIST and Shuttle are available. The image features of LabelMe and YouTube faces (YTF), the text features "
     "of Reuters and the learned features of MNIST are not published. NMI is the normalized mutual information with "
-    "the known classes, ACC the accuracy after clusters are matched to classes, and a start one k-means++ seeding.",
+    "the known classes. ACC is the accuracy after clusters are matched to classes. A start is one k-means++ seeding.",
     items=(
         Item(
             "equation-1",
@@ -47,8 +47,9 @@ PAPER = Paper(
             "Footnote 7",
             "A constant added to the diagonal makes the affinity matrix positive semi-definite, so that R cannot "
             "increase.",
-            remark="`diagonal_shift=True` always adds it. By default it is added only if R would increase without it, "
-            "because it makes updates smaller, which leads to worse results: on MNIST the final objective was -7,000 "
+            remark="`diagonal_shift=True` always adds it. By default it is added only if R would otherwise increase, "
+            "because the constant makes updates smaller, and their results worse: on MNIST the final objective was "
+            "-7,000 "
             "with it and below -15,000 without. Test: `tests/laplacian_kmodes/test_memberships.py`.",
         ),
         Item(
@@ -108,8 +109,8 @@ PAPER = Paper(
             remark="On our sample LK has the lower mean E for most lambda.\n\n"
             "- Up to lambda 0.5 LK is lower, and all its clusters have rows. The memberships of SLK-MS stay far from "
             "0 and 1.\n"
-            "- Between 1 and 1.5 the order changes: at 1.25 and 1.5 SLK-MS is lower than LK; at 1 only the "
-            "column SLK-MS at 2 lambda is. With ten starts instead of three LK is lower at 1.5, too (Table 3).\n"
+            "- Between 1 and 1.5 the order changes: at 1.25 and 1.5 SLK-MS is lower than LK; at 1, only "
+            "SLK-MS at 2 lambda is lower. With ten starts instead of three LK is lower at 1.5, too (Table 3).\n"
             "- From lambda 2 on LK is lower because all but one to three of its clusters are empty.\n\n"
             "The authors' code of LK was not used: ours (`benchmarks/laplacian_kmodes/lk.py`) solves the convex "
             "problem by accelerated projected gradients and alternates it with mean shift. Panel (b), LabelMe, is left "

@@ -62,9 +62,9 @@ PAPER = Paper(
                 "The published algorithm is `TruncatedGaussianMixture(search_group_size=1, search_every=1, "
                 'coreset_tol=0, init="afk-mc2", coreset_size=...)`; `random_candidate=True` is the "+1" of the '
                 "tables. A NumPy version, row by row, is in `tests/reference/truncated_mixture.py`. By default rows "
-                "search in groups of 16, from the fifth E-step on only in every third, neighbors of components "
-                "are updated one step later, and fits of a coreset stop at its sampling error. On KDD the defaults "
-                "take 17 instead of 20 iterations, and the error of the published steps is 0.27% higher."
+                "search in groups of 16; from the fifth E-step on only every third E-step searches; neighbors of "
+                "components are updated one step later; and fits of a coreset stop at its sampling error. On KDD the "
+                "defaults take 17 instead of 20 iterations, and the error of the published steps is 0.27% higher."
             ),
         ),
         Item(

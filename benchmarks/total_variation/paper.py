@@ -53,8 +53,8 @@ accuracy with one label per class on all six graphs among the methods that do no
 where the steps of the paper (87.3) are better. Other methods are better with more labels:
 
 - On webkb4, whose classes differ in size, Poisson and PoissonMBO with five and ten labels.
-- On pendigits with five and ten labels several methods; with ten VolumeMBO (94.4), the steps of the paper (93.9) and
-  the Laplacian (92.8), `coterie` 90.7.
+- On pendigits with five and ten labels several methods; with ten these are VolumeMBO (94.4), the steps of the paper
+  (93.9) and the Laplacian (92.8), where `coterie` has 90.7.
 - With 2.5% of the labels on pendigits, and with 10% on webkb4 and 20news, label propagation
   ([benchmarks](../benchmarks/total_variation.md)).
 
@@ -67,7 +67,7 @@ PAPER = Paper(
     authors="Bresson, Laurent, Uminsky and von Brecht (2013)",
     introduction=(
         "The method, [`TotalVariationClustering`](../guide/total_variation.md), partitions a graph into R clusters "
-        "with a small balanced cut: few edges between clusters that are not too small. The problem is relaxed to "
+        "with a small balanced cut: few edges between clusters, and no very small clusters. The problem is relaxed to "
         "functions on the vertices. Their total variation replaces the cut, and their distance from a median "
         "the size of a cluster. Labels of some rows may be known. (P) is the energy of the paper with each edge "
         "counted once and lambda = R - 1; the code of the authors prints R - 1 times this value. Purity is the share "
