@@ -48,7 +48,7 @@ PAPER = Paper(
             "A constant added to the diagonal makes the affinity matrix positive semi-definite, so that R cannot "
             "increase.",
             remark="`diagonal_shift=True` always adds it. By default it is added only if R would otherwise increase, "
-            "because the constant makes updates smaller, and their results worse: on MNIST the final objective was "
+            "because the constant makes updates smaller and leads to worse optima: on MNIST the final objective was "
             "-7,000 "
             "with it and below -15,000 without. Test: `tests/laplacian_kmodes/test_memberships.py`.",
         ),
@@ -111,7 +111,7 @@ PAPER = Paper(
             "0 and 1.\n"
             "- Between 1 and 1.5 the order changes: at 1.25 and 1.5 SLK-MS is lower than LK; at 1, only "
             "SLK-MS at 2 lambda is lower. With ten starts instead of three LK is lower at 1.5, too (Table 3).\n"
-            "- From lambda 2 on LK is lower because all but one to three of its clusters are empty.\n\n"
+            "- From lambda 2 on, LK is lower because only one to three of its clusters have rows.\n\n"
             "The authors' code of LK was not used: ours (`benchmarks/laplacian_kmodes/lk.py`) solves the convex "
             "problem by accelerated projected gradients and alternates it with mean shift. Panel (b), LabelMe, is left "
             "out.",

@@ -42,9 +42,9 @@ ITEMS = (
         data=("mnist.npz",),
         stands_in="enlarged digits of scikit-learn",
         published="a sketch of two cases. In early rounds both batches give nearly the same centroids, so that the "
-        "other b rows are redundant. In late rounds the centroids of both differ by more than a round moves them, so "
-        "that further rounds on b rows are premature fine-tuning. The supplement (SM-B) estimates the difference by "
-        "sigma_C / 2, where sigma_C is the standard error of a centroid.",
+        "other b rows are redundant. In late rounds the results of both differ by more than a round moves the "
+        "centroids: further rounds on b rows are premature fine-tuning. The supplement (SM-B) estimates the difference "
+        "by sigma_C / 2, where sigma_C is the standard error of a centroid.",
         remark="The measured lengths agree with the sketch: from round 5 on, a round on b rows moves the "
         "centroids less than the distance between the results of rounds on b and on 2b rows. The estimate is 23 to "
         "40% below the measured "
