@@ -180,7 +180,7 @@ class TruncatedGaussianMixture(
         at length 1. Rows of zeros are not changed; on workers they raise an error.
     init : {"afk-mc2", "k-means", "k-means++", "random"}, array-like of shape (C, d), fitted model, or callable
         Initial means: see `coterie.seeding`. "k-means": the centers of k-means of the rows (of a bounded sample on
-        workers); components have factors from the first iteration on. It gives better clusters and takes the time of a
+        workers); components have factors from the second iteration on. It gives better clusters and takes the time of a
         fit of k-means, which grows with C. A fitted TruncatedGaussianMixture with the same `covariance_type`: its
         means, variances and weights. A callable gets `(X, n_components, random_state=...)`; with a coreset, its rows.
     n_init : int
