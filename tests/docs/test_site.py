@@ -27,10 +27,10 @@ pytestmark = [
 # What somebody may look for, and a page that answers.
 SOUGHT = {
     "spherical": "guide/cosine",
-    "noise": "guide/data",
+    "noise": "guide/density",
     "sample weight": "guide/data",
     "out of core": "guide/data",
-    "outlier": "guide/data",
+    "outlier": "how-to/outliers",
     "max_time": "guide/time",
 }  # fmt: skip
 # A page of each kind, for what takes a second a page.
