@@ -6,9 +6,9 @@ import sys
 import numpy as np
 import pytest
 
+import coterie
 from coterie.centers.passes import ClusterPasses
 from coterie.cli import main, progress
-from coterie.estimators import find_method
 from coterie.fitting.report import FitProgress
 
 
@@ -72,11 +72,11 @@ def test_several_starts_share_one_rate():
     class Screen:
         show = staticmethod(shown.append)
 
-    callback = progress.FitCallback(Screen, find_method("k-means"), {"max_iter": 10})
-    for iteration, seconds in ((1, 1.0), (2, 2.0), (1, 3.0), (2, 4.0)):
-        fit_progress = type("P", (), {"iteration": iteration, "seconds": seconds, "objective": 5.0})
-        fit_progress.remaining = None
-        callback(fit_progress)
+    model = coterie.KMeans(max_iter=10)
+    with progress.watch(model, Screen):
+        for iteration, seconds in ((1, 1.0), (2, 2.0), (1, 3.0), (2, 4.0)):
+            model.callback(FitProgress(iteration, 5.0, seconds, None, np.zeros(1)))
+    assert model.callback is None
     assert [step.rate for step in shown] == [1.0] * 4
     assert [step.parts()[0] for step in shown] == ["iteration 1/10", "iteration 2/10", "start 2", "start 2"]
 
@@ -85,8 +85,9 @@ def test_several_starts_share_one_rate():
 def test_remaining_time_is_shown_if_known(remaining, text):
     shown = []
     screen = type("Screen", (), {"show": staticmethod(shown.append)})
-    callback = progress.FitCallback(screen, find_method("k-means"), {"max_iter": 10})
-    callback(FitProgress(1, 5.0, 2.0, remaining, np.zeros(1)))
+    model = coterie.KMeans(max_iter=10)
+    with progress.watch(model, screen):
+        model.callback(FitProgress(1, 5.0, 2.0, remaining, np.zeros(1)))
     assert [part for part in shown[0].parts() if "left" in part] == [text] * bool(text)
 
 
@@ -95,11 +96,9 @@ def test_remaining_time_below_a_second_is_not_shown(remaining, is_told):
     assert ("left" in "".join(progress.Step(1, 9, "step", 1.0, 4.0, remaining).parts())) == is_told
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0.2, "0:00"), (59.6, "1:00"), (3599, "59:59"), (7322, "2:02:02")]
-)
-def test_clock(seconds, text):
-    assert progress._clock(seconds) == text
+@pytest.mark.parametrize(("seconds", "text"), [(59.6, "1:00"), (3599, "59:59"), (7322, "2:02:02")])
+def test_remaining_time_in_words(seconds, text):
+    assert f"about {text} left" in progress.Step(1, 9, "step", 1.0, 4.0, seconds).parts()
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ except ImportError as error:
 from threadpoolctl import threadpool_info
 
 from coterie import __version__, _kernels
-from coterie.cli import choose_k, compare, demo, fit, info, path, predict, report, select_lambda, verify
+from coterie.cli import demo, fit, info, path, predict, report, select_lambda, selection, verify
 from coterie.cli.errors import UsageError, warning_of
 from coterie.cli.inputs import DASH, STANDARD_INPUT
 from coterie.cli.models import AUTO, find_offered, offered_methods
@@ -37,8 +37,6 @@ from coterie.cli.run_file import RunFile, requested_option, requested_options, r
 from coterie.estimators import register_installed_methods
 from coterie.fitting.threads import effective_n_threads
 from coterie.limits.memory import limited_memory, memory_in_bytes
-
-__all__ = ["LIBRARIES", "build_app", "installation_lines", "run"]
 
 # The end of the completion script of cyclopts depends on the name of the installed file. With this end it also works
 # when it is sourced, and in a file of any name that zsh loads at the first completion.
@@ -50,13 +48,7 @@ fi"""
 
 
 def run(arguments: list[str]) -> None:
-    """Parse the arguments and run the command that they name.
-
-    Raises
-    ------
-    UsageError
-        If the arguments are wrong.
-    """
+    """Parse the arguments and run the command that they name."""
     with recorded_warnings() as warned:
         register_installed_methods()
     tell_warnings(warned)
@@ -106,8 +98,8 @@ def build_app(shown: Sequence[str] = ()) -> App:
     app.command(fit.command(shown))
     for command in (
         predict.predict,
-        compare.compare,
-        choose_k.choose_k,
+        selection.compare,
+        selection.choose_k,
         report.report,
         info.info,
         verify.verify,

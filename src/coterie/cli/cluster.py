@@ -16,17 +16,15 @@ from coterie.cli.errors import UsageError, in_options
 from coterie.cli.inputs import DASH, about
 from coterie.cli.job import NO_COUNT, FitJob
 from coterie.cli.models import AUTO, find_offered, flag_of, n_clusters_of, read_settings
+from coterie.cli.options import given
 from coterie.cli.output import recorded_warnings
 from coterie.cli.progress import display, watch
-from coterie.cli.run_file import RUN, run_files, write_run_file
+from coterie.cli.run_file import run_files, write_run_file
 from coterie.cli.runs import MODEL, SUMMARY, run_folder, settings_of, write_summary
 from coterie.dask import rows
 from coterie.dask.pool import distributed
 from coterie.estimators.method import Method
-from coterie.outputs import OutputFolder
 from coterie.rows.remote import without_secrets
-
-__all__ = ["fit_on_cluster"]
 
 _LABELS = "labels.npy"
 
@@ -43,35 +41,56 @@ _ESTIMATORS = {
 
 
 def fit_on_cluster(job: FitJob, address: str) -> tuple[Any, dict[str, Any]]:
-    """Cluster files on a Dask cluster; write model, labels and summary to a folder here.
-
-    Parameters
-    ----------
-    job : FitJob
-        What to fit. Its path is one of the workers.
-    address : str
-        Of the scheduler, such as ``tcp://host:8786``.
-
-    Returns
-    -------
-    model : estimator
-        Fitted.
-    summary : dict
-        What `summary.json` holds.
-    """
+    """Cluster files by the workers of a scheduler, and write the results here; return model and summary."""
     method = _method(job)
     model = _model(job, method)
+    files = {"model": job.out / MODEL, "labels": job.out / _LABELS, "summary": job.out / SUMMARY}
+    files.update(run_files(job.out))
     with run_folder(job.out, "fit", job.file, force=job.force) as outputs:
-        outputs.check(MODEL, SUMMARY, _LABELS, RUN)
+        outputs.check(*(path.name for path in files.values()))
         with _connected(address), about(job.file):
             started = time.perf_counter()
             with display(job.quiet) as screen, recorded_warnings() as warned, watch(model, screen):
-                traffic = _fit(model, job)
+                reading = given({**job.tables.for_jobs(), "preparing": None})
+                on_workers = rows(job.file, **reading)
+                model.fit(on_workers)
+                traffic = on_workers.traffic
             seconds = time.perf_counter() - started
             with outputs.writing(_LABELS) as path:
                 sizes = _write_labels(path, model)
-        summary = _summary(job, method, model, address, seconds, sizes, traffic) | {"warnings": warned}
-        _write(outputs, model, summary)
+        objective = method.objective
+        assert objective is not None
+        summary = {
+            "coterie": coterie.__version__,
+            "command": "fit",
+            "scheduler": address,
+            "method": method.name,
+            "input": {
+                "file": without_secrets(job.file),
+                "rows": int(model.labels_.shape[0]),
+                "columns": model.n_features_in_,
+            },
+            "parameters": settings_of(model),
+            "clusters": job.n_clusters,
+            "clusters_left": len(sizes),
+            "objective": float(getattr(model, objective.attribute)),
+            "objective_name": objective.name,
+            "higher_is_better": objective.higher_is_better,
+            "iterations": int(model.n_iter_),
+            "seconds": round(seconds, 6),
+            "cluster_sizes": {
+                "smallest": int(sizes.min()),
+                "median": float(np.median(sizes)),
+                "largest": int(sizes.max()),
+            },
+            "traffic": {name: int(traffic[name].sum()) for name in _TRAFFIC},
+            "outliers": None,
+            "files": {name: str(path) for name, path in files.items()},
+            "warnings": warned,
+        }
+        with outputs.writing(MODEL) as path:
+            model.save(path)
+        write_summary(outputs, summary)
         write_run_file(outputs, method=method.name, seed=job.seed)
     return model, summary
 
@@ -121,20 +140,6 @@ def _model(job: FitJob, method: Method) -> Any:
     return model
 
 
-def _open_options(job: FitJob) -> dict[str, Any]:
-    reading = job.tables.for_jobs()
-    return {
-        name: reading[name] for name in ("columns", "exclude", "sep", "decimal") if reading[name] is not None
-    }
-
-
-def _fit(model: Any, job: FitJob) -> Array:
-    """Fit a model to the rows of a job; return the traffic of the passes."""
-    on_workers = rows(job.file, **_open_options(job))
-    model.fit(on_workers)
-    return on_workers.traffic
-
-
 @contextmanager
 def _connected(address: str) -> Iterator[None]:
     library = distributed()
@@ -159,42 +164,3 @@ def _write_labels(path: Any, model: Any) -> Array:
         start += len(found)
     out.flush()
     return sizes
-
-
-def _summary(
-    job: FitJob, method: Method, model: Any, address: str, seconds: float, sizes: Array, traffic: Array
-) -> dict[str, Any]:
-    (n_rows,) = model.labels_.shape
-    files = {"model": job.out / MODEL, "labels": job.out / _LABELS, "summary": job.out / SUMMARY}
-    files.update(run_files(job.out))
-    objective = method.objective
-    assert objective is not None
-    return {
-        "coterie": coterie.__version__,
-        "command": "fit",
-        "scheduler": address,
-        "method": method.name,
-        "input": {"file": without_secrets(job.file), "rows": int(n_rows), "columns": model.n_features_in_},
-        "parameters": settings_of(model),
-        "clusters": job.n_clusters,
-        "clusters_left": len(sizes),
-        "objective": float(getattr(model, objective.attribute)),
-        "objective_name": objective.name,
-        "higher_is_better": objective.higher_is_better,
-        "iterations": int(model.n_iter_),
-        "seconds": round(seconds, 6),
-        "cluster_sizes": _sizes(sizes),
-        "traffic": {name: int(traffic[name].sum()) for name in _TRAFFIC},
-        "outliers": None,
-        "files": {name: str(path) for name, path in files.items()},
-    }
-
-
-def _sizes(sizes: Array) -> dict[str, float]:
-    return {"smallest": int(sizes.min()), "median": float(np.median(sizes)), "largest": int(sizes.max())}
-
-
-def _write(outputs: OutputFolder, model: Any, summary: dict[str, Any]) -> None:
-    with outputs.writing(MODEL) as path:
-        model.save(path)
-    write_summary(outputs, summary)

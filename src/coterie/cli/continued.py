@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,6 @@ from coterie.outputs import OutputFolder
 from coterie.results import ID_NAMES
 from coterie.rows import RowSource
 
-__all__ = ["CHANGES", "Continued", "continued_lines", "read_clusters"]
-
 CHANGES = "changes.csv"
 
 _FIELDS = ("id", "cluster", "event", "rows_before", "rows_after", "rows_kept", "share_before", "share_after")
@@ -30,18 +27,8 @@ _FIELDS = ("id", "cluster", "event", "rows_before", "rows_after", "rows_kept", "
 class Continued:
     """The clusters of an older run.
 
-    Attributes
-    ----------
-    run : Path
-        Its folder.
-    labels : ndarray of shape (n,), int64
-        The lasting ids of the clusters of its rows; -1 for none.
-    keys : list of str or None
-        The ids of its rows; None where they have none.
-    id : str or None
-        The column of the ids.
-    next_id : int
-        The first id that no cluster had before.
+    `labels` are the lasting ids of the clusters of its rows, -1 for none, `keys` the ids of its rows in the column
+    `id`, None where they have none, and `next_id` is the first id that no cluster had before.
     """
 
     run: Path
@@ -51,13 +38,7 @@ class Continued:
     next_id: int
 
     def match(self, rows: RowSource, labels: IntArray) -> ClusterMatch:
-        """Return the clusters of rows under lasting ids.
-
-        Raises
-        ------
-        UsageError
-            If an id occurs twice, or there are no ids and the numbers of rows differ.
-        """
+        """Return the clusters of rows under lasting ids."""
         if self.keys is None or self.id is None:
             if len(self.labels) != len(labels):
                 raise UsageError(
@@ -103,22 +84,16 @@ class Continued:
 def read_clusters(run: Path, kept: KeptColumns, names: list[str]) -> Continued:
     """Read the clusters of an older run, with the ids of its rows if the new results have such.
 
-    Parameters
-    ----------
-    run : Path
-        The folder of the older run.
-    kept, names
-        Which columns the results of the new run have beside their own.
-
-    Raises
-    ------
-    UsageError
-        If the folder is not that of a fit, or its labels lack the column of ids.
+    `kept` and `names` are the columns that the results of the new run have beside their own.
     """
     try:
         fit = read_summary(run)
         labels_file = run / Path(fit.files["labels"]).name
-        lasting = dict(_lasting_ids(run / CHANGES)) if fit.continued is not None else None
+        lasting = None
+        if fit.continued is not None:
+            with open(run / CHANGES, encoding="utf-8", newline="") as file:
+                changes = [line for line in csv.DictReader(file) if line["cluster"]]
+            lasting = {int(line["cluster"]): int(line["id"]) for line in changes}
         is_id = bool(names) and (kept.id is not None or names[0].lower() in ID_NAMES)
         clusters, keys = _read_labels(labels_file, names[0] if is_id else None)
     except (OSError, KeyError, ValueError) as error:
@@ -145,13 +120,6 @@ def _places(keys: list[str], where: str) -> dict[str, int]:
         twice = next(key for row, key in enumerate(keys) if places[key] != row)
         raise UsageError(f"--continue: the id {twice!r} occurs more than once in {where}.")
     return places
-
-
-def _lasting_ids(path: Path) -> Iterator[tuple[int, int]]:
-    with open(path, encoding="utf-8", newline="") as file:
-        for line in csv.DictReader(file):
-            if line["cluster"]:
-                yield int(line["cluster"]), int(line["id"])
 
 
 def _read_labels(path: Path, id: str | None) -> tuple[IntArray, list[str] | None]:

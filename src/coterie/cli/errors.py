@@ -11,8 +11,6 @@ from coterie.estimators.method import methods
 from coterie.estimators.parameters import ParameterError, parameters_of
 from coterie.rows.columns import column_word
 
-__all__ = ["UsageError", "in_options", "is_usage", "listed", "message_of", "warning_of"]
-
 # An error is one line for people; names of columns and texts of libraries may be of any length.
 _MOST_CHARACTERS = 500
 

@@ -18,9 +18,7 @@ from sklearn.base import BaseEstimator, clone
 
 import coterie
 from coterie import persistence
-from coterie.arrays import Array
 from coterie.blocks.kernel_rows import kept_on_disk
-from coterie.cli.compare import comparison_facts
 from coterie.cli.continued import CHANGES, continued_lines, read_clusters
 from coterie.cli.errors import UsageError, listed
 from coterie.cli.inputs import (
@@ -78,11 +76,12 @@ from coterie.cli.output import (
     counted,
     file_lines,
     recorded_warnings,
+    table_lines,
     tell,
     write_label_text,
 )
 from coterie.cli.progress import display, each_step
-from coterie.cli.report import REPORT, ReportOptions, check_report, fit_report, write_files
+from coterie.cli.report import REPORT, fit_report, write_files
 from coterie.cli.results import (
     RowResults,
     asked_share,
@@ -106,11 +105,13 @@ from coterie.cli.runs import (
     settings_of,
     write_summary,
 )
+from coterie.cli.selection import comparison_facts
 from coterie.estimators import OBJECTIVE, Method, find_method, usual_method
 from coterie.estimators.outliers import OutlierScoring
 from coterie.fitting.threads import effective_n_threads
 from coterie.outputs import OutputFolder
 from coterie.plotting import check_image_shape, plot_modes, require_matplotlib
+from coterie.reports import require_report
 from coterie.results import Renaming, find_outliers
 from coterie.rows import RowSource
 from coterie.rows.formats.hdf5 import write_labels_to_obs
@@ -119,8 +120,6 @@ from coterie.selection.compare import compare
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = ["command", "fit_into", "fit_lines", "run_fit"]
 
 PICTURE = "modes.png"
 
@@ -238,7 +237,7 @@ def command(shown: Sequence[str] = ()) -> Callable[..., None]:
                 kept=kept_columns(id, keep),
                 outliers=asked_share(outliers),
                 results=results,
-                report=ReportOptions(image_shape=image_shape_of(image)) if report else None,
+                report={"image_shape": image_shape_of(image)} if report else None,
                 verify=verify,
                 continued=continued,
             )
@@ -281,19 +280,12 @@ def _write_labels_out(path: str, model: Any, job: FitJob) -> None:
 
 
 def run_fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
-    """Cluster a file and write model, labels and summary.
-
-    Returns
-    -------
-    model : estimator
-    summary : dict
-        What `summary.json` holds.
-    """
+    """Cluster a file and write model, labels and summary; return the model and the summary."""
     models = _models(job)
     if job.image_shape is not None:
         require_matplotlib()
     if job.report is not None:
-        check_report(job.report)
+        require_report()
     check_format(job.file, job.format)
     file = STANDARD_INPUT if job.file == DASH else job.file
     with run_folder(job.out, job.command, file, force=job.force) as outputs:
@@ -310,7 +302,10 @@ def fit_into(outputs: OutputFolder, job: FitJob, path: str) -> tuple[Any, dict[s
 def _models(job: FitJob) -> list[tuple[Method, Any]]:
     """Return the models one of which will be fitted, each with its method; none where a comparison chooses it."""
     if job.method == AUTO:
-        _check_auto(job)
+        requested = {"labels": job.labels, "graph": job.graph, **job.parameters}
+        for name, value in requested.items():
+            if value is not None and name not in _AUTO_OPTIONS:
+                raise UsageError(f"--method auto takes no {flag_of(name)}: name the method that has it.")
         return []
     given_graph = {} if job.graph is None else {"weights": "precomputed"}
     parameters = {**given_graph, **job.parameters}
@@ -341,7 +336,10 @@ def _fit_file(
         model = next(model for known, model in models if known is method)
         _check_method(job, method, rows)
         check_neighbors(model, job.parameters, rows, job.file)
-    known = None if job.labels is None else _known_labels(job, rows)
+    known = None
+    if job.labels is not None:
+        assert job.n_clusters is not None  # as of all methods that take labels
+        known = read_known_labels(job.labels, rows.shape[0], job.n_clusters)
     graph = None if job.graph is None else read_graph(job.graph, rows.shape[0])
     label_file = job.out / f"labels.{job.results or ('parquet' if rows.is_table else 'npy')}"
     check_label_file(label_file)
@@ -398,9 +396,10 @@ def _fit_file(
     }
     report = None
     if job.report is not None:
+        options = {"id": job.kept.id, "keep": job.kept.keep, **job.report}
         # The classes that the fit has learned from, if it has.
-        options = job.report if known is None else replace(job.report, known=known)
-        report = fit_report(model, rows, summary, options, id=job.kept.id, keep=job.kept.keep)
+        options |= {} if known is None else {"known": known}
+        report = fit_report(model, rows, summary, options)
         for line in summary["table_of_clusters"]:
             line["name"] = report.names[line["cluster"]]
     renaming = Renaming(
@@ -427,11 +426,17 @@ def _candidates(job: FitJob) -> list[Method]:
     """Return the requested method; otherwise the usual methods, or the only other one, that have all parameters."""
     offered = offered_methods()
     if job.method is not None:
-        return [_asked_for(job)]
+        method = find_offered(job.method)
+        problem = _problem_of_method(job, method)
+        if problem:
+            raise UsageError(problem)
+        return [method]
     able = [method for method in offered if not _problem_of_method(job, method)]
     fitting = [method for method in able if names_of(method) >= job.parameters.keys()]
-    if job.n_clusters is None and not _has_options_without_count(job, offered):
-        raise UsageError(NO_COUNT)
+    if job.n_clusters is None and job.graph is None:
+        counted_names = [names_of(method) for method in offered if method.clusters is not None]
+        if not any(all(name not in names for names in counted_names) for name in job.parameters):
+            raise UsageError(NO_COUNT)  # no option is one of methods without a number of clusters only
     usual = [method for method in fitting if method.usual_above is not None]
     if usual or len(fitting) == 1:
         return usual or fitting
@@ -445,15 +450,6 @@ def _candidates(job: FitJob) -> list[Method]:
         raise UsageError(f"{flag_of(special[0])} is an option of {names}, which takes no -k.")
     takers = [f"{flag_of(name)} ({', '.join(takers_of(name))})" for name in special]
     raise UsageError(f"No method has all of the options {listed(takers, 'and')}.")
-
-
-def _check_auto(job: FitJob) -> None:
-    """Raise an error for options that a comparison of methods does not take."""
-    requested = {"labels": job.labels, "graph": job.graph, **job.parameters}
-    for name in [
-        name for name, value in requested.items() if value is not None and name not in _AUTO_OPTIONS
-    ]:
-        raise UsageError(f"--method auto takes no {flag_of(name)}: name the method that has it.")
 
 
 def _compared(
@@ -488,14 +484,6 @@ def _compared(
     return method, model, {"choice": {**comparison_facts(found), "options": options, "about_k": about_k}}
 
 
-def _asked_for(job: FitJob) -> Method:
-    method = find_offered(str(job.method))
-    problem = _problem_of_method(job, method)
-    if problem:
-        raise UsageError(problem)
-    return method
-
-
 def _problem_of_method(job: FitJob, method: Method) -> str | None:
     """Return the error if a method lacks something that a job needs, or None."""
     if job.labels is not None and not method.takes_labels:
@@ -511,20 +499,6 @@ def _problem_of_method(job: FitJob, method: Method) -> str | None:
     if job.n_clusters is not None and method.clusters is None:
         return f"--method {method.name} takes no -k: it finds the number of clusters."
     return None
-
-
-def _has_options_without_count(job: FitJob, offered: list[Method]) -> bool:
-    """Whether a job has something that only methods without a number of clusters have."""
-    counted = [names_of(method) for method in offered if method.clusters is not None]
-    return job.graph is not None or any(
-        all(name not in known for known in counted) for name in job.parameters
-    )
-
-
-def _known_labels(job: FitJob, rows: RowSource) -> Array:
-    assert job.labels is not None
-    assert job.n_clusters is not None  # as of all methods that take labels
-    return read_known_labels(job.labels, rows.shape[0], job.n_clusters)
 
 
 def _check_rows(job: FitJob, rows: RowSource) -> None:
@@ -554,17 +528,23 @@ def _fit_facts(job: FitJob, method: Method, model: Any, rows: RowSource, seconds
     value = getattr(model, objective.attribute, None)
     n_iter = getattr(model, "n_iter_", None)
     n_clusters = n_clusters_of(model) or job.n_clusters or 0
+    reading = job.tables.for_jobs()
+    # Parameters that were read from files have the names of these.
+    texts = {name: value for name, value in job.parameters.items() if isinstance(value, str)}
+    settings = {
+        name: texts[name] if name in texts and isinstance(value, np.ndarray | BaseEstimator) else value
+        for name, value in settings_of(model).items()
+    }
     return {
         "coterie": coterie.__version__,
         "command": job.command,
         "method": method.name,
         "input": {**input_facts(job.file, rows), **({"format": job.format} if job.format else {})},
         "normalize": job.tables.normalize,
-        "preparing": {
-            name: value for name, value in job.tables.for_jobs()["preparing"].items() if name != "normalize"
-        },
-        "columns": _columns_of(job, rows),
-        "parameters": _settings(job, model),
+        "preparing": {name: value for name, value in reading["preparing"].items() if name != "normalize"},
+        # As `predict` must choose them, too; None where all or the usual are.
+        "columns": (rows.chosen or reading["columns"]) if reading["columns"] or reading["exclude"] else None,
+        "parameters": settings,
         "clusters": n_clusters if job.n_clusters is None else job.n_clusters,
         "clusters_left": n_clusters,
         "objective": None if value is None else float(value),
@@ -574,25 +554,7 @@ def _fit_facts(job: FitJob, method: Method, model: Any, rows: RowSource, seconds
         "seconds": round(seconds, 6),
         "cluster_sizes": size_facts(model.labels_, n_clusters),
         "noise": int(np.count_nonzero(model.labels_ < 0)),
-        **({"scores": dict(job.evaluate(model.labels_))} if job.evaluate else {}),
     }
-
-
-def _settings(job: FitJob, model: Any) -> dict[str, Any]:
-    """Return the parameters of a model, and of those that were read from files the names of these."""
-    texts = {name: value for name, value in job.parameters.items() if isinstance(value, str)}
-    return {
-        name: texts[name] if name in texts and isinstance(value, np.ndarray | BaseEstimator) else value
-        for name, value in settings_of(model).items()
-    }
-
-
-def _columns_of(job: FitJob, rows: RowSource) -> Any:
-    """Return the columns that a user chose, as `predict` must choose them, too; None where all or the usual are."""
-    reading = job.tables.for_jobs()
-    if reading["columns"] is None and reading["exclude"] is None:
-        return None
-    return rows.chosen or reading["columns"]
 
 
 def _write(
@@ -622,6 +584,11 @@ def fit_lines(facts: dict[str, Any]) -> list[str]:
     source, sizes, left = facts["input"], facts["cluster_sizes"], facts["clusters_left"]
     requested, steps, noise = facts["clusters"], facts["iterations"], facts.get("noise", 0)
     dropped = f" ({requested - left:,} of {requested:,} dropped)" if left < requested else ""
+    objective = ""
+    if facts["objective"] is not None:
+        direction = " (higher is better)" if facts["higher_is_better"] else ""
+        objective = f"{facts['objective_name']} {facts['objective']:.8g}{direction}, "
+    has_next = facts["command"] == "fit" and "report" not in facts["files"] and "hashes" in facts
     return [
         f"{source['file']}: {counted(source['rows'], 'row')} x {counted(source['columns'], 'column')} in "
         f"{counted(left, 'cluster')}{dropped} by {facts['method']}",
@@ -632,15 +599,13 @@ def fit_lines(facts: dict[str, Any]) -> list[str]:
         ),
         *([facts["used"]] if facts.get("used") else []),
         *_choice_lines(facts),
-        f"{'' if steps is None else counted(steps, 'iteration') + ' in '}{facts['seconds']:.3g} s, {_objective(facts)}"
+        f"{'' if steps is None else counted(steps, 'iteration') + ' in '}{facts['seconds']:.3g} s, {objective}"
         f"{sizes['smallest']:,} to {counted(sizes['largest'], 'row')} a cluster",
         *_cluster_lines(facts),
         *outlier_lines(facts),
         *continued_lines(facts),
-        *(f"{name.replace('_', ' ')} {score:.3f}" for name, score in facts.get("scores", {}).items()),
-        *(line for found in facts.get("comparisons", {}).items() for line in _comparison_lines(*found)),
         *file_lines(facts),
-        *_next_lines(facts),
+        *([f"next: coterie report {shlex.quote(facts['folder'])}"] if has_next else []),
     ]
 
 
@@ -668,36 +633,5 @@ def _cluster_lines(facts: dict[str, Any]) -> list[str]:
         features = ", ".join(f"{name} {score:+.1f}" for name, score in row.get("features", {}).items())
         spread = f"{row['spread']:.3g}" if "spread" in row else "-"
         cells.append([str(row["cluster"]), f"{row['rows']:,}", f"{row['share']:.1%}", spread, features])
-    widths = [max(map(len, column)) for column in zip(*cells)]
-    lines = [
-        "  ".join(f"{cell:>{width}}" for cell, width in zip(line[:-1], widths)) + f"  {line[-1]}"
-        for line in cells
-    ]
     others = facts["clusters_left"] - len(table)
-    return ["", *(line.rstrip() for line in lines), *([f"and {others:,} more"] if others > 0 else []), ""]
-
-
-def _next_lines(facts: dict[str, Any]) -> list[str]:
-    """Return the command that shows more of a fit."""
-    if facts["command"] != "fit" or "report" in facts["files"] or "hashes" not in facts:
-        return []
-    return [f"next: coterie report {shlex.quote(facts['folder'])}"]
-
-
-def _objective(facts: dict[str, Any]) -> str:
-    if facts["objective"] is None:
-        return ""
-    direction = " (higher is better)" if facts["higher_is_better"] else ""
-    return f"{facts['objective_name']} {facts['objective']:.8g}{direction}, "
-
-
-def _comparison_lines(title: str, results: dict[str, dict[str, Any]]) -> list[str]:
-    """A table: a line for each method, a column for each result."""
-    names = [name.replace("_", " ") for name in next(iter(results.values()))]
-    width = max(len(method) for method in results) + 2
-    lines = [" " * width + "  ".join(names)]
-    for method, values in results.items():
-        cells = ("-" if value is None else f"{value:.4g}" for value in values.values())
-        shown = "  ".join(f"{cell:>{len(name)}}" for cell, name in zip(cells, names))
-        lines.append(f"{method:<{width}}{shown}")
-    return [f"{title}:", *(f"  {line}" for line in lines)]
+    return ["", *table_lines(cells, ">>>><"), *([f"and {others:,} more"] if others > 0 else []), ""]

@@ -18,14 +18,12 @@ from coterie.arrays import FloatArray
 from coterie.cli.inputs import input_facts, open_prepared
 from coterie.cli.models import n_clusters_of
 from coterie.cli.options import File, Json
-from coterie.cli.output import tell
+from coterie.cli.output import table_lines, tell
 from coterie.cli.runs import MODEL, SUMMARY, Run, find_model, read_run, settings_of
 from coterie.estimators import Method, method_of
 from coterie.outputs import recovered
 from coterie.rows.columns import column_word
 from coterie.rows.roles import DISTINCT_LIMIT, ColumnProfile, profile_table, shares_of_variance
-
-__all__ = ["describe", "info"]
 
 
 def info(file: File, /, *, json: Json = False) -> None:
@@ -152,7 +150,7 @@ def fact_lines(facts: dict[str, Any]) -> list[str]:
     """Name and value of each fact, the values aligned; of a table its columns besides."""
     if "table" in facts:
         short = {name: value for name, value in facts.items() if name not in ("table", "command", "problem")}
-        return [*fact_lines(short), "", *table_lines(facts)]
+        return [*fact_lines(short), "", *_table_lines(facts)]
     flat: dict[str, Any] = {}
     for name, value in facts.items():
         flat.update(value if isinstance(value, dict) else {name: value})
@@ -203,13 +201,12 @@ def table_facts(file: str, n_rows: int, columns: Sequence[ColumnProfile]) -> dic
     return {"table": described, "command": _command(file, n_rows, columns)}
 
 
-def table_lines(facts: dict[str, Any]) -> list[str]:
+def _table_lines(facts: dict[str, Any]) -> list[str]:
     """Return a line for each column, of a wide table for the first, a summary of the others, and the command."""
     columns = facts["table"]
     cells = [["column", "type", "looks like", "missing", "distinct", "range", "variance"]]
     cells += [_cells(column) for column in columns[:_SHOWN]]
-    widths = [max(map(len, column)) for column in zip(*cells)]
-    lines = ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths)).rstrip() for row in cells]
+    lines = table_lines(cells, "<")
     left = columns[_SHOWN:]
     if left:
         lines += ["", f"and {len(left):,} more columns: {_counted_looks(left)}", *_exceptions(left)]

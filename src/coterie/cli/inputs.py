@@ -31,20 +31,6 @@ from coterie.rows.remote import without_secrets
 from coterie.rows.spool import has_space, spool_folder
 from coterie_command import cleaned_up
 
-__all__ = [
-    "DASH",
-    "STANDARD_INPUT",
-    "about",
-    "check_format",
-    "input_facts",
-    "local_file",
-    "open_for_model",
-    "open_prepared",
-    "read_graph",
-    "read_known_labels",
-    "streamed_formats",
-]
-
 DASH = "-"
 """The standard input where a command reads a file, the standard output where it writes one."""
 
@@ -66,25 +52,9 @@ def open_prepared(
 ) -> RowSource:
     """Open the rows of a file and prepare them to be clustered.
 
-    Parameters
-    ----------
-    file : str
-        What to open.
-    columns, exclude : list of str or int or None
-        Columns of a table to cluster, and to leave out. By default its features are clustered: see
-        `coterie.rows.table_roles`.
-    kept : sequence of str
-        Columns of a table that its results keep; they are left out, too.
-    preparing : mapping of str, optional
-        Options of `prepare_rows`, such as "missing".
-    affinities : bool
-        Whether rows are those of a graph; then the file may hold the neighbors that it is made of.
-    warned : list of str, optional
-        Where warnings go; by default nowhere.
-    used : list of str, optional
-        Where a sentence goes that names the features of a table and the columns that are left out.
-    reading
-        Other options of `open_rows`; None says nothing.
+    `kept` columns are left out, too; `preparing` has options of `prepare_rows`, `reading` those of `open_rows`. With
+    `affinities` the file may hold the neighbors that a graph is made of. Warnings are added to `warned`, and to `used`
+    a sentence that names the features of a table and the columns that are left out.
     """
     if file.endswith(".coterie") and os.path.isfile(file):
         raise ValueError(
@@ -132,21 +102,7 @@ def open_for_model(
     kept: Sequence[str] = (),
     **reading: Any,
 ) -> RowSource:
-    """Open the rows of a file in the columns of the fit, prepared as its rows were.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted one.
-    file : str
-        What to open.
-    exclude : list of str or int or None
-        Columns of a table to leave out.
-    kept : sequence of str
-        Columns of a table that its results keep; they are left out, too.
-    reading
-        Other options of `open_rows`; None says nothing.
-    """
+    """Open the rows of a file in the columns of the fit, prepared as its rows were."""
     chosen = next((step[1] for step in getattr(model, "preparation_", ()) if step[0] == "columns"), None)
     columns = chosen if chosen is None else chosen or NO_COLUMNS
     left_out = [*(exclude or []), *kept] or None
@@ -220,13 +176,7 @@ def input_facts(file: str, rows: RowSource) -> dict[str, Any]:
 
 
 def read_graph(file: str, n_rows: int) -> Any:
-    """Read the matrix of a graph of the rows, which its method checks; or the neighbors that it is made of.
-
-    Raises
-    ------
-    ValueError
-        If it has not a row and a column for each row.
-    """
+    """Read the matrix of a graph of the rows, which its method checks; or the neighbors that it is made of."""
     with about(file):
         given = _graph_of_given(file)
         graph = open_rows(file).read() if given is None else given
@@ -253,13 +203,7 @@ def _graph_of_given(file: str) -> sp.csr_array | None:
 
 
 def read_known_labels(file: str, n_rows: int, n_clusters: int) -> IntArray:
-    """Read the classes of the rows, -1 where they are not known.
-
-    Raises
-    ------
-    ValueError
-        If they are not as many whole numbers as rows, from -1 to n_clusters - 1.
-    """
+    """Read the classes of the rows, whole numbers, -1 where they are not known."""
     labels = _loaded_labels(file)
     if labels.dtype.kind not in "biuf":
         raise ValueError(
@@ -280,15 +224,7 @@ def read_known_labels(file: str, n_rows: int, n_clusters: int) -> IntArray:
 
 
 def read_classes(known: str, rows: RowSource, flag: str) -> Any:
-    """Return classes of rows that may have any names: a column of the table, a .npy file, or a text with a line each.
-
-    Raises
-    ------
-    UsageError
-        If there is no such column or file.
-    ValueError
-        If they are not as many as rows.
-    """
+    """Return classes of any names: a column of the table, a .npy file, or a text with a line for each row."""
     metadata = rows.metadata_columns
     if metadata is not None and known in metadata.names:
         return np.array(metadata.read([known])[known].to_pylist(), dtype=object)
@@ -360,13 +296,7 @@ def streamed_formats() -> list[str]:
 
 
 def check_format(file: str, format: str | None) -> None:
-    """Fail now if the standard input has no format that is known, or a file is given one.
-
-    Raises
-    ------
-    UsageError
-        Which says what there is.
-    """
+    """Fail now if the standard input has no format that is known, or a file is given one."""
     if file != DASH:
         if format is not None:
             raise UsageError(
@@ -386,23 +316,11 @@ def check_format(file: str, format: str | None) -> None:
 
 @contextmanager
 def local_file(file: str, format: str | None) -> Iterator[tuple[str, str]]:
-    """Yield the path of a file to read, and its name in messages.
+    """Give the path of a file to read, and its name in messages.
 
     What comes through the standard input is copied to a temporary file, since fits read rows more than once and most
-    formats are not read from the beginning to the end. It is removed in the end, also after Ctrl-C or SIGTERM;
-    what a killed run has left the next one removes.
-
-    Parameters
-    ----------
-    file : str
-        A path, or `DASH`.
-    format : str or None
-        That of the standard input: see `check_format`.
-
-    Raises
-    ------
-    OSError
-        If the disk is full.
+    formats are not read from the beginning to the end. It is removed in the end, also after Ctrl-C or SIGTERM; what a
+    killed run has left the next one removes.
     """
     if file != DASH:
         yield str(recovered(file)), file

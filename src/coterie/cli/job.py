@@ -7,13 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from coterie.arrays import Array
 from coterie.cli.options import TableOptions
-from coterie.cli.report import ReportOptions
 from coterie.cli.results import KeptColumns
 from coterie.rows import RowSource
-
-__all__ = ["NO_COUNT", "FitJob"]
 
 NO_COUNT = (
     "The number of clusters is missing: add -k NUMBER. If it is unknown, coterie choose-k FILE estimates it, and "
@@ -25,9 +21,9 @@ NO_COUNT = (
 class FitJob:
     """What to fit, how, and where the results go. `parameters` holds only what the user set, as a text or a value.
 
-    A `search` fits a model several times; it returns the best one, the seconds, warnings, and facts for the summary.
-
-    With the method "auto", several methods are compared, and the best one is fitted.
+    `search` fits a model several times, and returns the best one, the seconds, warnings, and facts for the summary.
+    `report` has options of `coterie.report`. With the method "auto", several methods are compared, and the best one is
+    fitted.
 
     Without a method the parameters decide, and then the number of rows: of the usual methods those that have all
     parameters, and of these the one for the number of rows; if none has, the only other method that has them.
@@ -49,9 +45,8 @@ class FitJob:
     kept: KeptColumns = field(default_factory=KeptColumns)
     outliers: float | None = None
     results: str | None = None
-    evaluate: Callable[[Array], Mapping[str, float]] | None = None
     command: str = "fit"
     search: Callable[[Any, RowSource], tuple[Any, float, list[str], dict[str, Any]]] | None = None
-    report: ReportOptions | None = None
+    report: Mapping[str, Any] | None = None
     verify: bool = False
     continued: Path | None = None

@@ -26,13 +26,6 @@ from coterie.limits.files import check_regular_file
 from coterie.outputs import recovered
 from coterie.rows import RowSource, open_rows
 
-__all__ = [
-    "AUTO", "check_neighbors", "find_offered", "fit_model", "flag_of", "make_model",
-    "n_clusters_of", "names_of", "offered_methods", "path_method", "read_settings", "size_facts", "takers_of",
-    "value_of",
-]  # fmt: skip
-
-
 # The name that selects the method recommended by `coterie.compare`.
 AUTO = "auto"
 
@@ -49,20 +42,14 @@ def path_method() -> Method:
 
 
 def names_of(method: Method) -> set[str]:
-    """Return the names of all parameters that the method's estimator has."""
+    """Return the names of all parameters of a method's estimator."""
     return set(method.estimator().get_params())
 
 
 def make_model(
     method: Method, parameters: Mapping[str, Any], *, n_clusters: int | None = None, seed: int = 0
 ) -> Any:
-    """Make an estimator with the user's parameters.
-
-    Raises
-    ------
-    UsageError
-        If one of them is unknown or makes no sense.
-    """
+    """Make an estimator with the user's parameters."""
     known = names_of(method)
     settings = read_settings(method, parameters)
     if method.clusters is not None:
@@ -84,17 +71,13 @@ def make_model(
 
 
 def read_settings(method: Method, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters with the meaning of those that are texts, as a command line has them.
-
-    Raises
-    ------
-    UsageError
-        If the method does not have one, or not with this value.
-    """
+    """Return parameters with the meaning of those that are texts, as a command line has them."""
     known, declared = names_of(method), declared_options(method)
     for name in parameters:
         if name not in known:
-            raise UsageError(f"--method {method.name} takes no {flag_of(name)}{_takers(name)}.")
+            takers = takers_of(name)
+            end = f", which is an option of {listed(takers, 'and')}" if takers else ""
+            raise UsageError(f"--method {method.name} takes no {flag_of(name)}{end}.")
     return {
         name: value_of(declared[name], value) if isinstance(value, str) and name in declared else value
         for name, value in parameters.items()
@@ -109,13 +92,7 @@ def flag_of(parameter: str) -> str:
 
 
 def find_offered(name: str, flag: str = "--method") -> Method:
-    """Return the method that an option names; k-means is kmeans, too.
-
-    Raises
-    ------
-    UsageError
-        If there is none of this name.
-    """
+    """Return the method that an option names; k-means is kmeans, too."""
     offered = offered_methods()
     normalized = name.lower().replace("-", "").replace("_", "")
     for method in offered:
@@ -140,12 +117,6 @@ def check_neighbors(model: Any, parameters: Mapping[str, Any], rows: RowSource, 
 def takers_of(parameter: str) -> list[str]:
     """Return the names of the methods that have a parameter."""
     return [method.name for method in offered_methods() if parameter in names_of(method)]
-
-
-def _takers(parameter: str) -> str:
-    """Return which methods have a parameter, as the end of a sentence."""
-    names = takers_of(parameter)
-    return f", which is an option of {listed(names, 'and')}" if names else ""
 
 
 def fit_model(
@@ -195,15 +166,7 @@ _READS = {
 
 
 def value_of(parameter: Parameter, text: str) -> Any:
-    """Convert the text of an option to the value of a parameter of an estimator.
-
-    Raises
-    ------
-    UsageError
-        If the parameter cannot have this value.
-    ValueError
-        If a file does not hold what the parameter needs.
-    """
+    """Convert the text of an option to the value of a parameter of an estimator."""
     reads = parameter.param.reads
     if text == "none" and parameter.takes_none:
         return None

@@ -24,13 +24,6 @@ from coterie.estimators.method import RESERVED_FLAGS
 from coterie.estimators.parameters import Parameter as Declared
 from coterie.estimators.parameters import parameters_of
 
-__all__ = [
-    "Count", "Counted", "File", "FileIfAny", "Force", "Format", "INPUT", "Json", "MORE", "MaxTime", "Natural",
-    "OUTPUT", "Out", "OutIfAny", "Quiet", "RunOptions", "Seconds", "Seed", "Switch", "TableOptions", "Threads",
-    "column_names", "declared_options", "flag_of_token", "given", "image_shape_of", "method_options", "number_of",
-    "seconds_of", "separator_of", "values_of", "with_options",
-]  # fmt: skip
-
 INPUT = Group("Input", sort_key=2)
 OUTPUT = Group("Output", sort_key=3)
 
@@ -299,14 +292,7 @@ def declared_options(method: Method) -> dict[str, Declared]:
 def method_options(offered: Sequence[Method], shown: Iterable[str], *, without: Sequence[str] = ()) -> type:
     """Return a dataclass with a field for each parameter of several methods; None where it is not given.
 
-    Parameters
-    ----------
-    offered : sequence of Method
-        Whose options there are.
-    shown : iterable of str
-        The names of those whose options are in the help.
-    without : sequence of str
-        Parameters that have no option.
+    Options of the methods in `shown` are in the help; parameters in `without` have no option.
     """
     by_name: dict[str, dict[str, Declared]] = {}
     for method in offered:

@@ -6,7 +6,7 @@ import json
 import math
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
@@ -14,22 +14,6 @@ from typing import Any, TextIO
 import numpy as np
 
 from coterie.cli.errors import UsageError, warning_of
-
-__all__ = [
-    "check_annotated",
-    "file_lines",
-    "counted",
-    "check_label_file",
-    "pyarrow_parquet",
-    "recorded_warnings",
-    "table_library",
-    "table_writer",
-    "tell",
-    "tell_warnings",
-    "to_json",
-    "write_label_text",
-    "write_labels",
-]
 
 _LABEL_ENDINGS = (".npy", ".parquet", ".csv", ".h5ad")
 
@@ -50,13 +34,7 @@ def check_annotated(out: str, file: str) -> None:
 
 @contextmanager
 def table_writer(path: Path, schema: Any) -> Iterator[Any]:
-    """Give what writes batches of a table to a .parquet or .csv file.
-
-    Raises
-    ------
-    ValueError
-        If the table has a column that CSV cannot hold.
-    """
+    """Give what writes batches of a table to a .parquet or .csv file."""
     library = table_library(path)
     if path.suffix == ".parquet":
         with library.ParquetWriter(path, schema) as writer:
@@ -90,7 +68,7 @@ def write_label_text(file: TextIO, labels: np.ndarray) -> None:
 
 
 def write_labels(path: Path, labels: np.ndarray) -> None:
-    """Labels as a `.npy` file."""
+    """Write labels to a .npy file."""
     with open(path, "wb") as file:
         np.save(file, labels, allow_pickle=False)
 
@@ -163,3 +141,13 @@ def counted(number: int, what: str) -> str:
 
 def file_lines(facts: dict[str, Any]) -> list[str]:
     return ["wrote", *(f"  {path}" for path in facts["files"].values())]
+
+
+def table_lines(rows: Sequence[Sequence[str]], align: str) -> list[str]:
+    """Return rows of texts in columns of equal width; `align` has < or > for each column, the last for all others."""
+    sides = align.ljust(len(rows[0]), align[-1])
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return [
+        "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths)).rstrip()
+        for row in rows
+    ]

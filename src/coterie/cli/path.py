@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +11,7 @@ from cyclopts import Parameter
 
 import coterie
 from coterie import ConvexClusterPath
-from coterie.arrays import Array, IndexArray
+from coterie.arrays import IndexArray
 from coterie.cli.errors import UsageError
 from coterie.cli.inputs import about, input_facts, open_prepared, read_graph
 from coterie.cli.models import check_neighbors, fit_model, make_model, path_method
@@ -36,14 +35,12 @@ from coterie.cli.options import (
     with_options,
 )
 from coterie.cli.output import file_lines, pyarrow_parquet, tell
-from coterie.cli.report import REPORT, ReportOptions, check_report, fit_report, write_files
+from coterie.cli.report import REPORT, fit_report, write_files
 from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.runs import SUMMARY, run_folder, settings_of, write_summary
-from coterie.estimators import Method
 from coterie.outputs import OutputFolder, recovered
 from coterie.plotting import require_matplotlib
-
-__all__ = ["command"]
+from coterie.reports import require_report
 
 PATH = "path.npz"
 
@@ -99,20 +96,19 @@ def command() -> Callable[..., None]:
             dendrogram.png, run.toml and summary.json.
         """
         limits = {"max_iter": max_iter, "max_time": max_time, "n_threads": n_threads}
-        job = PathJob(
-            file=file,
-            out=out,
-            parameters=_counted_gammas(given({**limits, **values_of(options)})),
-            seed=seed,
-            graph=graph,
-            n_clusters=k,
-            all_gammas=all_gammas,
-            tables=tables,
-            quiet=quiet,
-            force=force,
-            report=ReportOptions() if report else None,
-        )
-        tell(follow(job), path_lines, json, quiet)
+        parameters = _counted_gammas(given({**limits, **values_of(options)}))
+        weights = {} if graph is None else {"weights": "precomputed"}
+        model = make_model(path_method(), {**parameters, **weights}, seed=seed)
+        require_matplotlib()
+        if report:
+            require_report()
+        with run_folder(out, "path", file, force=force) as outputs:
+            summary = _follow(
+                outputs, out, model, file, parameters, tables,
+                graph=graph, n_clusters=k, all_gammas=all_gammas, report=report, quiet=quiet,
+            )  # fmt: skip
+            write_run_file(outputs, seed=seed)
+        tell(summary, _lines, json, quiet)
 
     return with_options(path, method_options([path_method()], ["convex-path"]))
 
@@ -130,124 +126,86 @@ def _counted_gammas(parameters: dict[str, Any]) -> dict[str, Any]:
     return {**others, "n_gammas": int(gammas)}
 
 
-@dataclass(frozen=True, slots=True)
-class PathJob:
-    """Which path to follow, and where the results go. `n_clusters` gives the colors of the pictures."""
-
-    file: str
-    out: Path
-    parameters: Mapping[str, Any]
-    seed: int = 0
-    graph: str | None = None
-    n_clusters: int | None = None
-    all_gammas: bool = False
-    tables: TableOptions = TableOptions()
-    quiet: bool = False
-    force: bool = False
-    report: ReportOptions | None = None
-
-
-def follow(job: PathJob) -> dict[str, Any]:
-    """Follow the path of a file; write it, the labels, two pictures and a summary.
-
-    Returns
-    -------
-    dict
-        What `summary.json` holds.
-    """
-    method = path_method()
-    given_graph = {} if job.graph is None else {"weights": "precomputed"}
-    model = make_model(method, {**job.parameters, **given_graph}, seed=job.seed)
-    require_matplotlib()
-    if job.report is not None:
-        check_report(job.report)
-    with run_folder(job.out, "path", job.file, force=job.force) as outputs:
-        return _follow_into(outputs, job, method, model)
-
-
-def _follow_into(outputs: OutputFolder, job: PathJob, method: Method, model: Any) -> dict[str, Any]:
+def _follow(
+    outputs: OutputFolder,
+    out: Path,
+    model: Any,
+    file: str,
+    parameters: Mapping[str, Any],
+    tables: TableOptions,
+    *,
+    graph: str | None,
+    n_clusters: int | None,
+    all_gammas: bool,
+    report: bool,
+    quiet: bool,
+) -> dict[str, Any]:
+    """Follow the path of a file; write it, the labels, two pictures and a summary, which is returned."""
+    pictures_of = path_method().pictures
     reading_warnings: list[str] = []
-    rows = open_prepared(
-        str(recovered(job.file)),
-        warned=reading_warnings,
-        **job.tables.for_jobs(),
-    )
+    rows = open_prepared(str(recovered(file)), warned=reading_warnings, **tables.for_jobs())
     if rows.is_sparse:
-        raise ValueError(f"{job.file} has sparse rows, and convex clustering takes only dense ones.")
-    if job.n_clusters is not None and job.n_clusters > rows.shape[0]:
-        raise UsageError(f"-k {job.n_clusters} is more than the {rows.shape[0]} rows of {job.file}.")
-    check_neighbors(model, job.parameters, rows, job.file)
+        raise ValueError(f"{file} has sparse rows, and convex clustering takes only dense ones.")
+    if n_clusters is not None and n_clusters > rows.shape[0]:
+        raise UsageError(f"-k {n_clusters} is more than the {rows.shape[0]} rows of {file}.")
+    check_neighbors(model, parameters, rows, file)
     label_name = "labels.parquet" if rows.is_table else "labels.csv"
     if rows.is_table:
         pyarrow_parquet()
-    drawn = [name for name in method.pictures if rows.shape[0] > 1 or name not in _OF_SEVERAL_ROWS]
-    names = [PATH, label_name, *(f"{name}.png" for name in drawn), SUMMARY]
-    names += [] if job.report is None else [REPORT]
+    drawn = [name for name in pictures_of if rows.shape[0] > 1 or name not in _OF_SEVERAL_ROWS]
+    names = [PATH, label_name, *(f"{name}.png" for name in drawn), SUMMARY, *([REPORT] if report else [])]
     outputs.check(*names, RUN)
-    files = {**{name: job.out / name for name in names}, **run_files(job.out)}
-    graph = None if job.graph is None else read_graph(job.graph, rows.shape[0])
-    with about(job.file):
-        seconds, warned = fit_model(model, rows, graph=graph, quiet=job.quiet)
-    pictures = {f"{name}.png": method.pictures[name](model, n_clusters=job.n_clusters) for name in drawn}
+    files = {**{name: out / name for name in names}, **run_files(out)}
+    matrix = None if graph is None else read_graph(graph, rows.shape[0])
+    with about(file):
+        seconds, warned = fit_model(model, rows, graph=matrix, quiet=quiet)
+    pictures = {f"{name}.png": pictures_of[name](model, n_clusters=n_clusters) for name in drawn}
     for axes in pictures.values():
-        axes.set_title(f"{Path(job.file).name}, {axes.get_title()}", fontsize=10)
+        axes.set_title(f"{Path(file).name}, {axes.get_title()}", fontsize=10)
     summary = {
         "coterie": coterie.__version__,
         "command": "path",
-        "input": input_facts(job.file, rows),
-        "columns": rows.chosen if job.tables.exclude or job.tables.columns else None,
-        "preparing": job.tables.for_jobs()["preparing"],
-        "graph": job.graph,
+        "input": input_facts(file, rows),
+        "columns": rows.chosen if tables.exclude or tables.columns else None,
+        "preparing": tables.for_jobs()["preparing"],
+        "graph": graph,
         "parameters": settings_of(model),
-        **_path_facts(model),
+        "gammas": model.gammas_.tolist(),
+        "clusters": model.n_clusters_path_.tolist(),
+        "splits": model.n_splits_.tolist(),
+        "largest_gap": float(np.max(model.relative_gaps_)),
+        "iterations": model.n_iter_,
         "seconds": round(seconds, 6),
         "warnings": [*reading_warnings, *warned],
         "files": {name: str(path) for name, path in files.items()},
     }
-    if job.report is not None:
-        write_files(outputs, fit_report(model, rows, summary, job.report, n_clusters=job.n_clusters), REPORT)
-    is_whole = job.all_gammas or rows.shape[0] <= _FEW_ROWS
+    if report:
+        write_files(outputs, fit_report(model, rows, summary, {"n_clusters": n_clusters}), REPORT)
+    is_whole = all_gammas or rows.shape[0] <= _FEW_ROWS
     labeled = np.flatnonzero(is_whole | (model.n_clusters_path_ <= _FEW_CLUSTERS))
-    with outputs.writing(PATH) as path:
-        _write_path(path, model, labeled, {"centroids": model.centroids_path_} if is_whole else {})
+    with outputs.writing(PATH) as path, open(path, "wb") as archive:
+        np.savez_compressed(
+            archive,
+            allow_pickle=False,
+            gammas=model.gammas_,
+            labels=model.labels_path_[labeled],
+            labeled=labeled,
+            n_clusters=model.n_clusters_path_,
+            objectives=model.objectives_,
+            dual_gaps=model.dual_gaps_,
+            n_splits=model.n_splits_,
+            linkage=model.linkage_,
+            edges=model.edges_,
+            edge_weights=model.edge_weights_,
+            **({"centroids": model.centroids_path_} if is_whole else {}),
+        )
     with outputs.writing(label_name) as path:
         _write_labels(path, model, labeled)
     for name, axes in pictures.items():
         with outputs.writing(name) as path:
             axes.figure.savefig(path)
     write_summary(outputs, summary)
-    write_run_file(outputs, seed=job.seed)
     return summary
-
-
-def _path_facts(model: ConvexClusterPath) -> dict[str, Any]:
-    return {
-        "gammas": model.gammas_.tolist(),
-        "clusters": model.n_clusters_path_.tolist(),
-        "splits": model.n_splits_.tolist(),
-        "largest_gap": float(np.max(model.relative_gaps_)),
-        "iterations": model.n_iter_,
-    }
-
-
-def _write_path(
-    path: Path, model: ConvexClusterPath, labeled: IndexArray, centroids: Mapping[str, Array]
-) -> None:
-    arrays = {
-        "gammas": model.gammas_,
-        "labels": model.labels_path_[labeled],
-        "labeled": labeled,
-        "n_clusters": model.n_clusters_path_,
-        "objectives": model.objectives_,
-        "dual_gaps": model.dual_gaps_,
-        "n_splits": model.n_splits_,
-        "linkage": model.linkage_,
-        "edges": model.edges_,
-        "edge_weights": model.edge_weights_,
-        **centroids,
-    }
-    with open(path, "wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
 def _write_labels(path: Path, model: ConvexClusterPath, labeled: IndexArray) -> None:
@@ -263,8 +221,7 @@ def _write_labels(path: Path, model: ConvexClusterPath, labeled: IndexArray) -> 
     np.savetxt(path, labels.T, fmt="%d", delimiter=",", header=",".join(names), comments="")
 
 
-def path_lines(facts: dict[str, Any]) -> list[str]:
-    """Return the lines of a path."""
+def _lines(facts: dict[str, Any]) -> list[str]:
     source, counts = facts["input"], facts["clusters"]
     return [
         f"{source['file']}: {source['rows']:,} rows x {source['columns']:,} columns, "

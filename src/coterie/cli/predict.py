@@ -42,7 +42,6 @@ from coterie.cli.output import (
 )
 from coterie.cli.progress import Step, display
 from coterie.cli.results import (
-    KeptColumns,
     RowResults,
     asked_share,
     kept_column_names,
@@ -59,8 +58,6 @@ from coterie.names import read_merges, read_names, relabel
 from coterie.results import Outliers, Renaming, find_outliers
 from coterie.rows import RowSource
 from coterie.rows.derived import part_of
-
-__all__ = ["predict"]
 
 
 def predict(
@@ -116,7 +113,10 @@ def predict(
     """
     if str(out) == DASH and json:
         raise UsageError("--json and --out - both write to the standard output: give one of them.")
-    kept, share, renaming = kept_columns(id, keep), asked_share(outliers), _renaming(merge, names)
+    kept, share = kept_columns(id, keep), asked_share(outliers)
+    renaming = Renaming(
+        {} if merge is None else read_merges(merge), None if names is None else read_names(names)
+    )
     excluded, separator = column_names(columns_left_out, "--exclude"), separator_of(sep)
     if out is not None and str(out) != DASH:
         check_label_file(out)
@@ -127,95 +127,65 @@ def predict(
     if n_threads is not None:
         fitted.set_params(n_threads=n_threads)
     with local_file(file, format) as (path, name):
-        facts = _predict_file(
-            fitted, model_file, path, name, out, kept, outliers=share, renaming=renaming, quiet=quiet, force=force,
-            exclude=excluded, sep=separator, decimal=decimal,
-        )  # fmt: skip
-    if facts:
-        tell(facts, predict_lines, json, quiet)
-
-
-def _predict_file(
-    model: Any,
-    model_file: str,
-    path: str,
-    file: str,
-    out: Path | None,
-    kept: KeptColumns,
-    *,
-    outliers: float | None,
-    renaming: Renaming,
-    quiet: bool,
-    force: bool,
-    **reading: Any,
-) -> dict[str, Any]:
-    """Label the rows of a file that is there, block by block; reports call it `file`.
-
-    The share of outliers is one of these rows; without it, rows are marked that score more than the threshold of the
-    fit, if the fit had one. `reading` has options of `open_for_model`. The result is the report.
-    """
-    with recorded_warnings() as warned:
-        rows = open_for_model(model, path, kept=kept.names, **reading)
-    _check_rows(rows, file, model, model_file)
-    _check_clusters(renaming, n_clusters_of(model))
-    threshold = None if outliers is not None else _threshold_of(model_file)
-    has_scores = isinstance(model, OutlierScoring) and hasattr(model, "cluster_scales_")
-    if outliers is not None and not has_scores:
-        raise ValueError(
-            f"{model_file} ({type(model).__name__}) has no outlier scores, which --outliers needs."
-        )
-    if str(out) == DASH:
-        with recorded_warnings() as more_warned, about(file):
-            labels, scores = _label(rows, model, has_scores=has_scores, quiet=quiet)
-        far = _outliers(scores, outliers, threshold)
-        labels = renaming.labels(labels if far is None else far.marked(labels))
-        write_label_text(
-            sys.stdout, labels if renaming.names is None else relabel(labels, names=renaming.names)
-        )
-        if not quiet:
-            tell_warnings(list(dict.fromkeys([*warned, *more_warned])))
-        return {}
-    if out is None:
-        out = Path("labels.parquet" if rows.is_table else "labels.npy")
-        check_label_file(out)
-    if renaming.names is not None and out.suffix not in (".parquet", ".csv"):
-        raise UsageError(
-            f"--names needs a table: --out must end in .parquet or .csv, or be -, got {str(out)!r}."
-        )
-    if not force:
-        check_files_of_no_run([path.name for path in result_files(out).values()], out.parent)
-    names = kept_column_names(rows, kept, out)
-
-    run_name = f"{out.stem}-{RUN}"
-    files = {**result_files(out), **run_files(out.parent, run_name)}
-    started = time.perf_counter()
-    with output_folder(out.parent, out.name) as outputs:
-        outputs.check(*(path.name for path in files.values()))
-        with recorded_warnings() as more_warned, about(file):
-            is_wanted = out.suffix in (".parquet", ".csv") or outliers is not None or threshold is not None
-            labels, scores = _label(rows, model, has_scores=has_scores and is_wanted, quiet=quiet)
-        far = _outliers(scores, outliers, threshold)
-        RowResults(model, rows, labels, names, scores, far, renaming).write(files, outputs)
-        write_run_file(outputs, run_name)
-    left = np.setdiff1d(np.arange(n_clusters_of(model) or int(labels.max()) + 1), list(renaming.merges))
+        with recorded_warnings() as warned:
+            rows = open_for_model(
+                fitted, path, kept=kept.names, exclude=excluded, sep=separator, decimal=decimal
+            )
+        _check_rows(rows, name, fitted, model_file)
+        _check_clusters(renaming, n_clusters_of(fitted))
+        threshold = None if share is not None else _threshold_of(model_file)
+        has_scores = isinstance(fitted, OutlierScoring) and hasattr(fitted, "cluster_scales_")
+        if share is not None and not has_scores:
+            raise ValueError(
+                f"{model_file} ({type(fitted).__name__}) has no outlier scores, which --outliers needs."
+            )
+        started = time.perf_counter()
+        if str(out) == DASH:
+            with recorded_warnings() as more_warned, about(name):
+                labels, scores = _label(rows, fitted, has_scores=has_scores, quiet=quiet)
+            far = _outliers(scores, share, threshold)
+            labels = renaming.labels(labels if far is None else far.marked(labels))
+            named = labels if renaming.names is None else relabel(labels, names=renaming.names)
+            write_label_text(sys.stdout, named)
+            if not quiet:
+                tell_warnings(list(dict.fromkeys([*warned, *more_warned])))
+            return
+        if out is None:
+            out = Path("labels.parquet" if rows.is_table else "labels.npy")
+            check_label_file(out)
+        is_table = out.suffix in (".parquet", ".csv")
+        if renaming.names is not None and not is_table:
+            raise UsageError(
+                f"--names needs a table: --out must end in .parquet or .csv, or be -, got {str(out)!r}."
+            )
+        if not force:
+            check_files_of_no_run([path.name for path in result_files(out).values()], out.parent)
+        columns = kept_column_names(rows, kept, out)
+        run_name = f"{out.stem}-{RUN}"
+        files = {**result_files(out), **run_files(out.parent, run_name)}
+        with output_folder(out.parent, out.name) as outputs:
+            outputs.check(*(path.name for path in files.values()))
+            with recorded_warnings() as more_warned, about(name):
+                is_wanted = has_scores and (is_table or share is not None or threshold is not None)
+                labels, scores = _label(rows, fitted, has_scores=is_wanted, quiet=quiet)
+            far = _outliers(scores, share, threshold)
+            RowResults(fitted, rows, labels, columns, scores, far, renaming).write(files, outputs)
+            write_run_file(outputs, run_name)
+    left = np.setdiff1d(np.arange(n_clusters_of(fitted) or int(labels.max()) + 1), list(renaming.merges))
     merged = renaming.labels(labels)
-    return {
+    facts = {
         "coterie": coterie.__version__,
         "command": "predict",
         "model": model_file,
-        "input": input_facts(file, rows),
+        "input": input_facts(name, rows),
         "seconds": round(time.perf_counter() - started, 6),
         "clusters": len(left),
         "cluster_sizes": size_facts(np.where(merged < 0, -1, np.searchsorted(left, merged)), len(left)),
-        "outliers": outlier_facts(far, outliers),
+        "outliers": outlier_facts(far, share),
         "warnings": list(dict.fromkeys([*warned, *more_warned])),
         "files": {name: str(path) for name, path in files.items()},
     }
-
-
-def _renaming(merge: str | None, names: str | None) -> Renaming:
-    """Read the files of --merge and --names."""
-    return Renaming({} if merge is None else read_merges(merge), None if names is None else read_names(names))
+    tell(facts, _lines, json, quiet)
 
 
 def _outliers(scores: Array | None, share: float | None, threshold: float | None) -> Outliers | None:
@@ -289,8 +259,7 @@ def _label(rows: RowSource, model: Any, *, has_scores: bool, quiet: bool) -> tup
     return labels, scores
 
 
-def predict_lines(facts: dict[str, Any]) -> list[str]:
-    """Return the lines of a prediction."""
+def _lines(facts: dict[str, Any]) -> list[str]:
     return [
         f"{facts['input']['file']}: {counted(facts['input']['rows'], 'row')} labeled in {facts['seconds']:.3g} s, "
         f"{counted(facts['clusters'], 'cluster')}",

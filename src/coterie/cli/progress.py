@@ -6,18 +6,17 @@ import itertools
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Self
 
-from coterie.estimators import OBJECTIVE, Method, Progress, method_of
+from coterie.estimators import OBJECTIVE, Progress, method_of
 from coterie_command import cleaned_up
 
 if TYPE_CHECKING:
     from coterie.fitting.report import FitProgress
-
-__all__ = ["Display", "FitCallback", "Step", "display", "each_step", "watch"]
 
 # The spinner, and spaces between columns.
 _BESIDE_TEXT = 4
@@ -49,47 +48,71 @@ class Step:
         total = "" if self.total is None else f"/{self.total:,}"
         rate = f"{self.rate:,.{0 if self.rate >= 100 else 1}f} {self.unit}s/s"
         # Less than a second is not worth showing.
-        is_told = self.remaining is not None and round(self.remaining) > 0
-        left = f"about {_clock(self.remaining)} left" if is_told and self.remaining is not None else ""
-        return _within(
-            width,
-            [
-                (2, self.before),
-                (1, f"{self.unit} {self.done:,}{total}"),
-                (4, rate),
-                (0, left),
-                (3, self.detail),
-            ],
-        )
+        seconds = round(self.remaining or 0)
+        clock = f"{timedelta(seconds=seconds)}" if seconds >= 3600 else f"{seconds // 60}:{seconds % 60:02}"
+        left = f"about {clock} left" if seconds > 0 else ""
+        done = f"{self.unit} {self.done:,}{total}"
+        # Those of the highest rank are dropped first.
+        ranked = [(2, self.before), (1, done), (4, rate), (0, left), (3, self.detail)]
+        kept = [(rank, text) for rank, text in ranked if text]
+        while width is not None and len(kept) > 1 and len("  ".join(text for _, text in kept)) > width:
+            kept.remove(max(kept))
+        return [text for _, text in kept]
 
 
-class Display(Protocol):
-    """Something that shows steps, between `__enter__` and `__exit__`."""
+class Display:
+    """Something that shows steps between `__enter__` and `__exit__`; this one shows nothing."""
 
     def show(self, step: Step) -> None:
         """Show a state of the job."""
 
-    def __enter__(self) -> Display: ...
+    def __enter__(self) -> Self:
+        return self
 
-    def __exit__(self, *_: object) -> None: ...
+    def __exit__(self, *_: object) -> None:
+        pass
 
 
 def display(quiet: bool) -> Display:
     """The display that suits the standard error stream."""
     if quiet:
-        return _Nothing()
+        return Display()
     return _LiveLine() if sys.stderr.isatty() else _PlainLines()
 
 
 @contextmanager
 def watch(model: Any, screen: Display) -> Iterator[None]:
-    """Show each step of the fits of a model, if it takes a callback; it has none afterwards."""
+    """Show each iteration of the fits of a model, if it takes a callback; it has none afterwards."""
     settings = model.get_params(deep=False)
     if "callback" not in settings:
         yield
         return
     method = method_of(model)
-    model.set_params(callback=FitCallback(screen, method, settings))
+    reports = method.progress if method else Progress()
+    limit = None if reports.limit is None else settings.get(reports.limit)
+    watched = method.watched if method else OBJECTIVE
+    direction = " (higher is better)" if watched.higher_is_better else ""
+    n_starts, n_steps = itertools.count(1), itertools.count(1)
+    before = ""
+
+    def show(progress: FitProgress) -> None:
+        nonlocal before
+        if progress.iteration == 1 and (start := next(n_starts)) > 1:
+            before = f"start {start}"
+        screen.show(
+            Step(
+                done=progress.iteration,
+                total=limit,
+                unit=reports.step,
+                seconds=progress.seconds,
+                rate=next(n_steps) / max(progress.seconds, 1e-9),
+                remaining=progress.remaining,
+                before=before,
+                detail=f"{watched.name} {progress.objective:.6g}{direction}",
+            )
+        )
+
+    model.set_params(callback=show)
     yield
     model.set_params(callback=None)
 
@@ -105,71 +128,7 @@ def each_step(screen: Display, total: int | None = None) -> Callable[[str], None
     return show
 
 
-class FitCallback:
-    """Shows the iterations that a fit reports.
-
-    Parameters
-    ----------
-    screen : Display
-        Where to show it.
-    method : Method, optional
-        The record that says what is reported.
-    settings : mapping of str to object
-        The parameters of the fit.
-    """
-
-    def __init__(self, screen: Display, method: Method | None, settings: Mapping[str, Any]) -> None:
-        self._screen = screen
-        reports = method.progress if method else Progress()
-        self._unit = reports.step
-        self._limit = None if reports.limit is None else settings.get(reports.limit)
-        self._watched = method.watched if method else OBJECTIVE
-        self._starts = self._steps = 0
-
-    def __call__(self, progress: FitProgress) -> None:
-        self._starts += progress.iteration == 1
-        self._steps += 1
-        direction = " (higher is better)" if self._watched.higher_is_better else ""
-        self._screen.show(
-            Step(
-                done=progress.iteration,
-                total=self._limit,
-                unit=self._unit,
-                seconds=progress.seconds,
-                rate=self._steps / max(progress.seconds, 1e-9),
-                remaining=progress.remaining,
-                before=f"start {self._starts}" if self._starts > 1 else "",
-                detail=f"{self._watched.name} {progress.objective:.6g}{direction}",
-            )
-        )
-
-
-def _within(width: int | None, ranked: list[tuple[int, str]]) -> list[str]:
-    """Return the texts that fit the width, in their order; those of the highest rank are dropped first."""
-    kept = [(rank, text) for rank, text in ranked if text]
-    while width is not None and len(kept) > 1 and len("  ".join(text for _, text in kept)) > width:
-        kept.remove(max(kept))
-    return [text for _, text in kept]
-
-
-def _clock(seconds: float) -> str:
-    minutes, seconds = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
-
-
-class _Nothing:
-    def show(self, step: Step) -> None:
-        pass
-
-    def __enter__(self) -> _Nothing:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-
-class _PlainLines(_Nothing):
+class _PlainLines(Display):
     """A line every ten seconds of the job's own time, and one for the last step; nothing of a short job."""
 
     def __init__(self) -> None:
@@ -192,7 +151,7 @@ class _PlainLines(_Nothing):
         self._waiting = None
 
 
-class _LiveLine(_Nothing):
+class _LiveLine(Display):
     """One line that changes in place and disappears at the end."""
 
     def __init__(self) -> None:
@@ -219,7 +178,7 @@ class _LiveLine(_Nothing):
     def _bar_width(self) -> int:
         return min(24, self._console.width // 5)
 
-    def __enter__(self) -> _LiveLine:
+    def __enter__(self) -> Self:
         self._stack.enter_context(cleaned_up(self._restore))
         self._stack.enter_context(self._progress)
         return self

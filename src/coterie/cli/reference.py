@@ -12,8 +12,6 @@ from coterie.cli.options import declared_options
 from coterie.estimators import Method, methods
 from coterie.estimators.parameters import Parameter, parameters_of
 
-__all__ = ["page"]
-
 _WIDTH = 100
 
 _BEGINNING = """# Command line

@@ -28,20 +28,6 @@ from coterie.results import (
 from coterie.rows import Block, RowSource
 from coterie.rows.formats.hdf5 import write_labels_to_obs
 
-__all__ = [
-    "outlier_lines",
-    "cluster_table",
-    "KeptColumns",
-    "RowResults",
-    "asked_share",
-    "kept_columns",
-    "kept_column_names",
-    "outlier_facts",
-    "result_files",
-    "sample_of",
-]
-
-
 # Files of labels without columns beside them.
 _LABELS_ALONE = (".npy", ".h5ad")
 
@@ -76,44 +62,17 @@ def result_files(labels: Path) -> dict[str, Path]:
     return {"labels": labels, "examples": labels.with_name(name + labels.suffix)}
 
 
+@dataclass(frozen=True, slots=True)
 class RowResults:
-    """The results of rows, ready to be written.
+    """The results of rows, ready to be written: `names` are the columns of a table to keep, the id first."""
 
-    Parameters
-    ----------
-    model : estimator
-        A fitted one.
-    rows : RowSource
-        The rows.
-    labels : ndarray of shape (n,), int32
-        Their clusters.
-    names : sequence of str
-        Columns of a table to keep, as `kept_column_names` gives them.
-    scores : ndarray of shape (n,), optional
-        Their outlier scores, where the model has such.
-    outliers : Outliers, optional
-        The rows that get the label -1 in what is written.
-    renaming : Renaming
-        Names and lasting ids of clusters, and those that are merged in what is written.
-    """
-
-    def __init__(
-        self,
-        model: Any,
-        rows: RowSource,
-        labels: IntArray,
-        names: Sequence[str],
-        scores: Array | None = None,
-        outliers: Outliers | None = None,
-        renaming: Renaming = Renaming(),
-    ) -> None:
-        self._renaming = renaming
-        self._model = model
-        self._rows = rows
-        self._labels = labels
-        self._names = names
-        self._scores = scores
-        self._outliers = outliers
+    model: Any
+    rows: RowSource
+    labels: IntArray
+    names: Sequence[str]
+    scores: Array | None = None
+    outliers: Outliers | None = None
+    renaming: Renaming = Renaming()
 
     def write(self, files: Mapping[str, Path], outputs: OutputFolder) -> None:
         """Write the files of `result_files`; a table is written piece by piece."""
@@ -129,17 +88,17 @@ class RowResults:
     def _write_labels(self, path: Path) -> Any:
         """Write labels; return the table of examples where they are in a table."""
         if path.suffix in _LABELS_ALONE:
-            labels = self._labels if self._outliers is None else self._outliers.marked(self._labels)
-            labels = self._renaming.labels(labels)
-            place = self._rows.place_of(0)
+            labels = self.labels if self.outliers is None else self.outliers.marked(self.labels)
+            labels = self.renaming.labels(labels)
+            place = self.rows.place_of(0)
             if path.suffix == ".npy":
                 write_labels(path, labels)
             elif place is not None:
                 write_labels_to_obs(Path(place[1]), path, labels)
             return None
-        placement = place_rows(self._model, self._rows, self._labels, self._scores)
-        examples = Examples(placement, self._renaming)
-        batches = result_batches(placement, self._rows, self._names, self._outliers, self._renaming)
+        placement = place_rows(self.model, self.rows, self.labels, self.scores)
+        examples = Examples(placement, self.renaming)
+        batches = result_batches(placement, self.rows, self.names, self.outliers, self.renaming)
         first = next(batches)
         with table_writer(path, first.schema) as writer:
             for batch in itertools.chain([first], batches):
@@ -158,23 +117,10 @@ def sample_of(rows: RowSource) -> tuple[Array, Block]:
 
 
 def cluster_table(rows: RowSource, labels: IntArray, seen: Array, sample: Block) -> list[dict[str, Any]]:
-    """Return the largest clusters: their sizes, their spread, and what distinguishes them.
+    """Return facts about the ten largest clusters: their sizes, and by a sample of the rows what distinguishes them.
 
-    Parameters
-    ----------
-    rows : RowSource
-        The rows.
-    labels : ndarray of shape (n,), int
-        Their clusters; -1 for none.
-    seen, sample : ndarray of shape (m,), ndarray or sparse array of shape (m, d)
-        A sample of the rows, as `sample_of` returns it.
-
-    Returns
-    -------
-    list of dict
-        For each of the ten largest clusters `cluster`, `rows`, `share`, `spread` (the root mean square distance of
-        its rows to their mean) and `features`: the columns whose mean differs most from that of all rows, in standard
-        deviations. Spread and features are those of the sample.
+    `spread` is the root mean square distance of rows to their mean, `features` the columns whose mean differs most from
+    that of all rows, in standard deviations.
     """
     sizes = np.bincount(labels[labels >= 0])
     classes = labels[seen]
@@ -210,13 +156,7 @@ def _moments(block: Block) -> tuple[FloatArray, FloatArray]:
 
 
 def asked_share(outliers: str | None) -> float | None:
-    """Return the share of --outliers.
-
-    Raises
-    ------
-    UsageError
-        If it is none.
-    """
+    """Return the share of --outliers."""
     try:
         return None if outliers is None else outlier_share(outliers)
     except ValueError as error:
@@ -231,13 +171,7 @@ def outlier_facts(outliers: Outliers | None, share: float | None) -> dict[str, A
 
 
 def kept_column_names(rows: RowSource, kept: KeptColumns, labels: Path) -> list[str]:
-    """Return the columns that the results keep, the id first.
-
-    Raises
-    ------
-    UsageError
-        If there is no such column, or labels are written alone.
-    """
+    """Return the columns that the results keep, the id first."""
     if labels.suffix in _LABELS_ALONE:
         if kept.names:
             raise UsageError(

@@ -20,16 +20,6 @@ from coterie.limits.files import check_regular_file
 from coterie.outputs import OutputFolder, recovered
 from coterie.rows.remote import without_secrets
 
-__all__ = [
-    "RUN",
-    "RunFile",
-    "running_command",
-    "requested_options",
-    "requested_option",
-    "run_files",
-    "write_run_file",
-]
-
 RUN = "run.toml"
 
 _FLAG = "--config"
@@ -67,20 +57,7 @@ def requested_options(arguments: Any) -> dict[str, Any]:
 
 
 class RunFile:
-    """Options in a TOML file: a configuration of cyclopts, used after the command line.
-
-    Parameters
-    ----------
-    path : str
-        The file, or the folder of a run.
-
-    Raises
-    ------
-    UsageError
-        If it is not a TOML file of options.
-    OSError
-        If it cannot be read.
-    """
+    """Options in a TOML file, or in run.toml of a folder: a configuration of cyclopts, used after the command line."""
 
     def __init__(self, path: str) -> None:
         self.path = str(Path(path, RUN)) if Path(path).is_dir() else path
@@ -98,35 +75,31 @@ class RunFile:
             raise UsageError(
                 f"{self.path} has options of coterie {command}, not of coterie {' '.join(commands)}."
             )
-        known = {name: argument for argument in arguments for name in _names_of(argument)}
+        # An option is named by its flags, or by the parameter of the command.
+        known = {
+            name: argument
+            for argument in arguments
+            for name in (
+                argument.field_info.name.replace("_", "-"),
+                *(flag.strip("-").lower() for flag in argument.names),
+            )
+        }
         for key, value in self._options.items():
             name = key.replace("_", "-")
             if key == "command":
                 continue
-            if name not in known or name in _NOT_WRITTEN[:1]:
+            if name not in known or name in ("config",):
                 near = difflib.get_close_matches(name, known, n=1)
                 meant = f" Did you mean {near[0].replace('-', '_')}?" if near else ""
                 raise UsageError(f"{self.path}: coterie {command} has no option {key!r}.{meant}")
             if not known[name].tokens:
-                known[name].append(Token(keyword=key, value=self._text(key, value), source=self.path))
-
-    def _text(self, key: str, value: Any) -> str:
-        """Return a value as it is written on the command line."""
-        if isinstance(value, list) and value and all(_is_plain(entry) for entry in value):
-            return ",".join(map(_as_word, value))
-        if not _is_plain(value):
-            raise UsageError(f"{self.path}: {key} must be a text, a number, true, false, or a list of such.")
-        return _as_word(value)
-
-
-def _names_of(argument: Any) -> list[str]:
-    """Return the name of an argument in a file: that of its flag, or of the parameter of the command."""
-    parameter = argument.field_info.name.replace("_", "-")
-    return [parameter, *(name.strip("-").lower() for name in argument.names)]
-
-
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, str | bool | int | float)
+                entries = value if isinstance(value, list) else [value]
+                if not entries or not all(isinstance(entry, str | bool | int | float) for entry in entries):
+                    raise UsageError(
+                        f"{self.path}: {key} must be a text, a number, true, false, or a list of such."
+                    )
+                text = ",".join(map(_as_word, entries))
+                known[name].append(Token(keyword=key, value=text, source=self.path))
 
 
 def _as_word(value: Any) -> str:
@@ -151,14 +124,8 @@ def run_files(folder: Path, name: str = RUN) -> dict[str, Path]:
 def write_run_file(outputs: OutputFolder, name: str = RUN, **chosen: Any) -> None:
     """Write the file that repeats the command that runs; nothing where none does.
 
-    Parameters
-    ----------
-    outputs : OutputFolder
-        Where to.
-    name : str
-        Its name there.
-    chosen
-        Options that the run has chosen, which replace what was given: another run or version could choose others.
+    `chosen` are options that the run has chosen, which replace what was given: another run or version could choose
+    others.
     """
     running = _running.get()
     if running is None:
@@ -172,7 +139,7 @@ def write_run_file(outputs: OutputFolder, name: str = RUN, **chosen: Any) -> Non
 
 
 def _line(key: str, value: Any) -> str:
-    if _is_plain(value) and not isinstance(value, str):
+    if isinstance(value, bool | int | float):
         return f"{key} = {_as_word(value)}"
     text = str(value)
     if text == str(number_of(text)):

@@ -26,12 +26,6 @@ from coterie.rows import Block, RowSource
 from coterie.rows.remote import without_secrets
 from coterie_command import cleaned_up
 
-__all__ = [
-    "MODEL", "SUMMARY", "Fit", "Input", "Run", "check_files_of_no_run", "find_model", "hash_of_array", "hash_of_rows",
-    "hash_of_sample", "hashes_of_fit", "output_folder", "read_fit", "read_run", "run_folder", "settings_of",
-    "write_summary",
-]  # fmt: skip
-
 SUMMARY = "summary.json"
 
 MODEL = "model.coterie"
@@ -118,15 +112,7 @@ _Run = TypeVar("_Run", bound=Run)
 
 
 def read_run(folder: Path, kind: type[_Run]) -> _Run:
-    """Return the summary of the run that wrote a folder: `Fit`, or `Run` of any command.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is none.
-    ValueError
-        If it is damaged or of another version; the message names the file and the field.
-    """
+    """Return the summary of the run that wrote a folder: `Fit`, or `Run` of any command."""
     path = folder / SUMMARY
     recovered(path)
     check_regular_file(path)
@@ -151,13 +137,7 @@ def read_run(folder: Path, kind: type[_Run]) -> _Run:
 
 
 def read_summary(folder: Path) -> Fit:
-    """Return the summary of the fit that wrote a folder.
-
-    Raises
-    ------
-    ValueError
-        If the folder is not that of a fit, or its summary is damaged; the message names the file and the field.
-    """
+    """Return the summary of the fit that wrote a folder."""
     try:
         command = read_run(folder, Run).command
         if command not in ("fit", "select-lambda"):
@@ -170,13 +150,7 @@ def read_summary(folder: Path) -> Fit:
 
 
 def read_fit(folder: Path) -> tuple[Fit, Any]:
-    """Return summary and model of the fit that wrote a folder, both of the same run.
-
-    Raises
-    ------
-    ValueError
-        If the folder is not that of a fit, or a file of it is damaged; the message names the file and the field.
-    """
+    """Return summary and model of the fit that wrote a folder, both of the same run."""
     while True:
         fit = read_summary(folder)
         model = persistence.load(folder / MODEL)
@@ -253,13 +227,7 @@ def _shown(value: Any) -> str:
 
 
 def find_model(path: str) -> str:
-    """Return the file of a model that is named by it or by the folder of the run that wrote it.
-
-    Raises
-    ------
-    ValueError
-        If the folder has none.
-    """
+    """Return the file of a model that is named by it or by the folder of the run that wrote it."""
     if not Path(recovered(path)).is_dir():
         return path
     file = Path(path, MODEL)
@@ -273,15 +241,7 @@ def find_model(path: str) -> str:
 
 @contextmanager
 def run_folder(folder: Path, command: str, file: str, *, force: bool) -> Iterator[OutputFolder]:
-    """Give the folder of a run, which replaces an earlier run of the same command and rows as a whole.
-
-    Raises
-    ------
-    UsageError
-        If the folder has results of another command or other rows, unless `force`, or another run writes there.
-    OSError
-        If nothing can be written to the folder.
-    """
+    """Give the folder of a run, which replaces one of the same command and rows, or with `force` any other."""
     with output_folder(folder) as outputs:
         outputs.check(SUMMARY)
         try:
@@ -304,15 +264,7 @@ def run_folder(folder: Path, command: str, file: str, *, force: bool) -> Iterato
 
 @contextmanager
 def output_folder(folder: Path, output: str = "") -> Iterator[OutputFolder]:
-    """Give an output, a whole folder or some files of one, whose files appear all at the end or not at all.
-
-    Raises
-    ------
-    UsageError
-        If another run writes the same output.
-    OSError
-        If nothing can be written to the folder.
-    """
+    """Give an output, a whole folder or some files of one, whose files appear all at the end or not at all."""
     outputs = OutputFolder(folder, output)
     with cleaned_up(outputs.abandon), ExitStack() as stack:
         try:
@@ -331,13 +283,7 @@ def write_summary(outputs: OutputFolder, facts: Mapping[str, Any]) -> None:
 
 
 def check_files_of_no_run(names: Sequence[str], folder: Path) -> None:
-    """Fail now if one of the files belongs to the run that wrote a folder.
-
-    Raises
-    ------
-    UsageError
-        If so; the message names it.
-    """
+    """Raise an error if one of the files belongs to the run that wrote a folder."""
     try:
         own = _files_of(read_run(folder, Run))
     except (OSError, ValueError):  # not the folder of a run

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from coterie import select_graph_weight
-from coterie.arrays import Array
 from coterie.cli.errors import UsageError
 from coterie.cli.fit import fit_lines, run_fit
 from coterie.cli.inputs import read_known_labels
@@ -35,12 +34,10 @@ from coterie.cli.options import (
     values_of,
     with_options,
 )
-from coterie.cli.output import recorded_warnings, tell
+from coterie.cli.output import recorded_warnings, table_lines, tell
 from coterie.cli.progress import display, watch
 from coterie.estimators import find_method
 from coterie.rows import RowSource
-
-__all__ = ["command"]
 
 
 def command() -> Callable[..., None]:
@@ -96,87 +93,56 @@ def command() -> Callable[..., None]:
             quiet=quiet,
             force=force,
             command="select-lambda",
-            search=LambdaSearch(lambdas_of(lambdas), labels, quiet),
+            search=partial(_search, _lambdas_of(lambdas), labels, quiet),
         )
-        tell(run_fit(job)[1], scan_lines, json, quiet)
+        tell(run_fit(job)[1], _lines, json, quiet)
 
     return with_options(select_lambda, method_options([method], [method.name], without=["graph_weight"]))
 
 
-@dataclass(frozen=True, slots=True)
-class LambdaSearch:
-    """Which lambdas to try for the model of a job; called as `FitJob.search` is.
-
-    Attributes
-    ----------
-    lambdas : sequence of float
-        What to try.
-    labels : str, optional
-        A file of known classes, which choose among the fits.
-    quiet : bool
-        Whether to show no progress.
-    """
-
-    lambdas: Sequence[float]
-    labels: str | None = None
-    quiet: bool = False
-
-    def __call__(self, model: Any, rows: RowSource) -> tuple[Any, float, list[str], dict[str, Any]]:
-        """Return the best model, the seconds, warnings, and what is known of each lambda."""
-        known: Array | None = None
-        if self.labels is not None:
-            known = read_known_labels(self.labels, rows.shape[0], model.n_clusters)
-        started = time.perf_counter()
-        with display(self.quiet) as screen, recorded_warnings() as warned, watch(model, screen):
-            scan = select_graph_weight(model, rows, self.lambdas, y=known)
-        best = scan.best_model.set_params(callback=None)
-        columns = {
-            "graph_weight": scan.graph_weights,
-            "objective": scan.objectives,
-            "modularity": scan.modularities,
-            "smallest": scan.sizes[:, -1],
-            "largest": scan.sizes[:, 0],
-            "normalized_mutual_information": scan.normalized_mutual_information,
-            "accuracy": scan.accuracy,
-        }
-        lists = {name: values.tolist() for name, values in columns.items() if values is not None}
-        table = [dict(zip(lists, row)) for row in zip(*lists.values())]
-        return (
-            best,
-            time.perf_counter() - started,
-            warned,
-            {"best_graph_weight": scan.best_graph_weight, "scan": table},
-        )
+def _search(
+    lambdas: Sequence[float], labels: str | None, quiet: bool, model: Any, rows: RowSource
+) -> tuple[Any, float, list[str], dict[str, Any]]:
+    """Return the best model, the seconds, warnings, and what is known of each lambda, as `FitJob.search` does."""
+    known = None if labels is None else read_known_labels(labels, rows.shape[0], model.n_clusters)
+    started = time.perf_counter()
+    with display(quiet) as screen, recorded_warnings() as warned, watch(model, screen):
+        scan = select_graph_weight(model, rows, lambdas, y=known)
+    seconds = time.perf_counter() - started
+    columns = {
+        "graph_weight": scan.graph_weights,
+        "objective": scan.objectives,
+        "modularity": scan.modularities,
+        "smallest": scan.sizes[:, -1],
+        "largest": scan.sizes[:, 0],
+        "normalized_mutual_information": scan.normalized_mutual_information,
+        "accuracy": scan.accuracy,
+    }
+    lists = {name: values.tolist() for name, values in columns.items() if values is not None}
+    table = [dict(zip(lists, row)) for row in zip(*lists.values())]
+    facts = {"best_graph_weight": scan.best_graph_weight, "scan": table}
+    return scan.best_model.set_params(callback=None), seconds, warned, facts
 
 
-def lambdas_of(text: str) -> list[float]:
-    """Return the numbers between the commas of --lambdas.
-
-    Raises
-    ------
-    UsageError
-        If they are not different numbers of at least 0.
-    """
+def _lambdas_of(text: str) -> list[float]:
     try:
         lambdas = [float(word) for word in text.split(",")]
     except ValueError:
         lambdas = []
-    if (
-        not lambdas
-        or len(set(lambdas)) < len(lambdas)
-        or not all(0 <= value < float("inf") for value in lambdas)
-    ):
+    are_different = 0 < len(lambdas) == len(set(lambdas))
+    if not are_different or not all(0 <= value < float("inf") for value in lambdas):
         raise UsageError(f"--lambdas must be different numbers with commas between them, got {text!r}.")
     return lambdas
 
 
-def scan_lines(facts: dict[str, Any]) -> list[str]:
-    """Return the lines of a scan of graph weights: a line for each, then those of the best fit."""
+def _lines(facts: dict[str, Any]) -> list[str]:
     names = [name.replace("_", " ") for name in facts["scan"][0]]
     rows = [
         [f"{value:.4g}" if isinstance(value, float) else f"{value:,}" for value in row.values()]
         for row in facts["scan"]
     ]
-    widths = [max(map(len, column)) for column in zip(names, *rows)]
-    table = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in [names, *rows]]
-    return [*table, f"best graph weight {facts['best_graph_weight']:g}", *fit_lines(facts)]
+    return [
+        *table_lines([names, *rows], ">"),
+        f"best graph weight {facts['best_graph_weight']:g}",
+        *fit_lines(facts),
+    ]
