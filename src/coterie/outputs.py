@@ -22,8 +22,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["OutputFolder", "TemporaryFolder", "naming", "recovered", "replacing"]
-
 # What a file system without locks answers, such as some of NFS.
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
 

@@ -13,10 +13,6 @@ import numpy as np
 
 from coterie.limits.memory import Need, as_size, check_memory
 
-__all__ = [
-    "DamagedFileError", "check_archive", "check_members", "check_regular_file", "read_array_header", "shortened",
-]  # fmt: skip
-
 # Highest compression ratio of deflate.
 _DEFLATE_RATIO = 1032
 _SLACK_BYTES = 1024

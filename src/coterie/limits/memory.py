@@ -9,10 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = [
-    "MEMORY_VARIABLE", "Need", "as_size", "available_memory", "check_memory", "limited_memory", "memory_in_bytes",
-]  # fmt: skip
-
 MEMORY_VARIABLE = "COTERIE_MEMORY"
 """The environment variable that allows an amount of memory, where no `limited_memory` does."""
 

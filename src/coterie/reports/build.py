@@ -41,8 +41,6 @@ from coterie.reports.restarts import Restarts, compare_restarts
 from coterie.reports.stability import measure_stability
 from coterie.reports.subject import Subject, read_subject
 
-__all__ = ["Report", "report", "require_report"]
-
 # A cluster of less than this part of an equal share is small.
 _SMALL = 0.1
 
@@ -164,13 +162,7 @@ class Report:
 
 
 def require_report() -> None:
-    """Fail now if no report can be written later.
-
-    Raises
-    ------
-    ImportError
-        If a library of the extra `report` is missing.
-    """
+    """Raise an ImportError now if a library of the extra `report` is missing."""
     require_jinja()
     require_matplotlib()
     try:

@@ -13,20 +13,12 @@ from coterie.metrics import adjusted_rand_score, clustering_accuracy, normalized
 from coterie.reports.page import Cell, Column, Facts, Mark, Part, Section, Table, Text
 from coterie.reports.subject import Subject
 
-__all__ = ["classes_section", "is_known"]
-
 _MOST_CELLS = 60
 _MOST_STRANGERS = 20
 
 
 def classes_section(subject: Subject, known: npt.ArrayLike, mark: Callable[[int], Mark]) -> Section:
-    """Return the section of known classes; those of rows without one are None, NaN or -1.
-
-    Raises
-    ------
-    ValueError
-        If there are not as many classes as rows, or none is known.
-    """
+    """Return the section of known classes; those of rows without one are None, NaN or -1."""
     truth = np.asarray(known)
     if truth.shape != subject.labels.shape:
         raise ValueError(

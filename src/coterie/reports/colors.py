@@ -6,8 +6,6 @@ import colorsys
 
 from coterie.figures import FEW_COLORS, MANY_COLORS
 
-__all__ = ["color_name", "properties"]
-
 # The least lightness of a color on a dark page.
 _ON_DARK = 0.6
 

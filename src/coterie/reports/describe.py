@@ -15,8 +15,6 @@ from coterie.names import read_names
 from coterie.reports.stability import Stability
 from coterie.reports.subject import EXAMPLES, Subject, cluster_sums
 
-__all__ = ["Clusters", "Names", "column_effects", "describe", "measures_of", "term_weights", "text_counts"]
-
 Names: TypeAlias = "str | Path | Mapping[int, str] | Callable[[list[str], list[str]], str] | None"
 
 _READ, _MOST_WORDS = 2_000, 20_000
@@ -36,22 +34,9 @@ _FEWEST_WORDS = 4
 class Clusters:
     """Descriptions of clusters.
 
-    Attributes
-    ----------
-    names : list of str
-        One for each cluster, all different.
-    terms : list of list of str
-        Distinctive terms; empty without texts.
-    effects : ndarray of shape (k, d) or None
-        Differences of means, in standard deviations; None where columns mean nothing by themselves.
-    column_names : list of str
-        Names of the columns.
-    cohesion, separation : ndarray of shape (k,) or None
-        The mean share of the nearest rows of a row that are in its cluster; the mean simplified silhouette.
-    stability : Stability or None
-        How well the clusters are found again.
-    exemplars, borderline : list of list of int
-        Positions in the sample, the most representative and the least certain rows first.
+    `effects` are differences of means in standard deviations; None where columns mean nothing by themselves. `cohesion`
+    is the mean share of the nearest rows of a row that are in its cluster, `separation` the mean simplified silhouette.
+    `exemplars` and `borderline` are positions in the sample, the most representative and the least certain rows first.
     """
 
     names: list[str]
@@ -81,25 +66,10 @@ def describe(
     names: Names = None,
     terms: Sequence[str] | None = None,
 ) -> Clusters:
-    """Describe and name the clusters of a sample.
+    """Describe and name the clusters of a sample, of whose rows `neighbors` are the nearest ones.
 
-    Parameters
-    ----------
-    subject : Subject
-        What was clustered.
-    neighbors : ndarray of shape (m, l)
-        Nearest rows of each row of the sample.
-    stability : Stability, optional
-        As measured.
-    names : path, mapping or callable, optional
-        Names of clusters, which go before ours; a callable gets the texts of representative rows, and terms.
-    terms : sequence of str, optional
-        Names of columns that have none.
-
-    Raises
-    ------
-    ValueError
-        If names are of clusters that there are not.
+    `names` are those of `coterie.report`, `terms` names of columns that have none. A ValueError is raised if names are
+    of clusters that there are not.
     """
     sample, k = subject.sample, subject.n_clusters
     column_names = list(terms) if terms is not None else subject.rows.column_names
@@ -225,16 +195,7 @@ def term_weights(counts: Any, labels: IntArray, n_clusters: int) -> FloatArray:
     """Return how characteristic each term is of each cluster: c-TF-IDF.
 
     ``tf log(1 + A / f)``: the share tf of a term among those of a cluster, the count f of the term in all clusters, and
-    the mean count A of terms of a cluster (Grootendorst, BERTopic, 2022).
-
-    Parameters
-    ----------
-    counts : csr_array of shape (n, d)
-        Counts of terms in rows; none negative.
-    labels : ndarray of shape (n,), int32
-        The clusters of the rows.
-    n_clusters : int
-        Number of clusters.
+    the mean count A of terms of a cluster (Grootendorst, BERTopic, 2022). `counts` are those of terms in rows.
 
     Examples
     --------
@@ -269,20 +230,8 @@ def text_counts(texts: list[str]) -> tuple[Any, list[str]]:
 def column_effects(block: Any, labels: IntArray, sizes: IndexArray) -> FloatArray:
     """Return by how many standard deviations the mean of each column in a cluster differs from that of other rows.
 
-    Cohen's d with the standard deviation within the two groups; +-inf for a column that is constant in both.
-
-    Parameters
-    ----------
-    block : ndarray or csr_array of shape (m, d)
-        A sample of rows.
-    labels : ndarray of shape (m,), int32
-        Their clusters, -1 for none.
-    sizes : ndarray of shape (k,)
-        Rows of each cluster in the data, for which those of the sample stand.
-
-    Returns
-    -------
-    ndarray of shape (k, d), float64
+    Cohen's d with the standard deviation within the two groups; +-inf for a column that is constant in both. `block` is
+    a sample of the rows, `sizes` are those of the clusters in all rows.
     """
     k = len(sizes)
     counts = np.bincount(labels[labels >= 0], minlength=k)[:, None]

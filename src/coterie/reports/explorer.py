@@ -16,8 +16,6 @@ from coterie.reports.describe import Clusters, describe, measures_of
 from coterie.reports.page import data_address
 from coterie.reports.subject import MOST_CATEGORIES, Subject
 
-__all__ = ["explorer_data"]
-
 # Characters of all texts on the page, and of one text.
 _TEXT_CHARACTERS, _MOST_OF_TEXT, _MOST_OF_ID = 1_600_000, 300, 60
 

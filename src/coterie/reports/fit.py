@@ -31,8 +31,6 @@ from coterie.reports.page import (
 from coterie.reports.restarts import NEARLY_THE_SAME, relative_loss, runs_of
 from coterie.reports.subject import Subject, seconds_of
 
-__all__ = ["command_of", "fit_section"]
-
 # Lines of a table of clusters.
 _MOST_LINES = 100
 
@@ -44,17 +42,7 @@ _MOST_ROWS_DRAWN = 5_000
 
 
 def fit_section(subject: Subject, summary: Mapping[str, Any], mark: Callable[[int], Mark]) -> Section:
-    """Return the last section of a report.
-
-    Parameters
-    ----------
-    subject : Subject
-        What was clustered.
-    summary : mapping
-        The summary of `coterie fit`, or as much of it as is known.
-    mark : callable
-        Returns the name of a cluster in its color.
-    """
+    """Return the last section of a report; `summary` is that of `coterie fit`, or as much of it as is known."""
     model, method = subject.model, subject.method
     source, sizes = summary.get("input", {}), subject.sizes
     what = [

@@ -34,25 +34,12 @@ from coterie.figures import INK
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "Bar", "Cell", "Code", "Column", "Explorer", "Facts", "Folded", "Mark", "Page", "Part", "Picture", "Section",
-    "Table", "Text", "Warnings", "data_address", "require_jinja",
-]  # fmt: skip
-
 _TEMPLATES = files("coterie.reports") / "templates"
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A number that a table shows with a bar.
-
-    Attributes
-    ----------
-    value : float or int
-        The number.
-    share : float
-        How long the bar is, from 0 to 1.
-    """
+    """A number that a table shows with a bar, whose length is a `share` from 0 to 1."""
 
     value: float
     share: float
@@ -61,15 +48,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A text behind a disc of a color, such as the name of a cluster.
-
-    Attributes
-    ----------
-    text : str
-        What is marked.
-    color : str
-        A CSS color; "var(--c3)" where the page's stylesheet has it.
-    """
+    """A text behind a disc of a CSS color; "var(--c3)" where the page's stylesheet has it."""
 
     text: str
     color: str
@@ -135,20 +114,8 @@ class Table:
 class Picture:
     """A matplotlib figure.
 
-    Attributes
-    ----------
-    figure : matplotlib Figure
-        What is drawn.
-    name : str
-        The file of Markdown is called so; unique on the page.
-    alt : str
-        What is seen, for those who do not.
-    caption : str
-        What stands below it.
-    is_raster : bool
-        Whether it has too many points for SVG.
-    is_small : bool
-        Whether others stand beside it where the page is wide enough.
+    `name` is that of its file for Markdown, unique on the page, and `alt` describes it for those who do not see it. A
+    raster has too many points for SVG; small pictures stand beside each other where the page is wide enough.
     """
 
     figure: Figure
@@ -197,16 +164,9 @@ class Folded:
 
 @dataclass(frozen=True, slots=True)
 class Explorer:
-    """A map of rows and a table of clusters, which `page.js` makes interactive.
+    """A map of rows and a table of clusters, which `page.js` makes interactive by `data`, ready for JSON.
 
-    Attributes
-    ----------
-    picture : Picture
-        The map where no script runs, and in Markdown.
-    table : Table
-        The clusters where no script runs, and in Markdown.
-    data : mapping
-        What the script reads, ready for JSON.
+    Picture and table are shown where no script runs, and in Markdown.
     """
 
     picture: Picture
@@ -235,16 +195,8 @@ class Section:
 class Page:
     """A page.
 
-    Attributes
-    ----------
-    title : str
-        Its heading.
-    subtitle : str
-        A line below it.
-    sections : sequence of Section
-        What stands on it.
-    properties : mapping of str to str
-        CSS custom properties, by the theme in which they hold: {"light": {"--c0": "#0072b2"}, "dark": {...}}.
+    `properties` are CSS custom properties by the theme in which they hold: {"light": {"--c0": "#0072b2"}, "dark":
+    {...}}.
 
     Examples
     --------
@@ -297,13 +249,7 @@ def data_address(content: bytes, kind: str = "image/png") -> str:
 
 
 def require_jinja() -> None:
-    """Fail now if no page can be written later.
-
-    Raises
-    ------
-    ImportError
-        If jinja2 is missing; the message names the extra that brings it.
-    """
+    """Raise an ImportError now if jinja2 is missing."""
     try:
         import jinja2  # noqa: F401
     except ImportError as error:

@@ -14,8 +14,6 @@ from coterie.estimators import Objective
 from coterie.estimators.seeded import SeededEstimator
 from coterie.reports.subject import Subject, seconds_of
 
-__all__ = ["NEARLY_THE_SAME", "Restarts", "compare_restarts", "relative_loss", "runs_of"]
-
 # Number of restarts, and the fewest that are compared.
 _OTHERS, _FEWEST = 9, 3
 
@@ -31,19 +29,7 @@ NEARLY_THE_SAME = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Restarts:
-    """Objectives of fits to the same rows.
-
-    Attributes
-    ----------
-    objective : Objective
-        The objective.
-    own : float
-        Of a fit that starts from the result of the report.
-    others : ndarray of shape (m,)
-        Of fits with other initializations.
-    n_rows : int
-        Rows of each.
-    """
+    """Objectives of fits to the same rows: `own` starts from the result of the report, others elsewhere."""
 
     objective: Objective
     own: float
@@ -97,12 +83,7 @@ def runs_of(model: Any) -> list[Any]:
 def compare_restarts(subject: Subject) -> tuple[Restarts | None, str]:
     """Repeat a fit of one run with other initializations, if that takes less than a second.
 
-    Returns
-    -------
-    Restarts or None
-        None where that would take too long, or there is nothing to compare.
-    str
-        What was done, or why it was not; empty if the fit had several runs itself.
+    Also returned is a sentence on what was done, or why it was not; it is empty if the fit had several runs itself.
     """
     model, method = subject.model, subject.method
     parameters = model.get_params(deep=False) if hasattr(model, "get_params") else {}

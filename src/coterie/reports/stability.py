@@ -13,8 +13,6 @@ from coterie.arrays import FloatArray, IntArray
 from coterie.reports.subject import Subject, clusters_of, seconds_of
 from coterie.rows import as_rows
 
-__all__ = ["Stability", "measure_stability"]
-
 _MOST_ROWS = 5_000
 _ROWS_A_CLUSTER = 20
 
@@ -27,15 +25,7 @@ _SECONDS, _LIMIT = 1.2, 2.0
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """Stability of clusters.
-
-    Attributes
-    ----------
-    means, lowest : ndarray of shape (k,)
-        Of each cluster, over the fits: the overlap (Jaccard's index) with the most similar cluster, at most 1.
-    n_fits, n_rows : int
-        How many fits, of how many rows each.
-    """
+    """Overlap (Jaccard's index) of each cluster with the most similar cluster of each fit of a half sample."""
 
     means: FloatArray
     lowest: FloatArray
@@ -51,14 +41,9 @@ class Stability:
 
 
 def measure_stability(subject: Subject, n_fits: int) -> tuple[Stability | None, str]:
-    """Fit halves of a sample, and find the clusters in these fits.
+    """Fit halves of a sample, and find the clusters in these fits, unless that would take too long or mean nothing.
 
-    Returns
-    -------
-    Stability or None
-        None where that would take too long or mean nothing.
-    str
-        What was done, or why it was not.
+    Also returned is a sentence on what was done, or why it was not.
     """
     model, sample = subject.model, subject.sample
     if n_fits < 1:

@@ -19,17 +19,6 @@ from coterie.results import Placement, metadata_names, place_rows
 from coterie.rows import RowSource
 from coterie.rows.roles import ID_NAMES
 
-__all__ = [
-    "EXAMPLES",
-    "MOST_CATEGORIES",
-    "Sample",
-    "Subject",
-    "cluster_sums",
-    "clusters_of",
-    "read_subject",
-    "seconds_of",
-]
-
 MOST_DRAWN = 10_000
 _MOST_NUMBERS = 5e7
 
@@ -42,23 +31,7 @@ EXAMPLES = 6
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Some rows.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (m,), int64
-        Their numbers, ascending.
-    block : ndarray or csr_array of shape (m, d)
-        Their values.
-    labels : ndarray of shape (m,), int32
-        Their clusters.
-    metadata : pyarrow.Table
-        Their columns that are not clustered.
-    ids : list of str
-        Their ids, or else numbers.
-    texts : list of str or None
-        Their texts, where the table has a column of texts.
-    """
+    """Some rows, by ascending numbers, with their values, clusters, metadata columns, ids (or numbers) and texts."""
 
     rows: IndexArray
     block: Any
@@ -70,32 +43,10 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Subject of a report.
+    """Subject of a report: a model, its rows, their clusters, and a sample of them.
 
-    Attributes
-    ----------
-    model : estimator
-        Fitted.
-    method : Method or None
-        Its record.
-    rows : RowSource
-        The rows as the model sees them.
-    labels : ndarray of shape (n,), int32
-        Their clusters, -1 for none.
-    n_clusters : int
-        Number of clusters.
-    sizes : ndarray of shape (k,), int64
-        Rows of each.
-    placement : Placement
-        How well rows belong to their clusters.
-    sample : Sample
-        At most 10,000 rows, with the representative and borderline rows of each cluster.
-    centers : ndarray of shape (k, d) or None
-        Centers of the model, or else means of the sample; None for a graph.
-    id_name, text_name : str or None
-        The columns of ids and of texts.
-    image_shape : tuple of int or None
-        Rows are images of this shape.
+    The sample has the representative and borderline rows of each cluster. `centers` are those of the model, or else
+    means of the sample; None for a graph.
     """
 
     model: Any
@@ -133,13 +84,7 @@ def read_subject(
     text: str | None = None,
     image_shape: tuple[int, ...] | None = None,
 ) -> Subject:
-    """Read the rows for a report: a pass for distances, one for texts, and a sample.
-
-    Raises
-    ------
-    ValueError
-        If the labels are not those of these rows, there is no such column, or rows are no images of this shape.
-    """
+    """Read the rows for a report: a pass for distances, one for texts, and a sample."""
     rows = rows_for(model, X)
     found = clusters_of(model, rows, labels, n_clusters)
     if image_shape is not None:
@@ -179,13 +124,7 @@ def read_subject(
 def clusters_of(
     model: Any, rows: RowSource, labels: npt.ArrayLike | None = None, n_clusters: int | None = None
 ) -> IntArray:
-    """Return the clusters of rows: those given, those of the fit, of a path those that last longest, or predicted ones.
-
-    Raises
-    ------
-    ValueError
-        If they are not as many as rows, or the model knows the clusters of its own rows only.
-    """
+    """Return the clusters of rows: those given, of the fit, of a path those that last longest, or predicted ones."""
     n_rows = rows.shape[0]
     found = labels if labels is not None else getattr(model, "labels_", None)
     if labels is None and n_clusters is not None and hasattr(model, "labels_path_"):

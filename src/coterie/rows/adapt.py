@@ -29,8 +29,6 @@ from coterie.rows.source import RowSource
 from coterie.rows.spool import has_space, spool_folder
 from coterie.rows.tables import DaskFrameSource, PandasSource, metadata_of_pandas
 
-__all__ = ["as_rows", "stream_rows"]
-
 # Maximum size of a stream in memory. A longer one is written to a file.
 KEPT_BYTES = 1 << 30
 

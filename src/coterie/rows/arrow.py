@@ -26,16 +26,6 @@ from coterie.rows.columns import (
 from coterie.rows.remote import RemoteFile
 from coterie.rows.source import MetadataColumns, RowSource, selected_rows
 
-__all__ = [
-    "ArrowColumns",
-    "ArrowSource",
-    "arrow_dtype",
-    "arrow_kind",
-    "arrow_vectors",
-    "metadata_of_table",
-    "first_batch",
-]
-
 # Arrow's names of the types that float32 holds exactly.
 _FLOAT32_NAMES = {"float", "halffloat", "int8", "int16", "uint8", "uint16"}
 

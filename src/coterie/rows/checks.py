@@ -18,11 +18,6 @@ import scipy.sparse as sp
 from coterie.arrays import IndexArray
 from coterie.limits.files import DamagedFileError, shortened
 
-__all__ = [
-    "BadRowError", "FileError", "NotATableError", "NotNumbersError", "check_finite", "check_shape", "compute_dtype",
-    "hint_at_contents", "is_small_extension", "missing_by_column", "reading",
-]  # fmt: skip
-
 # First bytes of files, the format that they identify, and its extension.
 _SIGNATURES = (
     (b"PAR1", "a Parquet file", (".parquet",)),

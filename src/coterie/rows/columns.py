@@ -16,11 +16,6 @@ from coterie.arrays import Array, IndexArray
 from coterie.limits.files import shortened
 from coterie.rows.checks import MOST_OF_A_NAME, BadRowError, NotNumbersError
 
-__all__ = [
-    "ChosenColumns", "Column", "Columns", "NO_COLUMNS", "choose_columns", "column_positions", "column_word",
-    "first_width", "has_id_name", "listed_columns", "vector_length_error",
-]  # fmt: skip
-
 # Names of ids, whatever their values.
 _ID_NAME = re.compile(r"(?i:(^|[_\-. ])(id|ids|uuid|guid)$)|[a-z0-9](Id|ID)$")
 

@@ -16,11 +16,6 @@ from coterie.rows.adapt import as_rows
 from coterie.rows.checks import BadRowError
 from coterie.rows.source import Block, DerivedRows, MetadataColumns, RowSource, selected_rows, sparse_block
 
-__all__ = [
-    "NormalizedRows", "RowsWithDirection", "SelectedColumns", "SelectedRows", "complete_rows", "normalized",
-    "part_of", "rows_of_zeros",
-]  # fmt: skip
-
 _BATCH_BYTES = 2**20
 
 

@@ -16,8 +16,6 @@ from coterie.rows.formats import Format, format_of, formats, known_extensions
 from coterie.rows.remote import RemoteFile, is_address, protocol_of
 from coterie.rows.source import RowSource, ShardedSource
 
-__all__ = ["open_rows"]
-
 
 def open_rows(
     path: str | os.PathLike[str],

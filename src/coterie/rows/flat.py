@@ -20,8 +20,6 @@ from coterie.limits.files import DamagedFileError
 from coterie.rows.remote import RangedFile
 from coterie.rows.source import RowSource
 
-__all__ = ["FlatSource"]
-
 # Converted rows are read in portions that stay in the processor's cache; Fortran order and remote files in longer ones.
 _PORTION_BYTES = 2**20
 _COLUMNS_BYTES = 2**24

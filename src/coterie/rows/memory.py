@@ -16,8 +16,6 @@ from coterie.limits.memory import Need, check_memory
 from coterie.rows.checks import check_shape, compute_dtype
 from coterie.rows.source import Block, RowSource, is_block
 
-__all__ = ["ArraySource", "BFloat16Source", "SlicedSource", "SparseSource", "sliced"]
-
 # Pages of memory maps larger than this are released after each block; smaller maps may remain resident.
 _RESIDENT_BYTES = 256 * 2**20
 

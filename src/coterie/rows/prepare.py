@@ -38,8 +38,6 @@ from coterie.rows.source import (
     sparse_block,
 )
 
-__all__ = ["MappedRows", "fitted_transformer", "prepare_rows", "rows_to_fit", "table_roles"]
-
 Missing: TypeAlias = Literal["error", "drop", "mean", "median"]
 Scale: TypeAlias = Literal["standard", "robust", "none"]
 Unknown: TypeAlias = Literal["error", "ignore"]

@@ -16,11 +16,6 @@ from urllib.parse import urlsplit
 
 from coterie.rows.checks import FileError
 
-__all__ = [
-    "Attempts", "RangedFile", "RemoteFile", "has_hidden_parts", "is_address", "name_of", "protocol_of",
-    "without_secrets",
-]  # fmt: skip
-
 _ADDRESS = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*)://")
 
 # A user and a password; and the query, which has the signature of signed addresses.

@@ -20,11 +20,6 @@ from coterie.rows.columns import NO_COLUMNS, column_word, has_id_name
 from coterie.rows.files import open_rows
 from coterie.rows.source import RowSource
 
-__all__ = [
-    "CATEGORY_LIMIT", "DISTINCT_LIMIT", "ID_NAMES", "ColumnProfile", "TableRoles", "check_cells",
-    "profile_table", "roles_of", "shares_of_variance",
-]  # fmt: skip
-
 # Maximum number of values of a category: a column with more is usually an id or a text.
 CATEGORY_LIMIT = 100
 

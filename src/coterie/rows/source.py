@@ -16,11 +16,6 @@ from coterie.arrays import Array, IndexArray
 from coterie.rows.checks import BadRowError, check_finite, check_shape, compute_dtype, missing_by_column
 from coterie.rows.columns import Columns, column_positions
 
-__all__ = [
-    "Block", "DerivedRows", "MetadataColumns", "RowSource", "ShardedSource", "is_block", "joined_batches",
-    "selected_rows", "sparse_block",
-]  # fmt: skip
-
 
 class MetadataColumns:
     """Columns of a table that are not clustered, read on demand.

@@ -16,8 +16,6 @@ from typing import IO, NoReturn
 from coterie.rows.flat import FlatSource
 from coterie.rows.source import RowSource
 
-__all__ = ["SpooledRows", "has_space", "spool_folder"]
-
 # Bytes that a thread decodes and writes at a time, so that they stay in the processor's cache.
 _PIECE_BYTES = 4 * 2**20
 

@@ -27,8 +27,6 @@ from coterie.rows.columns import (
 )
 from coterie.rows.source import MetadataColumns, RowSource
 
-__all__ = ["DaskFrameSource", "PandasSource", "metadata_of_pandas"]
-
 
 class PandasSource(RowSource):
     """Rows of a `pandas.DataFrame` whose columns are numbers, objects that convert to floats, or vectors.

@@ -20,9 +20,6 @@ from coterie.rows.checks import FileError
 from coterie.rows.remote import RemoteFile
 from coterie.rows.source import DerivedRows, MetadataColumns, RowSource
 
-__all__ = ["FileRows", "SeenFile", "SeenFolder"]
-
-
 # Size, time of the last write in ns, inode, and whether it is a folder; None if there is no file.
 _State = tuple[int, int, int, bool] | None
 

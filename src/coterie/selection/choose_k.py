@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from coterie.reports.page import Page
 
-__all__ = ["KChoice", "choose_k"]
-
 # Rows of the sample, and the fewest that allow a decision.
 _SAMPLE = 5_000
 _FEWEST_ROWS = 20
@@ -519,13 +517,9 @@ def _curves(task: Resampling, tell: Callable[[str], Any]) -> tuple[tuple[Criteri
 class SerialDependence:
     """Dependence of consecutive rows.
 
-    Attributes
-    ----------
-    step : float
-        Mean squared distance of consecutive rows of the same cluster over that of two random rows of it (von Neumann's
-        ratio): 1 for rows in random order, near 0 for a random walk.
-    jump : float
-        Median length of the steps between clusters over that of the steps within; infinite if there are none.
+    `step` is the mean squared distance of consecutive rows of the same cluster over that of two random rows of it (von
+    Neumann's ratio): 1 for rows in random order, near 0 for a random walk. `jump` is the median length of the steps
+    between clusters over that of the steps within; infinite if there are none.
     """
 
     step: float
@@ -540,22 +534,7 @@ class SerialDependence:
 def serial_dependence(
     points: FloatArray, labels: IntArray, following: FloatArray, labels_after: IntArray
 ) -> SerialDependence:
-    """Compare consecutive rows with random pairs of rows of the same cluster.
-
-    Parameters
-    ----------
-    points, following : ndarray of shape (m, e)
-        Rows, and the row after each.
-    labels, labels_after : ndarray of shape (m,)
-        Their clusters.
-
-    Returns
-    -------
-    SerialDependence
-
-    References
-    ----------
-    von Neumann, Distribution of the ratio of the mean square successive difference to the variance, 1941.
+    """Compare rows and the row after each with random pairs of rows of the same cluster (von Neumann 1941).
 
     Examples
     --------
@@ -589,14 +568,9 @@ def serial_dependence(
 class PathLikeness:
     """Similarity of the points to one path, in any order.
 
-    Attributes
-    ----------
-    leaves : float
-        Share of leaves among the vertices of the minimum spanning tree of the neighbor graph: near 0 for a path.
-    jump : float
-        Median length of its edges between clusters over that of its edges within; infinite if clusters are apart.
-    n_directions : int
-        Columns of the points.
+    `leaves` is the share of leaves among the vertices of the minimum spanning tree of the neighbor graph: near 0 for a
+    path. `jump` is the median length of its edges between clusters over that of its edges within; infinite if clusters
+    are apart.
     """
 
     leaves: float
@@ -611,19 +585,6 @@ class PathLikeness:
 
 def path_likeness(points: FloatArray, labels: IntArray, n_threads: int) -> PathLikeness:
     """Count the leaves of the minimum spanning tree of the nearest-neighbor graph.
-
-    Parameters
-    ----------
-    points : ndarray of shape (m, e)
-        Rows in any order.
-    labels : ndarray of shape (m,)
-        Their clusters.
-    n_threads : int
-        Threads of the search for neighbors.
-
-    Returns
-    -------
-    PathLikeness
 
     Examples
     --------

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from coterie.reports.page import Page
 
-__all__ = ["CRITERIA", "Comparison", "compare"]
-
 CRITERIA = {
     "score": "agreement plus neighbors: the recommendation has the highest",
     "agreement": "adjusted Rand index to other methods fitted to subsamples of two thirds of the rows",

@@ -21,17 +21,6 @@ from coterie.kmeans.exact import KMeans
 from coterie.mixture.estimator import TruncatedGaussianMixture
 from coterie.selection.sample import references
 
-__all__ = [
-    "Criterion",
-    "Resampling",
-    "bic",
-    "convex_merges",
-    "density_layers",
-    "eigengaps",
-    "gap_statistic",
-    "stability",
-]
-
 # Half samples, and reference sets of each kind.
 _PAIRS = 5
 _REFERENCE_SETS = 3
@@ -65,24 +54,10 @@ _STABLE = 0.9
 
 @dataclass(frozen=True)
 class Criterion:
-    """A curve over the number of clusters.
+    """A curve over the number of clusters, with its 90% confidence interval.
 
-    Attributes
-    ----------
-    name : str
-        In tables, such as "gap".
-    title : str
-        In plots.
-    ks : ndarray of shape (m,), int64
-        Numbers of clusters.
-    values, low, high : ndarray of shape (m,), float64
-        The curve with its 90% confidence interval.
-    chance : ndarray of shape (m,), float64, or None
-        Value for data without clusters.
-    choice : int or None
-        Its choice of k; 1 or None: no clusters.
-    why : str
-        Rule of the choice, and the clusters it favors.
+    `chance` are the values for data without clusters, `choice` is its k (1 or None: no clusters), and `why` the rule of
+    the choice and the clusters that it favors.
     """
 
     name: str
@@ -108,20 +83,9 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Resampling:
-    """The points of a sample and the settings of the fits to them.
+    """The points of a sample along their principal directions, and the settings of the fits to them.
 
-    Attributes
-    ----------
-    points : ndarray of shape (m, e), float64
-        Along their principal directions.
-    ks : sequence of int
-        Numbers of clusters, ascending, from 2.
-    random : RandomState
-        Random stream.
-    n_threads : int
-        Threads of the fits.
-    check_time : callable
-        Raises TimeoutError when the time is over.
+    `check_time` raises a TimeoutError when the time is over.
     """
 
     points: FloatArray
@@ -358,15 +322,7 @@ def half_pairs(
 
 
 def pair_agreement(pair: tuple[IndexArray, IndexArray], label: Callable[[IndexArray], IntArray]) -> float:
-    """Return the adjusted Rand index of two clusterings on the rows that both have.
-
-    Parameters
-    ----------
-    pair : pair of ndarray
-        The rows of each, ascending.
-    label : callable
-        ``label(rows)`` clusters these rows and gives their labels.
-    """
+    """Return the adjusted Rand index of two clusterings, by ``label(rows)``, on the rows that both have."""
     shared, first, second = np.intersect1d(*pair, assume_unique=True, return_indices=True)
     if not len(shared):
         return 1.0

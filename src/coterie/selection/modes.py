@@ -14,8 +14,6 @@ import scipy.sparse as sp
 from coterie.arrays import FloatArray, IndexArray, IntArray
 from coterie.graphs import nearest_neighbors
 
-__all__ = ["Modes", "find_modes", "local_sides"]
-
 # Quantile of the squared distances below which they count as equal: repeated rows would have infinite density.
 _EQUAL_ROWS = 0.02
 
@@ -38,18 +36,10 @@ _APART = np.inf
 class Modes:
     """The modes of the density of points.
 
-    Attributes
-    ----------
-    prominences : ndarray of shape (n_modes,), float64
-        Descending; infinite for the densest mode and for modes without a path to a denser one.
-    ranks : ndarray of shape (n,), int64
-        Rank of each point by density, the densest first.
-    parents : ndarray of shape (n,), int64
-        The densest neighbor of each point; the point itself if none is denser.
-    falls : dict of int to (float, int)
-        For each mode but the first its prominence and the mode that it merges into, -1 for none.
-    dimension : float
-        Local dimension, by the distances to neighbors, where it is lowest.
+    `prominences` descend; infinite are those of the densest mode and of modes without a path to a denser one. `ranks`
+    are those of the points by density, the densest first, and `parents` their densest neighbors, a point itself if none
+    is denser. `falls` has for each mode but the first its prominence and the mode that it merges into, -1 for none.
+    `dimension` is the local dimension, by the distances to neighbors, where it is lowest.
     """
 
     prominences: FloatArray
@@ -82,18 +72,7 @@ class Modes:
 def find_modes(points: FloatArray, n_threads: int, n_neighbors: int) -> Modes:
     """Find the modes of the density of points and their prominence.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, e), float64
-        At least 3.
-    n_threads : int
-        Threads of the neighbor search.
-    n_neighbors : int
-        Neighbors of each point. Modes of fewer than 1.5 times as many points do not count.
-
-    Returns
-    -------
-    Modes
+    Modes of fewer than 1.5 times as many points as neighbors do not count.
 
     Notes
     -----
@@ -135,17 +114,6 @@ def local_sides(
     """Return the sides of a box whose uniform points have a given local dimension, such as a band between 1 and 2.
 
     The fewer dimensions, the rougher is the estimated density: fewer paths lead around an empty place.
-
-    Parameters
-    ----------
-    dimension : float
-        As in `Modes`.
-    n_points, n_neighbors : int
-        Number of points and neighbors of the estimate.
-    random : RandomState
-        Random stream.
-    n_threads : int
-        Threads of the neighbor search.
     """
     whole = max(1, int(dimension))
     sides = np.ones(whole)

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from coterie.selection.choose_k import KChoice
     from coterie.selection.compare import Comparison
 
-__all__ = ["choice_page", "comparison_page", "plot_choice", "plot_comparison"]
-
 # Largest prominence that is drawn; at larger ones the density between the modes is practically zero.
 _DEEPEST = 12.0
 
@@ -29,17 +27,7 @@ _LOW_MODES = 12
 
 
 def choice_page(choice: KChoice, name: str, warnings: Sequence[str] = ()) -> Page:
-    """Return the page of a choice of k.
-
-    Parameters
-    ----------
-    choice : KChoice
-        The result.
-    name : str
-        Name of the data set, such as its file.
-    warnings : sequence of str
-        Warnings to show.
-    """
+    """Return the page of a choice of k; `name` is that of the data set, such as its file."""
     facts = choice.facts
     entries = [
         ("answer", choice.answer),

@@ -12,8 +12,6 @@ from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.dataset import check_squares
 from coterie.rows import Block, RowSource
 
-__all__ = ["Sample", "check_range", "draw_sample", "references"]
-
 # Limits of the number of principal directions.
 _MOST_DIRECTIONS = 60
 _FEWEST_DIRECTIONS = 3
@@ -27,22 +25,8 @@ _NOISE_QUANTILE = 0.25
 class Sample:
     """Some rows of a source in their principal directions.
 
-    Attributes
-    ----------
-    ids : ndarray of shape (m,), int64
-        Their numbers, ascending.
-    rows : Block
-        The rows.
-    points : ndarray of shape (m, e), float64
-        The rows along their principal directions, 60 at most, the widest first.
-    n_above : int
-        Directions with more variance than noise, at least 3.
-    directions : ndarray of shape (d, e), float64
-        Maps rows to points.
-    center : ndarray of shape (d,), float64
-        Their mean; zeros for sparse rows.
-    n_rows : int
-        Rows of the source.
+    `points` are the rows along these, 60 at most, the widest first; `n_above` of them, at least 3, have more variance
+    than noise. `directions` maps rows, less their mean (zeros for sparse rows), to points.
     """
 
     ids: IndexArray
@@ -67,21 +51,7 @@ class Sample:
 
 
 def draw_sample(source: RowSource, size: int, random: np.random.RandomState) -> Sample:
-    """Draw rows without replacement and find their principal directions.
-
-    Parameters
-    ----------
-    source : RowSource of shape (n, d)
-        All rows are taken where there are at most `size`.
-    size : int
-        Number of rows.
-    random : RandomState
-        Random stream.
-
-    Returns
-    -------
-    Sample
-    """
+    """Draw rows without replacement, all if there are at most `size`, and find their principal directions."""
     n_rows = source.shape[0]
     if n_rows <= size:
         ids, rows = np.arange(n_rows), source.read()
@@ -141,24 +111,10 @@ def _sparse_directions(rows: sp.csr_array, random: np.random.RandomState) -> Flo
 def references(
     points: FloatArray, n_sets: int, random: np.random.RandomState, sides: FloatArray | None = None
 ) -> Iterator[tuple[str, FloatArray]]:
-    """Yield reference data without clusters, with as many rows and of the same extent.
+    """Yield reference data without clusters, with as many rows and of the same extent, and their kind.
 
-    Parameters
-    ----------
-    points : ndarray of shape (m, e)
-        Along their principal directions.
-    n_sets : int
-        Data sets of each kind.
-    random : RandomState
-        Random stream.
-    sides : ndarray of shape (f,), optional
-        Sides of a further box; see `coterie.selection.modes.local_sides`.
-
-    Yields
-    ------
-    kind : {"gaussian", "box", "local"}
-        One Gaussian with the same covariance; uniform in the box of the points; uniform in the box of `sides`.
-    drawn : ndarray of shape (m, e), or (m, f) for the box of `sides`
+    "gaussian" is one Gaussian with the same covariance, "box" is uniform in the box of the points, "local" in the box
+    of `sides` (see `coterie.selection.modes.local_sides`).
     """
     n_points, n_directions = points.shape
     covariance = np.atleast_2d(np.cov(points, rowvar=False))

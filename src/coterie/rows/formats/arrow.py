@@ -15,8 +15,6 @@ from coterie.rows.formats.format import Format
 from coterie.rows.formats.tabular import BatchSource, check_unique
 from coterie.rows.remote import RemoteFile
 
-__all__ = ["ARROW"]
-
 # Bits of an id, for comparison with vectors.
 _TEXT_BITS = 8 * 64
 

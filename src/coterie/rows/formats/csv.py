@@ -22,8 +22,6 @@ from coterie.rows.columns import Columns
 from coterie.rows.formats.format import Format, plain_suffix
 from coterie.rows.formats.tabular import BatchSource, is_compressed, open_bytes, open_text
 
-__all__ = ["CSV", "Dialect", "MANY_COLUMNS", "TSV"]
-
 _MISSING = {"", "#N/A", "N/A", "NA", "NULL", "nan", "NaN", "null", "-nan", "-NaN", "n/a"}
 
 # In the order of preference for ties: commas can be decimal signs or occur in text, others rarely do.

@@ -17,8 +17,6 @@ from coterie.rows.remote import RemoteFile
 from coterie.rows.source import RowSource
 from coterie.rows.unchanged import FileRows, SeenFile
 
-__all__ = ["COMPRESSIONS", "Format", "plain_suffix"]
-
 COMPRESSIONS = (".gz", ".zst")
 """What the names of compressed files end in."""
 

@@ -20,8 +20,6 @@ from coterie.rows.formats.tabular import NOTHING_WRITTEN, choose_array, listed
 from coterie.rows.memory import SlicedSource, SparseSource, sliced
 from coterie.rows.source import MetadataColumns, RowSource
 
-__all__ = ["H5AD", "HDF5", "write_labels_to_obs"]
-
 # Values of a unit in which sparse rows are read by number.
 _UNIT_VALUES = 1 << 16
 

@@ -15,8 +15,6 @@ from coterie.rows.columns import Columns
 from coterie.rows.formats.format import Format
 from coterie.rows.formats.tabular import BatchSource, is_compressed, open_bytes
 
-__all__ = ["JSONL"]
-
 # Bytes of text that are parsed at a time, in all and by each thread of pyarrow.
 _CHUNK_BYTES = 8 * 2**20
 _BLOCK_BYTES = 2**20

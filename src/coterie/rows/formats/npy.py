@@ -17,8 +17,6 @@ from coterie.rows.flat import FlatSource
 from coterie.rows.formats.format import Format
 from coterie.rows.remote import RemoteFile
 
-__all__ = ["NPY", "RawSource", "read_header"]
-
 _STRUCTURED = (
     "it is a structured array, X must hold numbers in two dimensions. Save "
     "numpy.lib.recfunctions.structured_to_unstructured(X), or a table of its fields."

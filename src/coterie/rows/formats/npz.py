@@ -21,8 +21,6 @@ from coterie.rows.formats.tabular import choose_array
 from coterie.rows.memory import SparseSource
 from coterie.rows.source import RowSource
 
-__all__ = ["NPZ"]
-
 _SPARSE_NPZ = {"format", "shape", "data"}
 _IN_ROWS = "write it row by row, by numpy.savez(FILE, X=numpy.ascontiguousarray(X))"
 

@@ -15,8 +15,6 @@ from coterie.rows.formats.format import Format
 from coterie.rows.formats.tabular import BatchSource, check_unique
 from coterie.rows.remote import RemoteFile
 
-__all__ = ["PARQUET"]
-
 _BUFFER_BYTES = 64 * 2**20
 
 # Rows of a batch of metadata columns.

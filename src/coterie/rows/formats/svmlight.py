@@ -12,8 +12,6 @@ from coterie.rows.checks import FileError, check_shape, reading
 from coterie.rows.formats.format import Format
 from coterie.rows.memory import SparseSource
 
-__all__ = ["SVMLIGHT"]
-
 
 def _open(path: Path, n_columns: int | None) -> SparseSource:
     return _open_shards([path], n_columns)[0]

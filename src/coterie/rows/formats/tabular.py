@@ -16,11 +16,6 @@ from coterie.rows.formats.format import COMPRESSIONS
 from coterie.rows.remote import RemoteFile
 from coterie.rows.source import MetadataColumns, RowSource
 
-__all__ = [
-    "NOTHING_WRITTEN", "BatchSource", "check_unique", "choose_array", "is_compressed", "listed", "open_bytes",
-    "open_text",
-]  # fmt: skip
-
 # Libraries return the fill value for missing chunks. Some chunks may be missing, since zeros need not be written.
 NOTHING_WRITTEN = (
     "the array {!r} has rows, but its numbers are missing: they were never written, or its chunks "

@@ -16,8 +16,6 @@ from coterie.rows.memory import SlicedSource, sliced
 from coterie.rows.remote import RemoteFile
 from coterie.rows.unchanged import SeenFolder
 
-__all__ = ["Checksums", "ZARR"]
-
 
 class Checksums:
     """Checksums of the objects of an array that have been read, so that chunks of two versions are never mixed.
