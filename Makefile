@@ -57,7 +57,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.nested
 	$(BIN)/python -m benchmarks.rows
 	$(BIN)/python -m benchmarks.mixture
-	$(BIN)/python -m benchmarks.mixture --scaling --estep --seeding
+	$(BIN)/python -m benchmarks.mixture --rows scaling,factors
 	$(BIN)/python -m benchmarks.graphs
 	$(BIN)/python -m benchmarks.laplacian_kmodes
 	$(BIN)/python -m benchmarks.convex

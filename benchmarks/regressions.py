@@ -1,22 +1,27 @@
-"""Compare the speed of this checkout with that of another commit.
+"""Compare the CPU seconds of two builds of Coterie, and whether their results are bit-identical.
 
     COTERIE_DATA=folder python -m benchmarks.regressions REV [--rows NAME ...] [--repeats 3] [--instruction-set avx2]
+    python -m benchmarks.regressions gcc=build/gcc clang=build/clang --rows lloyd elkan
 
-Builds REV into `build/regressions`, then runs each row in fresh processes, the two commits in turns, from the same
-seeds and with two threads. A row is slower if its least CPU seconds are more than 3% above those of REV; a row that one
-of the commits cannot run is named with its error. Exits with 1 where a row is slower.
+A commit REV is built into `build/regressions` and compared with this checkout. NAME=FOLDER is a folder with the
+package, such as `CXX=clang++ CC=clang pip install --target FOLDER .` makes it. Rows run in fresh processes, the builds
+in turns, from the same seeds. A row is slower if its least CPU seconds are more than 3% above those of the first build;
+a row that a build cannot run is named with its error. Exits with 1 where a row is slower.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import resource
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -31,73 +36,108 @@ TOLERANCE = 0.03
 # A fit this short, in seconds, is repeated for a second and the least time counts.
 SHORT = 0.2
 
-Fit = Callable[[np.ndarray], object]
+Fit = Callable[[np.ndarray], Any]
 
 
-def _k_means(k: int, max_iter: int, algorithm: str = "auto") -> Fit:
-    def fit(X: np.ndarray) -> object:
-        from coterie import KMeans
+def _k_means(X: np.ndarray, k: int, max_iter: int, algorithm: str = "auto", n_threads: int = 2) -> Any:
+    from coterie import KMeans
 
-        start = X[np.linspace(0, len(X) - 1, k).astype(int)]
-        return KMeans(k, init=start, max_iter=max_iter, tol=0, algorithm=algorithm, n_threads=2).fit(X)
-
-    return fit
+    start = X[np.linspace(0, len(X) - 1, k).astype(int)]
+    options: dict[str, Any] = dict(max_iter=max_iter, tol=0, algorithm=algorithm, n_threads=n_threads)
+    return KMeans(k, init=start, **options).fit(X).cluster_centers_
 
 
-def _estimator(name: str, *sizes: Any, **options: Any) -> Fit:
-    def fit(X: np.ndarray) -> object:
-        import coterie
+def _estimator(X: np.ndarray, name: str, *sizes: Any, result: str = "labels_", **options: Any) -> Any:
+    import coterie
 
-        return getattr(coterie, name)(*sizes, random_state=0, n_threads=2, **options).fit(X)
-
-    return fit
+    model = getattr(coterie, name)(*sizes, **{"random_state": 0, "n_threads": 2} | options)
+    return getattr(model.fit(X), result)
 
 
-def _convex_path(X: np.ndarray) -> object:
-    from coterie import ConvexClusterPath
-
-    return ConvexClusterPath(n_neighbors=125, n_gammas=50, n_threads=2).fit(X)
-
-
-def _graph(X: np.ndarray) -> object:
+def _neighbors(X: np.ndarray, method: str = "auto", n_threads: int = 2) -> Any:
     from coterie.graphs import nearest_neighbors
 
-    return nearest_neighbors(X, 15, random_state=0, n_threads=2)
+    found = nearest_neighbors(X, 15, method=method, random_state=0, n_threads=n_threads)
+    return found.square_distances
 
 
-def _predict_one(X: np.ndarray) -> object:
+def _path(X: np.ndarray) -> Any:
+    from coterie import ConvexClusterPath
+
+    return ConvexClusterPath(n_neighbors=125, n_gammas=50, n_threads=2).fit(X).centroids_path_
+
+
+def _convex(X: np.ndarray) -> Any:
+    from coterie import ConvexClustering
+
+    return ConvexClustering(1.0, max_iter=300, n_threads=1).fit(X).centroids_
+
+
+@cache
+def _model_of_iris() -> Any:
+    from sklearn.datasets import load_iris
+
+    from coterie import KMeans
+
+    return KMeans(3, random_state=0).fit(load_iris().data)
+
+
+def _predict_one(X: np.ndarray) -> Any:
     # The model is fitted once, by the run that is not counted.
-    model = _MODELS.setdefault("k-means", _estimator("KMeans", 3)(X))
-    return model.predict(X[:1])  # type: ignore[attr-defined]
+    return _model_of_iris().predict(X[:1])
 
 
-def _import(X: np.ndarray) -> object:
-    return subprocess.run([sys.executable, "-c", "import coterie"], check=True)
+def _import(X: np.ndarray) -> Any:
+    subprocess.run([sys.executable, "-c", "import coterie"], check=True)
+    return []
 
 
-_MODELS: dict[str, object] = {}
-
-# A name of `_data`, and what is timed.
+# A name of `_data`, and what is timed. The last rows take less than a second each, with one thread.
 ROWS: dict[str, tuple[str, Fit]] = {
-    "k-means, 1M x 32, k = 1,000, 25 iterations": ("million", _k_means(1000, 25)),
-    "the same, Yinyang": ("million", _k_means(1000, 25, "yinyang")),
-    "k-means, 100,000 x 768, k = 1,000, 10 iterations": ("embeddings", _k_means(1000, 10)),
-    "k-means, MNIST, k = 50, to convergence": ("mnist", _k_means(50, 300)),
-    "the same, Elkan": ("mnist", _k_means(50, 300, "elkan")),
-    "nested mini-batches, MNIST, k = 100": ("mnist", _estimator("NestedMiniBatchKMeans", 100)),
+    "k-means, 1M x 32, k = 1,000, 25 iterations": ("million", partial(_k_means, k=1000, max_iter=25)),
+    "the same, Yinyang": ("million", partial(_k_means, k=1000, max_iter=25, algorithm="yinyang")),
+    "k-means, 100,000 x 768, k = 1,000, 10 iterations": ("embeddings", partial(_k_means, k=1000, max_iter=10)),
+    "k-means, MNIST, k = 50, to convergence": ("mnist", partial(_k_means, k=50, max_iter=300)),
+    "the same, Elkan": ("mnist", partial(_k_means, k=50, max_iter=300, algorithm="elkan")),
+    "nested mini-batches, MNIST, k = 100": ("mnist", lambda X: _estimator(X, "NestedMiniBatchKMeans", 100)),
     "mixture of a coreset, MNIST, C = 500": (
-        "mnist", _estimator("TruncatedGaussianMixture", 500, coreset_size=20_000),
+        "mnist", lambda X: _estimator(X, "TruncatedGaussianMixture", 500, coreset_size=20_000),
     ),
-    "Laplacian K-modes, optdigits": ("optdigits", _estimator("LaplacianKModes", 10)),
+    "Laplacian K-modes, optdigits": ("optdigits", lambda X: _estimator(X, "LaplacianKModes", 10)),
     "total variation, optdigits, 30 runs": (
-        "optdigits", _estimator("TotalVariationClustering", 10, n_init=30),
+        "optdigits", lambda X: _estimator(X, "TotalVariationClustering", 10, n_init=30),
     ),
-    "neighbor graph, MNIST, 15 neighbors": ("mnist", _graph),
-    "convex path, 500 x 2, 125 neighbors": ("plane", _convex_path),
-    "k-means, 150 x 4, k = 3": ("iris", _estimator("KMeans", 3)),
+    "neighbor graph, MNIST, 15 neighbors": ("mnist", _neighbors),
+    "convex path, 500 x 2, 125 neighbors": ("plane", _path),
+    "k-means, 150 x 4, k = 3": ("iris", lambda X: _estimator(X, "KMeans", 3)),
     "labels of one row": ("iris", _predict_one),
     "import": ("iris", _import),
+    **{
+        name: ("blobs-784", partial(_k_means, k=500, max_iter=4, algorithm=name, n_threads=1))
+        for name in ("lloyd", "elkan", "yinyang")
+    },
+    "mixture": (
+        "blobs-62",
+        lambda X: _estimator(
+            X, "TruncatedGaussianMixture", 500, result="means_", init=X[:500], max_iter=8, n_threads=1
+        ),
+    ),
+    "exact graph": ("blobs-200", partial(_neighbors, method="exact", n_threads=1)),
+    "approximate graph": ("blobs-200", partial(_neighbors, method="approximate", n_threads=1)),
+    "total variation": (
+        "blobs-16",
+        lambda X: _estimator(
+            X, "TotalVariationClustering", 10, result="memberships_", n_init=1, n_threads=1
+        ),
+    ),
+    "convex": ("blobs-2", _convex),
 }  # fmt: skip
+
+
+def _blobs(n_rows: int, n_columns: int) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    centers = rng.normal(size=(50, n_columns))
+    return (centers[rng.integers(50, size=n_rows)] + rng.normal(size=(n_rows, n_columns))).astype(np.float32)
 
 
 def _data(name: str) -> Path:
@@ -115,33 +155,42 @@ def _data(name: str) -> Path:
         "optdigits": lambda: labeled("optdigits")[0].astype(np.float32),
         "plane": lambda: blobs(500)[:, :2],
         "iris": lambda: load_iris().data,
+        "blobs-784": lambda: _blobs(6_000, 784),
+        "blobs-62": lambda: _blobs(20_000, 62),
+        "blobs-200": lambda: _blobs(8_000, 200),
+        "blobs-16": lambda: _blobs(3_000, 16),
+        "blobs-2": lambda: _blobs(12_000, 2).astype(np.float64),
     }
     path = BUILDS / f"{name}.npy"
     if not path.exists():
+        BUILDS.mkdir(parents=True, exist_ok=True)
         np.save(path, makers[name]())
     return path
 
 
-def measure(row: str, data: Path, instruction_set: str) -> float:
-    """Return the CPU seconds of a row, in this process and those it starts."""
+def measure(row: str, data: Path, instruction_set: str) -> tuple[float, str]:
+    """Return the CPU seconds of a row, in this process and those it starts, and a hash of its result."""
+    warnings.simplefilter("ignore")
     X, fit = np.load(data), ROWS[row][1]
     if instruction_set:
         from coterie import _kernels
 
         _kernels.use_instruction_set(instruction_set)
     # Starts threads and chooses code paths; a run this short is also measured more than once.
-    seconds = _cpu_seconds(fit, X) if len(X) < 10_000 else _cpu_seconds(_k_means(3, 1), X[:1000])
+    seconds, result = (
+        _timed(fit, X) if X.size < 10**7 else _timed(partial(_k_means, k=3, max_iter=1), X[:1000])
+    )
     begin = time.perf_counter()
-    best = _cpu_seconds(fit, X)
+    best, result = _timed(fit, X)
     while seconds < SHORT and time.perf_counter() - begin < 1:
-        best = min(best, _cpu_seconds(fit, X))
-    return best
+        best = min(best, _timed(fit, X)[0])
+    return best, hashlib.sha256(np.ascontiguousarray(result).tobytes()).hexdigest()[:16]
 
 
-def _cpu_seconds(fit: Fit, X: np.ndarray) -> float:
+def _timed(fit: Fit, X: np.ndarray) -> tuple[float, Any]:
     before = _clock()
-    fit(X)
-    return _clock() - before
+    result = fit(X)
+    return _clock() - before, result
 
 
 def _clock() -> float:
@@ -170,42 +219,49 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.regressions", description=__doc__.split("\n")[0]
     )
-    parser.add_argument("revision", help="the commit to compare with")
+    parser.add_argument("builds", nargs="+", help="a commit to compare with, or two of NAME=FOLDER")
     parser.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS), metavar="NAME")
-    parser.add_argument("--repeats", type=int, default=3, help="runs of each commit, in turns")
+    parser.add_argument("--repeats", type=int, default=3, help="runs of each build, in turns")
     parser.add_argument("--instruction-set", default="", help="baseline, avx2 or avx512; default: the best")
     options = parser.parse_args(arguments)
 
-    sites = {"before": build(options.revision), "now": ROOT / "src"}
-    print(f"{'row':50} {'before, s':>10} {'now, s':>10} {'ratio':>6}")
+    if len(options.builds) == 1:
+        sites = {"before": build(options.builds[0]), "now": ROOT / "src"}
+    else:
+        sites = {name: Path(folder) for name, folder in (one.split("=", 1) for one in options.builds)}
+    first, second = sites
+    print(f"{'row':50} {f'{first}, s':>10} {f'{second}, s':>10} {'ratio':>6}")
     slower = False
     for row in options.rows:
         data = _data(ROWS[row][0])
         seconds: dict[str, float] = {}
-        errors = []
+        hashes, errors = set(), []
         for _ in range(options.repeats):
             for name, site in sites.items():
+                asked = json.dumps([row, str(data), options.instruction_set])
                 done = subprocess.run(
-                    [sys.executable, __file__, json.dumps([row, str(data), options.instruction_set])],
-                    env=os.environ | {"PYTHONPATH": str(site)}, capture_output=True, text=True,
+                    [sys.executable, "-m", "benchmarks.regressions", asked],
+                    cwd=ROOT, env=os.environ | {"PYTHONPATH": str(site.resolve())}, capture_output=True, text=True,
                 )  # fmt: skip
                 if done.returncode:
                     errors.append(f"{name}: {(done.stderr.strip() or '?').splitlines()[-1]}")
                 else:
-                    seconds[name] = min(seconds.get(name, np.inf), float(done.stdout.split()[-1]))
+                    taken, bits = done.stdout.split()[-2:]
+                    seconds[name] = min(seconds.get(name, np.inf), float(taken))
+                    hashes.add(bits)
         if errors:
             print(f"{row:50} {errors[0]}")
             continue
-        ratio = seconds["now"] / seconds["before"]
+        ratio = seconds[second] / seconds[first]
         slower |= ratio > 1 + TOLERANCE
-        mark = "  slower" if ratio > 1 + TOLERANCE else ""
-        print(f"{row:50} {seconds['before']:10.4g} {seconds['now']:10.4g} {ratio:6.2f}{mark}", flush=True)
+        marks = "  slower" * (ratio > 1 + TOLERANCE) + "  other bits" * (len(hashes) > 1)
+        print(f"{row:50} {seconds[first]:10.4g} {seconds[second]:10.4g} {ratio:6.2f}{marks}", flush=True)
     return int(slower)
 
 
 if __name__ == "__main__":
     if len(sys.argv) == 2 and sys.argv[1].startswith("["):
         row, data, instruction_set = json.loads(sys.argv[1])
-        print(measure(row, Path(data), instruction_set))
+        print(*measure(row, Path(data), instruction_set))
     else:
         sys.exit(main())

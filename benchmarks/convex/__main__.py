@@ -5,7 +5,7 @@ from benchmarks.convex.any_data import measure_any
 from benchmarks.convex.iteration import measure_iteration
 from benchmarks.convex.paths import MOON_SIZES, measure_moons, measure_paper
 from benchmarks.convex.trees import measure_tree_accuracy, measure_trees
-from benchmarks.harness.benchmark import Benchmark, run_steps
+from benchmarks.harness.benchmark import run_steps
 from benchmarks.harness.options import SystemParser, whole_numbers
 
 STEPS = {
@@ -19,12 +19,6 @@ STEPS = {
 }
 
 
-class ConvexBenchmark(Benchmark):
-    """No part of convex clustering is a product of matrices."""
-
-    needs_sgemm = False
-
-
 def parser() -> SystemParser:
     """Return what reads the command line."""
     parser = SystemParser("convex", benchmarks.convex.__doc__, list(STEPS))
@@ -33,4 +27,4 @@ def parser() -> SystemParser:
 
 
 if __name__ == "__main__":
-    run_steps("convex", parser().read(), STEPS, ConvexBenchmark)
+    run_steps("convex", parser().read(), STEPS)

@@ -10,7 +10,6 @@ from benchmarks.convex.data import PHI, moons
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.limits import best_seconds, memory_bandwidth
 
-WANTED_BANDWIDTH = 0.5
 N_ROWS, QUICK_ROWS = 100_000, 5000
 
 
@@ -51,7 +50,5 @@ def measure_iteration(benchmark: Benchmark, key: str) -> None:
             f"{n_rows:,} x {n_columns}", f"{result['edges']:,}", f"{1e3 * result['seconds']:.2f}",
             f"{result['rate']:.1f}", f"{share:.0%}",
         ])  # fmt: skip
-        what, wanted = f"p = {n_columns}, share of bandwidth", f">= {WANTED_BANDWIDTH:g}"
-        benchmark.judge(key, what, wanted, f"{share:.3g}", share >= WANTED_BANDWIDTH)
     title = f"an accelerated iteration; the memory reads {limit:.0f} GB/s"
     benchmark.report.table(title, ["rows", "edges", "ms", "GB/s", "of memory"], cells)

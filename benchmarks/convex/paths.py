@@ -25,8 +25,6 @@ PAPER_SECONDS = {
     ("dense", "admm"): (109, None, None, None, 13087),
 }
 CCMMR_SECONDS = {1000: 0.53, 5000: 3.7, 20_000: 17.2}
-WANTED_MOON_SECONDS = {1000: 0.5, 5000: 3.5, 20_000: 17.0, 100_000: 180.0}
-WANTED_PAPER_SECONDS = {"sparse": 0.3, "dense": 10.0}
 
 FASTEST = "fast AMA"
 SOLVERS: dict[str, dict[str, Any]] = {
@@ -80,8 +78,6 @@ def measure_paper(benchmark: Benchmark, kind: str) -> None:
                 continue
             result = _path(benchmark, kind, n_rows, solver)
             cells.append([solver, f"{n_rows}", *_cells(result), _theirs(theirs)])
-            if solver == FASTEST and n_rows == PAPER_SIZES[-1]:
-                _judge(benchmark, kind, n_rows, WANTED_PAPER_SECONDS[kind], result)
     title = f"{kind} weights, phi = 2, 50 gammas from 0.01 to 10, relative gap {PAPER_TOL:g}"
     benchmark.report.table(title, ["solver", "n", *HEADERS, "paper's s"], cells)
 
@@ -92,8 +88,6 @@ def measure_moons(benchmark: Benchmark, kind: str) -> None:
     for n_rows in benchmark.options.sizes:
         result = _path(benchmark, kind, n_rows, FASTEST)
         cells.append([f"{n_rows:,}", *_cells(result), _theirs(CCMMR_SECONDS.get(n_rows))])
-        if n_rows in WANTED_MOON_SECONDS:
-            _judge(benchmark, kind, n_rows, WANTED_MOON_SECONDS[n_rows], result)
     title = f"two moons, 15 neighbors, phi = 2, 50 gammas from 0.01 to 100, relative gap {MOON_TOL:g}"
     benchmark.report.table(title, ["n", *HEADERS, "CCMMR's s"], cells)
 
@@ -117,8 +111,3 @@ def _cells(result: Result) -> list[str]:
 
 def _theirs(seconds: float | None) -> str:
     return "-" if seconds is None else f"{seconds:g}"
-
-
-def _judge(benchmark: Benchmark, kind: str, n_rows: int, wanted: float, result: Result) -> None:
-    seconds = result["seconds"]
-    benchmark.judge(kind, f"n = {n_rows:,}, seconds", f"<= {wanted:g}", f"{seconds:.3g}", seconds <= wanted)

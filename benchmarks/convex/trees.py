@@ -14,9 +14,8 @@ from benchmarks.harness.measuring import measured
 
 __all__ = ["measure_tree_accuracy", "measure_trees"]
 
-# Rows, columns and the CPU seconds that two threads are to need for 50 gammas.
-SIZES = [(10_000, 2, None), (100_000, 2, 2.0), (1_000_000, 2, 24.0), (10_000, 50, None), (100_000, 50, 40.0)]
-WANTED_GAP = 1e-6
+# Rows and columns.
+SIZES = [(10_000, 2), (100_000, 2), (1_000_000, 2), (10_000, 50), (100_000, 50)]
 MOST_ROWS = 1000
 
 # The half moons of the R package CCMMR (Touw, Groenen and Terada), 75 rows each; larger ones are generated.
@@ -72,21 +71,12 @@ def run_accuracy(name: str, n_threads: int) -> dict[str, float]:
 def measure_trees(benchmark: Benchmark, key: str) -> None:
     """Show how time and gaps grow with the rows."""
     cells = []
-    for n, p, wanted in SIZES[: 1 if benchmark.options.quick else None]:
+    for n, p in SIZES[: 1 if benchmark.options.quick else None]:
         found = benchmark.isolated(run_tree, n, p, benchmark.options.threads)
         cells.append([
             f"{n:,} x {p}", f"{found['gammas']}", f"{found['solved']}", f"{found['gap']:.0e}", f"{found['splits']:,}",
             f"{found['largest_step']:.1f}", f"{found['seconds']:.2f}", f"{found['cpu_seconds']:.2f}",
         ])  # fmt: skip
-        gap = found["gap"]
-        benchmark.judge(
-            key, f"{n:,} x {p}: largest gap", f"<= {WANTED_GAP:g}", f"{gap:.1e}", gap <= WANTED_GAP
-        )
-        if wanted is not None:
-            spent = found["cpu_seconds"]
-            benchmark.judge(
-                key, f"{n:,} x {p}: CPU seconds", f"<= {wanted:g}", f"{spent:.3g}", spent <= wanted
-            )
     headers = ["rows", "gammas", "problems solved", "largest gap", "splits", "largest step", "s", "CPU s"]
     benchmark.report.table(
         'weights="tree", norm="l1", 50 gammas; steps in even steps of log k', headers, cells

@@ -1,9 +1,9 @@
-"""What a system's folder says of its paper: each figure and table, what was published, what makes it."""
+"""The figures and tables of a paper: what makes each, and of which data."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,75 +12,34 @@ from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.data.files import real_file
 from benchmarks.harness.reporting import Report
 
-__all__ = ["Item", "Paper", "PaperRun"]
+__all__ = ["Item", "PaperRun"]
 
 
 @dataclass(frozen=True)
 class Item:
-    """A figure, a table, a variant or an option of a paper.
+    """What makes a figure or a table of a paper; the paper's page says what it shows.
 
     Attributes
     ----------
-    name : str
-        For the command line, such as "figure-2".
-    place : str
-        Where the paper has it, such as "Figure 2".
-    shows : str
-        What a reader learns from it, in a sentence.
-    make : callable, optional
-        Makes it, by a `PaperRun`: its tables and pictures. None: nothing to make, `remark` says where it is.
+    make : callable
+        Makes it, by a `PaperRun`: its tables and pictures.
     data : tuple of str
         Files of `COTERIE_DATA` that it reads.
     stands_in : str
         What is used where they are missing; empty: it cannot be made then.
-    published : str
-        The paper's figures in words, where no table has them beside ours.
-    remark : str
-        Why ours differ, for the page; Markdown.
-    reproduced : {"yes", "in part", "no", "-"}
-        Whether our results agree with the paper's; "-" if the paper has none.
     """
 
-    name: str
-    place: str
-    shows: str
-    make: Callable[[PaperRun], None] | None = None
+    make: Callable[[PaperRun], None]
     data: tuple[str, ...] = ()
     stands_in: str = ""
-    published: str = ""
-    remark: str = ""
-    reproduced: str = "yes"
 
     def missing(self) -> list[str]:
         """Return the files that are not available."""
         return [name for name in self.data if real_file(name) is None]
 
     def can_be_made(self) -> bool:
-        """Whether there is something to make, of data that are at hand or stood in for."""
-        return self.make is not None and (not self.missing() or bool(self.stands_in))
-
-
-@dataclass(frozen=True)
-class Paper:
-    """A paper and what it shows.
-
-    Attributes
-    ----------
-    key : str
-        The folder of its benchmarks, and the beginning of its items' names.
-    title, authors : str
-        As published, the authors with the year.
-    introduction : str
-        The first paragraph of its page: what it is about and how we measure; Markdown.
-    items : sequence of Item
-        In the paper's order.
-    """
-
-    key: str
-    title: str
-    authors: str
-    introduction: str
-    items: Sequence[Item]
+        """Whether its data are at hand or stood in for."""
+        return not self.missing() or bool(self.stands_in)
 
 
 class PaperRun(Benchmark):
@@ -95,8 +54,6 @@ class PaperRun(Benchmark):
     threads : int
         Of every contender.
     """
-
-    needs_sgemm = False
 
     def __init__(self, options: argparse.Namespace, folder: Path, report: Report, processes: Any) -> None:
         super().__init__(options, folder, report, processes)

@@ -4,17 +4,16 @@ import benchmarks.kmeans
 from benchmarks.harness.benchmark import run_steps
 from benchmarks.harness.options import SystemParser
 from benchmarks.kmeans.assignments import measure_assignments
-from benchmarks.kmeans.fits import measure_fit
-from benchmarks.kmeans.memory import measure_memory
+from benchmarks.kmeans.fits import measure_fit, measure_memory
 from benchmarks.kmeans.rows import FIT_ROWS
-from benchmarks.kmeans.seedings import measure_seedings
+from benchmarks.kmeans.seedings import SEEDING_ROWS, measure_seedings
 from benchmarks.kmeans.sizes import SIZE_ROWS, measure_sizes
 
 STEPS = {
     **dict.fromkeys(FIT_ROWS, measure_fit),
     "e": measure_assignments,
     "f": measure_memory,
-    "g": measure_seedings,
+    **dict.fromkeys(SEEDING_ROWS, measure_seedings),
     **dict.fromkeys(SIZE_ROWS, measure_sizes),
 }
 
@@ -23,7 +22,6 @@ def parser() -> SystemParser:
     """Return what reads the command line."""
     parser = SystemParser("kmeans", benchmarks.kmeans.__doc__, list(STEPS))
     parser.add("--seed", type=int, default=0, help="draws the initial centroids")
-    parser.add_argument("--huge", action="store_true", help="row f: also cluster a generated file of 4 GB")
     return parser
 
 

@@ -1,4 +1,4 @@
-"""Rows a to d: whole fits, by the k-means of coterie and of its peers behind one face.
+"""Rows a to d: whole fits, and f, their memory, by the k-means of coterie and of its peers behind one face.
 
 Peers are asked for the same work: every row, the same number of iterations, no subsampling, no early stop,
 and the same initial centroids wherever a peer takes them.
@@ -7,7 +7,7 @@ and the same initial centroids wherever a peer takes them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness.benchmark import Benchmark
-from benchmarks.harness.cells import TIME_HEADERS, memory_cell, ratio_cell, time_cells
-from benchmarks.harness.contenders import EVERY_ROW, SUPERKMEANS_ALL_ROWS, Contender, is_peer
+from benchmarks.harness.cells import MIB, TIME_HEADERS, memory_cell, ratio_cell, time_cells
+from benchmarks.harness.contenders import EVERY_ROW, SUPERKMEANS_ALL_ROWS, Contender
 from benchmarks.harness.measuring import measured
 from benchmarks.harness.quality import inertia
 from benchmarks.harness.rounds import Result, Summaries
-from benchmarks.kmeans.rows import FIT_ROWS, FitRow, Target
+from benchmarks.kmeans.rows import FIT_ROWS, FitRow
 
 COTERIE_ALGORITHMS = ("auto", "lloyd", "elkan", "yinyang", "hamerly")
 OURS = "coterie auto"
@@ -156,8 +156,6 @@ def measure_fit(benchmark: Benchmark, key: str) -> None:
     summaries = benchmark.measure(f"{key}: {row.title}", _contenders(benchmark, row), run)
     n_entries = data.stat().st_size // 4  # float32
     _table(benchmark, key, row, summaries, flops=2.0 * n_entries * row.n_clusters)
-    for target in row.targets:
-        _judge(benchmark, key, target, summaries)
 
 
 def _contenders(benchmark: Benchmark, row: FitRow) -> list[str]:
@@ -192,11 +190,22 @@ def _table(benchmark: Benchmark, key: str, row: FitRow, summaries: Summaries, fl
     benchmark.report.say("", *FIT_NOTES)
 
 
-def _judge(benchmark: Benchmark, key: str, target: Target, summaries: Summaries) -> None:
-    peers = {name: s for name, s in summaries.items() if is_peer(name)}
-    peer = target.peer or min(peers, key=lambda name: peers[name]["seconds"], default="")
-    if OURS in summaries and peer in peers:
-        benchmark.judge_ratio(key, OURS, peer, target.ratio, summaries)
+def measure_memory(benchmark: Benchmark, key: str) -> None:
+    """Compare the peaks of whole fits."""
+    row = replace(FIT_ROWS["a"], max_iter=10).for_options(benchmark)
+    data, centers = row.files(benchmark)
+    title = f"memory beside the input: {row.title}"
+
+    def run(name: str, _repeat: int) -> Result:
+        threads = benchmark.options.threads
+        return benchmark.isolated(run_fit, name, data, centers, row.max_iter, threads, memory=True)
+
+    summaries = benchmark.measure(f"{key}: {title}", benchmark.select(FITS), run, repeats=1)
+
+    def cells(name: str, s: Result) -> list[str]:
+        return [f"{s['peak_bytes'] / MIB:.1f}", f"{s['peak_bytes'] / s['input_bytes']:.1%}"]
+
+    benchmark.table(key, title, ["MiB", "of the input"], summaries, cells)
 
 
 FIT_NOTES = [

@@ -1,4 +1,4 @@
-"""Tasks of the contenders: data, number of clusters, iterations, and targets of coterie."""
+"""Tasks of the contenders: data, number of clusters and iterations."""
 
 from __future__ import annotations
 
@@ -10,14 +10,6 @@ from benchmarks.harness.data.tables import save_first_centers
 
 
 @dataclass(frozen=True)
-class Target:
-    """At least `ratio` times as fast as the peer; without a peer: as the fastest one."""
-
-    ratio: float
-    peer: str = ""
-
-
-@dataclass(frozen=True)
 class FitRow:
     """One whole fit."""
 
@@ -25,7 +17,6 @@ class FitRow:
     n_rows: int
     n_clusters: int
     max_iter: int
-    targets: tuple[Target, ...] = ()
     skip: tuple[str, ...] = ()  # contenders that would keep a bound for every row and centroid
 
     @property
@@ -50,8 +41,8 @@ class FitRow:
 ELKAN = ("scikit-learn elkan", "coterie elkan")
 
 FIT_ROWS = {
-    "a": FitRow("mnist", 70_000, 50, 300, (Target(2.0),)),
-    "b": FitRow("blobs", 1_000_000, 1000, 25, (Target(1.5),), skip=ELKAN),
-    "c": FitRow("mnist", 20_000, 1000, 10, (Target(1.0, "superkmeans"),)),
-    "d": FitRow("embeddings", 100_000, 1000, 10, (Target(1.0, "superkmeans"), Target(3.0, "faiss"))),
+    "a": FitRow("mnist", 70_000, 50, 300),
+    "b": FitRow("blobs", 1_000_000, 1000, 25, skip=ELKAN),
+    "c": FitRow("mnist", 20_000, 1000, 10),
+    "d": FitRow("embeddings", 100_000, 1000, 10),
 }

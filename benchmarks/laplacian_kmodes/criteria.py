@@ -119,7 +119,7 @@ def judged(runs: Runs) -> dict[str, tuple[float, float]]:
 
 def measure_criteria(benchmark: Benchmark, key: str) -> None:
     """Compare criteria, over as many starts as --seeds says."""
-    compare_criteria(benchmark, key, 3 if benchmark.options.quick else max(2, benchmark.options.seeds))
+    compare_criteria(benchmark, key, benchmark.options.seeds)
 
 
 def compare_criteria(benchmark: Benchmark, key: str, n_seeds: int) -> None:

@@ -32,8 +32,6 @@ class PaperSet:
     ----------
     row : MixtureRow
         Ours, and the paper's setting.
-    about : str
-        Rows of this set, and those of the paper: two cells of a table.
     sizes : tuple of int
         Coreset sizes N' that are swept.
     published : dict
@@ -43,7 +41,6 @@ class PaperSet:
     """
 
     row: MixtureRow
-    about: str
     sizes: tuple[int, ...]
     published: dict[str, Line]
     is_quick: bool = False
@@ -70,7 +67,6 @@ def _published(kmeans: Line, var_gmm_s: Line, lwcs: Line, vc_gmm: Line) -> dict[
 SETS = {
     "KDD": PaperSet(
         MixtureRow("unit_mnist", 70_000, Setting(500, 2**13), "mnist.npz"),
-        "MNIST, 70,000 x 784 | KDD Cup 2004, 145,751 x 74; not available",
         tuple(2**i for i in range(11, 16)),
         _published(
             ("0.0% ± 0.04", "1.0", "1.0", "13.0", "22%"),
@@ -87,7 +83,6 @@ SETS = {
             Setting(500, 2**15, 3, 3, random_candidate=True, chain_length=20),
             "cod_rna.npz",
         ),
-        "331,152 x 8 | 488,565 x 8",
         tuple(2**i for i in range(12, 18)),
         _published(
             ("0.0% ± 0.22", "1.0", "1.0", "18.0", "15%"),
@@ -99,7 +94,6 @@ SETS = {
     ),
     "CIFAR-10": PaperSet(
         MixtureRow("cifar10_split", 60_000, Setting(500, 2**12, n_test=10_000), "cifar10_jpeg.npz"),
-        "60,000 images, 50,000 of them fitted, error of the other 10,000; stored as JPEG before | the same images",
         tuple(2**i for i in range(10, 15)),
         _published(
             ("0.0% ± 0.02", "1.0", "1.0", "10.7", "9%"),
@@ -110,7 +104,6 @@ SETS = {
     ),
     "SUSY": PaperSet(
         MixtureRow("blobs18", 1_000_000, Setting(2000, 2**15), large=True),
-        "1,000,000 x 18, generated (overlapping blobs) | 5,000,000 x 18; not available",
         tuple(2**i for i in range(13, 19)),
         _published(
             ("0.0% ± 0.01", "1.0", "1.0", "47.5", "7%"),
@@ -121,7 +114,6 @@ SETS = {
     ),
     "SONG": PaperSet(
         MixtureRow("aug90", 515_345, Setting(4000, 2**16), "mnist.npz", large=True),
-        "MNIST with shifted copies on 90 principal components, 515,345 x 90 | 515,345 x 90; not available",
         tuple(2**i for i in range(14, 19)),
         _published(
             ("0.0% ± 0.01", "1.0", "1.0", "11.0", "19%"),

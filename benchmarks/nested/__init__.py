@@ -2,11 +2,9 @@
 
     python -m benchmarks.nested [--rows a,e] [--seeds 5] [--threads 2] [--only nested,faiss] [--budget 30]
                                 [--quick] [--plot PATH]
-    python -m benchmarks.nested --redraw RESULT.json ... --plot PATH
 
-Rows a to e are curves: the energy (mean squared distance to the nearest centroid) of held-out rows against the
-seconds of the fit, evaluation not counted. The start is the paper's, k distinct rows drawn uniformly, the same
-for all that take one; in row e (a thousand blobs) each package begins with its own k-means++, whose time counts.
-Row m is memory, row p one pass of mini-batches over sparse rows. Newling and Fleuret, Nested mini-batch k-means,
-2016.
+Curves show the energy (mean squared distance to the nearest centroid) of held-out rows against the seconds of the fit,
+evaluation not counted. The start is the paper's, k distinct rows drawn uniformly, the same for all that take one; in
+row e (a thousand blobs) each package begins with its own k-means++, whose time counts.
+Newling and Fleuret, Nested mini-batch k-means, 2016.
 """

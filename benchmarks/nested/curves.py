@@ -72,11 +72,6 @@ class RowCurves:
         time = self.time(ours, level)
         return (0.0 if isinf(time) else first / time), bounded
 
-    def within_one_deviation(self, name: str, reference: str) -> tuple[float, float]:
-        """Return how far the mean final excess lies above the reference's, and the reference's deviation."""
-        theirs = self.final_excess(reference)
-        return mean(self.final_excess(name)) - mean(theirs), deviation(theirs)
-
     def facts(self) -> dict[str, Any]:
         """Return what the tables tell, for JSON; None for never."""
         return {

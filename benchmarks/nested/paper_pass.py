@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
 
 from benchmarks.harness.cells import TIME_HEADERS, time_cells
+from benchmarks.harness.contenders import Contender
 from benchmarks.harness.data.files import real_file
-from benchmarks.harness.data.splits import save_split
+from benchmarks.harness.data.splits import load_rows, save_split
+from benchmarks.harness.measuring import measured
 from benchmarks.harness.papers import PaperRun
 from benchmarks.harness.rounds import Result, apart
-from benchmarks.nested.one_pass import STREAMS, run_pass
+from benchmarks.nested.energies import energies, first_rows
 from benchmarks.nested.paper_curves import PAPER_ROWS
 from benchmarks.nested.rows import CurveRow
 
@@ -22,6 +28,42 @@ PUBLISHED = {
     "RCV1": (781_265, {"authors": 15.2, "scikit-learn": 63.6, "sofia": 23.3}),
 }
 ROUNDS = 3
+
+
+def _coterie_stream(start: np.ndarray, batch_size: int, n_threads: int) -> Any:
+    from coterie import MiniBatchKMeans
+
+    return MiniBatchKMeans(
+        len(start), init=start, n_init=1, batch_size=batch_size, random_state=0, n_threads=n_threads
+    )
+
+
+def _scikit_learn_stream_model(start: np.ndarray, batch_size: int, n_threads: int) -> Any:
+    from sklearn.cluster import MiniBatchKMeans
+
+    return MiniBatchKMeans(len(start), init=start, n_init=1, batch_size=batch_size, random_state=0)
+
+
+STREAMS = {
+    "coterie": Contender("coterie", _coterie_stream),
+    "scikit-learn": Contender("sklearn", _scikit_learn_stream_model),
+}
+
+
+def run_pass(
+    name: str, data: Path, valid: Path, n_clusters: int, batch_size: int, seed: int, n_threads: int
+) -> dict[str, Any]:
+    """Show all rows once, in batches; return the cost and the validation energy afterwards."""
+    rows = load_rows(data)
+    start = first_rows(rows, n_clusters, seed)
+    batches = [rows[at : at + batch_size] for at in range(0, rows.shape[0], batch_size)]
+    make = STREAMS[name].call
+    make(start, batch_size, n_threads).partial_fit(batches[0])
+    model = make(start, batch_size, n_threads)
+    with threadpool_limits(n_threads), measured() as cost:
+        for batch in batches:
+            model.partial_fit(batch)
+    return vars(cost) | {"energy": energies(load_rows(valid), [model.cluster_centers_])[0]}
 
 
 def make_table_1(run: PaperRun) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from math import ceil
 from pathlib import Path
@@ -99,15 +98,3 @@ def _held(curve: Curve, grid: np.ndarray) -> list[float]:
     seconds = [point[0] for point in curve]
     at = np.searchsorted(seconds, grid * (1 + 1e-9), side="right") - 1
     return [curve[i][1] for i in np.maximum(at, 0)]
-
-
-def redraw(results: Sequence[Path], plot: Path) -> None:
-    """Draw the curves of saved results; of a row that is in several of them, the last."""
-    rows: dict[str, RowCurves] = {}
-    for path in results:
-        data = json.loads(path.read_text())
-        for key, facts in data["curves"].items():
-            _, title = facts["title"].split(". ", 1)
-            rows[key] = RowCurves.of_runs(facts["title"], data["rows"][f"{key}: {title}"])
-    plot.parent.mkdir(parents=True, exist_ok=True)
-    draw([rows[key] for key in sorted(rows)], plot)

@@ -1,28 +1,16 @@
-"""The data sets, how they are divided, and what nested mini-batch k-means should reach on them."""
+"""The data sets, and how they are divided."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 from benchmarks.harness.benchmark import Benchmark
-from benchmarks.nested.contenders import OWN_FIT, STREAM
 from benchmarks.nested.recorder import K_MEANS_PLUS_PLUS
-
-SCIKIT_LEARN = (STREAM, OWN_FIT)
-
-
-@dataclass(frozen=True)
-class Sooner:
-    """Nested should reach a relative excess so many times sooner than the first of some peers."""
-
-    level: float
-    ratio: float
-    peers: tuple[str, ...] = ()  # none: all peers but scikit-learn
 
 
 @dataclass(frozen=True)
 class CurveRow:
-    """One data set, how it is divided, and what nested should reach on it."""
+    """One data set, and how it is divided."""
 
     data: str
     n_train: int
@@ -32,7 +20,6 @@ class CurveRow:
     start: str = "random"
     needs: str = ""  # a file of the folder of real data
     sparse: bool = False
-    targets: tuple[Sooner, ...] = ()
 
     @property
     def title(self) -> str:
@@ -58,16 +45,9 @@ class CurveRow:
 
 
 CURVE_ROWS = {
-    "a": CurveRow("infmnist", 400_000, 20_000, targets=(Sooner(0.01, 20.0, SCIKIT_LEARN), Sooner(0.01, 2.0))),
+    "a": CurveRow("infmnist", 400_000, 20_000),
     "b": CurveRow("mnist", 60_000, 10_000),
     "c": CurveRow("patches", 960_000, 40_000, needs="cifar10_12k.npz"),
     "d": CurveRow("rcv1", 23_613, 4_000, needs="rcv1_27k.npz", sparse=True),
-    "e": CurveRow(
-        "blobs",
-        1_000_000,
-        20_000,
-        n_clusters=1000,
-        start=K_MEANS_PLUS_PLUS,
-        targets=(Sooner(0.02, 5.0, SCIKIT_LEARN),),
-    ),
+    "e": CurveRow("blobs", 1_000_000, 20_000, n_clusters=1000, start=K_MEANS_PLUS_PLUS),
 }

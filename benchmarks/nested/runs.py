@@ -1,4 +1,4 @@
-"""The runs that record a contender or measure its memory, each in a process of its own.
+"""The runs that record a contender, each in a process of its own.
 
 A run leaves a time-energy curve. The energies of the copies of the centroids on the validation rows are computed when
 the fit is over.
@@ -36,7 +36,7 @@ def run_curve(
     thread.
     """
     task = _task(load_rows(data), start, sizes, seed, n_threads)
-    _warm_up(name, task, 4 * task.n_clusters)
+    _warm_up(name, task)
     recorder = Recorder(budget, clock=clock(n_threads))
     with measured(n_threads) as cost:
         recorder.start()
@@ -54,30 +54,16 @@ def run_curve(
     }
 
 
-def run_memory(
-    name: str, data: Path, start: str, sizes: tuple[int, int], seed: int, n_threads: int, budget: float
-) -> dict[str, Any]:
-    """Fit one contender without recording it; return its cost, with the peak memory beside the rows."""
-    task = _task(load_rows(data), start, sizes, seed, n_threads)
-    _warm_up(name, task, 64, n_clusters=2)  # imports everything, but leaves no buffers to be found ready
-    recorder = Recorder(budget, keep=False)
-    with measured(n_threads) as cost:
-        recorder.start()
-        CURVES[name].call(task, recorder)
-    return vars(cost) | {"seconds": recorder.seconds, "cut": recorder.cut, "input_bytes": task.rows.nbytes}
-
-
 def _task(rows: Any, start: str, sizes: tuple[int, int], seed: int, n_threads: int) -> Task:
     n_clusters, batch_size = sizes
     first = start if start == K_MEANS_PLUS_PLUS else first_rows(rows, n_clusters, seed)
     return Task(rows, first, batch_size, n_clusters, seed, n_threads)
 
 
-def _warm_up(name: str, task: Task, n_rows: int, n_clusters: int | None = None) -> None:
+def _warm_up(name: str, task: Task) -> None:
     """Load the package and start its threads on a few rows."""
-    k = n_clusters or task.n_clusters
-    rows = task.rows[: max(n_rows, k)]
-    start = task.start if task.given is None else task.start[:k].copy()
-    small = Task(rows, start, min(task.batch_size, rows.shape[0]), k, task.seed, task.n_threads)
+    rows = task.rows[: 4 * task.n_clusters]
+    start = task.start if task.given is None else task.start.copy()
+    small = Task(rows, start, min(task.batch_size, rows.shape[0]), task.n_clusters, task.seed, task.n_threads)
     (CURVES | SETTINGS)[name].call(small, Recorder(WARM_UP_SECONDS, keep=False))
     gc.collect()

@@ -1,4 +1,4 @@
-"""List the figures and tables of the papers, make those that are named, or write the pages of what was made."""
+"""List the figures and tables of the papers, make those that are named, or put what was made into the pages."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def parser() -> SystemParser:
         "total_variation-few-labels); --resume goes on from there, with 0 shows what there is",
     )
     parser.add_argument(
-        "--pages", action="store_true", help="write docs/papers from what was made (full runs, not --quick)"
+        "--pages", action="store_true", help="put what was made into docs/papers (full runs, not --quick)"
     )
     return parser
 
@@ -58,8 +58,9 @@ def read_options() -> argparse.Namespace:
         reader.error(f"no {', '.join(unknown)}; `python -m benchmarks.papers` lists what there is")
     options.items = [
         full
-        for full, (paper, item) in ITEMS.items()
-        if full in names or (paper.key in names and item.make is not None)
+        for paper, items in PAPERS.items()
+        for full in (f"{paper}-{name}" for name in items)
+        if full in names or paper in names
     ]
     return options
 
@@ -85,10 +86,9 @@ def given(options: argparse.Namespace) -> list[str]:
 
 def make(full: str, options: argparse.Namespace) -> bool:
     """Make one item; return whether that went well, and say it if not."""
-    _, item = ITEMS[full]
+    item = ITEMS[full]
     if not item.can_be_made():
-        why = f"{', '.join(item.missing())} missing" if item.make else "nothing to make"
-        print(f"{full}: {why}", file=sys.stderr)
+        print(f"{full}: {', '.join(item.missing())} missing", file=sys.stderr)
         return True
     stem = stem_of(full, options.quick)
     report = Report(full, command(full, *given(options)), stem)

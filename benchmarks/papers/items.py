@@ -5,22 +5,22 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from benchmarks.convex.paper import PAPER as CONVEX
-from benchmarks.harness.papers import Item, Paper
+from benchmarks.convex.paper import ITEMS as CONVEX
+from benchmarks.harness.papers import Item
 from benchmarks.harness.reporting import RESULTS
-from benchmarks.laplacian_kmodes.paper import PAPER as LAPLACIAN_KMODES
-from benchmarks.mixture.paper import PAPER as MIXTURE
-from benchmarks.nested.paper import PAPER as NESTED
-from benchmarks.total_variation.paper import PAPER as TOTAL_VARIATION
+from benchmarks.laplacian_kmodes.paper import ITEMS as LAPLACIAN_KMODES
+from benchmarks.mixture.paper import ITEMS as MIXTURE
+from benchmarks.nested.paper import ITEMS as NESTED
+from benchmarks.total_variation.paper import ITEMS as TOTAL_VARIATION
 
 __all__ = ["ITEMS", "PAPERS", "command", "stem_of"]
 
-PAPERS: dict[str, Paper] = {
-    paper.key: paper for paper in (NESTED, MIXTURE, LAPLACIAN_KMODES, TOTAL_VARIATION, CONVEX)
-}
-ITEMS: dict[str, tuple[Paper, Item]] = {
-    f"{paper.key}-{item.name}": (paper, item) for paper in PAPERS.values() for item in paper.items
-}
+# By the names of the folders of benchmarks and of the pages.
+PAPERS: dict[str, dict[str, Item]] = {
+    "nested": NESTED, "mixture": MIXTURE, "laplacian_kmodes": LAPLACIAN_KMODES, "total_variation": TOTAL_VARIATION,
+    "convex": CONVEX,
+}  # fmt: skip
+ITEMS = {f"{paper}-{name}": item for paper, items in PAPERS.items() for name, item in items.items()}
 
 
 def command(full: str, *options: str) -> str:

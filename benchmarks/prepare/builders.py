@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from benchmarks.prepare.originals import Downloads, MissingFilesError, read_idx, read_numbers, read_svm
 
 __all__ = [
-    "Arrays", "build_cifar10", "build_cifar10_jpegs", "build_cod_rna", "build_four_moons", "build_gan_graph",
+    "Arrays", "build_cifar10", "build_cifar10_jpegs", "build_cod_rna", "build_four_moons",
     "build_kddc98", "build_mnist", "build_news_counts", "build_news_graph", "build_optdigits", "build_pendigits",
     "build_rcv1", "build_shuttle", "build_webkb4", "neighbor_graph",
 ]  # fmt: skip
@@ -256,14 +256,6 @@ def build_four_moons(downloads: Downloads) -> Arrays:
     X += random.normal(0, np.sqrt(0.02), X.shape)
     order = random.permutation(len(X))
     return {"X": X[order].astype(np.float32), "y": (order // 1000).astype(np.uint8)}
-
-
-def build_gan_graph(downloads: Downloads) -> Arrays:
-    """Return the graph of features of MNIST of the authors of SLK: W_5_mnist_gan.npz, its columns as rows."""
-    graph = sp.csr_array(sp.load_npz(downloads.path("W_5_mnist_gan.npz")))
-    graph.sort_indices()
-    graph.data = graph.data.astype(np.float32)
-    return _csr_arrays(graph, indices=np.int32)
 
 
 def neighbor_graph(X: np.ndarray, y: np.ndarray) -> Arrays:

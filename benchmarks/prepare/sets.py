@@ -172,12 +172,6 @@ SETS = (
         Facts(_dense("<f4", 4000, 100, y="|u1"), "6ad7c49e5e57e9c6", "b0d3e7862bac919a"),
     ),
     DataSet(
-        "mnist_gan_knn5_graph.npz",
-        "GitHub imtiazziko/SLK: data/W_5_mnist_gan.npz",
-        _of_downloads(builders.build_gan_graph),
-        Facts(_sparse("<f4", "<i4", 70_000, 424_682), "def2cd8303fdbe78"),
-    ),
-    DataSet(
         "graphs/mnist.npz",
         GRAPH_SOURCE,
         partial(_graph_of, "mnist"),

@@ -13,8 +13,6 @@ from benchmarks.harness.rounds import Result, Summaries, apart
 from benchmarks.rows.files import N_COLUMNS, PARQUET, write
 from benchmarks.rows.runs import run_fit, run_pass
 
-# How much more than of .npy a fit of the usual Parquet file may take.
-SECONDS, MEMORY = 1.2, 1.1
 FITTED = ["npy", "parquet", "parquet, one row group"]
 
 
@@ -27,50 +25,31 @@ def parser() -> SystemParser:
     return parser
 
 
-class RowsBenchmark(Benchmark):
-    """Knows no product of matrices."""
-
-    needs_sgemm = False
-
-
-def measure_fits(benchmark: RowsBenchmark, key: str) -> None:
+def measure_fits(benchmark: Benchmark, key: str) -> None:
     """Compare fits of the same numbers in several files."""
     options = benchmark.options
     title = f"nested fit of {_size(benchmark)}, k = {options.clusters}"
     fit = partial(run_fit, n_clusters=options.clusters, seed=options.seed, n_threads=options.threads)
-    summaries = _measure(benchmark, key, title, FITTED, fit)
-    if not {"npy", "parquet"} <= summaries.keys():
-        return
-    for what, field, wanted in (("seconds", "seconds", SECONDS), ("memory", "peak_bytes", MEMORY)):
-        ratio = summaries["parquet"][field] / summaries["npy"][field]
-        benchmark.judge(key, f"parquet, {what} over npy's", f"<= {wanted:g}", f"{ratio:.2f}", ratio <= wanted)
-    _judge_inertia(benchmark, key, summaries)
+    _measure(benchmark, key, title, FITTED, fit)
 
 
-def measure_scaled_fits(benchmark: RowsBenchmark, key: str) -> None:
-    """Compare fits through a transformer, which must have the same result from both files."""
+def measure_scaled_fits(benchmark: Benchmark, key: str) -> None:
+    """Compare fits through a transformer."""
     options = benchmark.options
     title = f"nested fit of {_size(benchmark)} through StandardScaler, k = {options.clusters}"
     fit = partial(
         run_fit, n_clusters=options.clusters, seed=options.seed, n_threads=options.threads, is_scaled=True
     )
-    summaries = _measure(benchmark, key, title, FITTED[:2], fit)
-    if len(summaries) == 2:
-        _judge_inertia(benchmark, key, summaries)
+    _measure(benchmark, key, title, FITTED[:2], fit)
 
 
-def _judge_inertia(benchmark: RowsBenchmark, key: str, summaries: Summaries) -> None:
-    same = summaries["parquet"]["inertia"] == summaries["npy"]["inertia"]
-    benchmark.judge(key, "parquet, the inertia of npy", "same bits", "same" if same else "other", same)
-
-
-def measure_passes(benchmark: RowsBenchmark, key: str) -> None:
+def measure_passes(benchmark: Benchmark, key: str) -> None:
     """Compare single passes, by encoding and compression."""
     title = f"one pass over {_size(benchmark)}"
     _measure(benchmark, key, title, list(PARQUET), partial(run_pass, n_threads=benchmark.options.threads))
 
 
-def _measure(benchmark: RowsBenchmark, key: str, title: str, names: list[str], call: partial) -> Summaries:
+def _measure(benchmark: Benchmark, key: str, title: str, names: list[str], call: partial) -> Summaries:
     wanted = benchmark.select(dict.fromkeys(names, Contender("coterie", call)))
     paths = {name: benchmark.isolated(write, name, _n_rows(benchmark), benchmark.folder) for name in wanted}
 
@@ -95,15 +74,15 @@ def _measure(benchmark: RowsBenchmark, key: str, title: str, names: list[str], c
     return summaries
 
 
-def _n_rows(benchmark: RowsBenchmark) -> int:
+def _n_rows(benchmark: Benchmark) -> int:
     return int(benchmark.options.gigabytes * 1e9) // (4 * N_COLUMNS)
 
 
-def _size(benchmark: RowsBenchmark) -> str:
+def _size(benchmark: Benchmark) -> str:
     return f"{benchmark.options.gigabytes:g} GB ({_n_rows(benchmark):,} x {N_COLUMNS} float32)"
 
 
 STEPS = {"fit": measure_fits, "pass": measure_passes, "scaled": measure_scaled_fits}
 
 if __name__ == "__main__":
-    run_steps("rows", parser().read(), STEPS, RowsBenchmark)
+    run_steps("rows", parser().read(), STEPS)

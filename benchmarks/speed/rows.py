@@ -11,12 +11,11 @@ from benchmarks.graphs.runs import run_graph
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.contenders import Contender
 from benchmarks.harness.rounds import Result
-from benchmarks.harness.seedings import run_seeding
 from benchmarks.kmeans.fits import FITS as KMEANS
 from benchmarks.kmeans.fits import OURS as KMEANS_AUTO
 from benchmarks.kmeans.fits import run_fit as run_k_means
 from benchmarks.kmeans.rows import FIT_ROWS
-from benchmarks.kmeans.seedings import GREEDY, SEEDING_ROW, SEEDINGS
+from benchmarks.kmeans.seedings import GREEDY, SEEDING_ROWS, SEEDINGS, run_seeding
 from benchmarks.mixture.contenders import FITS as MIXTURES
 from benchmarks.mixture.contenders import OWN_CHAIN, PEER_CHAIN, VAR_GMM_S, VC_GMM
 from benchmarks.mixture.runs import run_fit as run_mixture
@@ -101,10 +100,10 @@ def _graph(data: str, n_rows: int) -> Callable[[Benchmark], Run]:
 
 
 def _seeding(benchmark: Benchmark) -> Run:
-    row = SEEDING_ROW.for_options(benchmark)
+    row = SEEDING_ROWS["g"][0].for_options(benchmark)
     data = benchmark.data(row.data, row.n_rows)
     return lambda name, seed: benchmark.isolated(
-        run_seeding, SEEDINGS[name], data, row.n_clusters, seed, benchmark.options.threads
+        run_seeding, name, data, row.n_clusters, seed, benchmark.options.threads
     )
 
 

@@ -1,25 +1,10 @@
 """Run the benchmark of total variation clustering."""
 
 import benchmarks.total_variation
-from benchmarks.harness.benchmark import Benchmark, run_steps
+from benchmarks.harness.benchmark import run_steps
 from benchmarks.harness.options import SystemParser, at_least, numbers
 from benchmarks.total_variation.comparison import LABELS, compare
 from benchmarks.total_variation.graphs import DATA
-from benchmarks.total_variation.kernel import measure_kernel
-
-
-class TotalVariationBenchmark(Benchmark):
-    """No part of total variation clustering is a product of matrices."""
-
-    needs_sgemm = False
-
-
-def measure_graph(benchmark: TotalVariationBenchmark, data: str) -> None:
-    """Compare contenders on a graph, and time the inner iteration on one of them."""
-    if benchmark.options.kernel or data == "mnist":
-        measure_kernel(benchmark, data)
-    if not benchmark.options.kernel:
-        compare(benchmark, data)
 
 
 def parser() -> SystemParser:
@@ -28,7 +13,7 @@ def parser() -> SystemParser:
         "total_variation",
         benchmarks.total_variation.__doc__,
         DATA,
-        quick=("mnist",),
+        quick=("optdigits",),
         rows_option="--data",
         rounds=None,
     )
@@ -37,10 +22,8 @@ def parser() -> SystemParser:
     parser.add(
         "--labels", type=numbers, default=LABELS, quick=(0.0, 1.0), help="0, 1 of each class, or shares"
     )
-    parser.add_argument("--kernel", action="store_true", help="time the inner iteration only")
     return parser
 
 
 if __name__ == "__main__":
-    steps = dict.fromkeys(DATA, measure_graph)
-    run_steps("total_variation", parser().read(), steps, TotalVariationBenchmark)
+    run_steps("total_variation", parser().read(), dict.fromkeys(DATA, compare))

@@ -1,15 +1,42 @@
-"""The list of the papers' figures and tables: complete, and what it names can be made."""
+"""The figures and tables of the papers: each has a section of a page, and its results come into it."""
 
 import json
+import re
 import shutil
 import sys
 
 import pytest
 
-from benchmarks.harness import papers
-from benchmarks.harness.papers import Item, Paper
+from benchmarks.harness.papers import Item
 from benchmarks.papers import __main__ as main_module
 from benchmarks.papers import items, pages
+
+PAGE = """# A Toy
+
+Somebody (2001). On toys.
+
+Reproduced: 9 of 9 items.
+
+## Figure 1
+
+How energies fall. **Reproduced: yes.**
+
+Ours are lower.
+
+Not run yet: `python -m benchmarks.papers toy-figure-1`.
+
+## Table 1
+
+Nothing. **Reproduced: no.**
+
+Not run yet: `python -m benchmarks.papers toy-table-1`.
+
+## Section 3
+
+An option.
+
+In the paper: 0.3
+"""
 
 
 def draw(path):
@@ -26,28 +53,19 @@ def fail(run):
     raise RuntimeError("no rows")
 
 
-TOY = Paper(
-    "toy",
-    "A Toy",
-    "Somebody (2001)",
-    "On toys.",
-    (
-        Item("figure-1", "Figure 1", "How energies fall.", make_toy, remark="Ours are lower."),
-        Item("table-1", "Table 1", "Nothing.", make_toy, data=("no such file.npz",)),
-        Item("option", "Section 3", "An option.", published="0.3"),
-        Item("broken", "Figure 2", "It fails.", fail),
-    ),
-)
+TOY = {"figure-1": Item(make_toy), "table-1": Item(make_toy, ("no such file.npz",)), "broken": Item(fail)}
 
 
 @pytest.fixture
 def toy(monkeypatch, tmp_path):
     for module in (items, pages, main_module):
         monkeypatch.setattr(module, "PAPERS", {"toy": TOY})
-    for module in (items, main_module):
-        monkeypatch.setattr(module, "ITEMS", {f"toy-{item.name}": (TOY, item) for item in TOY.items})
+        monkeypatch.setattr(module, "ITEMS", {f"toy-{name}": item for name, item in TOY.items()})
     monkeypatch.setattr(items, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(pages, "PAGES", tmp_path / "pages")
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "toy.md").write_text(PAGE)
+    (tmp_path / "pages" / "index.md").write_text("# Papers\n\nSome.\n")
     return tmp_path
 
 
@@ -56,14 +74,15 @@ def run(monkeypatch, *arguments):
     main_module.main()
 
 
-def test_names_of_items_are_unique_and_descriptive():
-    for paper in items.PAPERS.values():
-        names = [item.name for item in paper.items]
-        assert len(set(names)) == len(names)
-        for item in paper.items:
-            assert item.place
-            assert item.shows.endswith((".", "?"))
-            assert item.make is not None or item.remark
+@pytest.mark.parametrize("paper", items.PAPERS)
+def test_every_item_has_a_section_of_its_page(paper):
+    found = list(pages.sections((pages.PAGES / f"{paper}.md").read_text()))
+    assert {section.item for section in found if section.item} == {
+        f"{paper}-{name}" for name in items.PAPERS[paper]
+    }
+    for section in found:
+        assert section.shows.endswith((".", "?"))
+        assert section.reproduced in ("yes", "in part", "no", "-")
 
 
 def test_items_are_listed_without_names(toy, monkeypatch, capsys):
@@ -101,29 +120,30 @@ def test_paper_runs_all_of_its_items(toy, monkeypatch, capsys):
     assert (toy / "results" / "papers-quick" / "toy-figure-1.md").exists()
 
 
-def test_pages(toy, monkeypatch, capsys):
+def test_pages_get_results_and_keep_their_text(toy, monkeypatch, capsys):
     run(monkeypatch, "toy-figure-1", "--pages")
     page = (toy / "pages" / "toy.md").read_text()
-    assert "# A Toy" in page
     assert "![curves](images/toy-figure-1-curves.png)" in page
-    assert "Ours are lower." in page
-    assert "Not run yet: `python -m benchmarks.papers toy-table-1`." in page
-    assert "In the paper: 0.3" in page
     assert "Written to" not in page
+    assert "Reproduced: 1 of 2 items. Not reproduced: Table 1." in page
+    assert re.search(r"## Machines\n\n- .+: Figure 1\n$", page)
+    for line in PAGE.splitlines()[6:]:
+        assert line in page or "toy-figure-1" in line
     assert [path.name for path in (toy / "pages" / "images").iterdir()] == ["toy-figure-1-curves.png"]
-    assert "not run yet" in (toy / "pages" / "index.md").read_text()
+    index = (toy / "pages" / "index.md").read_text()
+    assert index.startswith("# Papers\n\nSome.\n\n## [A Toy](toy.md)\n\nSomebody (2001).\n")
+    assert "`toy-table-1`, not run yet" in index
 
 
 def test_pages_keep_results_without_their_files(toy, monkeypatch, capsys):
     run(monkeypatch, "toy-figure-1", "--pages")
-    pages = {path: path.read_bytes() for path in (toy / "pages").rglob("*.*")}
+    before = {path: path.read_bytes() for path in (toy / "pages").rglob("*.*")}
     shutil.rmtree(toy / "results")
     run(monkeypatch, "--pages")
-    assert {path: path.read_bytes() for path in (toy / "pages").rglob("*.*")} == pages
+    assert {path: path.read_bytes() for path in (toy / "pages").rglob("*.*")} == before
 
 
 def test_unknown_names(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         run(monkeypatch, "toy-figure-9")
     assert "no toy-figure-9" in capsys.readouterr().err
-    assert papers.__all__

@@ -1,13 +1,16 @@
 """Fits and predictions at the same time, in threads and in processes, have the bits of one thread on its own.
 
-`COTERIE_FAULTS=50` repeats each test so often; `python -m benchmarks.fingerprints --stress` has more kinds of fits.
+`COTERIE_FAULTS=50` repeats each test so often.
 """
 
 import json
 import multiprocessing
 import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from itertools import cycle
 
@@ -16,8 +19,8 @@ import dask.array as da
 import joblib
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
 
-from benchmarks.fingerprints.stress import beside_scikit_learn, busy_processes
 from coterie.cli import main
 from tests.faults.children import in_child, listed
 from tests.support.bits import same_bits, same_fits
@@ -67,6 +70,36 @@ def answers(model, X):
 
 def fit_all(n_threads):
     return [fit(name, n_threads) for name in NAMES]
+
+
+@contextmanager
+def busy_processes(count):
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def beside_scikit_learn():
+    """Let scikit-learn fit meanwhile, whose threads are those of OpenMP."""
+    rows, is_over = np.random.default_rng(0).normal(size=(3000, 12)), threading.Event()
+    model = KMeans(20, n_init=1, max_iter=20, random_state=0).fit(rows)
+
+    def fit_until_over():
+        while not is_over.is_set():
+            model.fit(rows)
+
+    thread = threading.Thread(target=fit_until_over)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
 
 
 class TestThreads:

@@ -9,7 +9,6 @@ import numpy as np
 
 __all__ = [
     "blobs_unlike_in_width",
-    "circles",
     "drawn_shape",
     "elongated_blobs",
     "grid_of_blobs",
@@ -20,8 +19,6 @@ __all__ = [
     "nested_rings",
     "spirals",
     "uneven_blobs",
-    "wide_clusters",
-    "wide_moons",
 ]
 
 Rows = tuple[Any, np.ndarray]
@@ -32,13 +29,6 @@ def half_moons() -> Rows:
     from sklearn.datasets import make_moons
 
     return make_moons(1000, noise=0.1, random_state=0)
-
-
-def circles() -> Rows:
-    """Return a circle in a circle."""
-    from sklearn.datasets import make_circles
-
-    return make_circles(1000, factor=0.5, noise=0.05, random_state=0)
 
 
 def uneven_blobs(
@@ -75,12 +65,11 @@ def heavy_tails() -> Rows:
     return centers[classes] + random.standard_t(3, size=(1000, 8)), classes
 
 
-def many_columns(rounded: bool = False) -> Rows:
-    """Return eight clusters in 50 columns that overlap in each, as integers if `rounded`."""
+def many_columns() -> Rows:
+    """Return eight clusters in 50 columns that overlap in each."""
     random = np.random.RandomState(6)
     centers, classes = random.normal(scale=0.45, size=(8, 50)), random.randint(8, size=1000)
-    rows = centers[classes] + random.normal(size=(1000, 50))
-    return (np.rint(2 * rows) if rounded else rows), classes
+    return centers[classes] + random.normal(size=(1000, 50)), classes
 
 
 def nested_rings() -> Rows:
@@ -112,27 +101,6 @@ def spirals() -> Rows:
     angles = 3 * np.pi * turns + 2 * np.pi * classes / 3
     arms = (10 * turns)[:, None] * np.c_[np.cos(angles), np.sin(angles)]
     return arms + random.normal(scale=0.2, size=(900, 2)), classes
-
-
-def wide_clusters(
-    n_clusters: int, n_columns: int, separation: float, *, is_uneven: bool = False, n_rows: int = 600
-) -> Rows:
-    """Return normal clusters whose means differ by as little in each column; uneven ones have sizes as 1, 2, 3 ..."""
-    random = np.random.RandomState(6)
-    centers = random.normal(scale=separation, size=(n_clusters, n_columns))
-    shares = np.arange(1, n_clusters + 1) / (n_clusters * (n_clusters + 1) / 2) if is_uneven else None
-    classes = random.choice(n_clusters, n_rows, p=shares)
-    return centers[classes] + random.normal(size=(n_rows, n_columns)), classes
-
-
-def wide_moons(n_columns: int, n_rows: int = 600) -> Rows:
-    """Return two half moons in a plane of a space of many columns, with noise in each."""
-    from sklearn.datasets import make_moons
-
-    rows, classes = make_moons(n_rows, noise=0.06, random_state=2)
-    random = np.random.RandomState(2)
-    plane = np.linalg.qr(random.normal(size=(n_columns, 2)))[0]
-    return rows @ plane.T + random.normal(scale=0.04, size=(n_rows, n_columns)), classes
 
 
 def drawn_shape(random: np.random.RandomState) -> Rows:

@@ -18,7 +18,7 @@ from benchmarks.harness.data.images import (
     unit_mnist,
 )
 
-__all__ = ["GENERATORS", "save_first_centers", "save_huge", "save_images", "save_rows"]
+__all__ = ["GENERATORS", "save_first_centers", "save_images", "save_rows"]
 
 GENERATORS: dict[str, Callable[[int], np.ndarray]] = {
     "mnist": mnist,
@@ -50,18 +50,6 @@ def save_first_centers(data: Path, n_clusters: int, seed: int) -> Path:
     rows = np.load(data, mmap_mode="r")
     chosen = np.random.default_rng(seed).choice(len(rows), n_clusters, replace=False)
     np.save(path, rows[np.sort(chosen)])
-    return path
-
-
-def save_huge(folder: Path, n_rows: int = 8_000_000, n_columns: int = 128) -> Path:
-    """Write a file (float32, by default of 4 GB) block by block; return its path."""
-    path = folder / "huge.npy"
-    rng = np.random.default_rng(0)
-    rows = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(n_rows, n_columns))
-    for start in range(0, n_rows, 100_000):
-        block = rows[start : start + 100_000]
-        block[:] = rng.standard_normal(block.shape, dtype=np.float32)
-    rows.flush()
     return path
 
 
