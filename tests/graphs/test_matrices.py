@@ -1,4 +1,4 @@
-"""Components, Laplacian and incidence matrix, against plain ones."""
+"""Components and Laplacian, against plain ones."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie.graphs import connected_components, graph_laplacian, incidence_matrix
+from coterie.graphs import connected_components, graph_laplacian
 from tests.graphs.examples import random_graph
 from tests.reference import graphs as oracle
 
@@ -23,28 +23,14 @@ def test_components_and_matrices_are_those_of_the_oracle(n, density, seed):
         np.testing.assert_allclose(
             graph_laplacian(graph, normalized).toarray(), oracle.laplacian(W, normalized), atol=1e-14
         )
-    for entries, entry in [("weights", float), ("roots", np.sqrt), ("ones", lambda w: 1.0)]:
-        B = incidence_matrix(graph, entries=entries)
-        np.testing.assert_array_equal(B.toarray(), oracle.incidence(W, entry))
-    roots = incidence_matrix(W, entries="roots")
-    np.testing.assert_allclose((roots.T @ roots).toarray(), graph_laplacian(W).toarray(), atol=1e-12)
 
 
 def test_loops_are_ignored():
     W = random_graph(8, 0.5, 0)
     with_loops = W + np.diag(np.arange(8.0))
-    assert incidence_matrix(with_loops).shape == incidence_matrix(W).shape
     np.testing.assert_array_equal(graph_laplacian(with_loops).toarray(), graph_laplacian(W).toarray())
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: graph_laplacian(np.triu(np.ones((3, 3)))), "symmetric"),
-        (lambda: incidence_matrix(np.triu(np.ones((3, 3)))), "symmetric"),
-        (lambda: incidence_matrix(np.eye(3), entries="squares"), "'weights', 'roots', 'ones'"),
-    ],
-)
-def test_bad_arguments(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+def test_directed_graph_is_an_error():
+    with pytest.raises(ValueError, match="symmetric"):
+        graph_laplacian(np.triu(np.ones((3, 3))))

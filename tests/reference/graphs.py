@@ -103,15 +103,6 @@ def laplacian(W, normalized=False) -> Array:
     return L
 
 
-def incidence(W, entry) -> Array:
-    rows = []
-    for i, j in itertools.combinations(range(len(W)), 2):
-        if W[i, j] > 0:
-            rows.append(np.zeros(len(W)))
-            rows[-1][i], rows[-1][j] = entry(W[i, j]), -entry(W[i, j])
-    return np.array(rows).reshape(len(rows), len(W))
-
-
 def shares_of_neighbors(graph):
     """Of each pair of vertices, the neighbors of both as a part of those of either (Jaccard's index)."""
     shares = np.zeros(graph.shape)

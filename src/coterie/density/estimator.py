@@ -417,12 +417,12 @@ class DensityClustering(ClusterMixin, Estimator):
         new = np.flatnonzero(same < 0)
         if len(new):
             options = self._options()
-            asked = points.placed(np.ascontiguousarray(rows[new]), options)
+            queries = points.placed(np.ascontiguousarray(rows[new]), options)
             cores = self.core_distances_[points.equal.first]
-            ids, heights = attach(points.places, points.equal, cores, asked, options)
+            ids, heights = attach(points.places, points.equal, cores, queries, options)
             near = points.equal.first[ids]
             anchors[new], joins[new] = found.cut.anchors[near], np.maximum(heights, found.cut.joins[near])
-            labels[new] = self._assigned(found, points, anchors[new], joins[new], asked)
+            labels[new] = self._assigned(found, points, anchors[new], joins[new], queries)
         return found, labels, anchors, joins
 
     def _assigned(
@@ -431,7 +431,7 @@ class DensityClustering(ClusterMixin, Estimator):
         points: _Points,
         anchors: IntArray,
         joins: FloatArray,
-        asked: Array | None = None,
+        queries: Array | None = None,
     ) -> IntArray:
         """Return the labels of rows at these places of the tree, noise assigned; None: the rows of the fit."""
         labels = found.cut.labels_of(anchors, joins)
@@ -443,7 +443,7 @@ class DensityClustering(ClusterMixin, Estimator):
             return labels
         known = found.cut.labels[points.equal.first]
         inside = np.flatnonzero(known >= 0)
-        wanted = points.places[points.equal.places[noise]] if asked is None else asked[noise]
+        wanted = points.places[points.equal.places[noise]] if queries is None else queries[noise]
         options = self._options()
         ids, _ = nearest_neighbors(
             points.places[inside],

@@ -164,7 +164,7 @@ def clusters_of_tree(
 
 
 def attach(
-    rows: Array, equal: EqualRows, core_distances: FloatArray, asked: Array, options: DensityOptions
+    rows: Array, equal: EqualRows, core_distances: FloatArray, queries: Array, options: DensityOptions
 ) -> tuple[IntArray, FloatArray]:
     """Return where other rows join the tree of the rows of a fit.
 
@@ -176,7 +176,7 @@ def attach(
         How often each occurs.
     core_distances : ndarray of shape (m,), float64
         Theirs.
-    asked : ndarray of shape (q, d), of the same dtype
+    queries : ndarray of shape (q, d), of the same dtype
         Other rows. Their core distances are those to the `min_samples`-th nearest row of the fit.
     options : DensityOptions
         Those of the fit.
@@ -189,12 +189,12 @@ def attach(
     heights : ndarray of shape (q,), float64
         These.
     """
-    m, q = len(rows), len(asked)
+    m, q = len(rows), len(queries)
     ids, heights = np.empty(q, dtype=np.int32), np.empty(q)
     waiting, k = np.arange(q), min(max(options.n_neighbors, options.min_samples), m)
     while len(waiting):
         near, squares = nearest_neighbors(
-            rows, k, queries=asked[waiting], method=options.search, random_state=options.seed,
+            rows, k, queries=queries[waiting], method=options.search, random_state=options.seed,
             n_threads=options.n_threads,
         )  # fmt: skip
         own = np.sqrt(core_squares(near, squares, equal.counts, 0, options.min_samples).astype(np.float64))

@@ -10,7 +10,7 @@ from coterie.graphs.checks import check_graph
 from coterie.graphs.given import extend_neighbors, given_neighbors
 from coterie.graphs.index import NeighborIndex
 from coterie.graphs.knn import edge_weights, gaussian_bandwidth, graph_of_neighbors, knn_graph
-from coterie.graphs.matrices import connected_components, graph_laplacian, incidence_matrix
+from coterie.graphs.matrices import connected_components, graph_laplacian
 from coterie.graphs.neighbors import Neighbors, nearest_neighbors
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "given_neighbors",
     "graph_laplacian",
     "graph_of_neighbors",
-    "incidence_matrix",
     "knn_graph",
     "nearest_neighbors",
 ]

@@ -4,7 +4,7 @@ Rows belong to the cell of their nearest center, and visit the cells whose borde
 compared if either visits the cell of the other. How far from a border a row visits is measured on rows whose true
 neighbors are known. Where a few principal components tell near rows from far ones, products are taken in these, and
 what is found is measured in all columns. Results do not depend on the number of threads, nor those of a row on the
-other rows that are asked about.
+other queries.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def approximate_index(
     seed: int,
     n_threads: int,
     *,
-    are_asked: bool,
+    are_queried: bool,
 ) -> CellIndex | DistinctIndex | ExactSearch:
     """Prepare a search for near points: the exact one where an approximate one would take more work.
 
@@ -105,7 +105,7 @@ def approximate_index(
     points : ndarray of shape (n, d)
         The points. They are not copied.
     sample : ndarray of shape (s, d), of the same dtype, or None
-        Rows similar to those that will be asked about. None: the points.
+        Rows similar to the queries. None: the points.
     n_neighbors : int
         The most neighbors of a row, at most n.
     recall : float
@@ -114,17 +114,17 @@ def approximate_index(
         Seed of all draws.
     n_threads : int
         Threads of the kernels.
-    are_asked : bool
+    are_queried : bool
         Whether the points will be searched among each other, or else other rows.
     """
     groups = _equal_rows(points)
     if groups is not None:
         return DistinctIndex(
-            points, groups, sample, n_neighbors, recall, seed, n_threads, are_asked=are_asked
+            points, groups, sample, n_neighbors, recall, seed, n_threads, are_queried=are_queried
         )
     if sample is None and len(points) == 1:
         sample = points
-    index = CellIndex(points, sample, n_neighbors, recall, seed, n_threads, are_asked=are_asked)
+    index = CellIndex(points, sample, n_neighbors, recall, seed, n_threads, are_queried=are_queried)
     return index if index.is_worthwhile else ExactSearch(points, n_threads)
 
 
@@ -136,7 +136,7 @@ class CellIndex:
     recall : float
         The share of the nearest points that is found, measured on other rows than those that the search is planned by.
     is_worthwhile : bool
-        Whether it takes less work than comparing with all points. If not, it cannot be asked.
+        Whether it takes less work than comparing with all points. If not, it answers no queries.
     """
 
     method: ClassVar[str] = "approximate"
@@ -150,18 +150,18 @@ class CellIndex:
         seed: int,
         n_threads: int,
         *,
-        are_asked: bool,
+        are_queried: bool,
     ) -> None:
         n, d = points.shape
         self._points, self._shift = points, points.mean(axis=0, dtype=np.float64)
         are_points = sample is None
         n_neighbors = min(n_neighbors, n - are_points)
-        asked = points if sample is None else sample
+        sampled = points if sample is None else sample
         rows = np.sort(
-            np.random.RandomState(seed).choice(len(asked), min(N_PROBES, len(asked)), replace=False)
+            np.random.RandomState(seed).choice(len(sampled), min(N_PROBES, len(sampled)), replace=False)
         )
         drawn, offsets = draw_recall_sample(
-            asked[rows], rows if are_points else None, points, self._shift, n_neighbors, n_threads
+            sampled[rows], rows if are_points else None, points, self._shift, n_neighbors, n_threads
         )
         planners, judges = drawn.halves() if len(rows) > 1 else (drawn, drawn)
         missed = 1 - recall  # by directions and by cells
@@ -175,7 +175,7 @@ class CellIndex:
         self._n_candidates = min(n_candidates, n)
         n_cells, size = sample_of_cells(n)
         # Probes stand for rows that are not among the points: these are further from a border than those in the mean.
-        is_left_out = are_points and not are_asked and 2 * len(rows) <= n
+        is_left_out = are_points and not are_queried and 2 * len(rows) <= n
         others = np.delete(np.arange(n), rows) if is_left_out else np.arange(n)
         learned = np.sort(np.random.RandomState(seed).choice(others, min(size, len(others)), replace=False))
         centers = cell_centers(near[learned], n_cells, seed=seed, n_threads=n_threads)
@@ -189,7 +189,7 @@ class CellIndex:
             return
         self._cells = Cells(centers, reach, n_threads)
         visits = self._cells.visits(near, n_threads)
-        self._visits = visits if are_asked else None
+        self._visits = visits if are_queried else None
         self._cell_points = CellPoints(near, offsets, visits, n_cells)
         ids, _ = self.neighbors(judges.vectors, n_neighbors + are_points, n_threads)
         self.recall = judges.recall(points, ids)
@@ -265,7 +265,7 @@ class DistinctIndex:
         seed: int,
         n_threads: int,
         *,
-        are_asked: bool,
+        are_queried: bool,
     ) -> None:
         self._groups, self._counts = groups, np.bincount(groups)
         self._copies = np.argsort(groups, kind="stable").astype(np.int32)
@@ -275,7 +275,7 @@ class DistinctIndex:
         self._n_searched = min(n_neighbors, n_distinct - (sample is None))
         self._index: CellIndex | DistinctIndex | ExactSearch = (
             approximate_index(
-                self._distinct, sample, self._n_searched, recall, seed, n_threads, are_asked=are_asked
+                self._distinct, sample, self._n_searched, recall, seed, n_threads, are_queried=are_queried
             )
             if self._n_searched > 0
             else ExactSearch(self._distinct, n_threads)
@@ -662,7 +662,7 @@ def draw_recall_sample(
         Squared lengths of the points relative to the mean.
     """
     offsets = np.empty(len(points), dtype=points.dtype)
-    asked = relative_rows(vectors, shift, n_threads)[0]
+    relative_vectors = relative_rows(vectors, shift, n_threads)[0]
 
     def blocks() -> Iterator[tuple[int, Array, Array]]:
         for part, relative, squares in _relative_blocks(points, shift, n_threads, n_neighbors + 1):
@@ -670,7 +670,7 @@ def draw_recall_sample(
             offsets[part] = squares
             yield part.start, relative, offsets[part]
 
-    ids, scores = lowest_of_blocks(asked, blocks(), n_neighbors + (own is not None), n_threads)
+    ids, scores = lowest_of_blocks(relative_vectors, blocks(), n_neighbors + (own is not None), n_threads)
     are_points = own is not None
     known = np.full(len(vectors), -1, dtype=np.int32) if own is None else own.astype(np.int32)
     if are_points:
@@ -762,7 +762,7 @@ def few_directions(
     per_direction, per_candidate = _MET_PER_ROOT * np.sqrt(n) + d, d * _TIMES_MEASURED
     fewest = probes.ids.shape[1] * per_candidate
     most = min(candidates_of(probes.ids.shape[1], True) + 1, n)
-    asked = relative_rows(probes.vectors, shift, n_threads)[0]
+    relative_vectors = relative_rows(probes.vectors, shift, n_threads)[0]
     random = np.random.RandomState(seed)
     sample = points[np.sort(random.choice(n, min(_SAMPLE, n), replace=False))]
     sample = relative_rows(sample, shift, n_threads)[0]
@@ -778,7 +778,7 @@ def few_directions(
             if width * per_direction + fewest >= least:
                 break
             near = np.ascontiguousarray(everywhere[:, :width])
-            vectors = rows_in_directions(asked, directions[:, :width], n_threads)
+            vectors = rows_in_directions(relative_vectors, directions[:, :width], n_threads)
             found, _ = lowest_scores(vectors, near, offsets, most, n_threads)
             enough = probes.enough(points, found, recall)
             if enough is None:

@@ -97,7 +97,7 @@ def equal_rows(rows: Array) -> EqualRows:
     return EqualRows(first[by_first].astype(np.int32), places.astype(np.int32), np.bincount(places))
 
 
-def find_rows(known: Array, asked: Array) -> IntArray:
+def find_rows(known: Array, queries: Array) -> IntArray:
     """Return which of some distinct rows each row equals: (q,) int32, -1 for none.
 
     Examples
@@ -107,18 +107,18 @@ def find_rows(known: Array, asked: Array) -> IntArray:
     >>> find_rows(np.array([[2.0], [0.0]]), np.array([[-0.0], [1.0]]))
     array([ 1, -1], dtype=int32)
     """
-    hashes, wanted = _hashes(known), _hashes(asked)
+    hashes, wanted = _hashes(known), _hashes(queries)
     order = np.argsort(hashes, kind="stable")
     places = np.searchsorted(hashes[order], wanted)
-    found = np.full(len(asked), -1, dtype=np.int32)
-    waiting = np.arange(len(asked))
+    found = np.full(len(queries), -1, dtype=np.int32)
+    waiting = np.arange(len(queries))
     while len(waiting):  # once, unless different rows have one hash
         is_there = places[waiting] < len(known)
         waiting = waiting[is_there]
         candidates = order[places[waiting]]
         has_hash = hashes[candidates] == wanted[waiting]
         waiting, candidates = waiting[has_hash], candidates[has_hash]
-        is_equal = np.all(known[candidates] == asked[waiting], axis=1)
+        is_equal = np.all(known[candidates] == queries[waiting], axis=1)
         found[waiting[is_equal]] = candidates[is_equal]
         waiting = waiting[~is_equal]
         places[waiting] += 1

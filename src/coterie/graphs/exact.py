@@ -131,8 +131,8 @@ class ExactSearch:
             return nearest_of_candidates(points, queries, everything, order, n_neighbors, n_threads)
         n_candidates = min(n_neighbors + (queries is None) + _SPARE, points.shape[0])
         candidates, unseen = self._candidates_by_products(queries, n_candidates, n_threads)
-        asked = points if queries is None else queries
-        squares = distances_to_ids(points, asked, candidates, n_threads)
+        rows = points if queries is None else queries
+        squares = distances_to_ids(points, rows, candidates, n_threads)
         if queries is None:
             candidates, squares = without_self(candidates, squares)
         ids, squares = candidates[:, :n_neighbors], squares[:, :n_neighbors]
@@ -141,7 +141,7 @@ class ExactSearch:
             own = undecided.astype(np.int32) if queries is None else None
             ids, squares = ids.copy(), squares.copy()
             ids[undecided], squares[undecided] = neighbors_by_differences(
-                points, asked[undecided], own, n_neighbors, n_threads
+                points, rows[undecided], own, n_neighbors, n_threads
             )
         return np.ascontiguousarray(ids), np.ascontiguousarray(squares)
 
@@ -149,28 +149,28 @@ class ExactSearch:
         self, queries: Array | None, n_candidates: int, n_threads: int
     ) -> tuple[IntArray, FloatArray]:
         """Return candidates of each query, and a lower bound of the squared distances of all other points."""
-        asked, asked_squares = (
+        rows, row_squares = (
             (self._compared, self._squares)
             if queries is None
             else relative_rows(queries, self._shift, n_threads)
         )
-        ids, scores = lowest_scores(asked, self._compared, self._offsets, n_candidates, n_threads)
+        ids, scores = lowest_scores(rows, self._compared, self._offsets, n_candidates, n_threads)
         if n_candidates == len(self._points):
             return ids, np.full(len(ids), np.inf)
-        return ids, _least_unseen(scores[:, -1], asked_squares, float(self._squares.max()), self._points)
+        return ids, _least_unseen(scores[:, -1], row_squares, float(self._squares.max()), self._points)
 
     def _sparse_neighbors(self, queries: Any, n_neighbors: int, n_threads: int) -> IdsAndSquares:
         doubles = self._compared
-        asked = doubles if queries is None else queries.astype(np.float64)
+        rows = doubles if queries is None else queries.astype(np.float64)
         n_candidates = min(n_neighbors + (queries is None) + _SPARE, doubles.shape[0])
         size = _points_per_call(doubles, n_candidates)
         blocks = (
             (first, doubles[first : first + size].toarray(), self._offsets[first : first + size])
             for first in range(0, doubles.shape[0], size)
         )
-        ids, _ = lowest_of_blocks(asked, blocks, n_candidates, n_threads)
+        ids, _ = lowest_of_blocks(rows, blocks, n_candidates, n_threads)
         ids.sort(axis=1)
-        squares = sparse_square_distances(doubles, asked, ids)
+        squares = sparse_square_distances(doubles, rows, ids)
         order = np.argsort(squares, axis=1, kind="stable")
         ids, squares = np.take_along_axis(ids, order, axis=1), np.take_along_axis(squares, order, axis=1)
         if queries is None:
@@ -202,13 +202,13 @@ def _points_per_call(points: Block, n_candidates: int) -> int:
 
 
 def lowest_scores(
-    asked: Array, points: Array, offsets: Array, n_candidates: int, n_threads: int
+    queries: Array, points: Array, offsets: Array, n_candidates: int, n_threads: int
 ) -> tuple[IntArray, Array]:
     """Return the points of lowest score |y|^2 - 2 x.y for each row x, and the scores, ascending.
 
     Parameters
     ----------
-    asked, points : ndarray of shape (q, d) and (n, d)
+    queries, points : ndarray of shape (q, d) and (n, d)
         The rows x and the points y, relative to the mean.
     offsets : ndarray of shape (n,), of the same dtype
         Squared lengths of the points.
@@ -222,30 +222,30 @@ def lowest_scores(
         (first, points[first : first + size], offsets[first : first + size])
         for first in range(0, len(points), size)
     )
-    return lowest_of_blocks(asked, blocks, n_candidates, n_threads)
+    return lowest_of_blocks(queries, blocks, n_candidates, n_threads)
 
 
 def lowest_of_blocks(
-    asked: Block, blocks: Iterator[tuple[int, Array, Array]], n_candidates: int, n_threads: int
+    queries: Block, blocks: Iterator[tuple[int, Array, Array]], n_candidates: int, n_threads: int
 ) -> tuple[IntArray, Array]:
     """Return the points of lowest score of each row, and the scores; blocks are (first point, points, offsets)."""
-    ids = np.empty((asked.shape[0], n_candidates), dtype=np.int32)
-    scores = np.empty(ids.shape, dtype=asked.dtype)
+    ids = np.empty((queries.shape[0], n_candidates), dtype=np.int32)
+    scores = np.empty(ids.shape, dtype=queries.dtype)
     calls: list[tuple[slice, Any]] = []
     for first, points, offsets in blocks:
         if not calls:
-            calls = _cut_rows(asked, len(points))
+            calls = _cut_rows(queries, len(points))
         for part, x in calls:
             _kernels.nearest(x, points, offsets, ids[part], scores[part], n_threads, first)
     return ids, scores
 
 
-def _cut_rows(asked: Block, n_points: int) -> list[tuple[slice, Any]]:
+def _cut_rows(queries: Block, n_points: int) -> list[tuple[slice, Any]]:
     """Cut rows so that one call with this number of points is short."""
-    entries = asked.nnz if sp.issparse(asked) else asked.size
-    size = max(1024, int(CALL_MULTIPLY_ADDS / (n_points * max(_LEAST_COLUMNS, entries / asked.shape[0]))))
-    parts = [slice(first, min(first + size, asked.shape[0])) for first in range(0, asked.shape[0], size)]
-    return [(part, kernel_rows(asked[part])) for part in parts]
+    entries = queries.nnz if sp.issparse(queries) else queries.size
+    size = max(1024, int(CALL_MULTIPLY_ADDS / (n_points * max(_LEAST_COLUMNS, entries / queries.shape[0]))))
+    parts = [slice(first, min(first + size, queries.shape[0])) for first in range(0, queries.shape[0], size)]
+    return [(part, kernel_rows(queries[part])) for part in parts]
 
 
 def _least_unseen(worst: Array, squares: FloatArray, largest: float, points: Array) -> FloatArray:
@@ -273,14 +273,14 @@ def _least_unseen(worst: Array, squares: FloatArray, largest: float, points: Arr
     return lowest**2 * (1 - (n_columns + 16) * unit)
 
 
-def distances_to_ids(points: Array, asked: Array, ids: IntArray, n_threads: int) -> Array:
+def distances_to_ids(points: Array, queries: Array, ids: IntArray, n_threads: int) -> Array:
     """Sort given points of each row by squared distance, then number; return the squared distances by differences.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
         The points.
-    asked : ndarray of shape (q, d)
+    queries : ndarray of shape (q, d)
         The rows.
     ids : ndarray of shape (q, m), int32
         IN/OUT: the points of each row, distinct.
@@ -294,7 +294,7 @@ def distances_to_ids(points: Array, asked: Array, ids: IntArray, n_threads: int)
     ids.sort(axis=1)
     squares = np.empty(ids.shape, dtype=points.dtype)
     ones, zeros = np.ones(len(points), dtype=points.dtype), np.zeros(len(points), dtype=points.dtype)
-    _kernels.distances_to_listed(kernel_rows(asked), points, None, ones, zeros, ids, squares, n_threads)
+    _kernels.distances_to_listed(kernel_rows(queries), points, None, ones, zeros, ids, squares, n_threads)
     return squares
 
 
@@ -307,11 +307,11 @@ def without_self(ids: IntArray, squares: Array, own: IntArray | None = None) -> 
 
 
 def neighbors_by_differences(
-    points: Array, asked: Array, own: IntArray | None, n_neighbors: int, n_threads: int
+    points: Array, queries: Array, own: IntArray | None, n_neighbors: int, n_threads: int
 ) -> IdsAndSquares:
     """Return the nearest points of some rows; own: the point that each of them is."""
-    groups = np.full(len(asked), -1, dtype=np.int32) if own is None else own
-    return nearest_of_other_groups(points, row_ids(len(points)), asked, groups, n_neighbors, n_threads)
+    groups = np.full(len(queries), -1, dtype=np.int32) if own is None else own
+    return nearest_of_other_groups(points, row_ids(len(points)), queries, groups, n_neighbors, n_threads)
 
 
 def nearest_of_candidates(
@@ -348,13 +348,13 @@ def nearest_of_candidates(
     """
     if queries is not None and points.shape[1] % lanes_of(points.dtype) and candidates.size < len(points):
         return _nearest_of_few(points, queries, candidates, row_order, n_neighbors, n_threads)
-    asked = points if queries is None else queries
-    ids = np.empty((len(asked), n_neighbors), dtype=np.int32)
+    rows = points if queries is None else queries
+    ids = np.empty((len(rows), n_neighbors), dtype=np.int32)
     squares = np.empty(ids.shape, dtype=points.dtype)
     n_calls = int(np.ceil(candidates.size * points.shape[1] / _CALL_NUMBERS))
     for some in np.array_split(row_order, min(max(1, n_calls), _MOST_CALLS)):
         _kernels.nearest_of_candidates(
-            kernel_rows(asked), points, some, candidates, queries is None, ids, squares, n_threads
+            kernel_rows(rows), points, some, candidates, queries is None, ids, squares, n_threads
         )
     return ids, squares
 
@@ -378,7 +378,7 @@ def _nearest_of_few(
 
 
 def nearest_of_other_groups(
-    points: Array, point_groups: IntArray, asked: Array, groups: IntArray, n_neighbors: int, n_threads: int
+    points: Array, point_groups: IntArray, queries: Array, groups: IntArray, n_neighbors: int, n_threads: int
 ) -> IdsAndSquares:
     """Return the nearest points of each row from other groups, by differences.
 
@@ -388,7 +388,7 @@ def nearest_of_other_groups(
         The points.
     point_groups : ndarray of shape (n,), int32
         Their groups.
-    asked : ndarray of shape (q, d)
+    queries : ndarray of shape (q, d)
         The rows.
     groups : ndarray of shape (q,), int32
         Their groups.
@@ -404,13 +404,19 @@ def nearest_of_other_groups(
     squares : ndarray of shape (q, n_neighbors)
         Infinite for -1.
     """
-    ids = np.empty((len(asked), n_neighbors), dtype=np.int32)
+    ids = np.empty((len(queries), n_neighbors), dtype=np.int32)
     squares = np.empty(ids.shape, dtype=points.dtype)
     size = max(64, int(CALL_MULTIPLY_ADDS / 4 / points.size))
-    for first in range(0, len(asked), size):
+    for first in range(0, len(queries), size):
         part = slice(first, first + size)
         _kernels.nearest_apart(
-            kernel_rows(asked[part]), points, groups[part], point_groups, ids[part], squares[part], n_threads
+            kernel_rows(queries[part]),
+            points,
+            groups[part],
+            point_groups,
+            ids[part],
+            squares[part],
+            n_threads,
         )
     return ids, squares
 
@@ -418,14 +424,14 @@ def nearest_of_other_groups(
 # --- sparse rows
 
 
-def sparse_square_distances(points: Any, asked: Any, ids: IntArray) -> FloatArray:
+def sparse_square_distances(points: Any, queries: Any, ids: IntArray) -> FloatArray:
     """Return the squared distances of sparse rows to given points, from differences.
 
     Parameters
     ----------
     points : csr_array of shape (n, d), float64
         The points.
-    asked : csr_array of shape (q, d), float64
+    queries : csr_array of shape (q, d), float64
         The rows.
     ids : ndarray of shape (q, m), int32
         The points of each row.
@@ -440,7 +446,7 @@ def sparse_square_distances(points: Any, asked: Any, ids: IntArray) -> FloatArra
     for first in range(0, len(ids), size):
         part = slice(first, min(first + size, len(ids)))
         rows = np.repeat(np.arange(part.start, part.stop), ids.shape[1])
-        difference = asked[rows] - points[ids[part].ravel()]
+        difference = queries[rows] - points[ids[part].ravel()]
         squares = np.asarray(difference.multiply(difference).sum(axis=1))
         out[part] = squares.reshape(-1, ids.shape[1])
     return out

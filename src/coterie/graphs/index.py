@@ -124,7 +124,7 @@ class NeighborIndex:
             seed = int(random_stream(random_state).randint(np.iinfo(np.int32).max))
             self._search = approximate_index(
                 self._points, others[0] if others else None, self.n_neighbors, float(recall), seed, n_threads,
-                are_asked=False,
+                are_queried=False,
             )  # fmt: skip
             warn_of_low_recall(self._search.recall, recall)
         else:
@@ -165,10 +165,10 @@ class NeighborIndex:
             raise ValueError(
                 f"n_neighbors must not exceed the {self.n_neighbors} that the index is made for, got {wanted}."
             )
-        asked = as_rows(queries, dtype=self._dtype)
-        check_alike(asked, self.shape[1], is_sparse=self._is_sparse)
+        rows = as_rows(queries, dtype=self._dtype)
+        check_alike(rows, self.shape[1], is_sparse=self._is_sparse)
         n_threads = effective_n_threads(self._n_threads if n_threads is None else n_threads)
-        block = read_as(self.metric, asked)
+        block = read_as(self.metric, rows)
         are_apart = self._points.shape[1] > self.shape[1]
         ids, squares = self._search.neighbors(
             with_zeros_apart(block) if are_apart else block, self.n_neighbors, n_threads

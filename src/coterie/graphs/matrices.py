@@ -1,22 +1,16 @@
-"""Connected components of a graph, and its matrices."""
+"""Connected components and Laplacian of a graph."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from coterie.arrays import IntArray
-from coterie.fitting.checks import check_option
 from coterie.graphs.checks import check_graph
-from coterie.graphs.exact import row_ids
 
-__all__ = ["connected_components", "graph_laplacian", "incidence_matrix"]
-
-
-_ENTRIES = ("weights", "roots", "ones")
+__all__ = ["connected_components", "graph_laplacian"]
 
 
 def connected_components(graph: Any) -> IntArray:
@@ -86,54 +80,3 @@ def graph_laplacian(graph: Any, normalized: bool = False) -> sp.csr_array:
     laplacian.eliminate_zeros()
     laplacian.sort_indices()
     return laplacian
-
-
-def incidence_matrix(graph: Any, *, entries: Literal["weights", "roots", "ones"] = "weights") -> sp.csr_array:
-    """Return the matrix B that takes differences along the edges: one row for each undirected edge.
-
-    The row of edge (i, j), i < j, has +e in column i and -e in column j. Rows are in the order of (i, j).
-
-    Parameters
-    ----------
-    graph : sparse matrix or array-like of shape (n, n)
-        Symmetric non-negative weights w; edges from a vertex to itself are left out.
-    entries : {"weights", "roots", "ones"}
-        e = w: the norm of B f is then the total variation, sum of ``w |f_i - f_j|`` over the edges, each once.
-        e = sqrt(w): B'B is the Laplacian. e = 1: plain differences.
-
-    Returns
-    -------
-    csr_array of shape (edges, n), float32 or float64
-
-    Raises
-    ------
-    ValueError, TypeError
-        If the graph is not symmetric or `entries` is unknown; else see `check_graph`.
-
-    Notes
-    -----
-    O(n + edges).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie.graphs import graph_laplacian, incidence_matrix
-    >>> path = [[0, 4, 0], [4, 0, 1], [0, 1, 0]]
-    >>> incidence_matrix(path).toarray()
-    array([[ 4., -4.,  0.],
-           [ 0.,  1., -1.]])
-    >>> roots = incidence_matrix(path, entries="roots")
-    >>> np.array_equal((roots.T @ roots).toarray(), graph_laplacian(path).toarray())
-    True
-    """
-    check_option("entries", entries, _ENTRIES)
-    graph = check_graph(graph, symmetric=True)
-    heads = np.repeat(row_ids(graph.shape[0]), np.diff(graph.indptr))
-    once = heads < graph.indices
-    heads, tails, values = heads[once], graph.indices[once], graph.data[once]
-    values = {"weights": values, "roots": np.sqrt(values), "ones": np.ones_like(values)}[entries]
-    n_edges = len(values)
-    ends = np.column_stack([heads, tails]).ravel()
-    signed = np.column_stack([values, -values]).ravel()
-    starts = np.arange(0, 2 * n_edges + 1, 2, dtype=graph.indptr.dtype)
-    return sp.csr_array((signed, ends, starts), shape=(n_edges, graph.shape[0]))

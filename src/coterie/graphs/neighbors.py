@@ -164,14 +164,14 @@ def nearest_neighbors(
     """
     check_search(n_neighbors, metric, method)
     rows = as_rows(X)
-    asked = None if queries is None else as_rows(queries, dtype=rows.dtype)
-    check_sizes(rows, asked, n_neighbors)
+    query_rows = None if queries is None else as_rows(queries, dtype=rows.dtype)
+    check_sizes(rows, query_rows, n_neighbors)
     check_recall(recall)
-    approximate = is_approximate(method, rows, rows.shape[0] if asked is None else asked.shape[0])
+    approximate = is_approximate(method, rows, rows.shape[0] if query_rows is None else query_rows.shape[0])
     if have_own_backend(rows):
         from coterie.graphs.worker_neighbors import find_neighbors  # needs the extra `dask`
 
-        if asked is not None:
+        if query_rows is not None:
             raise ValueError("queries are for rows of this process, not for those of coterie.dask.rows.")
         seed = int(random_stream(random_state).randint(np.iinfo(np.int32).max)) if approximate else 0
         lying = normalized(rows, refuse_zeros=True) if metric == "cosine" else rows
@@ -185,13 +185,13 @@ def nearest_neighbors(
         )
         warn_of_low_recall(found_recall, recall if approximate else 1.0)
         return Neighbors(ids, squares, "approximate" if approximate else "exact", found_recall)
-    points, *others = read_rows(metric, rows, *([] if asked is None else [asked]))
+    points, *others = read_rows(metric, rows, *([] if query_rows is None else [query_rows]))
     wanted = others[0] if others else None
     n_threads = effective_n_threads(n_threads)
     if approximate:
         seed = int(random_stream(random_state).randint(np.iinfo(np.int32).max))
         search = approximate_index(
-            points, wanted, int(n_neighbors), float(recall), seed, n_threads, are_asked=wanted is None
+            points, wanted, int(n_neighbors), float(recall), seed, n_threads, are_queried=wanted is None
         )
         warn_of_low_recall(search.recall, recall)
         return Neighbors(*search.neighbors(wanted, int(n_neighbors), n_threads), search.method, search.recall)
@@ -223,12 +223,12 @@ def check_search(n_neighbors: Any, metric: Any, method: Any) -> None:
     check_positive_integer("n_neighbors", n_neighbors)
 
 
-def check_sizes(rows: RowSource, asked: RowSource | None, n_neighbors: int) -> None:
+def check_sizes(rows: RowSource, query_rows: RowSource | None, n_neighbors: int) -> None:
     """Raise an error unless there are enough rows for the number of neighbors; queries None: the rows themselves."""
     n_rows = rows.shape[0]
     if n_rows > np.iinfo(np.int32).max:
         raise ValueError(f"X has {n_rows} rows, but row numbers must fit int32.")
-    if asked is None:
+    if query_rows is None:
         if n_neighbors >= n_rows:
             raise ValueError(
                 f"n_neighbors must be less than the number of rows, got {n_neighbors} of {n_rows} rows."
@@ -236,18 +236,18 @@ def check_sizes(rows: RowSource, asked: RowSource | None, n_neighbors: int) -> N
         return
     if n_neighbors > n_rows:
         raise ValueError(f"n_neighbors must not exceed the {n_rows} rows of X, got {n_neighbors}.")
-    check_alike(asked, rows.shape[1], is_sparse=rows.is_sparse)
+    check_alike(query_rows, rows.shape[1], is_sparse=rows.is_sparse)
 
 
-def check_alike(asked: RowSource, n_columns: int, *, is_sparse: bool) -> None:
+def check_alike(query_rows: RowSource, n_columns: int, *, is_sparse: bool) -> None:
     """Raise an error unless queries and rows have the same kind and width."""
-    if asked.shape[1] != n_columns:
-        raise ValueError(f"X has {n_columns} features, but queries has {asked.shape[1]}.")
-    if asked.is_sparse != is_sparse:
+    if query_rows.shape[1] != n_columns:
+        raise ValueError(f"X has {n_columns} features, but queries has {query_rows.shape[1]}.")
+    if query_rows.is_sparse != is_sparse:
         raise TypeError("X and queries must both be sparse or both be dense.")
 
 
-def is_approximate(method: str, rows: RowSource, n_asked: int) -> bool:
+def is_approximate(method: str, rows: RowSource, n_queries: int) -> bool:
     """Whether the search for this number of rows is approximate."""
     if rows.is_sparse:
         if method == "approximate":
@@ -255,7 +255,7 @@ def is_approximate(method: str, rows: RowSource, n_asked: int) -> bool:
         return False
     if method != "auto":
         return method == "approximate"
-    return float(n_asked) * rows.shape[0] * rows.shape[1] > LEAST_WORK
+    return float(n_queries) * rows.shape[0] * rows.shape[1] > LEAST_WORK
 
 
 def read_rows(metric: str, *sources: RowSource) -> list[Block]:

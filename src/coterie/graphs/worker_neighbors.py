@@ -620,11 +620,11 @@ def search_group(
     )
     inside = is_here[visits.cells]
     starts = np.concatenate([[0], np.cumsum(inside)])[visits.starts]
-    asked = Visits(own, starts, visits.cells[inside])
+    visiting = Visits(own, starts, visits.cells[inside])
     n_candidates = candidates_of(n_neighbors, space.directions is not None) + 1
     n_candidates = min(n_candidates, int(np.count_nonzero(is_own)))
-    candidates = points.candidates(near, asked, n_candidates, chunk.n_threads)
+    candidates = points.candidates(near, visiting, n_candidates, chunk.n_threads)
     ids, distances = nearest_of_candidates(
-        rows, None, candidates, asked.row_order, n_neighbors, chunk.n_threads
+        rows, None, candidates, visiting.row_order, n_neighbors, chunk.n_threads
     )
     return numbers, np.where(ids >= 0, numbers[ids], _NO_ROW), distances
