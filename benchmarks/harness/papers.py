@@ -72,8 +72,11 @@ class PaperRun(Benchmark):
         """Return a time budget, a hundredth of it if quick."""
         return seconds / 100 if self.quick else seconds
 
-    def draw(self, name: str, draw: Callable[[Path], None]) -> None:
-        """Draw a picture to a path beside the report, and show it there; `name` tells the item's pictures apart."""
+    def draw(self, name: str, draw: Callable[[Path], None], alt: str = "") -> None:
+        """Draw a picture to a path beside the report, and show it there with an alternative text.
+
+        `name` distinguishes the pictures of an item.
+        """
         path = self.report.save().with_suffix("")
         path = path.with_name(f"{path.name}-{name}.png")
         try:
@@ -82,4 +85,4 @@ class PaperRun(Benchmark):
             self.report.say("", f"No picture: {error}.")
         else:
             self.report.data.setdefault("pictures", []).append(path.name)
-            self.report.say("", f"![{name}]({path.name})")
+            self.report.say("", f"![{alt or name}]({path.name})")

@@ -123,35 +123,52 @@ def measure_criteria(benchmark: Benchmark, key: str) -> None:
 
 
 def compare_criteria(benchmark: Benchmark, key: str, n_seeds: int) -> None:
-    """Compare criteria on all sets that are here."""
+    """Compare criteria on all sets that are here, in a table for each method."""
+    for contender, runs in runs_of_sets(benchmark, key, n_seeds).items():
+        title = f"{key}. {contender}: {n_seeds} starts, lambda {', '.join(f'{lam:g}' for lam in LAMBDAS)}"
+        benchmark.report.table(title, ["", *CRITERIA, "best"], criteria_lines(runs))
+    benchmark.report.say(
+        "", LEGEND, "best: the highest NMI of all runs. E at lambda 1: E of the same labels."
+    )
+    benchmark.report.save()
+
+
+LEGEND = (
+    "Correlation: rank correlation (Spearman) of the criterion with the NMI over the runs of a set, 1 if both rank the "
+    "runs alike. NMI: of the run with the best value of the criterion. stability: mean NMI with the runs of the other "
+    "starts at the same lambda. Runs with more empty clusters than another one are not compared."
+)
+
+
+def runs_of_sets(benchmark: Benchmark, key: str, n_seeds: int) -> dict[str, dict[str, Runs]]:
+    """Return the runs of each method on all sets that are here."""
     quick = benchmark.options.quick
     names = [name for name in (QUICK_SETS if quick else SETS) if SETS[name].is_here]
     missing = sorted({SETS[name].file for name in SETS if not SETS[name].is_here})
     if missing:
         benchmark.report.say("", f"{key}: without {', '.join(missing)}, not in COTERIE_DATA.")
-    n_rows = QUICK_ROWS if quick else N_ROWS
+    n_rows, n_threads = QUICK_ROWS if quick else N_ROWS, benchmark.options.threads
+    found = {}
     for contender, mode_update in MODE_UPDATES.items():
-        runs = {
-            name: benchmark.isolated(
-                run_lambdas, name, mode_update, n_rows, n_seeds, benchmark.options.threads
-            )
+        found[contender] = {
+            name: benchmark.isolated(run_lambdas, name, mode_update, n_rows, n_seeds, n_threads)
             for name in names
         }
-        benchmark.report.data["rows"][f"{key}: {contender}"] = runs
-        title = f"{contender}: {n_seeds} starts, lambda {', '.join(f'{lam:g}' for lam in LAMBDAS)}, <= {n_rows:,} rows"
-        headers = ["", *CRITERIA, "best"]
-        benchmark.report.table(f"{key}. {title}", headers, criteria_lines(runs))
-    benchmark.report.say(
-        "",
-        "NMI with the classes, for the runs of all starts and lambda. Each column but the last is a criterion that "
-        "needs no labels: E, cuts, modularity, or stability (mean NMI with the runs of the other starts at the same "
-        "lambda). Left number: rank correlation (Spearman) of the criterion with the NMI, 1 if both rank the runs "
-        "alike. Right number: NMI of the run with the best value of the criterion. Runs with more empty clusters "
-        "than another one are not compared. best: the highest NMI of all runs. E at lambda 1: E of the same labels, "
-        "computed with lambda 1. nan: no rank correlation, because a single run is compared or all have the same "
-        "NMI.",
-    )
-    benchmark.report.save()
+        benchmark.report.data["rows"][f"{key}: {contender}"] = found[contender]
+    return found
+
+
+def mean_lines(found: Mapping[str, Mapping[str, Runs]]) -> list[list[str]]:
+    """Return the means over the sets: of each criterion the correlations of all methods, then the NMIs."""
+    means = [
+        np.nanmean([list(judged(some).values()) for some in runs.values()], axis=0) for runs in found.values()
+    ]
+    lines = [
+        [name, *(f"{mean[at, 0]:+.2f}" for mean in means), *(f"{mean[at, 1]:.3f}" for mean in means)]
+        for at, name in enumerate(CRITERIA)
+    ]
+    best = [fmean(max(run["nmi"] for run in some) for some in runs.values()) for runs in found.values()]
+    return [*lines, ["best run", *[""] * len(found), *(f"{nmi:.3f}" for nmi in best)]]
 
 
 def criteria_lines(runs: Mapping[str, Runs]) -> list[Sequence[str]]:
@@ -160,7 +177,13 @@ def criteria_lines(runs: Mapping[str, Runs]) -> list[Sequence[str]]:
     lines: list[Sequence[str]] = []
     for name, cells in found.items():
         best = max(run["nmi"] for run in runs[name])
-        lines.append([name, *(f"{rho:+.2f} / {nmi:.3f}" for rho, nmi in cells.values()), f"{best:.3f}"])
+        lines.append(
+            [
+                name,
+                *(f"{rho:+.2f} / {nmi:.3f}".replace("+nan", "-") for rho, nmi in cells.values()),
+                f"{best:.3f}",
+            ]
+        )
     means = [np.nanmean([cells[name] for cells in found.values()], axis=0) for name in CRITERIA]
     best = fmean(max(run["nmi"] for run in some) for some in runs.values())
     return [*lines, ["mean", *(f"{rho:+.2f} / {nmi:.3f}" for rho, nmi in means), f"{best:.3f}"]]

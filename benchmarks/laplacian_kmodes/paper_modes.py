@@ -46,12 +46,12 @@ def make_figure_1(run: PaperRun) -> None:
     def draw(path: Path) -> None:
         found.extend(run.isolated(run_modes, data, path, run.threads))
 
-    run.draw("modes", draw)
+    alt = "Of each of ten clusters: the mode, a sharp digit, the blurred mean, and the three rows nearest to the mode"
+    run.draw("modes", draw, alt)
     run.report.data["rows"]["modes"] = found
     lines = [
-        [str(cluster), f"{facts['rows']:,.0f}", f"{facts['mode']:.3f}", f"{facts['mean']:.3f}"]
-        for cluster, facts in enumerate(found)
+        [str(cluster), f"{facts['rows']:,.0f}", f"{facts['mean']:.3f}"] for cluster, facts in enumerate(found)
     ]
     title = f"{N_ROWS:,} rows of MNIST" if here.is_here else DIGITS
-    headers = ["cluster", "rows", "mode to nearest row", "mean to nearest row"]
+    headers = ["cluster", "rows", "distance from the mean to the nearest row"]
     run.report.table(f"Figure 1: SLK-BO, {title}, lambda {LAMBDA:g}", headers, lines, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from math import inf, isinf
 from pathlib import Path
 from statistics import mean
 
@@ -22,7 +23,7 @@ from benchmarks.nested.contenders import (
     CurveContender,
     setting_name,
 )
-from benchmarks.nested.curves import LEVELS, RowCurves, excess_cell, ratio_text, time_cell
+from benchmarks.nested.curves import LEVELS, RowCurves, excess_cell, ratio_text, seconds_text
 from benchmarks.nested.paper_pictures import draw_thresholds
 from benchmarks.nested.picture import draw
 from benchmarks.nested.rows import CurveRow
@@ -71,6 +72,7 @@ def make_figure_2(run: PaperRun) -> None:
     """Draw energy against seconds for exact k-means, mini-batches and nested mini-batches."""
     contenders = {name: CURVES[name] for name in CONTENDERS}
     rows = []
+    run.report.say("", f"{TIMES_LEGEND} Seeds: {len(run.seeds(SEEDS))}.")
     for name in PAPER_ROWS:
         curves = _measure(run, name, contenders, SEEDS, SECONDS)
         if curves is not None and curves.curves:
@@ -79,43 +81,54 @@ def make_figure_2(run: PaperRun) -> None:
             run.report.data.setdefault("curves", {})[curves.title] = curves.facts()
             run.report.save()
     if rows:
-        run.report.say("", f"Seeds: {len(run.seeds(SEEDS))}.", *NOTES)
-        run.draw("curves", lambda path: draw(rows, path))
+        alt = (
+            "Excess of the held-out energy against seconds: a panel for each data set, a line for each method"
+        )
+        run.draw("curves", lambda path: draw(rows, path), alt)
 
 
-NOTES = [
-    "Seconds until the excess is at most the given percentage; of several seeds the median, with the range in",
-    "parentheses. never: half of the runs or more ended, after the seconds in parentheses, without reaching it. Ratio:",
-    "seconds divided by those of nested mini-batches. Batches, and the first nested batch, have 5,000 rows.",
-]
+TIMES_LEGEND = (
+    "Each cell: CPU seconds until the excess is at most this percentage, the median over the seeds, in parentheses "
+    "their ratio to those of nested mini-batches. never: half of the runs or more ended after these seconds above "
+    "this percentage; the limit was 15 s. The lowest values are bold. Batches, and the first nested batch, "
+    "have 5,000 rows."
+)
 
 
 def _table_of_times(run: PaperRun, curves: RowCurves) -> None:
-    levels = [f"{100 * level:g}%" for level in LEVELS]
-    cells = [
-        [
-            name,
-            *(time_cell(curves, name, level) for level in LEVELS),
-            *(_times_as_late(curves, name, level) for level in LEVELS),
-            excess_cell(curves, name),
-        ]
-        for name in curves.curves
-    ]
-    headers = [
-        "",
-        *(f"seconds to {level}" for level in levels),
-        *(f"ratio of seconds, {level}" for level in levels),
-    ]
-    run.report.table(curves.title, [*headers, "final excess"], cells)
+    columns = []
+    for level in LEVELS:
+        values = [curves.time(name, level) for name in curves.curves]
+        cells = [_time_and_ratio(curves, name, level) for name in curves.curves]
+        columns.append(_bold_least(cells, values))
+    finals = [mean(curves.final_excess(name)) for name in curves.curves]
+    columns.append(_bold_least([excess_cell(curves, name) for name in curves.curves], finals))
+    headers = ["", *(f"seconds to {100 * level:g}% (ratio)" for level in LEVELS), "final excess"]
+    run.report.table(curves.title, headers, [[*line] for line in zip(curves.curves, *columns)])
 
 
-def _times_as_late(curves: RowCurves, name: str, level: float) -> str:
-    return ratio_text(*curves.ratio(level, NESTED, [name])) if NESTED in curves.curves else "-"
+def _time_and_ratio(curves: RowCurves, name: str, level: float) -> str:
+    seconds = curves.time(name, level)
+    text = f"never in {seconds_text(curves.total(name))} s" if isinf(seconds) else seconds_text(seconds)
+    ratio = ratio_text(*curves.ratio(level, NESTED, [name])) if NESTED in curves.curves else "-"
+    return text if ratio == "-" else f"{text} ({ratio})"
+
+
+def _bold_least(cells: Sequence[str], values: Sequence[float]) -> list[str]:
+    least = min(values)
+    return [
+        f"**{cell}**" if value == least and not isinf(value) else cell for cell, value in zip(cells, values)
+    ]
 
 
 def make_figure_3(run: PaperRun) -> None:
     """Draw the excess after some seconds against the threshold rho, with bounds and without; and all their curves."""
     rows = []
+    run.report.say(
+        "",
+        "Each cell: the mean excess in percent after these CPU seconds. The lowest values are bold. Seeds: "
+        f"{len(run.seeds(THRESHOLD_SEEDS))}.",
+    )
     for name, row in PAPER_ROWS.items():
         # Sparse rows have no bounds to leave off.
         kinds = ("off",) if row.sparse else ("auto", "off")
@@ -127,23 +140,23 @@ def make_figure_3(run: PaperRun) -> None:
             _table_of_thresholds(run, curves)
             run.report.save()
     if rows:
-        run.report.say("", f"Seeds: {len(run.seeds(THRESHOLD_SEEDS))}. Mean excess in percent.")
         times = [run.within(seconds) for seconds in TIMES]
-        run.draw("thresholds", draw_thresholds(rows, times[-2:], excess_at))
+        alt = "Excess against rho after 2 and 10 seconds, and against seconds: a panel for each data set"
+        run.draw("thresholds", draw_thresholds(rows, times[-2:], excess_at), alt)
 
 
 def _table_of_thresholds(run: PaperRun, curves: RowCurves) -> None:
     times = [run.within(seconds) for seconds in TIMES]
-    cells = [
-        [
-            name,
-            *(f"{100 * mean(excess_at(curves, name, seconds)):.2f}" for seconds in times),
-            excess_cell(curves, name),
-        ]
-        for name in curves.curves
-    ]
-    headers = ["", *(f"at {seconds:g} s" for seconds in times), "in the end"]
-    run.report.table(curves.title, headers, cells)
+    columns = []
+    for seconds in (*times, inf):
+        values = [mean(excess_at(curves, name, seconds)) for name in curves.curves]
+        cells = [f"{100 * value:.2f}" for value in values]
+        columns.append(_bold_least(cells, [float(cell) for cell in cells]))
+    settings = [name.removeprefix("coterie nested, rho = ").split(", bounds ") for name in curves.curves]
+    headers = ["rho", "bounds", *(f"at {seconds:g} s" for seconds in times), "in the end"]
+    run.report.table(
+        curves.title, headers, [[*setting, *line] for setting, line in zip(settings, zip(*columns))]
+    )
 
 
 def excess_at(curves: RowCurves, name: str, seconds: float) -> list[float]:

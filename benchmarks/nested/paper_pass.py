@@ -99,6 +99,7 @@ def make_table_1(run: PaperRun) -> None:
             for whose, theirs in seconds.items()
         ]
         run.report.table(title, ["", *TIME_HEADERS, "microseconds a row", "held-out energy"], cells)
+    run.report.say("", "`!`: other processes used a tenth of a processor or more.")
 
 
 def _pass(run: PaperRun, row: CurveRow, train: Path, valid: Path, package: str, seed: int) -> Result:

@@ -46,7 +46,11 @@ def make_figure_1(run: PaperRun) -> None:
         ("first round: redundant", _in_plane(corners[0])),
         (f"round {late + 1}", _in_plane(corners[late])),
     ]
-    run.draw("moves", draw_moves(moves, shown))
+    alt = (
+        "Mean movement by a round on b rows, which falls below the distance to the result of 2b rows; both movements "
+        "of one centroid in an early and in a late round"
+    )
+    run.draw("moves", draw_moves(moves, shown), alt)
 
 
 def _table_of_moves(run: PaperRun, moves: dict[str, list[float]], title: str) -> None:
