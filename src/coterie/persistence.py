@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from coterie._kernels import __version__
-from coterie.limits.files import check_archive, check_regular_file
+from coterie.limits.files import check_archive, check_regular_file, shortened
 from coterie.outputs import recovered, replacing
 
 __all__ = ["ModelHeader", "Persistable", "load", "persistable", "read_header", "save"]
@@ -33,8 +33,10 @@ EstimatorClass = TypeVar("EstimatorClass", bound=type)
 
 FORMAT_VERSION = 1
 _HEADER = "coterie.json"
-_TOLD = 200
 _SPARSE_TYPES = (sp.csr_matrix, sp.csr_array)
+
+# Maximum length of a message of another library.
+_TOLD = 200
 
 # Types that are loaded in addition to those that skops trusts; transformers such as `SimpleImputer` have a dtype.
 _TRUSTED = [*(f"{known.__module__}.{known.__qualname__}" for known in _SPARSE_TYPES), "numpy.dtype"]
@@ -43,28 +45,13 @@ _PLAIN_TYPES = (type(None), bool, int, float, str, np.generic, np.random.RandomS
 # Integers of Python can be larger than other libraries accept.
 _TOO_LARGE = 1 << 64
 
-# Maximum length of an error about a state, which may contain text of the file.
-_MOST_SHOWN = 300
-
 # Classes by name; a file can build no others.
 _persistable: dict[str, type] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class ModelHeader:
-    """Header of a model file, which is read before the model.
-
-    Attributes
-    ----------
-    estimator : str
-        Name of the estimator, such as "KMeans".
-    format_version : int
-        Version of the file format.
-    coterie_version : str
-        Version of coterie that wrote the file.
-    metadata : dict
-        Argument of `save`.
-    """
+    """Header of a model file, which is read before the model; `metadata` is the argument of `save`."""
 
     estimator: str
     format_version: int
@@ -77,18 +64,17 @@ def persistable(estimator_class: EstimatorClass) -> EstimatorClass:
 
     A ValueError is raised if another class has the same name, since files contain the bare name.
     """
-    name, path = estimator_class.__name__, _path_of(estimator_class)
-    known = _path_of(_persistable.get(name, estimator_class))
+    name = estimator_class.__name__
+    path, known = (
+        f"{one.__module__}.{one.__qualname__}"
+        for one in (estimator_class, _persistable.get(name, estimator_class))
+    )
     if known != path:
         raise ValueError(
             f"{path} has the same name as {known}, and files name a class by its bare name: give it another one."
         )
     _persistable[name] = estimator_class
     return estimator_class
-
-
-def _path_of(some_class: type) -> str:
-    return f"{some_class.__module__}.{some_class.__qualname__}"
 
 
 class Persistable:
@@ -226,8 +212,7 @@ def load(path: str | os.PathLike[str]) -> Any:
             f"(the file was written by coterie {header.coterie_version}, this is {__version__})."
         )
     model = estimator_class(**state["parameters"])
-    preparation = _preparation_of(header.metadata)
-    fitted = {**({"preparation_": preparation} if preparation else {}), **_fitted_of(state)}
+    fitted = _fitted_of(state)
     _check_state(model, fitted, os.fspath(path))
     model.__setstate__(fitted)
     return model
@@ -246,19 +231,7 @@ def _check_state(model: Any, fitted: Mapping[str, Any], whose: str) -> None:
     try:
         model._check_state(fitted)
     except (ValueError, TypeError) as error:
-        text = _short_message(error)
-        shown = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
-        raise ValueError(f"{whose}: {shown}") from error
-
-
-def _preparation_of(metadata: Mapping[str, Any]) -> tuple[tuple[Any, ...], ...]:
-    """Return the preparation of rows from the metadata of `coterie fit`, for models without it.
-
-    These are estimators of other libraries, and all models in files of coterie 0.1 that lack a `preparation_`.
-    """
-    columns = metadata.get("columns")
-    steps: list[tuple[Any, ...]] = [] if columns is None else [("columns", columns)]
-    return (*steps, ("normalize",)) if metadata.get("normalize") else tuple(steps)
+        raise ValueError(f"{whose}: {_short(error)}") from error
 
 
 def read_header(path: str | os.PathLike[str]) -> ModelHeader:
@@ -282,9 +255,7 @@ def read_header(path: str | os.PathLike[str]) -> ModelHeader:
     except (OSError, MemoryError):
         raise
     except Exception as error:  # whatever zipfile and json find in a damaged file
-        raise ValueError(
-            f"{path} is not a coterie model, or it is damaged ({_short_message(error)})."
-        ) from error
+        raise ValueError(f"{path} is not a coterie model, or it is damaged ({_short(error)}).") from error
     if format_version > FORMAT_VERSION:
         raise ValueError(
             f"{path} has format version {format_version}, written by coterie {result.coterie_version}; "
@@ -294,7 +265,7 @@ def read_header(path: str | os.PathLike[str]) -> ModelHeader:
 
 
 def _state_of(model: Any) -> dict[str, Any]:
-    """Parameters and fitted attributes as plain values, and which of the latter were record arrays."""
+    """Return parameters and fitted attributes as plain values, and which of the latter were record arrays."""
     parameters = model.get_params(deep=False)
     fitted = {
         name: value
@@ -322,7 +293,6 @@ def _state_of(model: Any) -> dict[str, Any]:
 
 
 def _read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The state that `_state_of` made: plain values under right names."""
     skops_io = _skops_io()
     from skops.io.exceptions import UntrustedTypesFoundException
 
@@ -333,10 +303,10 @@ def _read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise
     except UntrustedTypesFoundException as error:
         raise ValueError(
-            f"{os.fspath(path)} holds types that a coterie model does not: {_short_message(error)}"
+            f"{os.fspath(path)} holds types that a coterie model does not: {_short(error)}"
         ) from error
     except Exception as error:  # whatever zipfile, json, NumPy and skops find in a damaged file
-        raise ValueError(f"{os.fspath(path)} is damaged ({_short_message(error)}).") from error
+        raise ValueError(f"{os.fspath(path)} is damaged ({_short(error)}).") from error
     if problem:
         raise ValueError(f"{os.fspath(path)} is not a coterie model: {problem}.")
     return state
@@ -385,10 +355,9 @@ def _unsupported_type(value: Any) -> str | None:
     return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
-def _short_message(error: BaseException) -> str:
-    """Return the message of a library's error in one short line."""
-    text = " ".join(str(error).split())
-    return (text if len(text) <= _TOLD else f"{text[:_TOLD]}...") or type(error).__name__
+def _short(error: BaseException) -> str:
+    """Return the message of a library's error, which may contain text of the file, in one short line."""
+    return shortened(str(error), _TOLD) or type(error).__name__
 
 
 def _skops_io() -> Any:

@@ -53,17 +53,10 @@ _OWN_NAMES = (
 class Placement:
     """Positions of rows in their clusters.
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n,), int32
-        Their clusters, -1 for rows that are in none.
-    measures : dict of str to ndarray of shape (n,)
-        How well they belong there, by names of columns: "distance" to the center, what the method has besides, and
-        "outlier_score", by which nothing is ranked.
-    ranks : ndarray of shape (n,), int32
-        1 for the row that belongs best to its cluster; 0 for rows that are in none.
-    borderline : ndarray of shape (n,), int32
-        1 for the row of each cluster that could best be in another one.
+    `labels` are their clusters, -1 for rows in none; `measures` how well they belong there, by names of columns:
+    "distance" to the center, what the method has besides, and "outlier_score", by which nothing is ranked. `ranks`
+    count from 1 for the row that belongs best to its cluster, `borderline` for the row that could best be in another
+    one; both are 0 for rows that are in none.
     """
 
     labels: IntArray
@@ -74,23 +67,10 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Outliers:
-    """The rows with the largest outlier scores.
-
-    Attributes
-    ----------
-    threshold : float
-        Those with a larger score are outliers.
-    marks : ndarray of shape (n,), bool
-        Which rows these are.
-    """
+    """The rows with larger outlier scores than a threshold."""
 
     threshold: float
     marks: BoolArray
-
-    @staticmethod
-    def above(threshold: float, scores: Array) -> Outliers:
-        """Return the outliers among rows with these scores; NaN is none."""
-        return Outliers(threshold, scores > threshold)
 
     def marked(self, labels: IntArray) -> IntArray:
         """Return labels that are -1 for outliers."""
@@ -189,11 +169,6 @@ def results_table(
 def outlier_share(given: float | str) -> float:
     """Return a share of rows, from 0 to less than 1, that was given as such or in percent.
 
-    Raises
-    ------
-    ValueError
-        If it is neither.
-
     Examples
     --------
     >>> from coterie.results import outlier_share
@@ -227,7 +202,7 @@ def find_outliers(scores: Array, share: float) -> Outliers:
     # A whole number up to rounding.
     n_inside = len(known) - int(share * len(known) + 1e-9)
     threshold = float(np.partition(known, n_inside - 1)[n_inside - 1]) if len(known) else np.inf
-    return Outliers.above(threshold, scores)
+    return Outliers(threshold, scores > threshold)
 
 
 def place_rows(model: Any, X: Any, labels: IntArray, scores: Array | None = None) -> Placement:
@@ -258,13 +233,7 @@ def place_rows(model: Any, X: Any, labels: IntArray, scores: Array | None = None
 
 
 def metadata_names(rows: RowSource, id: str | None, keep: Sequence[str] | None) -> list[str]:
-    """Return the names of the metadata columns in the results, the id first.
-
-    Raises
-    ------
-    ValueError
-        If there is no such column.
-    """
+    """Return the names of the metadata columns in the results, the id first."""
     names = [] if rows.metadata_columns is None else list(rows.metadata_columns.names)
     for name in [*([] if id is None else [id]), *(keep or [])]:
         if name not in names:
@@ -282,14 +251,8 @@ def metadata_names(rows: RowSource, id: str | None, keep: Sequence[str] | None) 
 class Renaming:
     """Names and merges of clusters in the results.
 
-    Attributes
-    ----------
-    merges : mapping of int to int
-        The cluster into which another one goes, as `coterie.names.read_merges` returns it.
-    names : mapping of int to str or None
-        Names of clusters; None: the results have no column of names.
-    lasting : ndarray of shape (k,), int32, or None
-        Lasting ids of clusters, for the column `lasting_id`.
+    `merges` are those of `coterie.names.read_merges`; without `names` the results have no column of names; `lasting`
+    ids of the clusters are for the column `lasting_id`.
     """
 
     merges: Mapping[int, int] = field(default_factory=dict)
@@ -319,15 +282,7 @@ def result_batches(
 
 
 class Examples:
-    """Representative rows of each cluster, nearest to its center, and borderline rows.
-
-    Parameters
-    ----------
-    placement : Placement
-        Where the rows are.
-    renaming : Renaming
-        Clusters that are merged in the results.
-    """
+    """Representative rows of each cluster, nearest to its center, and borderline rows."""
 
     def __init__(self, placement: Placement, renaming: Renaming = Renaming()) -> None:
         self._labels = renaming.labels(placement.labels)

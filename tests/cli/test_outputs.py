@@ -20,7 +20,7 @@ COMMANDS = {
 PLACES = {
     "fit": ["model.coterie", "labels.npy", "summary.json"],
     "path": ["path.npz", "path.png"],
-    "demo": ["speed.png"],
+    "demo": ["modes.png"],
 }
 
 

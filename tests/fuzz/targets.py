@@ -158,7 +158,7 @@ def _array_member() -> str:
 # Where the commands have understood their options and begin their work.
 _WORK = (
     "app.RunFile",
-    "models._array",
+    "models.load_array",
     "fit.run_folder",
     "path.run_folder",
     "selection.run_folder",

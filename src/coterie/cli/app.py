@@ -79,7 +79,10 @@ def run(arguments: list[str]) -> None:
             warnings.simplefilter("ignore")
         warnings.showwarning = _show_warning
         if around.memory is not None:
-            stack.enter_context(limited_memory(_bytes_of(around.memory)))
+            try:
+                stack.enter_context(limited_memory(memory_in_bytes(around.memory)))
+            except ValueError as error:
+                raise UsageError(f"--memory: {error}") from error
         if "run" in inspect.signature(command).parameters:
             stack.enter_context(running_command(name, requested))
         command(*bound.args, **bound.kwargs)
@@ -137,13 +140,6 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     tell_warnings([warning_of(str(message))])
 
 
-def _bytes_of(memory: str) -> float:
-    try:
-        return memory_in_bytes(memory)
-    except ValueError as error:
-        raise UsageError(f"--memory: {error}") from error
-
-
 def _in_words(error: CycloptsError) -> str:
     """Return the error of a command line without Python terms."""
     command = " ".join(["coterie", *(error.command_chain or ())])
@@ -182,7 +178,6 @@ def _unknown(word: str, kind: str, known: Sequence[str], helped: str, command: s
 
 
 def _words_of(type_: Any) -> list[str]:
-    """Return the words of the literals in a type."""
     if get_origin(type_) is Literal:
         return list(map(str, get_args(type_)))
     return [word for part in get_args(type_) for word in _words_of(part)]
@@ -205,30 +200,16 @@ def installation_lines() -> list[str]:
         ("threads", str(effective_n_threads(None))),
         ("Python", f"{platform.python_version()} ({platform.python_implementation()})"),
         ("system", f"{platform.system()} {platform.release()}, {platform.machine()}"),
-        *_thread_pools(),
-        *((name, _version_or_none(name)) for name in LIBRARIES),
     ]
-    width = max(len(name) for name, _ in facts)
-    return [f"{name:<{width}}  {fact}" for name, fact in facts]
-
-
-def _thread_pools() -> list[tuple[str, str]]:
-    """Return the libraries with threads of their own (BLAS, OpenMP) that are loaded by now."""
-    pools = []
-    for pool in threadpool_info():
+    for pool in threadpool_info():  # of the libraries with threads that are loaded by now
         version_text = " ".join(str(pool[fact]) for fact in ("version", "architecture") if pool.get(fact))
         kind = "OpenMP" if pool["user_api"] == "openmp" else "BLAS"
-        pools.append(
-            (
-                f"{kind}: {pool['prefix']}",
-                f"{version_text or 'version unknown'}, {pool['num_threads']} threads",
-            )
-        )
-    return pools
-
-
-def _version_or_none(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "not installed"
+        told = f"{version_text or 'version unknown'}, {pool['num_threads']} threads"
+        facts.append((f"{kind}: {pool['prefix']}", told))
+    for name in LIBRARIES:
+        try:
+            facts.append((name, version(name)))
+        except PackageNotFoundError:
+            facts.append((name, "not installed"))
+    width = max(len(name) for name, _ in facts)
+    return [f"{name:<{width}}  {fact}" for name, fact in facts]

@@ -96,7 +96,6 @@ def fit_on_cluster(job: FitJob, address: str) -> tuple[Any, dict[str, Any]]:
 
 
 def _method(job: FitJob) -> Method:
-    """Return the method of a job, one that a cluster has."""
     name = job.method or next(iter(_ESTIMATORS))
     name = name if name == AUTO else find_offered(name).name
     if name not in _ESTIMATORS:

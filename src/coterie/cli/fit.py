@@ -565,7 +565,6 @@ def _write(
     summary: dict[str, Any],
     picture: Figure | None,
 ) -> None:
-    """Write all files of a fit."""
     # For `coterie info`, and for estimators of other libraries, which do not know how their rows were prepared.
     metadata = {"method": method.name, "normalize": summary["normalize"], "columns": summary["columns"]}
     if summary["outliers"] is not None:
@@ -624,7 +623,6 @@ def _choice_lines(facts: dict[str, Any]) -> list[str]:
 
 
 def _cluster_lines(facts: dict[str, Any]) -> list[str]:
-    """Return a table of the largest clusters."""
     table = facts.get("table_of_clusters", [])
     if not table:
         return []

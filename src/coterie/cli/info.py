@@ -17,7 +17,7 @@ from coterie import persistence
 from coterie.arrays import FloatArray
 from coterie.cli.inputs import input_facts, open_prepared
 from coterie.cli.models import n_clusters_of
-from coterie.cli.options import File, Json
+from coterie.cli.options import File, Json, given
 from coterie.cli.output import table_lines, tell
 from coterie.cli.runs import MODEL, SUMMARY, Run, find_model, read_run, settings_of
 from coterie.estimators import Method, method_of
@@ -56,7 +56,6 @@ def describe(file: str) -> dict[str, Any]:
 
 
 def _run_facts(run: Run) -> dict[str, Any]:
-    """Return the rows and files of a run."""
     return {
         "command": f"coterie {run.command}",
         "made_from": run.input.file,
@@ -92,7 +91,12 @@ def _row_facts(file: str) -> dict[str, Any]:
         facts.update({"file": file, "rows": profile[0], "problem": " ".join(str(error).split())})
     if os.path.isfile(file):
         facts["bytes"] = os.path.getsize(file)
-    return facts if profile is None else {**facts, **table_facts(file, *profile)}
+    if profile is None:
+        return facts
+    n_rows, columns = profile
+    shares = zip(columns, shares_of_variance(columns))
+    table = [{**asdict(column), "share_of_variance": share} for column, share in shares]
+    return {**facts, "table": table, "command": _command(file, n_rows, columns)}
 
 
 def _model_facts(file: str) -> dict[str, Any]:
@@ -110,7 +114,13 @@ def _model_facts(file: str) -> dict[str, Any]:
         **header.metadata,
         "prepared_by": [_step_in_words(*step) for step in getattr(model, "preparation_", ())],
         "parameters": settings_of(model),
-        **_fitted_facts(model),
+        **given(
+            {
+                "columns_in": getattr(model, "n_features_in_", None),
+                "clusters": n_clusters_of(model),
+                "iterations": getattr(model, "n_iter_", None),
+            }
+        ),
         **(_method_facts(model, method) if method else {}),
     }
 
@@ -121,16 +131,6 @@ def _step_in_words(name: str, *values: Any) -> str:
         return name
     held = " ".join(map(str, values[0])) if isinstance(values[0], list) else " ".join(repr(values[0]).split())
     return f"{name} {held}"
-
-
-def _fitted_facts(model: Any) -> dict[str, Any]:
-    """Return facts about any fitted estimator."""
-    facts = {
-        "columns_in": getattr(model, "n_features_in_", None),
-        "clusters": n_clusters_of(model),
-        "iterations": getattr(model, "n_iter_", None),
-    }
-    return {name: value for name, value in facts.items() if value is not None}
 
 
 def _method_facts(model: Any, method: Method) -> dict[str, Any]:
@@ -192,15 +192,6 @@ def dominant_column(spread: FloatArray) -> int | None:
     return widest if spread[widest] >= _WIDE * np.median(others) else None
 
 
-def table_facts(file: str, n_rows: int, columns: Sequence[ColumnProfile]) -> dict[str, Any]:
-    """Return the facts of each column of a table, and a command that clusters it, or None."""
-    described = [
-        {**asdict(column), "share_of_variance": share}
-        for column, share in zip(columns, shares_of_variance(columns))
-    ]
-    return {"table": described, "command": _command(file, n_rows, columns)}
-
-
 def _table_lines(facts: dict[str, Any]) -> list[str]:
     """Return a line for each column, of a wide table for the first, a summary of the others, and the command."""
     columns = facts["table"]
@@ -209,7 +200,9 @@ def _table_lines(facts: dict[str, Any]) -> list[str]:
     lines = table_lines(cells, "<")
     left = columns[_SHOWN:]
     if left:
-        lines += ["", f"and {len(left):,} more columns: {_counted_looks(left)}", *_exceptions(left)]
+        looks = Counter(column["looks_like"] for column in left)
+        shown = ", ".join(f"{count:,} {look}" for look, count in looks.most_common())
+        lines += ["", f"and {len(left):,} more columns: {shown}", *_exceptions(left)]
     remarks = [f"  {_short(column['name'])}: {column['remark']}" for column in columns if column["remark"]]
     if remarks:
         lines += ["", "worth a look", *remarks[:_SHOWN]]
@@ -248,11 +241,6 @@ def _end(value: Any) -> str:
     if value is None:
         return ""
     return f"{value:.6g}" if isinstance(value, float) else _short(str(value), _RANGE_WIDTH)
-
-
-def _counted_looks(columns: Sequence[dict[str, Any]]) -> str:
-    looks = Counter(column["looks_like"] for column in columns)
-    return ", ".join(f"{count:,} {look}" for look, count in looks.most_common())
 
 
 def _exceptions(columns: Sequence[dict[str, Any]]) -> list[str]:

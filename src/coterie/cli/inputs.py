@@ -233,13 +233,11 @@ def read_classes(known: str, rows: RowSource, flag: str) -> Any:
         columns = "" if metadata is None else f" Columns that are not clustered: {', '.join(metadata.names)}."
         raise UsageError(f"{flag} must be a file or a column of the table, got {known!r}.{columns}")
     check_regular_file(path)
-    if not known.endswith(".npy"):
-        classes: Any = np.array(lines_of(known, flag), dtype=object)
-    else:
-        try:
-            classes = np.load(path, allow_pickle=False)
-        except (ValueError, EOFError) as error:
-            raise ValueError(f"{known} is not an array of numbers or texts, or it is damaged.") from error
+    classes: Any = (
+        load_array(known, "numbers or texts")
+        if known.endswith(".npy")
+        else np.array(lines_of(known, flag), dtype=object)
+    )
     if np.shape(classes) != (rows.shape[0],):
         raise ValueError(
             f"{known} must have {rows.shape[0]} classes, one for each row, got shape {np.shape(classes)}."
@@ -257,42 +255,38 @@ def lines_of(file: str, flag: str) -> list[str]:
 
 def _loaded_labels(file: str) -> Any:
     """Read a file of labels: an array in a .npy file, otherwise a text with a number on each line."""
+    if file.endswith(".npy"):
+        return load_array(file)
     path = str(recovered(file))
     check_regular_file(path)
     try:
         with recorded_warnings():  # of files without a line
-            labels = np.load(path) if file.endswith(".npy") else np.loadtxt(path, delimiter=",", ndmin=1)
+            return np.loadtxt(path, delimiter=",", ndmin=1)
     except (FileNotFoundError, PermissionError):
         raise
-    except (
-        ValueError,
-        EOFError,
-        OSError,
-        zipfile.BadZipFile,
-    ) as error:  # also what is compressed by its name only
-        if file.endswith(".npy"):
-            raise ValueError(
-                f"{file} is not an array of numbers, or it is damaged: {_first_line(error)}"
-            ) from error
+    except (ValueError, EOFError, OSError) as error:  # also what is compressed by its name only
         raise ValueError(
             f"{file} must have one integer on each line, -1 where a class is not known. Number the names of classes "
             "from 0."
         ) from error
-    if not isinstance(labels, np.ndarray):
-        raise ValueError(f"{file} is an archive of several arrays: save the labels alone, with numpy.save.")
-    return labels
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [""])[0][:200]
+def load_array(file: str, what: str = "numbers") -> Any:
+    """Return the array of any shape in a .npy file."""
+    path = str(recovered(file))
+    check_regular_file(path)
+    try:
+        array = np.load(path, allow_pickle=False)
+    except (FileNotFoundError, PermissionError):
+        raise
+    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{file} is not an array of {what}, or it is damaged.") from error
+    if not isinstance(array, np.ndarray):
+        raise ValueError(f"{file} is an archive of several arrays: save one alone, with numpy.save.")
+    return array
 
 
 _COPIED_BYTES = 4 * 2**20
-
-
-def streamed_formats() -> list[str]:
-    """Return the names of the formats that can be piped: all of single files."""
-    return [known.name for known in formats() if not known.is_folder]
 
 
 def check_format(file: str, format: str | None) -> None:
@@ -303,7 +297,7 @@ def check_format(file: str, format: str | None) -> None:
                 f"--format is for the standard input ({DASH}); {file} has the format of its ending."
             )
         return
-    listed = ", ".join(streamed_formats())
+    listed = ", ".join(known.name for known in formats() if not known.is_folder)
     if format is None:
         raise UsageError(f"The standard input ({DASH}) needs --format, one of {listed}.")
     if _ending(format) is None:

@@ -12,7 +12,7 @@ import numpy as np
 from coterie import persistence
 from coterie.arrays import Array
 from coterie.cli.errors import UsageError, in_options, listed
-from coterie.cli.inputs import about
+from coterie.cli.inputs import about, load_array
 from coterie.cli.options import declared_options, number_of
 from coterie.cli.output import recorded_warnings
 from coterie.cli.progress import display, watch
@@ -22,8 +22,6 @@ from coterie.estimators.memory import check_fit_memory
 from coterie.estimators.parameters import Parameter, parameters_of
 from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.threads import effective_n_threads
-from coterie.limits.files import check_regular_file
-from coterie.outputs import recovered
 from coterie.rows import RowSource, open_rows
 
 # The name that selects the method recommended by `coterie.compare`.
@@ -42,7 +40,6 @@ def path_method() -> Method:
 
 
 def names_of(method: Method) -> set[str]:
-    """Return the names of all parameters of a method's estimator."""
     return set(method.estimator().get_params())
 
 
@@ -179,7 +176,10 @@ def value_of(parameter: Parameter, text: str) -> Any:
     if "model" in reads and (text.endswith(".coterie") or Path(text, MODEL).exists()):
         return persistence.load(find_model(text))
     if "array" in reads and ("." in text or Path(text).exists()):
-        return _array(text)
+        if text.endswith(".npy"):  # an array of any shape
+            return load_array(text)
+        with about(text):
+            return open_rows(text).read()
     number = number_of(text) if {int, float} & set(parameter.types) else None
     value: Any = text if number is None else number
     if parameter.problem(value) is not None or reads:
@@ -212,16 +212,3 @@ def _columns(parameter: Parameter, group: str) -> list[int]:
             raise UsageError(_wrong(parameter, group))
         columns += range(int(first), int(last)) if colon else [int(first)]
     return columns
-
-
-def _array(file: str) -> Any:
-    """Return the numbers of a file: an array of any shape in a .npy file, else rows."""
-    if not file.endswith(".npy"):
-        with about(file):
-            return open_rows(file).read()
-    path = str(recovered(file))
-    check_regular_file(path)
-    try:
-        return np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise ValueError(f"{file} is not an array of numbers, or it is damaged.") from error

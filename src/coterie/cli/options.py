@@ -36,9 +36,6 @@ COMMON = ("n_clusters", "n_components", "random_state", "n_threads", "max_iter",
 
 # --- texts ---
 
-# Names for a tab in --sep, which is hard to type.
-_TABS = {"tab": "\t", "\\t": "\t"}
-
 _UNITS = {"": 1, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
 
 
@@ -77,7 +74,7 @@ def column_names(columns: str | None, flag: str) -> list[str | int] | None:
 
 def separator_of(sep: str | None) -> str | None:
     """Return the separator that --sep names, of a tab in words, too."""
-    separator = _TABS.get(str(sep), sep)
+    separator = {"tab": "\t", "\\t": "\t"}.get(str(sep), sep)  # which is hard to type
     if separator is not None and len(separator) != 1:
         raise UsageError(f"--sep must be one character such as ';', or tab, got {sep!r}.")
     return separator

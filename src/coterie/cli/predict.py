@@ -195,7 +195,7 @@ def _outliers(scores: Array | None, share: float | None, threshold: float | None
     if share is not None:
         return find_outliers(scores, share)
     assert threshold is not None
-    return Outliers.above(threshold, scores)
+    return Outliers(threshold, scores > threshold)  # NaN is none
 
 
 def _check_rows(rows: RowSource, file: str, model: Any, model_file: str) -> None:

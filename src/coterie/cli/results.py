@@ -147,7 +147,6 @@ def cluster_table(rows: RowSource, labels: IntArray, seen: Array, sample: Block)
 
 
 def _moments(block: Block) -> tuple[FloatArray, FloatArray]:
-    """Return mean and standard deviation of each column."""
     if not sp.issparse(block):
         return block.mean(axis=0, dtype=np.float64), block.std(axis=0, dtype=np.float64)
     mean = np.asarray(block.mean(axis=0, dtype=np.float64)).ravel()

@@ -40,8 +40,6 @@ _REPORT = ("report.html", "report-run.toml")
 # Characters of a wrong value that an error shows.
 _SHOWN = 60
 
-# --- what is read back -----------------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Input:
@@ -236,9 +234,6 @@ def find_model(path: str) -> str:
     return str(file)
 
 
-# --- what is written -------------------------------------------------------------------------------------------------
-
-
 @contextmanager
 def run_folder(folder: Path, command: str, file: str, *, force: bool) -> Iterator[OutputFolder]:
     """Give the folder of a run, which replaces one of the same command and rows, or with `force` any other."""
@@ -299,9 +294,6 @@ def check_files_of_no_run(names: Sequence[str], folder: Path) -> None:
 def _files_of(run: Run) -> set[str]:
     """Return the names of the files of a run, with those of its report."""
     return {Path(path).name for path in run.files.values()} | set(_REPORT)
-
-
-# --- what identifies a fit -------------------------------------------------------------------------------------------
 
 
 def settings_of(model: Any) -> dict[str, Any]:

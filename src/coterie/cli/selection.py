@@ -211,7 +211,6 @@ def _write(
     records: Iterable[Mapping[str, Any]],
     make_page: Callable[..., Page],
 ) -> None:
-    """Write the table, the picture, the page, run.toml and the summary."""
     table, picture, *_ = (Path(path).name for path in summary["files"].values())
     with outputs.writing(table) as path, open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fields)

@@ -30,16 +30,10 @@ _allowed: float | None = None
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Memory that a piece of work needs, for `check_memory`.
+    """Memory that a piece of work needs, about `n_bytes`, for `check_memory`.
 
-    Attributes
-    ----------
-    n_bytes : float
-        Its size, approximately.
-    what : str
-        Its content, such as "distances of all rows to 500 clusters".
-    way_out : str
-        How to reduce it, without a full stop, such as "ask for fewer clusters".
+    `what` is its content, such as "distances of all rows to 500 clusters", and `way_out` how to reduce it, without a
+    full stop, such as "ask for fewer clusters".
     """
 
     n_bytes: float

@@ -318,7 +318,6 @@ def _clusters_section(
 
 
 def _table(subject: Subject, clusters: Clusters, mark: Callable[[int], Mark]) -> Table:
-    """Return a table with a line for each cluster, the largest first."""
     order = np.argsort(-subject.sizes, kind="stable")
     largest = max(int(subject.sizes.max(initial=1)), 1)
     known = measures_of(clusters)
@@ -346,7 +345,6 @@ def _table(subject: Subject, clusters: Clusters, mark: Callable[[int], Mark]) ->
 
 
 def _size_warnings(subject: Subject, facts: Mapping[str, Any], names: list[str]) -> list[str]:
-    """Return warnings about the number and the sizes of clusters."""
     n_rows, sizes, k = len(subject.labels), subject.sizes, subject.n_clusters
     lines = []
     requested = facts.get("clusters") or getattr(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,7 +100,9 @@ def describe(
         ours = [_column_name(made, effects[cluster], sample.block) for cluster in range(k)]
     else:
         ours = [""] * k
-    made.names[:] = _unique([name or f"Cluster {i}" for i, name in enumerate(ours)])
+    ours = [name or f"Cluster {i}" for i, name in enumerate(ours)]
+    counts = Counter(ours)
+    made.names[:] = [name if counts[name] == 1 else f"{name} ({i})" for i, name in enumerate(ours)]
     _rename(made, subject, names)
     return made
 
@@ -143,14 +146,6 @@ def _text_of(subject: Subject, place: int, clusters: Clusters) -> str:
     return ", ".join(f"{name} {value:.4g}" for name, value in zip(clusters.column_names, values))
 
 
-def _unique(names: list[str]) -> list[str]:
-    """Return names with the number of the cluster behind those that occur twice."""
-    counts: dict[str, int] = {}
-    for name in names:
-        counts[name] = counts.get(name, 0) + 1
-    return [name if counts[name] == 1 else f"{name} ({i})" for i, name in enumerate(names)]
-
-
 def _column_name(clusters: Clusters, effects: FloatArray, block: Any) -> str:
     """Return the two most distinctive columns in words: "high income, low age"."""
     words = []
@@ -174,21 +169,19 @@ def _terms(subject: Subject, column_names: Sequence[str] | None) -> list[list[st
         if column_names is None:
             return []
         counts, words = sample.block, list(column_names)
-    elif sample.texts is None or _are_labels(sample.texts, has_columns=subject.rows.column_names is not None):
-        return []
     else:
-        counts, words = text_counts(sample.texts)
+        texts = sample.texts or []
+        few = texts[:200]
+        # Short texts beside columns that have names are categories and titles rather than what rows are about.
+        are_labels = sum(len(text.split()) for text in few) < _FEWEST_WORDS * len(few)
+        if not few or (are_labels and subject.rows.column_names is not None):
+            return []
+        counts, words = text_counts(texts)
     if not words:
         return []
     weights = term_weights(counts, sample.labels, subject.n_clusters)
     order = np.argsort(-weights, axis=1, kind="stable")[:, :_MOST_TERMS]
     return [[words[i] for i in best if line[i] > 0] for best, line in zip(order, weights)]
-
-
-def _are_labels(texts: list[str], *, has_columns: bool) -> bool:
-    """Whether texts are short beside columns that have names: categories and titles rather than what rows are about."""
-    few = texts[:200]
-    return has_columns and sum(len(text.split()) for text in few) < _FEWEST_WORDS * len(few)
 
 
 def term_weights(counts: Any, labels: IntArray, n_clusters: int) -> FloatArray:

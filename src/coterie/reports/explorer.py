@@ -51,24 +51,20 @@ def explorer_data(subject: Subject, layout: Layout, clusters: Clusters) -> dict[
         "start": start,
         "columns": _columns(subject, clusters),
         "clusters": [
-            _cluster(subject, clusters, cluster) for cluster in range(min(subject.n_clusters, _MOST_CLUSTERS))
+            {
+                "name": clusters.names[cluster],
+                "size": int(subject.sizes[cluster]),
+                **{
+                    name: round(float(values[cluster]), 3)
+                    for name, values in measures_of(clusters).items()
+                    if np.isfinite(values[cluster])
+                },
+                "terms": clusters.terms[cluster],
+                "exemplars": clusters.exemplars[cluster],
+                "borderline": clusters.borderline[cluster],
+            }
+            for cluster in range(min(subject.n_clusters, _MOST_CLUSTERS))
         ],
-    }
-
-
-def _cluster(subject: Subject, clusters: Clusters, cluster: int) -> dict[str, Any]:
-    """Return the facts of a cluster; keys without a value are left out."""
-    return {
-        "name": clusters.names[cluster],
-        "size": int(subject.sizes[cluster]),
-        **{
-            name: round(float(values[cluster]), 3)
-            for name, values in measures_of(clusters).items()
-            if np.isfinite(values[cluster])
-        },
-        "terms": clusters.terms[cluster],
-        "exemplars": clusters.exemplars[cluster],
-        "borderline": clusters.borderline[cluster],
     }
 
 

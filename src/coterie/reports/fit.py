@@ -44,7 +44,8 @@ _MOST_ROWS_DRAWN = 5_000
 def fit_section(subject: Subject, summary: Mapping[str, Any], mark: Callable[[int], Mark]) -> Section:
     """Return the last section of a report; `summary` is that of `coterie fit`, or as much of it as is known."""
     model, method = subject.model, subject.method
-    source, sizes = summary.get("input", {}), subject.sizes
+    source, sizes, hashes = summary.get("input", {}), subject.sizes, summary.get("hashes", {})
+    known_hash = hashes.get("rows", hashes.get("sample"))
     what = [
         ("file", source.get("file")),
         ("rows", subject.rows.shape[0]),
@@ -58,15 +59,21 @@ def fit_section(subject: Subject, summary: Mapping[str, Any], mark: Callable[[in
         ("memory at its peak", summary.get("memory")),
         ("rows in no cluster", int(np.count_nonzero(subject.labels < 0)) or None),
         ("rows marked as outliers", (summary.get("outliers") or {}).get("marked")),
-        ("hash of the rows", _hash_words(summary)),
+        ("hash of the rows", None if known_hash is None else f"sha256 {known_hash[:16]}…"),
         *((words, getattr(model, name, None)) for name, words in _NUMBERS.items()),
     ]
     entries: list[tuple[str, Cell]] = [(name, value) for name, value in what if value is not None]
-    parts: list[Part] = [Warnings(_warnings(subject, summary)), Facts(entries)]
+    lines = [str(line) for line in summary.get("warnings", [])]
+    if getattr(model, "converged_", True) is False and not any("converge" in line for line in lines):
+        lines.append("The fit ended before it had converged: max_iter or max_time stopped it.")
+    parts: list[Part] = [Warnings(lines), Facts(entries)]
     if method is not None:
         parts.append(Text(f"The method {method.name}: {method.summary}."))
-    repeated = command_of(summary, method) if summary.get("command") else _constructor(model)
-    parts.append(Code("Command" if summary.get("command") else "Estimator", repeated))
+    if summary.get("command"):
+        parts.append(Code("Command", command_of(summary, method)))
+    else:  # arrays among the parameters are named only
+        is_own = isinstance(model, BaseEstimator)
+        parts.append(Code("Estimator", " ".join(repr(model).split()) if is_own else type(model).__name__))
     parts += _convergence(subject)
     for more in (_shares, _modes, _cuts):
         parts += more(subject, mark)
@@ -75,13 +82,6 @@ def fit_section(subject: Subject, summary: Mapping[str, Any], mark: Callable[[in
 
 # Numbers that some models have.
 _NUMBERS = {"graph_weight_": "graph weight", "bandwidth_": "bandwidth", "relaxation_": "relaxed objective"}
-
-
-def _warnings(subject: Subject, summary: Mapping[str, Any]) -> list[str]:
-    lines = [str(line) for line in summary.get("warnings", [])]
-    if getattr(subject.model, "converged_", True) is False and not any("converge" in line for line in lines):
-        lines.append("The fit ended before it had converged: max_iter or max_time stopped it.")
-    return lines
 
 
 def command_of(summary: Mapping[str, Any], method: Method | None) -> str:
@@ -104,29 +104,17 @@ def command_of(summary: Mapping[str, Any], method: Method | None) -> str:
         if name in defaults and parameters.get(name) != defaults[name] and parameters.get(name) is not None:
             words += [flag, str(parameters[name])]
     declared = {} if method is None else parameters_of(method.estimator)
-    common = (
-        "max_iter",
-        "max_time",
-        "n_threads",
-        "random_state",
-        None if method is None else method.clusters,
-    )
+    common = {"max_iter", "max_time", "n_threads", "random_state", method.clusters if method else None}
     for name, parameter in declared.items():
         value = parameters.get(name)
         if name in common or not parameter.flags or value is None or value == defaults.get(name):
             continue
         flag = parameter.flags[0]
-        words += (
-            [flag if value else f"--no-{flag.removeprefix('--')}"]
-            if isinstance(value, bool)
-            else [flag, str(value)]
-        )
-    words += _preparing_words(summary)
-    return shlex.join(words)
-
-
-def _preparing_words(summary: Mapping[str, Any]) -> list[str]:
-    words = ["--normalize"] if summary.get("normalize") else []
+        if isinstance(value, bool):
+            words.append(flag if value else f"--no-{flag.removeprefix('--')}")
+        else:
+            words += [flag, str(value)]
+    words += ["--normalize"] if summary.get("normalize") else []
     for name, value in dict(summary.get("preparing", {})).items():
         joined = ",".join(map(str, value)) if isinstance(value, list) else str(value)
         words += [f"--{name.replace('_', '-')}", joined]
@@ -139,14 +127,8 @@ def _preparing_words(summary: Mapping[str, Any]) -> list[str]:
     if summary.get("known_labels"):
         words += ["--labels", str(summary["known_labels"])]
     share = (summary.get("outliers") or {}).get("share")
-    return words if share is None else [*words, "--outliers", str(share)]
-
-
-def _constructor(model: Any) -> str:
-    """The call that makes this model; arrays among its parameters are named only."""
-    if not isinstance(model, BaseEstimator):
-        return type(model).__name__
-    return " ".join(repr(model).split())
+    words += [] if share is None else ["--outliers", str(share)]
+    return shlex.join(words)
 
 
 def _objective(model: Any, method: Method | None) -> Sequence[tuple[str, Any]]:
@@ -156,12 +138,6 @@ def _objective(model: Any, method: Method | None) -> Sequence[tuple[str, Any]]:
         return []
     direction = " (higher is better)" if objective.higher_is_better else ""
     return [(f"{objective.name}{direction}", f"{float(value):.8g}")]
-
-
-def _hash_words(summary: Mapping[str, Any]) -> str | None:
-    hashes = summary.get("hashes", {})
-    found = hashes.get("rows", hashes.get("sample"))
-    return None if found is None else f"sha256 {found[:16]}…"
 
 
 def _convergence(subject: Subject) -> list[Part]:
@@ -234,7 +210,6 @@ def _about_runs(subject: Subject, runs: list[Any]) -> str:
 
 
 def _shares(subject: Subject, mark: Callable[[int], Mark]) -> list[Part]:
-    """The shares and scales of the components of a mixture."""
     weights = getattr(subject.model, "weights_", None)
     if weights is None or np.ndim(weights) != 1 or len(weights) != subject.n_clusters:
         return []
@@ -243,14 +218,15 @@ def _shares(subject: Subject, mark: Callable[[int], Mark]) -> list[Part]:
     columns = [Column("component"), Column("share", True), Column("rows labeled", True)]
     if scales is not None:
         columns.append(Column("standard deviation", True))
-    lines: list[list[Cell]] = []
-    for cluster in order.tolist():
-        line: list[Cell] = [
+    lines: list[list[Cell]] = [
+        [
             mark(cluster),
             Bar(round(float(weights[cluster]), 4), float(weights[cluster] / weights.max())),
             f"{subject.sizes[cluster] / len(subject.labels):.1%}",
+            *([] if scales is None else [float(scales[cluster])]),
         ]
-        lines.append([*line, *([] if scales is None else [float(scales[cluster])])])
+        for cluster in order.tolist()
+    ]
     note = "" if len(order) == len(weights) else f"The largest {len(order)} of {len(weights):,} components."
     return [Table("Shares of the components of the mixture", columns, lines, note)]
 
@@ -272,7 +248,6 @@ def _scales(covariances: Any, n_clusters: int) -> Any:
 
 
 def _modes(subject: Subject, mark: Callable[[int], Mark]) -> list[Part]:
-    """The rows that are modes."""
     rows = getattr(subject.model, "mode_indices_", None)
     if rows is None or len(rows) > _MOST_LINES or np.min(rows) < 0:
         return []
@@ -286,13 +261,8 @@ def _modes(subject: Subject, mark: Callable[[int], Mark]) -> list[Part]:
         lines.append([mark(cluster), str(row), name, text])
     columns = [Column("cluster"), Column("row", True), Column(subject.id_name or "id"), Column("text")]
     used = [0, 1, *([2] if subject.id_name else []), *([3] if subject.text_name else [])]
-    return [
-        Table(
-            "Modes: the row that stands for each cluster",
-            [columns[i] for i in used],
-            [[line[i] for i in used] for line in lines],
-        ),
-    ]
+    cells = [[line[i] for i in used] for line in lines]
+    return [Table("Modes: the row that stands for each cluster", [columns[i] for i in used], cells)]
 
 
 def _cuts(subject: Subject, mark: Callable[[int], Mark]) -> list[Part]:
@@ -314,26 +284,15 @@ def _cuts(subject: Subject, mark: Callable[[int], Mark]) -> list[Part]:
     for cluster in range(subject.n_clusters):
         others = np.where(np.arange(subject.n_clusters) == cluster, -1, crossed[cluster])
         most = int(others.argmax())
-        where = (
-            f"{others[most] / leaving[cluster]:.0%} to {mark(most).text}"
-            if leaving[cluster] > 0
-            else "nowhere"
-        )
-        lines.append([
-            mark(cluster),
-            Bar(round(float(shares[cluster]), 4), float(shares[cluster] / max(shares.max(), 1e-12))),
-            where,
-        ])  # fmt: skip
+        where = "nowhere"
+        if leaving[cluster] > 0:
+            where = f"{others[most] / leaving[cluster]:.0%} to {mark(most).text}"
+        length = float(shares[cluster] / max(shares.max(), 1e-12))
+        lines.append([mark(cluster), Bar(round(float(shares[cluster]), 4), length), where])
     columns = [Column("cluster"), Column("share of its edges that is cut", True), Column("most of them lead")]
     whole = leaving.sum() / max(volumes.sum(), 1e-300)
-    return [
-        Table(
-            "Cuts of the graph",
-            columns,
-            lines,
-            f"Of the weight of all edges {whole:.2%} lies between two clusters.",
-        )
-    ]
+    note = f"Of the weight of all edges {whole:.2%} lies between two clusters."
+    return [Table("Cuts of the graph", columns, lines, note)]
 
 
 def _path(subject: Subject) -> list[Part]:
@@ -356,7 +315,6 @@ def _path(subject: Subject) -> list[Part]:
 
 
 def _pictures(subject: Subject) -> list[Part]:
-    """Return the plots of the method."""
     if subject.method is None or len(subject.labels) < 2:
         return []
     found: list[Part] = []

@@ -26,7 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from coterie._kernels import __version__
 from coterie.figures import INK
@@ -43,7 +43,6 @@ class Bar:
 
     value: float
     share: float
-    kind: ClassVar[str] = "bar"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,6 @@ class Mark:
 
     text: str
     color: str
-    kind: ClassVar[str] = "mark"
 
 
 Cell: TypeAlias = str | float | int | Bar | Mark | None
@@ -63,7 +61,6 @@ class Text:
     """A paragraph."""
 
     text: str
-    kind: ClassVar[str] = "text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +69,6 @@ class Code:
 
     caption: str
     text: str
-    kind: ClassVar[str] = "code"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +76,6 @@ class Warnings:
     """Warnings."""
 
     lines: Sequence[str]
-    kind: ClassVar[str] = "warnings"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +83,6 @@ class Facts:
     """Names and values."""
 
     entries: Sequence[tuple[str, Cell]]
-    kind: ClassVar[str] = "facts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +101,6 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
     note: str = ""
-    kind: ClassVar[str] = "table"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +117,6 @@ class Picture:
     caption: str = ""
     is_raster: bool = False
     is_small: bool = False
-    kind: ClassVar[str] = "picture"
 
     def png(self) -> bytes:
         """Return it as PNG, on white paper."""
@@ -159,7 +151,6 @@ class Folded:
 
     summary: str
     parts: Sequence[Part]
-    kind: ClassVar[str] = "folded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +163,6 @@ class Explorer:
     picture: Picture
     table: Table
     data: Mapping[str, Any]
-    kind: ClassVar[str] = "explorer"
 
 
 Part: TypeAlias = Text | Code | Warnings | Facts | Table | Picture | Folded | Explorer
@@ -270,6 +260,7 @@ def _environment() -> Any:
         undefined=jinja2.StrictUndefined,
     )
     made.policies["json.dumps_kwargs"] = {"sort_keys": False, "separators": (",", ":"), "ensure_ascii": False}
+    made.filters["kind"] = lambda part: type(part).__name__
     made.filters["shown"] = _shown
     made.filters["md"] = _markdown_escaped
     made.globals["source"] = _template

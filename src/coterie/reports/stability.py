@@ -82,7 +82,6 @@ def measure_stability(subject: Subject, n_fits: int) -> tuple[Stability | None, 
 
 
 def _n_runs(model: Any) -> int:
-    """Return the number of restarts of a fit."""
     starts = getattr(model, "n_init", 1)
     return starts if isinstance(starts, int) and starts > 0 else 1
 

@@ -90,7 +90,11 @@ def read_subject(
     if image_shape is not None:
         check_image_shape(image_shape, rows.shape[1])
     names = metadata_names(rows, id, keep)
-    centers = _centers_of(model, rows)
+    centers = getattr(model, "cluster_centers_", None)
+    if centers is None or sp.issparse(centers) or np.shape(centers)[1:] != rows.shape[1:]:
+        centers = None
+    else:
+        centers = np.asarray(centers, dtype=np.float64)
     count = max(int(found.max(initial=-1)) + 1, 0 if centers is None else len(centers), 1)
     placement = place_rows(model, rows, found)
     ranks, borderline = placement.ranks, placement.borderline
@@ -104,7 +108,8 @@ def read_subject(
     texts = None if text_name is None else _words(metadata[text_name])
     sample = Sample(chosen, rows.take(chosen), found[chosen], metadata, ids, texts)
     if centers is None and getattr(model, "affinity", None) != "precomputed":
-        centers = _means_of(sample, count)
+        counts = np.bincount(sample.labels[sample.labels >= 0], minlength=count)
+        centers = cluster_sums(sample.labels, count, sample.block) / np.maximum(counts, 1)[:, None]
     return Subject(
         model=model,
         method=method_of(model),
@@ -164,20 +169,7 @@ def cluster_sums(labels: IntArray, n_clusters: int, block: Any) -> FloatArray:
     return np.asarray(sums.toarray() if sp.issparse(sums) else sums, dtype=np.float64)
 
 
-def _means_of(sample: Sample, n_clusters: int) -> FloatArray:
-    counts = np.bincount(sample.labels[sample.labels >= 0], minlength=n_clusters)
-    return cluster_sums(sample.labels, n_clusters, sample.block) / np.maximum(counts, 1)[:, None]
-
-
-def _centers_of(model: Any, rows: RowSource) -> FloatArray | None:
-    centers = getattr(model, "cluster_centers_", None)
-    if centers is None or sp.issparse(centers) or np.shape(centers)[1:] != rows.shape[1:]:
-        return None
-    return np.asarray(centers, dtype=np.float64)
-
-
 def _metadata(rows: RowSource, names: list[str], chosen: IndexArray) -> Any:
-    """Return the columns of the chosen rows that are not clustered."""
     import pyarrow
 
     parts, start = [], 0

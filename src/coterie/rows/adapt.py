@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 import os
 import sys
 import weakref
@@ -184,7 +185,18 @@ def as_rows(
     requested = None if dtype is None else np.dtype(dtype).newbyteorder("=")
     if requested is not None and requested not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32, float64 or None, got {requested}.")
-    source = _source_of(X) if columns is None and exclude is None else _chosen_of(X, columns, exclude)
+    if columns is None and exclude is None:
+        source = _source_of(X)
+    else:
+        found = _of_table(X, columns, exclude)
+        if found is None or found.is_sparse:
+            option = "exclude" if columns is None else "columns"
+            raise NotATableError(
+                f"{option} has no meaning for X ({type(X).__name__}): only a dense table has columns to choose.",
+                option,
+            )
+        source = found
+        source.preparation = (("columns", list(source.chosen or [])),)
     return source if requested is None or requested == source.dtype else source.with_dtype(requested)
 
 
@@ -199,23 +211,18 @@ def _source_of(X: Any) -> RowSource:
         return _of_array(X)
     if all(hasattr(X, name) for name in ("X", "obs", "var_names", "obsm")):
         return _of_anndata(X)
-    found = _of_table(X, None, None) or _of_store(X)
-    if found is None and hasattr(X, "__dlpack_device__"):
-        found = _of_dlpack(X)
-    return ArraySource(_converted(X)) if found is None else found
-
-
-def _chosen_of(X: Any, columns: Columns | None, exclude: Columns | None) -> RowSource:
-    found = _of_table(X, columns, exclude)
-    if found is None or found.is_sparse:
-        option = "exclude" if columns is None else "columns"
-        error = NotATableError(
-            f"{option} has no meaning for X ({type(X).__name__}): only a dense table has columns to choose."
-        )
-        error.option = option
-        raise error
-    found.preparation = (("columns", list(found.chosen or [])),)
-    return found
+    table = _of_table(X, None, None)
+    if table is not None:
+        return table
+    if _is(X, "dask.array", "Array"):
+        return _of_dask(X)
+    for module, name, description in (
+        ("h5py", "Dataset", "HDF5 dataset"),
+        ("zarr", "Array", "Zarr array"),
+    ):
+        if _is(X, module, name):
+            return sliced(X, partial(nullcontext, X), description)
+    return _of_dlpack(X) if hasattr(X, "__dlpack_device__") else ArraySource(_converted(X))
 
 
 def _of_array(X: Array) -> RowSource:
@@ -316,16 +323,6 @@ def _of_series(rows: RowSource, description: str, X: Any) -> RowSource:
     return rows
 
 
-def _of_store(X: Any) -> RowSource | None:
-    if _is(X, "dask.array", "Array"):
-        return _of_dask(X)
-    if _is(X, "h5py", "Dataset") or _is(X, "zarr", "Array"):
-        return sliced(
-            X, partial(nullcontext, X), "HDF5 dataset" if _is(X, "h5py", "Dataset") else "Zarr array"
-        )
-    return None
-
-
 def _of_dask(X: Any) -> RowSource:
     if any(size != size for size in X.shape):
         raise ValueError("X is a Dask array of unknown shape: call X.compute_chunk_sizes() first.")
@@ -336,8 +333,5 @@ def _of_dask(X: Any) -> RowSource:
         X = X.astype(np.float64)
     starts = np.concatenate([[0], np.cumsum(X.chunks[0])[:-1]]).astype(np.intp)
     store = partial(nullcontext, X)
-    return SlicedSource(X.shape, X.dtype, store, starts, read=_computed, description="Dask array")
-
-
-def _computed(part: Any) -> Array:
-    return np.asarray(part.compute())
+    read = operator.methodcaller("compute")
+    return SlicedSource(X.shape, X.dtype, store, starts, read=read, description="Dask array")

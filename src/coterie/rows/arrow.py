@@ -204,7 +204,6 @@ def _storage(column: Any) -> Any:
 def _widths(
     fields: list[Any], positions: list[int], first_row: Callable[[list[int]], Any] | None
 ) -> list[int | None]:
-    """Return the width of each column: the length of its vectors, None for numbers."""
     widths: list[int | None] = []
     unknown = []
     for i, field in enumerate(fields):

@@ -93,7 +93,9 @@ class FileError(ValueError):
 class NotATableError(ValueError):
     """Columns were chosen by `option`, but the data are not a table."""
 
-    option: str = ""
+    def __init__(self, message: str, option: str = "") -> None:
+        super().__init__(message)
+        self.option = option
 
 
 class NotNumbersError(ValueError):

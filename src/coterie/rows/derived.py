@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,7 +46,7 @@ class SelectedRows(DerivedRows):
 
     def __init__(self, rows: RowSource, numbers: IndexArray, step: tuple[Any, ...] | None = None) -> None:
         metadata = rows.metadata_columns and MetadataColumns(
-            rows.metadata_columns.names, partial(_selected_batches, rows.metadata_columns, numbers)
+            rows.metadata_columns.names, self._metadata_batches
         )
         super().__init__(
             rows,
@@ -67,6 +66,13 @@ class SelectedRows(DerivedRows):
     def take_rows(self, indices: IndexArray) -> Block:
         return self.source.take_rows(self.numbers[indices])
 
+    def _metadata_batches(self, positions: list[int]) -> Iterator[Any]:
+        import pyarrow
+
+        assert self.source.metadata_columns is not None
+        for batch, some in selected_rows(self.source.metadata_columns.batches(positions), self.numbers):
+            yield batch.take(pyarrow.array(some))
+
     def unit_starts(self) -> IndexArray:
         return np.unique(
             np.searchsorted(self.numbers, self.source.unit_starts()).clip(max=len(self.numbers) - 1)
@@ -74,13 +80,6 @@ class SelectedRows(DerivedRows):
 
     def place_of(self, row: int) -> tuple[int, str] | None:
         return self.source.place_of(int(self.numbers[row]))
-
-
-def _selected_batches(metadata: MetadataColumns, numbers: IndexArray, positions: list[int]) -> Iterator[Any]:
-    import pyarrow
-
-    for batch, some in selected_rows(metadata.batches(positions), numbers):
-        yield batch.take(pyarrow.array(some))
 
 
 class RowsWithDirection(SelectedRows):

@@ -6,6 +6,7 @@ import glob
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -143,22 +144,18 @@ def _remote_shards(address: RemoteFile) -> tuple[list[RemoteFile], bool]:
         return [address], False
     if address.is_pattern:
         found = address.files()
-        if not found and not _is_there(address):
+        if not found:  # unless it is the name of a file
+            with suppress(FileNotFoundError):
+                if address.info()["type"] == "file":
+                    return [address], False
             raise FileNotFoundError(f"No file matches {address}")
-        return found or [address], bool(found)
+        return found, True
     if address.info()["type"] != "directory":
         return [address], False
     found = [file for file in address.files() if file.name[:1] not in "._" and format_of(file.name)]
     if not found:
         raise ValueError(f"{address} has no files of rows. {known_extensions()}")
     return found, True
-
-
-def _is_there(address: RemoteFile) -> bool:
-    try:
-        return address.info()["type"] == "file"
-    except FileNotFoundError:
-        return False
 
 
 def _shards(path: str) -> tuple[list[Path], bool]:

@@ -735,7 +735,6 @@ def _check_known(cells: Any, transformer: Any, names: Sequence[str], rows: int |
 
 
 def _encoder(categories: Sequence[Sequence[Any]], handle_unknown: str) -> Any:
-    """Return an encoder that is fitted to the distinct values of each column."""
     from sklearn.preprocessing import OneHotEncoder
 
     cells = np.empty((max(map(len, categories)), len(categories)), dtype=object)

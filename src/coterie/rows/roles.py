@@ -101,28 +101,10 @@ class TableRoles:
 def roles_of(
     table: RowSource, *, exclude: Collection[str | int] = (), categories: Collection[str | int] | None = None
 ) -> TableRoles:
-    """Return the role of each column, by the first 65,536 rows.
+    """Return the role of each column, by the first 65,536 rows of a table without a column to cluster.
 
-    Parameters
-    ----------
-    table : RowSource
-        Opened without a column to cluster: all its columns are metadata.
-    exclude : collection of str or int
-        Columns that are ignored.
-    categories : collection of str or int, optional
-        Columns to encode; all of few distinct values if this contains "auto".
+    Columns in `exclude` are ignored, those in `categories` encoded; all of few distinct values if it contains "auto".
 
-    Returns
-    -------
-    TableRoles
-
-    Raises
-    ------
-    ValueError
-        If there are several columns of vectors, no column of numbers, or a text column of mostly numbers.
-
-    Notes
-    -----
     A column of vectors is the only feature. Otherwise columns of numbers and booleans are features, except for
 
     - ids: integers or short texts in a column with the name of an id ("id", "customer_id", "customerId", "uuid");
@@ -130,6 +112,9 @@ def roles_of(
     short texts;
     - dates, and seconds since 1970 in a column with the name of a time;
     - constant and empty columns.
+
+    A ValueError is raised if there are several columns of vectors, no column of numbers, or a text column of mostly
+    numbers.
     """
     columns = profile_columns(table, _SEEN_ROWS)
     names = [column.name for column in columns]
@@ -291,15 +276,6 @@ def profile_columns(table: RowSource, most_rows: int | None = None) -> list[Colu
     return [column.result(n_seen, is_whole=n_seen == table.shape[0]) for column in columns]
 
 
-def _looks_like_ids(column: Array) -> bool:
-    """Return whether numbers are row numbers (0, 1, 2, ... or 1, 2, 3, ...) or hashes (unique, huge integers)."""
-    if not len(column) or np.any(column != np.floor(column)):
-        return False
-    if column[0] in (0, 1) and np.all(np.diff(column) == 1):
-        return True
-    return bool(np.median(np.abs(column)) >= _HUGE and len(np.unique(column)) == len(column))
-
-
 def _column_of(batch_field: Any) -> _Column:
     from pyarrow import types
 
@@ -407,6 +383,7 @@ class _Numbers(_Column):
         seen = np.concatenate(self._seen)
         is_whole_number = bool(np.all(seen == np.floor(seen)))
         is_unique = is_whole_number and len(np.unique(seen)) == len(seen)
+        is_count = seen[0] in (0, 1) and bool(np.all(np.diff(seen) == 1))
         found.looks_like = "number"
         if found.lowest == found.highest and is_whole and not found.missing:
             found.looks_like = "constant"
@@ -415,7 +392,7 @@ class _Numbers(_Column):
         elif (
             (has_id_name(found.name) and is_whole_number)
             or (is_unique and _INDEX_NAME.search(found.name))
-            or (self._n >= _FEWEST_IDS and is_unique and _looks_like_ids(seen))
+            or (self._n >= _FEWEST_IDS and is_unique and (is_count or np.median(np.abs(seen)) >= _HUGE))
         ):
             found.looks_like = "id"
         return found

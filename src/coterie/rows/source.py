@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -64,7 +63,16 @@ class MetadataColumns:
         chosen = range(len(self.names)) if columns is None else column_positions(self.names, columns)
         names = [self.names[i] for i in chosen]
         for batch in self._open_batches(list(chosen)):
-            yield pyarrow.RecordBatch.from_arrays(_known_columns(batch, names), names=names)
+            arrays = []
+            for i, name in enumerate(names):
+                try:
+                    arrays.append(batch.column(i))
+                except KeyError:  # some types of Arrow have no class in pyarrow
+                    kind = batch.schema.field(i).type
+                    raise ValueError(
+                        f"column {name!r} is of type {kind}, which pyarrow cannot read"
+                    ) from None
+            yield pyarrow.RecordBatch.from_arrays(arrays, names=names)
 
     def read(self, columns: Columns | None = None) -> Any:
         """Return the same columns as one `pyarrow.Table`, with a row for each row that is clustered."""
@@ -79,17 +87,6 @@ def joined_batches(batches: Sequence[Any]) -> Any:
     return tables[0] if len(tables) == 1 else pyarrow.concat_tables(tables, promote_options="permissive")
 
 
-def _known_columns(batch: Any, names: Sequence[str]) -> list[Any]:
-    columns = []
-    for i, name in enumerate(names):
-        try:
-            columns.append(batch.column(i))
-        except KeyError:  # some types of Arrow have no class in pyarrow
-            kind = batch.schema.field(i).type
-            raise ValueError(f"column {name!r} is of type {kind}, which pyarrow cannot read") from None
-    return columns
-
-
 def selected_rows(
     pieces: Iterable[Any], indices: IndexArray, start: int = 0
 ) -> Iterator[tuple[Any, IndexArray]]:
@@ -102,22 +99,6 @@ def selected_rows(
         if high > low:
             yield piece, indices[low:high] - start
         start += piece.shape[0]
-
-
-def _metadata_of_shards(parts: Sequence[RowSource]) -> MetadataColumns | None:
-    """Return the metadata columns that all parts have, one part after the other; None if there are none."""
-    metadata = [part.metadata_columns for part in parts if part.metadata_columns is not None]
-    if len(metadata) < len(parts):
-        return None
-    names = [name for name in metadata[0].names if all(name in part.names for part in metadata)]
-    return MetadataColumns(names, partial(_shard_batches, metadata, names)) if names else None
-
-
-def _shard_batches(
-    parts: Sequence[MetadataColumns], names: Sequence[str], positions: list[int]
-) -> Iterator[Any]:
-    for part in parts:
-        yield from part.batches([names[i] for i in positions])
 
 
 Block: TypeAlias = Any
@@ -507,9 +488,21 @@ class ShardedSource(RowSource):
     def __init__(self, parts: Sequence[RowSource], names: Sequence[str], description: str) -> None:
         first = parts[0]
         for part, name in zip(parts, names):
-            _check_alike(first, part, names[0], name)
+            if part.shape[1] != first.shape[1]:
+                raise ValueError(
+                    f"Shards must have the same columns: {names[0]} has {first.shape[1]}, {name} has "
+                    f"{part.shape[1]}."
+                )
+            if part.column_names != first.column_names:
+                raise ValueError(
+                    f"Shards must have the same column names in order: {names[0]} and {name} differ."
+                )
+            if part.is_sparse != first.is_sparse:
+                raise ValueError(f"Shards must be all dense or all sparse: {names[0]} and {name} differ.")
         dtype = np.result_type(*(part.dtype for part in parts))
         sizes = [part.shape[0] for part in parts]
+        columns = [[] if part.metadata_columns is None else part.metadata_columns.names for part in parts]
+        common = [name for name in columns[0] if all(name in names for names in columns)]
         super().__init__(
             (sum(sizes), first.shape[1]),
             dtype,
@@ -517,21 +510,21 @@ class ShardedSource(RowSource):
             column_names=first.column_names,
             is_table=first.is_table,
             description=description,
-            metadata_columns=_metadata_of_shards(parts),
+            metadata_columns=MetadataColumns(common, self._metadata_batches) if common else None,
             chosen=first.chosen,
         )
         self.is_parsed = any(part.is_parsed for part in parts)
+        self.ragged_columns = sorted(set().union(*columns) - set(common))
+        """Metadata columns that some shards have and others lack."""
         self._parts = [part.with_dtype(dtype) for part in parts]
         self._starts = np.concatenate([[0], np.cumsum(sizes)])
 
-    @property
-    def ragged_columns(self) -> list[str]:
-        """Metadata columns that some shards have and others lack."""
-        names: list[set[str]] = [
-            set() if part.metadata_columns is None else set(part.metadata_columns.names)
-            for part in self._parts
-        ]
-        return sorted(set().union(*names) - names[0].intersection(*names))
+    def _metadata_batches(self, positions: list[int]) -> Iterator[Any]:
+        assert self.metadata_columns is not None
+        names = [self.metadata_columns.names[i] for i in positions]
+        for part in self._parts:
+            assert part.metadata_columns is not None
+            yield from part.metadata_columns.batches(names)
 
     def with_dtype(self, dtype: npt.DTypeLike) -> Self:
         other = super().with_dtype(dtype)
@@ -562,18 +555,6 @@ class ShardedSource(RowSource):
     def place_of(self, row: int) -> tuple[int, str] | None:
         number = int(np.searchsorted(self._starts, row, side="right")) - 1
         return self._parts[number].place_of(row - int(self._starts[number]))
-
-
-def _check_alike(first: RowSource, part: RowSource, first_name: str, name: str) -> None:
-    if part.shape[1] != first.shape[1]:
-        raise ValueError(
-            f"Shards must have the same columns: {first_name} has {first.shape[1]}, "
-            f"{name} has {part.shape[1]}."
-        )
-    if part.column_names != first.column_names:
-        raise ValueError(f"Shards must have the same column names in order: {first_name} and {name} differ.")
-    if part.is_sparse != first.is_sparse:
-        raise ValueError(f"Shards must be all dense or all sparse: {first_name} and {name} differ.")
 
 
 def _runs(indices: IndexArray, unit_starts: IndexArray) -> Iterator[tuple[int, int]]:

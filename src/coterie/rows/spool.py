@@ -46,7 +46,15 @@ class SpooledRows(FlatSource):
         self._copy_file = _CopyFile()
         self._is_stopped = False
         try:
-            self._write_all(rows, n_threads)
+            with ThreadPoolExecutor(n_threads, "coterie-spool") as pool:
+                futures = [pool.submit(self._copy, rows, start, stop) for start, stop in _portions(rows)]
+                try:
+                    for future in futures:
+                        future.result()
+                except BaseException:  # including Ctrl-C: threads end after their current piece
+                    self._is_stopped = True
+                    pool.shutdown(cancel_futures=True)
+                    raise
         except BaseException:
             self._copy_file.file.close()
             raise
@@ -60,17 +68,6 @@ class SpooledRows(FlatSource):
     @contextmanager
     def opened(self) -> Iterator[IO[bytes]]:
         yield self._copy_file.file
-
-    def _write_all(self, rows: RowSource, n_threads: int) -> None:
-        with ThreadPoolExecutor(n_threads, "coterie-spool") as pool:
-            futures = [pool.submit(self._copy, rows, start, stop) for start, stop in _portions(rows)]
-            try:
-                for future in futures:
-                    future.result()
-            except BaseException:  # including Ctrl-C: threads end after their current piece
-                self._is_stopped = True
-                pool.shutdown(cancel_futures=True)
-                raise
 
     def _copy(self, rows: RowSource, start: int, stop: int) -> None:
         row_bytes = self.shape[1] * self.dtype.itemsize

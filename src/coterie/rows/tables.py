@@ -153,7 +153,6 @@ def _is_vector(cell: Any) -> bool:
 
 
 def _pandas_vectors(column: Any, width: int, name: str, rows: int | IndexArray) -> Array:
-    """Return a column of vectors as an array of shape (n_rows, width)."""
     if _is_arrow(column.dtype):
         return arrow_vectors(sys.modules["pyarrow"].array(column), width, name, rows)
     cells = column.to_numpy()

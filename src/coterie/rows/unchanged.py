@@ -11,7 +11,6 @@ import stat
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,24 +32,6 @@ def _state_of(path: str | os.PathLike[str]) -> _State:
     return found.st_size, found.st_mtime_ns, found.st_ino, stat.S_ISDIR(found.st_mode)
 
 
-def _compare(path: Path, before: _State) -> None:
-    """Raise a ValueError that names a file if it is not in an earlier state."""
-    now = _state_of(path)
-    if now == before:
-        return
-    if now is not None and now[3]:
-        told = "it is a folder"
-    elif before is None or now is None:
-        told = "it was not there" if before is None else "it is gone"
-    elif before[0] != now[0]:
-        told = f"size {before[0]} -> {now[0]}"
-    elif before[1] != now[1]:
-        told = f"written again at {datetime.fromtimestamp(now[1] / 1e9):%H:%M:%S}"
-    else:
-        told = "another file has its name"
-    raise FileError(f"{path} changed while it was read ({told}). Run again, on a file that does not change.")
-
-
 class SeenFile:
     """A local file with its state when this was made."""
 
@@ -60,7 +41,23 @@ class SeenFile:
 
     def compare(self, name: str = "") -> None:
         """Raise a ValueError that names the file if it has changed."""
-        _compare(self._path / name, self._states.get(name))
+        path, before = self._path / name, self._states.get(name)
+        now = _state_of(path)
+        if now == before:
+            return
+        if now is not None and now[3]:
+            told = "it is a folder"
+        elif before is None or now is None:
+            told = "it was not there" if before is None else "it is gone"
+        elif before[0] != now[0]:
+            told = f"size {before[0]} -> {now[0]}"
+        elif before[1] != now[1]:
+            told = f"written again at {datetime.fromtimestamp(now[1] / 1e9):%H:%M:%S}"
+        else:
+            told = "another file has its name"
+        raise FileError(
+            f"{path} changed while it was read ({told}). Run again, on a file that does not change."
+        )
 
     @contextmanager
     def watched(self, *, only_errors: bool = False) -> Iterator[None]:
@@ -108,9 +105,9 @@ class FileRows(DerivedRows):
 
     def __init__(self, rows: RowSource, path: Path | RemoteFile, seen: SeenFile | None) -> None:
         metadata = rows.metadata_columns
-        if metadata is not None and seen is not None:
-            metadata = MetadataColumns(metadata.names, partial(_watched_batches, metadata, seen))
-        super().__init__(rows, metadata_columns=metadata)
+        super().__init__(
+            rows, metadata_columns=metadata and MetadataColumns(metadata.names, self._metadata_batches)
+        )
         self._path = path
         self._seen = seen
 
@@ -136,12 +133,12 @@ class FileRows(DerivedRows):
         with self._watched():
             return self.source.take_rows(indices)
 
+    def _metadata_batches(self, positions: list[int]) -> Iterator[Any]:
+        assert self.source.metadata_columns is not None
+        with self._watched():
+            yield from self.source.metadata_columns.batches(positions)
+
     def place_of(self, row: int) -> tuple[int, str]:
         if self._seen is not None:
             self._seen.compare()  # a row may be bad because the file has changed
         return row, str(self._path)
-
-
-def _watched_batches(metadata: MetadataColumns, seen: SeenFile, positions: list[int]) -> Iterator[Any]:
-    with seen.watched():
-        yield from metadata.batches(list(positions))

@@ -154,25 +154,13 @@ class KChoice:
         return pa.Table.from_pylist(records, pa.schema(types))
 
     def page(self, name: str = "the rows") -> Page:
-        """Return a page with `html()` and `markdown()`; `name` is the title of the data set.
-
-        Raises
-        ------
-        ImportError
-            If jinja2 or matplotlib is missing.
-        """
+        """Return a page with `html()` and `markdown()`; `name` is the title of the data set."""
         from coterie.selection.pages import choice_page
 
         return choice_page(self, name)
 
     def plot(self) -> Figure:
-        """Draw the modes and all curves over k.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is missing.
-        """
+        """Draw the modes and all curves over k."""
         from coterie.selection.pages import plot_choice
 
         return plot_choice(self)
@@ -254,7 +242,10 @@ def choose_k(
     with single_threaded_blas():
         tell("modes of the density")
         sample = draw_sample(source, max(int(sample_size), _FEWEST_ROWS), random)
-        view = _best_view(sample, random, threads)
+        looks = [
+            _look(points, per_log, random, threads) for points in sample.views() for per_log in _NEIGHBORS
+        ]
+        view = max(looks, key=lambda look: look.modes.count(look.threshold))  # the most prominent modes
         tell("modes of half samples")
         points, modes, threshold = view.points, view.modes, view.threshold
         found = modes.count(threshold)
@@ -282,9 +273,13 @@ def choose_k(
         "modes": found,
         "seconds": time.perf_counter() - started,
     }
+    taken = ", ".join(
+        f"{curve.name} {'none' if curve.choice in (None, 1) else curve.choice}" for curve in criteria
+    )
+    choices = [f"Choices of other criteria: {taken}."] if criteria else []
     return KChoice(
         verdict, _interval(halves), float(np.mean(halves == found)), plausible, _may_be_more(labels),
-        (*reasons, *_equally_stable(plausible, criteria), *_comparison(verdict, criteria)),
+        (*reasons, *_equally_stable(plausible, criteria), *choices),
         criteria, left_out, modes.prominences, threshold, facts,
     )  # fmt: skip
 
@@ -320,12 +315,6 @@ class _View:
     per_log: float
     modes: Modes
     threshold: float
-
-
-def _best_view(sample: Sample, random: np.random.RandomState, n_threads: int) -> _View:
-    """Return the projection and number of neighbors with the most prominent modes."""
-    found = [_look(points, per_log, random, n_threads) for points in sample.views() for per_log in _NEIGHBORS]
-    return max(found, key=lambda view: view.modes.count(view.threshold))
 
 
 def _look(points: FloatArray, per_log: float, random: np.random.RandomState, n_threads: int) -> _View:
@@ -429,48 +418,37 @@ def _judged(
         f"The density has {found} prominent modes, {contrast}. In data without clusters, modes are rarely more than "
         f"{np.exp(threshold):.3g} times as dense as the saddles.",
         f"Half samples have {low} to {high} modes ({np.mean(halves == found):.0%} have {found}).",
-        *_about_largest(labels),
     ]
+    if _may_be_more(labels):
+        share = np.bincount(labels).max() / len(labels)
+        reasons.append(
+            f"One mode holds {share:.0%} of the rows: touching clusters can share a mode, so there may be more."
+        )
+    low, high = plausible
+    unclear = (
+        f"The data have clusters, but their number is not clear: {found} prominent modes, {low} to {high}"
+    )
     if not bounds[0] <= found <= bounds[1]:
-        return None, [_about_bounds(found, plausible, bounds), *reasons]
+        outside = f"range {bounds[0]} to {bounds[1]}."
+        if plausible == (found, found):
+            return None, [f"The data have {found} clusters, outside of the {outside}", *reasons]
+        return None, [f"{unclear} plausible; none in the {outside}", *reasons]
     if plausible == (found, found):
         return found, [f"The data have {found} clusters.", *reasons]
-    low, high = plausible
     more = (
         f" {high - found} more {'mode is' if high - found == 1 else 'modes are'} above the median of data without "
         "clusters, but below the threshold."
     )
     return found, [
-        f"The data have clusters, but their number is not clear: {found} prominent modes, {low} to {high}"
-        f"{' or more' if _may_be_more(labels) else ''} plausible.",
+        f"{unclear}{' or more' if _may_be_more(labels) else ''} plausible.",
         reasons[0] + (more if high > found else ""),
         *reasons[1:],
     ]
 
 
-def _about_bounds(found: int, plausible: tuple[int, int], bounds: tuple[int, int]) -> str:
-    """Return the sentence for a number outside of the range."""
-    if plausible == (found, found):
-        return f"The data have {found} clusters, outside of the range {bounds[0]} to {bounds[1]}."
-    return (
-        f"The data have clusters, but their number is not clear: {found} prominent modes, {plausible[0]} to "
-        f"{plausible[1]} plausible; none in the range {bounds[0]} to {bounds[1]}."
-    )
-
-
 def _may_be_more(labels: IntArray) -> bool:
     shares = np.bincount(labels) / len(labels)
     return len(shares) >= _SEVERAL and float(shares.max()) > _MOST_OF_ROWS
-
-
-def _about_largest(labels: IntArray) -> list[str]:
-    """Return the sentence for one mode with most of the rows, if there is one."""
-    if not _may_be_more(labels):
-        return []
-    share = np.bincount(labels).max() / len(labels)
-    return [
-        f"One mode holds {share:.0%} of the rows: touching clusters can share a mode, so there may be more."
-    ]
 
 
 def _equally_stable(plausible: tuple[int, int], criteria: tuple[Criterion, ...]) -> list[str]:
@@ -487,16 +465,6 @@ def _equally_stable(plausible: tuple[int, int], criteria: tuple[Criterion, ...])
         f"K-means is most stable for k = {ks} (ARI of half samples {curve.values[best]:.2f} for {curve.ks[best]}), and "
         "more stable than on data without clusters."
     ]
-
-
-def _comparison(verdict: int | None, criteria: tuple[Criterion, ...]) -> list[str]:
-    """Return the sentence with the choice of each criterion."""
-    if not criteria:
-        return []
-    taken = ", ".join(
-        f"{curve.name} {'none' if curve.choice in (None, 1) else curve.choice}" for curve in criteria
-    )
-    return [f"Choices of other criteria: {taken}."]
 
 
 def _curves(task: Resampling, tell: Callable[[str], Any]) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:

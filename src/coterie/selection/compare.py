@@ -143,25 +143,13 @@ class Comparison:
         return pa.Table.from_pylist(list(self.records))
 
     def page(self, name: str = "the rows") -> Page:
-        """Return a page with `html()` and `markdown()`; `name` is the title of the data set.
-
-        Raises
-        ------
-        ImportError
-            If jinja2 or matplotlib is missing.
-        """
+        """Return a page with `html()` and `markdown()`; `name` is the title of the data set."""
         from coterie.selection.pages import comparison_page
 
         return comparison_page(self, name)
 
     def plot(self) -> Figure:
-        """Draw the scores and the agreement of the methods.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is missing.
-        """
+        """Draw the scores and the agreement of the methods."""
         from coterie.selection.pages import plot_comparison
 
         return plot_comparison(self)
@@ -625,7 +613,6 @@ def _random_partition(graph: sp.csr_array, sizes: IndexArray, random: np.random.
 def _recommendation(
     trials: Sequence[_Trial], scores: dict[str, _Scores], k: int
 ) -> tuple[str, str, tuple[str, ...]]:
-    """Return the method with the highest score, the confidence and the reasons."""
     lost = {trial.method.name: k - int(trial.best.labels.max()) - 1 for trial in trials}
     flaws = [
         f"{name} is not recommended: {n_lost} of {k} clusters are empty."

@@ -48,8 +48,15 @@ class Dialect:
         least two; of several, the one with the most numbers. The decimal sign is a comma if fields have commas between
         digits and none has a point.
         """
-        _check(sep, decimal)
-        encoding = _encoding(path)
+        if sep is not None and (len(sep) != 1 or sep in '"\r\n'):
+            raise ValueError(f"sep must be one character, such as ';' or a tab, got {sep!r}.")
+        if decimal not in (None, ".", ","):
+            raise ValueError(f"decimal must be '.' or ',', got {decimal!r}.")
+        if sep is not None and sep == decimal:
+            raise ValueError(f"sep and decimal must differ, got {sep!r} for both.")
+        with open_bytes(path) as file:
+            is_utf16 = file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        encoding = "utf-16" if is_utf16 else "utf-8-sig"
         lines = _sample(path, encoding)
         if sep is None:
             sep = "\t" if plain_suffix(path.name) == ".tsv" else _separator(lines, decimal)
@@ -69,8 +76,8 @@ class Dialect:
         It does if a column has text in the first line and a number in the second, if all its fields are text, or if it
         is the header of a pandas frame without names: an empty field, then 0, 1, 2, ...
         """
-        texts = [self._is_text(field) for field in first]
-        if any(text and not self._is_text(below) for text, below in zip(texts, second)):
+        texts = [_is_text(field, self.decimal) for field in first]
+        if any(text and not _is_text(below, self.decimal) for text, below in zip(texts, second)):
             return True
         if len(first) > 1 and first == ["", *map(str, range(len(first) - 1))]:
             return True
@@ -80,24 +87,6 @@ class Dialect:
         """Return the columns with codes such as 00123 at the file's beginning, whose zeros must be kept."""
         rows = _split(_sample(path, self.encoding), self.sep)
         return {i for row in rows for i, field in enumerate(row) if _LEADING_ZERO.fullmatch(field.strip())}
-
-    def _is_text(self, field: str) -> bool:
-        return _is_text(field, self.decimal)
-
-
-def _check(sep: str | None, decimal: str | None) -> None:
-    if sep is not None and (len(sep) != 1 or sep in '"\r\n'):
-        raise ValueError(f"sep must be one character, such as ';' or a tab, got {sep!r}.")
-    if decimal not in (None, ".", ","):
-        raise ValueError(f"decimal must be '.' or ',', got {decimal!r}.")
-    if sep is not None and sep == decimal:
-        raise ValueError(f"sep and decimal must differ, got {sep!r} for both.")
-
-
-def _encoding(path: Path) -> str:
-    with open_bytes(path) as file:
-        mark = file.read(2)
-    return "utf-16" if mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
 
 
 def _sample(path: Path, encoding: str) -> list[str]:
@@ -301,7 +290,6 @@ class CsvSource(BatchSource):
             return sum(batch.num_rows for batch in batches)
 
     def _guessed_types(self) -> dict[str, Any]:
-        """Return the types of all columns in the first block."""
         is_small = not is_compressed(self._path) and self._path.stat().st_size <= self._block_bytes
         if is_small and len(self._keys) >= MANY_COLUMNS:
             are_whole = self._whole_columns()

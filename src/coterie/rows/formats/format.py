@@ -123,11 +123,8 @@ class Format:
         for name in _OPTIONS:
             if given.get(name) is not None and name not in self.options:
                 shown = f"::{given[name]}" if name == "key" else name
-                if name not in ("columns", "exclude"):
-                    raise FileError(f"{shown} has no meaning for {path}.")
-                error = NotATableError(f"{shown} has no meaning for {path}.")
-                error.option = name
-                raise error
+                message = f"{shown} has no meaning for {path}."
+                raise NotATableError(message, name) if name in ("columns", "exclude") else FileError(message)
 
     def _check_library(self, path: Path | RemoteFile) -> None:
         if self.library is None:

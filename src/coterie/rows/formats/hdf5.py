@@ -69,9 +69,11 @@ def _open_anndata(path: Path, key: str | None) -> RowSource:
             known = [f"{group}/{one}" for group in ("layers", "obsm") for one in file.get(group, ())]
             raise FileError(f"{path} has no matrix {name!r}. It has {listed(['X'] * ('X' in file) + known)}.")
         rows = _dense(file, path, name, "h5ad") if is_dense else _sparse(matrix, path, name)
-        index, columns = _obs_columns(file)
         rows.is_table = True
-        if index is not None:
+        obs = file.get("obs")
+        if hasattr(obs, "attrs") and _index_of(obs) in obs:
+            index, order = _index_of(obs), map(str, obs.attrs.get("column-order", ()))
+            columns = [one for one in order if one in obs and _cells(obs, one, 1) is not None]
             # pandas' name of an index without a name.
             shown = "__index_level_0__" if index == "_index" else index
             rows.metadata_columns = MetadataColumns(
@@ -135,17 +137,7 @@ class CompressedRows(RowSource):
 
 
 def _index_of(frame: Any) -> str:
-    """Return the name of the index of a data frame in a file."""
     return str(frame.attrs.get("_index", "_index"))
-
-
-def _obs_columns(file: Any) -> tuple[str | None, list[str]]:
-    """Return the names of the index and of the columns of `obs` that can be read."""
-    if "obs" not in file or not hasattr(file["obs"], "attrs") or _index_of(file["obs"]) not in file["obs"]:
-        return None, []
-    obs = file["obs"]
-    names = [str(name) for name in obs.attrs.get("column-order", ())]
-    return _index_of(obs), [name for name in names if name in obs and _cells(obs, name, 1) is not None]
 
 
 def _cells(frame: Any, name: str, most: int | None = None) -> Any:

@@ -169,7 +169,6 @@ def _line_of_row(text: bytes, row: int) -> int:
 
 
 def _in_words(message: str) -> str:
-    """Rephrase a message of pyarrow about a line."""
     if message.startswith("Column() changed"):
         return 'it is not a JSON object, such as {"embedding": [0.5, 1]}'
     changed = re.fullmatch(r"Column\(/(.*)\) changed from (.*) to (.*)", message)

@@ -36,7 +36,12 @@ def _open(path: Path, key: str | None) -> RowSource:
         if key is None and members.keys() >= _SPARSE_NPZ:
             check_archive(archive, path)
             return SparseSource(sp.load_npz(path), "npz, sparse")
-        return ArchivedSource(path, members[choose_array(_shapes(archive, members), key, path)].filename)
+        shapes = {}
+        for name, info in members.items():
+            with archive.open(info) as stream:
+                shape, _, dtype = read_array_header(stream)
+            shapes[name] = shape if dtype.kind in "fiubc" else ()
+        return ArchivedSource(path, members[choose_array(shapes, key, path)].filename)
 
 
 class ArchivedSource(RowSource):
@@ -86,15 +91,6 @@ def _read_exactly(stream: IO[bytes], n_bytes: int) -> bytes:
     if len(piece) != n_bytes:
         raise DamagedFileError(f"the file is truncated: {n_bytes - len(piece)} bytes are missing.")
     return piece
-
-
-def _shapes(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]) -> dict[str, tuple[int, ...]]:
-    shapes = {}
-    for name, info in members.items():
-        with archive.open(info) as stream:
-            shape, _, dtype = read_array_header(stream)
-        shapes[name] = shape if dtype.kind in "fiubc" else ()
-    return shapes
 
 
 NPZ = Format("npz", (".npz",), _open, ("key",))

@@ -38,7 +38,6 @@ class Checksums:
 
 
 def _local_store(path: str, seen: SeenFolder) -> Any:
-    """Return a local store for ``zarr.open``."""
     from zarr.storage import LocalStore
 
     class Store(LocalStore):
@@ -53,7 +52,6 @@ def _local_store(path: str, seen: SeenFolder) -> Any:
 
 
 def _remote_store(path: RemoteFile, checksums: Checksums) -> Any:
-    """Return a remote store for ``zarr.open``."""
     from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
     from zarr.abc.store import RangeByteRequest
     from zarr.storage import FsspecStore
