@@ -27,7 +27,7 @@ except ImportError as error:
 from threadpoolctl import threadpool_info
 
 from coterie import __version__, _kernels
-from coterie.cli import demo, fit, info, path, predict, report, select_lambda, selection, verify
+from coterie.cli import demo, fit, info, path, predict, report, selection, verify
 from coterie.cli.errors import UsageError, warning_of
 from coterie.cli.inputs import DASH, STANDARD_INPUT
 from coterie.cli.models import AUTO, find_offered, offered_methods
@@ -109,7 +109,7 @@ def build_app(shown: Sequence[str] = ()) -> App:
     ):
         app.command(command)
     app.command(path.command())
-    app.command(select_lambda.command())
+    app.command(fit.select_lambda_command())
     app.command(demo.demo)
     app.command(completion)
     app.register_install_completion_command()

@@ -14,8 +14,7 @@ from coterie import KMeans, LaplacianKModes, NestedMiniBatchKMeans, TruncatedGau
 from coterie.arrays import Array
 from coterie.cli.errors import UsageError, in_options
 from coterie.cli.inputs import DASH, about
-from coterie.cli.job import NO_COUNT, FitJob
-from coterie.cli.models import AUTO, find_offered, flag_of, n_clusters_of, read_settings
+from coterie.cli.models import AUTO, NO_COUNT, FitJob, find_offered, flag_of, n_clusters_of, read_settings
 from coterie.cli.options import given
 from coterie.cli.output import recorded_warnings
 from coterie.cli.progress import display, watch

@@ -9,8 +9,7 @@ import numpy as np
 
 from coterie import ConvexClusterPath, LaplacianKModes, TotalVariationClustering
 from coterie.cli.fit import fit_into, fit_lines
-from coterie.cli.job import FitJob
-from coterie.cli.models import fit_model
+from coterie.cli.models import FitJob, fit_model
 from coterie.cli.options import Force, Json, Out, Quiet
 from coterie.cli.output import tell
 from coterie.cli.runs import run_folder, write_summary

@@ -1,4 +1,4 @@
-"""`coterie fit`: from a file of rows to a model, labels and a summary."""
+"""`coterie fit` and `coterie select-lambda`: from a file of rows to a model, labels and a summary."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import inspect
 import shlex
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -17,7 +19,7 @@ from cyclopts import Group, Parameter
 from sklearn.base import BaseEstimator, clone
 
 import coterie
-from coterie import persistence
+from coterie import persistence, select_graph_weight
 from coterie.blocks.kernel_rows import kept_on_disk
 from coterie.cli.continued import CHANGES, continued_lines, read_clusters
 from coterie.cli.errors import UsageError, listed
@@ -32,9 +34,10 @@ from coterie.cli.inputs import (
     read_graph,
     read_known_labels,
 )
-from coterie.cli.job import NO_COUNT, FitJob
 from coterie.cli.models import (
     AUTO,
+    NO_COUNT,
+    FitJob,
     check_neighbors,
     find_offered,
     fit_model,
@@ -50,6 +53,7 @@ from coterie.cli.options import (
     INPUT,
     MORE,
     OUTPUT,
+    Count,
     Counted,
     File,
     FileIfAny,
@@ -57,6 +61,7 @@ from coterie.cli.options import (
     Format,
     Json,
     MaxTime,
+    Out,
     OutIfAny,
     Quiet,
     RunOptions,
@@ -80,7 +85,7 @@ from coterie.cli.output import (
     tell,
     write_label_text,
 )
-from coterie.cli.progress import display, each_step
+from coterie.cli.progress import display, each_step, watch
 from coterie.cli.report import REPORT, fit_report, write_files
 from coterie.cli.results import (
     RowResults,
@@ -319,17 +324,9 @@ def _fit_file(
     outputs: OutputFolder, job: FitJob, path: str, models: list[tuple[Method, Any]]
 ) -> tuple[Any, dict[str, Any]]:
     """Cluster the rows of a file that is there by one of several models."""
-    reading_warnings: list[str] = []
     reading = job.tables.for_jobs()
-    used: list[str] = []
-    rows = open_prepared(
-        path,
-        kept=job.kept.names,
-        affinities=job.parameters.get("affinity") == "precomputed",
-        warned=reading_warnings,
-        used=used,
-        **reading,
-    )
+    affinities = job.parameters.get("affinity") == "precomputed"
+    rows, reading_warnings, used = open_prepared(path, kept=job.kept.names, affinities=affinities, **reading)
     _check_rows(job, rows)
     if models:
         method = usual_method([method for method, _ in models], rows.shape[0])
@@ -382,7 +379,7 @@ def _fit_file(
         "continued": None if continued is None or match is None else continued.facts(match),
         "known_labels": job.labels,
         "graph": job.graph,
-        "used": "".join(used) or None,
+        "used": used,
         "folder": str(job.out),
         "table_of_clusters": cluster_table(rows, model.labels_, seen, sample),
         "reading": {"sep": reading["sep"], "decimal": reading["decimal"]},
@@ -633,3 +630,111 @@ def _cluster_lines(facts: dict[str, Any]) -> list[str]:
         cells.append([str(row["cluster"]), f"{row['rows']:,}", f"{row['share']:.1%}", spread, features])
     others = facts["clusters_left"] - len(table)
     return ["", *table_lines(cells, ">>>><"), *([f"and {others:,} more"] if others > 0 else []), ""]
+
+
+def select_lambda_command() -> Callable[..., None]:
+    """Return the command with the options of Laplacian K-modes but the one that it selects."""
+    method = find_method("laplacian-kmodes")
+
+    def select_lambda(
+        file: File,
+        /,
+        *,
+        k: Annotated[Count, Parameter(name=["-k", "--clusters", "--n-clusters"])],
+        lambdas: str = "1,1.3,1.6,2,3,4",
+        labels: FileIfAny = None,
+        max_iter: Counted = None,
+        max_time: MaxTime = None,
+        seed: Seed = 0,
+        n_threads: Threads = None,
+        out: Out = Path("coterie-lambda"),
+        force: Force = False,
+        json: Json = False,
+        quiet: Quiet = False,
+        tables: TableOptions = TableOptions(),
+        options: Any,
+        run: RunOptions = RunOptions(),
+    ) -> None:
+        """Fit laplacian-kmodes with several weights of the graph, and keep the best one.
+
+        Parameters
+        ----------
+        file
+            The rows: any file that `coterie fit` reads.
+        k
+            Number of clusters.
+        lambdas
+            The weights to try, with commas between them.
+        labels
+            A file of known classes from 0 to k - 1, -1 where unknown, which select the fit; by default the modularity
+            of the clusters on the graph does.
+        max_iter
+            Maximum number of iterations for each weight.
+        out
+            Folder for what `coterie fit` writes of the best model; summary.json has all weights.
+        """
+        limits = {"max_iter": max_iter, "max_time": max_time, "n_threads": n_threads}
+        job = FitJob(
+            file=file,
+            n_clusters=k,
+            out=out,
+            method=method.name,
+            parameters=given({**limits, **values_of(options)}),
+            seed=seed,
+            tables=tables,
+            quiet=quiet,
+            force=force,
+            command="select-lambda",
+            search=partial(_search_lambda, _lambdas_of(lambdas), labels, quiet),
+        )
+        tell(run_fit(job)[1], _scan_lines, json, quiet)
+
+    return with_options(select_lambda, method_options([method], [method.name], without=["graph_weight"]))
+
+
+def _search_lambda(
+    lambdas: Sequence[float], labels: str | None, quiet: bool, model: Any, rows: RowSource
+) -> tuple[Any, float, list[str], dict[str, Any]]:
+    """Return the best model, the seconds, warnings, and what is known of each lambda, as `FitJob.search` does."""
+    known = None if labels is None else read_known_labels(labels, rows.shape[0], model.n_clusters)
+    started = time.perf_counter()
+    with display(quiet) as screen, recorded_warnings() as warned, watch(model, screen):
+        scan = select_graph_weight(model, rows, lambdas, y=known)
+    seconds = time.perf_counter() - started
+    columns = {
+        "graph_weight": scan.graph_weights,
+        "objective": scan.objectives,
+        "modularity": scan.modularities,
+        "smallest": scan.sizes[:, -1],
+        "largest": scan.sizes[:, 0],
+        "normalized_mutual_information": scan.normalized_mutual_information,
+        "accuracy": scan.accuracy,
+    }
+    lists = {name: values.tolist() for name, values in columns.items() if values is not None}
+    table = [dict(zip(lists, row)) for row in zip(*lists.values())]
+    facts = {"best_graph_weight": scan.best_graph_weight, "scan": table}
+    return scan.best_model.set_params(callback=None), seconds, warned, facts
+
+
+def _lambdas_of(text: str) -> list[float]:
+    try:
+        lambdas = [float(word) for word in text.split(",")]
+    except ValueError:
+        lambdas = []
+    are_different = 0 < len(lambdas) == len(set(lambdas))
+    if not are_different or not all(0 <= value < float("inf") for value in lambdas):
+        raise UsageError(f"--lambdas must be different numbers with commas between them, got {text!r}.")
+    return lambdas
+
+
+def _scan_lines(facts: dict[str, Any]) -> list[str]:
+    names = [name.replace("_", " ") for name in facts["scan"][0]]
+    rows = [
+        [f"{value:.4g}" if isinstance(value, float) else f"{value:,}" for value in row.values()]
+        for row in facts["scan"]
+    ]
+    return [
+        *table_lines([names, *rows], ">"),
+        f"best graph weight {facts['best_graph_weight']:g}",
+        *fit_lines(facts),
+    ]

@@ -81,7 +81,7 @@ def _row_facts(file: str) -> dict[str, Any]:
     profile = profile_table(file)
     facts: dict[str, Any] = {"kind": "rows"}
     try:
-        rows = open_prepared(file)
+        rows, *_ = open_prepared(file)
         facts.update(input_facts(file, rows))
         if rows.column_names is not None:
             facts["column_names"] = list(rows.column_names)

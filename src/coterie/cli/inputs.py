@@ -46,16 +46,15 @@ def open_prepared(
     kept: Sequence[str] = (),
     preparing: Mapping[str, Any] | None = None,
     affinities: bool = False,
-    warned: list[str] | None = None,
-    used: list[str] | None = None,
     **reading: Any,
-) -> RowSource:
+) -> tuple[RowSource, list[str], str | None]:
     """Open the rows of a file and prepare them to be clustered.
 
     `kept` columns are left out, too; `preparing` has options of `prepare_rows`, `reading` those of `open_rows`. With
-    `affinities` the file may hold the neighbors that a graph is made of. Warnings are added to `warned`, and to `used`
-    a sentence that names the features of a table and the columns that are left out.
+    `affinities` the file may hold the neighbors that a graph is made of. Also returned are warnings, and a sentence
+    that names the features of a table and the columns that are left out.
     """
+    file = str(recovered(file))
     if file.endswith(".coterie") and os.path.isfile(file):
         raise ValueError(
             f"{file} is a model, not a file of rows: coterie predict {file} ROWS labels rows by it."
@@ -76,22 +75,16 @@ def open_prepared(
         if columns is None and given is None:
             roles = table_roles(file, exclude=left_out, categories=steps.get("categories"), **told_how)
         if roles is not None:
-            columns, steps["categories"] = (
-                [*roles.features, *roles.categories],
-                list(roles.categories) or None,
-            )
+            columns = [*roles.features, *roles.categories]
+            steps["categories"] = list(roles.categories) or None
         rows = prepare_rows(X, columns=columns, exclude=None if roles else left_out, **steps, **told_how)
-    if used is not None and roles is not None:
-        used.append(str(roles))
-    if warned is not None:
-        warned += recorded
-        if roles is not None and roles.scales is not None and steps.get("scale") is None:
-            largest, smallest = roles.scales
-            warned.append(
-                f"The columns {largest!r} and {smallest!r} differ in scale by more than 100: --scale standard gives "
-                "all columns the same weight."
-            )
-    return rows
+    if roles is not None and roles.scales is not None and steps.get("scale") is None:
+        largest, smallest = roles.scales
+        recorded.append(
+            f"The columns {largest!r} and {smallest!r} differ in scale by more than 100: --scale standard gives all "
+            "columns the same weight."
+        )
+    return rows, recorded, None if roles is None else str(roles)
 
 
 def open_for_model(

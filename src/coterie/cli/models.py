@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ from coterie import persistence
 from coterie.arrays import Array
 from coterie.cli.errors import UsageError, in_options, listed
 from coterie.cli.inputs import about, load_array
-from coterie.cli.options import declared_options, number_of
+from coterie.cli.options import TableOptions, declared_options, number_of
 from coterie.cli.output import recorded_warnings
 from coterie.cli.progress import display, watch
+from coterie.cli.results import KeptColumns
 from coterie.cli.runs import MODEL, find_model
 from coterie.estimators import Estimator, Method, find_method, method_of, methods
 from coterie.estimators.memory import check_fit_memory
@@ -23,6 +25,47 @@ from coterie.estimators.parameters import Parameter, parameters_of
 from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.threads import effective_n_threads
 from coterie.rows import RowSource, open_rows
+
+NO_COUNT = (
+    "The number of clusters is missing: add -k NUMBER. If it is unknown, coterie choose-k FILE estimates it, and "
+    "--method density needs none."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FitJob:
+    """What to fit, how, and where the results go. `parameters` holds only what the user set, as a text or a value.
+
+    `search` fits a model several times, and returns the best one, the seconds, warnings, and facts for the summary.
+    `report` has options of `coterie.report`. With the method "auto", several methods are compared, and the best one is
+    fitted.
+
+    Without a method the parameters decide, and then the number of rows: of the usual methods those that have all
+    parameters, and of these the one for the number of rows; if none has, the only other method that has them.
+    """
+
+    file: str
+    n_clusters: int | None
+    out: Path
+    format: str | None = None
+    method: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    tables: TableOptions = TableOptions()
+    image_shape: tuple[int, ...] | None = None
+    quiet: bool = False
+    force: bool = False
+    labels: str | None = None
+    graph: str | None = None
+    kept: KeptColumns = field(default_factory=KeptColumns)
+    outliers: float | None = None
+    results: str | None = None
+    command: str = "fit"
+    search: Callable[[Any, RowSource], tuple[Any, float, list[str], dict[str, Any]]] | None = None
+    report: Mapping[str, Any] | None = None
+    verify: bool = False
+    continued: Path | None = None
+
 
 # The name that selects the method recommended by `coterie.compare`.
 AUTO = "auto"

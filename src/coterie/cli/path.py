@@ -38,7 +38,7 @@ from coterie.cli.output import file_lines, pyarrow_parquet, tell
 from coterie.cli.report import REPORT, fit_report, write_files
 from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.runs import SUMMARY, run_folder, settings_of, write_summary
-from coterie.outputs import OutputFolder, recovered
+from coterie.outputs import OutputFolder
 from coterie.plotting import require_matplotlib
 from coterie.reports import require_report
 
@@ -142,8 +142,7 @@ def _follow(
 ) -> dict[str, Any]:
     """Follow the path of a file; write it, the labels, two pictures and a summary, which is returned."""
     pictures_of = path_method().pictures
-    reading_warnings: list[str] = []
-    rows = open_prepared(str(recovered(file)), warned=reading_warnings, **tables.for_jobs())
+    rows, reading_warnings, _ = open_prepared(file, **tables.for_jobs())
     if rows.is_sparse:
         raise ValueError(f"{file} has sparse rows, and convex clustering takes only dense ones.")
     if n_clusters is not None and n_clusters > rows.shape[0]:

@@ -35,7 +35,7 @@ from coterie.cli.output import file_lines, recorded_warnings, table_lines, tell
 from coterie.cli.progress import display, each_step
 from coterie.cli.run_file import run_files, write_run_file
 from coterie.cli.runs import SUMMARY, run_folder, write_summary
-from coterie.outputs import OutputFolder, recovered
+from coterie.outputs import OutputFolder
 from coterie.plotting import require_matplotlib
 from coterie.reports.page import Page, require_jinja
 from coterie.rows import RowSource
@@ -87,7 +87,7 @@ def choose_k(
     _require(report)
     with run_folder(out, "choose-k", file, force=force) as outputs:
         files = _files(outputs, out, "curves.csv", "choose-k", report)
-        rows, reading_warnings = _rows_of(file, tables)
+        rows, reading_warnings, _ = open_prepared(file, **tables.for_jobs())
         if k_range[0] >= rows.shape[0]:
             raise UsageError(f"-k {k} begins above the {rows.shape[0]} rows of {file}.")
         with display(quiet) as screen, recorded_warnings() as warned, about(file):
@@ -153,7 +153,7 @@ def compare(
     _require(report)
     with run_folder(out, "compare", file, force=force) as outputs:
         files = _files(outputs, out, "comparison.csv", "comparison", report)
-        rows, reading_warnings = _rows_of(file, tables)
+        rows, reading_warnings, _ = open_prepared(file, **tables.for_jobs())
         known = None if labels is None else read_classes(labels, rows, "--labels")
         with display(quiet) as screen, recorded_warnings() as warned, about(file):
             found = compare_methods(
@@ -184,11 +184,6 @@ def _files(outputs: OutputFolder, out: Path, table: str, name: str, report: bool
     files = {**{kind: out / file for kind, file in names.items()}, **run_files(out), "summary": out / SUMMARY}
     outputs.check(*(path.name for path in files.values()))
     return {kind: str(path) for kind, path in files.items()}
-
-
-def _rows_of(file: str, tables: TableOptions) -> tuple[RowSource, list[str]]:
-    warned: list[str] = []
-    return open_prepared(str(recovered(file)), warned=warned, **tables.for_jobs()), warned
 
 
 def _common_facts(
