@@ -13,8 +13,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FIGURES", "IMAGE", "accuracy_table", "draw", "main", "table"]
-
 ROOT = Path(__file__).parents[1]
 FIGURES = ROOT / "docs" / "figures.json"
 IMAGE = ROOT / "docs" / "images" / "speed.png"

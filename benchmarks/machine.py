@@ -11,7 +11,7 @@ from contextlib import closing
 import numpy as np
 
 from benchmarks.harness.limits import CUBE, QUICK_CUBE, gemm_rate, memory_bandwidth
-from benchmarks.harness.processes import FreshProcesses, OneProcess, Processes
+from benchmarks.harness.processes import FreshProcesses, KeptProcess, Processes
 from benchmarks.harness.reporting import Report, command_line
 
 THREADS = (1, 2)
@@ -58,7 +58,7 @@ def main() -> None:
     """Measure what the command line asks for."""
     quick = parser().parse_args().quick
     report = Report("machine", command_line("machine"))
-    with closing(OneProcess() if quick else FreshProcesses()) as processes:
+    with closing(KeptProcess() if quick else FreshProcesses()) as processes:
         measure_limits(report, processes, QUICK_CUBE if quick else CUBE)
 
 

@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["DRAWN", "draw"]
-
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 
 

@@ -27,8 +27,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ROWS", "main"]
-
 ROOT = Path(__file__).parents[1]
 BUILDS = ROOT / "build" / "regressions"
 # Slower by more than this share is a regression.

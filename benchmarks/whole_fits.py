@@ -23,8 +23,6 @@ from benchmarks.harness.measuring import measured
 from benchmarks.harness.options import SystemParser, above_zero
 from benchmarks.harness.quality import inertia
 
-__all__ = ["CONTENDERS", "WORK", "measure_fits", "run_fit"]
-
 OURS = "coterie"
 
 # Data sets of `benchmarks.harness.data.tables`, their numbers of rows, and numbers of clusters.

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.datasets import load_digits, make_moons
 
-__all__ = ["KNOWN", "NAMED", "NONE", "Case", "draw_blobs"]
-
 # Standard deviations, of the widest cluster, between the closest centers.
 _APART = 6.5
 
@@ -35,16 +33,7 @@ def draw_blobs(
 ) -> np.ndarray:
     """Draw Gaussian blobs whose centers are at least 6.5 of the larger standard deviations apart.
 
-    Parameters
-    ----------
-    seed, k, n_columns, n_rows : int
-        What to draw.
-    sizes : float
-        The largest cluster over the smallest.
-    noise : float
-        Share of uniform rows among them.
-    spread : float
-        The largest standard deviation over the smallest.
+    `sizes` and `spread` are the largest size and standard deviation over the smallest; `noise` is a share of rows.
     """
     random = np.random.RandomState(seed)
     deviations = spread ** random.uniform(0, 1, k)

@@ -12,8 +12,6 @@ from benchmarks.harness.contenders import Contender
 from benchmarks.harness.data.files import real_file
 from benchmarks.harness.measuring import measured
 
-__all__ = ["measure_any"]
-
 # Rows of larger sets that are taken.
 MOST_ROWS = 2000
 

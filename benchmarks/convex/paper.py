@@ -12,8 +12,6 @@ from benchmarks.convex.paper_steps import make_solvers, make_table_1, make_warm_
 from benchmarks.convex.paper_times import make_table_2, make_table_3
 from benchmarks.harness.papers import Item
 
-__all__ = ["ITEMS"]
-
 ITEMS = {
     "figure-1": Item(make_figure_1),
     "figure-2": Item(make_figure_2),

@@ -7,8 +7,6 @@ from itertools import combinations
 
 import numpy as np
 
-__all__ = ["Known", "five_clusters", "iris", "mammals", "senate_as_published", "senate_subsets", "two_moons"]
-
 # The published table: senators and issues, and how many senators of each party (D, I, R).
 SENATORS, ISSUES, PARTIES = 29, 15, (15, 1, 13)
 

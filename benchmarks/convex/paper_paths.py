@@ -18,8 +18,6 @@ from benchmarks.convex.paper_data import (
 from benchmarks.convex.paper_pictures import Panel, draw_graph, draw_panels
 from benchmarks.harness.papers import PaperRun
 
-__all__ = ["make_figure_1", "make_figure_2", "make_figure_3", "make_iris", "make_mammals", "make_senate"]
-
 QUICK_GAMMAS, GAMMAS = 25, 200
 SET_A: dict[str, Any] = {"weights": "dense", "distance_decay": 0.0}
 HEADERS = ["weights", "edges", "ARI at k <= 2", "best ARI", "k at best ARI", "splits", "largest gap"]

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.convex.paper_data import Known
-
-__all__ = ["Panel", "draw_boxes", "draw_graph", "draw_panels"]
+from coterie.figures import new_figure
 
 # Colors that also the color-blind tell apart (after Okabe and Ito).
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
@@ -21,25 +20,15 @@ Panel = tuple[str, Known, Any]  # title, rows, fitted path
 
 
 def _figure(n_lines: int, n_columns: int, height: float = 4.2, width: float = 5.2) -> tuple[Any, Any]:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width * n_columns, height * n_lines), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure((width * n_columns, height * n_lines))
     return figure, figure.subplots(n_lines, n_columns, squeeze=False)
 
 
 def draw_panels(panels: Sequence[Panel], n_columns: int, named: Sequence[str] = ()) -> Callable[[Path], None]:
     """Return what draws the paths of centroids, each panel on the first two principal components of its rows.
 
-    Parameters
-    ----------
-    panels : sequence of (str, Known, ConvexClusterPath)
-        From left to right and downwards.
-    n_columns : int
-        Panels side by side.
-    named : sequence of str
-        Which rows to name; a single "*" is all of them.
+    The rows that are `named` have their names beside them; a single "*" is all of them.
     """
 
     def draw(path: Path) -> None:
@@ -123,14 +112,7 @@ def draw_boxes(
 ) -> Callable[[Path], None]:
     """Return what draws box plots of the square root of seconds, as the paper does, with its means as crosses.
 
-    Parameters
-    ----------
-    seconds : mapping
-        Of each solver: rows to the seconds of each replicate.
-    published : mapping
-        Of each solver of the paper its mean seconds, for 100, 200, ... rows.
-    title : str
-        Above the picture.
+    `seconds` has the replicates by solver and number of rows, `published` the mean seconds for 100, 200, ... rows.
     """
 
     def draw(path: Path) -> None:

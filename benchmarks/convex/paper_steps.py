@@ -10,8 +10,6 @@ import numpy as np
 from benchmarks.convex.data import PHI, moons
 from benchmarks.harness.papers import PaperRun
 
-__all__ = ["make_solvers", "make_table_1", "make_warm_starts"]
-
 NORMS: dict[str, tuple[Any, str]] = {
     "l1": ("l1", "soft threshold of each entry"),
     "l2": ("l2", "shrinks the whole vector"),

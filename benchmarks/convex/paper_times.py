@@ -13,8 +13,6 @@ from benchmarks.harness.contenders import Contender
 from benchmarks.harness.papers import PaperRun
 from benchmarks.harness.rounds import Result, apart
 
-__all__ = ["make_table_2", "make_table_3"]
-
 REPLICATES = 10
 
 # Mean seconds of the paper's own tables.

@@ -12,8 +12,6 @@ from benchmarks.harness.data.quality_sets import SETS
 from benchmarks.harness.data.readers import arrays_of, sampled
 from benchmarks.harness.measuring import measured
 
-__all__ = ["measure_tree_accuracy", "measure_trees"]
-
 # Rows and columns.
 SIZES = [(10_000, 2), (100_000, 2), (1_000_000, 2), (10_000, 50), (100_000, 50)]
 MOST_ROWS = 1000

@@ -10,11 +10,6 @@ import numpy as np
 
 from benchmarks.harness.contenders import Contender
 
-__all__ = [
-    "CONTENDERS", "GRAPH_METHODS", "LEIDEN", "METHODS_OF_OURS", "NOISE", "SLK_BO", "TV_3", "TV_30", "TV_PRIORS", "Task",
-    "bisected", "leiden_labels",
-]  # fmt: skip
-
 SLK_BO, SLK_MS = "SLK-BO", "SLK-MS"
 TV_3, TV_30, TV_PRIORS = (
     "total variation (3)",

@@ -12,8 +12,6 @@ from benchmarks.harness.data.quality_sets import GENERATED, REAL, SETS
 from benchmarks.harness.reporting import machine_line, markdown_table
 from benchmarks.harness.results import FAILED, Results
 
-__all__ = ["GUIDE", "MOST_ROWS", "PAGE", "tables", "with_table", "written_page"]
-
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "graphs_quality.md"
 # The page that says which method to take, and the lines in it between which a table is written.
 GUIDE = Path(__file__).parents[2] / "docs" / "start" / "which_method.md"

@@ -11,8 +11,6 @@ from benchmarks.graphs_quality.contenders import CONTENDERS, NOISE, Task
 from benchmarks.harness.measuring import measured
 from benchmarks.harness.results import Cell
 
-__all__ = ["Cell", "run_cell", "warm_up"]
-
 _WARM_ROWS, _WARM_CLUSTERS = 300, 3
 
 

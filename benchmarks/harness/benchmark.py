@@ -13,33 +13,16 @@ from typing import Any, TypeVar
 from benchmarks.harness.contenders import Contender
 from benchmarks.harness.data.files import real_file
 from benchmarks.harness.data.tables import save_rows
-from benchmarks.harness.journal import JournaledProcesses
 from benchmarks.harness.limits import CUBE, QUICK_CUBE, sgemm_rate
-from benchmarks.harness.processes import FreshProcesses, OneProcess, Processes, limit_threads
-from benchmarks.harness.reporting import Report, command_line, machine_line
+from benchmarks.harness.processes import FreshProcesses, KeptProcess, Processes, limit_threads
+from benchmarks.harness.reporting import Report, command_line
 from benchmarks.harness.rounds import Result, Summaries, interleave, summarize, together
-
-__all__ = ["Benchmark", "begun", "run_steps"]
 
 
 class Benchmark:
     """What the steps of a system work with.
 
-    Parameters
-    ----------
-    options : Namespace
-        Those of `SystemParser` at least.
-    folder : Path
-        Where data files go; it is removed in the end.
-    report : Report
-        What is printed and saved.
-    processes : Processes
-        Where runs take place.
-
-    Attributes
-    ----------
-    sgemm : float
-        The machine's float32 product in GFLOP/s, the highest that `measure_limit` found.
+    `folder` is removed in the end; `sgemm` is the machine's float32 product in GFLOP/s, found by `measure_limit`.
     """
 
     def __init__(
@@ -154,16 +137,7 @@ def run_steps(
 ) -> None:
     """Run the rows that were asked for, in one report.
 
-    Parameters
-    ----------
-    system : str
-        Name of the folder.
-    options : Namespace
-        What `SystemParser.read` returned.
-    steps : mapping of str to callable
-        Gives the function of each of the rows, called with the benchmark and the row's name.
-    kind : type
-        What the steps want.
+    The step of a row is called with the benchmark, which is of this kind, and the row's name.
     """
     with begun(options, Report(system, command_line(system)), kind) as benchmark:
         for key in options.rows:
@@ -171,28 +145,16 @@ def run_steps(
 
 
 @contextmanager
-def begun(
-    options: argparse.Namespace, report: Report, kind: type[BenchmarkKind], journal: Path | None = None
-) -> Iterator[BenchmarkKind]:
-    """Give a benchmark with its folder and its processes.
-
-    Runs are kept in the file `journal` as they end, and those that it holds are not run again; it is removed when all
-    is done. With `options.hours` no run begins after so many, and the file stays.
-    """
+def begun(options: argparse.Namespace, report: Report, kind: type[BenchmarkKind]) -> Iterator[BenchmarkKind]:
+    """Give a benchmark with its folder and its processes."""
     limit_threads(options.threads)
-    processes: Processes = OneProcess() if options.quick else FreshProcesses(options.threads)
+    processes: Processes = KeptProcess() if options.quick else FreshProcesses(options.threads)
     if options.folder is not None:
         Path(options.folder).mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(prefix="coterie-benchmark-", dir=options.folder) as folder,
         closing(processes),
     ):
-        if journal is not None:
-            processes = JournaledProcesses(
-                processes, journal, machine_line(report.data["machine"]), Path(folder), options.hours
-            )
         benchmark = kind(options, Path(folder), report, processes)
         yield benchmark
         benchmark.finish()
-        if journal is not None and options.hours is None:
-            journal.unlink(missing_ok=True)

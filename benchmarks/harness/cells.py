@@ -4,17 +4,6 @@ from __future__ import annotations
 
 from benchmarks.harness.rounds import Result, Summaries
 
-__all__ = [
-    "MIB",
-    "TIME_HEADERS",
-    "memory_cell",
-    "mib_cell",
-    "milliseconds_cell",
-    "range_cell",
-    "ratio_cell",
-    "time_cells",
-]
-
 MIB = 2**20
 TIME_HEADERS = ["seconds (range)", "CPU s"]
 

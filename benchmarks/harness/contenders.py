@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-__all__ = ["EVERY_ROW", "SUPERKMEANS_ALL_ROWS", "Contender", "is_peer"]
-
 EVERY_ROW = 2**31 - 1  # "points per centroid" that no data set exceeds
 
 # Settings with which SuperKMeans does the same work as others: every row, no early stop.

@@ -21,13 +21,7 @@ REPEATS = 7
 def sgemm_rate(n_threads: int, shape: tuple[int, int, int] = CUBE) -> float:
     """Return the rate of NumPy's float32 product in GFLOP/s.
 
-    Parameters
-    ----------
-    n_threads : int
-        Threads that BLAS may use.
-    shape : (n_rows, n_columns, n_clusters)
-        The product is (n_rows x n_columns) times (n_columns x n_clusters), the right factor stored as
-        n_clusters rows, as in nearest-centroid search.
+    The product is (n_rows x n_columns) times (n_columns x n_clusters), the right factor stored as n_clusters rows.
     """
     return gemm_rate(n_threads, shape, np.float32, "numpy")
 

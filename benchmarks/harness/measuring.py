@@ -16,8 +16,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Cost", "clock", "measured", "peak_memory", "seconds_of"]
-
 
 def clock(n_threads: int = 0) -> Callable[[], float]:
     """Return what counts seconds: where there is one thread those of the processor, else those of the wall.

@@ -7,29 +7,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["SystemParser", "above_zero", "at_least", "numbers", "whole_numbers", "words"]
-
 
 class SystemParser(argparse.ArgumentParser):
     """Options that every system has; `add` takes those of one system.
 
-    Parameters
-    ----------
-    system : str
-        Name of the folder.
-    doc : str
-        Its docstring, the first line of which is shown.
-    rows : sequence of str
-        What can be run.
-    usual : sequence of str, optional
-        What is run unless --rows says otherwise. None: all.
-    quick : sequence of str, optional
-        The same with --quick. None: as without.
-    rows_option : str
-        Another name of --rows.
-    rounds : (str, int) or None
-        The option that says how often everything is measured, and its default; with --quick that is 1. None: the
-        system has no such thing.
+    Of `rows` those in `usual` are run unless --rows (or `rows_option`) says otherwise, with --quick those in `quick`.
+    `rounds` is the option that says how often everything is measured, and its default; None: there is none.
     """
 
     def __init__(

@@ -12,26 +12,14 @@ from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.data.files import real_file
 from benchmarks.harness.reporting import Report
 
-__all__ = ["Item", "PaperRun"]
-
 
 @dataclass(frozen=True)
 class Item:
-    """What makes a figure or a table of a paper; the paper's page says what it shows.
+    """What makes a figure or a table of a paper; the paper's page says what it shows."""
 
-    Attributes
-    ----------
-    make : callable
-        Makes it, by a `PaperRun`: its tables and pictures.
-    data : tuple of str
-        Files of `COTERIE_DATA` that it reads.
-    stands_in : str
-        What is used where they are missing; empty: it cannot be made then.
-    """
-
-    make: Callable[[PaperRun], None]
-    data: tuple[str, ...] = ()
-    stands_in: str = ""
+    make: Callable[[PaperRun], None]  # tables and pictures
+    data: tuple[str, ...] = ()  # files of `COTERIE_DATA`
+    stands_in: str = ""  # where they are missing; empty: it cannot be made
 
     def missing(self) -> list[str]:
         """Return the files that are not available."""
@@ -43,17 +31,7 @@ class Item:
 
 
 class PaperRun(Benchmark):
-    """What makes an item: a benchmark with seeds, and pictures beside its report.
-
-    Attributes
-    ----------
-    quick : bool
-        Whether small data and one seed are to show only that everything runs.
-    seeds : range
-        What draws: the paper's number of them unless told otherwise, one if quick.
-    threads : int
-        Of every contender.
-    """
+    """What makes an item: a benchmark with seeds, and pictures beside its report."""
 
     def __init__(self, options: argparse.Namespace, folder: Path, report: Report, processes: Any) -> None:
         super().__init__(options, folder, report, processes)

@@ -1,4 +1,4 @@
-"""Where runs take place: each in a process of its own, or, where figures do not matter, all in one.
+"""Where runs take place: each in a process of its own, or all in one.
 
 A fresh process for every run, because threads that another package's OpenMP or BLAS left spinning, or memory that it
 keeps, would otherwise be charged to the next one.
@@ -18,8 +18,6 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import Any, Protocol
-
-__all__ = ["FreshProcesses", "KeptProcess", "OneProcess", "Processes", "limit_threads"]
 
 
 def limit_threads(n_threads: int) -> None:
@@ -44,22 +42,17 @@ class Processes(Protocol):
 class FreshProcesses:
     """A new process for every call: what is measured is measured so.
 
-    Parameters
-    ----------
-    n_threads : int
-        With one thread limits count seconds of the processor, as `measuring.clock` does.
+    With one thread limits count seconds of the processor, as `measuring.clock` does.
     """
 
     def __init__(self, n_threads: int = 0) -> None:
         self._counts_cpu = n_threads == 1
 
     def run(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """See `Processes`."""
         with _new_pool() as pool:
             return pool.submit(function, *args, **kwargs).result()
 
     def run_within(self, limit: float, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """See `Processes`."""
         if self._counts_cpu:
             return _run_within_cpu(limit, function, *args, **kwargs)
         # This pool can end a process that is at work.
@@ -70,45 +63,20 @@ class FreshProcesses:
                 raise TimeoutError(f"not done after {limit:g} s") from None
 
     def close(self) -> None:
-        """See `Processes`."""
-
-
-class OneProcess:
-    """One process for all calls, so that packages are imported once: to see that everything runs."""
-
-    def __init__(self) -> None:
-        self._pool = _new_pool()
-
-    def run(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """See `Processes`."""
-        try:
-            return self._pool.submit(function, *args, **kwargs).result()
-        except BrokenProcessPool:
-            self._pool = _new_pool()
-            raise
-
-    def run_within(self, limit: float, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Call a function; small runs need no limit."""
-        return self.run(function, *args, **kwargs)
-
-    def close(self) -> None:
-        """See `Processes`."""
-        self._pool.shutdown()
+        pass
 
 
 class KeptProcess:
-    """One process for all calls until one of them takes too long or ends it: what compiles itself does so once."""
+    """One process for all calls until one of them takes too long or ends it: packages are imported once."""
 
     def __init__(self) -> None:
         self._pool: ProcessPoolExecutor | None = None
         self._process = 0
 
     def run(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """See `Processes`."""
         return self._wait(None, function, *args, **kwargs)
 
     def run_within(self, limit: float, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """See `Processes`."""
         return self._wait(limit, function, *args, **kwargs)
 
     def _wait(self, limit: float | None, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -128,7 +96,6 @@ class KeptProcess:
             raise
 
     def close(self) -> None:
-        """See `Processes`."""
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None

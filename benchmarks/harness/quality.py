@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["inertia"]
-
 
 def inertia(X: np.ndarray, centers: np.ndarray, rows_per_block: int = 8192) -> float:
     """Return the sum of squared distances to the nearest centroid, summed in float64."""

@@ -24,14 +24,7 @@ PACKAGES = (
 class Report:
     """Tables and notes of one benchmark; printed at once and saved as two files of one name.
 
-    Parameters
-    ----------
-    benchmark : str
-        Name of the system.
-    command : str
-        What makes it again.
-    stem : Path, optional
-        Path of the files without their extensions. None: in the folder of results, with a time stamp.
+    `stem` is the path of the files without their extensions; by default in the folder of results, with a time stamp.
     """
 
     def __init__(self, benchmark: str, command: str, stem: Path | None = None) -> None:

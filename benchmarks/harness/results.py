@@ -7,8 +7,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FAILED", "Cell", "Results"]
-
 Cell = dict[str, Any]
 
 # The key of a cell that has none of the others: why there is no result.
@@ -17,13 +15,7 @@ Place = tuple[str, str, int]
 
 
 class Results:
-    """Cells by set, method and seed.
-
-    Parameters
-    ----------
-    folder : Path
-        Where their files are.
-    """
+    """Cells by set, method and seed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -9,8 +9,6 @@ from typing import Any
 
 from benchmarks.harness.contenders import is_peer
 
-__all__ = ["Result", "Summaries", "apart", "interleave", "summarize", "together"]
-
 # Runs during which other processes used more than this fraction of a processor are marked as disturbed.
 DISTURBED = 0.1
 # A peer that needs this many times the seconds of the fastest one is not worth repeating.
@@ -40,24 +38,9 @@ def interleave(
 ) -> dict[str, list[Result] | str]:
     """Run every contender in turns.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The contenders, in the order of a round.
-    run : callable
-        ``run(name, repeat)`` returns a dictionary with at least ``seconds``.
-    repeats : int
-        Rounds. A contender that took more than `SLOW_FACTOR` times the seconds of the fastest peer of its
-        group in the first round is not run again.
-    group_of : callable
-        Gives the group of a contender; by default they are all compared with one another.
-    most_rounds : mapping of str to int, optional
-        Contenders that take part in the first rounds only, and in how many.
-
-    Returns
-    -------
-    dict
-        Name to list of results, or to the message of the error that ended a contender.
+    A contender that took more than `SLOW_FACTOR` times the seconds of the fastest peer of its group in the first round
+    is not run again; those in `most_rounds` take part in so many rounds only. The result of a contender is a list, or
+    the message of its error.
     """
     results: dict[str, list[Result] | str] = {name: [] for name in names}
     running = list(names)

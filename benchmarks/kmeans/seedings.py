@@ -15,8 +15,6 @@ from benchmarks.harness.quality import inertia
 from benchmarks.harness.rounds import Result
 from benchmarks.kmeans.rows import FitRow
 
-__all__ = ["GREEDY", "SEEDINGS", "SEEDING_ROWS", "measure_seedings", "run_seeding"]
-
 GREEDY, PLAIN = "greedy k-means++", "plain D^2 sampling"
 CHAINS = {length: f"AFK-MC2, chain {length}" for length in (2, 20, 200)}
 

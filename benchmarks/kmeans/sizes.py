@@ -18,8 +18,6 @@ from benchmarks.harness.contenders import Contender
 from benchmarks.harness.measuring import measured
 from benchmarks.harness.rounds import Result
 
-__all__ = ["SIZE_ROWS", "SizeRow", "measure_sizes", "run_sizes"]
-
 PLAIN, SIZED, PEER = "coterie, any sizes", "coterie, sizes within bounds", "k-means-constrained"
 
 

@@ -33,10 +33,7 @@ Runs = list[dict[str, float]]
 def run_lambdas(name: str, mode_update: str, n_rows: int, n_seeds: int, n_threads: int) -> Runs:
     """Fit each start with each lambda, the largest first, each other one from the modes of the next larger.
 
-    Returns
-    -------
-    list of dict
-        For each run its NMI with the classes, its empty clusters, and what `CRITERIA` names.
+    A run has its NMI with the classes, its empty clusters, and what `CRITERIA` names.
     """
     from coterie import LaplacianKModes
     from coterie.fitting.report import Report, Stop

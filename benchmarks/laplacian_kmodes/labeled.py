@@ -47,11 +47,7 @@ def run_clustering(name: str, data: Path, setting: Setting, seed: int) -> dict[s
 def run_starts(name: str, data: Path, setting: Setting, n_seeds: int) -> dict[str, list[float]]:
     """Fit once for each seed, on the graph of `run_graph`.
 
-    Returns
-    -------
-    dict
-        Lists over the seeds: `objective`, `nmi`, `accuracy`, `seconds`, and `known`, the accuracy on those rows whose
-        labels a user may know.
+    The lists over the seeds include `known`, the accuracy on those rows whose labels a user may know.
     """
     X, y = load_labeled(data)
     neighbors = Neighbors.load(data)

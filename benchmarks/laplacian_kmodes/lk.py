@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["Relaxed", "gaussian", "laplacian_k_modes", "mean_shifts", "memberships_of", "on_simplex"]
-
 _MOST_ROUNDS, _MOST_GRADIENTS, _MOST_SHIFTS = 50, 1000, 100
 
 
@@ -35,18 +33,7 @@ def laplacian_k_modes(
 ) -> Relaxed:
     """Alternate memberships and modes until no mode moves.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        The rows.
-    graph : csr_array of shape (n, n)
-        Affinities; a directed one counts half in each direction.
-    centers : ndarray of shape (L, d)
-        Where the modes begin.
-    bandwidth, lam : float
-        s of the kernel of the modes, and the weight of the graph.
-    tol : float
-        Of the memberships, relative to the objective, and of the modes, relative to the bandwidth.
+    A directed graph counts half in each direction. `tol` is relative to the objective and to the bandwidth.
     """
     rows, modes = np.asarray(X, dtype=np.float64), np.asarray(centers, dtype=np.float64)
     both = sp.csr_array((graph + graph.T) * 0.5, dtype=np.float64)

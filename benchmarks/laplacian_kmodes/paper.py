@@ -6,8 +6,6 @@ from benchmarks.laplacian_kmodes.paper_modes import make_figure_1
 from benchmarks.laplacian_kmodes.paper_objectives import make_figure_2, make_table_3
 from benchmarks.laplacian_kmodes.paper_tables import make_table_1, make_table_2
 
-__all__ = ["ITEMS"]
-
 
 def make_selection(run: PaperRun) -> None:
     """Section 4.2: what can take the place of a validation set."""

@@ -11,8 +11,6 @@ from benchmarks.harness.papers import PaperRun
 from benchmarks.laplacian_kmodes.paper_sets import DIGITS, MNIST, PAPER_SETS
 from benchmarks.laplacian_kmodes.setting import load_labeled
 
-__all__ = ["make_figure_1"]
-
 N_ROWS, N_NEAREST, LAMBDA = 10_000, 3, 1.3
 
 

@@ -13,8 +13,7 @@ from benchmarks.harness.papers import PaperRun
 from benchmarks.laplacian_kmodes.lk import gaussian, laplacian_k_modes
 from benchmarks.laplacian_kmodes.paper_sets import DIGITS, PAPER_SETS, SMALL
 from benchmarks.laplacian_kmodes.setting import N_NEIGHBORS, load_labeled
-
-__all__ = ["make_figure_2", "make_table_3"]
+from coterie.figures import new_figure
 
 # E as the paper prints it has each pair of rows twice. Its update, at the same lambda, lowers an E with each once; at
 # twice the lambda it lowers the printed one.
@@ -132,11 +131,8 @@ def _seeds(run: PaperRun) -> str:
 
 def draw(found: Curves, path: Path) -> None:
     """Draw the means over the seeds, with their ranges as bands; hollow where a start lost clusters."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure((6.4, 4.2))
     axis = figure.subplots()
     most = max(n for curve in found.values() for ends in curve.values() for _, n in ends)
     for name, curve in found.items():

@@ -12,8 +12,6 @@ from benchmarks.harness.data.labeled import SCALINGS, labeled, save_labeled
 from benchmarks.laplacian_kmodes.contenders import K_MEANS, SLK_BO, SLK_MS
 from benchmarks.laplacian_kmodes.peers import K_MODES, KERNEL_K_MEANS, NCUT
 
-__all__ = ["DIGITS", "MNIST", "PAPER_SETS", "PUBLISHED", "PUBLISHED_SETS", "SMALL", "PaperSet"]
-
 MNIST, SMALL, SHUTTLE = "MNIST", "MNIST (small)", "Shuttle"
 DIGITS = "scikit-learn's digits"
 UNIT = "rows of length 1"
@@ -47,21 +45,11 @@ PUBLISHED = {
 
 @dataclass(frozen=True)
 class PaperSet:
-    """A data set of the paper, as it is clustered here.
-
-    Attributes
-    ----------
-    source, scaling : str
-        Of `benchmarks.harness.data.labeled`.
-    per_class : int, optional
-        So many rows of each class only, drawn at random.
-    bandwidth_factor : float
-        See `Setting`.
-    """
+    """A data set of the paper, as it is clustered here."""
 
     source: str
     scaling: str = UNIT
-    per_class: int | None = None
+    per_class: int | None = None  # so many rows of each class only, drawn at random
     bandwidth_factor: float = 1.0
 
     @property

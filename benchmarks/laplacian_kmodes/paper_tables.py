@@ -23,8 +23,6 @@ from benchmarks.laplacian_kmodes.paper_sets import (
 from benchmarks.laplacian_kmodes.peers import K_MODES, KERNEL_K_MEANS, LK, MEAN_SHIFT, NCUT
 from benchmarks.laplacian_kmodes.setting import N_NEIGHBORS, Setting, load_labeled
 
-__all__ = ["make_table_1", "make_table_2"]
-
 # "in a small range from 1 to 4".
 LAMBDAS, QUICK_LAMBDAS = (1.0, 1.3, 2.0, 3.0, 4.0), (1.0, 2.0)
 # At larger ones LK puts all rows into a few clusters.

@@ -12,8 +12,6 @@ from benchmarks.laplacian_kmodes.contenders import CONTENDERS, Clustering, Prepa
 from benchmarks.laplacian_kmodes.lk import gaussian, laplacian_k_modes, mean_shifts
 from benchmarks.laplacian_kmodes.setting import Neighbors, Setting
 
-__all__ = ["EVERYONE", "K_MODES", "KERNEL_K_MEANS", "LK", "MEAN_SHIFT", "NCUT", "PEERS"]
-
 K_MODES, KERNEL_K_MEANS, LK = "K-modes (own, plain)", "kernel k-means (own, plain)", "LK (own, plain)"
 MEAN_SHIFT, NCUT = "scikit-learn mean shift", "scikit-learn NCut"
 

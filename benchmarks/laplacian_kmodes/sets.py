@@ -11,28 +11,15 @@ from benchmarks.harness.data.labeled import SCALINGS, labeled
 from benchmarks.harness.data.readers import Rows, arrays_of, documents_of, snippets
 from benchmarks.harness.data.shapes import half_moons
 
-__all__ = ["SETS", "LabeledSet"]
-
 UNIT = "rows of length 1"
 
 
 @dataclass(frozen=True)
 class LabeledSet:
-    """A set of rows with classes.
-
-    Attributes
-    ----------
-    read : callable
-        Returns the rows, dense or CSR, and their classes.
-    scaling : str
-        What was done to the rows, in words.
-    file : str
-        Of `COTERIE_DATA`; empty where none is needed.
-    """
+    """A set of rows with classes."""
 
     read: Callable[[], Rows]
-    scaling: str
-    file: str = ""
+    file: str = ""  # of `COTERIE_DATA`; empty where none is needed
 
     @property
     def is_here(self) -> bool:
@@ -52,19 +39,16 @@ def _iris() -> Rows:
 
 
 SETS: dict[str, LabeledSet] = {
-    "iris": LabeledSet(_iris, "as they are"),
-    "half moons": LabeledSet(half_moons, "as they are"),
-    "digits": LabeledSet(partial(_scaled, "digits", UNIT), UNIT),
-    "optdigits": LabeledSet(partial(_scaled, "optdigits", UNIT), UNIT, "optdigits.npz"),
-    "pendigits": LabeledSet(partial(_scaled, "pendigits", UNIT), UNIT, "pendigits.npz"),
-    "mnist": LabeledSet(partial(_scaled, "mnist", UNIT), UNIT, "mnist.npz"),
-    "shuttle": LabeledSet(partial(_scaled, "shuttle", "columns in 0..1"), "columns in 0..1", "shuttle.npz"),
-    "four moons": LabeledSet(
-        partial(arrays_of, "four_moons_regen.npz"), "as they are", "four_moons_regen.npz"
-    ),
-    "webkb4": LabeledSet(partial(documents_of, "webkb4.npz"), "tf-idf", "webkb4.npz"),
-    "20news": LabeledSet(
-        partial(documents_of, "20news_bydate_counts.npz"), "tf-idf", "20news_bydate_counts.npz"
-    ),
-    "searchsnippets": LabeledSet(snippets, "embeddings of length 1", "searchsnippets.parquet"),
+    "iris": LabeledSet(_iris),
+    "half moons": LabeledSet(half_moons),
+    "digits": LabeledSet(partial(_scaled, "digits", UNIT)),
+    **{
+        name: LabeledSet(partial(_scaled, name, UNIT), f"{name}.npz")
+        for name in ("optdigits", "pendigits", "mnist")
+    },
+    "shuttle": LabeledSet(partial(_scaled, "shuttle", "columns in 0..1"), "shuttle.npz"),
+    "four moons": LabeledSet(partial(arrays_of, "four_moons_regen.npz"), "four_moons_regen.npz"),
+    "webkb4": LabeledSet(partial(documents_of, "webkb4.npz"), "webkb4.npz"),
+    "20news": LabeledSet(partial(documents_of, "20news_bydate_counts.npz"), "20news_bydate_counts.npz"),
+    "searchsnippets": LabeledSet(snippets, "searchsnippets.parquet"),
 }

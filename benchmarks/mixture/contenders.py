@@ -23,46 +23,18 @@ CORESET, SEEDING = "coreset_seconds", "seeding_seconds"
 
 @dataclass
 class Fit:
-    """What a contender returned.
-
-    Attributes
-    ----------
-    centers : ndarray of shape (C, d)
-        Centroids or means.
-    n_iter : int
-        Iterations.
-    n_distances : float
-        Evaluated distances, of the seeding and of the coreset too.
-    label : callable, optional
-        Labels any rows. None: what it returned cannot.
-    seconds : dict
-        Seconds of the parts, where the fit was watched while they ran.
-    again : dict
-        Parts that are to be run once more by themselves, after the fit, to see their seconds.
-    """
+    """What a contender returned."""
 
     centers: np.ndarray
     n_iter: int
-    n_distances: float
+    n_distances: float  # evaluated, by the seeding and for the coreset too
     label: Callable[[np.ndarray], np.ndarray] | None = None
-    seconds: dict[str, float] = field(default_factory=dict)
-    again: dict[str, Callable[[], object]] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)  # of parts that were timed in the fit
+    again: dict[str, Callable[[], object]] = field(default_factory=dict)  # parts to be timed afterwards
 
 
 class Start:
-    """The rows that are fitted and the initial centers, with the seconds and distances that they took.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        All rows.
-    setting : Setting
-        Sizes.
-    seed, n_threads : int
-        What draws, and threads.
-    coreset : bool
-        Whether a coreset is fitted instead of all rows.
-    """
+    """The rows that are fitted and the initial centers, with the seconds and distances that they took."""
 
     def __init__(self, X: np.ndarray, setting: Setting, seed: int, n_threads: int, coreset: bool) -> None:
         self._setting, self._n_threads, self._clock = setting, n_threads, clock(n_threads)

@@ -16,8 +16,6 @@ from benchmarks.harness.data.generated import overlapping_blobs
 from benchmarks.mixture.benchmark import MixtureBenchmark
 from coterie.mixture.parameters import count_parameters
 
-__all__ = ["measure_factors"]
-
 REG_COVAR = 1e-3
 # Rows of the scaling, and the sizes from which one is changed.
 N_ROWS, N_COMPONENTS, N_COLUMNS, N_FACTORS = 262_144, 500, 64, 5
@@ -30,30 +28,14 @@ FEW_ROWS, FEW_COMPONENTS, FEW_ITERATIONS = 16_384, (100, 500), 5
 
 @dataclass(frozen=True)
 class HeldOutSet:
-    """Rows of which a sixth is held out.
-
-    Attributes
-    ----------
-    file : str
-        Of `COTERIE_DATA`.
-    n_rows : int
-        Rows drawn of it.
-    n_components : int
-        Components of each model.
-    scale : float or None
-        What rows are divided by; None: columns are standardized.
-    n_factors : tuple of int
-        Numbers of factors.
-    is_full : bool
-        Whether scikit-learn fits full covariances.
-    """
+    """Rows of which a sixth is held out."""
 
     file: str
     n_rows: int
     n_components: int
-    scale: float | None
+    scale: float | None  # what rows are divided by; None: columns are standardized
     n_factors: tuple[int, ...]
-    is_full: bool = True
+    is_full: bool = True  # whether scikit-learn fits full covariances
 
     def split(self, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
         """Return rows to fit and rows to score, at most n_rows together."""

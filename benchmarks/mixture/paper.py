@@ -12,8 +12,6 @@ from benchmarks.mixture.paper_tables import (
     make_thresholds,
 )
 
-__all__ = ["ITEMS"]
-
 ITEMS = {
     "algorithm": Item(make_algorithm, ("mnist.npz", "cod_rna.npz"), STANDS_IN),
     "figure-1": Item(make_figure_1, DATA, STANDS_IN),

@@ -16,8 +16,7 @@ from benchmarks.harness.papers import PaperRun
 from benchmarks.mixture.contenders import OWN_CHAIN, SEEDS_ALONE, VAR_GMM_S, VC_GMM
 from benchmarks.mixture.paper_sweeps import STYLES
 from benchmarks.mixture.settings import PUBLISHED, ROWS, Coreset, Setting, draw_coreset, draw_seeds
-
-__all__ = ["make_costs", "make_figure_s1"]
+from coterie.figures import new_figure
 
 N_CLUSTERS = (256, 512, 1024, 2048, 4096, 8192)
 N_ITER = 7
@@ -126,11 +125,8 @@ def make_figure_s1(run: PaperRun) -> None:
 
 
 def _draw(n_rows: int, settings: list[Setting], evaluated: dict[int, float], path: Path) -> None:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 3.9), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure((11, 3.9))
     axes = figure.subplots(1, 3, sharey=True)
     sizes = [s.n_clusters for s in settings]
     for part, (axis, title) in enumerate(zip(axes, ("coreset", "seeding", "an iteration"))):

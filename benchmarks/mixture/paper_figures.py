@@ -18,8 +18,7 @@ from benchmarks.mixture.paper_sets import SETS, PaperSet, chosen_sets
 from benchmarks.mixture.paper_sweeps import STYLES, Point, Sweep, draw_sweeps, measure_points, sweep
 from benchmarks.mixture.runs import fitted, nearest_means
 from benchmarks.mixture.settings import MixtureRow, Setting
-
-__all__ = ["make_figure_1", "make_figure_s2", "make_figure_s3"]
+from coterie.figures import new_figure
 
 REFERENCE_SEED = 1000  # of the partition that others are compared with
 STANDARD_CLUSTERS = 2000  # of SONG, in Figure S.2
@@ -109,13 +108,10 @@ def _partitions(run: PaperRun, key: str, chosen: PaperSet) -> dict[str, list[tup
 
 
 def _draw_partitions(found: Mapping[str, Mapping[str, list[tuple[int, float]]]], path: Path) -> None:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
     n_columns = min(3, len(found))
     n_lines = -(-len(found) // n_columns)
-    figure = Figure(figsize=(max(6.0, 4.0 * n_columns), 3.4 * n_lines + 0.7), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure((max(6.0, 4.0 * n_columns), 3.4 * n_lines + 0.7))
     axes = figure.subplots(n_lines, n_columns, squeeze=False).ravel()
     for axis, (key, lines) in zip(axes, found.items()):
         for name, measured in lines.items():

@@ -17,8 +17,6 @@ from benchmarks.harness.measuring import clock, measured, seconds_of
 from benchmarks.harness.papers import PaperRun
 from benchmarks.mixture.runs import quantization_error
 
-__all__ = ["make_table_2"]
-
 N_COLUMNS = 3072
 PUBLISHED_ROWS = 79_000_000  # about: 80 million less those for tests
 # Clusters, and the paper's error, seeding and EM in minutes and seconds on 20 cores.

@@ -17,8 +17,6 @@ from benchmarks.mixture.contenders import (
 )
 from benchmarks.mixture.settings import MixtureRow, Setting
 
-__all__ = ["DATA", "SETS", "STANDS_IN", "PaperSet", "chosen_sets"]
-
 # Line of Table 1: relative error, relative speed-up in time and in distances, EM iterations, share of coreset and
 # seeding.
 Line = tuple[str, str, str, str, str]
@@ -26,24 +24,12 @@ Line = tuple[str, str, str, str, str]
 
 @dataclass(frozen=True)
 class PaperSet:
-    """A data set of the paper.
+    """A data set of the paper."""
 
-    Attributes
-    ----------
-    row : MixtureRow
-        Ours, and the paper's setting.
-    sizes : tuple of int
-        Coreset sizes N' that are swept.
-    published : dict
-        Lines of Table 1, by our names of the contenders.
-    is_quick : bool
-        Whether it is made soon, so that --quick has it.
-    """
-
-    row: MixtureRow
-    sizes: tuple[int, ...]
-    published: dict[str, Line]
-    is_quick: bool = False
+    row: MixtureRow  # ours, and the paper's setting
+    sizes: tuple[int, ...]  # coreset sizes N' that are swept
+    published: dict[str, Line]  # lines of Table 1
+    is_quick: bool = False  # made soon, so that --quick has it
 
     def prepared(self, run: PaperRun, key: str) -> tuple[Path, MixtureRow]:
         """Return the file and the row, smaller with --quick."""

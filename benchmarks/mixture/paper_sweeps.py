@@ -27,8 +27,7 @@ from benchmarks.mixture.paper_sets import PaperSet
 from benchmarks.mixture.rows import error_cell
 from benchmarks.mixture.runs import LABELS, run_fit
 from benchmarks.mixture.settings import MixtureRow, Setting
-
-__all__ = ["Point", "Sweep", "draw_sweeps", "measure_points", "sweep"]
+from coterie.figures import new_figure
 
 SEEDS = 3
 CANDIDATES = (2, 3, 5, 8)
@@ -164,12 +163,9 @@ def _compare_with_lwcs(run: PaperRun, key: str, found: Sweep) -> None:
 
 def draw_sweeps(sweeps: Mapping[str, Sweep], path: Path) -> None:
     """Draw the errors of each data set against distances and against seconds."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
     from matplotlib.ticker import NullFormatter
 
-    figure = Figure(figsize=(10, 3.3 * len(sweeps) + 0.9), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure((10, 3.3 * len(sweeps) + 0.9))
     axes = figure.subplots(len(sweeps), 2, squeeze=False)
     for row, (key, found) in zip(axes, sweeps.items()):
         for axis, what in zip(row, ("n_distances", "seconds")):

@@ -27,8 +27,6 @@ from benchmarks.mixture.rows import error_cell
 from benchmarks.mixture.runs import LABELS
 from benchmarks.mixture.settings import PUBLISHED
 
-__all__ = ["make_algorithm", "make_initial_e_steps", "make_table_1", "make_thresholds"]
-
 LINES = (REFERENCE, OWN_ALL_ROWS, VAR_GMM_S, PEER_CHAIN, OWN_CHAIN, VC_GMM, PUBLISHED_STEPS)
 INITIAL_E_STEPS = (1, 2, 4, 8)
 TOLERANCES = (1e-3, 1e-4, 1e-5)

@@ -5,8 +5,6 @@ from benchmarks.nested.paper_curves import make_figure_2, make_figure_3
 from benchmarks.nested.paper_pass import make_table_1
 from benchmarks.nested.paper_samples import make_figure_1, make_revisits
 
-__all__ = ["ITEMS"]
-
 _DIGITS = "enlarged digits of scikit-learn"
 _DATA = ("mnist.npz", "cifar10_12k.npz", "rcv1_27k.npz", "kddc98_pva97nk.npz")
 _STANDS_IN = f"{_DIGITS} for MNIST; sets whose files are missing are left out"

@@ -29,8 +29,6 @@ from benchmarks.nested.picture import draw
 from benchmarks.nested.rows import CurveRow
 from benchmarks.nested.runs import run_curve
 
-__all__ = ["PAPER_ROWS", "make_figure_2", "make_figure_3"]
-
 # The paper's sets, and what stands for them here: the same sizes where we can make so many rows.
 PAPER_ROWS = {
     "KDDC98": CurveRow("kddc98", 7_686, 2_000, needs="kddc98_pva97nk.npz"),

@@ -20,8 +20,6 @@ from benchmarks.nested.energies import energies, first_rows
 from benchmarks.nested.paper_curves import PAPER_ROWS
 from benchmarks.nested.rows import CurveRow
 
-__all__ = ["make_table_1"]
-
 # Rows and seconds of the paper's implementations, one thread each.
 PUBLISHED = {
     "INFMNIST": (400_000, {"authors": 12.4, "scikit-learn": 20.6}),

@@ -11,8 +11,7 @@ import numpy as np
 
 from benchmarks.nested.contenders import RHOS, setting_name
 from benchmarks.nested.curves import RowCurves
-
-__all__ = ["draw_moves", "draw_thresholds"]
+from coterie.figures import new_figure
 
 # After Okabe and Ito; bounds on are solid, off dashed.
 TIME_COLORS = ("#d55e00", "#0072b2")
@@ -21,11 +20,8 @@ DPI = 110
 
 
 def _figure(n_lines: int, n_columns: int) -> tuple[Any, Any]:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(5.2 * n_columns, 3.9 * n_lines + 0.6), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure((5.2 * n_columns, 3.9 * n_lines + 0.6))
     return figure, figure.subplots(n_lines, n_columns, squeeze=False)
 
 
@@ -87,12 +83,7 @@ def draw_moves(
 ) -> Callable[[Path], None]:
     """Return what draws the lengths of moves by round, and the moves of one centroid in an early and a late round.
 
-    Parameters
-    ----------
-    moves : dict
-        Of each kind of move its mean length in every round.
-    corners : sequence of (str, ndarray of shape (3, 2))
-        Titles; and the old centroid, that of the sample and that of twice the sample, in their own plane.
+    A corner is a title, and the old centroid, that of the sample and that of twice the sample, in their own plane.
     """
 
     def draw(path: Path) -> None:

@@ -11,8 +11,6 @@ from benchmarks.harness.papers import PaperRun
 from benchmarks.nested.energies import first_rows
 from benchmarks.nested.paper_pictures import draw_moves
 
-__all__ = ["make_figure_1", "make_revisits"]
-
 ROUNDS, N_CLUSTERS, BATCH = 30, 50, 5000
 OF_BATCH = "moved by a round on b rows"
 OF_MORE = "distance to the result of 2b rows"

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.nested.curves import LEVELS, Curve, RowCurves
+from coterie.figures import new_figure
 
 LEAST_EXCESS = 1e-4  # what lies below is drawn there
 # Colors that also the color-blind tell apart (after Okabe and Ito, and Tol). Ours are solid, peers dashed.
@@ -33,13 +34,10 @@ OTHER_STYLE = ("#555555", ":")
 
 def draw(rows: Sequence[RowCurves], path: Path) -> None:
     """Draw one panel per data row: the median excess over the seeds against seconds, with its range as a band."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
     n_columns = min(3, len(rows)) if len(rows) != 4 else 2
     n_lines = ceil(len(rows) / n_columns)
-    figure = Figure(figsize=(max(7.0, 5.2 * n_columns), 4.0 * n_lines + 1.1), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure((max(7.0, 5.2 * n_columns), 4.0 * n_lines + 1.1))
     axes = figure.subplots(n_lines, n_columns, squeeze=False).ravel()
     for axis, row in zip(axes, rows):
         _draw_row(axis, row)

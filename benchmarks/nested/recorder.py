@@ -17,21 +17,7 @@ COPY_GROWTH = 1.05
 class Recorder:
     """Keeps copies of the centroids along a fit, with the seconds since its start, and watches its budget.
 
-    Parameters
-    ----------
-    budget : float
-        Seconds after which a fit is told to stop.
-    keep : bool
-        Whether to keep centroids; not where memory is measured.
-    clock : callable
-        What seconds are read from.
-
-    Attributes
-    ----------
-    points : list of (float, ndarray)
-        Seconds and centroids.
-    cut : bool
-        Whether the fit was stopped, rather than that it ended by itself.
+    `points` are seconds and centroids; `cut` tells whether the budget ended the fit.
     """
 
     def __init__(

@@ -32,17 +32,6 @@ def parser() -> SystemParser:
         help="size of a generated file that should exceed memory (default: what fits)",
     )
     parser.add_argument(
-        "--resume",
-        action="store_true",
-        help="do not run again what an interrupted run of the same items has measured on this machine",
-    )
-    parser.add_argument(
-        "--hours",
-        type=float,
-        help="begin no run after so many hours, of items whose cells are runs of their own (now: "
-        "total_variation-few-labels); --resume goes on from there, with 0 shows what there is",
-    )
-    parser.add_argument(
         "--pages", action="store_true", help="put what was made into docs/papers (full runs, not --quick)"
     )
     return parser
@@ -93,11 +82,8 @@ def make(full: str, options: argparse.Namespace) -> bool:
     stem = stem_of(full, options.quick)
     report = Report(full, command(full, *given(options)), stem)
     report.data |= {"item": full, "is_whole": False}
-    journal = stem.with_suffix(".runs.jsonl")
-    if not options.resume:
-        journal.unlink(missing_ok=True)
     try:
-        with begun(options, report, PaperRun, journal) as run:
+        with begun(options, report, PaperRun) as run:
             item.make(run)
             report.data["is_whole"] = True
     except Exception:

@@ -13,8 +13,6 @@ from benchmarks.mixture.paper import ITEMS as MIXTURE
 from benchmarks.nested.paper import ITEMS as NESTED
 from benchmarks.total_variation.paper import ITEMS as TOTAL_VARIATION
 
-__all__ = ["ITEMS", "PAPERS", "command", "stem_of"]
-
 # By the names of the folders of benchmarks and of the pages.
 PAPERS: dict[str, dict[str, Item]] = {
     "nested": NESTED, "mixture": MIXTURE, "laplacian_kmodes": LAPLACIAN_KMODES, "total_variation": TOTAL_VARIATION,

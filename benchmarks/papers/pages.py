@@ -17,8 +17,6 @@ from benchmarks.harness.papers import Item
 from benchmarks.harness.reporting import machine_line, markdown_table
 from benchmarks.papers.items import ITEMS, PAPERS, command, stem_of
 
-__all__ = ["listing", "sections", "write_pages"]
-
 PAGES = Path(__file__).parents[2] / "docs" / "papers"
 # A table under a picture has at most this many lines.
 _MOST_LINES = 16

@@ -16,8 +16,6 @@ from benchmarks.prepare.originals import Downloads, MissingFilesError
 from benchmarks.prepare.sets import SETS, DataSet
 from coterie.persistence import replacing
 
-__all__ = ["main", "prepare"]
-
 
 def parser() -> argparse.ArgumentParser:
     """Return what reads the command line."""

@@ -10,12 +10,6 @@ import scipy.sparse as sp
 
 from benchmarks.prepare.originals import Downloads, MissingFilesError, read_idx, read_numbers, read_svm
 
-__all__ = [
-    "Arrays", "build_cifar10", "build_cifar10_jpegs", "build_cod_rna", "build_four_moons",
-    "build_kddc98", "build_mnist", "build_news_counts", "build_news_graph", "build_optdigits", "build_pendigits",
-    "build_rcv1", "build_shuttle", "build_webkb4", "neighbor_graph",
-]  # fmt: skip
-
 Arrays = Mapping[str, np.ndarray]
 
 CIFAR_BATCHES = (*(f"data_batch_{number}" for number in range(1, 6)), "test_batch")

@@ -11,29 +11,17 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["DIGITS", "Facts", "Verdict", "check", "content_hash", "rows_hash"]
-
 # Hexadecimal digits of a SHA-256 that are kept.
 DIGITS = 16
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a set.
+    """What is known of a set."""
 
-    Attributes
-    ----------
-    arrays : mapping of str to (dtype, shape)
-        The keys that benchmarks read; a length is None where it may be another.
-    content : str
-        `content_hash` of these; empty where nobody can have the same.
-    rows : str
-        `rows_hash` of these.
-    """
-
-    arrays: Mapping[str, tuple[str, tuple[int | None, ...]]]
-    content: str = ""
-    rows: str = ""
+    arrays: Mapping[str, tuple[str, tuple[int | None, ...]]]  # types and shapes; None: any length
+    content: str = ""  # `content_hash`; empty where nobody can have the same
+    rows: str = ""  # `rows_hash`
 
 
 @dataclass(frozen=True)

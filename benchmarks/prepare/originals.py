@@ -16,8 +16,6 @@ from typing import IO, Any
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["Downloads", "MissingFilesError", "read_idx", "read_numbers", "read_svm"]
-
 # How compressed files are read; .Z, which Python cannot, by the program gzip.
 OPENERS: dict[str, Callable[[Path], IO[bytes]]] = {
     "": lambda path: path.open("rb"),
@@ -41,13 +39,7 @@ class MissingFilesError(FileNotFoundError):
 
 
 class Downloads:
-    """The files below some folders, by their names; compressed ones by the names that they have when they are not.
-
-    Parameters
-    ----------
-    *folders : Path
-        The first that has a file is taken.
-    """
+    """The files below some folders, by their names; compressed ones by the names that they have when they are not."""
 
     def __init__(self, *folders: Path) -> None:
         self._folders = folders

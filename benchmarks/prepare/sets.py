@@ -14,24 +14,10 @@ from benchmarks.prepare.builders import Arrays
 from benchmarks.prepare.checks import Facts
 from benchmarks.prepare.originals import Downloads, MissingFilesError
 
-__all__ = ["SETS", "DataSet"]
-
 
 @dataclass(frozen=True)
 class DataSet:
-    """A file of the folder of real data.
-
-    Attributes
-    ----------
-    file : str
-        Its name.
-    source : str
-        Where the originals are from.
-    build : callable
-        Makes the arrays from downloads and the folder that is built.
-    facts : Facts
-        What it must look like.
-    """
+    """A file of the folder of real data."""
 
     file: str
     source: str

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["N_COLUMNS", "PARQUET", "write"]
-
 N_COLUMNS, N_GROUPS, BLOCK_ROWS = 384, 200, 50_000
 
 # What Parquet files may differ in: options of pyarrow's writer, and the type of the column.

@@ -9,8 +9,6 @@ import numpy as np
 
 from benchmarks.harness.measuring import measured
 
-__all__ = ["run_fit", "run_pass"]
-
 
 def run_fit(
     path: Path, n_clusters: int, seed: int, n_threads: int, is_scaled: bool = False

@@ -22,8 +22,6 @@ from benchmarks.mixture.runs import run_fit as run_mixture
 from benchmarks.mixture.settings import ROWS as MIXTURE_ROWS
 from benchmarks.speed.small import SMALL, run_first_pass, run_small, run_trials
 
-__all__ = ["ROWS", "SpeedRow"]
-
 Run = Callable[[str, int], Result]
 
 

@@ -12,8 +12,6 @@ import numpy as np
 from benchmarks.harness.contenders import Contender
 from benchmarks.harness.measuring import measured, seconds_of
 
-__all__ = ["SMALL", "run_first_pass", "run_small", "run_trials"]
-
 _PASSES, _REPEATS = 5, 200
 
 

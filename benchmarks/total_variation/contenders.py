@@ -16,29 +16,13 @@ from benchmarks.total_variation.cut_ssl import cut_ssl
 
 @dataclass(frozen=True)
 class Task:
-    """What a contender is given: the same graph for all.
-
-    Attributes
-    ----------
-    graph : csr_array
-        Symmetric.
-    known : ndarray or None
-        Classes, -1 where they are not known; None: no label is.
-    n_clusters : int
-        Number of classes.
-    shares : ndarray
-        True shares of the classes, for contenders that say so in their names.
-    rows : ndarray or None
-        What the graph is made of, for contenders that cannot do with a graph; None where there are no dense rows.
-    seed, n_threads, n_init : int
-        Starts are those of contenders that have several.
-    """
+    """What a contender is given: the same graph for all."""
 
     graph: sp.csr_array
-    known: np.ndarray | None
+    known: np.ndarray | None  # classes, -1 where they are not known; None: no label is
     n_clusters: int
-    shares: np.ndarray
-    rows: np.ndarray | None
+    shares: np.ndarray  # true ones of the classes, for contenders that say so in their names
+    rows: np.ndarray | None  # None where there are no dense ones
     seed: int
     n_threads: int
     n_init: int

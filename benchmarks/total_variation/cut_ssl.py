@@ -9,8 +9,6 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["cut_ssl"]
-
 # Values of s, in turn: at 0 the program is convex, and the more it is the nearer is its solution to integers.
 CONCAVITIES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 # Of the augmented Lagrangian, in degrees: the steps are convex where it is more than s.
@@ -28,18 +26,7 @@ def cut_ssl(graph: sp.csr_array, known: np.ndarray, shares: np.ndarray) -> np.nd
     columns of given sums, for growing s, each from the solution of the one before. B holds the edges to labeled
     vertices.
 
-    Parameters
-    ----------
-    graph : csr_array of shape (n, n)
-        Symmetric.
-    known : ndarray of shape (n,)
-        Classes, -1 where they are not known.
-    shares : ndarray of shape (k,)
-        Shares of the classes among all vertices.
-
-    Returns
-    -------
-    ndarray of shape (n,)
+    `known` is -1 where the class is not known; `shares` are those of the classes among all vertices.
     """
     free = np.flatnonzero(known < 0)
     graph = sp.csr_array(graph).astype(np.float64)

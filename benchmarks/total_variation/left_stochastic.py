@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["left_stochastic_memberships"]
-
 
 def left_stochastic_memberships(
     graph: sp.csr_array, start: np.ndarray, n_iterations: int = 500
@@ -15,18 +13,7 @@ def left_stochastic_memberships(
 
     Arora et al. fix the scale c beforehand, for dense kernels; for a sparse graph it has to be the best one for F.
 
-    Parameters
-    ----------
-    graph : csr_array of shape (n, n)
-        W, symmetric and non-negative.
-    start : ndarray of shape (n, R)
-        Rows in the simplex.
-    n_iterations : int
-        At most; it ends where the objective falls by less than 1e-9 of itself.
-
-    Returns
-    -------
-    ndarray of shape (n, R)
+    It ends where the objective falls by less than 1e-9 of itself.
     """
     from coterie.total_variation.initialization import on_the_simplex
 

@@ -5,8 +5,6 @@ from benchmarks.total_variation.graphs import FILES
 from benchmarks.total_variation.paper_figures import make_figure_1, make_figure_2
 from benchmarks.total_variation.paper_tables import DATA, make_few_labels, make_table_1, make_table_2
 
-__all__ = ["ITEMS"]
-
 _GRAPHS = tuple(FILES.get(name, f"graphs/{name}.npz") for name in DATA)
 _STANDS_IN = "what is missing is left out; scikit-learn's digits where nothing is there"
 

@@ -12,8 +12,7 @@ import scipy.sparse as sp
 from benchmarks.harness.papers import PaperRun
 from benchmarks.total_variation.graphs import graph_file, load_graph
 from benchmarks.total_variation.left_stochastic import left_stochastic_memberships
-
-__all__ = ["make_figure_1", "make_figure_2"]
+from coterie.figures import new_figure
 
 # Colors that also the color-blind tell apart (after Okabe and Ito).
 OURS_COLOR, PEER_COLOR = "#d55e00", "#0072b2"
@@ -98,7 +97,7 @@ def make_figure_1(run: PaperRun) -> None:
 
 
 def _draw_path(panels: Sequence[Panel], path: Path) -> None:
-    figure = _new_figure((8.0, 4.2))
+    figure = new_figure((8.0, 4.2))
     axes = figure.subplot_mosaic([["graph", "graph"], [0, 1]], height_ratios=[1, 4])
     vertices = np.arange(1, N_PATH + 1)
     axes["graph"].plot(vertices, np.zeros(N_PATH), "o-", color="#555555", markersize=5, linewidth=1)
@@ -176,7 +175,7 @@ def make_figure_2(run: PaperRun) -> None:
 
 
 def _draw_fours(panels: Sequence[Panel], n_fours: int, path: Path) -> None:
-    figure = _new_figure((8.0, 3.4))
+    figure = new_figure((8.0, 3.4))
     for axis, (title, column, color) in zip(figure.subplots(1, len(panels), sharey=True), panels):
         axis.plot(np.arange(1, len(column) + 1), column, color=color, linewidth=1.8)
         axis.axvline(n_fours + 0.5, color="#999999", linewidth=0.8, linestyle=":")
@@ -185,15 +184,6 @@ def _draw_fours(panels: Sequence[Panel], n_fours: int, path: Path) -> None:
         _tidy(axis)
     figure.axes[0].set_ylabel("membership in the cluster of the fours")
     figure.savefig(path, dpi=110)
-
-
-def _new_figure(size: tuple[float, float]) -> Any:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
 
 
 def _tidy(axis: Any) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness.journal import OutOfTime
 from benchmarks.harness.papers import PaperRun
 from benchmarks.total_variation.comparison import PAPER, has_what_it_needs, run_contender, share_in_words
 from benchmarks.total_variation.contenders import (
@@ -19,8 +18,6 @@ from benchmarks.total_variation.contenders import (
     UNLABELED,
 )
 from benchmarks.total_variation.graphs import graph_file
-
-__all__ = ["ALL_DATA", "DATA", "make_few_labels", "make_table_1", "make_table_2"]
 
 DATA = ("4moons", "webkb4", "optdigits", "pendigits", "20news", "mnist")
 # mnist-upright: a graph that is better constructed than that of the plain images, as the paper's may have been.
@@ -152,9 +149,6 @@ def _result(
         result = run.isolated_within(
             run.limit(LIMIT), run_contender, name, data, share, draws, trials, run.threads, *until
         )
-    except OutOfTime:
-        run.report.data.setdefault("not begun", []).append([data, share, name])
-        return None
     except Exception as error:
         run.report.data.setdefault("failed", {}).setdefault(f"{name}: {error}", []).append(data)
         return None
@@ -219,8 +213,6 @@ def _title(data: str) -> str:
 
 
 def _say_what_is_missing(run: PaperRun) -> None:
-    """List the contenders that failed, and say whether some were not run within `--hours`."""
+    """List the contenders that failed."""
     for contender, data in run.report.data.get("failed", {}).items():
         run.report.say("", f"{contender} ({', '.join(data)})")
-    if "not begun" in run.report.data:
-        run.report.say("", 'Cells with "-" and missing lines were not run within the time limit.')

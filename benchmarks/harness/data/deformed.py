@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["deformed_digits"]
-
 # Largest shift (pixels) and rotation (degrees), root mean square of the elastic displacement (pixels), and the grid of
 # random vectors that is interpolated to a smooth displacement field.
 LARGEST_SHIFT = 2.0
@@ -19,21 +17,8 @@ def deformed_digits(
 ) -> np.ndarray:
     """Return images of 28 x 28, each shifted, turned and bent a little at random.
 
-    Parameters
-    ----------
-    images : ndarray of shape (m, 784)
-        Base images; all are used equally often, but for a rest.
-    n_rows : int
-        How many to make.
-    rng : Generator
-        Where chance comes from.
-    batch_size : int
-        Images per step; small enough for the processor's cache.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, 784), float32
-        Whole numbers in 0..255.
+    They are float32, whole numbers in 0..255. All base images are used equally often, but for a rest; a batch fits into
+    the processor's cache.
     """
     padded = np.pad(images.reshape(-1, 28, 28), ((0, 0), (1, 1), (1, 1))).astype(np.float32)
     base = rng.permutation(np.arange(n_rows) % len(images))

@@ -8,8 +8,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["data_folder", "real_file"]
-
 
 def data_folder() -> Path | None:
     """Return the folder of real data sets, or None."""

@@ -6,8 +6,6 @@ import numpy as np
 
 from benchmarks.harness.data.files import real_file
 
-__all__ = ["blobs", "cod_rna", "embeddings", "noise", "overlapping_blobs"]
-
 BLOBS = 1000
 BLOB_SPREAD = 1.5
 TOPICS = 200

@@ -9,16 +9,6 @@ import numpy as np
 
 from benchmarks.harness.data.files import real_file
 
-__all__ = [
-    "cifar10",
-    "cifar10_split",
-    "mnist",
-    "shifted_digits",
-    "smooth_images",
-    "unit_mnist",
-    "upright_digits",
-]
-
 # The copies of an image and their shifts (pixels down, pixels right), and how many principal axes are kept.
 SHIFTS = ((0, 0), (0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, -1), (1, -1))
 PRINCIPAL_AXES = 90

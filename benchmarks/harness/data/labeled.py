@@ -9,8 +9,6 @@ import numpy as np
 
 from benchmarks.harness.data.files import real_file
 
-__all__ = ["LABELED", "SCALINGS", "has_labeled", "labeled", "save_labeled"]
-
 LABELED = ("mnist", "shuttle", "optdigits", "pendigits", "digits")
 
 

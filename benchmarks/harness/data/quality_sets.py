@@ -15,8 +15,6 @@ from benchmarks.harness.data.files import real_file
 from benchmarks.harness.data.labeled import SCALINGS, labeled
 from benchmarks.harness.data.readers import Rows, arrays_of, documents_of, sampled, snippets
 
-__all__ = ["GENERATED", "REAL", "SETS", "QualitySet", "prepared"]
-
 SCALED = " (scaled)"
 # Of the latent semantic analysis of texts.
 N_TOPICS = 100
@@ -25,20 +23,10 @@ _UNLABELED = 255
 
 @dataclass(frozen=True)
 class QualitySet:
-    """A set of rows with classes, or of vertices.
+    """A set of rows with classes, or of vertices."""
 
-    Attributes
-    ----------
-    read : callable
-        Returns rows or a graph, and classes.
-    file : str
-        Of `COTERIE_DATA`; empty where none is needed.
-    is_graph : bool
-        Whether there is a graph instead of rows.
-    """
-
-    read: Callable[[], Rows]
-    file: str = ""
+    read: Callable[[], Rows]  # returns rows or a graph, and classes
+    file: str = ""  # of `COTERIE_DATA`; empty where none is needed
     is_graph: bool = False
 
     @property
@@ -152,21 +140,7 @@ SETS = {**REAL, **GENERATED}
 def prepared(name: str, most_rows: int, folder: Path, draw: int = 0) -> Path:
     """Write at most so many rows of a set, drawn at random, as .npz; graphs are left whole.
 
-    Parameters
-    ----------
-    name : str
-        Of `SETS`.
-    most_rows : int
-        Rows that are drawn where there are more.
-    folder : Path
-        Where the file is, or will be.
-    draw : int
-        Which draw, the seed of it.
-
-    Returns
-    -------
-    Path
-        Of a file with X, or the parts of a CSR matrix, and y from 0.
+    The file has X, or the parts of a CSR matrix, and y from 0. `draw` is the seed.
     """
     path = folder / f"{name.replace(' ', '-')}-{most_rows}{f'-draw-{draw}' if draw else ''}.npz"
     if path.exists():

@@ -8,8 +8,6 @@ import numpy as np
 
 from benchmarks.harness.data.files import real_file
 
-__all__ = ["Rows", "arrays_of", "documents_of", "sampled", "snippets"]
-
 Rows = tuple[Any, np.ndarray]
 
 

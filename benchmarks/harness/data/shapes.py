@@ -7,20 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "blobs_unlike_in_width",
-    "drawn_shape",
-    "elongated_blobs",
-    "grid_of_blobs",
-    "half_moons",
-    "heavy_tails",
-    "lognormal",
-    "many_columns",
-    "nested_rings",
-    "spirals",
-    "uneven_blobs",
-]
-
 Rows = tuple[Any, np.ndarray]
 
 

@@ -13,8 +13,6 @@ from benchmarks.harness.data.files import real_file
 from benchmarks.harness.data.generated import blobs
 from benchmarks.harness.data.images import mnist
 
-__all__ = ["SPLITS", "Split", "load_rows", "save_split"]
-
 PATCH = 6
 Split = tuple[Any, Any]
 

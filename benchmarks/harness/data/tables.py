@@ -18,8 +18,6 @@ from benchmarks.harness.data.images import (
     unit_mnist,
 )
 
-__all__ = ["GENERATORS", "save_first_centers", "save_images", "save_rows"]
-
 GENERATORS: dict[str, Callable[[int], np.ndarray]] = {
     "mnist": mnist,
     "blobs": blobs,
