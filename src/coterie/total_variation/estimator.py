@@ -181,7 +181,7 @@ class TotalVariationClustering(GraphEstimator):
     relaxed_energy_ : float
         The relaxed energy of `memberships_`.
     energies_ : ndarray of shape (n_runs,), float64
-        (P) at the end of each run; with `class_priors="estimate"`, for the priors of that run.
+        (P) at the end of each run, see Notes; with `class_priors="estimate"`, for the priors of that run.
     class_priors_ : ndarray of shape (R,), float64
         The given or estimated priors. Only with `class_priors`.
     affinity_matrix_ : csr_array of shape (n, n)
@@ -230,6 +230,11 @@ class TotalVariationClustering(GraphEstimator):
     After an outer step memberships are rounded, and unlabeled vertices move one by one to adjacent clusters as long as
     (P) decreases. After a run with labels, clusters exchange their classes if this lowers (P) and keeps more of the
     edges of labeled rows. Both steps are left out with `steps="paper"` and with size constraints.
+
+    Without labels and priors a run ends early because of runs that went to their end: if its cut has been that of one
+    of them for half of its iterations; or if it would be more than 5% above the lowest, and so not be selected, even if
+    it fell by the square of the factor by which any of at least three of them fell after a tenth of these iterations.
+    With `steps="paper"` all runs go to their end.
 
     The graph need not be connected: a union of components is a cluster at no cost, and isolated vertices join the
     clusters whose sizes benefit. With one cluster all rows are in it, and the energies are 0.
