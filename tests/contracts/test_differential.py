@@ -84,6 +84,7 @@ def saved(model):
 K_MEANS = [
     *((coterie.KMeans, {"algorithm": name}) for name in ("lloyd", "elkan", "yinyang", "hamerly")),
     (coterie.KMeans, {"init": "k-means||"}),
+    (coterie.KMeans, {"init": "split-merge"}),
     (coterie.KMeans, {"init": "random", "n_init": 3}),
     (coterie.BisectingKMeans, {}),
     (coterie.MiniBatchKMeans, {"batch_size": 16, "max_iter": 5}),

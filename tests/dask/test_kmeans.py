@@ -80,7 +80,7 @@ class TestLikeOneMachine:
         there = KMeans(K, init=X[398 : 398 + K]).fit(on_workers(X))
         np.testing.assert_array_equal(there.labels_, here.labels_)
 
-    @pytest.mark.parametrize("init", ["k-means++", "afk-mc2", "random"])
+    @pytest.mark.parametrize("init", ["k-means++", "split-merge", "afk-mc2", "random"])
     def test_initialization(self, client, init):
         X = rows()
         here = KMeans(K, init=init, random_state=3, n_init=2, max_iter=2).fit(X)

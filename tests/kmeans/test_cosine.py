@@ -162,7 +162,7 @@ class TestExact:
         np.testing.assert_allclose(model.inertia_, model.transform(rays).min(axis=1).sum())
         assert model.inertia_ < 1.1 * spherical(KMeans, 8).fit(rays).inertia_
 
-    @pytest.mark.parametrize("init", ["k-means++", "afk-mc2", "random"])
+    @pytest.mark.parametrize("init", ["k-means++", "split-merge", "afk-mc2", "random"])
     def test_inits_by_name(self, rays, init):
         model = spherical(KMeans, 8, init=init, n_init=20).fit(rays)
         np.testing.assert_array_equal(np.bincount(model.labels_), [100] * 8)

@@ -142,7 +142,7 @@ class TestResults:
         many = KMeans(23, init="random", n_init=8, random_state=0).fit(blobs)
         assert many.inertia_ <= one.inertia_
 
-    @pytest.mark.parametrize("init", ["k-means++", "afk-mc2", "random"])
+    @pytest.mark.parametrize("init", ["k-means++", "split-merge", "afk-mc2", "random"])
     def test_inits_by_name(self, blobs, init):
         model = KMeans(23, init=init, random_state=0).fit(blobs)
         assert len(np.unique(model.labels_)) == 23

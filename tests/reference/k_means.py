@@ -164,3 +164,55 @@ def markov_chain_seeding(X, n_clusters, chain_length, weights, random) -> npt.ND
                 x, x_density = y, y_density
         chosen.append(x)
     return np.array(chosen)
+
+
+def split_and_merge(X, centers, weights, random, *, unit_length=False) -> Array:
+    """Swaps of clusters as `coterie.seeding.split_merge` describes them, with inertias computed from the rows."""
+    n, k = len(X), len(centers)
+
+    def mean(rows):
+        total = weights[rows] @ X[rows]
+        return total / np.linalg.norm(total) if unit_length else total / weights[rows].sum()
+
+    def inertia(rows):
+        return weights[rows] @ np.sum((X[rows] - mean(rows)) ** 2, axis=1) if len(rows) else 0.0
+
+    while True:
+        for _ in range(2):
+            labels = square_distances(X, centers).argmin(axis=1)
+            clusters = [np.flatnonzero(labels == j) for j in range(k)]
+            centers = np.array([mean(rows) for rows in clusters])
+        own = np.sum((X - centers[labels]) ** 2, axis=1)
+        uniforms = np.random.Generator(np.random.PCG64(random.randint(2**31 - 1))).random(n)
+        with np.errstate(divide="ignore"):
+            keys = -np.log(uniforms) / (weights * own)
+        halves, gains = [], np.zeros(k)
+        for j, rows in enumerate(clusters):
+            drawn = X[rows[keys[rows].argmin()]]
+            points = np.array([2 * centers[j] - drawn, drawn])
+            for _ in range(2):
+                sides = square_distances(X[rows], points).argmin(axis=1)
+                parts = [rows[sides == side] for side in (0, 1)]
+                points = np.array([mean(part) if len(part) else points[i] for i, part in enumerate(parts)])
+            halves.append(parts)
+            gains[j] = inertia(rows) - sum(map(inertia, parts))
+        costs = np.array(
+            [[inertia(np.r_[a, b]) - inertia(a) - inertia(b) for b in clusters] for a in clusters]
+        )
+        np.fill_diagonal(costs, np.inf)
+        gain, used = 0.0, set()
+        partners, least = costs.argmin(axis=1), costs.min(axis=1)
+        before = sum(map(inertia, clusters))
+        for j in np.argsort(least, kind="stable"):
+            pair = {j, partners[j]}
+            splits = [i for i in np.argsort(-gains, kind="stable") if i not in used | pair]
+            if pair & used:
+                continue
+            if not splits or gains[splits[0]] <= least[j]:
+                break
+            used |= {splits[0], *pair}
+            gain += gains[splits[0]] - least[j]
+            centers[partners[j]] = mean(np.r_[clusters[j], clusters[partners[j]]])
+            centers[splits[0]], centers[j] = (mean(part) for part in halves[splits[0]])
+        if gain <= 1e-3 * before:
+            return centers

@@ -274,9 +274,10 @@ def _short(value: Any) -> str:
 Clusters = Annotated[int, Param("Number of clusters.", least=1, flag="-k")]
 
 Init = Annotated[
-    Literal["k-means++", "afk-mc2", "random"] | Any,
+    Literal["k-means++", "split-merge", "afk-mc2", "random"] | Any,
     Param(
-        "How centers are initialized: k-means++, afk-mc2 (k-means++ by a Markov chain), random rows, or given ones.",
+        "How centers are initialized: k-means++, split-merge (then swaps of clusters), afk-mc2 (k-means++ by a Markov "
+        "chain), random rows, or given ones.",
         also="an array of centers, a fitted model or a callable",
         reads=("array", "model"),
     ),

@@ -19,6 +19,7 @@ from coterie.seeding.greedy import seed_by_square_distance
 from coterie.seeding.markov_chain import seed_by_markov_chain
 from coterie.seeding.rounds import sample_of, seed_in_rounds
 from coterie.seeding.seeds import Seeds, seed_at_random
+from coterie.seeding.split_merge import seed_by_split_and_merge
 
 __all__ = ["SEEDINGS", "SeededEstimator", "checked_centers", "draw_centers"]
 
@@ -48,6 +49,11 @@ class SeededEstimator(Estimator):
         other = super().__sklearn_clone__()
         other.init = self.init if hasattr(self.init, "cluster_centers_") else other.init
         return other
+
+    @property
+    def _is_cosine(self) -> bool:
+        """Whether rows and centroids have length 1."""
+        return False
 
     @property
     def _n_centers(self) -> int:
@@ -84,7 +90,9 @@ class SeededEstimator(Estimator):
         """Draw centroids by `init` before the deadline; X is the argument of a callable."""
         if callable(self.init):
             return self._checked_centers(self.init(X, self._n_centers, random_state=random), data.rows)
-        return draw_centers(self.init, X, data, self._n_centers, random, deadline)
+        return draw_centers(
+            self.init, X, data, self._n_centers, random, deadline, unit_length=self._is_cosine
+        )
 
     def _checked_centers(self, centers: Any, rows: RowSource, name: str = "init") -> Array:
         return checked_centers(centers, rows, self._n_centers, name)
@@ -97,14 +105,15 @@ def draw_centers(
     n_centers: int,
     random: np.random.RandomState,
     deadline: Deadline,
+    *,
+    unit_length: bool = False,
 ) -> Array:
     """Draw initial centers by `init`.
 
     Parameters
     ----------
     init : str or callable
-        A name in `SEEDINGS`, "k-means||", or a function of X, the number of centers and
-        `random_state`.
+        A name in `SEEDINGS`, "k-means||", "split-merge", or a function of X, the number of centers and `random_state`.
     X : array-like or RowSource
         What the function gets.
     data : MeasuredRows
@@ -115,6 +124,8 @@ def draw_centers(
         Of the draw.
     deadline : Deadline
         When to make do with a faster initialization.
+    unit_length : bool
+        Whether rows and centers have length 1.
 
     Returns
     -------
@@ -124,6 +135,8 @@ def draw_centers(
         return checked_centers(init(X, n_centers, random_state=random), data.rows, n_centers)
     if init == "k-means||":
         return seed_in_rounds(data, n_centers, random, deadline=deadline)
+    if init == "split-merge":
+        return seed_by_split_and_merge(data, n_centers, random, unit_length=unit_length, deadline=deadline)
     rows: Any = data
     if data.backend.is_here:
         rows = data.in_this_process()

@@ -263,7 +263,6 @@ class CentroidEstimator(
 
     @property
     def _is_cosine(self) -> bool:
-        """Whether rows and centroids have length 1."""
         return self.metric == "cosine"
 
     @property

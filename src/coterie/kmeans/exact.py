@@ -48,10 +48,10 @@ from coterie.rows import RowSource, as_rows
 __all__ = ["HISTORY_FIELDS", "KMeans", "k_means_until"]
 
 KMeansInit = Annotated[
-    Literal["k-means++", "k-means||", "afk-mc2", "random"] | Any,
+    Literal["k-means++", "split-merge", "k-means||", "afk-mc2", "random"] | Any,
     Param(
-        "How centers are initialized: k-means++, k-means|| (rounds of draws), afk-mc2 (k-means++ by a Markov chain), "
-        "random rows, or given ones.",
+        "How centers are initialized: k-means++, split-merge (then swaps of clusters), k-means|| (rounds of draws), "
+        "afk-mc2 (k-means++ by a Markov chain), random rows, or given ones.",
         also="an array of centers, a fitted model or a callable",
         reads=("array", "model"),
     ),
@@ -79,11 +79,12 @@ class KMeans(CentroidEstimator):
     ----------
     n_clusters : int
         Number of clusters k.
-    init : {"k-means++", "k-means||", "afk-mc2", "random"}, array-like of shape (k, d), fitted model, or callable
-        Initialization of the centers. A name: see `coterie.seeding`; "k-means||" draws candidates from all rows in five
-        rounds. An array: the centers. A fitted model: its `cluster_centers_`. A callable gets `(X, n_clusters,
-        random_state=...)` and returns the centers. For rows on Dask workers, "k-means++" uses a random sample of
-        100,000 rows, or 64 for each center, at most 256 MiB.
+    init : {"k-means++", "split-merge", "k-means||", "afk-mc2", "random"}, array-like of shape (k, d), model or callable
+        Initialization of the centers. A name: see `coterie.seeding`; "split-merge" is k-means++ and then a few
+        iterations between which clusters are split and others merged, where that lowers the inertia; "k-means||" draws
+        candidates from all rows in five rounds. An array: the centers. A fitted model: its `cluster_centers_`. A
+        callable gets `(X, n_clusters, random_state=...)` and returns the centers. For rows on Dask workers,
+        "k-means++" uses a random sample of 100,000 rows, or 64 for each center, at most 256 MiB.
     n_init : "auto" or int
         Number of runs with different initializations; the one with the lowest inertia is kept. "auto": 10 for "random"
         and callables, 1 otherwise.
@@ -196,9 +197,10 @@ class KMeans(CentroidEstimator):
     ----------
     Lloyd, Least squares quantization in PCM, 1982. Elkan, Using the triangle inequality to accelerate k-means, 2003.
     Hamerly, Making k-means even faster, 2010. Ding et al., Yinyang k-means, 2015. Newling and Fleuret, Fast k-means
-    with accurate bounds, 2016. Bachem, Lucic and Krause, Scalable k-means clustering via lightweight coresets, 2018.
-    Dhillon and Modha, Concept decompositions for large sparse text data using clustering, 2001. Hornik et al.,
-    Spherical k-means clustering, 2012.
+    with accurate bounds, 2016. Kaukoranta, Fränti and Nevalainen, Iterative split-and-merge algorithm for vector
+    quantization codebook generation, 1998. Bachem, Lucic and Krause, Scalable k-means clustering via lightweight
+    coresets, 2018. Dhillon and Modha, Concept decompositions for large sparse text data using clustering, 2001. Hornik
+    et al., Spherical k-means clustering, 2012.
 
     Examples
     --------

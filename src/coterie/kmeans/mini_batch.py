@@ -287,9 +287,9 @@ class MiniBatchKMeans(CentroidEstimator):
     ----------
     n_clusters : int
         Number of clusters k.
-    init : {"k-means++", "afk-mc2", "random"}, array-like of shape (k, d), fitted model, or callable
-        Initialization of the centers; names draw from `init_size` random rows. A fitted model: its `cluster_centers_`.
-        A callable gets `(these rows, n_clusters, random_state=...)`.
+    init : {"k-means++", "split-merge", "afk-mc2", "random"}, array-like of shape (k, d), fitted model, or callable
+        Initialization of the centers, see `KMeans`; names draw from `init_size` random rows. A fitted model: its
+        `cluster_centers_`. A callable gets `(these rows, n_clusters, random_state=...)`.
     max_iter : int
         Maximum number of epochs: of batches as large together as the data.
     batch_size : int

@@ -604,9 +604,9 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     ----------
     n_clusters : int
         Number of clusters k.
-    init : {"k-means++", "afk-mc2", "random"}, array-like of shape (k, d), fitted model, or callable
-        Initialization of the centers; names draw from the first batch ("random" in the paper). A fitted model: its
-        `cluster_centers_`. A callable gets `(rows of the first batch, n_clusters, random_state=...)`.
+    init : {"k-means++", "split-merge", "afk-mc2", "random"}, array-like of shape (k, d), fitted model, or callable
+        Initialization of the centers, see `KMeans`; names draw from the first batch ("random" in the paper). A fitted
+        model: its `cluster_centers_`. A callable gets `(rows of the first batch, n_clusters, random_state=...)`.
     batch_size : "auto" or int
         Number of rows of the first batch (b_0), at least k. "auto": 5000 as in the paper, or 64 k if that is more,
         because initial centers of few rows are poor.

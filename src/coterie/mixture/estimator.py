@@ -64,10 +64,10 @@ CovarianceType = Annotated[
     ),
 ]
 Init = Annotated[
-    Literal["afk-mc2", "k-means", "k-means++", "random"] | Any,
+    Literal["afk-mc2", "k-means", "k-means++", "split-merge", "random"] | Any,
     Param(
-        "How means are initialized: afk-mc2 (k-means++ by a Markov chain), k-means, k-means++, random rows, or given "
-        "ones.",
+        "How means are initialized: afk-mc2 (k-means++ by a Markov chain), k-means, k-means++, split-merge (then swaps "
+        "of clusters), random rows, or given ones.",
         also="an array of centers, a fitted model or a callable",
         reads=("array", "model"),
     ),
@@ -178,11 +178,13 @@ class TruncatedGaussianMixture(
     metric : {"euclidean", "cosine"}
         "cosine": each row is divided by its length first (normalization), so the means and variances are those of rows
         at length 1. Rows of zeros are not changed; on workers they raise an error.
-    init : {"afk-mc2", "k-means", "k-means++", "random"}, array-like of shape (C, d), fitted model, or callable
-        Initial means: see `coterie.seeding`. "k-means": the centers of k-means of the rows (of a bounded sample on
-        workers); components have factors from the second iteration on. It gives better clusters and takes the time of a
-        fit of k-means, which grows with C. A fitted TruncatedGaussianMixture with the same `covariance_type`: its
-        means, variances and weights. A callable gets `(X, n_components, random_state=...)`; with a coreset, its rows.
+    init : {"afk-mc2", "k-means", "k-means++", "split-merge", "random"}, array-like of shape (C, d), model or callable
+        Initial means: see `coterie.seeding`. "split-merge": k-means++ and swaps of clusters, see `KMeans`; fewer components
+        share a cluster than from "afk-mc2", in time that grows with C. "k-means": the centers of k-means of the rows (of
+        a bounded sample on workers); components have factors from the second iteration on. It gives better clusters and
+        takes the time of a fit of k-means, which grows with C. A fitted TruncatedGaussianMixture with the same
+        `covariance_type`: its means, variances and weights. A callable gets `(X, n_components, random_state=...)`; with
+        a coreset, its rows.
     n_init : int
         Number of runs with different initializations; the one with the highest lower bound is kept. Given means are one
         run.

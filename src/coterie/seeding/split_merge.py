@@ -1,0 +1,250 @@
+"""k-means++, then swaps: split a cluster in two and merge two others, where that lowers the inertia."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from coterie import _kernels
+from coterie.arrays import Array, FloatArray, IndexArray
+from coterie.backend import Chunk
+from coterie.backend.measure import MeasuredRows, rows_of
+from coterie.blocks.dataset import SquareDistances
+from coterie.blocks.kernel_rows import dense
+from coterie.centers.frame import moved_centers
+from coterie.centers.lloyd import iterate, passes_of
+from coterie.fitting.deadline import UNLIMITED, Deadline
+from coterie.fitting.report import Report, Stop
+from coterie.seeding.greedy import seed_by_square_distance
+from coterie.seeding.rounds import sample_of
+
+__all__ = ["choose_swaps", "merge_costs", "nearest_partners", "seed_by_split_and_merge"]
+
+# Iterations of Lloyd's algorithm before each round of swaps, and of 2-means in each cluster.
+_ITERATIONS, _HALVING_ITERATIONS = 2, 2
+
+# Swaps end when those of a round lower the inertia by less than this share.
+_LEAST_GAIN = 1e-3
+
+# Pairs of clusters that are compared at a time.
+_PAIRS = 1 << 20
+
+# Least mass that is divided by.
+_TINY = 1e-300
+
+
+def seed_by_split_and_merge(
+    data: MeasuredRows,
+    n_clusters: int,
+    random: np.random.RandomState,
+    *,
+    unit_length: bool = False,
+    deadline: Deadline = UNLIMITED,
+) -> Array:
+    """Choose centers by k-means++, then alternate iterations of Lloyd's algorithm and swaps until these gain little.
+
+    A swap splits a cluster in two and merges two others. It is made if the split lowers the inertia by more than the
+    merge raises it.
+
+    Parameters
+    ----------
+    data : MeasuredRows
+        The rows. Of rows on workers, k-means++ chooses among a bounded sample.
+    n_clusters : int
+        Number of centers k.
+    random : RandomState
+        Draws.
+    unit_length : bool
+        Whether rows and centers have length 1.
+    deadline : Deadline
+        When to return the centers so far.
+
+    Returns
+    -------
+    ndarray of shape (n_clusters, d), dtype of the rows
+
+    Notes
+    -----
+    A round takes O(n k d) time for two iterations, O(n d) for splits and O(k^2 d) for merges. Gains and costs are exact
+    for the labels of the round, and swaps of a round share no cluster, so that they add up.
+
+    References
+    ----------
+    Kaukoranta, Fränti and Nevalainen, Iterative split-and-merge algorithm for vector quantization codebook generation,
+    Optical Engineering 37(10), 1998.
+    """
+    rows = data.in_this_process() if data.backend.is_here else sample_of(data, n_clusters, random)
+    centers, _ = seed_by_square_distance(rows, n_clusters, random, deadline=deadline)
+    if n_clusters < 3:
+        return centers
+    passes = passes_of(data, n_clusters, max_iter=2 * _ITERATIONS, unit_length=unit_length)
+    gain, inertia = np.inf, 0.0
+    while gain > _LEAST_GAIN * inertia and not deadline.is_over:
+        frame, _, _ = iterate(passes, centers, stop=Stop(_ITERATIONS), report=Report())
+        inertia = passes.inertia(frame)
+        sums, masses = passes.sums.copy(), passes.masses.copy()
+        half_sums, half_masses = _halve(data, frame.centers, random, unit_length)
+        origin = data.shift if unit_length else None
+        gains = merge_costs((half_sums[::2], half_masses[::2]), (half_sums[1::2], half_masses[1::2]), origin)
+        partners = nearest_partners(sums, masses, origin)
+        costs = merge_costs((sums, masses), (sums[partners], masses[partners]), origin)
+        split, freed = choose_swaps(gains, costs, partners)
+        gain = float(np.sum(gains[split] - costs[freed]))
+        for values, of_halves in ((sums, half_sums), (masses, half_masses)):
+            values[partners[freed]] += values[freed]
+            values[split], values[freed] = of_halves[2 * split], of_halves[2 * split + 1]
+        centers = moved_centers(
+            sums, masses, data.shift, frame.centers, data.n_threads, unit_length=unit_length
+        )
+    return centers
+
+
+_Sums = tuple[FloatArray, FloatArray]
+
+
+def merge_costs(some: _Sums, others: _Sums, origin: FloatArray | None = None) -> FloatArray:
+    """Return by how much the sum of squared distances rises if clusters are merged with others.
+
+    Parameters
+    ----------
+    some, others : tuple of ndarray of shape (m, d) and ndarray of shape (m,)
+        Sums and masses of the clusters and of those that they are merged with.
+    origin : ndarray of shape (d,), optional
+        For centers of length 1: the point that the sums are relative to.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+    """
+    (sums, masses), (other_sums, other_masses) = some, others
+    if origin is not None:
+        # Rows of length 1 and mass m whose sum is S have the squared distances 2 (m - ||S||) to its direction.
+        whole, other = (part + np.outer(mass, origin) for part, mass in (some, others))
+        one, two, both = (np.linalg.norm(part, axis=1) for part in (whole, other, whole + other))
+        return 2 * np.maximum(one + two - both, 0.0)
+    mass, other_mass = np.maximum(masses, _TINY), np.maximum(other_masses, _TINY)
+    differences = sums / mass[:, None] - other_sums / other_mass[:, None]
+    return masses * other_masses / (mass + other_mass) * np.einsum("ij,ij->i", differences, differences)
+
+
+def nearest_partners(sums: FloatArray, masses: FloatArray, origin: FloatArray | None = None) -> IndexArray:
+    """Return for each cluster the one that it can be merged with at the lowest cost; see `merge_costs`."""
+    if origin is not None:
+        sums = sums + np.outer(masses, origin)
+    n_clusters, points = len(sums), sums
+    if origin is None:
+        points = sums / np.maximum(masses, _TINY)[:, None]
+    squares = np.einsum("ij,ij->i", points, points)
+    partners = np.empty(n_clusters, dtype=np.intp)
+    for first in range(0, n_clusters, max(1, _PAIRS // n_clusters)):
+        part = slice(first, first + max(1, _PAIRS // n_clusters))
+        products = points[part] @ points.T
+        if origin is None:
+            costs = np.maximum(squares[part, None] + squares - 2 * products, 0.0)
+            costs *= masses[part, None] * masses / np.maximum(masses[part, None] + masses, _TINY)
+        else:
+            both = np.sqrt(np.maximum(squares[part, None] + squares + 2 * products, 0.0))
+            costs = np.sqrt(squares[part, None]) + np.sqrt(squares) - both
+        np.fill_diagonal(costs[:, part], np.inf)
+        partners[part] = costs.argmin(axis=1)
+    return partners
+
+
+def choose_swaps(gains: FloatArray, costs: FloatArray, partners: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """Pair the cheapest merges with the splits of the largest gains, as long as the gain exceeds the cost.
+
+    Parameters
+    ----------
+    gains : ndarray of shape (k,)
+        By how much the split of each cluster lowers the inertia.
+    costs : ndarray of shape (k,)
+        By how much a merge of each cluster with its partner raises it.
+    partners : ndarray of shape (k,)
+        Those clusters.
+
+    Returns
+    -------
+    split, merged : ndarray of shape (m,)
+        The clusters of m swaps: those that are split, and those that are merged with their partners. No cluster is in
+        two swaps.
+    """
+    splits, is_free = np.argsort(-gains, kind="stable").tolist(), np.ones(len(gains), dtype=bool)
+    split, merged = [], []
+    for cluster in np.argsort(costs, kind="stable").tolist():
+        pair = [cluster, partners[cluster]]
+        if not is_free[pair].all():
+            continue
+        best = next((other for other in splits if is_free[other] and other not in pair), None)
+        if best is None or not gains[best] > costs[cluster]:
+            break
+        is_free[[best, *pair]] = False
+        split.append(best)
+        merged.append(cluster)
+    return np.array(split, dtype=np.intp), np.array(merged, dtype=np.intp)
+
+
+def _halve(
+    data: MeasuredRows, centers: Array, random: np.random.RandomState, unit_length: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Return the sums and masses of the halves of each cluster, 2 c and 2 c + 1, after a few iterations of 2-means.
+
+    2-means starts from a row of the cluster, drawn with probability proportional to weight times squared distance to
+    the center, and from the same point on the other side of the center.
+    """
+    backend, n_clusters = data.backend, len(centers)
+    payload = {"centers": centers, "seed": random.randint(np.iinfo(np.int32).max)}
+    points = np.repeat(centers.astype(np.float64), 2, axis=0)
+    least = np.full(n_clusters, np.inf)
+    for clusters, keys, rows in backend.run(_draw_row_of_each, payload):
+        is_less = keys < least[clusters]
+        clusters, rows = clusters[is_less], rows[is_less]
+        least[clusters] = keys[is_less]
+        points[2 * clusters] = 2.0 * centers[clusters] - rows
+        points[2 * clusters + 1] = rows
+    for _ in range(_HALVING_ITERATIONS):
+        mass = 2 * data.total_weight
+        into = {
+            "sums": backend.total(points.shape, mass * float(np.sqrt(data.largest_square))),
+            "masses": backend.total((len(points),), mass),
+        }
+        backend.run(_add_halves, points, into=into)
+        sums, masses = into["sums"].total(), into["masses"].total()
+        points = moved_centers(sums, masses, data.shift, points, data.n_threads, unit_length=unit_length)
+    return sums, masses
+
+
+# --- tasks -----------------------------------------------------------------------------------------------------------
+
+
+def _draw_row_of_each(chunk: Chunk, payload: dict[str, Any], _: Any, __: Any) -> Any:
+    """Draw a row of each cluster: the one with the least key; a row of rate r has one of -log(uniform) / r."""
+    rows, labels = rows_of(chunk), chunk.state["assignment"].labels
+    rates = rows.own_square_distances(payload["centers"], labels)
+    if rows.weights is not None:
+        rates *= rows.weights
+    # The draw of a row depends on its number, not on the chunks.
+    uniforms = np.random.Generator(np.random.PCG64(payload["seed"]).advance(chunk.first)).random(rows.n_rows)
+    with np.errstate(divide="ignore"):
+        keys = -np.log(uniforms) / rates
+    least = np.full(len(payload["centers"]), np.inf)
+    np.minimum.at(least, labels, keys)
+    drawn = np.flatnonzero((keys == least[labels]) & (keys < np.inf))
+    return labels[drawn], keys[drawn], dense(rows.take(drawn))
+
+
+def _add_halves(chunk: Chunk, points: FloatArray, _: Any, into: Any) -> None:
+    """Add each row to the half of its cluster whose point is nearer."""
+    rows, labels = rows_of(chunk), chunk.state["assignment"].labels
+    distances = SquareDistances(points, rows.n_threads)
+    with into["sums"].part() as sums, into["masses"].part() as masses:
+        for part, x in rows.blocks():
+            chunk.check()
+            halves = 2 * labels[part]
+            squares = np.empty((2, len(halves)))
+            distances.write(x, halves, squares[0])
+            distances.write(x, halves + 1, squares[1])
+            halves += squares[1] < squares[0]
+            _kernels.add_to_clusters(
+                x, halves, None, rows.weights_of(part), rows.shift, sums, masses, rows.n_threads
+            )
