@@ -168,7 +168,7 @@ def main() -> None:
 
 
 def _cells(found: dict[str, np.ndarray], column: int, factor: float, form: str) -> list[str]:
-    return [form.format(factor * found[name][column]) if name in found else "" for name in FITS]
+    return [form.format(factor * max(found[name][column], 0.0)) if name in found else "" for name in FITS]
 
 
 if __name__ == "__main__":

@@ -179,12 +179,12 @@ class TruncatedGaussianMixture(
         "cosine": each row is divided by its length first (normalization), so the means and variances are those of rows
         at length 1. Rows of zeros are not changed; on workers they raise an error.
     init : {"afk-mc2", "k-means", "k-means++", "split-merge", "random"}, array-like of shape (C, d), model or callable
-        Initial means: see `coterie.seeding`. "split-merge": k-means++ and swaps of clusters, see `KMeans`; fewer components
-        share a cluster than from "afk-mc2", in time that grows with C. "k-means": the centers of k-means of the rows (of
-        a bounded sample on workers); components have factors from the second iteration on. It gives better clusters and
-        takes the time of a fit of k-means, which grows with C. A fitted TruncatedGaussianMixture with the same
-        `covariance_type`: its means, variances and weights. A callable gets `(X, n_components, random_state=...)`; with
-        a coreset, its rows.
+        Initial means: see `coterie.seeding`. "split-merge": k-means++ and swaps of clusters, see `KMeans`; fewer
+        components share a cluster than from "afk-mc2", in time that grows with C. "k-means": the centers of k-means of
+        the rows (of a bounded sample on workers); components have factors from the second iteration on. It gives better
+        clusters and takes the time of a fit of k-means, which grows with C. A fitted TruncatedGaussianMixture with the
+        same `covariance_type`: its means, variances and weights. A callable gets `(X, n_components,
+        random_state=...)`; with a coreset, its rows.
     n_init : int
         Number of runs with different initializations; the one with the highest lower bound is kept. Given means are one
         run.
