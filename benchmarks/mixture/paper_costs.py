@@ -121,7 +121,8 @@ def make_figure_s1(run: PaperRun) -> None:
     names = [name.removeprefix("coterie ") for name in FORMULAS]
     title = f"Distances of coreset, seeding and one iteration: {n_rows:,} rows"
     run.report.table(title, ["", *names, "vc-GMM, evaluated"], lines)
-    run.draw("costs", lambda path: _draw(n_rows, settings, evaluated, path))
+    alt = "Distances of coreset, seeding and one iteration against C, on logarithmic axes, a line for each method"
+    run.draw("costs", lambda path: _draw(n_rows, settings, evaluated, path), alt)
 
 
 def _draw(n_rows: int, settings: list[Setting], evaluated: dict[int, float], path: Path) -> None:

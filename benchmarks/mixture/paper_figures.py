@@ -45,7 +45,8 @@ def _sweeps(run: PaperRun, sets: Mapping[str, PaperSet], name: str) -> None:
         measured = sweep(run, key, chosen)
         if measured is not None:
             found[key] = measured
-    run.draw(name, lambda path: draw_sweeps(found, path))
+    alt = "Error against seconds and against distances, a row of panels for each data set, a line for each method"
+    run.draw(name, lambda path: draw_sweeps(found, path), alt)
 
 
 # --- Figure S.3

@@ -93,7 +93,11 @@ def make_figure_1(run: PaperRun) -> None:
         ("total variation, (P-rlx)", ours["total variation"], OURS_COLOR),
         ("spectral, (P-rlx2)", ours["spectral"], PEER_COLOR),
     )
-    run.draw("path", lambda path: _draw_path(panels, path))
+    alt = (
+        "The minimum on a path of 20 vertices by each relaxation: a step by total variation, a ramp by the spectral "
+        "relaxation"
+    )
+    run.draw("path", lambda path: _draw_path(panels, path), alt)
 
 
 def _draw_path(panels: Sequence[Panel], path: Path) -> None:
@@ -171,7 +175,11 @@ def make_figure_2(run: PaperRun) -> None:
         (titles[name], found[name]["column"], color)
         for name, color in (("ours", OURS_COLOR), ("factorization", PEER_COLOR))
     ]
-    run.draw("fours", lambda path: _draw_fours(panels, found["n_fours"], path))
+    alt = (
+        "Sorted memberships of the fours and nines: a sharp step by total variation, a smooth curve by matrix "
+        "factorization"
+    )
+    run.draw("fours", lambda path: _draw_fours(panels, found["n_fours"], path), alt)
 
 
 def _draw_fours(panels: Sequence[Panel], n_fours: int, path: Path) -> None:
