@@ -164,7 +164,6 @@ _WORK = (
     "selection.run_folder",
     "predict.persistence.load",
     "report.read_fit",
-    "verify.read_fit",
     "info.describe",
     "demo.run_demo",
 )

@@ -27,7 +27,7 @@ except ImportError as error:
 from threadpoolctl import threadpool_info
 
 from coterie import __version__, _kernels
-from coterie.cli import demo, fit, info, path, predict, report, selection, verify
+from coterie.cli import demo, fit, info, path, predict, report, selection
 from coterie.cli.errors import UsageError, warning_of
 from coterie.cli.inputs import DASH, STANDARD_INPUT
 from coterie.cli.models import AUTO, find_offered, offered_methods
@@ -105,7 +105,7 @@ def build_app(shown: Sequence[str] = ()) -> App:
         selection.choose_k,
         report.report,
         info.info,
-        verify.verify,
+        report.verify,
     ):
         app.command(command)
     app.command(path.command())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import colorsys
 import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,12 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie.cached import cached_property
-from coterie.figures import new_figure, require_matplotlib
+from coterie.figures import FEW_COLORS, MANY_COLORS, new_figure, require_matplotlib
 from coterie.outputs import OutputFolder
 from coterie.plotting.cluster_map import draw_map
 from coterie.plotting.layout import Layout, lay_out
 from coterie.reports.classes import classes_section
-from coterie.reports.colors import color_name, properties
 from coterie.reports.describe import Clusters, Names, describe, measures_of
 from coterie.reports.explorer import explorer_data
 from coterie.reports.fit import fit_section
@@ -45,6 +45,9 @@ from coterie.reports.subject import Subject, read_subject
 _SMALL = 0.1
 
 _MOST_LINES = 1_000
+
+# The least lightness of a color on a dark page.
+_ON_DARK = 0.6
 
 _MEANINGS = {
     "cohesion": "Cohesion: the mean share of the ten nearest rows of a row that are in its cluster, in the sample.",
@@ -267,7 +270,7 @@ def report(
     clusters = describe(subject, layout.neighbors, measured, names=names, terms=terms)
 
     def mark(cluster: int) -> Mark:
-        return Mark(clusters.names[cluster], color_name(cluster, subject.n_clusters))
+        return Mark(clusters.names[cluster], _color_name(cluster, subject.n_clusters))
 
     sections = [
         _clusters_section(subject, layout, clusters, facts, mark),
@@ -281,7 +284,7 @@ def report(
         subtitle=f"{subject.rows.shape[0]:,} rows x {subject.rows.shape[1]:,} columns in {subject.n_clusters:,} "
         f"clusters by {subject.name_of_method}",
         sections=sections,
-        properties=properties(subject.n_clusters),
+        properties=color_properties(subject.n_clusters),
     )
     return Report(page, subject, layout, clusters)
 
@@ -297,15 +300,13 @@ def _clusters_section(
     figure = new_figure((7.2, 5.4))
     figure.set_dpi(110)
     draw_map(figure.subplots(), layout.points, subject.sample.labels, clusters.names)
-    drawn = (
-        f"All {n_rows:,} rows"
-        if n_drawn == n_rows
-        else f"{n_drawn:,} of {n_rows:,} rows, some of each cluster"
-    )
-    kept = "" if np.isnan(layout.kept) else (
-        f" {layout.kept:.0%} of the ten nearest rows of a row are among its ten nearest on the map."
-    )  # fmt: skip
-    distances = "" if layout.method == "PCA" else " Distances between groups and their sizes mean little."
+    all_rows, some_rows = f"All {n_rows:,} rows", f"{n_drawn:,} of {n_rows:,} rows, some of each cluster"
+    drawn = all_rows if n_drawn == n_rows else some_rows
+    kept = distances = ""
+    if not np.isnan(layout.kept):
+        kept = f" {layout.kept:.0%} of the ten nearest rows of a row are among its ten nearest on the map."
+    if layout.method != "PCA":
+        distances = " Distances between groups and their sizes mean little."
     picture = Picture(
         figure,
         "map",
@@ -394,3 +395,36 @@ def _quality_section(
 def _named(found: Any, names: list[str]) -> str:
     """Return the names of clusters, where they are few."""
     return "" if len(found) > 8 else f": {'; '.join(names[cluster] for cluster in found)}"
+
+
+def _color_name(cluster: int, n_clusters: int) -> str:
+    """Return the CSS color of a cluster, which follows the theme."""
+    return f"var(--c{cluster % len(_colors(n_clusters))})"
+
+
+def color_properties(n_clusters: int) -> dict[str, dict[str, str]]:
+    """Return the custom properties that `color_name` names, by theme.
+
+    Examples
+    --------
+    >>> from coterie.reports.build import color_properties
+    >>> found = color_properties(3)
+    >>> found["light"]["--c0"], found["dark"]["--c0"]
+    ('#0072B2', '#33b6ff')
+    """
+    colors = _colors(n_clusters)
+    return {
+        "light": {f"--c{i}": color for i, color in enumerate(colors)},
+        "dark": {f"--c{i}": _on_dark(color) for i, color in enumerate(colors)},
+    }
+
+
+def _colors(n_clusters: int) -> tuple[str, ...]:
+    return FEW_COLORS if n_clusters <= len(FEW_COLORS) else MANY_COLORS
+
+
+def _on_dark(color: str) -> str:
+    red, green, blue = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    hue, lightness, saturation = colorsys.rgb_to_hls(red, green, blue)
+    lighter = colorsys.hls_to_rgb(hue, max(lightness, _ON_DARK), saturation)
+    return "#" + "".join(f"{round(255 * part):02x}" for part in lighter)

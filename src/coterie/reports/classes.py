@@ -110,11 +110,6 @@ def _minority_rows(
         cluster = int(subject.labels[row])
         lines.append([id_of[row], mark(cluster), names[common[cluster]], names[class_of[row]]])
     headings = [Column(subject.id_name or "row"), Column("cluster"), Column("mostly"), Column("known class")]
-    share = len(differs) / len(rows)
-    return [
-        Table(
-            f"Rows that disagree: {len(differs):,} ({share:.1%}); those nearest to the middle of their clusters first",
-            headings,
-            lines,
-        )
-    ]
+    share = f"{len(differs):,} ({len(differs) / len(rows):.1%})"
+    caption = f"Rows that disagree: {share}; those nearest to the middle of their clusters first"
+    return [Table(caption, headings, lines)]

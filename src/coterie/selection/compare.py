@@ -547,20 +547,12 @@ def _nmi(one: _Labels, other: _Labels) -> float:
 
 
 def _subset_agreement(labels: IntArray, others: Sequence[_Trial], subsets: Sequence[IndexArray]) -> float:
-    """Return the mean adjusted Rand index to other methods fitted to subsets.
-
-    1 if all methods find the same clusters.
-    """
-    found = [
-        np.mean(
-            [
-                adjusted_rand_score(labels[subset], fitted)
-                for subset, fitted in zip(subsets, other.subset_labels)
-            ]
-        )
-        for other in others
-        if other.subset_labels
-    ]
+    """Return the mean adjusted Rand index to other methods fitted to subsets; 1 if all find the same clusters."""
+    found = []
+    for other in others:
+        pairs = zip(subsets, other.subset_labels)
+        if other.subset_labels:
+            found.append(np.mean([adjusted_rand_score(labels[subset], fitted) for subset, fitted in pairs]))
     return float(np.mean(found)) if found else 1.0
 
 

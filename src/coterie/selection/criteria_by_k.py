@@ -194,18 +194,30 @@ def _bic_per_row(task: Resampling, points: FloatArray, k: int) -> float:
     return model.fit(points).bic(points) / len(points)
 
 
+def _resampled(
+    task: Resampling,
+    measure: Callable[[Resampling, FloatArray, Sequence[int]], FloatArray],
+    ks: Sequence[int],
+    size: int,
+    n_sets: int,
+    highest: float = np.inf,
+) -> tuple[list[Interval], int]:
+    """Return the curve of a measure, which is not negative, over k on subsamples, and where its mean is largest."""
+    found = [
+        measure(task, task.points[task.random.permutation(len(task.points))[:size]], ks)
+        for _ in range(n_sets)
+    ]
+    curve = [interval_of(column, 0.0, highest) for column in np.transpose(found)]
+    return curve, int(np.argmax([interval.mean for interval in curve]))
+
+
 def eigengaps(task: Resampling) -> Criterion:
     """Gap after the k-th eigenvalue of the normalized Laplacian of the nearest-neighbor graph."""
     n_rows = min(_GRAPH_ROWS, (len(task.points) + 1) // 2)
     ks = [k for k in range(2, max(task.ks) + 1) if k + 1 < n_rows]
-    found = [
-        _gaps(task, task.points[task.random.permutation(len(task.points))[:n_rows]], ks)
-        for _ in range(_GRAPHS)
-    ]
-    curve = [interval_of(column, lowest=0.0) for column in np.transpose(found)]
+    curve, best = _resampled(task, _gaps, ks, n_rows, _GRAPHS)
     drawn = [points[:n_rows] for _, points in references(task.points, 2, task.random)]
     chance = np.max([_gaps(task, points, ks) for points in drawn], axis=0)
-    best = int(np.argmax([interval.mean for interval in curve]))
     choice = ks[best] if curve[best].low > chance.max() else None
     why = (
         "Largest gap, if it exceeds that of data without clusters. Favors clusters with few edges between them, of any "
@@ -230,12 +242,7 @@ def convex_merges(task: Resampling) -> Criterion:
     """Lifetime of each number of clusters on the convex clustering path, as a share of log gamma."""
     size = min(_PATH_ROWS, len(task.points))
     ks = [k for k in range(2, max(task.ks) + 1) if k <= size * _PATH_SHARE * 10]
-    found = [
-        _lifetimes(task, task.points[task.random.permutation(len(task.points))[:size]], ks)
-        for _ in range(_PATHS)
-    ]
-    curve = [interval_of(column, lowest=0.0) for column in np.transpose(found)]
-    best = int(np.argmax([interval.mean for interval in curve]))
+    curve, best = _resampled(task, _lifetimes, ks, size, _PATHS)
     choice = ks[best] if curve[best].low > 0 else None
     why = (
         f"Longest lifetime, counting clusters of {_PATH_SHARE:.0%} of {size} rows or more. Favors round "
@@ -261,12 +268,7 @@ def density_layers(task: Resampling) -> Criterion:
     """Largest persistence of a density-based clustering with k clusters, over all minimum cluster sizes."""
     size = (len(task.points) + 1) // 2
     ks = list(range(2, max(task.ks) + 1))
-    found = [
-        _persistences(task, task.points[task.random.permutation(len(task.points))[:size]], ks)
-        for _ in range(_DENSITIES)
-    ]
-    curve = [interval_of(column, lowest=0.0, highest=1.0) for column in np.transpose(found)]
-    best = int(np.argmax([interval.mean for interval in curve]))
+    curve, best = _resampled(task, _persistences, ks, size, _DENSITIES, highest=1.0)
     choice = ks[best] if curve[best].low > 0 else None
     why = "Largest persistence. Favors clusters of any shape that less dense rows separate."
     return _criterion("density", "persistence of density layers", ks, curve, choice, why)

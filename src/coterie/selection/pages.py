@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +40,7 @@ def choice_page(choice: KChoice, name: str, warnings: Sequence[str] = ()) -> Pag
     sections = [
         Section("Answer", [*map(Text, choice.reasons), Warnings(list(warnings)), Facts(entries)]),
         Section("Curves", [
-            Picture(_plot_modes(choice), "modes", f"Modes of the density: {choice.answer}.",
+            Picture(_drawn((6.4, 2.6), _draw_modes, choice), "modes", f"Modes of the density: {choice.answer}.",
                     "Prominence of each mode, and the threshold from data without clusters."),
             *_curve_parts(choice),
             *map(Text, (f"Not computed: {what}." for what in choice.left_out)),
@@ -56,7 +56,7 @@ def _curve_parts(choice: KChoice) -> list[Part]:
         return []
     pictures = [
         Picture(
-            _plot_curve(choice, curve),
+            _drawn((4.2, 2.6), _draw_curve, curve, choice.n_clusters),
             f"curve-{number}",
             f"Curve over k: {curve.title}.",
             curve.why,
@@ -76,11 +76,9 @@ def _curve_parts(choice: KChoice) -> list[Part]:
     return [explained, *pictures, curves]
 
 
-def _curve_row(curve: Any) -> list[Any]:
-    at = [place for place, k in enumerate(curve.ks.tolist()) if k == curve.choice]
-    shown: list[Any] = [None, None]
-    if at:
-        shown = [float(curve.values[at[0]]), f"{curve.low[at[0]]:.3g} to {curve.high[at[0]]:.3g}"]
+def _curve_row(curve: Criterion) -> list[Any]:
+    at = next((record for record in curve.records() if record["chosen"]), None)
+    shown = [None, None] if at is None else [at["value"], f"{at['low']:.3g} to {at['high']:.3g}"]
     return [curve.title, "none" if curve.choice in (None, 1) else curve.choice, *shown]
 
 
@@ -184,16 +182,10 @@ def plot_choice(choice: KChoice) -> Figure:
     return figure
 
 
-def _plot_modes(choice: KChoice) -> Figure:
-    """Draw the modes alone, legible on a phone."""
-    figure = new_figure((6.4, 2.6))
-    _draw_modes(figure.subplots(), choice)
-    return figure
-
-
-def _plot_curve(choice: KChoice, curve: Criterion) -> Figure:
-    figure = new_figure((4.2, 2.6))
-    _draw_curve(figure.subplots(), curve, choice.n_clusters)
+def _drawn(size: tuple[float, float], draw: Callable[..., None], *arguments: Any) -> Figure:
+    """Draw one plot alone, legible on a phone."""
+    figure = new_figure(size)
+    draw(figure.subplots(), *arguments)
     return figure
 
 
