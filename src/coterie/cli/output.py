@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 import sys
@@ -23,7 +24,7 @@ def check_label_file(path: Path) -> None:
     if path.suffix not in _LABEL_ENDINGS:
         raise UsageError(f"--out must end in .npy, .parquet, .csv or .h5ad, got {str(path)!r}.")
     if path.suffix in (".parquet", ".csv"):
-        table_library(path)
+        table_library(path.suffix)
 
 
 def check_annotated(out: str, file: str) -> None:
@@ -35,7 +36,7 @@ def check_annotated(out: str, file: str) -> None:
 @contextmanager
 def table_writer(path: Path, schema: Any) -> Iterator[Any]:
     """Give what writes batches of a table to a .parquet or .csv file."""
-    library = table_library(path)
+    library = table_library(path.suffix)
     if path.suffix == ".parquet":
         with library.ParquetWriter(path, schema) as writer:
             yield writer
@@ -50,15 +51,12 @@ def table_writer(path: Path, schema: Any) -> Iterator[Any]:
         yield writer
 
 
-def table_library(path: Path) -> Any:
-    """Import what writes tables to a .parquet or .csv file, or say which extra brings it."""
-    if path.suffix == ".parquet":
-        return pyarrow_parquet()
+def table_library(ending: str) -> Any:
+    """Import what writes tables to .parquet or .csv files, or say which extra brings it."""
     try:
-        import pyarrow.csv
+        return importlib.import_module(f"pyarrow{ending}")
     except ImportError as error:
-        raise ImportError("Writing .csv files needs pyarrow: pip install 'coterie[io]'") from error
-    return pyarrow.csv
+        raise ImportError(f"Writing {ending} files needs pyarrow: pip install 'coterie[io]'") from error
 
 
 def write_label_text(file: TextIO, labels: np.ndarray) -> None:
@@ -124,15 +122,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     return value if value is None or isinstance(value, str | int | bool) else str(value)
-
-
-def pyarrow_parquet() -> Any:
-    """Import `pyarrow.parquet`, or say which extra brings it."""
-    try:
-        import pyarrow.parquet
-    except ImportError as error:
-        raise ImportError("Writing .parquet files needs pyarrow: pip install 'coterie[io]'") from error
-    return pyarrow.parquet
 
 
 def counted(number: int, what: str) -> str:

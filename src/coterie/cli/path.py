@@ -34,7 +34,7 @@ from coterie.cli.options import (
     values_of,
     with_options,
 )
-from coterie.cli.output import file_lines, pyarrow_parquet, tell
+from coterie.cli.output import file_lines, table_library, tell
 from coterie.cli.report import REPORT, fit_report, write_files
 from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.runs import SUMMARY, run_folder, settings_of, write_summary
@@ -150,7 +150,7 @@ def _follow(
     check_neighbors(model, parameters, rows, file)
     label_name = "labels.parquet" if rows.is_table else "labels.csv"
     if rows.is_table:
-        pyarrow_parquet()
+        table_library(".parquet")
     drawn = [name for name in pictures_of if rows.shape[0] > 1 or name not in _OF_SEVERAL_ROWS]
     names = [PATH, label_name, *(f"{name}.png" for name in drawn), SUMMARY, *([REPORT] if report else [])]
     outputs.check(*names, RUN)
@@ -215,7 +215,7 @@ def _write_labels(path: Path, model: ConvexClusterPath, labeled: IndexArray) -> 
     if path.suffix == ".parquet":
         import pyarrow
 
-        pyarrow_parquet().write_table(pyarrow.table(dict(zip(names, labels))), path)
+        table_library(".parquet").write_table(pyarrow.table(dict(zip(names, labels))), path)
         return
     np.savetxt(path, labels.T, fmt="%d", delimiter=",", header=",".join(names), comments="")
 

@@ -28,7 +28,7 @@ from coterie.cli.inputs import (
 )
 from coterie.cli.models import fit_model
 from coterie.cli.options import FileIfAny, Json, Natural, OutIfAny, Quiet, RunOptions, Threads, image_shape_of
-from coterie.cli.output import file_lines, pyarrow_parquet, tell
+from coterie.cli.output import file_lines, table_library, tell
 from coterie.cli.results import kept_columns, sample_of
 from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.runs import (
@@ -142,7 +142,7 @@ def report(
         with output_folder(points.parent, points.name) as outputs:
             outputs.check(points.name)
             with outputs.writing(points.name) as staged:
-                pyarrow_parquet().write_table(made.points(), staged)
+                table_library(".parquet").write_table(made.points(), staged)
         files["points"] = str(points)
     facts = {"command": "report", "folder": str(folder), "file": without_secrets(name), "files": files}
     tell(facts, file_lines, json, quiet)

@@ -502,17 +502,7 @@ class SerialDependence:
 def serial_dependence(
     points: FloatArray, labels: IntArray, following: FloatArray, labels_after: IntArray
 ) -> SerialDependence:
-    """Compare rows and the row after each with random pairs of rows of the same cluster (von Neumann 1941).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie.selection.choose_k import serial_dependence
-    >>> walk = np.cumsum(np.random.RandomState(0).standard_normal((1000, 2)), axis=0)
-    >>> halves = (walk[:, 0] > np.median(walk[:, 0])).astype(np.int32)
-    >>> serial_dependence(walk[:-1], halves[:-1], walk[1:], halves[1:]).is_path
-    True
-    """
+    """Compare rows and the row after each with random pairs of rows of the same cluster (von Neumann 1941)."""
     squares = np.square(following - points).sum(axis=1)
     same = labels == labels_after
     if same.sum() < _FEWEST_STEPS:
@@ -552,18 +542,7 @@ class PathLikeness:
 
 
 def path_likeness(points: FloatArray, labels: IntArray, n_threads: int) -> PathLikeness:
-    """Count the leaves of the minimum spanning tree of the nearest-neighbor graph.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie.selection.choose_k import path_likeness
-    >>> random = np.random.RandomState(0)
-    >>> walk = random.permutation(np.cumsum(random.standard_normal((1000, 20)), axis=0))
-    >>> halves = (walk[:, 0] > np.median(walk[:, 0])).astype(np.int32)
-    >>> path_likeness(walk, halves, 1).is_path
-    True
-    """
+    """Count the leaves of the minimum spanning tree of the nearest-neighbor graph."""
     n_points = len(points)
     n_neighbors = min(_TREE_NEIGHBORS, n_points - 1)
     ids, squares = nearest_neighbors(points, n_neighbors, method="exact", n_threads=n_threads)
