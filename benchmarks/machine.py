@@ -18,7 +18,6 @@ THREADS = (1, 2)
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return what reads the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.machine", description=(__doc__ or "").splitlines()[0]
     )

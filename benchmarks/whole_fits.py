@@ -131,7 +131,6 @@ def measure_fits(benchmark: Benchmark, key: str) -> None:
 
 
 def parser() -> SystemParser:
-    """Return what reads the command line."""
     parser = SystemParser("whole_fits", __doc__, list(WORK), usual=USUAL, quick=USUAL)
     parser.add("--limit", default=300.0, type=above_zero, help="seconds after which a fit is given up")
     return parser

@@ -16,7 +16,6 @@ from coterie import choose_k
 
 
 def parser() -> SystemParser:
-    """Return what reads the command line."""
     parser = SystemParser(
         "choose_k", benchmarks.choose_k.__doc__, ["known", "none", "named", "huge"], rounds=None
     )

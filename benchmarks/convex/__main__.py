@@ -20,7 +20,6 @@ STEPS = {
 
 
 def parser() -> SystemParser:
-    """Return what reads the command line."""
     parser = SystemParser("convex", benchmarks.convex.__doc__, list(STEPS))
     parser.add("--sizes", type=whole_numbers, default=MOON_SIZES, quick=(500,), help="rows of the two moons")
     return parser

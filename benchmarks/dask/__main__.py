@@ -19,7 +19,6 @@ FORECAST, N_THREADS, NETWORK = (80_000_000, 3072, 1000), 32, 1.25e9
 
 
 def parser() -> SystemParser:
-    """Return what reads the command line."""
     parser = SystemParser("dask", benchmarks.dask.__doc__, list(CONTENDERS))
     parser.add("--n-rows", type=at_least(1), default=4_000_000, quick=20_000, help="rows")
     parser.add("--columns", type=at_least(1), default=64, quick=16, help="columns")

@@ -77,7 +77,6 @@ fits a second time, to diffused rows, if less than 85% of the rows are in cluste
 
 
 def parser() -> SystemParser:
-    """Return what reads the command line."""
     parser = SystemParser(
         "density", benchmarks.density.__doc__, list(RUNS), quick=list(RUNS)[:4], rounds=None
     )

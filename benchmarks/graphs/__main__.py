@@ -7,7 +7,6 @@ from benchmarks.harness.options import SystemParser
 
 
 def parser() -> SystemParser:
-    """Return what reads the command line."""
     return SystemParser("graphs", benchmarks.graphs.__doc__, list(ROWS))
 
 

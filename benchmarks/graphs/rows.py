@@ -25,11 +25,9 @@ class GraphRow:
 
     @property
     def title(self) -> str:
-        """Return the heading of the row's table."""
         return f"{self.data}, {self.n_rows:,} x {self.n_columns}, {N_NEIGHBORS} nearest neighbors of all rows"
 
     def for_options(self, benchmark: Benchmark) -> GraphRow:
-        """Return the row, smaller with --quick."""
         if not benchmark.options.quick:
             return self
         return replace(self, n_rows=QUICK_ROWS, timed=min(self.timed, QUICK_TIMED))

@@ -23,7 +23,6 @@ QUICK_ROWS, QUICK_SETS = 200, ("iris", "moons")
 
 
 def parser() -> SystemParser:
-    """Return what reads the command line."""
     parser = SystemParser(
         "graphs_quality",
         benchmarks.graphs_quality.__doc__,

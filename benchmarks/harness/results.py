@@ -11,7 +11,6 @@ Cell = dict[str, Any]
 
 # The key of a cell that has none of the others: why there is no result.
 FAILED = "failed"
-Place = tuple[str, str, int]
 
 
 class Results:

@@ -19,7 +19,6 @@ STEPS = {
 
 
 def parser() -> SystemParser:
-    """Return what reads the command line."""
     parser = SystemParser("kmeans", benchmarks.kmeans.__doc__, list(STEPS))
     parser.add("--seed", type=int, default=0, help="draws the initial centroids")
     return parser

@@ -21,12 +21,10 @@ class FitRow:
 
     @property
     def title(self) -> str:
-        """Return the heading of the row's table."""
         until = "until convergence" if self.max_iter == 300 else f"{self.max_iter} iterations"
         return f"{self.data}, {self.n_rows:,} rows, k = {self.n_clusters:,}, {until}"
 
     def for_options(self, benchmark: Benchmark) -> FitRow:
-        """Return the row, smaller with --quick."""
         if not benchmark.options.quick:
             return self
         return replace(self, n_rows=self.n_rows // 50, n_clusters=max(10, self.n_clusters // 10))

@@ -45,7 +45,6 @@ class SizeRow:
         return X, X[random.choice(self.n_rows, self.n_clusters, replace=False)]
 
     def for_options(self, benchmark: Benchmark) -> SizeRow:
-        """Return the row, smaller with --quick."""
         if not benchmark.options.quick:
             return self
         n_clusters = self.n_clusters // 20

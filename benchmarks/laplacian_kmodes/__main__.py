@@ -12,7 +12,6 @@ STEPS = {**dict.fromkeys(ROWS, measure_row), "lambda": measure_criteria, "blobs"
 
 
 def parser() -> SystemParser:
-    """Return what reads the command line."""
     parser = SystemParser(
         "laplacian_kmodes",
         benchmarks.laplacian_kmodes.__doc__,

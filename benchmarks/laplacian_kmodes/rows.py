@@ -24,13 +24,11 @@ class LabeledRow:
 
     @property
     def title(self) -> str:
-        """Return the heading of the row's table."""
         wide = f", bandwidth x {self.bandwidth_factor:g}" if self.bandwidth_factor != 1 else ""
         start = f", starts from {self.init}" if self.init != "k-means++" else ""
         return f"{self.data}, {self.scaling}, {self.n_clusters} clusters, lambda {self.lam:g}{wide}{start}"
 
     def for_options(self, benchmark: Benchmark) -> LabeledRow:
-        """Return the row, smaller with --quick."""
         return replace(self, n_rows=1500) if benchmark.options.quick else self
 
     def setting(self, benchmark: Benchmark) -> Setting:

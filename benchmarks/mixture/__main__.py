@@ -15,7 +15,6 @@ STEPS = dict.fromkeys(ROWS, measure_row) | {"scaling": measure_scaling, "factors
 
 
 def parser() -> SystemParser:
-    """Return what reads the command line."""
     usual = [key for key in ROWS if key not in ON_DEMAND]
     parser = SystemParser(
         "mixture", benchmarks.mixture.__doc__, list(STEPS), usual=usual, quick=QUICK, rounds=("--seeds", 3)

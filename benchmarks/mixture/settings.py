@@ -105,7 +105,6 @@ class MixtureRow:
 
     @property
     def title(self) -> str:
-        """Return the heading of the row's table."""
         s = self.setting
         candidates = f"C' = {s.n_candidates}{' + 1' * s.random_candidate}, G = {s.n_neighbors}"
         sizes = f"C = {s.n_clusters:,}, N' = {s.coreset_size:,}"
@@ -113,7 +112,6 @@ class MixtureRow:
         return f"{self.data}, {self.n_rows:,} rows{held_out}, {sizes}, {candidates}, m = {s.chain_length}"
 
     def for_options(self, benchmark: Benchmark) -> MixtureRow:
-        """Return the row, smaller with --quick."""
         if not benchmark.options.quick:
             return self
         s = self.setting

@@ -11,7 +11,6 @@ from benchmarks.nested.rows import CURVE_ROWS
 
 
 def parser() -> SystemParser:
-    """Return what reads the command line."""
     # Row b shows other curves of images.
     quick = [key for key in CURVE_ROWS if key != "a"]
     parser = SystemParser(

@@ -23,7 +23,6 @@ class CurveRow:
 
     @property
     def title(self) -> str:
-        """Return the heading of the row's table."""
         return f"{self.data}, {self.n_train:,} + {self.n_valid:,} rows, k = {self.n_clusters:,}"
 
     @property
@@ -32,7 +31,6 @@ class CurveRow:
         return self.n_clusters, self.batch_size
 
     def for_options(self, benchmark: Benchmark) -> CurveRow:
-        """Return the row, smaller with --quick."""
         if not benchmark.options.quick:
             return self
         return replace(

@@ -16,7 +16,6 @@ from benchmarks.papers.pages import listing, write_pages
 
 
 def parser() -> SystemParser:
-    """Return what reads the command line."""
     parser = SystemParser("papers", benchmarks.papers.__doc__, list(ITEMS), usual=[], rounds=None)
     parser.add_argument("names", nargs="*", metavar="NAME", help="items, or papers for all of theirs")
     parser.add_argument("--all", action="store_true", help="make every item whose data are at hand")

@@ -18,7 +18,6 @@ from coterie.persistence import replacing
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return what reads the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.prepare", description=(benchmarks.prepare.__doc__ or "").splitlines()[0]
     )

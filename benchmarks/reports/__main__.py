@@ -18,13 +18,7 @@ import coterie
 from benchmarks.harness.data.files import real_file
 from coterie.datasets import load_digits, load_iris
 
-# What a report may add to the fit of so many rows, and the size of its page.
 N_ROWS, N_COLUMNS, N_CLUSTERS = 100_000, 64, 20
-SECONDS, MEGABYTES = {"tsne": 20.0, "pca": 3.0}, 5.0
-
-# When its page must be usable in a browser: drawn, and the map answers.
-USABLE = 2.0
-
 
 READY = "#explorer[data-ready=yes]"
 
@@ -95,7 +89,6 @@ PAGES = {
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return what reads the command line."""
     reader = argparse.ArgumentParser(prog="python -m benchmarks.reports", description=benchmarks.reports.__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     reader.add_argument("--plot", type=Path, help="take a picture of a page instead")
@@ -127,21 +120,21 @@ def measure(n_rows: int) -> None:
     begun = time.perf_counter()
     model = coterie.KMeans(N_CLUSTERS, random_state=0).fit(X)
     print(f"{n_rows:,} x {N_COLUMNS} rows in {N_CLUSTERS} clusters: fit {time.perf_counter() - begun:.2f} s")
-    for projection, wanted in SECONDS.items():
+    for projection in ("tsne", "pca"):
         begun, cpu = time.perf_counter(), time.process_time()
         made = coterie.report(model, X, projection=projection)
         page = made.html
         seconds, cpu = time.perf_counter() - begun, time.process_time() - cpu
         print(
-            f"report by {projection} {seconds:.2f} s ({cpu:.2f} CPU s), wanted <= {wanted:g}; "
+            f"report by {projection} {seconds:.2f} s ({cpu:.2f} CPU s); "
             f"{made.layout.kept:.0%} of neighbors kept"
         )
     megabytes = len(page.encode()) / 1e6
-    print(f"page {megabytes:.2f} MB, wanted <= {MEGABYTES:g}")
+    print(f"page {megabytes:.2f} MB")
     times = seconds_to_open(page)
     if times:
         shown = ", ".join(f"{seconds:.2f}" for seconds in times)
-        print(f"usable in Chromium after {shown} s, wanted <= {USABLE:g}")
+        print(f"usable in Chromium after {shown} s")
 
 
 def seconds_to_open(page: str, n_times: int = 3) -> list[float]:

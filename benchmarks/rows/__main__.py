@@ -17,7 +17,6 @@ FITTED = ["npy", "parquet", "parquet, one row group"]
 
 
 def parser() -> SystemParser:
-    """Return what reads the command line."""
     parser = SystemParser("rows", benchmarks.rows.__doc__, ["fit", "pass", "scaled"])
     parser.add("--gigabytes", type=above_zero, default=4.0, quick=0.02, help="size of the .npy file")
     parser.add("--clusters", type=at_least(1), default=100, quick=10, help="clusters of each fit")

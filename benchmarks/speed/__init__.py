@@ -1,4 +1,4 @@
-"""One line for each kind of work: our seconds, those of the fastest other that is at hand, and those that are wanted.
+"""One line for each kind of work: our seconds, and those of the fastest other that is at hand.
 
     python -m benchmarks.speed [--rows k-means,mixture] [--repeats 3] [--threads 2] [--quick]
 

@@ -1,4 +1,4 @@
-"""The rows: which contenders of which benchmark, and how many seconds are wanted of ours."""
+"""The rows: which contenders of which benchmark."""
 
 from __future__ import annotations
 
@@ -27,39 +27,22 @@ Run = Callable[[str, int], Result]
 
 @dataclass(frozen=True)
 class SpeedRow:
-    """One line of the table.
-
-    Attributes
-    ----------
-    work : str
-        What is done.
-    wanted : float
-        Seconds that are wanted.
-    contenders : mapping
-        Those of the benchmark that the work is from; the first one is ours.
-    prepare : callable
-        Writes the data and returns what runs a contender.
-    quality : str
-        The number that says how good a result is, "" for none.
-    rounds : int
-        How often it is measured at most.
-    """
+    """One line of the table; the first of the contenders is ours."""
 
     work: str
-    wanted: float
     contenders: Mapping[str, Contender]
-    prepare: Callable[[Benchmark], Run]
-    quality: str = ""
-    rounds: int = 99
+    prepare: Callable[[Benchmark], Run]  # writes the data and returns what runs a contender
+    quality: str = ""  # the number that says how good a result is
+    rounds: int = 99  # at most
 
     @property
     def ours(self) -> str:
         """The contender that the row is about."""
         return next(iter(self.contenders))
 
-    def most_rounds(self, wanted: int) -> int:
+    def most_rounds(self, asked: int) -> int:
         """Return how often it is measured where so many rounds are asked for."""
-        return min(self.rounds, wanted)
+        return min(self.rounds, asked)
 
 
 def _k_means(key: str) -> Callable[[Benchmark], Run]:
@@ -140,49 +123,39 @@ def _graphs(recall: str) -> dict[str, Contender]:
 
 
 ROWS: dict[str, SpeedRow] = {
-    "k-means-a": SpeedRow(
-        "MNIST 70,000 x 784, k = 50, to the end", 1.2, _TO_THE_END, _k_means("a"), "inertia"
-    ),
+    "k-means-a": SpeedRow("MNIST 70,000 x 784, k = 50, to the end", _TO_THE_END, _k_means("a"), "inertia"),
     "k-means-b": SpeedRow(
-        "1M x 32, k = 1,000, 25 iterations", 3.3, _EXACT | _of(KMEANS, "faiss"), _k_means("b"), "inertia", 1
+        "1M x 32, k = 1,000, 25 iterations", _EXACT | _of(KMEANS, "faiss"), _k_means("b"), "inertia", 1
     ),
     "k-means-c": SpeedRow(
-        "MNIST 20,000 x 784, k = 1,000, 10 iterations", 0.45, _WITH_ELKAN, _k_means("c"), "inertia"
+        "MNIST 20,000 x 784, k = 1,000, 10 iterations", _WITH_ELKAN, _k_means("c"), "inertia"
     ),
-    "k-means-d": SpeedRow(
-        "embeddings 100,000 x 768, k = 1,000", 1.2, _WITH_ELKAN, _k_means("d"), "inertia", 2
-    ),
+    "k-means-d": SpeedRow("embeddings 100,000 x 768, k = 1,000", _WITH_ELKAN, _k_means("d"), "inertia", 2),
     "first-pass": SpeedRow(
         "first pass with bounds, 4,096 x 784, k = 500, one thread",
-        0.04,
         _of(KMEANS, "coterie elkan", "coterie yinyang", "coterie lloyd"),
         _first_pass,
     ),
-    "mixture-aug90": SpeedRow("vc-GMM aug90, C = 4,000", 0.55, _ON_CORESET, _mixture("aug90"), "error"),
-    "mixture-blobs64": SpeedRow("vc-GMM blobs64, C = 2,048", 0.45, _ON_CORESET, _mixture("blobs64"), "error"),
+    "mixture-aug90": SpeedRow("vc-GMM aug90, C = 4,000", _ON_CORESET, _mixture("aug90"), "error"),
+    "mixture-blobs64": SpeedRow("vc-GMM blobs64, C = 2,048", _ON_CORESET, _mixture("blobs64"), "error"),
     "mixture-mnist": SpeedRow(
         "vc-GMM MNIST, C = 500",
-        0.18,
         _ON_CORESET | _of(MIXTURES, PEER_CHAIN),
         _mixture("mnist"),
         "error",
     ),
-    "mixture-all-rows": SpeedRow(
-        "var-GMM-S aug90", 2.5, _of(MIXTURES, VAR_GMM_S), _mixture("aug90"), "error", 1
-    ),
+    "mixture-all-rows": SpeedRow("var-GMM-S aug90", _of(MIXTURES, VAR_GMM_S), _mixture("aug90"), "error", 1),
     "graph-mnist": SpeedRow(
-        "kNN graph, MNIST, k = 15", 1.6, _graphs("coterie approximate"), _graph("mnist", 70_000), "recall", 1
+        "kNN graph, MNIST, k = 15", _graphs("coterie approximate"), _graph("mnist", 70_000), "recall", 1
     ),
     "graph-embeddings": SpeedRow(
         "kNN graph, embeddings 20,000 x 768, k = 15",
-        0.25,
         _graphs("coterie recall=0.98"),
         _graph("embeddings", 20_000),
         "recall",
     ),
     "seeding": SpeedRow(
         "greedy k-means++, 250,000 x 32, k = 1,000",
-        0.8,
         _of(SEEDINGS, f"coterie {GREEDY}", f"scikit-learn {GREEDY}"),
         _seeding,
         "potential",
@@ -190,15 +163,14 @@ ROWS: dict[str, SpeedRow] = {
     ),
     "total-variation": SpeedRow(
         "total variation, 20,000 rows, 20 clusters, 30 trials",
-        10.0,
         {"coterie": _OURS},
         _trials,
         "energy",
         1,
     ),
-    "small-k-means": SpeedRow("k-means of 150 x 4, k = 3", 0.0005, SMALL, _small("k-means")),
-    "small-mini-batch": SpeedRow("mini-batches of 150 x 4, k = 3", 0.002, SMALL, _small("mini-batch")),
-    "small-mixture": SpeedRow("mixture of 150 x 4, C = 3", 0.002, SMALL, _small("mixture")),
-    "predict-one": SpeedRow("labels of one row, k = 3", 0.0001, SMALL, _small("predict")),
-    "first-fit": SpeedRow("first fit of a process", 0.008, SMALL, _small("first")),
+    "small-k-means": SpeedRow("k-means of 150 x 4, k = 3", SMALL, _small("k-means")),
+    "small-mini-batch": SpeedRow("mini-batches of 150 x 4, k = 3", SMALL, _small("mini-batch")),
+    "small-mixture": SpeedRow("mixture of 150 x 4, C = 3", SMALL, _small("mixture")),
+    "predict-one": SpeedRow("labels of one row, k = 3", SMALL, _small("predict")),
+    "first-fit": SpeedRow("first fit of a process", SMALL, _small("first")),
 }

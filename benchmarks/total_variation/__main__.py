@@ -8,7 +8,6 @@ from benchmarks.total_variation.graphs import DATA
 
 
 def parser() -> SystemParser:
-    """Return what reads the command line."""
     parser = SystemParser(
         "total_variation",
         benchmarks.total_variation.__doc__,

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from benchmarks.harness.data.files import real_file
 from benchmarks.harness.data.images import upright_digits
 from benchmarks.harness.data.labeled import labeled
-from benchmarks.harness.data.readers import snippets
+from benchmarks.harness.data.readers import csr_of, snippets
 
 DATA = ("4moons", "optdigits", "pendigits", "mnist", "mnist-upright", "webkb4", "20news", "snippets")
 N_NEIGHBORS = 10
@@ -36,13 +36,10 @@ def load_graph(name: str) -> tuple[sp.csr_array, np.ndarray]:
     if name == "snippets":
         return _graph_of_rows(*snippets())
     with np.load(path) as file:
-        classes = file["y"].astype(np.int64)
         if "X" in file:
-            rows = file["X"].astype(np.float32)
+            classes, rows = file["y"].astype(np.int64), file["X"].astype(np.float32)
             return _graph_of_rows(upright_digits(rows) if name == "mnist-upright" else rows, classes)
-        shape = tuple(file["shape"])
-        parts = file["data"].astype(np.float32), file["indices"].astype(np.int32), file["indptr"]
-        matrix = sp.csr_array(parts, shape=shape)
+    matrix, classes = csr_of(FILES.get(name, f"graphs/{name}.npz"))
     return _graph_of_counts(matrix, classes) if name == "webkb4" else (matrix, classes)
 
 

@@ -13,7 +13,6 @@ SECONDS = {"coterie auto": 1.0, "coterie lloyd": 4.0, "coterie elkan": 2.0, "fai
 @pytest.mark.parametrize("key", ROWS)
 def test_the_first_contender_is_ours(key):
     assert not is_peer(ROWS[key].ours)
-    assert ROWS[key].wanted > 0
 
 
 def test_table_has_the_fastest_package_and_our_best_fixed_setting():

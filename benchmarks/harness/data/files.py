@@ -20,3 +20,11 @@ def real_file(name: str) -> Path | None:
     """Return a file of the folder of real data sets, or None."""
     folder = data_folder()
     return folder / name if folder is not None and (folder / name).is_file() else None
+
+
+def needed_file(name: str) -> Path:
+    """Return a file of the folder of real data sets, or fail."""
+    path = real_file(name)
+    if path is None:
+        raise FileNotFoundError(f"{name} is not in COTERIE_DATA")
+    return path

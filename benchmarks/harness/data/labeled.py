@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.harness.data.files import real_file
+from benchmarks.harness.data.readers import arrays_of
 
 LABELED = ("mnist", "shuttle", "optdigits", "pendigits", "digits")
 
@@ -24,11 +25,7 @@ def labeled(name: str) -> tuple[np.ndarray, np.ndarray]:
 
         X, y = load_digits(return_X_y=True)
         return X.astype(np.float32), y
-    path = real_file(f"{name}.npz")
-    if path is None:
-        raise FileNotFoundError(f"{name}.npz is not in COTERIE_DATA")
-    with np.load(path) as file:
-        return file["X"].astype(np.float32), file["y"].astype(np.int64)
+    return arrays_of(f"{name}.npz")
 
 
 def _divided(rows: np.ndarray, divisors: np.ndarray) -> np.ndarray:

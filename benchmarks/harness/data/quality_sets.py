@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.harness.data import shapes
 from benchmarks.harness.data.files import real_file
 from benchmarks.harness.data.labeled import SCALINGS, labeled
-from benchmarks.harness.data.readers import Rows, arrays_of, documents_of, sampled, snippets
+from benchmarks.harness.data.readers import Rows, arrays_of, csr_of, documents_of, sampled, snippets
 
 SCALED = " (scaled)"
 # Of the latent semantic analysis of texts.
@@ -71,21 +71,9 @@ def _documents(file: str) -> Rows:
 
 def _news_wire() -> Rows:
     """Return the documents of one topic, which come weighted, by latent semantic analysis."""
-    rows, classes = _csr("rcv1_27k.npz", np.float32)
+    rows, classes = csr_of("rcv1_27k.npz")
     kept = classes != _UNLABELED
     return _topics(rows[kept], classes[kept])
-
-
-def _csr(file: str, dtype: type) -> Rows:
-    import scipy.sparse as sp
-
-    path = real_file(file)
-    if path is None:
-        raise FileNotFoundError(f"{file} is not in COTERIE_DATA")
-    with np.load(path) as arrays:
-        parts = (arrays[name].astype(kind) for name, kind in (("data", dtype), ("indices", np.int32)))
-        matrix = sp.csr_array((*parts, arrays["indptr"].astype(np.int32)), shape=tuple(arrays["shape"]))
-        return matrix, arrays["y"].astype(np.int64)
 
 
 def _both(name: str, read: Callable[[], Rows], file: str = "") -> dict[str, QualitySet]:
@@ -117,7 +105,7 @@ REAL: dict[str, QualitySet] = {
     "20news": QualitySet(partial(_documents, "20news_bydate_counts.npz"), "20news_bydate_counts.npz"),
     "rcv1": QualitySet(_news_wire, "rcv1_27k.npz"),
     "20news graph": QualitySet(
-        partial(_csr, "20news_graph.npz", np.float64), "20news_graph.npz", is_graph=True
+        partial(csr_of, "20news_graph.npz", np.float64), "20news_graph.npz", is_graph=True
     ),
 }
 GENERATED: dict[str, QualitySet] = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness.data.files import real_file
+from benchmarks.harness.data.files import needed_file
 
 Rows = tuple[Any, np.ndarray]
 
@@ -21,8 +21,21 @@ def sampled(rows: Any, classes: np.ndarray, n_rows: int, seed: int = 0) -> Rows:
 
 def arrays_of(file: str) -> Rows:
     """Return rows (float32) and classes of an .npz file with X and y."""
-    with np.load(_path(file)) as arrays:
+    with np.load(needed_file(file)) as arrays:
         return arrays["X"].astype(np.float32), arrays["y"].astype(np.int64)
+
+
+def csr_of(file: str, dtype: type = np.float32) -> Rows:
+    """Return the CSR matrix and the classes, if there are any, of an .npz file."""
+    import scipy.sparse as sp
+
+    with np.load(needed_file(file)) as arrays:
+        parts = (
+            arrays["data"].astype(dtype),
+            *(arrays[name].astype(np.int32) for name in ("indices", "indptr")),
+        )
+        classes = arrays["y"].astype(np.int64) if "y" in arrays else np.zeros(0, dtype=np.int64)
+        return sp.csr_array(parts, shape=tuple(arrays["shape"])), classes
 
 
 def documents_of(file: str) -> Rows:
@@ -30,9 +43,7 @@ def documents_of(file: str) -> Rows:
     import scipy.sparse as sp
     from sklearn.feature_extraction.text import TfidfTransformer
 
-    with np.load(_path(file)) as arrays:
-        parts = arrays["data"].astype(np.float32), arrays["indices"].astype(np.int32), arrays["indptr"]
-        counts, classes = sp.csr_array(parts, shape=tuple(arrays["shape"])), arrays["y"].astype(np.int64)
+    counts, classes = csr_of(file)
     has_terms = np.diff(counts.indptr) > 0
     weighted = TfidfTransformer(sublinear_tf=True).fit_transform(counts[has_terms])
     return sp.csr_array(weighted), classes[has_terms]
@@ -42,13 +53,6 @@ def snippets() -> Rows:
     """Return the embeddings of search snippets and their topics."""
     import pyarrow.parquet as pq
 
-    table = pq.read_table(_path("searchsnippets.parquet"), columns=["embedding", "topic"])
+    table = pq.read_table(needed_file("searchsnippets.parquet"), columns=["embedding", "topic"])
     rows = np.stack(table["embedding"].to_numpy())
     return rows.astype(np.float32), table["topic"].to_numpy().astype(np.int64)
-
-
-def _path(file: str) -> Any:
-    path = real_file(file)
-    if path is None:
-        raise FileNotFoundError(f"{file} is not in COTERIE_DATA")
-    return path

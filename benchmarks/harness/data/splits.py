@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness.data.deformed import deformed_digits
-from benchmarks.harness.data.files import real_file
+from benchmarks.harness.data.files import needed_file
 from benchmarks.harness.data.generated import blobs
 from benchmarks.harness.data.images import mnist
+from benchmarks.harness.data.readers import csr_of
 
 PATCH = 6
 Split = tuple[Any, Any]
@@ -34,10 +35,7 @@ def infmnist_split(n_train: int, n_valid: int) -> Split:
 
 def patches_split(n_train: int, n_valid: int) -> Split:
     """Return random 6 x 6 x 3 patches of CIFAR-10 images; those for validation are from other images."""
-    path = real_file("cifar10_12k.npz")
-    if path is None:
-        raise FileNotFoundError("cifar10_12k.npz is not in COTERIE_DATA")
-    with np.load(path) as file:
+    with np.load(needed_file("cifar10_12k.npz")) as file:
         images = file["X"].reshape(-1, 32, 32, 3)
     rng = np.random.default_rng(0)
     images = images[rng.permutation(len(images))]
@@ -55,25 +53,14 @@ def rcv1_split(n_train: int, n_valid: int) -> Split:
     """Return documents of RCV1 in random order, CSR float32 with rows of unit length."""
     from scipy.sparse import csr_matrix
 
-    path = real_file("rcv1_27k.npz")
-    if path is None:
-        raise FileNotFoundError("rcv1_27k.npz is not in COTERIE_DATA")
-    with np.load(path) as file:
-        parts = (
-            file["data"].astype(np.float32),
-            *(file[name].astype(np.int32) for name in ("indices", "indptr")),
-        )
-        documents = csr_matrix(parts, shape=tuple(file["shape"]))
+    documents = csr_matrix(csr_of("rcv1_27k.npz")[0])
     order = np.random.default_rng(0).permutation(documents.shape[0])
     return documents[order[:n_train]], documents[order[n_train : n_train + n_valid]]
 
 
 def kddc98_split(n_train: int, n_valid: int) -> Split:
     """Return rows of an extract of KDD Cup 1998 in random order, standardized, missing values at their means."""
-    path = real_file("kddc98_pva97nk.npz")
-    if path is None:
-        raise FileNotFoundError("kddc98_pva97nk.npz is not in COTERIE_DATA")
-    with np.load(path) as file:
+    with np.load(needed_file("kddc98_pva97nk.npz")) as file:
         X = file["X"].astype(np.float64)
     X -= np.nanmean(X, axis=0)
     spread = np.nanstd(X, axis=0)
