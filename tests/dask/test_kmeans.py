@@ -201,7 +201,7 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("options", "X", "message"),
         [
-            ({"init": "best"}, rows(), r"init must be one of '?k-means\+\+'?, '?k-means\|\|"),
+            ({"init": "best"}, rows(), r"init must be one of 'k-means\+\+', 'split-merge', 'k-means\|\|'"),
             ({"coreset_size": 5}, rows(), "coreset_size=5 should be >= n_clusters=6"),
             (
                 {"zero_rows": "ignore", "metric": "cosine"},
