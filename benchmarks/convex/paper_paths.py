@@ -57,7 +57,11 @@ def _show(
         name: {"gammas": path.gammas_.tolist(), "clusters": path.n_clusters_path_.tolist()}
         for name, _, path in panels
     }
-    run.draw("paths", draw_panels(panels, n_columns, named))
+    alt = (
+        "Paths of the centroids on two principal components, from the rows to one common point: a panel for each choice "
+        "of weights"
+    )
+    run.draw("paths", draw_panels(panels, n_columns, named), alt)
 
 
 def make_figure_1(run: PaperRun) -> None:
@@ -82,7 +86,8 @@ def make_figure_1(run: PaperRun) -> None:
     run.report.table(
         title, ["node", "cluster", "row", "centroid at the last gamma", "mean of its component"], cells
     )
-    run.draw("graph", draw_graph(rows, path))
+    alt = "Five numbered nodes: the centroids of 1, 2 and 5 end at one point, those of 3 and 4 at another"
+    run.draw("graph", draw_graph(rows, path), alt)
 
 
 def _pair(values: np.ndarray) -> str:

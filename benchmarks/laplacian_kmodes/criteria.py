@@ -122,18 +122,21 @@ def measure_criteria(benchmark: Benchmark, key: str) -> None:
 def compare_criteria(benchmark: Benchmark, key: str, n_seeds: int) -> None:
     """Compare criteria on all sets that are here, in a table for each method."""
     for contender, runs in runs_of_sets(benchmark, key, n_seeds).items():
-        title = f"{key}. {contender}: {n_seeds} starts, lambda {', '.join(f'{lam:g}' for lam in LAMBDAS)}"
+        title = f"{key}. {contender}: {n_seeds} seeds, lambda {', '.join(f'{lam:g}' for lam in LAMBDAS)}"
         benchmark.report.table(title, ["", *CRITERIA, "best"], criteria_lines(runs))
     benchmark.report.say(
-        "", LEGEND, "best: the highest NMI of all runs. E at lambda 1: E of the same labels."
+        "",
+        LEGEND,
+        "stability: mean NMI with the clusters of other seeds at the same lambda. best: the highest NMI of all runs. "
+        "E at lambda 1: E of the same labels.",
     )
     benchmark.report.save()
 
 
 LEGEND = (
     "Correlation: rank correlation (Spearman) of the criterion with the NMI over the runs of a set, 1 if both rank the "
-    "runs alike. NMI: of the run with the best value of the criterion. stability: mean NMI with the runs of the other "
-    "starts at the same lambda. Runs with more empty clusters than another one are not compared."
+    "runs alike. NMI: of the run with the best value of the criterion. Runs with more empty clusters than another one are "
+    "not compared."
 )
 
 

@@ -9,11 +9,11 @@ from benchmarks.laplacian_kmodes.paper_tables import make_table_1, make_table_2
 
 def make_selection(run: PaperRun) -> None:
     """Section 4.2: what can take the place of a validation set."""
-    # A single start has no others to be stable over.
+    # Stability compares seeds.
     n_seeds = 3 if run.quick else max(2, len(run.seeds(10)))
     found = runs_of_sets(run, "lambda", n_seeds)
     lambdas = ", ".join(f"{lam:g}" for lam in LAMBDAS)
-    run.report.say("", f"Means over the data sets. {LEGEND} Lambda: {lambdas}. Starts: {n_seeds}.")
+    run.report.say("", f"Means over the data sets. {LEGEND} Lambda: {lambdas}. Seeds: {n_seeds}.")
     headers = [
         "criterion",
         *(f"{column}, {name.split()[-1]}" for column in ("correlation", "NMI") for name in found),

@@ -74,7 +74,7 @@ def printed_objective(graph: Any, affinities: np.ndarray, labels: np.ndarray, la
 def make_figure_2(run: PaperRun) -> None:
     """Figure 2 (a): E over lambda, with the range over the seeds."""
     found = _measured(run, QUICK_LAMBDAS if run.quick else LAMBDAS)
-    run.report.say("", f"E: the mean over the starts. {LEGEND} {_seeds(run)}.")
+    run.report.say("", f"E: the mean over the seeds. {LEGEND} {_seeds(run)}.")
     headers = ["lambda", *(f"E, {name}" for name in found), *(f"clusters, {name}" for name in found)]
     lines = []
     for lam in found[LK]:
@@ -126,7 +126,7 @@ def _title() -> str:
 
 
 def _seeds(run: PaperRun) -> str:
-    return f"Starts: {len(run.seeds(SEEDS))}"
+    return f"Seeds: {len(run.seeds(SEEDS))}"
 
 
 def draw(found: Curves, path: Path) -> None:

@@ -60,11 +60,11 @@ def make_table_2(run: PaperRun) -> None:
     lambdas, lk_lambdas = (", ".join(f"{lam:g}" for lam in _lambdas(run, method)) for method in (SLK_BO, LK))
     run.report.say(
         "",
-        f"Each value is of the run with the highest accuracy on {LABELED_SHARE:.0%} of the rows, as in the paper, "
-        f"selected among lambda {lambdas} (LK: {lk_lambdas}) and the seeds. Seconds: median of one run with "
+        f"Of the runs with lambda {lambdas} (LK: {lk_lambdas}) and all seeds, each line shows the one with the highest "
+        f"accuracy on {LABELED_SHARE:.0%} of the rows, as in the paper. Seconds: median of one run with "
         "the labels of all rows, without the search for neighbors, which all methods but k-means and mean shift "
-        "need. All methods start "
-        "from the same k-means++ seeds, except k-means, which draws its own, and NCut and mean shift, which need none. "
+        "need. All methods are initialized with the same k-means++ centers, except k-means, which draws its own, and NCut "
+        "and mean shift, which need none. "
         f"The best is bold. own: our plain implementation. Seeds: {len(run.seeds(SEEDS))}.",
     )
     for name, here in PAPER_SETS.items():

@@ -72,7 +72,7 @@ def make_table_1(run: PaperRun) -> None:
             run.report.say("", f"{name} is left out: {row.needs} is not in COTERIE_DATA.")
             continue
         train, valid = run.isolated(save_split, row.data, row.n_train, row.n_valid, run.folder)
-        title = f"{name}: {row.title}, batches of {row.batch_size:,}, one thread"
+        title = f"{name}: {row.size_title}, batches of {row.batch_size:,}, one thread"
         summaries = run.measure(
             title, run.select(STREAMS), partial(_pass, run, row, train, valid), repeats=len(run.seeds(ROUNDS)),
             group_of=apart,
@@ -96,7 +96,7 @@ def make_table_1(run: PaperRun) -> None:
             ]
             for whose, theirs in seconds.items()
         ]
-        run.report.table(title, ["", *TIME_HEADERS, "microseconds a row", "held-out energy"], cells)
+        run.report.table(title, ["", *TIME_HEADERS, "microseconds per row", "held-out energy"], cells)
     run.report.say("", "`!`: other processes used a tenth of a processor or more.")
 
 

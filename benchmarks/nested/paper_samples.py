@@ -99,8 +99,8 @@ def make_revisits(run: PaperRun) -> None:
         cells.append(
             [f"{n_rows:,}", f"{batch:,}", f"{np.mean(shares):.4f}", f"{expected:.4f}", f"{np.exp(-1):.4f}"]
         )
-    headers = ["rows", "batch", "share of revisits", "(1 - b / N)^(N / b)", "1 / e"]
-    run.report.table("Visits of the first epoch that are revisits", headers, cells)
+    headers = ["rows", "batch", "repeated, share", "(1 - b / N)^(N / b)", "1 / e"]
+    run.report.table("Draws of the first epoch that are repeated", headers, cells)
 
 
 def _share_of_revisits(n_rows: int, batch: int, seed: int) -> float:

@@ -23,7 +23,11 @@ class CurveRow:
 
     @property
     def title(self) -> str:
-        return f"{self.data}, {self.n_train:,} + {self.n_valid:,} rows, k = {self.n_clusters:,}"
+        return f"{self.data}, {self.size_title}"
+
+    @property
+    def size_title(self) -> str:
+        return f"{self.n_train:,} + {self.n_valid:,} rows, k = {self.n_clusters:,}"
 
     @property
     def sizes(self) -> tuple[int, int]:

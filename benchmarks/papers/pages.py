@@ -1,7 +1,7 @@
 """The list of items on the terminal, and the results in the pages of the papers.
 
-The text of a page is written by hand. Each of its sections is about an item: the place in the paper, what it shows, and
-whether it is reproduced. The block of an item that can be run holds the results of the last full run.
+The text of a page is written by hand. A section is about a figure, a table or other results of the paper: their place,
+what they show, and whether they are reproduced. Its block holds the results of the last full run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BLOCK = re.compile(
 
 @dataclass(frozen=True)
 class Section:
-    """A section of a page: where the paper has an item, what it shows, and who runs it on which machine."""
+    """A section of a page: where the paper has an item, what it shows, and what ran it on which machine."""
 
     place: str
     shows: str
@@ -43,17 +43,14 @@ class Section:
 
 
 def sections(page: str) -> Iterator[Section]:
-    """Yield the sections of a page in their order."""
+    """Yield the sections of a page that have results, in their order."""
     for part in page.split("\n## ")[1:]:
         place, _, body = part.partition("\n\n")
-        if place == "Machines":
-            continue
-        shows, _, reproduced = body.split("\n", 1)[0].partition(" **Reproduced: ")
         block = _BLOCK.search(body)
-        item, machine = (
-            ("", "") if block is None else (block["made"] or block["open"], block["machine"] or "")
-        )
-        yield Section(place, shows, reproduced.removesuffix(".**") or "-", item, machine)
+        if block is not None:
+            shows, _, reproduced = body.split("\n", 1)[0].partition(" **Reproduced: ")
+            item, machine = block["made"] or block["open"], block["machine"] or ""
+            yield Section(place, shows, reproduced.removesuffix(".**") or "-", item, machine)
 
 
 def listing() -> str:
@@ -92,7 +89,7 @@ def write_pages() -> None:
     for paper in PAPERS:
         path = PAGES / f"{paper}.md"
         page = _BLOCK.sub(lambda block: _block_now(block, images), path.read_text())
-        path.write_text(_with_facts(page))
+        path.write_text(_with_machines(page))
         used |= set(re.findall(r"\]\(images/(.+?)\)", page))
     for stale in {path.name for path in images.iterdir()} - used:
         (images / stale).unlink()
@@ -134,23 +131,15 @@ def _short(machine: str) -> str:
     return ", ".join(part for part in machine.split(", ") if not part.startswith(_PEERS))
 
 
-def _with_facts(page: str) -> str:
-    """Return a page with the line that counts what is reproduced, and the list of machines."""
-    places: dict[str, list[str]] = {}
+def _with_machines(page: str) -> str:
+    """Return a page with the list of the machines that made its results."""
     machines: dict[str, list[str]] = {}
     for section in sections(page):
-        places.setdefault(section.reproduced, []).append(section.place)
         if section.machine:
             machines.setdefault(section.machine, []).append(section.place)
-    n_items = sum(len(found) for reproduced, found in places.items() if reproduced != "-")
-    parts = [f"Reproduced: {len(places.get('yes', []))} of {n_items} items"]
-    for reproduced, words in (("in part", "Reproduced in part"), ("no", "Not reproduced")):
-        if reproduced in places:
-            parts.append(f"{words}: {'; '.join(dict.fromkeys(places[reproduced]))}")
-    page = re.sub(
-        r"^Reproduced: \d+ of .*$", lambda _: ". ".join(parts) + ".", page, count=1, flags=re.MULTILINE
-    )
     lines = [f"- {machine}: {'; '.join(found)}\n" for machine, found in machines.items()]
+    if len(lines) == 1:
+        lines = [f"All results: {next(iter(machines))}.\n"]
     return page.partition("\n## Machines\n")[0] + ("\n## Machines\n\n" + "".join(lines) if lines else "")
 
 
@@ -160,7 +149,7 @@ def _overview() -> Iterator[str]:
         title, authors = _title_and_authors(page)
         rows = []
         for section in sections(page):
-            by = f"`{section.item}`" + ", not run yet" * (not section.machine) if section.item else ""
+            by = f"`{section.item}`" + ", not run yet" * (not section.machine)
             rows.append([section.place, section.shows, section.reproduced, by])
         yield from (f"## [{title}]({paper}.md)", "", f"{authors}.", "")
         yield from (*markdown_table(["", "shows", "reproduced", "command"], rows, 4), "")

@@ -15,8 +15,6 @@ PAGE = """# A Toy
 
 Somebody (2001). On toys.
 
-Reproduced: 9 of 9 items.
-
 ## Figure 1
 
 How energies fall. **Reproduced: yes.**
@@ -125,9 +123,8 @@ def test_pages_get_results_and_keep_their_text(toy, monkeypatch, capsys):
     page = (toy / "pages" / "toy.md").read_text()
     assert "![curves](images/toy-figure-1-curves.png)" in page
     assert "Written to" not in page
-    assert "Reproduced: 1 of 2 items. Not reproduced: Table 1." in page
-    assert re.search(r"## Machines\n\n- .+: Figure 1\n$", page)
-    for line in PAGE.splitlines()[6:]:
+    assert re.search(r"## Machines\n\nAll results: .+\.\n$", page)
+    for line in PAGE.splitlines()[4:]:
         assert line in page or "toy-figure-1" in line
     assert [path.name for path in (toy / "pages" / "images").iterdir()] == ["toy-figure-1-curves.png"]
     index = (toy / "pages" / "index.md").read_text()
