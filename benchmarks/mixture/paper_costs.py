@@ -74,7 +74,7 @@ def make_costs(run: PaperRun) -> None:
     """Table S.1: the orders, and their numbers on a data set with the number of clusters growing."""
     rows = [[name.removeprefix("coterie "), *LETTERS[name]] for name in FORMULAS]
     headers = ["distances", "coreset", "seeding", "an iteration", "memory, numbers"]
-    run.report.table("Orders", headers, rows, 5)
+    run.report.table("Numbers of distances, and memory", headers, rows, 5)
     data, n_rows, settings = _settings(run)
     lines = []
     for setting in settings:
