@@ -6,7 +6,7 @@ import pytest
 
 from tests.docs.pages import ROOT, name_of, pages
 
-# Where a path may begin: pages of a room leave out what is the same for all rooms.
+# Where a path may begin: pages leave out the folders of the package and of the kernels.
 FOLDERS = [ROOT / folder for folder in ("", "src/coterie", "cpp/include/coterie", "cpp/bindings", "cpp/isa")]
 
 # `centers/lloyd.py`, or `centers/lloyd.py: Lloyd.step` for what is in it, or a folder.
