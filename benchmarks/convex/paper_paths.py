@@ -58,8 +58,8 @@ def _show(
         for name, _, path in panels
     }
     alt = (
-        "Paths of the centroids on two principal components, from the rows to one common point: a panel for each choice "
-        "of weights"
+        "Paths of the centroids on two principal components, from the rows to one common point: a panel for each "
+        "choice of weights"
     )
     run.draw("paths", draw_panels(panels, n_columns, named), alt)
 

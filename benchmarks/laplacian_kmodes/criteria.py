@@ -135,8 +135,8 @@ def compare_criteria(benchmark: Benchmark, key: str, n_seeds: int) -> None:
 
 LEGEND = (
     "Correlation: rank correlation (Spearman) of the criterion with the NMI over the runs of a set, 1 if both rank the "
-    "runs alike. NMI: of the run with the best value of the criterion. Runs with more empty clusters than another one are "
-    "not compared."
+    "runs alike. NMI: of the run with the best value of the criterion. Runs with more empty clusters than another one "
+    "are not compared."
 )
 
 

@@ -63,8 +63,8 @@ def make_table_2(run: PaperRun) -> None:
         f"Of the runs with lambda {lambdas} (LK: {lk_lambdas}) and all seeds, each line shows the one with the highest "
         f"accuracy on {LABELED_SHARE:.0%} of the rows, as in the paper. Seconds: median of one run with "
         "the labels of all rows, without the search for neighbors, which all methods but k-means and mean shift "
-        "need. All methods are initialized with the same k-means++ centers, except k-means, which draws its own, and NCut "
-        "and mean shift, which need none. "
+        "need. All methods are initialized with the same k-means++ centers, except k-means, which draws its own, and "
+        "NCut and mean shift, which need none. "
         f"The best is bold. own: our plain implementation. Seeds: {len(run.seeds(SEEDS))}.",
     )
     for name, here in PAPER_SETS.items():

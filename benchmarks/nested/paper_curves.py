@@ -86,9 +86,9 @@ def make_figure_2(run: PaperRun) -> None:
 
 
 TIMES_LEGEND = (
-    "CPU seconds until the excess is at most 2%, 1% and 0.5% (median over the seeds); in parentheses, the seconds divided "
-    'by those of nested mini-batches. "never in 15.0 s": half of the runs or more ended after 15.0 s with a higher '
-    "excess. Time limit: 15 s. The lowest values are bold. Batches, and the first nested batch, have 5,000 rows."
+    "CPU seconds until the excess is at most 2%, 1% and 0.5% (median over the seeds); in parentheses, the seconds "
+    'divided by those of nested mini-batches. "never in 15.0 s": half of the runs or more ended after 15.0 s with a '
+    "higher excess. Time limit: 15 s. The lowest values are bold. Batches, and the first nested batch, have 5,000 rows."
 )
 
 
@@ -123,8 +123,8 @@ def make_figure_3(run: PaperRun) -> None:
     rows = []
     run.report.say(
         "",
-        "Mean excess in percent after these CPU seconds. The lowest values are bold. Bounds on: `bounds=\"auto\"`; sparse "
-        f"rows have none. Seeds: {len(run.seeds(THRESHOLD_SEEDS))}.",
+        'Mean excess in percent after these CPU seconds. The lowest values are bold. Bounds on: `bounds="auto"`; '
+        f"sparse rows have none. Seeds: {len(run.seeds(THRESHOLD_SEEDS))}.",
     )
     for name, row in PAPER_ROWS.items():
         # Sparse rows have no bounds to leave off.
