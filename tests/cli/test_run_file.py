@@ -126,7 +126,7 @@ def test_addresses_with_secrets_are_not_written(folder):
 
 @pytest.mark.parametrize(
     "line",
-    ["choose-k rows.npy -k 2:5 --sample 90", "compare rows.npy -k 3 --methods k-means,gmm --budget 2s"],
+    ["choose-k rows.npy -k 2:5 --sample 90", "compare rows.npy -k 3 --methods k-means,gmm --budget 0.5s"],
 )
 def test_options_of_a_repeated_run_are_equal(rows, line):
     pytest.importorskip("matplotlib")

@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from coterie.fitting.threads import _control_group_quota, effective_n_threads, single_threaded_blas
 
@@ -63,10 +63,11 @@ def test_blas_has_one_thread_for_a_while():
         return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
 
     np.eye(3) @ np.eye(3)
-    before = n_threads()
-    with single_threaded_blas():
-        assert set(n_threads()) == {1}
-    assert n_threads() == before
+    with threadpool_limits(2, user_api="blas"):
+        before = n_threads()
+        with single_threaded_blas():
+            assert set(n_threads()) == {1}
+        assert n_threads() == before
 
 
 def test_products_that_no_blas_splits_need_no_libraries(monkeypatch):
