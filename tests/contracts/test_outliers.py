@@ -113,9 +113,8 @@ def test_planted_rows_are_found(case):
 
 
 @every_case(has_scores)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_threads(case, dtype):
-    X = case.rows().astype(dtype)
+def test_threads(case):
+    X = case.rows().astype(np.float32)
     one, three = (case.make(n_threads=n).fit(X) for n in (1, 3))
     same_bits(of(three), of(one))
     if labels_others(case):

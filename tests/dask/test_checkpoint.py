@@ -35,18 +35,19 @@ def check_same(model, expected):
 
 
 @pytest.mark.parametrize(
-    ("model", "task", "far"),
+    ("model", "task", "far", "number"),
     [
-        (KMeans(K, init="random", n_init=2, random_state=0, tol=0, algorithm="yinyang"), "assign", False),
-        (KMeans(K, init="k-means||", random_state=0, tol=0), "assign", True),
-        (NestedMiniBatchKMeans(K, batch_size=100, random_state=0, bounds="yinyang"), "update", False),
-        (NestedMiniBatchKMeans(K, batch_size=100, random_state=0), "update", True),
+        (KMeans(K, init="random", n_init=2, random_state=0, tol=0, algorithm="yinyang"), "assign", False, 2),
+        (KMeans(K, init="k-means||", random_state=0, tol=0), "assign", True, 9),
+        (NestedMiniBatchKMeans(K, batch_size=100, random_state=0, bounds="yinyang"), "update", False, 9),
+        (NestedMiniBatchKMeans(K, batch_size=100, random_state=0), "update", True, 2),
         (
             TruncatedGaussianMixture(
                 K, covariance_type="diag", n_candidates=3, random_state=0, tol=0, max_iter=12
             ),
             "e_step",
             False,
+            2,
         ),
         (
             TruncatedGaussianMixture(
@@ -54,6 +55,7 @@ def check_same(model, expected):
             ),
             "e_step",
             False,
+            9,
         ),
         (
             TruncatedGaussianMixture(
@@ -61,6 +63,7 @@ def check_same(model, expected):
             ),
             "e_step",
             False,
+            2,
         ),
     ],
     ids=[
@@ -73,7 +76,6 @@ def check_same(model, expected):
         "mixture with random candidates",
     ],
 )
-@pytest.mark.parametrize("number", [2, 9])
 def test_a_fit_that_was_cut_off_resumes(client, tmp_path, monkeypatch, model, task, far, number):
     X = rows(far)
     weights = np.random.default_rng(1).integers(0, 3, size=len(X)).astype(float)

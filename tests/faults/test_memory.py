@@ -30,7 +30,7 @@ def more_memory_at_most(n_bytes):
 @pytest.mark.parametrize("megabytes", [0, 4, 40])
 def test_every_method(folder, command, megabytes):
     before = listed(folder)
-    ended = in_child(command, partial(more_memory_at_most, megabytes * MEGABYTE), seconds=60)
+    ended = in_child(command, partial(more_memory_at_most, megabytes * MEGABYTE), seconds=15)
     if ended.code == -signal.SIGALRM and "MemoryError" in ended.err:
         pytest.xfail("CPython waits for ever for a thread that finds no memory to begin with")
     if ended.code == 0:

@@ -82,20 +82,26 @@ class TestAgainstTheOracle:
 
 
 class TestVotes:
-    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-    @pytest.mark.parametrize("weighted", [False, True])
-    @pytest.mark.parametrize("sparse", [False, True])
-    def test_sums_equal_a_recount_after_a_thousand_rounds(self, dtype, weighted, sparse):
+    @pytest.mark.parametrize(
+        ("dtype", "weighted", "sparse"),
+        [
+            (np.float32, True, False),
+            (np.float64, False, False),
+            (np.float32, False, True),
+            (np.float64, True, True),
+        ],
+    )
+    def test_sums_equal_a_recount_after_hundreds_of_rounds(self, dtype, weighted, sparse):
         """On a nearly even line, the centroids move for very long."""
         random = np.random.default_rng(0)
-        n, k = 6000, 50
+        n, k = 3000, 50
         line = 1 + (random.permutation(n) + 0.5 * random.random(n)) / n
         X = np.column_stack([line, np.zeros(n)]).astype(dtype)
         weights = random.uniform(0.999, 1.001, size=n).astype(dtype) if weighted else None
         init = np.column_stack([1 + np.linspace(0, 1, k) ** 2, np.zeros(k)])
-        model = nested(k, init=init, tol=0, batch_size=1500, n_threads=1)
+        model = nested(k, init=init, tol=0, batch_size=750, n_threads=1)
         model.fit(sp.csr_array(X) if sparse else X, sample_weight=weights)
-        assert model.n_iter_ > 1000
+        assert model.n_iter_ > 300
         assert model.history_.n_changed[-1] == 0  # the votes are for labels_
         plain_weights = np.ones(n) if weights is None else weights.astype(float)
         shift = np.asarray(model._shift)

@@ -327,12 +327,12 @@ def test_limited_lists_satisfy_sizes_and_report_the_gap(seed, monkeypatch):
 def test_lists_take_no_more_memory_than_a_fit_asks_for(monkeypatch):
     monkeypatch.setattr("coterie.size_constrained.passes._LONGEST_BYTES", 0)
     random = np.random.default_rng(1)
-    X = random.normal(size=(40_000, 4)) + 30 * random.normal(size=(12, 4))[random.integers(0, 12, 40_000)]
+    X = random.normal(size=(10_000, 4)) + 30 * random.normal(size=(12, 4))[random.integers(0, 12, 10_000)]
     data = measure_rows(as_rows(X), n_clusters=150, n_threads=1).in_this_process()
-    search = SizedSearch(SizeBounds(240, 290), 40_000, 150, gap=1e-3, n_threads=1)
+    search = SizedSearch(SizeBounds(60, 73), 10_000, 150, gap=1e-3, n_threads=1)
     frame = CenterFrame(X[:150].copy(), data.shift)
     tracemalloc.start()
     search.labels(data.blocks, frame, data.squares, None, data.take)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak <= lists_of_rows(40_000, 150, 8).n_bytes
+    assert peak <= lists_of_rows(10_000, 150, 8).n_bytes

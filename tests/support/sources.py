@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -17,6 +18,7 @@ def python_files(folder: Path) -> list[Path]:
     return sorted(folder.rglob("*.py"))
 
 
+@cache
 def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
@@ -44,7 +46,7 @@ def private_attributes(tree: ast.Module) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and _PRIVATE.fullmatch(node.attr) and not _is_own(node.value):
             yield node.lineno, node.attr
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("getattr", "setattr", "hasattr"):
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("getattr", "setattr", "hasattr"):
             name = node.args[1] if len(node.args) > 1 else None
             if (
                 isinstance(name, ast.Constant)

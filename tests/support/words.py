@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Iterator
 
-from tests.support.messages import messages, text_of
+from tests.support.messages import messages, name_of, text_of
 from tests.support.sources import ROOT, SOURCES, parsed, python_files
 
 # What a page or a message says instead is behind each.
@@ -104,7 +104,7 @@ def messages_and_help() -> Iterator[tuple[str, str]]:
         tree, name = parsed(path), path.relative_to(ROOT).as_posix()
         yield from ((name, text) for _, text in messages(tree))
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in (
+            if isinstance(node, ast.Call) and name_of(node.func) in (
                 "Param",
                 "Parameter",
                 "Need",
