@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.metrics import adjusted_rand_score
 
 import coterie
 from coterie.estimators import find_method
@@ -19,9 +18,7 @@ from coterie.selection.compare import (
     _neighbor_likelihood,
     _random_partition,
     _recommendation,
-    _Scores,
-    _subset_agreement,
-    _Trial,
+    _scores,
 )
 
 
@@ -84,21 +81,10 @@ def test_methods_that_do_not_suit_are_listed(blobs):
     assert "score" in str(found)
 
 
-@pytest.mark.parametrize(("left", "expected"), [(1e9, 20_000), (8.0, 1_000), (80.0, 5_800)])
+@pytest.mark.parametrize(("left", "expected"), [(1e9, 20_000), (4.0, 1_000), (40.0, 5_900)])
 def test_a_budget_limits_the_rows(left, expected):
-    class OneSecond:
-        def __init__(self):
-            self.fits = []
-
-        def fit(self, rows, seed, max_time):
-            assert max_time == left
-            return _Fit(None, None, 1.0)
-
-    clock = SimpleNamespace(left=left)
-    found = _affordable_rows(
-        [OneSecond(), OneSecond()], np.zeros((1_000, 2)), 20_000, clock, np.random.RandomState(0)
-    )
-    assert found == pytest.approx(expected, rel=0.2)
+    clock, fits = SimpleNamespace(left=left), [fake_fit("k-means", A), fake_fit("gmm", A)]
+    assert _affordable_rows(fits, 1_000, 20_000, clock) == pytest.approx(expected, rel=0.01)
 
 
 def test_scores_by_chance_depend_on_the_sizes_alone():
@@ -114,59 +100,60 @@ def test_scores_by_chance_depend_on_the_sizes_alone():
     assert np.all(np.isfinite(hurried[20, 20, 20]))
 
 
-def fake_trial(name, labels, subsets=()):
-    labels = np.array(labels)
-    fit = _Fit(None, labels, 1.0)
-    return _Trial(find_method(name), {}, [fit], [labels[rows] for rows in subsets])
+def fake_fit(name, labels):
+    return _Fit(find_method(name), None, np.array(labels), 1.0)
 
 
-def fake_scores(score, information, consensus, spread=0.0):
-    return _Scores(
-        {"score": score, "agreement": 0.0, "neighbors": 0.0, "information": information}, consensus, spread
-    )
+def fake_scores(score, agreement, neighbors, information):
+    return {"score": score, "agreement": agreement, "neighbors": neighbors, "information": information}
 
 
 A, B = [0, 0, 1, 1, 2, 2], [0, 1, 2, 0, 1, 2]
 
 
-@pytest.fixture(autouse=True)
-def first_fit_is_best(monkeypatch):
-    monkeypatch.setattr(_Trial, "best", property(lambda trial: trial.fits[0]))
-
-
 @pytest.mark.parametrize(
     ("of_b", "confidence"),
     [
-        (fake_scores(0.5, 0.1, 0.1), "clear"),
-        (fake_scores(0.5, 0.9, 0.1), "likely"),
-        (fake_scores(0.5, 0.9, 0.9), "open"),
-        (fake_scores(0.5, 0.1, 0.1, spread=0.6), "open"),
+        (fake_scores(0.5, 0.1, 0.1, 0.1), "clear"),
+        (fake_scores(0.5, 0.1, 0.1, 0.9), "likely"),
+        (fake_scores(0.5, 0.5, 0.1, 0.1), "likely"),  # a tie favors none
+        (fake_scores(0.5, 0.9, 0.1, 0.9), "open"),
     ],
 )
 def test_confidence_counts_the_criteria_that_agree(of_b, confidence):
-    trials = [fake_trial("k-means", A), fake_trial("gmm", B)]
-    scores = {"k-means": fake_scores(1.0, 0.5, 0.5), "gmm": of_b}
-    assert _recommendation(trials, scores, 3)[:2] == ("k-means", confidence)
+    fits = [fake_fit("k-means", A), fake_fit("gmm", B)]
+    scores = {"k-means": fake_scores(1.0, 0.5, 0.5, 0.5), "gmm": of_b}
+    assert _recommendation(fits, scores, 3)[:2] == ("k-means", confidence)
 
 
 def test_method_with_empty_clusters_is_not_recommended():
-    trials = [fake_trial("k-means", [0, 0, 1, 1, 1, 1]), fake_trial("gmm", B), fake_trial("nested", A)]
+    fits = [fake_fit("k-means", [0, 0, 1, 1, 1, 1]), fake_fit("gmm", B), fake_fit("nested", A)]
     scores = {
-        "k-means": fake_scores(2.0, 1.0, 1.0),
-        "gmm": fake_scores(1.0, 0.5, 0.5),
-        "nested": fake_scores(0.5, 0.1, 0.1),
+        "k-means": fake_scores(2.0, 1.0, 1.0, 1.0),
+        "gmm": fake_scores(1.0, 0.5, 0.5, 0.5),
+        "nested": fake_scores(0.5, 0.1, 0.1, 0.1),
     }
-    recommended, _, reasons = _recommendation(trials, scores, 3)
+    recommended, _, reasons = _recommendation(fits, scores, 3)
     assert recommended == "gmm"
     assert "k-means is not recommended: 1 of 3 clusters are empty." in reasons
 
 
-def test_subset_agreement_is_the_mean_over_the_other_methods():
-    subsets = [np.arange(6)]
-    same, different = fake_trial("gmm", A, subsets), fake_trial("nested", B, subsets)
-    with_different = adjusted_rand_score(A, B)
-    assert _subset_agreement(np.array(A), [same, different], subsets) == (1 + with_different) / 2
-    assert _subset_agreement(np.array(A), [], subsets) == 1.0
+def test_the_score_is_the_sum_of_agreement_neighbors_and_information():
+    X = np.random.RandomState(0).normal(0, 1, (60, 2))
+    X[30:] += 9
+    good, poor = np.repeat([0, 1], 30), np.tile([0, 1], 30)
+    fits = [fake_fit("k-means", good), fake_fit("gmm", good), fake_fit("nested", poor)]
+    agreement = np.array([[1, 1, 0.2], [1, 1, 0.2], [0.2, 0.2, 1]])
+    found = _scores(X, fits, agreement, 2, np.random.RandomState(0), 1, _Clock(None))
+    assert found["k-means"]["agreement"] == pytest.approx(0.6)
+    assert found["nested"]["agreement"] == pytest.approx(0.2)
+    for record in found.values():
+        assert record["score"] == pytest.approx(
+            record["agreement"] + record["neighbors"] + record["information"]
+        )
+    assert found["k-means"]["neighbors"] == pytest.approx(1)
+    assert 0 < found["k-means"]["information"] <= 1
+    assert found["nested"]["information"] < 0
 
 
 def test_neighbor_likelihood_of_a_known_case():
@@ -219,7 +206,7 @@ def test_each_record_has_all_criteria_and_steps_are_reported(blobs):
         blobs[0], 3, methods=["k-means", "gmm"], random_state=0, n_threads=1, callback=steps.append
     )
     assert all(set(CRITERIA) <= set(record) for record in found.records)
-    assert (steps[0], steps[-2:]) == ("k-means, fit 1 of 6", ["gmm, fit 6 of 6", "scores"])
+    assert (steps[0], steps[-2:]) == ("k-means", ["gmm", "scores"])
 
 
 def test_methods_without_a_number_of_clusters_are_refused(blobs):

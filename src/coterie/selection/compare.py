@@ -1,7 +1,8 @@
 """Compare the clusterings of several methods on the same rows, and recommend one.
 
-Clusterings are scored without labels, by two things that no method of coterie optimizes: how well other methods find
-the same clusters on subsamples, and how well the clusters predict the neighbors of a row.
+Clusterings are scored without labels, by three things that no method of coterie optimizes: how well other methods find
+the same clusters, how well the clusters predict the neighbors of a row, and how much the clusters at the two ends of
+an edge of the graph of neighbors have in common.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,10 +35,10 @@ if TYPE_CHECKING:
     from coterie.reports.page import Page
 
 CRITERIA = {
-    "score": "agreement plus neighbors: the recommendation has the highest",
-    "agreement": "adjusted Rand index to other methods fitted to subsamples of two thirds of the rows",
+    "score": "agreement plus neighbors plus information: the recommendation has the highest",
+    "agreement": "mean adjusted Rand index to the clusters of the other methods",
     "neighbors": "log-likelihood of the clusters of 15 nearest neighbors: 0 by chance, 1 if each is that of the row",
-    "information": "mutual information of the clusters at both ends of a graph edge, above chance",
+    "information": "mutual information of the clusters at both ends of a graph edge, above chance; 1 at most",
 }
 """What each score measures. For all of them, higher is better."""
 
@@ -45,9 +46,6 @@ _Labels = IntArray | IndexArray
 
 # Rows that methods are fitted to, and rows that clusterings are scored on: a Python loop grows the null partitions.
 _MOST_ROWS, _SCORED_ROWS = 20_000, 5_000
-
-# Fits to all compared rows, which differ in their seed, and fits to random subsets of two thirds of them.
-_SEEDS, _SUBSETS, _SUBSET_SHARE = 3, 3, 2 / 3
 
 _NEIGHBORS = 15
 
@@ -61,7 +59,7 @@ _NULL_ROWS, _FEWEST_NULLS = 6 * _SCORED_ROWS, 2
 # Clusterings with a normalized mutual information above this count as one.
 _SAME = 0.95
 
-# The three ways to choose agree on a clustering from this normalized mutual information on.
+# Criteria choose the same clusters from this normalized mutual information on.
 _CONFIRMED = 0.9
 
 # Rows of the first fits, which measure how long a method takes.
@@ -73,7 +71,7 @@ _BUDGET_OF_FITS = 0.8
 # Fits take time in proportion to at most this power of the number of rows (graphs; k-means is below).
 _GROWTH = 1.3
 
-# Parameters of the methods that have them: clusters need not be of equal size, and fits are repeated anyway.
+# Parameters of the methods that have them: clusters need not be of equal size.
 _SETTINGS = {"class_priors": "estimate", "n_init": 3}
 
 
@@ -86,23 +84,22 @@ class Comparison:
     best : str
         Method with the highest score, of those without empty clusters if there are any.
     confidence : {"clear", "likely", "open"}
-        "clear": three ways to choose (the score, mean agreement of all rows with the other methods, information in the
-        graph) pick the same clustering; "likely": two of them; "open": none do, or the first two scores differ by less
-        than restarts of one method.
+        "clear": all three criteria (agreement, neighbors, information) are highest for the same clusters as their sum;
+        "likely": two of them; "open": fewer.
     reasons : tuple of str
         Explanation in sentences; the first states the result.
     records : tuple of dict
         One for each method, as in `table`.
     agreement : ndarray of shape (m, m), float64
-        Adjusted Rand index of the best clusterings of any two methods.
+        Adjusted Rand index of the clusterings of any two methods.
     models : dict of str to estimator
-        Best fit of each method, by its own objective.
+        Fit of each method.
     sample_ids : ndarray of shape (n_compared,), int64
         Rows that were compared on.
     left_out : tuple of str
         Methods that were not compared, with the reason.
     facts : dict
-        Rows, rows compared on, clusters, seeds, subsets, seconds, budget.
+        Rows, rows compared on, clusters, seconds, budget.
     """
 
     best: str
@@ -169,9 +166,8 @@ def compare(
 ) -> Comparison:
     """Cluster the rows by several methods and recommend one.
 
-    All methods are fitted to the same rows with the same seeds, three times to all compared rows and once to each of
-    three random subsets, with three restarts in each fit; total variation estimates its class priors. The clusterings
-    are scored without labels (see Notes).
+    All methods are fitted to the same rows, with the best of three restarts; total variation estimates its class
+    priors. The clusterings are scored without labels (see Notes).
 
     Parameters
     ----------
@@ -195,7 +191,7 @@ def compare(
     n_threads : int, optional
         None: all processors of this process.
     callback : callable, optional
-        Called with the name of each step before it begins, such as "k-means, fit 2 of 6" or "scores".
+        Called with the name of each step before it begins, such as "k-means" or "scores".
 
     Returns
     -------
@@ -208,11 +204,12 @@ def compare(
 
     Notes
     -----
-    The score of a clustering is S + G. S is its mean adjusted Rand index, on random subsets of two thirds of the
-    rows, to the other methods fitted to the subset. G is the mean over rows of ``log(((v + p) / 16) / p)``, where v
-    of the 15 nearest neighbors share the row's cluster and p is the share of this cluster, adjusted for chance as the
-    Rand index is: less its mean over random connected partitions of the same sizes, over the difference of its
-    maximum (v = 15) and that mean.
+    The score of a clustering is A + G + I. A is its mean adjusted Rand index to the clusterings of the other methods.
+    G is the mean over rows of ``log(((v + p) / 16) / p)``, where v of the 15 nearest neighbors share the row's cluster
+    and p is the share of this cluster, adjusted for chance as the Rand index is: less its mean over random connected
+    partitions of the same sizes, over the difference of its maximum (v = 15) and that mean. I is the mutual
+    information of the clusters at the two ends of an edge of the graph of 15 nearest neighbors, less its mean over
+    those partitions, over log k.
 
     Examples
     --------
@@ -232,59 +229,48 @@ def compare(
     if sample_size is not None:
         check_positive_integer("sample_size", sample_size)
     n_compared = min(source.shape[0], _MOST_ROWS if sample_size is None else int(sample_size))
-    if int(_SUBSET_SHARE * n_compared) < 2 * k:
+    if n_compared < 3 * k:
         raise ValueError(
             f"{k} clusters cannot be compared on {n_compared} rows: that takes three rows per cluster. Ask for fewer "
             "clusters or give more rows."
         )
     chosen, left_out = _candidates(source, methods)
     classes = _checked_classes(labels, source.shape[0])
-    trials = [
-        _Trial(method, {**_SETTINGS, str(method.clusters): k, "n_threads": threads}) for method in chosen
-    ]
     ids = _drawn_ids(source.shape[0], n_compared, random)
     rows = source.read() if len(ids) == source.shape[0] else source.take(ids)
     check_range(rows, ids)
+    tell = callback if callback is not None else str
+    settings = {**_SETTINGS, "random_state": int(random.randint(2**31 - 1)), "n_threads": threads}
+    fits: list[_Fit] = []
     if budget is not None and n_compared > _PILOT_ROWS:
         pilot = _drawn_ids(n_compared, max(_PILOT_ROWS, 3 * k), random)
-        kept = _affordable_rows(trials, rows[pilot], n_compared, clock, random)
-        if sample_size is None and kept < n_compared:
-            some = _drawn_ids(n_compared, kept, random) if kept > len(pilot) else pilot
+        fits = _fitted(chosen, k, settings, rows[pilot], clock, left_out, str)
+        chosen = [fit.method for fit in fits]
+        n_kept = _affordable_rows(fits, len(pilot), n_compared, clock)
+        if sample_size is None and n_kept < n_compared:
+            some = _drawn_ids(n_compared, n_kept, random) if n_kept > len(pilot) else pilot
             ids, rows = ids[some], rows[some]
-        if len(ids) > len(pilot):
-            for trial in trials:
-                trial.fits.clear()
-    subsets = [
-        np.sort(random.permutation(len(ids))[: int(_SUBSET_SHARE * len(ids))]) for _ in range(_SUBSETS)
-    ]
-    tell = callback if callback is not None else str
-    _fit_all(trials, rows, subsets, random, clock, tell)
-    left_out += [f"{trial.method.name}: {trial.failure}" for trial in trials if trial.failure]
-    done = [trial for trial in trials if trial.fits]
-    if not done:
+    if not fits or len(ids) > len(fits[0].labels):
+        fits = _fitted(chosen, k, settings, rows, clock, left_out, tell)
+    if not fits:
         raise ValueError(f"No method could cluster the rows: {'; '.join(left_out)}.")
     tell("scores")
-    scores = _scores(rows, done, subsets, random, threads, clock)
-    agreement = np.array(
-        [[adjusted_rand_score(one.best.labels, other.best.labels) for other in done] for one in done]
-    )
-    best, confidence, reasons = _recommendation(done, scores, k)
+    agreement = np.array([[adjusted_rand_score(one.labels, other.labels) for other in fits] for one in fits])
+    scores = _scores(rows, fits, agreement, k, random, threads, clock)
+    best, confidence, reasons = _recommendation(fits, scores, k)
     known = None if classes is None else classes[ids]
     facts = {
         "rows": source.shape[0],
         "columns": source.shape[1],
         "sample_rows": len(ids),
         "clusters": k,
-        "seeds": _SEEDS,
-        "subsets": _SUBSETS,
         "budget": budget,
         "seconds": clock.seconds,
     }
     records = tuple(
-        {**_record(trial, k), **scores[trial.method.name].record, **_known_scores(trial, known)}
-        for trial in done
+        {**_record(fit, k), **scores[fit.method.name], **_known_scores(fit, known)} for fit in fits
     )
-    models = {trial.method.name: trial.best.model for trial in done}
+    models = {fit.method.name: fit.model for fit in fits}
     return Comparison(best, confidence, reasons, records, agreement, models, ids, tuple(left_out), facts)
 
 
@@ -369,28 +355,30 @@ class _Clock:
 
 @dataclass(frozen=True)
 class _Fit:
-    """One fit: the model, its clusters numbered from 0, seconds."""
+    """The fit of a method: the model, its clusters numbered from 0, seconds."""
 
+    method: Method
     model: Any
     labels: IntArray
     seconds: float
 
 
-@dataclass
-class _Trial:
-    """A method with its fits to all compared rows (one per seed) and to each of the subsets."""
-
-    method: Method
-    settings: dict[str, Any]
-    fits: list[_Fit] = field(default_factory=list)
-    subset_labels: list[IntArray] = field(default_factory=list)
-    failure: str | None = None
-
-    def fit(self, rows: Block, seed: int, max_time: float = np.inf) -> _Fit | None:
-        """Cluster rows; a method that fails is left out from there on."""
-        limit = None if max_time == np.inf else max(max_time, 1e-3)
-        parameters = {**self.settings, "random_state": seed, "max_time": limit}
-        model = self.method.estimator()
+def _fitted(
+    chosen: Sequence[Method],
+    k: int,
+    settings: dict[str, Any],
+    rows: Block,
+    clock: _Clock,
+    left_out: list[str],
+    tell: Callable[[str], Any],
+) -> list[_Fit]:
+    """Cluster rows by each method; list those that fail, with the reason, in `left_out`."""
+    fits = []
+    for method in chosen:
+        tell(method.name)
+        limit = None if clock.left == np.inf else max(clock.left, 1e-3)
+        parameters = {**settings, str(method.clusters): k, "max_time": limit}
+        model = method.estimator()
         known = model.get_params()
         model.set_params(**{name: value for name, value in parameters.items() if name in known})
         began = time.perf_counter()
@@ -399,118 +387,55 @@ class _Trial:
                 warnings.simplefilter("always")
                 model.fit(rows)
         except (ValueError, MemoryError, ArithmeticError) as error:
-            self.failure = " ".join(str(error).split())
-            return None
+            left_out.append(f"{method.name}: {' '.join(str(error).split())}")
+            continue
         if any("max_time" in str(warning.message) for warning in caught):
-            self.failure = "its first fit did not end within the budget"
-            return None
+            left_out.append(f"{method.name}: its fit did not end within the budget")
+            continue
         labels = np.unique(model.labels_, return_inverse=True)[1].astype(np.int32)
-        return _Fit(model, labels, time.perf_counter() - began)
-
-    @property
-    def best(self) -> _Fit:
-        """The fit with the best objective of its method."""
-        objective = self.method.objective
-        if objective is None:
-            return self.fits[0]
-        sign = -1 if objective.higher_is_better else 1
-        return min(self.fits, key=lambda fit: sign * float(getattr(fit.model, objective.attribute)))
+        fits.append(_Fit(method, model, labels, time.perf_counter() - began))
+    return fits
 
 
-def _affordable_rows(
-    trials: Sequence[_Trial], rows: Block, n_most: int, clock: _Clock, random: np.random.RandomState
-) -> int:
-    """Fit each method to few rows; return the number of rows that all fits can have within the budget."""
-    seconds, seed = 0.0, int(random.randint(2**31 - 1))
-    for trial in trials:
-        fit = trial.fit(rows, seed, clock.left)
-        if fit is not None:
-            trial.fits.append(fit)
-            seconds += fit.seconds
-    needed = seconds * (_SEEDS + _SUBSETS * _SUBSET_SHARE**_GROWTH)
-    share = (max(clock.left, 0.0) / max(needed, 1e-9)) ** (1 / _GROWTH)
-    return int(min(n_most, share * rows.shape[0]))
-
-
-def _fit_all(
-    trials: Sequence[_Trial],
-    rows: Block,
-    subsets: Sequence[IndexArray],
-    random: np.random.RandomState,
-    clock: _Clock,
-    tell: Callable[[str], Any],
-) -> None:
-    """Fit all methods in turns, so that a budget that ends treats them alike."""
-    seeds = random.randint(2**31 - 1, size=_SEEDS + _SUBSETS).tolist()
-    order = [(seeds[0], None), *zip(seeds[_SEEDS:], subsets), *((seed, None) for seed in seeds[1:_SEEDS])]
-    for number, (seed, subset) in enumerate(order):
-        for trial in trials:
-            if (
-                trial.failure
-                or (number == 0 and trial.fits)
-                or (number and clock.left < (trial.fits[0].seconds if trial.fits else 0.0))
-            ):
-                continue
-            tell(f"{trial.method.name}, fit {number + 1} of {len(order)}")
-            fit = trial.fit(rows if subset is None else rows[subset], seed, clock.left)
-            if fit is None:
-                # A later fit that the budget cut off does not exclude the method.
-                trial.failure = None if trial.fits and "budget" in str(trial.failure) else trial.failure
-            elif subset is None:
-                trial.fits.append(fit)
-            else:
-                trial.subset_labels.append(fit.labels)
+def _affordable_rows(fits: Sequence[_Fit], n_rows: int, n_most: int, clock: _Clock) -> int:
+    """Return the number of rows that fits can have within half of the time left, from their time for fewer rows."""
+    seconds = sum(fit.seconds for fit in fits)
+    share = (max(clock.left, 0.0) / 2 / max(seconds, _TINY)) ** (1 / _GROWTH)
+    return int(min(n_most, share * n_rows))
 
 
 # --- scores ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Scores:
-    """The `CRITERIA` of a method's best clustering, and the range of the scores of its restarts."""
-
-    record: dict[str, float]
-    consensus: float
-    spread: float
-
-
 def _scores(
     rows: Block,
-    trials: Sequence[_Trial],
-    subsets: Sequence[IndexArray],
+    fits: Sequence[_Fit],
+    agreement: FloatArray,
+    k: int,
     random: np.random.RandomState,
     n_threads: int,
     clock: _Clock,
-) -> dict[str, _Scores]:
+) -> dict[str, dict[str, float]]:
+    """Return the `CRITERIA` of each method; neighbors and information on a sample of the rows."""
     scored = _drawn_ids(rows.shape[0], _SCORED_ROWS, random)
     n_neighbors = min(_NEIGHBORS, len(scored) - 1)
     ids, _ = nearest_neighbors(rows[scored], n_neighbors, method="exact", n_threads=n_threads)
     starts = np.arange(0, ids.size + 1, n_neighbors)
     directed = sp.csr_array((np.ones(ids.size), ids.ravel(), starts), shape=(len(scored), len(scored)))
     graph = directed.maximum(directed.T).tocsr()
-    clusterings = [
-        [trial.best.labels, *(fit.labels for fit in trial.fits if fit is not trial.best)] for trial in trials
-    ]
-    numbered = [
-        [np.unique(labels[scored], return_inverse=True)[1] for labels in found] for found in clusterings
-    ]
-    chance = _chance([own for found in numbered for own in found], ids, graph, random, clock)
+    clusterings = [np.unique(fit.labels[scored], return_inverse=True)[1] for fit in fits]
+    chance = _chance(clusterings, ids, graph, random, clock)
     found = {}
-    for trial, all_labels, all_own in zip(trials, clusterings, numbered):
-        others = [other for other in trials if other is not trial]
-        values = []
-        for labels, own in zip(all_labels, all_own):
-            by_chance = chance[_sizes(own)]
-            likelihood, largest = _neighbor_likelihood(own, ids)
-            neighbors = (likelihood - by_chance[0]) / max(largest - by_chance[0], _TINY)
-            information = _information(own, graph) - by_chance[1]
-            agreement = _subset_agreement(labels, others, subsets)
-            values.append((agreement + neighbors, agreement, neighbors, information))
-        consensus = [_nmi(trial.best.labels, other.best.labels) for other in others]
-        spread = max(value[0] for value in values) - min(value[0] for value in values)
-        found[trial.method.name] = _Scores(
-            dict(zip(CRITERIA, map(float, values[0]))), float(np.mean(consensus or [1.0])), float(spread)
+    for number, (fit, labels) in enumerate(zip(fits, clusterings)):
+        by_chance = chance[_sizes(labels)]
+        likelihood, largest = _neighbor_likelihood(labels, ids)
+        others = np.delete(agreement[number], number)
+        values = (
+            float(others.mean()) if len(others) else 1.0,
+            float((likelihood - by_chance[0]) / max(largest - by_chance[0], _TINY)),
+            float((_information(labels, graph) - by_chance[1]) / max(np.log(k), _TINY)),
         )
+        found[fit.method.name] = dict(zip(CRITERIA, (sum(values), *values)))
     return found
 
 
@@ -544,16 +469,6 @@ def _sizes(labels: IndexArray) -> tuple[int, ...]:
 
 def _nmi(one: _Labels, other: _Labels) -> float:
     return float(normalized_mutual_info_score(one, other))
-
-
-def _subset_agreement(labels: IntArray, others: Sequence[_Trial], subsets: Sequence[IndexArray]) -> float:
-    """Return the mean adjusted Rand index to other methods fitted to subsets; 1 if all find the same clusters."""
-    found = []
-    for other in others:
-        pairs = zip(subsets, other.subset_labels)
-        if other.subset_labels:
-            found.append(np.mean([adjusted_rand_score(labels[subset], fitted) for subset, fitted in pairs]))
-    return float(np.mean(found)) if found else 1.0
 
 
 def _neighbor_likelihood(labels: _Labels, neighbors: IntArray) -> tuple[float, float]:
@@ -603,73 +518,64 @@ def _random_partition(graph: sp.csr_array, sizes: IndexArray, random: np.random.
 
 
 def _recommendation(
-    trials: Sequence[_Trial], scores: dict[str, _Scores], k: int
+    fits: Sequence[_Fit], scores: dict[str, dict[str, float]], k: int
 ) -> tuple[str, str, tuple[str, ...]]:
-    lost = {trial.method.name: k - int(trial.best.labels.max()) - 1 for trial in trials}
+    n_lost = {fit.method.name: k - int(fit.labels.max()) - 1 for fit in fits}
     flaws = [
-        f"{name} is not recommended: {n_lost} of {k} clusters are empty."
-        for name, n_lost in lost.items()
-        if n_lost
+        f"{name} is not recommended: {lost} of {k} clusters are empty."
+        for name, lost in n_lost.items()
+        if lost
     ]
-    whole = [trial for trial in trials if not lost[trial.method.name]]
+    whole = [fit for fit in fits if not n_lost[fit.method.name]]
 
-    def score(trial: _Trial) -> float:
-        return scores[trial.method.name].record["score"]
+    def value(fit: _Fit, criterion: str = "score") -> float:
+        return scores[fit.method.name][criterion]
 
-    best = max(whole or trials, key=score)
-    others = [trial for trial in whole if _nmi(trial.best.labels, best.best.labels) <= _SAME]
+    best = max(whole or fits, key=value)
+    similarity = {fit.method.name: _nmi(fit.labels, best.labels) for fit in whole}
+    others = [fit for fit in whole if similarity[fit.method.name] <= _SAME]
     # The first of the methods with the same clusters: simpler methods come first.
-    alike = [trial.method.name for trial in whole if trial not in others] or [best.method.name]
-    if len(trials) == 1:
+    alike = [fit.method.name for fit in whole if fit not in others] or [best.method.name]
+    if len(fits) == 1:
         return alike[0], "open", (f"Only {alike[0]} was compared: there is no choice to make.",)
     if not whole:
         return alike[0], "open", ("No method found the number of clusters that was asked for.", *flaws)
     if not others:
         return alike[0], "clear", (f"Take {alike[0]}: {', '.join(alike)} find the same clusters.", *flaws)
-    choices = (
-        max(whole, key=lambda trial: scores[trial.method.name].consensus),
-        max(whole, key=lambda trial: scores[trial.method.name].record["information"]),
+    same = [fit for fit in whole if similarity[fit.method.name] >= _CONFIRMED]
+    different = [fit for fit in whole if fit not in same]
+    n_confirmed = sum(
+        not different or max(value(fit, name) for fit in same) > max(value(fit, name) for fit in different)
+        for name in CRITERIA
+        if name != "score"
     )
-    n_confirmed = sum(_nmi(choice.best.labels, best.best.labels) >= _CONFIRMED for choice in choices)
-    second = max(others, key=score)
+    second = max(others, key=value)
     owner = "" if alike[0] == best.method.name else f" of {best.method.name}"
-    values = f"score {score(best):.3f}{owner}, next {second.method.name} with {score(second):.3f}"
-    if score(best) - score(second) <= max(scores[trial.method.name].spread for trial in (best, second)):
+    values = f"score {value(best):.3f}{owner}, next {second.method.name} with {value(second):.3f}"
+    if n_confirmed < 2:
         reason = (
-            f"No clear winner: {alike[0]} and {second.method.name} differ by less than restarts of one method do "
-            f"({values}). Compare their clusters on your data."
-        )
-        return alike[0], "open", (reason, *flaws)
-    if not n_confirmed:
-        reason = (
-            f"No clear winner: {alike[0]} has the highest score ({values}), but agreement between methods and "
-            "information in the graph favor others. Compare their clusters on your data."
+            f"No clear winner: {alike[0]} has the highest score ({values}), but two of its three criteria favor "
+            "others. Compare their clusters on your data."
         )
         return alike[0], "open", (reason, *flaws)
     confidence, how = (
-        ("likely", "Two of three criteria") if n_confirmed == 1 else ("clear", "All three criteria")
+        ("likely", "Two of three criteria") if n_confirmed == 2 else ("clear", "All three criteria")
     )
     finds = "find" if len(alike) > 2 else "finds"
-    same = f" {', '.join(alike[1:])} {finds} the same clusters." if len(alike) > 1 else ""
-    return alike[0], confidence, (f"Take {alike[0]}: {values}. {how} choose its clusters.{same}", *flaws)
+    also = f" {', '.join(alike[1:])} {finds} the same clusters." if len(alike) > 1 else ""
+    return alike[0], confidence, (f"Take {alike[0]}: {values}. {how} choose its clusters.{also}", *flaws)
 
 
 # --- output ---------------------------------------------------------------------------------------------------
 
 
-def _record(trial: _Trial, k: int) -> dict[str, Any]:
-    best = trial.best
-    sizes = np.bincount(best.labels)
-    objective = trial.method.objective or OBJECTIVE
-    value = getattr(best.model, objective.attribute, None)
-    between = [
-        float(adjusted_rand_score(first.labels, second.labels))
-        for number, first in enumerate(trial.fits)
-        for second in trial.fits[:number]
-    ]
+def _record(fit: _Fit, k: int) -> dict[str, Any]:
+    sizes = np.bincount(fit.labels)
+    objective = fit.method.objective or OBJECTIVE
+    value = getattr(fit.model, objective.attribute, None)
     return {
-        "method": trial.method.name,
-        "seconds": float(np.median([fit.seconds for fit in trial.fits])),
+        "method": fit.method.name,
+        "seconds": fit.seconds,
         "objective_name": objective.name,
         "objective": None if value is None else float(value),
         "clusters": len(sizes),
@@ -677,14 +583,13 @@ def _record(trial: _Trial, k: int) -> dict[str, Any]:
         "smallest": int(sizes.min()),
         "median": round(float(np.median(sizes))),
         "largest": int(sizes.max()),
-        "between_seeds": float(np.mean(between)) if between else None,
     }
 
 
-def _known_scores(trial: _Trial, known: IndexArray | None) -> dict[str, float]:
+def _known_scores(fit: _Fit, known: IndexArray | None) -> dict[str, float]:
     if known is None or not np.any(known >= 0):
         return {}
-    truth, found = known[known >= 0], trial.best.labels[known >= 0]
+    truth, found = known[known >= 0], fit.labels[known >= 0]
     return {
         "accuracy": clustering_accuracy(truth, found),
         "nmi": _nmi(truth, found),

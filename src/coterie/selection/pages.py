@@ -93,8 +93,6 @@ def comparison_page(comparison: Comparison, name: str, warnings: Sequence[str] =
         ("confidence", comparison.confidence),
         ("clusters", facts["clusters"]),
         ("rows compared on", facts["sample_rows"]),
-        ("fits to all rows, per method", facts["seeds"]),
-        ("fits to subsets, per method", facts["subsets"]),
         ("budget, seconds", facts["budget"]),
         ("seconds", facts["seconds"]),
     ]
@@ -102,17 +100,16 @@ def comparison_page(comparison: Comparison, name: str, warnings: Sequence[str] =
         "Scores, without known classes unless named",
         [
             Column("method"),
-            *(Column(score, True) for score in (*CRITERIA, "between seeds", *known)),
+            *(Column(score, True) for score in (*CRITERIA, *known)),
         ],
         [
             [
                 record["method"],
                 *(_bar(record[score], records, score) for score in CRITERIA),
-                *(record[score] for score in ("between_seeds", *known)),
+                *(record[score] for score in known),
             ]
             for record in records
         ],
-        note="Between seeds: mean adjusted Rand index of fits of one method to the same rows.",
     )
     sizes = Table(
         "Time, objective and cluster sizes",
@@ -120,7 +117,7 @@ def comparison_page(comparison: Comparison, name: str, warnings: Sequence[str] =
             Column("method"),
             Column("seconds", True),
             Column("objective"),
-            *(Column(size, True) for size in ("best", "smallest", "median", "largest", "empty clusters")),
+            *(Column(size, True) for size in ("value", "smallest", "median", "largest", "empty clusters")),
         ],
         [
             [
@@ -131,7 +128,7 @@ def comparison_page(comparison: Comparison, name: str, warnings: Sequence[str] =
             ]
             for record in records
         ],
-        note="Median seconds of the fits to all rows. Objectives of different methods cannot be compared.",
+        note="Seconds of the fit. Objectives of different methods cannot be compared.",
     )
     agreement = Table(
         "Adjusted Rand index of any two methods",
