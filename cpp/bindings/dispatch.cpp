@@ -32,15 +32,29 @@ Processor this_processor() {
 #endif
 
 // Best first.
-std::vector<const KernelTable*> runnable_tables() {
-    std::vector<const KernelTable*> tables;
+const std::vector<const KernelTable*>& runnable_tables() {
+    static const std::vector<const KernelTable*> tables = [] {
+        std::vector<const KernelTable*> found;
 #if defined(COTERIE_COMPILED_avx512)
-    if (this_processor().avx512) tables.push_back(&kAvx512Kernels);
+        static const KernelTable avx512{"avx512", avx512_kernels(float()), avx512_kernels(double())};
+        if (this_processor().avx512) found.push_back(&avx512);
 #endif
 #if defined(COTERIE_COMPILED_avx2)
-    if (this_processor().avx2) tables.push_back(&kAvx2Kernels);
+        static const KernelTable avx2{"avx2", avx2_kernels(float()), avx2_kernels(double())};
+        if (this_processor().avx2) found.push_back(&avx2);
 #endif
-    tables.push_back(&kBaselineKernels);
+#if defined(COTERIE_COMPILED_baseline)
+#if defined(__aarch64__)
+        constexpr const char* kName = "neon";
+#else
+        constexpr const char* kName = "baseline";
+#endif
+        static const KernelTable baseline{kName, baseline_kernels(float()), baseline_kernels(double())};
+        found.push_back(&baseline);
+#endif
+        if (found.empty()) throw std::runtime_error("coterie was compiled for another processor: install it here again");
+        return found;
+    }();
     return tables;
 }
 

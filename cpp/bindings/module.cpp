@@ -1,6 +1,7 @@
 #include <nanobind/nanobind.h>
 
 #include "bindings.hpp"
+#include "dispatch.hpp"
 
 #if defined(__clang__)
 #define COTERIE_COMPILER "Clang " __clang_version__
@@ -9,6 +10,7 @@
 #endif
 
 NB_MODULE(_kernels, m) {
+    coterie::kernels();  // an ImportError where this processor runs none of those that were compiled
     m.attr("__version__") = COTERIE_VERSION;
     m.attr("__compiler__") = COTERIE_COMPILER;
     coterie::bind_machine(m);

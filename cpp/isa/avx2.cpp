@@ -70,6 +70,6 @@ private:
 
 }  // namespace
 
-constinit const KernelTable kAvx2Kernels = kernel_table<Avx2>("avx2");
+const KernelsOf<Number>& avx2_kernels(Number) { return kKernelsOf<Avx2>; }
 
 }  // namespace coterie

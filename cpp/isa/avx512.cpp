@@ -62,6 +62,6 @@ struct Avx512 : PlainIsa<64, 24> {
 
 }  // namespace
 
-constinit const KernelTable kAvx512Kernels = kernel_table<Avx512>("avx512");
+const KernelsOf<Number>& avx512_kernels(Number) { return kKernelsOf<Avx512>; }
 
 }  // namespace coterie

@@ -4,9 +4,11 @@
 namespace coterie {
 
 #if defined(__aarch64__)
-constinit const KernelTable kBaselineKernels = kernel_table<PlainIsa<16, 6>>("neon");
+using Baseline = PlainIsa<16, 6>;
 #else
-constinit const KernelTable kBaselineKernels = kernel_table<PlainIsa<16, 2>>("baseline");
+using Baseline = PlainIsa<16, 2>;
 #endif
+
+const KernelsOf<Number>& baseline_kernels(Number) { return kKernelsOf<Baseline>; }
 
 }  // namespace coterie

@@ -1,4 +1,5 @@
-// Included once by each file of this folder: fills a KernelTable with the kernels compiled for its instruction set.
+// Included once by each file of this folder: a table of the kernels compiled for its instruction set and for one type of
+// numbers, COTERIE_NUMBER. Each file is compiled once per type, so that the two halves compile side by side.
 #pragma once
 
 #include "coterie/centers/bounded.hpp"
@@ -87,14 +88,10 @@ constexpr KernelsOf<T> kernels_of() {
     };
 }
 
+using Number = COTERIE_NUMBER;
+
 template <class Isa>
-constexpr KernelTable kernel_table(const char* name) {
-    return {
-        .instruction_set = name,
-        .single_precision = kernels_of<Isa, float>(),
-        .double_precision = kernels_of<Isa, double>(),
-    };
-}
+constinit const KernelsOf<Number> kKernelsOf = kernels_of<Isa, Number>();
 
 }  // namespace
 }  // namespace coterie

@@ -1,4 +1,4 @@
-// The kernels as function pointers: one table per instruction set, one of them chosen when the module is loaded.
+// The kernels as function pointers: a table per instruction set, one of them chosen when the module is loaded.
 // A field has the name of its kernel, whose header documents the arguments.
 #pragma once
 
@@ -131,8 +131,8 @@ struct KernelsOf {
 
 struct KernelTable {
     const char* instruction_set;
-    KernelsOf<float> single_precision;
-    KernelsOf<double> double_precision;
+    const KernelsOf<float>& single_precision;
+    const KernelsOf<double>& double_precision;
 
     template <class T>
     const KernelsOf<T>& of() const {
@@ -147,9 +147,12 @@ struct KernelTable {
     }
 };
 
-// Defined in cpp/isa, one per compiled file. Only those of the target architecture exist.
-extern const KernelTable kBaselineKernels;
-extern const KernelTable kAvx2Kernels;
-extern const KernelTable kAvx512Kernels;
+// Defined in cpp/isa, as far as they are compiled. The argument tells the types of numbers apart.
+const KernelsOf<float>& baseline_kernels(float);
+const KernelsOf<double>& baseline_kernels(double);
+const KernelsOf<float>& avx2_kernels(float);
+const KernelsOf<double>& avx2_kernels(double);
+const KernelsOf<float>& avx512_kernels(float);
+const KernelsOf<double>& avx512_kernels(double);
 
 }  // namespace coterie

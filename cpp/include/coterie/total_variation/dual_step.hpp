@@ -21,9 +21,9 @@ struct EdgeDualStep {
     Index n_columns, width, last_edge;
 };
 
-// Use of the weight of an edge: nowhere, as all are 1; in K'P only, as it cancels in the step of the dual if that is
-// inversely proportional to it; in both.
-enum class EdgeWeights { kOnes, kInPull, kInStepAndPull };
+// Use of the weight of an edge: in K'P only, as it cancels in the step of the dual if that is inversely proportional to
+// it; or in both.
+enum class EdgeWeights { kInPull, kInStepAndPull };
 
 constexpr int floor_power_of_two(int n) { return n < 2 ? 1 : 2 * floor_power_of_two(n / 2); }
 
@@ -59,7 +59,7 @@ struct RowLanes {
         else dual += difference * scale;
         dual = clipped<Isa>(dual);
         *reinterpret_cast<Head*>(duals) = dual;
-        // 1 without weights, which drops out. Added to zeros: GCC does not fuse a pair of equal numbers.
+        // Added to zeros: GCC does not fuse a pair of equal numbers.
         const Head factor = Head{} + weight;
         total = multiply_add<Head>(dual, factor, total);
         if constexpr (Both) {
@@ -95,7 +95,11 @@ inline __attribute__((always_inline)) void dual_step_of_row(const BlockedGraph<T
         __builtin_prefetch(ahead, 1);
         if constexpr (N > kLanes<T>) __builtin_prefetch(ahead + kLanes<T>, 1);
     };
-    const auto weight_of = [&](Index e) { return Weights == EdgeWeights::kOnes ? T(1) : graph.weights[e]; };
+    // Without weights the same 1 is read for every edge: another form of the function would have the same bits.
+    const T one = 1;
+    const T* const weights = graph.weights == nullptr ? &one : graph.weights;
+    const Index stride = graph.weights == nullptr ? 0 : 1;
+    const auto weight_of = [&](Index e) { return weights[e * stride]; };
     row.begin(extrapolated + i * width, step.steps + panel, divergences + i * width);
     for (Index e = graph.starts[i]; e < middle; ++e, duals += n_columns) {
         const Index j = graph.columns[e] * width;

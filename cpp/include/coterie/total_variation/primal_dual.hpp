@@ -24,9 +24,8 @@ double iterate_primal_dual(const BlockedGraph<T>& graph, const PrimalDualState<T
                                          Buffer<T>(state.n_columns * kLanes<T>), Buffer<T>(2 * kLanes<T>)};
     };
     const EdgeDualStepOfBlock<T> dual_step =
-        graph.weights == nullptr ? dual_step_for<Isa, EdgeWeights::kOnes, T>(state.n_columns)
-        : outer.steps_by_weight  ? dual_step_for<Isa, EdgeWeights::kInStepAndPull, T>(state.n_columns)
-                                 : dual_step_for<Isa, EdgeWeights::kInPull, T>(state.n_columns);
+        outer.steps_by_weight ? dual_step_for<Isa, EdgeWeights::kInStepAndPull, T>(state.n_columns)
+                              : dual_step_for<Isa, EdgeWeights::kInPull, T>(state.n_columns);
     Buffer<T> steps(width);
     T *current = state.extrapolated, *next = state.spare;
     for (Index k = 0; k < n_iterations; ++k) {
