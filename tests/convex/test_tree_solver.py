@@ -35,7 +35,7 @@ def solve(parents, weights, sizes, columns, gamma, fused=None, n_threads=1):
     return values, marks, flows, sums
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 60), st.floats(0, 4), st.booleans())
 def test_against_dual_ascent(seed, n, gamma, on_a_grid):
     parents, weights, sizes, columns = random_tree(seed, n, on_a_grid=on_a_grid)
