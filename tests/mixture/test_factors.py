@@ -393,7 +393,7 @@ class TestEstimator:
     def test_factors_begin_with_the_clusters_of_k_means(self, rows):
         """All components are candidates, so that nothing but the means is random."""
         seed = np.random.RandomState(3).randint(np.iinfo(np.int32).max)
-        centers = coterie.KMeans(4, random_state=seed).fit(rows).cluster_centers_
+        centers = coterie.KMeans(4, init="split-merge", random_state=seed).fit(rows).cluster_centers_
 
         def fitted(n_steps, **options):
             return factor_mixture(

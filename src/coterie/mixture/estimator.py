@@ -180,11 +180,11 @@ class TruncatedGaussianMixture(
         at length 1. Rows of zeros are not changed; on workers they raise an error.
     init : {"afk-mc2", "k-means", "k-means++", "split-merge", "random"}, array-like of shape (C, d), model or callable
         Initial means: see `coterie.seeding`. "split-merge": k-means++ and swaps of clusters, see `KMeans`; fewer
-        components share a cluster than from "afk-mc2", in time that grows with C. "k-means": the centers of k-means of
-        the rows (of a bounded sample on workers); components have factors from the second iteration on. It gives better
-        clusters and takes the time of a fit of k-means, which grows with C. A fitted TruncatedGaussianMixture with the
-        same `covariance_type`: its means, variances and weights. A callable gets `(X, n_components,
-        random_state=...)`; with a coreset, its rows.
+        components share a cluster than from "afk-mc2", in time that grows with C. "k-means": the centers of k-means
+        from "split-merge", of the rows (of a bounded sample on workers); components have factors from the second
+        iteration on. It gives better clusters and takes the time of a fit of k-means, which grows with C. A fitted
+        TruncatedGaussianMixture with the same `covariance_type`: its means, variances and weights. A callable gets
+        `(X, n_components, random_state=...)`; with a coreset, its rows.
     n_init : int
         Number of runs with different initializations; the one with the highest lower bound is kept. Given means are one
         run.
@@ -584,7 +584,7 @@ class TruncatedGaussianMixture(
             if not data.backend.is_here:
                 data = sample_of(data, self.n_components, random)
             return k_means_until(
-                deadline, data.rows, self.n_components, sample_weight=data.weights,
+                deadline, data.rows, self.n_components, init="split-merge", sample_weight=data.weights,
                 random_state=random.randint(np.iinfo(np.int32).max), n_threads=data.n_threads,
             ).cluster_centers_  # fmt: skip
         if isinstance(self.init, str) and self.init == "afk-mc2":

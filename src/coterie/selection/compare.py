@@ -74,6 +74,9 @@ _GROWTH = 1.3
 # Parameters of the methods that have them: clusters need not be of equal size.
 _SETTINGS = {"class_priors": "estimate", "n_init": 3}
 
+# Initializations that draw centers, after which clusters are split and others merged.
+_DRAWN = ("k-means++", "afk-mc2")
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -166,8 +169,9 @@ def compare(
 ) -> Comparison:
     """Cluster the rows by several methods and recommend one.
 
-    All methods are fitted to the same rows, with the best of three restarts; total variation estimates its class
-    priors. The clusterings are scored without labels (see Notes).
+    All methods are fitted to the same rows, with the best of three restarts; k-means and mixtures with
+    ``init="split-merge"``, total variation with estimated class priors. The clusterings are scored without labels (see
+    Notes).
 
     Parameters
     ----------
@@ -380,6 +384,8 @@ def _fitted(
         parameters = {**settings, str(method.clusters): k, "max_time": limit}
         model = method.estimator()
         known = model.get_params()
+        if isinstance(model, Estimator) and known.get("init") in _DRAWN:
+            parameters["init"] = "split-merge"
         model.set_params(**{name: value for name, value in parameters.items() if name in known})
         began = time.perf_counter()
         try:
