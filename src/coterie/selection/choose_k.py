@@ -405,7 +405,7 @@ def _judged(
     if np.mean(halves > 1) < _FEWEST_HALVES:
         return None, [
             "The data have no clusters.",
-            f"All rows have {found} modes, but {int(np.sum(halves == 1))} of {len(halves)} half samples have one.",
+            f"The sample has {found} modes, but {np.sum(halves == 1)} of its {len(halves)} random halves have one.",
         ]
     low, high = _interval(halves)
     fall = float(modes.prominences[found - 1])
@@ -417,7 +417,10 @@ def _judged(
     reasons = [
         f"The density has {found} prominent modes, {contrast}. In data without clusters, modes are rarely more than "
         f"{np.exp(threshold):.3g} times as dense as the saddles.",
-        f"Half samples have {low} to {high} modes ({np.mean(halves == found):.0%} have {found}).",
+        f"All {len(halves)} random halves of the sample have {low} modes."
+        if low == high
+        else f"Random halves of the sample have {low} to {high} modes; {np.sum(halves == found)} of {len(halves)} have "
+        f"{found}.",
     ]
     if _may_be_more(labels):
         share = np.bincount(labels).max() / len(labels)
