@@ -13,9 +13,6 @@ from coterie.selection.criteria_by_k import (
     Criterion,
     Resampling,
     bic,
-    convex_merges,
-    density_layers,
-    eigengaps,
     gap_statistic,
     stability,
 )
@@ -128,9 +125,7 @@ def test_same_seed_same_answer_for_any_number_of_threads(no_curves):
     assert first.threshold == second.threshold
 
 
-@pytest.mark.parametrize(
-    "criterion", [gap_statistic, stability, eigengaps, bic, convex_merges, density_layers]
-)
+@pytest.mark.parametrize("criterion", [gap_statistic, stability, bic])
 def test_each_criterion_has_intervals_and_chooses_three(criterion):
     task = Resampling(blobs(3, 60, 3), [2, 3, 4, 5], np.random.RandomState(0), 1, lambda: None)
     curve = criterion(task)
@@ -153,14 +148,7 @@ def test_table_of_criteria_and_time_limit():
     assert (late.n_clusters, late.criteria, len(late.left_out)) == (3, (), 1)
     table = coterie.choose_k(X, (2, 4), random_state=0, n_threads=1).table()
     assert table.column_names == ["criterion", "k", "value", "low", "high", "chance", "chosen"]
-    assert set(table["criterion"].to_pylist()) == {
-        "gap",
-        "stability",
-        "eigengap",
-        "bic",
-        "convex path",
-        "density",
-    }
+    assert set(table["criterion"].to_pylist()) == {"gap", "stability", "bic"}
 
 
 @pytest.mark.parametrize(
@@ -186,4 +174,4 @@ def test_callback_names_each_step():
     steps = []
     coterie.choose_k(blobs(2, 40, 2), (2, 3), random_state=0, n_threads=1, callback=steps.append)
     assert steps[:3] == ["modes of the density", "modes of half samples", "gap statistic"]
-    assert len(steps) == 8
+    assert len(steps) == 5

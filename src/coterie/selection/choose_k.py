@@ -21,9 +21,6 @@ from coterie.selection.criteria_by_k import (
     Criterion,
     Resampling,
     bic,
-    convex_merges,
-    density_layers,
-    eigengaps,
     gap_statistic,
     stability,
 )
@@ -82,9 +79,7 @@ _TREE_NEIGHBORS = 15
 _DENSE_GRID = 12
 _GRID_STEP = 0.08
 
-_CRITERIA: tuple[Callable[[Resampling], Criterion], ...] = (
-    gap_statistic, stability, eigengaps, bic, convex_merges, density_layers,
-)  # fmt: skip
+_CRITERIA: tuple[Callable[[Resampling], Criterion], ...] = (gap_statistic, stability, bic)
 
 
 @dataclass(frozen=True)
@@ -179,7 +174,7 @@ def choose_k(
     """Choose the number of clusters, or find that the data have none (experimental).
 
     Counts the modes of the density that are more prominent than those of data without clusters: one Gaussian, a uniform
-    box, uniform rows of the same local dimension. Six other criteria are computed over k for comparison; they do
+    box, uniform rows of the same local dimension. Three other criteria are computed over k for comparison; they do
     not decide, as each favors clusters of one shape or always finds some.
 
     Parameters

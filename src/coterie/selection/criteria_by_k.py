@@ -8,15 +8,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from scipy import special
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.convex import ConvexClusterPath
-from coterie.density.solver import DensityOptions, density_clusters
-from coterie.graphs import knn_graph
 from coterie.kmeans.exact import KMeans
 from coterie.mixture.estimator import TruncatedGaussianMixture
 from coterie.selection.sample import references
@@ -34,19 +30,6 @@ LEAST_ARI, MOST_ARI = -0.5, 1.0
 
 # Confidence of the intervals.
 _CONFIDENCE = 0.9
-
-# Graphs are decomposed as dense matrices of at most this size: Lanczos' method loses equal eigenvalues.
-_GRAPH_ROWS = 1_000
-_GRAPH_NEIGHBORS = 10
-_GRAPHS = 4
-
-# Rows of a convex path, and the share of them that a cluster needs to count: the last rows to fuse are outliers.
-_PATH_ROWS = 200
-_PATH_SHARE = 0.02
-_PATHS = 4
-
-# Density-based clusterings of halves of the sample.
-_DENSITIES = 4
 
 # Adjusted Rand index of stable clusterings.
 _STABLE = 0.9
@@ -192,95 +175,6 @@ def _bic_per_row(task: Resampling, points: FloatArray, k: int) -> float:
         n_threads=task.n_threads,
     )  # fmt: skip
     return model.fit(points).bic(points) / len(points)
-
-
-def _resampled(
-    task: Resampling,
-    measure: Callable[[Resampling, FloatArray, Sequence[int]], FloatArray],
-    ks: Sequence[int],
-    size: int,
-    n_sets: int,
-    highest: float = np.inf,
-) -> tuple[list[Interval], int]:
-    """Return the curve of a measure, which is not negative, over k on subsamples, and where its mean is largest."""
-    found = [
-        measure(task, task.points[task.random.permutation(len(task.points))[:size]], ks)
-        for _ in range(n_sets)
-    ]
-    curve = [interval_of(column, 0.0, highest) for column in np.transpose(found)]
-    return curve, int(np.argmax([interval.mean for interval in curve]))
-
-
-def eigengaps(task: Resampling) -> Criterion:
-    """Gap after the k-th eigenvalue of the normalized Laplacian of the nearest-neighbor graph."""
-    n_rows = min(_GRAPH_ROWS, (len(task.points) + 1) // 2)
-    ks = [k for k in range(2, max(task.ks) + 1) if k + 1 < n_rows]
-    curve, best = _resampled(task, _gaps, ks, n_rows, _GRAPHS)
-    drawn = [points[:n_rows] for _, points in references(task.points, 2, task.random)]
-    chance = np.max([_gaps(task, points, ks) for points in drawn], axis=0)
-    choice = ks[best] if curve[best].low > chance.max() else None
-    why = (
-        "Largest gap, if it exceeds that of data without clusters. Favors clusters with few edges between them, of any "
-        "shape."
-    )
-    return _criterion("eigengap", "eigengap of the graph", ks, curve, choice, why, chance)
-
-
-def _gaps(task: Resampling, points: FloatArray, ks: Sequence[int]) -> FloatArray:
-    task.check_time()
-    directed = knn_graph(
-        points, min(_GRAPH_NEIGHBORS, len(points) - 1), method="exact", n_threads=task.n_threads
-    )
-    graph = directed.maximum(directed.T)
-    degrees = np.maximum(np.asarray(graph.sum(axis=1)).ravel(), 1e-300)
-    scale = sp.diags_array(1 / np.sqrt(degrees))
-    values = np.sort(1 - np.linalg.eigvalsh((scale @ graph @ scale).toarray().astype(np.float64)))
-    return np.diff(values)[np.array(ks) - 1]
-
-
-def convex_merges(task: Resampling) -> Criterion:
-    """Lifetime of each number of clusters on the convex clustering path, as a share of log gamma."""
-    size = min(_PATH_ROWS, len(task.points))
-    ks = [k for k in range(2, max(task.ks) + 1) if k <= size * _PATH_SHARE * 10]
-    curve, best = _resampled(task, _lifetimes, ks, size, _PATHS)
-    choice = ks[best] if curve[best].low > 0 else None
-    why = (
-        f"Longest lifetime, counting clusters of {_PATH_SHARE:.0%} of {size} rows or more. Favors round "
-        "clusters."
-    )
-    return _criterion("convex path", "share of the convex path", ks, curve, choice, why)
-
-
-def _lifetimes(task: Resampling, points: FloatArray, ks: Sequence[int]) -> FloatArray:
-    task.check_time()
-    path = ConvexClusterPath(n_gammas=50, tol=1e-3, random_state=task.seed(), n_threads=task.n_threads).fit(
-        points
-    )
-    least = max(2, int(np.ceil(_PATH_SHARE * len(points))))
-    counts = np.array([int(np.sum(np.bincount(labels) >= least)) for labels in path.labels_path_])
-    gammas = path.gammas_
-    lasts = np.diff(np.log(gammas[1:])) if len(gammas) > 2 else np.zeros(0)
-    whole = max(float(lasts.sum()), 1e-300)
-    return np.array([lasts[counts[1:-1] == k].sum() / whole for k in ks])
-
-
-def density_layers(task: Resampling) -> Criterion:
-    """Largest persistence of a density-based clustering with k clusters, over all minimum cluster sizes."""
-    size = (len(task.points) + 1) // 2
-    ks = list(range(2, max(task.ks) + 1))
-    curve, best = _resampled(task, _persistences, ks, size, _DENSITIES, highest=1.0)
-    choice = ks[best] if curve[best].low > 0 else None
-    why = "Largest persistence. Favors clusters of any shape that less dense rows separate."
-    return _criterion("density", "persistence of density layers", ks, curve, choice, why)
-
-
-def _persistences(task: Resampling, points: FloatArray, ks: Sequence[int]) -> FloatArray:
-    task.check_time()
-    options = DensityOptions(space="rows", seed=task.seed(), n_threads=task.n_threads)
-    leaves = density_clusters(np.ascontiguousarray(points), options).leaves
-    found, counts = np.asarray(leaves.persistences), leaves.n_leaves()
-    largest = max(float(found.max(initial=0.0)), 1e-300)
-    return np.array([found[counts == k].max(initial=0.0) / largest for k in ks])
 
 
 # --- agreement of half samples ---------------------------------------------------------------------------------------
