@@ -92,12 +92,21 @@ def make_costs(run: PaperRun) -> None:
                 f"{s['peak_bytes'] / MIB:.0f}",
             ]
         )
-    headers = ["", "coreset s", "seeding s", "ms of an iteration", "distances per row", "of k-means", "MiB"]
+    headers = [
+        "",
+        "coreset, s",
+        "seeding, s",
+        "iteration, ms",
+        "distances per row",
+        "k-means: distances per row",
+        "EM, MiB",
+    ]
     title = f"vc-GMM with the papers' steps, {ROWS['blobs64'].data}, {n_rows:,} rows, N' = {settings[0].coreset_size:,}"
     run.report.table(title, headers, lines)
     run.report.say(
-        "", f"An iteration evaluates at most C' G = 25 distances per row, however many clusters; means of {N_ITER - 1}",
-        "iterations. MiB: peak of the EM iterations beside the coreset and the seeds.",
+        "",
+        "An iteration evaluates at most C' G = 25 distances per row, for any number of clusters; means of "
+        f"{N_ITER - 1} iterations. EM, MiB: peak memory of the iterations in addition to the coreset and the seeds.",
     )  # fmt: skip
 
 

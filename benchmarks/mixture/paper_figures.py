@@ -14,7 +14,7 @@ from benchmarks.harness.cells import TIME_HEADERS, time_cells
 from benchmarks.harness.papers import PaperRun
 from benchmarks.harness.rounds import Result
 from benchmarks.mixture.contenders import FITS, OWN_ALL_ROWS, OWN_CHAIN, VAR_GMM_S, VC_GMM
-from benchmarks.mixture.paper_sets import SETS, PaperSet, chosen_sets
+from benchmarks.mixture.paper_sets import HEADINGS, SETS, PaperSet, chosen_sets
 from benchmarks.mixture.paper_sweeps import STYLES, Point, Sweep, draw_sweeps, measure_points, sweep
 from benchmarks.mixture.runs import fitted, nearest_means
 from benchmarks.mixture.settings import MixtureRow, Setting
@@ -36,7 +36,7 @@ def make_figure_s2(run: PaperRun) -> None:
     chosen = replace(song, row=replace(song.row, setting=setting))
     if run.quick:  # the rows of SONG take long to make
         chosen = replace(chosen, row=MixtureRow("blobs", 50_000, setting))
-    _sweeps(run, {f"SONG, C = {STANDARD_CLUSTERS:,}": chosen}, "errors")
+    _sweeps(run, {f"{HEADINGS['SONG']}, C = {STANDARD_CLUSTERS:,}": chosen}, "errors")
 
 
 def _sweeps(run: PaperRun, sets: Mapping[str, PaperSet], name: str) -> None:

@@ -130,12 +130,13 @@ def make_table_2(run: PaperRun) -> None:
     headers = [
         "",
         "mean squared distance, held out",
-        "seeding",
-        "EM",
+        "seeding, mm:ss",
+        "EM, mm:ss",
         "iterations",
-        "EM of a million coreset rows",
+        "EM of a million coreset rows, mm:ss",
     ]
-    headers += ["distances per row", "MiB", "paper: C", "error", "seeding, 20 cores", "EM, 20 cores"]
+    headers += ["distances per row", "MiB", "paper: C", "paper: error"]
+    headers += ["paper: seeding, 20 cores, mm:ss", "paper: EM, 20 cores, mm:ss"]
     title = f"{sizes.n_rows:,} generated images of {N_COLUMNS:,} numbers, a coreset of {sizes.n_coreset:,}"
     run.report.table(title, headers, lines)
     run.report.say("", *NOTES)

@@ -139,7 +139,7 @@ def _with_machines(page: str) -> str:
             machines.setdefault(section.machine, []).append(section.place)
     lines = [f"- {machine}: {'; '.join(found)}\n" for machine, found in machines.items()]
     if len(lines) == 1:
-        lines = [f"All results: {next(iter(machines))}.\n"]
+        lines = [f"All results without another note: {next(iter(machines))}.\n"]
     return page.partition("\n## Machines\n")[0] + ("\n## Machines\n\n" + "".join(lines) if lines else "")
 
 

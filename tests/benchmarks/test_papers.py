@@ -123,7 +123,7 @@ def test_pages_get_results_and_keep_their_text(toy, monkeypatch, capsys):
     page = (toy / "pages" / "toy.md").read_text()
     assert "![curves](images/toy-figure-1-curves.png)" in page
     assert "Written to" not in page
-    assert re.search(r"## Machines\n\nAll results: .+\.\n$", page)
+    assert re.search(r"## Machines\n\nAll results without another note: .+\.\n$", page)
     for line in PAGE.splitlines()[4:]:
         assert line in page or "toy-figure-1" in line
     assert [path.name for path in (toy / "pages" / "images").iterdir()] == ["toy-figure-1-curves.png"]
