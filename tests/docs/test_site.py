@@ -129,10 +129,13 @@ def test_search_finds():
 
 @needs_browser
 def test_no_page_has_console_errors():
+    """Of the pages that autosummary makes from one template, one is opened."""
     said = {}
     with browser() as tab:
         complaints = Complaints(tab)
         for name in NAMES:
+            if "/made/" in name and name not in SHOWN:
+                continue
             tab.goto((SITE / name).as_uri())
             if found := complaints.taken():
                 said[name] = found
