@@ -127,7 +127,7 @@ $(VENV)/.build: $(BIN)/python release/build.txt
 # One stamp per set of extras, so that a command installs only what it needs and only when the sources changed.
 $(VENV)/.demo: extras := cli,plot,report
 # For this processor alone, which takes a third of the time. What tests or measures all instruction sets is installed anew.
-$(VENV)/.demo: options := -Ccmake.define.COTERIE_INSTRUCTION_SETS=native
+$(VENV)/.demo: options := --config-settings=cmake.define.COTERIE_INSTRUCTION_SETS=native
 $(VENV)/.test: extras := test
 $(VENV)/.bench: extras := bench
 $(VENV)/.demo $(VENV)/.test $(VENV)/.bench: $(VENV)/.build $(SOURCES)
