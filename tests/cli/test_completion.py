@@ -21,7 +21,7 @@ def script(capsys):
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_commands_and_options_are_in_the_script(script, shell):
     text = script(shell)
-    for word in ("fit", "predict", "select-lambda", "chain-length", "covariance"):
+    for word in ("fit", "predict", "select-graph-weight", "chain-length", "covariance"):
         assert word in text
 
 
@@ -31,7 +31,7 @@ def test_bash_completes(script):
     text = script("bash")
     name = text.rpartition("complete ")[2].partition("-F ")[2].split()[0]
     asked = {
-        ("coterie", "sel"): "select-lambda",
+        ("coterie", "sel"): "select-graph-weight",
         ("coterie", "fit", "--chain"): "--chain-length",
         ("coterie", "fit", "rows.npy", "--n-sw"): "--n-swaps",
     }

@@ -114,7 +114,10 @@ def test_a_folder_holds_one_run(table, capsys):
 REPLACED = [
     ("fit others.npy -k 3 --out q", "q has the results of coterie fit rows.npy: choose another --out"),
     ("path rows.npy --gammas 3 --out q", "q has the results of coterie fit rows.npy"),
-    ("select-lambda rows.npy -k 3 --lambdas 1 --out q", "q has the results of coterie fit rows.npy"),
+    (
+        "select-graph-weight rows.npy -k 3 --graph-weights 1 --out q",
+        "q has the results of coterie fit rows.npy",
+    ),
     ("demo --out q", "q has the results of coterie fit rows.npy"),
     (
         "predict q others.npy --out q/labels.npy",

@@ -407,14 +407,14 @@ WRONG = [
     ("path rows.npy -k 0", 2, "-k must be a positive integer, got '0'."),
     ("path rows.npy --solver magic", 2, "--solver must be ama, plain-ama or admm, got 'magic'."),
     (
-        "select-lambda rows.npy",
+        "select-graph-weight rows.npy",
         2,
-        "coterie select-lambda needs -k: coterie select-lambda --help shows how it is used.",
+        "coterie select-graph-weight needs -k: coterie select-graph-weight --help shows how it is used.",
     ),
     (
-        "select-lambda rows.npy -k 3 --lambdas 1,1",
+        "select-graph-weight rows.npy -k 3 --graph-weights 1,1",
         2,
-        "--lambdas must be different numbers with commas between them, got '1,1'.",
+        "--graph-weights must be different numbers with commas between them, got '1,1'.",
     ),
     ("compare rows.npy", 2, "coterie compare needs -k: coterie compare --help shows how it is used."),
     (

@@ -109,7 +109,7 @@ def build_app(shown: Sequence[str] = ()) -> App:
     ):
         app.command(command)
     app.command(path.command())
-    app.command(fit.select_lambda_command())
+    app.command(fit.select_graph_weight_command())
     app.command(demo.demo)
     app.command(completion)
     app.register_install_completion_command()

@@ -1,4 +1,4 @@
-"""`coterie fit` and `coterie select-lambda`: from a file of rows to a model, labels and a summary."""
+"""`coterie fit` and `coterie select-graph-weight`: from a file of rows to a model, labels and a summary."""
 
 from __future__ import annotations
 
@@ -632,22 +632,22 @@ def _cluster_lines(facts: dict[str, Any]) -> list[str]:
     return ["", *table_lines(cells, ">>>><"), *([f"and {others:,} more"] if others > 0 else []), ""]
 
 
-def select_lambda_command() -> Callable[..., None]:
+def select_graph_weight_command() -> Callable[..., None]:
     """Return the command with the options of Laplacian K-modes but the one that it selects."""
     method = find_method("laplacian-kmodes")
 
-    def select_lambda(
+    def select_graph_weight(
         file: File,
         /,
         *,
         k: Annotated[Count, Parameter(name=["-k", "--clusters", "--n-clusters"])],
-        lambdas: str = "1,1.3,1.6,2,3,4",
+        graph_weights: str = "1,1.3,1.6,2,3,4",
         labels: FileIfAny = None,
         max_iter: Counted = None,
         max_time: MaxTime = None,
         seed: Seed = 0,
         n_threads: Threads = None,
-        out: Out = Path("coterie-lambda"),
+        out: Out = Path("coterie-graph-weight"),
         force: Force = False,
         json: Json = False,
         quiet: Quiet = False,
@@ -663,7 +663,7 @@ def select_lambda_command() -> Callable[..., None]:
             The rows: any file that `coterie fit` reads.
         k
             Number of clusters.
-        lambdas
+        graph_weights
             The weights to try, with commas between them.
         labels
             A file of known classes from 0 to k - 1, -1 where unknown, which select the fit; by default the modularity
@@ -684,22 +684,24 @@ def select_lambda_command() -> Callable[..., None]:
             tables=tables,
             quiet=quiet,
             force=force,
-            command="select-lambda",
-            search=partial(_search_lambda, _lambdas_of(lambdas), labels, quiet),
+            command="select-graph-weight",
+            search=partial(_search_graph_weights, _weights_of(graph_weights), labels, quiet),
         )
         tell(run_fit(job)[1], _scan_lines, json, quiet)
 
-    return with_options(select_lambda, method_options([method], [method.name], without=["graph_weight"]))
+    return with_options(
+        select_graph_weight, method_options([method], [method.name], without=["graph_weight"])
+    )
 
 
-def _search_lambda(
-    lambdas: Sequence[float], labels: str | None, quiet: bool, model: Any, rows: RowSource
+def _search_graph_weights(
+    graph_weights: Sequence[float], labels: str | None, quiet: bool, model: Any, rows: RowSource
 ) -> tuple[Any, float, list[str], dict[str, Any]]:
-    """Return the best model, the seconds, warnings, and what is known of each lambda, as `FitJob.search` does."""
+    """Return the best model, the seconds, warnings, and what is known of each weight, as `FitJob.search` does."""
     known = None if labels is None else read_known_labels(labels, rows.shape[0], model.n_clusters)
     started = time.perf_counter()
     with display(quiet) as screen, recorded_warnings() as warned, watch(model, screen):
-        scan = select_graph_weight(model, rows, lambdas, y=known)
+        scan = select_graph_weight(model, rows, graph_weights, y=known)
     seconds = time.perf_counter() - started
     columns = {
         "graph_weight": scan.graph_weights,
@@ -716,15 +718,15 @@ def _search_lambda(
     return scan.best_model.set_params(callback=None), seconds, warned, facts
 
 
-def _lambdas_of(text: str) -> list[float]:
+def _weights_of(text: str) -> list[float]:
     try:
-        lambdas = [float(word) for word in text.split(",")]
+        graph_weights = [float(word) for word in text.split(",")]
     except ValueError:
-        lambdas = []
-    are_different = 0 < len(lambdas) == len(set(lambdas))
-    if not are_different or not all(0 <= value < float("inf") for value in lambdas):
-        raise UsageError(f"--lambdas must be different numbers with commas between them, got {text!r}.")
-    return lambdas
+        graph_weights = []
+    are_different = 0 < len(graph_weights) == len(set(graph_weights))
+    if not are_different or not all(0 <= value < float("inf") for value in graph_weights):
+        raise UsageError(f"--graph-weights must be different numbers with commas between them, got {text!r}.")
+    return graph_weights
 
 
 def _scan_lines(facts: dict[str, Any]) -> list[str]:

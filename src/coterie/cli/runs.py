@@ -138,7 +138,7 @@ def read_summary(folder: Path) -> Fit:
     """Return the summary of the fit that wrote a folder."""
     try:
         command = read_run(folder, Run).command
-        if command not in ("fit", "select-lambda"):
+        if command not in ("fit", "select-graph-weight"):
             raise ValueError(f"{folder} has the results of coterie {command}, not of coterie fit.")
         return read_run(folder, Fit)
     except (FileNotFoundError, NotADirectoryError) as error:

@@ -1,4 +1,4 @@
-"""`coterie select-lambda`."""
+"""`coterie select-graph-weight`."""
 
 import json
 
@@ -10,7 +10,18 @@ from coterie import LaplacianKModes, select_graph_weight
 from coterie.cli import main
 from tests.cli.running import everything, failed
 
-LINE = ["select-lambda", "rows.npy", "-k", "3", "--lambdas", "1,2", "--n-init", "2", "--max-iter", "5"]
+LINE = [
+    "select-graph-weight",
+    "rows.npy",
+    "-k",
+    "3",
+    "--graph-weights",
+    "1,2",
+    "--n-init",
+    "2",
+    "--max-iter",
+    "5",
+]
 
 
 @pytest.fixture
@@ -27,11 +38,14 @@ def test_best_graph_weight_is_kept(folder, rows, scan, capsys):
     model = coterie.load("out/model.coterie")
     assert (model.graph_weight, model.callback) == (expected.best_graph_weight, None)
     summary = json.loads((folder / "out" / "summary.json").read_text())
-    assert (summary["command"], summary["best_graph_weight"]) == ("select-lambda", expected.best_graph_weight)
+    assert (summary["command"], summary["best_graph_weight"]) == (
+        "select-graph-weight",
+        expected.best_graph_weight,
+    )
     assert [row["modularity"] for row in summary["scan"]] == expected.modularities.tolist()
     assert f"best graph weight {expected.best_graph_weight:g}" in capsys.readouterr().out
     assert everything(folder / "out") == ["labels.npy", "model.coterie", "run.toml", "summary.json"]
-    assert main(["select-lambda", "--config", "out", "--out", "again", "-q"]) == 0
+    assert main(["select-graph-weight", "--config", "out", "--out", "again", "-q"]) == 0
     assert np.array_equal(np.load("again/labels.npy"), np.load("out/labels.npy"))
 
 
@@ -40,24 +54,24 @@ def test_labels_select_the_graph_weight(rows, scan):
     y[[0, 1, 100, 101, 200, 201]] = [0, 0, 1, 1, 2, 2]
     np.save("y.npy", y)
     assert main([*LINE, "--labels", "y.npy", "-q"]) == 0
-    assert np.array_equal(np.load("coterie-lambda/labels.npy"), scan(y).best_model.labels_)
+    assert np.array_equal(np.load("coterie-graph-weight/labels.npy"), scan(y).best_model.labels_)
 
 
 @pytest.mark.parametrize(
     ("option", "value", "code", "message"),
     [
-        ("--lambdas", "1,1", 2, "--lambdas must be different numbers"),
-        ("--lambdas", "1,x", 2, "--lambdas must be different numbers"),
-        ("--lambdas", "nan", 2, "--lambdas must be different numbers"),
-        ("--lambdas", "-1,2", 2, "--lambdas must be different numbers"),
-        ("--graph-weight", "2", 2, "coterie select-lambda has no option --graph-weight."),
+        ("--graph-weights", "1,1", 2, "--graph-weights must be different numbers"),
+        ("--graph-weights", "1,x", 2, "--graph-weights must be different numbers"),
+        ("--graph-weights", "nan", 2, "--graph-weights must be different numbers"),
+        ("--graph-weights", "-1,2", 2, "--graph-weights must be different numbers"),
+        ("--graph-weight", "2", 2, "coterie select-graph-weight has no option --graph-weight."),
         ("--labels", "gone.npy", 1, "gone.npy"),
         ("--clusters", "0", 2, "--clusters must be a positive integer"),
         ("--symmetrize", "both", 2, "--symmetrize must be none, mean or max"),
     ],
 )
 def test_wrong_options(folder, rows, capsys, option, value, code, message):
-    line = {"--lambdas": "1,2", "--clusters": "3", option: value}
+    line = {"--graph-weights": "1,2", "--clusters": "3", option: value}
     words = [f"{name}={text}" for name, text in line.items()]
-    assert message in failed(capsys, code, "select-lambda", rows, *words)
+    assert message in failed(capsys, code, "select-graph-weight", rows, *words)
     assert everything(folder) == ["rows.npy"]
