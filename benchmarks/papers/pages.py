@@ -93,9 +93,10 @@ def write_pages() -> None:
         used |= set(re.findall(r"\]\(images/(.+?)\)", page))
     for stale in {path.name for path in images.iterdir()} - used:
         (images / stale).unlink()
-    index = PAGES / "index.md"
-    head = index.read_text().partition("\n## ")[0]
-    index.write_text("\n".join([head, *_overview(), ""]))
+    path = PAGES / "index.md"
+    index = path.read_text()
+    head = index.partition("\n## ")[0]
+    path.write_text("\n".join([head, *_overview(index), ""]))
 
 
 def _block_now(block: re.Match[str], images: Path) -> str:
@@ -143,7 +144,8 @@ def _with_machines(page: str) -> str:
     return page.partition("\n## Machines\n")[0] + ("\n## Machines\n\n" + "".join(lines) if lines else "")
 
 
-def _overview() -> Iterator[str]:
+def _overview(index: str) -> Iterator[str]:
+    """Yield the tables of all items; the names that an index explains below the heading of a paper are kept."""
     for paper in PAPERS:
         page = (PAGES / f"{paper}.md").read_text()
         title, authors = _title_and_authors(page)
@@ -152,5 +154,10 @@ def _overview() -> Iterator[str]:
             by = f"`{section.item}`" + ", not run yet" * (not section.machine)
             rows.append([section.place, section.shows, section.reproduced, by])
         yield from (f"## [{title}]({paper}.md)", "", f"{authors}.", "")
+        names = re.search(
+            rf"^## [^\n]+\]\({paper}\.md\)\n\n[^\n]+\n\n(- .+?)\n\n\|", index, re.MULTILINE | re.DOTALL
+        )
+        if names is not None:
+            yield from (names[1], "")
         yield from (*markdown_table(["", "shows", "reproduced", "command"], rows, 4), "")
     yield from ("```{toctree}", ":hidden:", ":glob:", "", "*", "```")
