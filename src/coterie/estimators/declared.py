@@ -30,7 +30,12 @@ __all__ = [
 # Shares are sums of many float32 numbers.
 _SHARES_OFF = 1e-3
 
-_KINDS = {"float": (np.float32, np.float64), "integer": (np.int32, np.int64), "boolean": (np.bool_,)}
+_KINDS = {
+    "float": (np.float32, np.float64),
+    "double": (np.float64,),
+    "integer": (np.int32, np.int64),
+    "boolean": (np.bool_,),
+}
 _AXES = {1: ("entries",), 2: ("rows", "columns")}
 
 
@@ -159,8 +164,8 @@ class Numbers(FittedAttribute):
     ----------
     shape : tuple of str or int
         Sizes, by symbols or as they are.
-    kind : {"float", "integer", "boolean"}
-        float32 and float64, int32 and int64, bool.
+    kind : {"float", "double", "integer", "boolean"}
+        float32 and float64, float64 alone, int32 and int64, bool.
     least : float
         The smallest number that it may hold.
     below : str or None

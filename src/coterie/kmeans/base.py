@@ -58,7 +58,7 @@ NO_CLUSTER = -1
 _ATTRIBUTES: dict[str, FittedAttribute] = {
     "n_features_in_": Count("d"),
     "cluster_centers_": Numbers(("k", "d")),
-    "_shift": Numbers(("d",)),
+    "_shift": Numbers(("d",), "double"),
     "_n_features_out": Count("k", needed=False),
     "labels_": Numbers(("n",), "integer", least=NO_CLUSTER, below="k", needed=False),
     "inertia_": Scalar(needed=False),
@@ -258,8 +258,8 @@ class CentroidEstimator(
 
     def _sums_declared(self, n_parts: int) -> dict[str, FittedAttribute]:
         """Declare the cluster sums that a stream goes on with: sums, masses, and squares."""
-        parts = [Numbers(("k", "d")), Numbers(("k",), least=0), Numbers(("k",))]
-        return {"counts_": Numbers(("k",), least=0), "_votes": ArrayTuple(tuple(parts[:n_parts]))}
+        parts = [Numbers(("k", "d"), "double"), Numbers(("k",), "double", least=0), Numbers(("k",), "double")]
+        return {"counts_": Numbers(("k",), "double", least=0), "_votes": ArrayTuple(tuple(parts[:n_parts]))}
 
     @property
     def _is_cosine(self) -> bool:

@@ -550,7 +550,7 @@ class BisectingKMeans(CentroidEstimator):
             **super()._fitted_attributes(),
             "splits_": Numbers(("k-1",), "integer", least=0, may_be_empty=True),
             "tree_centers_": Numbers(("m", "d")),
-            "_shifts": Numbers(("k-1", "d"), may_be_empty=True),
+            "_shifts": Numbers(("k-1", "d"), "double", may_be_empty=True),
         }
 
     def _check_state(self, fitted: Mapping[str, Any]) -> None:
