@@ -12,7 +12,7 @@ namespace {
 template <class T>
 using In3 = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 template <class T>
-using Out3 = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Out3 = Out<T, 3>;
 
 // Checks the arguments of a search with n_rows rows and n components.
 template <class T>

@@ -8,6 +8,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "coterie/machine/numbers.hpp"
 
@@ -21,10 +22,17 @@ template <class T>
 using In1 = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using In2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+// An array that a kernel writes: one of another type is an error, where nanobind would fill a converted copy of it.
+template <class T, int N>
+struct Out : nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu> {
+    using Array = nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+    Out() = default;
+    explicit Out(Array array) : Array(std::move(array)) {}
+};
 template <class T>
-using Out1 = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Out1 = Out<T, 1>;
 template <class T>
-using Out2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Out2 = Out<T, 2>;
 
 // An error of a Python driver; users' arguments are validated before.
 inline void require(bool condition, const char* what) {
@@ -76,3 +84,22 @@ void bind_density(nb::module_& m);
 void bind_multilevel(nb::module_& m);
 
 }  // namespace coterie
+
+namespace nanobind::detail {
+
+template <class T, int N>
+struct type_caster<coterie::Out<T, N>> {
+    using Output = coterie::Out<T, N>;
+    using Array = typename Output::Array;
+    NB_TYPE_CASTER(Output, make_caster<Array>::Name)
+
+    template <class Flags>
+    bool from_python(handle source, Flags flags, cleanup_list* cleanup) noexcept {
+        make_caster<Array> caster;
+        if (!caster.from_python(source, flags & ~static_cast<Flags>(cast_flags::convert), cleanup)) return false;
+        value = Output(std::move(caster.value));
+        return true;
+    }
+};
+
+}  // namespace nanobind::detail
