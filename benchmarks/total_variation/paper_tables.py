@@ -42,7 +42,7 @@ PUBLISHED_SECONDS = {
     "20news": (52, 54, 42, 32, 25),
     "mnist": (98, 54, 39, 31, 25),
 }
-FEW = (1.0, 2.0, 5.0, 10.0)
+FEW = (1.0, 10.0)
 TRIALS, DRAWS = 30, 10
 # With few labels: all draws of ours with one label per class; elsewhere at least so many, more until the mean is known
 # to this standard error (percent) or the seconds of a cell are spent. No draw begins after the longest time.
@@ -76,50 +76,35 @@ def make_table_2(run: PaperRun) -> None:
     """Purity with one label per class and with shares of all labels: the published figures, ours by both steps."""
     draws, shares = len(run.seeds(DRAWS)), (1.0, 0.1) if run.quick else SHARES
     names = run.select({name: CONTENDERS[name] for name in (OURS, PAPER_STEPS)})
+    data = _data(run, ALL_DATA)
     run.report.say(
         "",
-        f"Columns purity and (P): of the draw with the lowest (P) out of {draws}, as in the paper. Mean purity and "
-        "mean (P): over the draws. The highest purity is bold. Seconds: of one draw, without the graph.",
+        f"Purity of the draw with the lowest (P) out of {draws}, as in the paper, and in brackets the mean over the "
+        "draws. The highest is bold.",
     )
-    headers = ["labels", "", "purity", "mean purity (range)", "(P)", "mean (P)", "seconds"]
-    for data in _data(run, ALL_DATA):
-        rows = []
-        for share in shares:
-            lines = [["published", *_published_cells(data, share)]]
-            lines += [[name, *_cells(_result(run, name, data, share, draws))] for name in names]
-            lines = [line for line in lines if line[1] != "-"]
-            best = max((line[1] for line in lines), key=float, default="")
-            for name, purity, *others in lines:
-                rows.append(
-                    [share_in_words(share), name, f"**{purity}**" if purity == best else purity, *others]
-                )
-        run.report.table(f"{data}: purity in %, with labels", headers, rows, 2)
+    purities, seconds = [], []
+    for share in shares:
+        found = {name: [_result(run, name, each, share, draws) for each in data] for name in names}
+        by_data = zip(*(_purities(each, share, results) for each, results in zip(data, zip(*found.values()))))
+        lines = zip([share_in_words(share), *[""] * len(names)], ["published", *names], by_data)
+        purities += [[words, name, *cells] for words, name, cells in lines]
+        seconds.append([share_in_words(share), "published", *(_published_seconds(each, share) for each in data)])
+        seconds.append(["", OURS, *("-" if r is None else f"{r['seconds']:.2f}" for r in found.get(OURS, []))])
+    headers = ["labels", "", *map(_title, data)]
+    run.report.table("Purity in %, with labels", headers, purities, 2)
+    run.report.table("Seconds of one draw, without the graph", headers, seconds, 2)
     _say_what_is_missing(run)
 
 
 def make_few_labels(run: PaperRun) -> None:
     """Accuracy on the rows without a label, for a few labels per class, beside peers on the same graph."""
-    draws, labels = len(run.seeds(MANY_DRAWS)), FEW[:1] if run.quick else FEW
+    draws, data = len(run.seeds(MANY_DRAWS)), _data(run, DATA)
     names = run.select({name: CONTENDERS[name] for name in LABELED})
-    for data in _data(run, DATA):
-        rows = []
-        for name in names:
-            results = [_few(run, name, data, each, draws) for each in labels]
-            seconds = [result["seconds"] for result in results if result is not None]
-            if not seconds:
-                continue
-            n_draws = "/".join(str(result["draws"]) if result else "-" for result in results)
-            time = f"{np.mean(seconds):.2f}"
-            rows.append([name, *map(_accuracy, results), n_draws, time])
-        modes = _result(run, MODES, data, 0.0, 1)
-        if modes is not None:
-            without = f"{modes['purity']:.1f}"
-            rows.append(
-                [f"{MODES}, purity without labels", *[without] * len(labels), "1", f"{modes['seconds']:.2f}"]
-            )
-        headers = ["", *[f"{each:.0f} per class" for each in labels], "draws", "seconds per draw"]
-        title = f"{_title(data)}: accuracy on the rows without a label, %, mean ± standard deviation"
-        run.report.table(title, headers, rows)
+    for labels in FEW[:1] if run.quick else FEW:
+        rows = [[name, *(_accuracy(_few(run, name, each, labels, draws)) for each in data)] for name in names]
+        rows = [row for row in rows if set(row[1:]) != {"-"}]
+        title = f"{labels:.0f} label{'s' * (labels > 1)} per class: accuracy on the rows without a label, %, mean "
+        run.report.table(f"{title}± standard deviation", ["", *map(_title, data)], rows)
         run.report.save()
     _say_what_is_missing(run)
 
@@ -184,24 +169,19 @@ def _published_row(name: str, data: Sequence[str]) -> list[str]:
     return [f"published: {name}", *(f"{values[each]:.2f}" if each in values else "-" for each in data)]
 
 
-def _published_cells(data: str, share: float) -> list[str]:
-    if data not in PUBLISHED_SECONDS:
-        return ["-"] * 5
-    number = SHARES.index(share)
-    seconds = f"{PUBLISHED_SECONDS[data][number]:g}"
-    return [f"{PAPER[data][1 + number]:.2f}", "-", "-", "-", seconds]
+def _published_seconds(data: str, share: float) -> str:
+    return f"{PUBLISHED_SECONDS[data][SHARES.index(share)]:g}" if data in PUBLISHED_SECONDS else "-"
 
 
-def _cells(result: dict[str, Any] | None) -> list[str]:
-    if result is None:
-        return ["-"] * 5
-    low, high = result["purity_range"]
+def _purities(data: str, share: float, results: Sequence[dict[str, Any] | None]) -> list[str]:
+    """Return the published purity of a data set and ours: of the lowest (P), and in brackets the mean."""
+    is_published = data in PUBLISHED_SECONDS
+    best = [f"{PAPER[data][1 + SHARES.index(share)]:.2f}" if is_published else "-"]
+    best += ["-" if result is None else f"{result['purity_best']:.2f}" for result in results]
+    means = ["", *("" if result is None else f" ({result['purity']:.2f})" for result in results)]
+    highest = max((purity for purity in best if purity != "-"), key=float, default="")
     return [
-        f"{result['purity_best']:.2f}",
-        f"{result['purity']:.2f} ({low:.2f}-{high:.2f})",
-        f"{result['energy_best']:.4f}",
-        f"{result['energy']:.4f}",
-        f"{result['seconds']:.2f}",
+        f"**{purity}**{mean}" if purity == highest else purity + mean for purity, mean in zip(best, means)
     ]
 
 
