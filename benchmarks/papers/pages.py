@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.harness.papers import Item
-from benchmarks.harness.reporting import machine_line, markdown_table
+from benchmarks.harness.reporting import machine_line
 from benchmarks.papers.items import ITEMS, PAPERS, command, stem_of
 
 PAGES = Path(__file__).parents[2] / "docs" / "papers"
@@ -82,7 +82,7 @@ def _availability(item: Item) -> str:
 
 
 def write_pages() -> None:
-    """Put the results of full runs into the pages, and write the table of all items."""
+    """Put the results of full runs into the pages."""
     images = PAGES / "images"
     images.mkdir(parents=True, exist_ok=True)
     used = set()
@@ -93,10 +93,6 @@ def write_pages() -> None:
         used |= set(re.findall(r"\]\(images/(.+?)\)", page))
     for stale in {path.name for path in images.iterdir()} - used:
         (images / stale).unlink()
-    path = PAGES / "index.md"
-    index = path.read_text()
-    head = index.partition("\n## ")[0]
-    path.write_text("\n".join([head, *_overview(index), ""]))
 
 
 def _block_now(block: re.Match[str], images: Path) -> str:
@@ -142,22 +138,3 @@ def _with_machines(page: str) -> str:
     if len(lines) == 1:
         lines = [f"All results without another note: {next(iter(machines))}.\n"]
     return page.partition("\n## Machines\n")[0] + ("\n## Machines\n\n" + "".join(lines) if lines else "")
-
-
-def _overview(index: str) -> Iterator[str]:
-    """Yield the tables of all items; the names that an index explains below the heading of a paper are kept."""
-    for paper in PAPERS:
-        page = (PAGES / f"{paper}.md").read_text()
-        title, authors = _title_and_authors(page)
-        rows = []
-        for section in sections(page):
-            by = f"`{section.item}`" + ", not run yet" * (not section.machine)
-            rows.append([section.place, section.shows, section.reproduced, by])
-        yield from (f"## [{title}]({paper}.md)", "", f"{authors}.", "")
-        names = re.search(
-            rf"^## [^\n]+\]\({paper}\.md\)\n\n[^\n]+\n\n(- .+?)\n\n\|", index, re.MULTILINE | re.DOTALL
-        )
-        if names is not None:
-            yield from (names[1], "")
-        yield from (*markdown_table(["", "shows", "reproduced", "command"], rows, 4), "")
-    yield from ("```{toctree}", ":hidden:", ":glob:", "", "*", "```")

@@ -12,7 +12,6 @@ from benchmarks.total_variation.comparison import PAPER, has_what_it_needs, run_
 from benchmarks.total_variation.contenders import (
     CONTENDERS,
     LABELED,
-    MODES,
     OURS,
     PAPER_STEPS,
     UNLABELED,
@@ -88,8 +87,12 @@ def make_table_2(run: PaperRun) -> None:
         by_data = zip(*(_purities(each, share, results) for each, results in zip(data, zip(*found.values()))))
         lines = zip([share_in_words(share), *[""] * len(names)], ["published", *names], by_data)
         purities += [[words, name, *cells] for words, name, cells in lines]
-        seconds.append([share_in_words(share), "published", *(_published_seconds(each, share) for each in data)])
-        seconds.append(["", OURS, *("-" if r is None else f"{r['seconds']:.2f}" for r in found.get(OURS, []))])
+        seconds.append(
+            [share_in_words(share), "published", *(_published_seconds(each, share) for each in data)]
+        )
+        seconds.append(
+            ["", OURS, *("-" if r is None else f"{r['seconds']:.2f}" for r in found.get(OURS, []))]
+        )
     headers = ["labels", "", *map(_title, data)]
     run.report.table("Purity in %, with labels", headers, purities, 2)
     run.report.table("Seconds of one draw, without the graph", headers, seconds, 2)

@@ -63,7 +63,6 @@ def toy(monkeypatch, tmp_path):
     monkeypatch.setattr(pages, "PAGES", tmp_path / "pages")
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "toy.md").write_text(PAGE)
-    (tmp_path / "pages" / "index.md").write_text("# Papers\n\nSome.\n")
     return tmp_path
 
 
@@ -127,9 +126,6 @@ def test_pages_get_results_and_keep_their_text(toy, monkeypatch, capsys):
     for line in PAGE.splitlines()[4:]:
         assert line in page or "toy-figure-1" in line
     assert [path.name for path in (toy / "pages" / "images").iterdir()] == ["toy-figure-1-curves.png"]
-    index = (toy / "pages" / "index.md").read_text()
-    assert index.startswith("# Papers\n\nSome.\n\n## [A Toy](toy.md)\n\nSomebody (2001).\n")
-    assert "`toy-table-1`, not run yet" in index
 
 
 def test_pages_keep_results_without_their_files(toy, monkeypatch, capsys):
