@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import normalized_mutual_info_score
 
-from benchmarks.harness.cells import TIME_HEADERS, time_cells
 from benchmarks.harness.papers import PaperRun
-from benchmarks.harness.rounds import Result
-from benchmarks.mixture.contenders import FITS, OWN_ALL_ROWS, OWN_CHAIN, VAR_GMM_S, VC_GMM
+from benchmarks.mixture.contenders import OWN_ALL_ROWS, OWN_CHAIN, VAR_GMM_S, VC_GMM
 from benchmarks.mixture.paper_sets import HEADINGS, SETS, PaperSet, chosen_sets
 from benchmarks.mixture.paper_sweeps import STYLES, Point, Sweep, draw_sweeps, measure_points, sweep
 from benchmarks.mixture.runs import fitted, nearest_means
@@ -80,24 +78,30 @@ def make_figure_s3(run: PaperRun) -> None:
 def _partitions(run: PaperRun, key: str, chosen: PaperSet) -> dict[str, list[tuple[int, float]]]:
     data, row = chosen.prepared(run, key)
     reference = run.isolated(save_partition, data, row.setting, run.threads)
-    sizes = chosen.swept(row)[: 2 if run.quick else None]
+    sizes = {f"N' = {size:,}": size for size in chosen.swept(row)[: 2 if run.quick else None]}
     on_coresets = [
-        Point(contender, f"N' = {size:,}", replace(row.setting, coreset_size=size))
-        for size in sizes
+        Point(contender, words, replace(row.setting, coreset_size=size))
+        for words, size in sizes.items()
         for contender in (OWN_CHAIN, VC_GMM)
     ]
     listed = [*(Point(name, "", row.setting) for name in (OWN_ALL_ROWS, VAR_GMM_S)), *on_coresets]
     points = {point.name: point for point in listed}
     title = f"{key}: {row.title}"
     summaries = measure_points(run, title, data, points, run_partition, reference)
-
-    def cells(name: str, s: Result) -> list[str]:
-        values = [one["nmi"] for one in run.report.data["rows"][title][name]]
-        spread = f" ({min(values):.4f}-{max(values):.4f})" if len(values) > 1 else ""
-        return [FITS[points[name].contender].seeded_by, f"{s['nmi']:.4f}{spread}", *time_cells(s)]
-
-    headers = ["seeded by", "NMI with k-means++", *TIME_HEADERS]
-    run.table(key, row.title, headers, summaries, cells)
+    nmi = {
+        (point.contender, point.parameter): summaries[line]["nmi"]
+        for line, point in points.items()
+        if line in summaries
+    }
+    rows = [
+        [name, *(f"{nmi[cell]:.4f}" if cell in nmi else "-" for cell in cells)]
+        for name, cells in (
+            ("k-means", [(OWN_ALL_ROWS, ""), *((OWN_CHAIN, each) for each in sizes)]),
+            ("mixture", [(VAR_GMM_S, ""), *((VC_GMM, each) for each in sizes)]),
+        )
+    ]
+    run.report.table(f"{key}. NMI with k-means++", ["", "all rows", *sizes], rows)
+    run.report.save()
     return {
         name: [
             (point.setting.coreset_size, summaries[line]["nmi"])

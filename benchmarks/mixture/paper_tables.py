@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.harness.cells import range_cell
 from benchmarks.harness.papers import PaperRun
 from benchmarks.harness.rounds import Result
 from benchmarks.mixture.contenders import (
@@ -22,9 +21,8 @@ from benchmarks.mixture.contenders import (
     VC_GMM,
 )
 from benchmarks.mixture.paper_sets import PaperSet, chosen_sets
-from benchmarks.mixture.paper_sweeps import FEWER_DISTANCES, Point, measure_points
+from benchmarks.mixture.paper_sweeps import Point, measure_points
 from benchmarks.mixture.rows import error_cell
-from benchmarks.mixture.runs import LABELS
 from benchmarks.mixture.settings import PUBLISHED
 
 LINES = (REFERENCE, OWN_ALL_ROWS, VAR_GMM_S, PEER_CHAIN, OWN_CHAIN, VC_GMM, PUBLISHED_STEPS)
@@ -36,10 +34,9 @@ def make_table_1(run: PaperRun) -> None:
     """Errors and speed-ups of all, beside the paper's."""
     run.report.say(
         "",
-        "Error, distances and speed-up are relative to coterie k-means++ on all rows. Fits on all rows are seeded by "
-        "greedy k-means++, var-GMM-S by AFK-MC2 on all rows, fits on the coreset by AFK-MC2 on the coreset. Coreset "
-        "and seeding: their share of the seconds. Seconds are CPU seconds of one thread, without the labels of all "
-        "rows.",
+        "In brackets: published, for the data of the paper. Error and speed-ups are relative to coterie k-means++ on "
+        "all rows. Coreset and seeding: their share of the time. CPU seconds of one thread are without the labels of "
+        "all rows. k-means on all rows is seeded by greedy k-means++, all other fits by AFK-MC2.",
     )
     wanted = run.select({name: FITS[name] for name in LINES})
     for key, chosen in chosen_sets(run).items():
@@ -54,40 +51,30 @@ def _table_1(run: PaperRun, key: str, chosen: PaperSet, names: list[str]) -> Non
     summaries = measure_points(run, title, data, points)
     if OWN_ALL_ROWS not in summaries:
         return
-    own, runs = summaries[OWN_ALL_ROWS], run.report.data["rows"][title]
+    own = summaries[OWN_ALL_ROWS]
 
-    def quality(name: str, s: Result) -> list[str]:
-        error, _, distances, n_iter, _ = chosen.published[name]
-        return [
-            error_cell([one["error"] for one in runs[name]], own["error"]),
-            error,
-            f"{own['n_distances'] / s['n_distances']:.1f}",
-            distances,
-            f"{s['n_iter']:.0f}",
-            n_iter,
-        ]
-
-    def seconds(name: str, s: Result) -> list[str]:
-        _, speed_up, _, _, share = chosen.published[name]
-        return [
-            range_cell(s),
+    def cells(name: str, s: Result) -> list[str]:
+        measured = (
+            f"{100 * (s['error'] / own['error'] - 1):+.2f}%",
             f"{own['seconds'] / s['seconds']:.1f}",
-            speed_up,
+            f"{own['n_distances'] / s['n_distances']:.1f}",
+            f"{s['n_iter']:.0f}",
             f"{(s[CORESET] + s[SEEDING]) / s['seconds']:.0%}",
-            share,
-            f"{s[LABELS]:.3f}",
+        )
+        return [
+            *(f"{ours} ({paper})" for ours, paper in zip(measured, chosen.published[name])),
+            f"{s['seconds']:.3g}",
         ]
 
     headers = [
-        "error above k-means++, all rows", "paper: error", FEWER_DISTANCES, f"paper: {FEWER_DISTANCES}", "iterations",
-        "paper: iterations",
-    ]  # fmt: skip
-    run.table(key, row.title, headers, summaries, quality)
-    headers = [
-        "seconds (range)", "speed-up", "paper: speed-up", "coreset and seeding, share",
-        "paper: coreset and seeding, share", "labels, seconds",
-    ]  # fmt: skip
-    run.table(key, "Seconds", headers, summaries, seconds)
+        "error",
+        "speed-up",
+        "speed-up in distances",
+        "iterations",
+        "coreset and seeding",
+        "CPU s",
+    ]
+    run.table(key, row.title, headers, summaries, cells)
     if REFERENCE not in summaries:
         run.report.say("", f"{REFERENCE}: left out, because its seeding takes many minutes on these rows.")
     run.report.data.setdefault("published", {})[key] = chosen.published
@@ -153,23 +140,13 @@ def _options(run: PaperRun, key: str, about: str, data: Path, points: Mapping[st
 
     def cells(name: str, s: Result) -> list[str]:
         return [
-            FITS[points[name].contender].seeded_by,
-            f"{s['error']:.6g}",
             error_cell([one["error"] for one in runs[name]], first["error"]),
             f"{s['cpu_seconds']:.2f}",
             f"{s['n_distances']:.2e}",
             f"{s['n_iter']:.0f}",
         ]
 
-    headers = [
-        "",
-        "seeded by",
-        "mean squared distance",
-        "against the first line",
-        "CPU s",
-        "distances",
-        "iterations",
-    ]
+    headers = ["", "error relative to the first line", "CPU s", "distances", "iterations"]
     lines = [[name, *cells(name, summary)] for name, summary in summaries.items()]
     run.report.table(f"{key}. {about}", headers, lines)
     run.report.save()
