@@ -36,14 +36,18 @@ SCORES = {"accuracy": "accuracy", "nmi": "NMI"}
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "compare.md"
 _PAGE = """# Recommendations of compare
 
+On {n_sets} data sets with known classes, the method that `coterie.compare` recommends has a mean accuracy of
+{means[0]:.3f}. Always Leiden has {means[2]:.3f}, always k-means {means[3]:.3f}, and the best compared method of each
+set {means[1]:.3f}.
+
 ```console
 $ pip install leidenalg igraph  # GPL
 $ COTERIE_DATA=folder python -m benchmarks.graphs_quality.recommend --page
 ```
 
 This page is written by that command. `coterie.compare` gets the rows and the number of classes, with
-`random_state=0`, on one thread. Larger sets are sampled to {most_rows:,} rows. {n_fresh} sets are generated: kind,
-number of clusters, sizes, widths, columns and noise are drawn from the seeds {seed} to {last}. [How methods are
+`random_state=0`, on one thread. Larger sets are sampled to {most_rows:,} rows. The {n_fresh} fresh sets are generated:
+kind, number of clusters, sizes, widths, columns and noise are drawn from the seeds {seed} to {last}. [How methods are
 scored](../how-to/compare_methods.md).
 
 - Recommended: the method with the highest score, also where the confidence is "open". Best of ours: the best of the
@@ -118,7 +122,7 @@ def tables(found: dict[str, dict[str, Cell]]) -> list[str]:
     groups["all sets"] = list(lines.values())
     who = ("recommended", "best of ours", LEIDEN, K_MEANS)
     headers = ["", "sets", *(f"{score}, {one}" for score in SCORES.values() for one in who)]
-    headers += ["shortfall, accuracy", "shortfall, NMI", "at worst, accuracy", "rank correlation"]
+    headers += ["largest shortfall, accuracy", "rank correlation"]
     summary = [_means(kind, group) for kind, group in groups.items() if group]
     by_confidence = []
     for confidence in ("clear", "likely", "open"):
@@ -135,20 +139,20 @@ def tables(found: dict[str, dict[str, Cell]]) -> list[str]:
             )
     each = []
     for name, line in lines.items():
-        cell = found[name][COMPARE]
-        shape = f"{name}, {cell['n_rows']:,} x {cell['n_columns']}, {cell['classes']}"
-        scores = [f"{value:.3f}" for score in SCORES for value in line[score]]
-        each.append([shape, line["best"], line["confidence"], *scores, f"{cell['cpu_seconds']:.0f}"])
+        if name not in FRESH:
+            cell = found[name][COMPARE]
+            shape = f"{name}, {cell['n_rows']:,} x {cell['n_columns']}, {cell['classes']}"
+            each.append(
+                [shape, line["best"], line["confidence"], *(f"{value:.3f}" for value in line["accuracy"])]
+            )
     return [
         *("## Means", "", *markdown_table(headers, summary)),
         *("", "## Shortfall by confidence", ""),
         *markdown_table(
-            ["confidence", "sets", "shortfall, accuracy", "NMI", "at worst, accuracy"], by_confidence
+            ["confidence", "sets", "shortfall, accuracy", "NMI", "largest shortfall, accuracy"], by_confidence
         ),
         *("", "## Sets", ""),
-        *markdown_table(
-            ["set, rows, classes", "recommended", "confidence", *headers[2:10], "CPU s"], each, 3
-        ),
+        *markdown_table(["set, rows, classes", "recommended", "confidence", *headers[2:6]], each, 3),
     ]
 
 
@@ -160,7 +164,6 @@ def _means(kind: str, lines: list[dict[str, Any]]) -> list[str]:
         kind,
         str(len(lines)),
         *(f"{value:.3f}" for score in SCORES for value in means[score]),
-        *(f"{means[score][1] - means[score][0]:.3f}" for score in SCORES),
         f"{max(losses):.3f}",
         f"{correlation:.2f}",
     ]
@@ -190,6 +193,8 @@ def main() -> None:
             print(name, line["best"], line["confidence"], line["accuracy"], file=sys.stderr, flush=True)
     missing = ", ".join(name for name in (*ROWS, *FRESH) if name not in found)
     page = _PAGE.format(
+        n_sets=len(found),
+        means=np.mean([line_of(cells)["accuracy"] for cells in found.values()], axis=0),
         most_rows=options.most_rows,
         n_fresh=N_FRESH,
         seed=SEED,
