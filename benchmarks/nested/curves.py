@@ -107,8 +107,7 @@ def time_cell(row: RowCurves, name: str, level: float) -> str:
     times = row.times(name, level)
     if isinf(row.time(name, level)):
         reached = sum(not isinf(t) for t in times)
-        some = f", {reached} of {len(times)} did" if reached else ""
-        return f"never (in {seconds_text(row.total(name))} s{some})"
+        return "never" + f" ({reached} of {len(times)} did)" * bool(reached)
     if len(times) == 1:
         return seconds_text(times[0])
     return f"{seconds_text(row.time(name, level))} ({seconds_text(min(times))}-{seconds_text(max(times))})"
