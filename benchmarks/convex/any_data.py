@@ -114,7 +114,7 @@ FEW = ("iris", "senate", "mammals", "wine", "integer", "constant column", "units
 def sources() -> dict[str, tuple[Callable[[str], Rows], str]]:
     """Return what makes the rows of each set that is here, by its name."""
     found = {name: (_known, name) for name in KNOWN}
-    found |= {f"{name.partition('.')[0]} (shared)": (_shared, name) for name in SHARED if real_file(name)}
+    found |= {name.partition(".")[0]: (_shared, name) for name in SHARED if real_file(name)}
     return found | {name: (_generated, name) for name in GENERATED}
 
 
