@@ -99,7 +99,9 @@ def make_costs(run: PaperRun) -> None:
         "distances per row",
         "EM, MiB",
     ]
-    title = f"vc-GMM with the papers' steps, {ROWS['blobs64'].data}, {n_rows:,} rows, N' = {settings[0].coreset_size:,}"
+    title = (
+        f"vc-GMM with the papers' steps, generated blobs, {n_rows:,} rows, N' = {settings[0].coreset_size:,}"
+    )
     run.report.table(title, headers, lines)
     run.report.say(
         "",

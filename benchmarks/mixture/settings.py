@@ -109,7 +109,7 @@ class MixtureRow:
         candidates = f"C' = {s.n_candidates}{' + 1' * s.random_candidate}, G = {s.n_neighbors}"
         sizes = f"C = {s.n_clusters:,}, N' = {s.coreset_size:,}"
         held_out = f", errors of the last {s.n_test:,}" if s.n_test else ""
-        return f"{self.data}, {self.n_rows:,} rows{held_out}, {sizes}, {candidates}, m = {s.chain_length}"
+        return f"{self.n_rows:,} rows{held_out}, {sizes}, {candidates}, m = {s.chain_length}"
 
     def for_options(self, benchmark: Benchmark) -> MixtureRow:
         if not benchmark.options.quick:
