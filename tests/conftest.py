@@ -8,9 +8,11 @@ from hypothesis import HealthCheck, settings
 from tests.support.elsewhere import S3Bucket, WebFolder, running_s3
 from tests.support.instruction_sets import INSTRUCTION_SETS, using
 
-# The same draws each time, and no clock: a machine under load is no failure. `make fuzz` draws at random.
+# The same draws each time, and no clock: a machine under load is no failure. COTERIE_DRAWS=1000 draws that many
+# examples of each test that sets no number, at random.
 settings.register_profile(
     "coterie",
+    max_examples=int(os.environ.get("COTERIE_DRAWS", "25")),
     deadline=None,
     derandomize="COTERIE_DRAWS" not in os.environ,
     suppress_health_check=[HealthCheck.too_slow],

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie.blocks.batches import Batch, RowReader, draw_batch
@@ -10,7 +10,6 @@ from coterie.rows import as_rows
 from tests.rows.formats import numbers
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     n_rows=st.integers(1, 300), batch_size=st.integers(1, 400), run=st.integers(1, 20), seed=st.integers(0, 99)
 )  # fmt: skip

@@ -13,7 +13,7 @@ from tests.support.centers import DTYPES, SHAPES, rows_and_centers
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("sparse", [False, True])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(shape=SHAPES, seed=st.integers(0, 1000))
 def test_own_square_distances(dtype, sparse, shape, seed):
     X, block, centers = rows_and_centers(shape, dtype, sparse, seed)

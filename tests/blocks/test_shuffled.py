@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie import _kernels
@@ -49,7 +49,6 @@ class TestRunLength:
 
 
 class TestShuffled:
-    @settings(max_examples=50, deadline=None)
     @given(n_rows=st.integers(1, 300), run=st.integers(1, 50), seed=st.integers(0, 99))
     def test_every_row_once_in_runs_of_neighbors(self, n_rows, run, seed):
         order = shuffled(n_rows, run, np.random.RandomState(seed))

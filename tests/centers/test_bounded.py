@@ -20,7 +20,7 @@ from tests.support.centers import DTYPES, SHAPES, check_bounds, rows_and_centers
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("sparse", [False, True])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(shape=SHAPES, seed=st.integers(0, 1000), n_groups=st.sampled_from([None, 1, 2, 5]))
 def test_bounded_assign_is_the_plain_search(dtype, sparse, shape, seed, n_groups):
     X, block, centers = rows_and_centers(shape, dtype, sparse, seed)
@@ -75,7 +75,7 @@ def test_bounds_are_valid_in_every_iteration(dtype, n_groups, sparse):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("sparse", [False, True])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(shape=SHAPES, seed=st.integers(0, 1000), n_groups=st.sampled_from([None, 1, 2, 5]))
 def test_rows_and_centers_of_length_one(dtype, sparse, shape, seed, n_groups):
     X, _, centers = rows_and_centers(shape, dtype, sparse, seed)

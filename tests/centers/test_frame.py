@@ -18,7 +18,7 @@ from tests.support.instruction_sets import FUSED, INSTRUCTION_SETS, using
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("sparse", [False, True])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(shape=SHAPES, seed=st.integers(0, 1000), data=st.data())
 def test_nearest_center_and_score_against_the_oracle(dtype, sparse, shape, seed, data):
     X, block, centers = rows_and_centers(shape, dtype, sparse, seed)

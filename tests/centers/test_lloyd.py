@@ -31,7 +31,7 @@ class Recorded(Report):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     n=st.integers(5, 150), d=st.integers(1, 9), k=st.integers(1, 9), weighted=st.booleans(), sparse=st.booleans(),
     seed=st.integers(0, 999),

@@ -20,7 +20,7 @@ def by_scores(X, frame):
 
 @pytest.mark.parametrize(("dtype", "far"), [(np.float64, 1e12), (np.float32, 1e4)])
 @pytest.mark.parametrize("sparse", [False, True])
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(n=st.integers(1, 200), d=st.integers(1, 20), k=st.integers(1, 9), seed=st.integers(0, 999))
 def test_near_ties_are_assigned_to_the_nearest_center(dtype, far, sparse, n, d, k, seed):
     random = np.random.default_rng(seed)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie.backend.measure import measure_rows
@@ -14,7 +14,6 @@ from tests.support.centers import DTYPES, check_bounds
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@settings(max_examples=50, deadline=None)
 @given(typical=st.floats(1e-18, 1e18), ratios=st.lists(st.floats(1e-12, 1e6), min_size=1, max_size=20))
 def test_stored_bounds_are_rounded_down(dtype, typical, ratios):
     stored_bounds = StoredBounds.around(typical, np.dtype(dtype))

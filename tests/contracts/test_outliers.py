@@ -1,12 +1,8 @@
-"""Outlier scores: laws that hold whatever the method is, and the same bits wherever rows are."""
-
-import pickle
+"""Outlier scores: laws that hold whatever the method is."""
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
-import coterie
 from coterie import MultilevelGraphClustering, TotalVariationClustering
 from coterie.estimators.outliers import OutlierScoring
 from coterie.rows import as_rows
@@ -112,34 +108,6 @@ def test_planted_rows_are_found(case):
     assert np.all(scores > np.quantile(model.outlier_scores_, 0.97))
 
 
-@every_case(has_scores)
-def test_threads(case):
-    X = case.rows().astype(np.float32)
-    one, three = (case.make(n_threads=n).fit(X) for n in (1, 3))
-    same_bits(of(three), of(one))
-    if labels_others(case):
-        same_bits(three.predict(X, return_distance=True), one.predict(X, return_distance=True))
-
-
-@every_estimator(lambda case: has_scores(case) and case.takes_sparse)
-def test_sparse_rows(case):
-    X = sp.csr_array(np.maximum(case.rows(), 0).astype(np.float32))
-    one, three = (case.make(n_threads=n).fit(X) for n in (1, 3))
-    same_bits(of(three), of(one))
-    assert np.all(one.outlier_scores_ >= 0)
-
-
-@every_estimator(has_scores)
-@pytest.mark.parametrize("storage", ["pandas", "dask", "npy"])
-def test_storages(case, storage, tmp_path):
-    X = case.rows()
-    reference, rows = case.make().fit(X), stored(X, storage, tmp_path)
-    model = case.make().fit(rows)
-    same_bits(of(model), of(reference))
-    if labels_others(case):
-        same_bits(model.predict(rows, return_distance=True), reference.predict(X, return_distance=True))
-
-
 @every_estimator(lambda case: has_scores(case) and case.reads_blocks and case.predicts_labels)
 def test_files_that_are_read_in_blocks(case, kept_bytes, tmp_path):
     X = case.rows()
@@ -156,22 +124,3 @@ def test_files_that_are_read_in_blocks(case, kept_bytes, tmp_path):
     same_bits((labels, distances), (model.labels_, scores))
     assert len(scales) == len(model.cluster_centers_)
     assert scores.shape == reference.outlier_scores_.shape
-
-
-@every_estimator(has_scores)
-def test_saving(case, tmp_path):
-    X = case.rows()
-    model = case.make().fit(X)
-    model.save(tmp_path / "model.coterie")
-    for loaded in (coterie.load(tmp_path / "model.coterie"), pickle.loads(pickle.dumps(model))):
-        same_bits(of(loaded), of(model))
-        if labels_others(case):
-            same_bits(loaded.predict(X, return_distance=True), model.predict(X, return_distance=True))
-
-
-@every_estimator(has_scores)
-def test_another_fit_forgets_the_first(case):
-    X = case.rows()
-    model = case.make().fit(X)
-    of(model)
-    same_bits(of(model.fit(X[:400, :2] + 1)), of(case.make().fit(X[:400, :2] + 1)))

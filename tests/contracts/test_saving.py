@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import coterie
+from coterie.estimators.outliers import OutlierScoring
 from tests.support.bits import same_bits, same_fits
 from tests.support.estimators import every_case, every_estimator
 
@@ -35,10 +36,20 @@ def fitted(case):
 
 
 @every_case()
-@pytest.mark.parametrize("way", [through_its_file, through_pickle, through_joblib])
-def test_every_way(case, way, tmp_path):
+def test_file(case, tmp_path):
+    check_copy(through_its_file, case, tmp_path)
+
+
+@every_estimator()
+@pytest.mark.parametrize("way", [through_pickle, through_joblib])
+def test_pickle_and_joblib(case, way, tmp_path):
+    check_copy(way, case, tmp_path)
+
+
+def check_copy(way, case, folder):
+    """Check that a model that was written and read equals the fitted one."""
     X, model = fitted(case)
-    loaded = way(model, tmp_path)
+    loaded = way(model, folder)
     assert type(loaded) is type(model)
     assert loaded.get_params() == model.get_params()
     same_fits(loaded, model)
@@ -47,6 +58,8 @@ def test_every_way(case, way, tmp_path):
     for method in ("predict", "transform", "score", "responsibilities", "score_samples"):
         if hasattr(model, method):
             same_bits(getattr(loaded, method)(X), getattr(model, method)(X), method)
+    if issubclass(case.estimator, OutlierScoring) and hasattr(case.estimator, "predict"):
+        same_bits(loaded.predict(X, return_distance=True), model.predict(X, return_distance=True))
     if hasattr(model, "sample"):
         same_bits(loaded.sample(9), model.sample(9))
 

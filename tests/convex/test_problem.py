@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from coterie import ConvexClustering, ConvexClusterPath
 from coterie.convex.norms import find_norm
@@ -18,7 +18,6 @@ from tests.support.instruction_sets import INSTRUCTION_SETS, using
 
 @pytest.mark.parametrize("name", INSTRUCTION_SETS)
 @pytest.mark.parametrize("dtype", DTYPES)
-@settings(max_examples=40, deadline=None)
 @given(PROBLEMS)
 def test_against_the_oracle(name, dtype, drawn):
     X, edges, w, norm, gamma = random_problem(*drawn, dtype)
@@ -100,7 +99,6 @@ def test_a_sweep_is_a_step_and_its_points(p, norm, dtype):
 
 @pytest.mark.parametrize("name", INSTRUCTION_SETS)
 @pytest.mark.parametrize("dtype", DTYPES)
-@settings(max_examples=25, deadline=None)
 @given(PROBLEMS)
 def test_coordinate_ascent_against_the_oracle(name, dtype, drawn):
     X, edges, w, norm, gamma = random_problem(*drawn[:3], "l2", dtype)

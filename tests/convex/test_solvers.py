@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie import ConvexClustering
@@ -85,7 +85,6 @@ def test_all_solvers_agree():
         np.testing.assert_allclose(other, centroids[0], atol=1e-5)
 
 
-@settings(max_examples=30, deadline=None)
 @given(PROBLEMS, st.floats(0, 2))
 def test_fused_sets(drawn, threshold):
     X, edges, w, norm, _ = random_problem(*drawn)
@@ -125,7 +124,6 @@ def test_coordinate_ascent_takes_half_of_the_iterations(dtype):
     )
 
 
-@settings(max_examples=25, deadline=None)
 @given(PROBLEMS, st.integers(0, 40))
 def test_the_gap_is_never_negative_and_bounds_the_error(drawn, n_iter):
     X, edges, w, norm, gamma = random_problem(*drawn)

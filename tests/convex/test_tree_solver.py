@@ -35,7 +35,7 @@ def solve(parents, weights, sizes, columns, gamma, fused=None, n_threads=1):
     return values, marks, flows, sums
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.integers(0, 10**6), st.integers(1, 60), st.floats(0, 4), st.booleans())
 def test_against_dual_ascent(seed, n, gamma, on_a_grid):
     parents, weights, sizes, columns = random_tree(seed, n, on_a_grid=on_a_grid)
@@ -57,7 +57,6 @@ def test_against_dual_ascent(seed, n, gamma, on_a_grid):
         assert 0.5 * np.sum(sizes * (u - plain_u) ** 2) <= value - lower + 1e-9
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 300), st.booleans())
 def test_contraction_does_not_change_solutions(seed, n, on_a_grid):
     """Also not where all edges are marked as fused, wrongly."""

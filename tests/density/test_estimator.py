@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import cophenet, is_valid_linkage, linkage
 from scipy.sparse import csr_array
@@ -76,7 +76,6 @@ def test_memberships(space):
         assert np.array_equal(np.where(labels == noise, -1, labels), model.predict(X))
 
 
-@settings(max_examples=30)
 @given(rows(most=24), st.integers(1, 4))
 def test_memberships_against_the_heights_of_the_tree(X, min_samples):
     min_samples = min(min_samples, len(X))

@@ -29,7 +29,6 @@ def on_a_grid(X):
     return np.round(4 * X)
 
 
-@settings(max_examples=40)
 @given(rows(most=22), st.integers(1, 6))
 def test_leaves_against_the_oracle(X, min_samples):
     X = on_a_grid(X)
@@ -57,7 +56,6 @@ def test_persistences_against_the_oracle(X, min_samples):
     np.testing.assert_allclose(list(found.values()), list(expected.values()), atol=1e-9)
 
 
-@settings(max_examples=40)
 @given(rows(most=22), st.integers(1, 5), st.integers(2, 7))
 def test_excess_of_mass_against_the_oracle(X, min_samples, size):
     X = on_a_grid(X)

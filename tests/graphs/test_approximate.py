@@ -33,7 +33,7 @@ def test_most_neighbors_are_found_approximately(dtype):
 
 
 @pytest.mark.parametrize("n_queries", [0, 70])
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(n=st.sampled_from([8, 50, 333]), seed=st.integers(0, 100))
 def test_all_neighbors_are_found_where_all_cells_are_visited(n_queries, n, seed):
     X = clusters(n, seed, np.float64)

@@ -12,7 +12,7 @@ from tests.reference import graphs as oracle
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 1000), make=st.sampled_from([some_rows, few_values]))
 def test_bridges_are_those_of_the_oracle(sparse, seed, make):
     X = make(40, 2, seed)

@@ -25,7 +25,6 @@ def drawn_visits(n_rows, n_cells, random):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@settings(max_examples=25, deadline=None)
 @given(
     n=st.sampled_from([1, 7, 60, 900]),
     q=st.sampled_from([1, 24, 97, 400]),
@@ -73,7 +72,7 @@ def test_lowest_scores_within_overlapping_cells(dtype, n, q, m, d, n_values, see
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     n=st.sampled_from([1, 7, 130]),
     n_cells=st.sampled_from([1, 5, 16, 37]),
@@ -105,7 +104,7 @@ def test_products_with_directions_are_the_same_for_any_other_rows(dtype, n, d, m
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("are_points", [False, True])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     n=st.sampled_from([1, 5, 70, 150]),
     d=st.sampled_from([1, 3, 16, 17, 65]),

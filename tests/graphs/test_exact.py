@@ -19,7 +19,7 @@ from tests.support.instruction_sets import INSTRUCTION_SETS, using
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("make", [some_rows, few_values])
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(shape=SHAPES, seed=st.integers(0, 1000), data=st.data())
 def test_neighbors_are_those_of_the_oracle(make, dtype, sparse, shape, seed, data):
     X = make(*shape, seed, dtype)
@@ -36,7 +36,7 @@ def test_neighbors_are_those_of_the_oracle(make, dtype, sparse, shape, seed, dat
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("dtype", DTYPES)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(shape=SHAPES, n_queries=st.sampled_from([1, 2, 30]), seed=st.integers(0, 1000), data=st.data())
 def test_queries(dtype, sparse, shape, n_queries, seed, data):
     X, queries = few_values(*shape, seed, dtype), few_values(n_queries, shape[1], seed + 1, dtype)
@@ -48,7 +48,6 @@ def test_queries(dtype, sparse, shape, n_queries, seed, data):
     np.testing.assert_array_equal(squares, expected_squares)
 
 
-@settings(max_examples=25, deadline=None)
 @given(shape=SHAPES, seed=st.integers(0, 1000), data=st.data())
 def test_a_row_is_never_its_own_neighbor(shape, seed, data):
     X = few_values(*shape, seed, np.float32)

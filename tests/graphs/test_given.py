@@ -20,7 +20,7 @@ from tests.support.bits import same_bits
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     n=st.sampled_from([2, 5, 40, 90]),
     q=st.sampled_from([1, 2, 30]),

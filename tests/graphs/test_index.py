@@ -25,7 +25,7 @@ def in_batches(index, queries, size, **options):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     n=st.sampled_from([1, 5, 60, 300]),
     d=st.sampled_from([1, 3, 16, 33]),

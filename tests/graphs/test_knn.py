@@ -20,7 +20,7 @@ WEIGHTS = {
 
 @pytest.mark.parametrize("symmetrize", ["max", "mean", "none"])
 @pytest.mark.parametrize("weights", [*WEIGHTS, "callable"])
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 1000), include_self=st.booleans(), m=st.integers(1, 6))
 def test_graphs_are_those_of_the_oracle(weights, symmetrize, seed, include_self, m):
     X = few_values(30, 3, seed)
@@ -52,7 +52,7 @@ def test_graphs_are_symmetric_to_the_bit(dtype, sparse, weights, symmetrize):
     same_bits(graph, other)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 1000), symmetrize=st.sampled_from(["max", "mean", "none"]))
 def test_a_permutation_of_rows_permutes_the_graph(seed, symmetrize):
     X = some_rows(60, 4, seed)

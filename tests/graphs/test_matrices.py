@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie.graphs import connected_components, graph_laplacian
@@ -11,7 +11,6 @@ from tests.graphs.examples import random_graph
 from tests.reference import graphs as oracle
 
 
-@settings(max_examples=30, deadline=None)
 @given(n=st.integers(1, 20), density=st.sampled_from([0.0, 0.05, 0.1, 0.3]), seed=st.integers(0, 1000))
 def test_components_and_matrices_are_those_of_the_oracle(n, density, seed):
     W = random_graph(n, density, seed)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csgraph
 from scipy.spatial.distance import pdist, squareform
@@ -22,7 +22,6 @@ def is_tree(tree, n):
     return len(tree.firsts) == n - 1 and csgraph.connected_components(graph, directed=False)[0] == 1
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 60), st.sampled_from([1, 2, 3, 9]), st.integers(1, 6))
 def test_against_the_tree_of_all_pairs(seed, n, d, n_groups):
     rng = np.random.default_rng(seed)
@@ -65,7 +64,6 @@ def test_equal_lengths_and_a_grid():
     assert set(tree.squares) == {1.0}
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 80))
 def test_parents_come_before_their_children(seed, n):
     rng = np.random.default_rng(seed)

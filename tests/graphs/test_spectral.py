@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie.graphs import graph_laplacian, knn_graph
@@ -48,7 +48,6 @@ def test_graphs_without_edges_and_more_vectors_than_vertices():
     assert spectral_vectors(grid(2, 2), 9, seed=0).vectors.shape == (4, 4)
 
 
-@settings(max_examples=25, deadline=None)
 @given(n=st.integers(1, 400), n_vectors=st.integers(1, 5), seed=st.integers(0, 99))
 def test_an_order_has_every_vertex_once(n, n_vectors, seed):
     random = np.random.default_rng(seed)

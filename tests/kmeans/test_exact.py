@@ -26,7 +26,7 @@ class TestEveryAlgorithm:
         np.testing.assert_allclose(model.cluster_centers_, [[0.2], [1.0]])
         np.testing.assert_allclose(model.inertia_, 0.3)
 
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=20)
     @given(
         n=st.integers(30, 200), d=st.integers(1, 20), k=st.integers(1, 15), seed=st.integers(0, 99),
         weighted=st.booleans(),
@@ -42,7 +42,6 @@ class TestEveryAlgorithm:
         assert model.n_iter_ == n_iter
         np.testing.assert_allclose(model.cluster_centers_, centers, atol=1e-10)
 
-    @settings(max_examples=30, deadline=None)
     @given(
         n=st.integers(30, 200), d=st.integers(1, 20), k=st.integers(1, 15), seed=st.integers(0, 999),
         dtype=st.sampled_from([np.float32, np.float64]), weighted=st.booleans(),

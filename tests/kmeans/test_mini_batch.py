@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import MiniBatchKMeans as ScikitLearnMiniBatchKMeans
 from sklearn.datasets import load_digits, make_blobs
@@ -21,7 +21,6 @@ def mini_batch(n_clusters, **parameters):
 
 
 class TestRunningMeans:
-    @settings(max_examples=25, deadline=None)
     @given(
         sizes=st.lists(st.integers(1, 40), min_size=1, max_size=6), d=st.integers(1, 20), k=st.integers(1, 15),
         sparse=st.booleans(), weighted=st.booleans(), seed=st.integers(0, 99),

@@ -57,7 +57,6 @@ def check_against_the_oracle(X, init, seed, batch_size, threshold, dtype, atol, 
 
 @pytest.mark.parametrize("sparse", [False, True])
 class TestAgainstTheOracle:
-    @settings(max_examples=25, deadline=None)
     @given(
         n=st.integers(10, 130), d=st.integers(2, 20), k=st.integers(1, 20), batch_size=st.integers(1, 40),
         threshold=st.sampled_from([0.1, 1.0, 10.0, 100.0, 1000.0]), seed=st.integers(0, 99),
@@ -69,7 +68,7 @@ class TestAgainstTheOracle:
         init = random.normal(size=(min(k, n), d))
         check_against_the_oracle(X, init, seed, batch_size, threshold, np.float64, 1e-10, sparse)
 
-    @settings(max_examples=10, deadline=None)
+    @settings(max_examples=10)
     @given(k=st.integers(1, 9), batch_size=st.integers(5, 40), threshold=st.sampled_from([1.0, 100.0]),
            seed=st.integers(0, 99))  # fmt: skip
     def test_single_precision(self, sparse, k, batch_size, threshold, seed):

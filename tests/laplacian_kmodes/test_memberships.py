@@ -5,7 +5,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie import _kernels
@@ -41,7 +41,6 @@ def dense(graph, shift=True):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 class TestMinimize:
-    @settings(max_examples=60, deadline=None)
     @given(
         n=st.sampled_from([1, 2, 17, 300]), n_clusters=st.sampled_from([1, 2, 7, 8, 9, 16, 17, 40]),
         lam=st.sampled_from([0.0, 0.3, 1.3, 4.0]), shift=st.booleans(), binary=st.booleans(),
@@ -63,7 +62,6 @@ class TestMinimize:
             atol = 1e-2 if dtype == np.float32 else 1e-8
             np.testing.assert_allclose(memberships.memberships, states[len(fit.relaxations) - 1], atol=atol)
 
-    @settings(max_examples=60, deadline=None)
     @given(
         n=st.integers(2, 200), n_clusters=st.integers(1, 20), lam=st.floats(0, 8), density=st.floats(0, 1),
         binary=st.booleans(), seed=st.integers(0, 999),
@@ -77,7 +75,6 @@ class TestMinimize:
         found = oracle.relaxed_objective(memberships.memberships.astype(float), affinities, K, lam)
         assert found <= fit.relaxation + rounding
 
-    @settings(max_examples=60, deadline=None)
     @given(
         n=st.integers(2, 60), n_clusters=st.integers(1, 5), lam=st.floats(0, 8), density=st.floats(0, 1),
         shift=st.sampled_from([True, False, "auto"]), seed=st.integers(0, 999),

@@ -52,7 +52,7 @@ def check_against_the_oracle(
 class TestNothingTruncated:
     """With n_candidates = n_neighbors = n_components this is plain EM."""
 
-    @settings(max_examples=15, deadline=None)
+    @settings(max_examples=15)
     @given(
         d=st.integers(1, 6), n_components=st.integers(2, 7), n_iter=st.integers(2, 12), seed=st.integers(0, 99),
         covariance_type=st.sampled_from(["spherical", "diag"]),
@@ -79,7 +79,6 @@ class TestNothingTruncated:
         np.testing.assert_allclose(ours.lower_bound_, theirs.score(X), rtol=1e-8)
         np.testing.assert_array_equal(ours.labels_, theirs.predict(X))
 
-    @settings(max_examples=25, deadline=None)
     @given(
         n=st.integers(40, 300), d=st.integers(1, 6), n_components=st.integers(1, 8), n_iter=st.integers(1, 9),
         weighted=st.booleans(), covariance_type=st.sampled_from(COVARIANCE_TYPES), seed=st.integers(0, 99),
@@ -118,7 +117,6 @@ class TestNothingTruncated:
 
 
 class TestTruncated:
-    @settings(max_examples=40, deadline=None)
     @given(
         n=st.integers(60, 400), d=st.integers(1, 9), n_components=st.integers(2, 30), n_candidates=st.integers(1, 5),
         n_neighbors=st.integers(1, 6), n_iter=st.integers(1, 14), weighted=st.booleans(),
@@ -130,7 +128,6 @@ class TestTruncated:
         sizes = n_components, min(n_candidates, n_components), min(n_neighbors, n_components)
         check_against_the_oracle(n, d, *sizes, n_iter, weighted, covariance_type, seed)
 
-    @settings(max_examples=40, deadline=None)
     @given(
         n=st.integers(60, 250), d=st.integers(1, 9), n_components=st.integers(2, 20), n_candidates=st.integers(1, 4),
         n_neighbors=st.integers(1, 5), n_iter=st.integers(1, 12), weighted=st.booleans(),
@@ -148,7 +145,6 @@ class TestTruncated:
         sizes = n_components, min(n_candidates, n_components), min(n_neighbors, n_components)
         check_against_the_oracle(n, d, *sizes, n_iter, weighted, covariance_type, seed, **steps)
 
-    @settings(max_examples=40, deadline=None)
     @given(
         d=st.integers(1, 9), n_components=st.integers(1, 25), n_candidates=st.integers(1, 6),
         n_neighbors=st.integers(1, 6), covariance_type=st.sampled_from(COVARIANCE_TYPES),

@@ -42,7 +42,6 @@ def gather(blocks, n_rows, n_best):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", DTYPES)
 class TestExact:
-    @settings(max_examples=25, deadline=None)
     @given(
         n=st.sampled_from([1, 2, 17, 97]), d=st.sampled_from([1, 2, 7, 16, 33]),
         n_components=st.sampled_from([1, 2, 5, 16, 17, 60]), share=st.floats(0, 1),
@@ -87,7 +86,7 @@ class TestExact:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", DTYPES)
 class TestTruncated:
-    @settings(max_examples=10, deadline=None)
+    @settings(max_examples=10)
     @given(
         n=st.sampled_from([1, 50, 200]), d=st.sampled_from([1, 2, 9, 17]),
         n_components=st.sampled_from([1, 2, 17, 100, 300]), n_best=st.integers(1, 6), seed=st.integers(0, 99),

@@ -77,7 +77,6 @@ def factor_mixture(n_components=4, n_factors=2, **parameters):
 
 class TestKernels:
     @pytest.mark.parametrize("dtype", DTYPES)
-    @settings(max_examples=40, deadline=None)
     @given(
         n=st.sampled_from([1, 2, 3, 5, 16, 17, 40]), d=st.sampled_from([1, 2, 7, 8, 15, 16, 17, 33, 65]),
         n_factors=st.integers(0, 11), n_components=st.sampled_from([1, 2, 5]), seed=st.integers(0, 999),
@@ -240,7 +239,7 @@ class TestEM:
         for found, right in zip(result.parameters.factors, expected[3]):
             np.testing.assert_allclose(found.T @ found, right.T @ right, atol=1e-6)
 
-    @settings(max_examples=15, deadline=None)
+    @settings(max_examples=15)
     @given(
         n_components=st.sampled_from([3, 12, 30]), n_factors=st.integers(1, 7), seed=st.integers(0, 99),
         n_candidates=st.integers(1, 4), coreset=st.sampled_from([None, 400]),

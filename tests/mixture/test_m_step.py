@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie import _kernels
@@ -53,7 +53,6 @@ def error_bounds(X, candidates, shares, energies, weights, means, start=0.0):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 class TestMoments:
-    @settings(max_examples=50, deadline=None)
     @given(
         n=st.sampled_from([1, 2, 7, 97, 2500, 9001]), d=st.sampled_from([1, 2, 5, 16, 19]),
         n_components=st.sampled_from([1, 2, 5, 40]), m=st.integers(1, 5), weighted=st.booleans(),

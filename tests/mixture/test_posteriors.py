@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie import _kernels
@@ -17,7 +17,6 @@ from tests.support.instruction_sets import FUSED, INSTRUCTION_SETS, using
 
 @pytest.mark.parametrize("dtype", DTYPES)
 class TestPosteriors:
-    @settings(max_examples=40, deadline=None)
     @given(
         n=st.sampled_from([1, 2, 17, 300, 2049, 5000]), m=st.sampled_from([1, 2, 3, 5, 17]),
         spread=st.sampled_from([0.1, 5.0, 1000.0]), level=st.sampled_from([0.0, -500.0, 2e4]),
@@ -128,7 +127,6 @@ def test_a_random_candidate_is_one_more_to_try():
 
 
 class TestDraws:
-    @settings(max_examples=100, deadline=None)
     @given(n_rows=st.integers(0, 40), n=st.integers(0, 60), share=st.floats(0, 1), seed=st.integers(0, 99))
     def test_are_distinct_and_in_range(self, n_rows, n, share, seed):
         n_draws = int(share * n)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie import _kernels
@@ -16,7 +16,6 @@ from tests.support.instruction_sets import FUSED, INSTRUCTION_SETS, using
 
 @pytest.mark.parametrize("dtype", DTYPES)
 class TestRefresh:
-    @settings(max_examples=60, deadline=None)
     @given(data=st.data())
     def test_against_the_oracle(self, dtype, data):
         problem = data.draw(problems(dtype))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie import _kernels
@@ -16,7 +16,6 @@ from tests.support.instruction_sets import FUSED, INSTRUCTION_SETS, using
 
 @pytest.mark.parametrize("dtype", DTYPES)
 class TestSearch:
-    @settings(max_examples=100, deadline=None)
     @given(
         data=st.data(), rows_per_tile=st.sampled_from([1, 3, 16]), update_neighbors=st.booleans(),
         regroup=st.booleans(),
@@ -48,7 +47,6 @@ class TestSearch:
                 np.testing.assert_array_equal(found[0], ids)
                 np.testing.assert_array_equal(found[2], neighbors)
 
-    @settings(max_examples=100, deadline=None)
     @given(data=st.data(), rows_per_tile=st.sampled_from([1, 3, 16]))
     def test_dropped_components_are_not_chosen(self, dtype, data, rows_per_tile):
         """Their offset is infinite. Rows that already have some give them up, whatever else they know."""
@@ -71,7 +69,6 @@ class TestSearch:
                     )
                     assert len(set(ids[row])) == living.sum()
 
-    @settings(max_examples=30, deadline=None)
     @given(data=st.data(), n_steps=st.integers(2, 5))
     def test_energies_never_rise(self, dtype, data, n_steps):
         """The k-th best component that a row keeps is at least as good as the k-th best that it had."""

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tests.reference.multilevel as oracle
@@ -37,7 +37,6 @@ def labels_of(W, k, seed):
     return random.permutation(labels).astype(np.int32)
 
 
-@settings(max_examples=40, deadline=None)
 @given(W=adjacencies(), kind=kinds, data=st.data())
 def test_objective_of_a_plain_version(W, kind, data):
     k = data.draw(st.integers(1, len(W)))
@@ -46,7 +45,6 @@ def test_objective_of_a_plain_version(W, kind, data):
     assert found == pytest.approx(oracle.objective(kind, W, labels, 1.5), abs=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
 @given(W=adjacencies(), kind=kinds, data=st.data(), may_empty=st.booleans())
 def test_refinement_of_a_plain_version(W, kind, data, may_empty):
     k = data.draw(st.integers(1, len(W)))
@@ -56,7 +54,6 @@ def test_refinement_of_a_plain_version(W, kind, data, may_empty):
     assert found.dtype == np.int32
 
 
-@settings(max_examples=40, deadline=None)
 @given(W=adjacencies(), kind=kinds, data=st.data())
 def test_merges_of_a_plain_version(W, kind, data):
     k = data.draw(st.integers(1, len(W)))
@@ -64,7 +61,6 @@ def test_merges_of_a_plain_version(W, kind, data):
     np.testing.assert_array_equal(found, oracle.merged(kind, W, k, 1.5))
 
 
-@settings(max_examples=40, deadline=None)
 @given(W=adjacencies(), data=st.data())
 def test_aggregated_graphs_have_the_same_objective(W, data):
     k = data.draw(st.integers(1, len(W)))
@@ -76,7 +72,6 @@ def test_aggregated_graphs_have_the_same_objective(W, data):
     assert found == pytest.approx(INFORMATION.value(graph, labels, k), abs=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
 @given(W=adjacencies(most=40), data=st.data())
 def test_partitions_have_no_empty_cluster_and_no_move_raises_their_objective(W, data):
     np.fill_diagonal(W, 0)

@@ -13,9 +13,6 @@ import pytest
 import scipy.sparse as sp
 import zarr
 from dask import array as dask
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.estimator_checks import parametrize_with_checks
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from coterie.rows import as_rows
 from tests.support.bits import same_bits
@@ -204,34 +201,6 @@ def test_no_extra_is_imported():
         assert not any(sys.modules[name] for name in hidden)
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True)
-
-
-class Centerd(TransformerMixin, BaseEstimator):
-    """The least estimator that reads its data through `as_rows` alone."""
-
-    def fit(self, X, y=None):
-        rows = as_rows(X)
-        validate_data(self, X, skip_check_array=True)
-        self.mean_ = sum(block.sum(axis=0, dtype=np.float64) for _, block in rows.blocks()) / rows.shape[0]
-        return self
-
-    def transform(self, X):
-        check_is_fitted(self)
-        rows = as_rows(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        block = rows.read()
-        return ((block.toarray() if rows.is_sparse else block) - self.mean_).astype(rows.dtype)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-
-@parametrize_with_checks([Centerd()])
-def test_errors_match_scikit_learn(estimator, check):
-    check(estimator)
 
 
 class Tensor:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie.rows import as_rows, memory
@@ -131,7 +131,6 @@ def test_sparse_blocks_share_memory(X):
 
 
 @given(st.integers(1, 12), st.integers(1, 6), st.integers(0, 30), st.integers(1, 13), st.integers(0, 2**32))
-@settings(deadline=None)
 def test_unsorted_and_repeated_entries(n_rows, n_columns, n_values, rows_per_block, seed):
     rng = np.random.default_rng(seed)
     indptr = np.concatenate([[0], np.sort(rng.integers(0, n_values + 1, n_rows - 1)), [n_values]])

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie.rows import RowSource, as_rows
@@ -54,7 +54,6 @@ def dense(block):
 
 
 @given(sharded(), st.integers(1, 60))
-@settings(deadline=None)
 def test_blocks_do_not_depend_on_shards(data, rows_per_block):
     X, source = data
     blocks = list(source.blocks(rows_per_block))
@@ -73,7 +72,6 @@ def test_blocks_do_not_depend_on_shards(data, rows_per_block):
 
 
 @given(sharded(), st.data())
-@settings(deadline=None)
 def test_take_gives_the_rows(data, draw):
     X, source = data
     indices = sorted(draw.draw(st.lists(st.integers(0, len(X) - 1), max_size=20)))
@@ -83,7 +81,6 @@ def test_take_gives_the_rows(data, draw):
 
 
 @given(st.lists(st.integers(1, 49), unique=True), st.lists(st.integers(0, 49), min_size=1), st.data())
-@settings(deadline=None)
 def test_take_reads_only_runs_of_units(cuts, indices, draw):
     X = numbers(50, 2)
     source = PiecesSource(X, sorted(cuts))

@@ -103,7 +103,7 @@ def test_the_rows_are_those_of_an_array(storage, dtype, tmp_path):
     same_bits(rows.with_dtype(np.float32).read(), plain.with_dtype(np.float32).read())
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_fit_has_the_same_bits_from_all(data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("rows")

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from sklearn.cluster import kmeans_plusplus
@@ -20,7 +20,6 @@ from tests.support.centers import DTYPES, SHAPES, rows_and_centers
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("sparse", [False, True])
-@settings(max_examples=25, deadline=None)
 @given(shape=SHAPES, seed=st.integers(0, 1000), far=st.booleans())
 def test_pairs_equal_plain_distances_with_exclusion_tests(dtype, sparse, shape, seed, far):
     X, _, proposals = rows_and_centers(shape, dtype, sparse, seed)

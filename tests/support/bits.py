@@ -41,6 +41,9 @@ def _fitted_attributes(model: Any) -> dict[str, Any]:
     }
     for name in {"history_", "runs_"} & found.keys():
         found[name] = recfunctions.drop_fields(np.asarray(found[name]), ["seconds", "algorithm"])
+    for name in ("outlier_scores_", "cluster_scales_"):
+        if hasattr(model, name):
+            found[name] = getattr(model, name)
     return found
 
 

@@ -61,7 +61,6 @@ def lambda_of(factor, R):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 class TestKernels:
-    @settings(max_examples=40, deadline=None)
     @given(
         n=st.integers(2, 60), R=COLUMNS, binary=st.booleans(), block_rows=st.sampled_from([1, 4, 16, 100]),
         n_inner=st.integers(1, 12), sharp=st.sampled_from([0.0, 0.7]), factor=ASYMMETRIES,
@@ -85,7 +84,6 @@ class TestKernels:
             np.testing.assert_allclose(memberships_of(descent), state.F, atol=tolerance)
             np.testing.assert_allclose(descent._tau, state.tau, rtol=1e-6)
 
-    @settings(max_examples=30, deadline=None)
     @given(
         n=st.integers(2, 300), R=COLUMNS, binary=st.booleans(), sharp=st.sampled_from([0.0, 0.5, 1.0]),
         block_rows=st.sampled_from([1, 16, 100, 1000]), factor=ASYMMETRIES, seed=st.integers(0, 999),
@@ -110,7 +108,6 @@ class TestKernels:
                 found.variations, [oracle.variation(W, f) for f in columns], rtol=1e-5, atol=1e-5
             )
 
-    @settings(max_examples=30, deadline=None)
     @given(n=st.integers(2, 90), R=COLUMNS, scale=st.sampled_from([1e-3, 1.0, 1e3]), seed=st.integers(0, 999))
     def test_rows_stay_in_the_simplex(self, dtype, n, R, scale, seed):
         n = max(n, R)
@@ -158,7 +155,6 @@ class TestKernels:
 class TestTheorems:
     """Of the paper, on random graphs."""
 
-    @settings(max_examples=60, deadline=None)
     @given(
         n=st.integers(3, 80), R=st.integers(2, 6), lam=st.none() | st.floats(0.05, 20),
         seed=st.integers(0, 9999),
@@ -180,7 +176,6 @@ class TestTheorems:
         total = oracle.balanced_cut(W, labels, R, lam)
         np.testing.assert_allclose([found.energies.sum(), balanced_cut(W, labels, balance_weight=lam)], total)
 
-    @settings(max_examples=60, deadline=None)
     @given(n=st.integers(2, 60), lam=st.integers(1, 5) | st.floats(0.05, 20), seed=st.integers(0, 9999))
     def test_the_subgradient_inequality(self, n, lam, seed):
         random = np.random.default_rng(seed)
@@ -191,7 +186,6 @@ class TestTheorems:
         np.testing.assert_allclose(v.sum(), 0, atol=1e-9)
         assert oracle.balance(g, lam) >= oracle.balance(f, lam) + v @ (g - f) - 1e-9
 
-    @settings(max_examples=25, deadline=None)
     @given(
         n=st.integers(8, 120), R=st.integers(2, 5), factor=ASYMMETRIES,
         steps_of=st.sampled_from([PreconditionedSteps, PaperSteps]), seed=st.integers(0, 9999),
@@ -230,7 +224,6 @@ class TestPaperSteps:
     """Algorithm 1 as published, against its oracle."""
 
     @pytest.mark.parametrize("dtype", DTYPES)
-    @settings(max_examples=30, deadline=None)
     @given(
         n=st.integers(2, 60), R=COLUMNS, binary=st.booleans(), block_rows=st.sampled_from([1, 16, 100]),
         n_inner=st.integers(1, 12), factor=ASYMMETRIES, seed=st.integers(0, 999),
@@ -255,7 +248,7 @@ class TestPaperSteps:
             np.testing.assert_allclose(memberships_of(descent), state.F, atol=tolerance)
             np.testing.assert_allclose(descent._tau, state.tau, rtol=1e-6)
 
-    @settings(max_examples=15, deadline=None)
+    @settings(max_examples=15)
     @given(n=st.integers(5, 25), R=st.integers(2, 4), binary=st.booleans(), factor=ASYMMETRIES,
            seed=st.integers(0, 999))  # fmt: skip
     def test_outer_steps_end_where_those_of_the_oracle_do(self, n, R, binary, factor, seed):
@@ -316,7 +309,7 @@ class TestDescent:
         descent = some_descent(np.zeros((12, 12)), some_memberships(12, 3, 0), np.float32)
         assert descent.outer_step(1e-3).energy == 0
 
-    @settings(max_examples=15, deadline=None)
+    @settings(max_examples=15)
     @given(n=st.integers(5, 30), R=st.integers(2, 5), binary=st.booleans(), seed=st.integers(0, 999))
     def test_inner_steps_reach_the_minimum_of_an_outer_step(self, n, R, binary, seed):
         """The minimum is unique: where F has it, any other lies above by half of its squared distance to F."""

@@ -3,7 +3,7 @@
 from itertools import islice
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
@@ -76,7 +76,6 @@ def test_diffusion_by_its_equation():
     np.testing.assert_allclose(F, expected, atol=1e-5)
 
 
-@settings(max_examples=60, deadline=None)
 @given(n=st.integers(1, 30), R=st.integers(1, 20), seed=st.integers(0, 9999))
 def test_projections(n, R, seed):
     rows = np.random.default_rng(seed).normal(scale=3, size=(n, R))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 
@@ -35,7 +35,6 @@ def some_problem(n, R, balance_weight, is_weighted, dtype, seed):
     return W, labels, balance_weights, sizes, fixed, moves.after_moves(labels)
 
 
-@settings(max_examples=60, deadline=None)
 @given(**problems)
 def test_the_moves_of_a_plain_version(n, R, balance_weight, is_weighted, dtype, seed):
     W, labels, balance_weights, sizes, fixed, moved_labels = some_problem(
@@ -46,7 +45,6 @@ def test_the_moves_of_a_plain_version(n, R, balance_weight, is_weighted, dtype, 
     np.testing.assert_array_equal(moved_labels, expected)
 
 
-@settings(max_examples=60, deadline=None)
 @given(**problems)
 def test_no_single_move_lowers_the_cut_afterwards(n, R, balance_weight, is_weighted, dtype, seed):
     W, labels, balance_weights, sizes, fixed, moved_labels = some_problem(

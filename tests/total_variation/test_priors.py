@@ -45,7 +45,6 @@ def uneven():
 class TestTheory:
     @pytest.mark.parametrize("dtype", DTYPES)
     @pytest.mark.parametrize("weighted", [False, True])
-    @settings(max_examples=25, deadline=None)
     @given(
         n=st.integers(3, 60),
         R=st.integers(2, 9),
@@ -76,7 +75,6 @@ class TestTheory:
             )
             np.testing.assert_allclose(found.variations[r], oracle.variation(W, f), rtol=1e-5, atol=1e-5)
 
-    @settings(max_examples=40, deadline=None)
     @given(n=st.integers(2, 40), lam=st.floats(0.05, 20), weighted=st.booleans(), seed=st.integers(0, 9999))
     def test_the_median_is_where_the_distance_is_least_and_v_is_a_subgradient(self, n, lam, weighted, seed):
         random = np.random.default_rng(seed)
@@ -88,7 +86,6 @@ class TestTheory:
         assert abs(v.sum()) < 1e-9
         assert oracle.balance(g, lam, weights) >= least + v @ (g - f) - 1e-9
 
-    @settings(max_examples=40, deadline=None)
     @given(n=st.integers(3, 60), R=st.integers(2, 6), weighted=st.booleans(), seed=st.integers(0, 9999))
     def test_energy_of_an_indicator_is_that_of_its_set(self, n, R, weighted, seed):
         """Theorem 1, with a prior for each cluster."""
@@ -106,7 +103,7 @@ class TestTheory:
         np.testing.assert_allclose([energy, descent.rounded()[1], cut], expected)
 
     @pytest.mark.parametrize("dtype", DTYPES)
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=20)
     @given(n=st.integers(6, 40), R=st.integers(2, 6), n_inner=st.integers(1, 8), seed=st.integers(0, 999))
     def test_outer_steps_against_the_oracle(self, dtype, n, R, n_inner, seed):
         n = max(n, R)
@@ -147,7 +144,7 @@ class TestBruteForce:
         assert model.energy_ == pytest.approx(energies.min(), rel=1e-6)
         np.testing.assert_allclose(model.class_priors_, priors)
 
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=20)
     @given(n=st.integers(8, 30), R=st.integers(2, 4), weighted=st.booleans(), seed=st.integers(0, 999))
     def test_clusters_get_the_priors_that_suit_them(self, n, R, weighted, seed):
         W, labels = some_weights(n, 0.3, seed, False), np.random.default_rng(seed).integers(R, size=n)
@@ -160,7 +157,7 @@ class TestBruteForce:
         ]
         assert oracle.balanced_cut(W, numbers[labels], R, lams, degrees) == pytest.approx(min(costs))
 
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=20)
     @given(n=st.integers(8, 30), R=st.integers(2, 4), weighted=st.booleans(), seed=st.integers(0, 999))
     def test_the_best_of_all_swaps(self, n, R, weighted, seed):
         random = np.random.default_rng(seed)

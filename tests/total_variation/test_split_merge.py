@@ -29,7 +29,6 @@ def some_graph(n, seed):
     return sp.csr_array(W + W.T)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     n=st.integers(6, 40), R=st.integers(2, 5), balance_weight=st.sampled_from([None, 0.5, 1, 7.5]),
     seed=st.integers(0, 999),
@@ -56,7 +55,7 @@ def test_the_best_of_all_swaps(n, R, balance_weight, seed):
         assert balanced_cut(graph, chosen, R, balance_weight=balance_weight) == pytest.approx(min(energies))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     n=st.integers(6, 40), R=st.integers(2, 5), balance_weight=st.sampled_from([None, 0.5, 7.5]),
     seed=st.integers(0, 999),
