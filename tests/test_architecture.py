@@ -11,6 +11,7 @@ import pytest
 
 import coterie
 from coterie import _kernels
+from tests.support import messages
 from tests.support.sources import (
     ROOT,
     SOURCES,
@@ -99,11 +100,12 @@ class TestImports:
         assert f"```\n{chr(10).join(contract['layers'])}\n```" in page
 
     def test_no_test_module_is_imported(self):
+        of_test_module = re.compile(r"^\s*(?:from|import) tests\.(?:.*[. ])?test_")
         faults = [
-            f"{place(path, line)}: {module}"
+            f"{place(path, number)}: {line}"
             for path in python_files(ROOT / "tests")
-            for line, module, name in imports(parsed(path))
-            if f"{module}.{name}".startswith("tests.") and re.search(r"\.test_", f"{module}.{name}")
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+            if of_test_module.match(line)
         ]
         assert not faults, listed(faults)
 
@@ -122,6 +124,14 @@ class TestImports:
                 if parts[0] == "coterie" and is_private(name) and name != "_kernels":
                     faults.append(f"{place(path, line)}: {name} of {module}")
         assert not faults, listed(faults)
+
+
+@in_checkout
+def test_list_of_messages_is_current():
+    """It is there to be read in one place."""
+    assert messages.LIST.read_text(encoding="utf-8") == messages.listed(), (
+        "python -m tests.support.messages > tests/messages.txt"
+    )
 
 
 @in_checkout

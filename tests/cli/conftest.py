@@ -1,11 +1,9 @@
 """A working folder with rows in it."""
 
-import copy
-
 import numpy as np
 import pytest
 
-from coterie.estimators import method
+from tests.support.command_line import declared_once
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -17,33 +15,7 @@ def extras():
 
 @pytest.fixture(autouse=True, scope="session")
 def options_declared_once(extras):
-    """Keep the command line of each set of methods, and its options: to declare them is most of the time of a run."""
-    from cyclopts import App, ArgumentCollection
-
-    from coterie.cli import app
-
-    build_app, assemble = app.build_app, App.assemble_argument_collection
-    apps, declared = {}, {}
-
-    def kept_app(shown=()):
-        key = (tuple(shown), *map(id, method._methods.values()))
-        if key not in apps:
-            apps[key] = build_app(shown)
-        return apps[key]
-
-    def kept_options(self, **options):
-        key = (id(self), *options.items())
-        if key not in declared:
-            declared[key] = assemble(self, **options)
-        arguments = {id(argument): copy.copy(argument) for argument in declared[key]}
-        for argument in arguments.values():
-            argument.tokens = []
-            argument.children = ArgumentCollection(arguments[id(child)] for child in argument.children)
-        return ArgumentCollection(arguments.values())
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(app, "build_app", kept_app)
-        patch.setattr(App, "assemble_argument_collection", kept_options)
+    with declared_once():
         yield
 
 

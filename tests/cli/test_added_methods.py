@@ -113,29 +113,19 @@ def install(folder, **entries):
     return {**ENVIRONMENT, "PYTHONPATH": os.pathsep.join([str(folder), ENVIRONMENT["PYTHONPATH"]])}
 
 
-def run(environment, *arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "coterie", *arguments],
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=60,
-        check=False,
-    )
-
-
 def test_entry_points(folder, rows, X):
     """A package that is installed is enough; one that is broken does no harm."""
     environment = install(folder / "site", toy="toy_methods:TOY", broken="toy_methods:NOTHING")
-    done = run(environment, "fit", rows, "-k", "2", "--ends", "most")
-    assert done.returncode == 0
+    lines = f"fit {rows} -k 2 --ends most", f"predict coterie-out/model.coterie {rows}"
+    code = f"from coterie.cli import main\nfor line in {lines}: assert main(line.split()) == 0"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=60, check=True
+    )
     assert "by toy" in done.stdout
-    warnings = [line for line in done.stderr.splitlines() if "warning" in line]
-    assert len(warnings) == 1
-    assert warnings[0].startswith("coterie: warning: The method 'broken' (toy_methods:NOTHING) is left out")
+    (warning,) = {line for line in done.stderr.splitlines() if "warning" in line}
+    assert warning.startswith("coterie: warning: The method 'broken' (toy_methods:NOTHING) is left out")
     expected = toy.Slices(2, ends="most").fit(X)
     assert np.array_equal(np.load("coterie-out/labels.npy"), expected.labels_)
-    assert run(environment, "predict", "coterie-out/model.coterie", rows).returncode == 0
     assert np.array_equal(np.load("labels.npy"), expected.labels_)
 
 

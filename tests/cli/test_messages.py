@@ -10,43 +10,7 @@ import pytest
 from pyarrow import parquet
 
 from coterie.cli import main
-from tests.cli.running import everything, failed
-from tests.support.limited import run_limited
-
-FULL_DISK = """
-import contextlib, io, resource
-result = []
-resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
-for line in {lines}:
-    with contextlib.redirect_stderr(io.StringIO()) as told:
-        code = main(line.split())
-    result.append([code, told.getvalue()])
-resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-"""
-
-
-def test_full_disk(folder):
-    """Limits of the size of files fail as full disks do; sizes are such that each command writes more than 100 kB."""
-    pytest.importorskip("resource")
-    rng = np.random.default_rng(0)
-    np.save("rows.npy", rng.normal(size=(60_000, 2)))
-    parquet.write_table(pa.table({"id": np.arange(60_000), "x": rng.normal(size=60_000)}), "rows.parquet")
-    np.save("few.npy", rng.normal(size=(300, 20)))
-    before = everything(folder)
-    lines = [
-        "fit rows.npy -k 3 -q --max-iter 2 --out a",
-        "fit rows.parquet -k 3 -q --max-iter 2 --out b",
-        "path few.npy --neighbors 3 --gammas 30 -q --max-iter 2 --out c",
-    ]
-    done = run_limited(FULL_DISK.format(lines=lines), folder)
-    for (code, told), out in zip(done["result"], "abc", strict=True):
-        assert code == 1
-        assert told.startswith(f"coterie: error: {out}")
-        assert "too large" in told or "No space" in told
-        assert told.endswith("so it was not written. Free some space, or write to another disk\n")
-        assert told.count("\n") == 1
-        assert len(told) < 300
-    assert everything(folder) == before
+from tests.cli.running import failed
 
 
 def test_labels_that_are_compressed_by_their_name_only(folder, rows, capsys):

@@ -2,7 +2,6 @@
 
 import pytest
 
-import coterie
 from coterie.estimators import methods
 
 # What scikit-learn's base classes and mixins bring.
@@ -17,10 +16,6 @@ OWN = {
     "layers_at", "memberships", "partial_fit", "plot", "plot_barcode", "plot_dendrogram", "plot_tree",
     "predict_proba", "relative_distances", "report", "responsibilities", "sample", "save", "score_samples",
 }  # fmt: skip
-
-
-def test_public_names_of_the_package():
-    assert dir(coterie) == sorted(coterie.__all__)
 
 
 @pytest.mark.parametrize(

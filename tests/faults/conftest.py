@@ -7,6 +7,9 @@ import sys
 import numpy as np
 import pytest
 
+from coterie.cli import main
+from tests.support.command_line import declared_once
+
 COMMANDS = [f"coterie.cli.{name}" for name in ("app", "fit", "predict", "path", "info")]
 
 METHODS = {
@@ -21,6 +24,8 @@ METHODS = {
     "path": "path {file} --gammas 3 --max-iter 5",
 }
 """Each way to cluster, briefly."""
+
+FEW = {"laplacian-kmodes": 400, "total-variation": 400, "path": 60}
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -40,6 +45,10 @@ def system():
         *COMMANDS,
     ):
         importlib.import_module(module)
+    with declared_once():
+        for line in ("fit gone -k 2", "predict gone gone", "path gone", "info gone"):
+            assert main(line.split()) == 1
+        yield
 
 
 @pytest.fixture
@@ -60,10 +69,9 @@ def rows(folder):
 
 @pytest.fixture(params=METHODS)
 def command(request, rows):
-    """A command by each method in turn; convex clustering gets few rows, for it is slow."""
-    if request.param == "path":
-        np.save("few.npy", np.load(rows)[:60])
-    return (
-        METHODS[request.param].format(file="few.npy" if request.param == "path" else rows)
-        + " --quiet --out out"
-    )
+    """A command by each method in turn; methods that are slow get few rows."""
+    file = rows
+    if request.param in FEW:
+        file = "few.npy"
+        np.save(file, np.load(rows)[: FEW[request.param]])
+    return f"{METHODS[request.param].format(file=file)} --quiet --out out"

@@ -1,6 +1,6 @@
 """The messages of errors and warnings, read from the sources.
 
-`tests/messages.txt` lists them to be read in one place; `tests/contracts/test_messages.py` keeps it current.
+`tests/messages.txt` lists them to be read in one place; `tests/test_architecture.py` keeps it current.
 """
 
 import ast

@@ -11,7 +11,7 @@ from coterie.rows.spool import SpooledRows
 from tests.rows.formats import assert_same_rows, numbers
 from tests.support.bits import same_bits
 
-N_ROWS = 200
+N_ROWS = 60
 
 
 def write(path, objects):
