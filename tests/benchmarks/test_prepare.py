@@ -17,7 +17,7 @@ from sklearn.datasets import load_digits
 from benchmarks.prepare import __main__ as main_module
 from benchmarks.prepare import builders
 from benchmarks.prepare.checks import Facts, check, content_hash, rows_hash
-from benchmarks.prepare.originals import Downloads, MissingFilesError, read_idx, read_numbers, read_svm
+from benchmarks.prepare.originals import Downloads, MissingFilesError, read_idx
 from benchmarks.prepare.sets import SETS, DataSet
 
 RANDOM = np.random.default_rng(0)
@@ -35,6 +35,11 @@ def idx(array):
 
 def text(rows, separator):
     return "".join(separator.join(map(str, row)) + "\n" for row in rows.tolist()).encode()
+
+
+def dense(found):
+    parts = (found["data"], found["indices"].astype(int), found["indptr"])
+    return sp.csr_array(parts, shape=found["shape"]).toarray()
 
 
 def svm_lines(rows, labels):
@@ -71,22 +76,16 @@ class TestImages:
             "train-images-idx3-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte",
         )  # fmt: skip
 
-    @pytest.mark.parametrize("as_archive", [False, True])
-    def test_cifar10(self, tmp_path, downloads, as_archive):
+    def test_cifar10(self, tmp_path, downloads):
         """Planes of colors become pixels; a fifth of the images is drawn, in their order."""
         labels = np.arange(60, dtype=np.uint8) % 10
         images = RANDOM.integers(0, 256, (60, 3, 32, 32), np.uint8)
         records = np.column_stack([labels, images.reshape(60, -1)])
-        names = [f"{name}.bin" for name in builders.CIFAR_BATCHES]
-        if as_archive:
-            with tarfile.open(tmp_path / "cifar-10-binary.tar.gz", "w:gz") as tar:
-                for name, part in zip(names, np.split(records, 6)):
-                    member = tarfile.TarInfo(f"cifar-10-batches-bin/{name}")
-                    member.size = part.size
-                    tar.addfile(member, io.BytesIO(part.tobytes()))
-        else:
-            for name, part in zip(names, np.split(records, 6)):
-                (tmp_path / name).write_bytes(part.tobytes())
+        with tarfile.open(tmp_path / "cifar-10-binary.tar.gz", "w:gz") as tar:
+            for name, part in zip(builders.CIFAR_BATCHES, np.split(records, 6)):
+                member = tarfile.TarInfo(f"cifar-10-batches-bin/{name}")
+                member.size = part.size
+                tar.addfile(member, io.BytesIO(part.tobytes()))
         found = builders.build_cifar10(downloads)
         row = found["row"]
         assert len(row) == 12
@@ -111,26 +110,18 @@ class TestImages:
 
 
 class TestTables:
-    @pytest.mark.parametrize(
-        ("build", "names", "highest", "n_columns", "separator"),
-        [
-            (builders.build_optdigits, ("optdigits.tra", "optdigits.tes"), 16, 64, ","),
-            (builders.build_pendigits, ("pendigits.tra", "pendigits.tes"), 100, 16, ", "),
-        ],
-    )
-    def test_digits(self, tmp_path, downloads, build, names, highest, n_columns, separator):
-        table = RANDOM.integers(0, highest + 1, (7, n_columns + 1))
-        table[:, -1] %= 10
-        for name, part in zip(names, (table[:4], table[4:])):
-            (tmp_path / name).write_bytes(text(part, separator))
-        found = build(downloads)
+    @pytest.mark.parametrize(("name", "separator"), [("optdigits", ","), ("pendigits", ", ")])
+    def test_digits(self, tmp_path, downloads, name, separator):
+        table = RANDOM.integers(0, 10, (7, 17))
+        for suffix, part in (("tra", table[:4]), ("tes", table[4:])):
+            (tmp_path / f"{name}.{suffix}").write_bytes(text(part, separator))
+        found = builders.build_digits(downloads, name)
         np.testing.assert_array_equal(found["X"], table[:, :-1])
         np.testing.assert_array_equal(found["y"], table[:, -1])
         assert {array.dtype for array in found.values()} == {np.dtype(np.uint8)}
-        table[2, 3] = highest + 1
-        (tmp_path / names[0]).write_bytes(text(table[:4], separator))
-        with pytest.raises(ValueError, match=r"digits: row 3 has numbers that are not whole or not in 0 to"):
-            build(downloads)
+        (tmp_path / f"{name}.tes").write_bytes(text(table[4:, 1:], separator))
+        with pytest.raises(ValueError, match="number of columns changed"):
+            builders.build_digits(downloads, name)
 
     def test_shuttle(self, tmp_path, downloads):
         table = np.column_stack([RANDOM.integers(-4000, 4000, (6, 9)), [1, 2, 7, 4, 5, 1]])
@@ -140,9 +131,6 @@ class TestTables:
         np.testing.assert_array_equal(found["X"], table[:, :-1])
         np.testing.assert_array_equal(found["y"], table[:, -1] - 1)
         assert found["X"].dtype == np.int16
-        (tmp_path / "shuttle.tst").write_bytes(text(table[4:] + 7, " "))
-        with pytest.raises(ValueError, match=r"classes of shuttle.trn and shuttle.tst: row 5"):
-            builders.build_shuttle(downloads)
 
     def test_an_extract_of_kdd_cup_1998(self, tmp_path, downloads):
         header = ["TARGET_B", "ID", *builders.KDDC98_COLUMNS]
@@ -158,9 +146,6 @@ class TestTables:
         assert found["X"][0, 4] == 1234.5
         np.testing.assert_array_equal(np.flatnonzero(np.isnan(found["X"][1])), [17, 18])
         np.testing.assert_array_equal(found["y"], [1, 0])
-        (tmp_path / "kddcup98.csv").write_text("a,b\n1,2\n")
-        with pytest.raises(ValueError, match="has no column GiftCnt36, "):
-            builders.build_kddc98(downloads)
 
 
 class TestSparseFiles:
@@ -187,15 +172,12 @@ class TestSparseFiles:
             data = svm_lines(part, ["33,34,59" if subsets else "1"] * len(part))
             (tmp_path / f"{name}.bz2").write_bytes(bz2.compress(data))
         found = builders.build_rcv1(downloads)
-        csr = sp.csr_array(
-            (found["data"], found["indices"].astype(int), found["indptr"]), shape=found["shape"]
-        )
         expected = np.delete(rows, 4, axis=0)[: 12 if subsets else 4]
-        np.testing.assert_array_equal(csr.toarray(), expected.astype(np.float32))
-        assert [found[key].dtype for key in ("data", "indices", "indptr")] == [
-            np.float32,
-            np.uint16,
-            np.int32,
+        np.testing.assert_array_equal(dense(found), expected.astype(np.float32))
+        assert [found[key].dtype.name for key in ("data", "indices", "indptr")] == [
+            "float32",
+            "uint16",
+            "int32",
         ]
 
     def test_webkb(self, tmp_path, downloads):
@@ -204,34 +186,23 @@ class TestSparseFiles:
         (tmp_path / "webkb-test-stemmed.txt").write_text(pages[1])
         found = builders.build_webkb4(downloads)
         np.testing.assert_array_equal(found["y"], [2, 1, 0, 2])
-        csr = sp.csr_array(
-            (found["data"], found["indices"].astype(int), found["indptr"]), shape=found["shape"]
-        )
         # home, list, page, zebra
-        np.testing.assert_array_equal(csr.toarray(), [[2, 0, 1, 0], [0] * 4, [0, 1, 1, 0], [0, 0, 0, 1]])
+        np.testing.assert_array_equal(dense(found), [[2, 0, 1, 0], [0] * 4, [0, 1, 1, 0], [0, 0, 0, 1]])
 
     def test_graphs(self, tmp_path, downloads):
-        dense = (RANDOM.random((6, 6)) < 0.5).astype(float)
-        dense = np.maximum(dense, dense.T)
-        savemat(tmp_path / "20NEWS.mat", {"A": sp.csc_matrix(dense), "C": np.array([[1, 1, 2, 2, 3, 3]]).T})
+        graph = (RANDOM.random((6, 6)) < 0.5).astype(float)
+        graph = np.maximum(graph, graph.T)
+        savemat(tmp_path / "20NEWS.mat", {"A": sp.csc_matrix(graph), "C": np.array([[1, 1, 2, 2, 3, 3]]).T})
         found = builders.build_news_graph(downloads)
         np.testing.assert_array_equal(found["y"], [0, 0, 1, 1, 2, 2])
-        parts = (found["data"], found["indices"].astype(int), found["indptr"])
-        np.testing.assert_array_equal(sp.csr_array(parts, shape=found["shape"]).toarray(), dense)
+        np.testing.assert_array_equal(dense(found), graph)
 
     def test_counts_of_news(self, tmp_path, downloads):
         counts = RANDOM.integers(0, 3, (4, 6)).astype(float)
-        parts = {
-            "gnd": np.array([[1, 2, 2, 20]]).T,
-            "trainIdx": np.array([[1, 3]]).T,
-            "testIdx": np.array([[2, 4]]).T,
-        }
+        parts = {"gnd": np.array([[1, 2, 2, 20]]).T, "trainIdx": np.array([[1, 3]]).T}
         savemat(tmp_path / "20Newsgroups.mat", {"fea": sp.csc_matrix(counts), **parts})
         found = builders.build_news_counts(downloads)
-        csr = sp.csr_array(
-            (found["data"], found["indices"].astype(int), found["indptr"]), shape=found["shape"]
-        )
-        np.testing.assert_array_equal(csr.toarray(), counts)
+        np.testing.assert_array_equal(dense(found), counts)
         np.testing.assert_array_equal(found["y"], [0, 1, 1, 19])
         np.testing.assert_array_equal(found["is_train"], [1, 0, 1, 0])
 
@@ -243,43 +214,10 @@ class TestSparseFiles:
 
 
 class TestSpoiltFiles:
-    @pytest.mark.parametrize(
-        ("data", "message"),
-        [
-            (b"", "is no IDX file"),
-            (b"<!DOCTYPE html><html>", "is no IDX file"),
-            (idx(np.zeros((3, 2, 2), np.uint8))[:-1], "has 11 numbers in place of 12: it is cut off"),
-        ],
-    )
-    def test_idx(self, data, message):
-        with pytest.raises(ValueError, match=message):
-            read_idx(data, "train-images-idx3-ubyte")
-
-    @pytest.mark.parametrize(
-        ("data", "message"),
-        [
-            (b"1,2,3\n1,2\n", "row 2 does not have 3"),
-            (b"", "row 1 does not"),
-            (b"1,2,x\n", "could not convert"),
-        ],
-    )
-    def test_numbers(self, data, message):
-        with pytest.raises(ValueError, match=message):
-            read_numbers(data, "optdigits.tra", 3)
-
-    @pytest.mark.parametrize(
-        ("lines", "message"),
-        [
-            (["1 2:0.5", "1 3"], "line 2 is not LIBSVM's format"),
-            (["1 2:x"], "line 1 is not"),
-            (["1 9:1"], "does not have rows of 4 columns"),
-            (["1 0:1"], "does not have rows of 4 columns"),
-            ([], "does not have rows"),
-        ],
-    )
-    def test_svm(self, lines, message):
-        with pytest.raises(ValueError, match=message):
-            read_svm(lines, "cod-rna", 4)
+    @pytest.mark.parametrize("data", [b"", b"<!DOCTYPE html><html>", idx(np.zeros((3, 2, 2), np.uint8))[:-1]])
+    def test_idx(self, data):
+        with pytest.raises(ValueError, match=r"no IDX file|cannot reshape"):
+            read_idx(data)
 
     def test_downloads_that_broke_off(self, tmp_path, downloads):
         (tmp_path / "shuttle.tst").write_bytes(b"1 " * 10)
@@ -315,10 +253,8 @@ class TestChecks:
             ("relabeled", toy(y=np.array([1, 0, 2], np.uint8)), "OTHER NUMBERS"),
         ]:
             np.savez(tmp_path / f"{name}.npz", **arrays)
-            verdict = check(tmp_path / f"{name}.npz", facts)
-            assert verdict.usable
-            assert text in verdict.text
-        assert "cannot be compared" in check(tmp_path / "same.npz", TOY).text
+            assert text in check(tmp_path / f"{name}.npz", facts)
+        assert "cannot be compared" in check(tmp_path / "same.npz", TOY)
 
     @pytest.mark.parametrize(
         ("arrays", "message"),
@@ -330,11 +266,11 @@ class TestChecks:
     )
     def test_unusable_originals(self, tmp_path, arrays, message):
         np.savez(tmp_path / "toy.npz", **arrays)
-        verdict = check(tmp_path / "toy.npz", TOY)
-        assert not verdict.usable
-        assert re.search(message, verdict.text)
+        with pytest.raises(ValueError, match=message):
+            check(tmp_path / "toy.npz", TOY)
         (tmp_path / "toy.npz").write_bytes(b"PK\3\4 cut")
-        assert "cannot be read" in check(tmp_path / "toy.npz", TOY).text
+        with pytest.raises(ValueError, match="cannot be read"):
+            check(tmp_path / "toy.npz", TOY)
 
     def test_order_counts_in_sparse_rows_only_between_rows(self):
         one, two = (sp.csr_array(np.array(rows)) for rows in ([[1, 0], [0, 2]], [[0, 2], [1, 0]]))
@@ -349,9 +285,9 @@ class TestChecks:
 @pytest.fixture
 def run(monkeypatch, tmp_path, capsys):
     """Run the command on toy sets, and return what it printed and the status that it ended with."""
-    made = DataSet("toy.npz", "nowhere", lambda downloads, folder: toy(), TOY)
-    lost = DataSet("graphs/lost.npz", "the moon", lambda d, folder: {"X": d.path("lost.bin")}, TOY)
-    wrong = DataSet("wrong.npz", "nowhere", lambda downloads, folder: toy(X=np.zeros(3)), TOY)
+    made = DataSet("toy.npz", "nowhere", lambda downloads: toy(), TOY)
+    lost = DataSet("graphs/lost.npz", "the moon", lambda downloads: {"X": downloads.read("lost.bin")}, TOY)
+    wrong = DataSet("wrong.npz", "nowhere", lambda downloads: toy(X=np.zeros(3)), TOY)
     monkeypatch.setattr(main_module, "SETS", (made, lost, wrong))
 
     def run(*arguments):
@@ -418,9 +354,3 @@ class TestCommand:
         printed, status = run(tmp_path, *arguments)
         assert status == 2
         assert message in printed.err
-
-    def test_a_file_in_place_of_the_folder(self, run, tmp_path):
-        (tmp_path / "file").write_text("")
-        printed, status = run(tmp_path / "file")
-        assert status == 2
-        assert "is no folder" in printed.err
