@@ -11,50 +11,35 @@ import numpy as np
 import benchmarks.choose_k
 from benchmarks.choose_k.cases import KNOWN, NAMED, NONE, Case, draw_blobs
 from benchmarks.harness.benchmark import Benchmark, run_steps
-from benchmarks.harness.options import SystemParser, at_least
+from benchmarks.harness.options import SystemParser
 from coterie import choose_k
-
-
-def parser() -> SystemParser:
-    parser = SystemParser(
-        "choose_k", benchmarks.choose_k.__doc__, ["known", "none", "named", "huge"], rounds=None
-    )
-    parser.add("--rows-of-huge", type=at_least(100), default=1_000_000, quick=20_000, help="rows of huge")
-    parser.add("--seed", type=int, default=0, help="of the choice")
-    return parser
 
 
 def choose_all(benchmark: Benchmark, key: str, cases: Sequence[Case]) -> None:
     """Choose for every case, without the curves, which do not decide."""
-    cases = cases[:2] if benchmark.options.quick else cases
+    cases = cases[:2] if benchmark.quick else cases
     lines, n_right = [], 0
     for case in cases:
         rows = case.draw()
         began = time.process_time()
-        found = choose_k(
-            rows,
-            (2, 100),
-            max_time=1e-9,
-            random_state=benchmark.options.seed,
-            n_threads=benchmark.options.threads,
-        )
+        options = {"random_state": benchmark.options.seed, "n_threads": benchmark.threads}
+        found = choose_k(rows, (2, 100), max_time=1e-9, **options)
         seconds = time.process_time() - began
         n_right += found.n_clusters == case.n_clusters
         low, high = found.interval
-        answer = str(found.n_clusters or "none")
-        wanted = str(case.n_clusters or "none")
+        answer, wanted = str(found.n_clusters or "none"), str(case.n_clusters or "none")
         shown = answer if answer == wanted else f"**{answer}**"
         lines.append([case.name, wanted, shown, f"{low}-{high}", f"{found.support:.0%}", f"{seconds:.2f}"])
     headers = ["data", "clusters", "found", "half samples", "the same", "CPU s"]
     benchmark.report.table(key, headers, lines)
-    benchmark.report.say("", f"Right: {n_right} of {len(cases)}.")
+    benchmark.say(f"Right: {n_right} of {len(cases)}.")
 
 
 def huge(benchmark: Benchmark, key: str) -> None:
     """Time the whole choice, curves and all, on many rows."""
     rows = draw_blobs(39_100, 40, 32, benchmark.options.rows_of_huge, sizes=3, noise=0.02).astype(np.float32)
     began, cpu = time.perf_counter(), time.process_time()
-    found = choose_k(rows, (2, 100), random_state=benchmark.options.seed, n_threads=benchmark.options.threads)
+    found = choose_k(rows, (2, 100), random_state=benchmark.options.seed, n_threads=benchmark.threads)
     seconds = time.perf_counter() - began
     headers = ["data", "found", "curves", "seconds", "CPU s"]
     line = [
@@ -68,4 +53,7 @@ CASES = {"known": KNOWN, "none": NONE, "named": NAMED}
 STEPS = {key: partial(choose_all, cases=cases) for key, cases in CASES.items()} | {"huge": huge}
 
 if __name__ == "__main__":
-    run_steps("choose_k", parser().read(), STEPS)
+    parser = SystemParser("choose_k", benchmarks.choose_k.__doc__, list(STEPS), rounds=None)
+    parser.add("--rows-of-huge", default=1_000_000, quick=20_000, help="rows of huge")
+    parser.add("--seed", default=0, help="of the choice")
+    run_steps("choose_k", parser.read(), STEPS)

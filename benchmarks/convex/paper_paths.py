@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,15 +31,11 @@ def _path(run: PaperRun, known: Known, **weights: Any) -> Any:
     return ConvexClusterPath(n_gammas=n_gammas, n_threads=run.threads, **weights).fit(known.rows)
 
 
-def _agreements(known: Known, path: Any) -> list[float]:
-    """Return the adjusted Rand index of the labels of each gamma."""
+def _cells(title: str, known: Known, path: Any) -> list[str]:
+    """Return the adjusted Rand index of the labels at two clusters, and of the best ones."""
     from sklearn.metrics import adjusted_rand_score
 
-    return [float(adjusted_rand_score(known.classes, labels)) for labels in path.labels_path_]
-
-
-def _cells(title: str, known: Known, path: Any) -> list[str]:
-    agreements = _agreements(known, path)
+    agreements = [float(adjusted_rand_score(known.classes, labels)) for labels in path.labels_path_]
     best = int(np.argmax(agreements))
     last = f"{agreements[path.index_at(2)]:.2f}" if path.n_clusters_path_.min() <= 2 else "-"
     return [
@@ -53,15 +50,11 @@ def _show(
     """Print what the panels agree with, where there are classes, and draw them."""
     if panels[0][1].classes is not None:
         run.report.table(title, HEADERS, [_cells(*panel) for panel in panels])
-    run.report.data["paths"] = {
-        name: {"gammas": path.gammas_.tolist(), "clusters": path.n_clusters_path_.tolist()}
-        for name, _, path in panels
-    }
     alt = (
         "Paths of the centroids on two principal components, from the rows to one common point: a panel for each "
         "choice of weights"
     )
-    run.draw("paths", draw_panels(panels, n_columns, named), alt)
+    run.draw("paths", partial(draw_panels, panels, n_columns, named), alt)
 
 
 def make_figure_1(run: PaperRun) -> None:
@@ -76,22 +69,16 @@ def make_figure_1(run: PaperRun) -> None:
     gammas = np.concatenate([[0.0], np.geomspace(0.05, 5, 60)])
     path = ConvexClusterPath(gammas, weights="precomputed", tol=1e-10).fit(rows, graph=upper + upper.T)
     means = np.array([rows[[0, 1, 4]].mean(axis=0), rows[[2, 3]].mean(axis=0)])[[0, 0, 1, 1, 0]]
+    ends = zip(path.labels_path_[-1], rows, path.centroids_path_[-1], means)
     cells = [
-        [str(node + 1), f"{label + 1}", _pair(row), _pair(limit), _pair(mean)]
-        for node, (label, row, limit, mean) in enumerate(
-            zip(path.labels_path_[-1], rows, path.centroids_path_[-1], means)
-        )
+        [str(node), f"{label + 1}", *("({:.4f}, {:.4f})".format(*point) for point in points)]
+        for node, (label, *points) in enumerate(ends, 1)
     ]
     title = "Edges 12, 15 and 34: the centroids at the last gamma are the means of their components (Proposition 2.2)"
-    run.report.table(
-        title, ["node", "cluster", "row", "centroid at the last gamma", "mean of its component"], cells
-    )
+    headers = ["node", "cluster", "row", "centroid at the last gamma", "mean of its component"]
+    run.report.table(title, headers, cells)
     alt = "Five numbered nodes: the centroids of 1, 2 and 5 end at one point, those of 3 and 4 at another"
-    run.draw("graph", draw_graph(rows, path), alt)
-
-
-def _pair(values: np.ndarray) -> str:
-    return f"({values[0]:.4f}, {values[1]:.4f})"
+    run.draw("graph", partial(draw_graph, rows, path), alt)
 
 
 def make_figure_2(run: PaperRun) -> None:
@@ -144,9 +131,8 @@ def make_senate(run: PaperRun) -> None:
         "Republicans with the Democrats",
     ]
     run.report.table(title, headers, cells, 4)
-    run.report.data["issues"] = [[int(issue) + 1 for issue in issues] for issues in subsets]
     with_miller = sum("Miller" in line[2] for line in cells)
-    run.report.say("", f"Miller is separate from the other Democrats in {with_miller} of {len(cells)}.")
+    run.say(f"Miller is separate from the other Democrats in {with_miller} of {len(cells)}.")
 
 
 def _senate_cells(run: PaperRun, issues: tuple[int, ...]) -> list[str]:

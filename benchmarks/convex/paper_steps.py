@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.convex.data import PHI, moons
+from benchmarks.convex.paths import PHI, moons
 from benchmarks.harness.papers import PaperRun
 
 NORMS: dict[str, tuple[Any, str]] = {
@@ -122,13 +122,8 @@ def make_warm_starts(run: PaperRun) -> None:
     }  # fmt: skip
     cells = []
     for name, (rows, graph, numbers, gammas) in settings.items():
-        options: dict[str, Any] = {
-            "distance_decay": PHI,
-            "tol": 1e-6,
-            "max_iter": MAX_ITER,
-            "n_threads": run.threads,
-            **graph,
-        }
+        options: dict[str, Any] = {"distance_decay": PHI, "tol": 1e-6, "max_iter": MAX_ITER}
+        options |= {"n_threads": run.threads, **graph}
         for gamma in gammas[: 1 if run.quick else None]:
             cold = ConvexClustering(gamma, **options).fit(rows)
             warm = ConvexClustering(gamma, warm_neighbors=numbers, **options).fit(rows)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from statistics import mean
-from typing import Any
 
-from benchmarks.convex.paper_pictures import draw_boxes
+import numpy as np
+
+from benchmarks.convex.paper_pictures import COLORS
 from benchmarks.convex.paths import PAPER_SIZES, PAPER_TOL, SOLVERS, run_path
 from benchmarks.harness.contenders import Contender
 from benchmarks.harness.papers import PaperRun
-from benchmarks.harness.rounds import Result, apart
+from benchmarks.harness.rounds import Result
+from coterie.figures import new_figure
 
 REPLICATES = 10
 
@@ -33,59 +36,68 @@ PUBLISHED: dict[str, dict[str, tuple[float, ...]]] = {
 def _make(run: PaperRun, kind: str) -> None:
     """Time whole paths by every solver, on the same rows, and draw the box plots."""
     names = run.select({name: Contender("coterie", run_path) for name in SOLVERS})
-    sizes = PAPER_SIZES[:1] if run.quick else PAPER_SIZES
+    sizes, n_replicates = PAPER_SIZES[:1] if run.quick else PAPER_SIZES, len(run.seeds(REPLICATES))
     seconds: dict[str, dict[int, list[float]]] = {name: {} for name in names}
     gaps: dict[str, float] = dict.fromkeys(names, 0.0)
     for n_rows in sizes:
-        title = f"{kind}, n = {n_rows}"
-        run.measure(
-            title,
-            names,
-            partial(_replicate, run, kind, n_rows),
-            repeats=len(run.seeds(REPLICATES)),
-            group_of=apart,
-        )
-        for name in names:
-            runs = run.report.data["rows"][title][name]
-            if not isinstance(runs, str):
-                seconds[name][n_rows] = [found["seconds"] for found in runs]
-                gaps[name] = max(gaps[name], *(found["gap"] for found in runs))
-    cells = [
+
+        def replicate(solver: str, seed: int, n_rows: int = n_rows) -> Result:
+            return run.isolated(run_path, kind, n_rows, solver, run.threads, seed)
+
+        summaries = run.measure(f"{kind}, n = {n_rows}", names, replicate, repeats=n_replicates)
+        for name, s in summaries.items():
+            seconds[name][n_rows] = [found["seconds"] for found in s["each"]]
+            gaps[name] = max(gaps[name], *(found["gap"] for found in s["each"]))
+    lines = [
         [f"coterie {name}", *_means([mean(by_size[n]) for n in by_size]), f"{gaps[name]:.0e}"]
         for name, by_size in seconds.items()
         if by_size
     ]
-    cells += [
+    lines += [
         [f"published: {name}", *_means(theirs[: len(sizes)]), "-"] for name, theirs in PUBLISHED[kind].items()
     ]
     weights = "dense weights" if kind == "dense" else "n / 4 neighbors"
-    title = (
-        f"Mean seconds of a path of 50 gammas, {weights}, phi = 2, {len(run.seeds(REPLICATES))} replicates"
-    )
-    run.report.table(title, ["solver", *map(str, sizes), "largest gap"], cells)
-    run.report.say(
-        "",
-        f"Relative gap {PAPER_TOL:g}, or residuals to {PAPER_TOL:g}; the time includes the graph.",
-    )
-    run.report.data["seconds"] = seconds
+    title = f"Mean seconds of a path of 50 gammas, {weights}, phi = 2, {n_replicates} replicates"
+    run.report.table(title, ["solver", *map(str, sizes), "largest gap"], lines)
+    run.say(f"Relative gap {PAPER_TOL:g}, or residuals to {PAPER_TOL:g}; the time includes the graph.")
     alt = "Seconds for 100 to 500 rows: boxes of our solvers, far below the published means"
-    run.draw("boxes", draw_boxes(seconds, PUBLISHED[kind], weights), alt)
-
-
-def _replicate(run: PaperRun, kind: str, n_rows: int, solver: str, seed: int) -> Result:
-    found: dict[str, Any] = run.isolated(run_path, kind, n_rows, solver, run.threads, seed)
-    return found
+    run.draw("boxes", partial(_draw_boxes, seconds, PUBLISHED[kind], weights), alt)
 
 
 def _means(values: Sequence[float]) -> list[str]:
     return [f"{value:.3g}" if value < 100 else f"{value:,.0f}" for value in values]
 
 
-def make_table_2(run: PaperRun) -> None:
-    """Time dense weights."""
-    _make(run, "dense")
+make_table_2, make_table_3 = partial(_make, kind="dense"), partial(_make, kind="sparse")
 
 
-def make_table_3(run: PaperRun) -> None:
-    """Time sparse weights."""
-    _make(run, "sparse")
+def _draw_boxes(
+    seconds: Mapping[str, Mapping[int, Sequence[float]]],
+    published: Mapping[str, Sequence[float]],
+    title: str,
+    path: Path,
+) -> None:
+    """Draw box plots of the square root of seconds, as the paper does, with its means as crosses.
+
+    `seconds` has the replicates by solver and number of rows, `published` the mean seconds for 100, 200, ... rows.
+    """
+    figure = new_figure((7.6, 5.4))
+    axis = figure.subplots()
+    width = 70 / len(seconds)
+    for number, (solver, by_size) in enumerate(seconds.items()):
+        color = COLORS[number % len(COLORS)]
+        shift = width * (number - (len(seconds) - 1) / 2)
+        axis.boxplot(
+            [np.sqrt(values) for values in by_size.values()], positions=[n + shift for n in by_size],
+            widths=0.8 * width, patch_artist=True, manage_ticks=False, label=f"ours, {solver}",
+            boxprops={"facecolor": color, "edgecolor": color}, medianprops={"color": "white"},
+            whiskerprops={"color": color}, capprops={"color": color},
+            flierprops={"marker": ".", "markeredgecolor": color},
+        )  # fmt: skip
+    for (name, means), mark in zip(published.items(), "xv+"):
+        sizes = 100 * np.arange(1, len(means) + 1)
+        axis.plot(sizes, np.sqrt(means), mark, color="black", label=f"published mean, {name}")
+    axis.set(yscale="log", xlabel="rows", ylabel="square root of seconds", title=title)
+    axis.set_xticks(100 * np.arange(1, 6))
+    figure.legend(loc="outside lower center", ncols=2, fontsize=8)
+    figure.savefig(path, dpi=110)

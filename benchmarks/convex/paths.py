@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.convex.data import PHI, moons
 from benchmarks.harness.benchmark import Benchmark
-from benchmarks.harness.cells import mib_cell
+from benchmarks.harness.cells import mib_cell, number
 from benchmarks.harness.contenders import Contender
 from benchmarks.harness.measuring import measured
-from benchmarks.harness.rounds import Result, summarize
+from benchmarks.harness.rounds import Result
 
+PHI = 2.0  # the scale of distances in the weights
 PAPER_SIZES, MOON_SIZES = (100, 200, 300, 400, 500), (1000, 5000, 20_000, 100_000)
 PAPER_GAMMAS, MOON_GAMMAS = np.geomspace(0.01, 10, 50), np.geomspace(0.01, 100, 50)
 PAPER_TOL, MOON_TOL = 1e-4, 1e-5
@@ -36,6 +36,13 @@ SOLVERS: dict[str, dict[str, Any]] = {
 }
 
 
+def moons(n_rows: int) -> np.ndarray:
+    """Return two half moons with noise of 0.05."""
+    from sklearn.datasets import make_moons
+
+    return make_moons(n_rows, noise=0.05, random_state=0)[0]
+
+
 def run_path(kind: str, n_rows: int, solver: str, n_threads: int, seed: int = 0) -> dict[str, Any]:
     """Follow one path; return its costs, its largest relative gap, iterations and last number of clusters."""
     from coterie import ConvexClusterPath
@@ -52,10 +59,7 @@ def run_path(kind: str, n_rows: int, solver: str, n_threads: int, seed: int = 0)
     with measured() as cost:
         model.fit(X)
     return {
-        "seconds": cost.seconds,
-        "cpu_seconds": cost.cpu_seconds,
-        "other_seconds": cost.other_seconds,
-        "peak_bytes": cost.peak_bytes,
+        **vars(cost),
         "gap": float(model.relative_gaps_.max()),
         "iterations": model.n_iter_,
         "edges": len(model.edges_),
@@ -63,51 +67,48 @@ def run_path(kind: str, n_rows: int, solver: str, n_threads: int, seed: int = 0)
     }
 
 
-# --- tables
-
-HEADERS = ["edges", "seconds", "CPU s", "others' CPU s", "iterations", "largest gap", "clusters", "MiB"]
-
-
 def measure_paper(benchmark: Benchmark, kind: str) -> None:
     """Tables 2 (dense) and 3 (sparse) of the paper: n standard normal rows of two columns."""
-    cells = []
-    for solver in benchmark.select({name: Contender("coterie", run_path) for name in SOLVERS}):
-        key = (kind, "admm" if solver.startswith("ADMM") else "ama")
-        for n_rows, theirs in zip(PAPER_SIZES, PAPER_SECONDS[key]):
-            if benchmark.options.quick and n_rows > PAPER_SIZES[0]:
-                continue
-            result = _path(benchmark, kind, n_rows, solver)
-            cells.append([solver, f"{n_rows}", *_cells(result), _theirs(theirs)])
     title = f"{kind} weights, phi = 2, 50 gammas from 0.01 to 10, relative gap {PAPER_TOL:g}"
-    benchmark.report.table(title, ["solver", "n", *HEADERS, "paper's s"], cells)
+    solvers = benchmark.select({name: Contender("coterie", run_path) for name in SOLVERS})
+    lines = {
+        f"{solver}, n = {n_rows}": (solver, n_rows, theirs)
+        for solver in solvers
+        for n_rows, theirs in zip(PAPER_SIZES, PAPER_SECONDS[kind, "admm" if "ADMM" in solver else "ama"])
+        if n_rows == PAPER_SIZES[0] or not benchmark.quick
+    }
+    _compare(benchmark, kind, title, lines, "paper's s")
 
 
 def measure_moons(benchmark: Benchmark, kind: str) -> None:
     """The scale runs: two moons, 15 neighbors."""
-    cells = []
-    for n_rows in benchmark.options.sizes:
-        result = _path(benchmark, kind, n_rows, FASTEST)
-        cells.append([f"{n_rows:,}", *_cells(result), _theirs(CCMMR_SECONDS.get(n_rows))])
     title = f"two moons, 15 neighbors, phi = 2, 50 gammas from 0.01 to 100, relative gap {MOON_TOL:g}"
-    benchmark.report.table(title, ["n", *HEADERS, "CCMMR's s"], cells)
+    lines = {
+        f"n = {n_rows:,}": (FASTEST, n_rows, CCMMR_SECONDS.get(n_rows))
+        for n_rows in map(int, benchmark.options.sizes)
+    }
+    _compare(benchmark, kind, title, lines, "CCMMR's s")
 
 
-def _path(benchmark: Benchmark, kind: str, n_rows: int, solver: str) -> Result:
-    repeats = benchmark.options.repeats if n_rows <= 5000 and solver == FASTEST else 1
-    options = (kind, n_rows, solver, benchmark.options.threads)
-    runs = [benchmark.isolated(run_path, *options) for _ in range(repeats)]
-    kept = {"kind": kind, "n": n_rows, "solver": solver, "runs": runs}
-    benchmark.report.data.setdefault("runs", []).append(kept)
-    return summarize(runs)
+def _compare(
+    benchmark: Benchmark, kind: str, title: str, lines: dict[str, tuple[str, int, float | None]], whose: str
+) -> None:
+    def run(name: str, _: int) -> Result:
+        solver, n_rows, _ = lines[name]
+        return benchmark.isolated(run_path, kind, n_rows, solver, benchmark.threads) | {
+            "theirs": lines[name][2]
+        }
 
-
-def _cells(result: Result) -> list[str]:
-    return [
-        f"{result['edges']:,.0f}", f"{result['seconds']:.3g}", f"{result['cpu_seconds']:.3g}",
-        f"{result['other_seconds']:.2g}", f"{result['iterations']:,.0f}", f"{result['gap']:.1e}",
-        f"{result['clusters']:.0f}", mib_cell(result),
-    ]  # fmt: skip
-
-
-def _theirs(seconds: float | None) -> str:
-    return "-" if seconds is None else f"{seconds:g}"
+    once = {name: 1 for name, (solver, n_rows, _) in lines.items() if n_rows > 5000 or solver != FASTEST}
+    summaries = benchmark.measure(title, list(lines), run, most_rounds=once)
+    columns = {
+        "edges": number("edges", ",.0f"),
+        "seconds": number("seconds", ".3g"),
+        "CPU s": number("cpu_seconds", ".3g"),
+        "iterations": number("iterations", ",.0f"),
+        "largest gap": number("gap", ".1e"),
+        "clusters": number("clusters", ".0f"),
+        "MiB": mib_cell,
+        whose: number("theirs", "g"),
+    }
+    benchmark.table(title, columns, summaries)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness.benchmark import Benchmark
+from benchmarks.harness.cells import number
 from benchmarks.harness.data.files import real_file
 from benchmarks.harness.data.quality_sets import SETS
 from benchmarks.harness.data.readers import arrays_of, sampled
@@ -42,8 +43,7 @@ def run_tree(n_rows: int, n_columns: int, n_threads: int) -> dict[str, Any]:
         "gap": float(path.relative_gaps_.max()),
         "splits": int(path.n_splits_.sum()),
         "largest_step": float(steps.max()),
-        "seconds": cost.seconds,
-        "cpu_seconds": cost.cpu_seconds,
+        **vars(cost),
     }
 
 
@@ -54,7 +54,7 @@ def run_accuracy(name: str, n_threads: int) -> dict[str, float]:
     from coterie import ConvexClusterPath
     from coterie.metrics import clustering_accuracy
 
-    X, classes = sampled(*(arrays_of(CCMMR_FILE) if name == CCMMR else SETS[name].read()), MOST_ROWS, 0)
+    X, classes = sampled(*(arrays_of(CCMMR_FILE) if name == CCMMR else SETS[name].read()), MOST_ROWS)
     X = np.asarray(X, dtype=np.float64)
     found = {}
     for kind, options in {"tree": {"weights": "tree", "norm": "l1"}, "knn": {}}.items():
@@ -68,32 +68,30 @@ def run_accuracy(name: str, n_threads: int) -> dict[str, float]:
 
 def measure_trees(benchmark: Benchmark, key: str) -> None:
     """Show how time and gaps grow with the rows."""
-    cells = []
-    for n, p in SIZES[: 1 if benchmark.options.quick else None]:
-        found = benchmark.isolated(run_tree, n, p, benchmark.options.threads)
-        cells.append([
-            f"{n:,} x {p}", f"{found['gammas']}", f"{found['solved']}", f"{found['gap']:.0e}", f"{found['splits']:,}",
-            f"{found['largest_step']:.1f}", f"{found['seconds']:.2f}", f"{found['cpu_seconds']:.2f}",
-        ])  # fmt: skip
-    headers = ["rows", "gammas", "problems solved", "largest gap", "splits", "largest step", "s", "CPU s"]
-    benchmark.report.table(
-        'weights="tree", norm="l1", 50 gammas; steps in even steps of log k', headers, cells
-    )
+    columns = {
+        "gammas": number("gammas", "d"),
+        "problems solved": number("solved", "d"),
+        "largest gap": number("gap", ".0e"),
+        "splits": number("splits", ",d"),
+        "largest step": number("largest_step", ".1f"),
+        "s": number("seconds", ".2f"),
+        "CPU s": number("cpu_seconds", ".2f"),
+    }
+    lines = []
+    for n, p in SIZES[: 1 if benchmark.quick else None]:
+        found = benchmark.isolated(run_tree, n, p, benchmark.threads)
+        lines.append([f"{n:,} x {p}", *(cell(found) for cell in columns.values())])
+    title = 'weights="tree", norm="l1", 50 gammas; steps in even steps of log k'
+    benchmark.report.table(title, ["rows", *columns], lines)
 
 
 def measure_tree_accuracy(benchmark: Benchmark, key: str) -> None:
     """Show the agreement with known classes beside the default weights and norm."""
-    cells: list[list[str]] = []
-    values = []
     names = [name for name, known in SETS.items() if known.is_here and not known.is_graph]
-    names = [*([CCMMR] if real_file(CCMMR_FILE) else []), *names]
-    for name in names[: 2 if benchmark.options.quick else None]:
-        found = benchmark.isolated(run_accuracy, name, benchmark.options.threads)
-        values.append(list(found.values()))
-        cells.append([name, *(f"{value:.2f}" for value in found.values())])
-    cells.append(["mean", *(f"{value:.2f}" for value in np.mean(values, axis=0))])
-    headers = [
-        "rows",
-        *(f"{kind}, {what}" for kind in ("tree", "knn") for what in ("accuracy", "best ARI", "CPU s")),
-    ]
-    benchmark.report.table("tree weights (l1) beside nearest neighbors (l2), default gammas", headers, cells)
+    names = [*([CCMMR] if real_file(CCMMR_FILE) else []), *names][: 2 if benchmark.quick else None]
+    found = {name: benchmark.isolated(run_accuracy, name, benchmark.threads) for name in names}
+    headers = list(next(iter(found.values())))
+    found["mean"] = {header: np.mean([one[header] for one in found.values()]) for header in headers}
+    lines = [[name, *(f"{value:.2f}" for value in one.values())] for name, one in found.items()]
+    title = "tree weights (l1) beside nearest neighbors (l2), default gammas"
+    benchmark.report.table(title, ["rows", *headers], lines)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
-from contextlib import closing
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -23,10 +22,11 @@ from benchmarks.density.runs import (
     Cell,
     warm_up,
 )  # fmt: skip
+from benchmarks.harness.contenders import selected
 from benchmarks.harness.data.quality_sets import SETS, prepared
-from benchmarks.harness.options import SystemParser, above_zero, at_least
-from benchmarks.harness.processes import KeptProcess, limit_threads
-from benchmarks.harness.reporting import RESULTS, machine_facts, machine_line, markdown_table
+from benchmarks.harness.options import SystemParser
+from benchmarks.harness.processes import Processes, limit_threads
+from benchmarks.harness.reporting import RESULTS, machine_line, markdown_table
 from benchmarks.harness.results import FAILED, Results
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "density.md"
@@ -80,45 +80,42 @@ fits a second time, to diffused rows, if less than 85% of the rows are in cluste
 
 
 def parser() -> SystemParser:
+    """Return what reads the command line."""
     parser = SystemParser(
         "density", benchmarks.density.__doc__, list(RUNS), quick=list(RUNS)[:4], rounds=None
     )
-    parser.add("--limit", default=150, type=above_zero, help="seconds after which a cell is given up")
-    parser.add("--most-rows", default=MOST_ROWS, quick=150, type=at_least(10), help="drawn of larger sets")
-    parser.add("--sets", default=len(SETS), quick=2, type=at_least(1), help="only the first sets")
+    parser.add("--limit", default=150.0, help="seconds after which a cell is given up")
+    parser.add("--most-rows", default=MOST_ROWS, quick=150, help="drawn of larger sets")
+    parser.add("--sets", default=len(SETS), quick=2, help="only the first sets")
     parser.add_argument("--page", action="store_true", help=f"write {PAGE.name} of what is there")
     return parser
 
 
 def measure(options: Any, results: Results) -> None:
     """Run all methods on all sets, those cells that are not there yet."""
-    methods = [name for name, known in TIMED.items() if known.installed]
-    methods = [name for name in methods if not options.only or any(word in name for word in options.only)]
-    facts = {"machine": machine_facts()}
+    methods = selected(TIMED, options, print)
     names = [name for name, known in SETS.items() if known.is_here and not known.is_graph][: options.sets]
-    cells: list[tuple[str, str, str]] = []
+    process = Processes(kept=True)
+
+    def run(part: str, name: str, method: str) -> Cell:
+        data: Any = name
+        if part != "speed":
+            most = options.most_rows if part != "exactness" or options.quick else _EXACT_ROWS
+            data = process.run(prepared, name, most, results.folder / "rows")
+        process.run(warm_up, method)
+        return process.run_within(options.limit, RUNS[part], method, data)
+
     for part in options.rows:
         users = {"exactness": (OURS,), "cliffs": DENSITIES}.get(part, tuple(CONTENDERS))
-        if part == "speed":
-            cells += [(part, name, method) for name, (_, able) in LARGE.items() for method in able]
-        else:
-            cells += [(part, name, method) for name in names for method in users]
-    with closing(KeptProcess()) as process:
-        for part, name, method in cells:
-            place = f"{part} {name}"
-            if method not in methods or results.read(place, method, 0) is not None:
-                continue
-            try:
-                data: Any = name
-                if part != "speed":
-                    most = options.most_rows if part != "exactness" or options.quick else _EXACT_ROWS
-                    data = process.run(prepared, name, most, results.folder / "rows")
-                process.run(warm_up, method)
-                cell = process.run_within(options.limit, RUNS[part], method, data)
-            except Exception as error:  # a competitor's failure is a result
-                cell = {FAILED: f"{type(error).__name__}: {error}".splitlines()[0]}
-            results.keep(place, method, 0, cell | facts)
-            print(f"{place}, {method}: {cell}", file=sys.stderr, flush=True)
+        able = (
+            {name: able for name, (_, able) in LARGE.items()}
+            if part == "speed"
+            else dict.fromkeys(names, users)
+        )
+        for name in able:
+            for method in (method for method in able[name] if method in methods):
+                results.made(f"{part} {name}", method, 0, partial(run, part, name, method))
+    process.close()
 
 
 def _means(results: Results, part: str, columns: dict[str, Callable[[list[Cell]], str]]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness.contenders import Contender
+from benchmarks.harness.contenders import Contender, leiden_on, model_of
 from benchmarks.harness.data.labeled import labeled
 from benchmarks.harness.data.readers import snippets
 from benchmarks.harness.measuring import measured
@@ -22,52 +22,34 @@ N_SUBSAMPLES, SHARE = 3, 0.8
 _WARM_ROWS = 5000
 
 
-def _ours(rows: np.ndarray, **options: Any) -> np.ndarray:
-    from coterie import DensityClustering
-
-    return DensityClustering(random_state=0, **options).fit(rows).labels_
+def _of(path: str, rows: np.ndarray, **options: Any) -> np.ndarray:
+    return np.asarray(model_of(path, **options).fit(rows).labels_)
 
 
-def _of(package: str, name: str, rows: np.ndarray, **options: Any) -> np.ndarray:
-    model = getattr(__import__(package, fromlist=[name]), name)(**options).fit(rows)
-    return np.asarray(model.labels_)
+_ours = partial(_of, "coterie.DensityClustering", random_state=0)
 
 
 def _evoc(rows: np.ndarray) -> np.ndarray:
-    import evoc
-
-    return evoc.EVoC(random_state=0).fit_predict(np.ascontiguousarray(rows, dtype=np.float32))
+    return model_of("evoc.EVoC", random_state=0).fit_predict(np.ascontiguousarray(rows, dtype=np.float32))
 
 
 def _leiden(rows: np.ndarray) -> np.ndarray:
     """Leiden of modularity, at resolution 1, on the graph of 15 neighbors."""
-    import igraph
-    import leidenalg
-    import scipy.sparse as sp
-
     from coterie.graphs import knn_graph
 
-    heads, tails = sp.triu(knn_graph(rows, min(15, len(rows) - 1)), 1).nonzero()
-    network = igraph.Graph(len(rows), np.c_[heads, tails].tolist())
-    return np.asarray(
-        leidenalg.find_partition(network, leidenalg.ModularityVertexPartition, seed=0).membership
-    )
+    return leiden_on(knn_graph(rows, min(15, len(rows) - 1)))("ModularityVertexPartition", seed=0)
 
 
 CONTENDERS: dict[str, Contender] = {
     OURS: Contender("coterie", _ours),
-    "HDBSCAN (scikit-learn)": Contender(
-        "sklearn", lambda rows, **more: _of("sklearn.cluster", "HDBSCAN", rows, copy=True, **more)
-    ),
-    "fast_hdbscan": Contender(
-        "fast_hdbscan", lambda rows, **more: _of("fast_hdbscan", "HDBSCAN", rows, **more)
-    ),
-    "PLSCAN": Contender("fast_plscan", lambda rows, **more: _of("fast_plscan", "PLSCAN", rows, **more)),
+    "HDBSCAN (scikit-learn)": Contender("sklearn", partial(_of, "sklearn.cluster.HDBSCAN", copy=True)),
+    "fast_hdbscan": Contender("fast_hdbscan", partial(_of, "fast_hdbscan.HDBSCAN")),
+    "PLSCAN": Contender("fast_plscan", partial(_of, "fast_plscan.PLSCAN")),
     "EVoC": Contender("evoc", _evoc),
     "Leiden": Contender("leidenalg", _leiden),
 }
 # Those of the table of times: ours also without the fit of diffused rows, which the others do not make.
-TIMED = CONTENDERS | {ROWS_ONLY: Contender("coterie", lambda rows: _ours(rows, space="rows"))}
+TIMED = CONTENDERS | {ROWS_ONLY: Contender("coterie", partial(_ours, space="rows"))}
 # These have min_samples.
 DENSITIES = (OURS, "HDBSCAN (scikit-learn)", "fast_hdbscan", "PLSCAN")
 LARGE: dict[str, tuple[Callable[[], np.ndarray], tuple[str, ...]]] = {

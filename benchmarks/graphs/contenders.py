@@ -7,69 +7,46 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness.contenders import Contender
+from benchmarks.harness.contenders import Contender, faiss_with
 
 SEED = 0
 
 
-def _coterie(X: np.ndarray, m: int, n_threads: int, *, method: str) -> np.ndarray:
+def _coterie(X: np.ndarray, m: int, n_threads: int, *, method: str = "approximate", **options: float) -> Any:
     from coterie.graphs import nearest_neighbors
 
-    return nearest_neighbors(X, m, method=method, random_state=SEED, n_threads=n_threads)[0]
-
-
-def _coterie_recall(X: np.ndarray, m: int, n_threads: int, *, recall: float) -> np.ndarray:
-    from coterie.graphs import nearest_neighbors
-
-    options: dict[str, Any] = dict(method="approximate", random_state=SEED, n_threads=n_threads)
-    return nearest_neighbors(X, m, recall=recall, **options)[0]
-
-
-def _faiss_search(index: Any, X: np.ndarray, m: int) -> np.ndarray:
-    return without_self(index.search(X, m + 1)[1])
+    return nearest_neighbors(X, m, method=method, random_state=SEED, n_threads=n_threads, **options)[0]
 
 
 def _faiss_flat(X: np.ndarray, m: int, n_threads: int) -> np.ndarray:
-    import faiss
-
-    faiss.omp_set_num_threads(n_threads)
-    index = faiss.IndexFlatL2(X.shape[1])
+    index = faiss_with(n_threads).IndexFlatL2(X.shape[1])
     index.add(X)
-    return _faiss_search(index, X, m)
+    return without_self(index.search(X, m + 1)[1])
 
 
 def _faiss_hnsw(
     X: np.ndarray, m: int, n_threads: int, *, links: int, building: int, search: int
 ) -> np.ndarray:
-    import faiss
-
-    faiss.omp_set_num_threads(n_threads)
-    index = faiss.IndexHNSWFlat(X.shape[1], links)
+    index = faiss_with(n_threads).IndexHNSWFlat(X.shape[1], links)
     index.hnsw.efConstruction, index.hnsw.efSearch = building, search
     index.add(X)
-    return _faiss_search(index, X, m)
+    return without_self(index.search(X, m + 1)[1])
 
 
 def _faiss_ivf(X: np.ndarray, m: int, n_threads: int, *, probes: int) -> np.ndarray:
-    import faiss
-
-    faiss.omp_set_num_threads(n_threads)
-    n_lists = int(4 * np.sqrt(len(X)))
-    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(X.shape[1]), X.shape[1], n_lists)
+    faiss, d = faiss_with(n_threads), X.shape[1]
+    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, int(4 * np.sqrt(len(X))))
     index.train(X)
     index.add(X)
     index.nprobe = probes
-    return _faiss_search(index, X, m)
+    return without_self(index.search(X, m + 1)[1])
 
 
 def _faiss_nn_descent(X: np.ndarray, m: int, n_threads: int, *, links: int) -> np.ndarray:
-    import faiss
-
-    faiss.omp_set_num_threads(n_threads)
+    faiss = faiss_with(n_threads)
     index = faiss.IndexNNDescentFlat(X.shape[1], links)
     index.add(X)
-    graph = faiss.vector_to_array(index.nndescent.final_graph).reshape(len(X), -1)
-    return graph[:, :m]
+    return faiss.vector_to_array(index.nndescent.final_graph).reshape(len(X), -1)[:, :m]
 
 
 def _hnswlib(X: np.ndarray, m: int, n_threads: int, *, links: int, building: int, search: int) -> np.ndarray:
@@ -111,36 +88,23 @@ def without_self(ids: np.ndarray) -> np.ndarray:
 
 
 EXACT = "coterie exact"
-OURS = "coterie approximate"
-RECALLS = (0.9, 0.95, 0.98)
-HNSW = ((12, 40, 40), (16, 100, 64))
-
 GRAPHS: dict[str, Contender] = {
     EXACT: Contender("coterie", partial(_coterie, method="exact")),
     "faiss exact": Contender("faiss", _faiss_flat),
-    OURS: Contender("coterie", partial(_coterie, method="approximate")),
-    **{
-        f"coterie recall={recall:g}": Contender("coterie", partial(_coterie_recall, recall=recall))
-        for recall in RECALLS
-    },
+    "coterie approximate": Contender("coterie", _coterie),
+    **{f"coterie recall={r:g}": Contender("coterie", partial(_coterie, recall=r)) for r in (0.9, 0.95, 0.98)},
     **{
         f"{name} M={links} ef={building}/{search}": Contender(
             module, partial(call, links=links, building=building, search=search)
         )
-        for links, building, search in HNSW
+        for links, building, search in ((12, 40, 40), (16, 100, 64))
         for name, module, call in (
             ("faiss HNSW", "faiss", _faiss_hnsw),
             ("hnswlib", "hnswlib", _hnswlib),
             ("usearch", "usearch", _usearch),
         )
     },
-    **{
-        f"faiss IVF probes={probes}": Contender("faiss", partial(_faiss_ivf, probes=probes))
-        for probes in (8, 16)
-    },
-    **{
-        f"faiss NNDescent K={links}": Contender("faiss", partial(_faiss_nn_descent, links=links))
-        for links in (32, 64)
-    },
+    **{f"faiss IVF probes={n}": Contender("faiss", partial(_faiss_ivf, probes=n)) for n in (8, 16)},
+    **{f"faiss NNDescent K={n}": Contender("faiss", partial(_faiss_nn_descent, links=n)) for n in (32, 64)},
     "pynndescent": Contender("pynndescent", _pynndescent),
 }

@@ -6,15 +6,15 @@ drawn here.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from statistics import median
 from time import process_time
 from typing import Any
 
 import numpy as np
 
+from benchmarks.harness.data.files import real_file
+from benchmarks.harness.data.images import mnist
 from coterie.graphs import NeighborIndex, nearest_neighbors
 
 N_BATCHES, N_QUERIES, N_NEIGHBORS, N_SINGLE = 10, 10_000, 10, 20
@@ -55,10 +55,8 @@ def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
 
 def _rows() -> Iterator[tuple[str, Any, Any]]:
     random = np.random.default_rng(0)
-    path = Path(os.environ.get("COTERIE_DATA", ".")) / "mnist.npz"
-    if path.exists():
-        with np.load(path) as file:
-            images = file[file.files[0]].reshape(-1, 784).astype(np.float32)
+    if real_file("mnist.npz"):
+        images = mnist()
         yield "MNIST", *_split(images[random.permutation(len(images))])
     centers = 3 * random.normal(size=(200, 32))
     blobs = centers[random.integers(200, size=200_000 + N_QUERIES)]

@@ -1,7 +1,7 @@
 """One table of quality: our methods and their peers on every labeled set, told the number of classes alone.
 
     python -m benchmarks.graphs_quality [--sets iris,mnist] [--only SLK,Leiden] [--skip EVoC] [--seeds 1]
-                                        [--most-rows 5000] [--limit 300] [--results FOLDER] [--again] [--page] [--quick]
+                                        [--most-rows 5000] [--limit 300] [--page] [--quick]
 
 Sets of many kinds, real and generated, times k-means, mixtures, Laplacian K-modes (SLK-BO, SLK-MS), total variation,
 and of others k-means, spectral clustering, Ward, HDBSCAN, Leiden, Genie and EVoC: accuracy, NMI, ARI, clusters found,

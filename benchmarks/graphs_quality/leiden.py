@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from benchmarks.graphs_quality.contenders import leiden_labels
 from benchmarks.graphs_quality.page import MOST_ROWS
 from benchmarks.harness.data.quality_sets import SETS, prepared
-from benchmarks.harness.options import SystemParser, at_least
+from benchmarks.harness.options import SystemParser
 from benchmarks.harness.processes import limit_threads
 from benchmarks.harness.reporting import Report, command_line
 from coterie import MultilevelGraphClustering
@@ -33,18 +33,13 @@ METHODS = {
 }
 
 
-def graph_of(name: str, most_rows: int, folder: str) -> tuple[sp.csr_array, np.ndarray]:
+def graph_of(path: Path) -> tuple[sp.csr_array, np.ndarray]:
     """Return the graph of a set, and its classes."""
-    path = (
-        prepared("mnist", 70_000, Path(folder)) if name == MNIST else prepared(name, most_rows, Path(folder))
-    )
     with np.load(path) as arrays:
-        if "X" not in arrays:
-            graph = sp.csr_array(tuple(arrays[part] for part in ("data", "indices", "indptr")))
-            return graph, arrays["y"]
-        X = arrays["X"]
-        n_neighbors = min(N_NEIGHBORS, len(X) - 1)
-        return knn_graph(X, n_neighbors, random_state=0), arrays["y"]
+        if "X" in arrays:
+            n_neighbors = min(N_NEIGHBORS, len(arrays["X"]) - 1)
+            return knn_graph(arrays["X"], n_neighbors, random_state=0), arrays["y"]
+        return sp.csr_array(tuple(arrays[part] for part in ("data", "indices", "indptr"))), arrays["y"]
 
 
 def scores(method: str, graph: sp.csr_array, y: np.ndarray) -> tuple[float, float, float]:
@@ -58,14 +53,9 @@ def scores(method: str, graph: sp.csr_array, y: np.ndarray) -> tuple[float, floa
 def main() -> None:
     """Do what was asked for."""
     parser = SystemParser(
-        "graphs_quality.leiden",
-        __doc__,
-        [*SETS, MNIST],
-        quick=["iris", "moons"],
-        rows_option="--sets",
-        rounds=None,
-    )
-    parser.add("--most-rows", default=MOST_ROWS, quick=200, type=at_least(10), help="drawn of larger sets")
+        "graphs_quality.leiden", __doc__, [*SETS, MNIST], quick=["iris", "moons"], rows_option="--sets", rounds=None
+    )  # fmt: skip
+    parser.add("--most-rows", default=MOST_ROWS, quick=200, help="drawn of larger sets")
     options = parser.read()
     limit_threads(1)
     for method in METHODS:  # imports are not timed
@@ -74,12 +64,11 @@ def main() -> None:
     found = []
     with TemporaryDirectory(dir=options.folder) as folder:
         for name in options.rows:
-            if not SETS["mnist" if name == MNIST else name].is_here:
-                continue
-            graph, y = graph_of(name, options.most_rows, folder)
-            found.append(
-                (name, graph.shape[0], int(y.max()) + 1, *(scores(one, graph, y) for one in METHODS))
-            )
+            known, most_rows = ("mnist", 70_000) if name == MNIST else (name, options.most_rows)
+            if SETS[known].is_here:
+                graph, y = graph_of(prepared(known, most_rows, Path(folder)))
+                found_by = [scores(one, graph, y) for one in METHODS]
+                found.append((name, graph.shape[0], int(y.max()) + 1, *found_by))
     rows = [[f"{name}, {n:,}, {k}", *_cells(zip(*both))] for name, n, k, *both in found]
     means = [tuple(fmean(values) for values in zip(*of_method)) for of_method in list(zip(*found))[3:]]
     rows.append(["mean", *_cells(zip(*means))])

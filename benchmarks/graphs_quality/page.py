@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -16,7 +16,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "graphs_quality.md"
 # The page that says which method to take, and the lines in it between which a table is written.
 GUIDE = Path(__file__).parents[2] / "docs" / "start" / "which_method.md"
 _BEGIN, _END = "<!-- written by python -m benchmarks.graphs_quality --page -->", "<!-- up to here -->"
-SCORES = {"accuracy": "Accuracy", "nmi": "NMI", "ari": "ARI"}
+SCORES = ("accuracy", "nmi", "ari")
 # A loss worth a line: so far behind the best of a set.
 LOSS = 0.1
 Table = Mapping[str, Mapping[str, Cell]]
@@ -72,22 +72,28 @@ def _mean(runs: Sequence[Cell]) -> Cell:
     return runs[0] | means
 
 
-def _shortfalls(cells: Table, names: Sequence[str], method: str, score: str) -> list[float]:
-    """Return how far a method is behind the best of each of these sets, of those on which it ended."""
-    return [
-        max(run[score] for run in cells[name].values() if FAILED not in run) - cells[name][method][score]
-        for name in names
-        if method in cells[name] and FAILED not in cells[name][method]
-    ]
+def _ended(cells: Table, names: Iterable[str]) -> dict[str, dict[str, Cell]]:
+    """Return the cells of sets without those that failed."""
+    return {name: {method: run for method, run in cells[name].items() if FAILED not in run} for name in names}
 
 
-def tables(results: Results, most_rows: int) -> list[str]:
+def _shortfalls(cells: Table, names: Iterable[str], method: str) -> list[float]:
+    """Return how far a method is behind the best accuracy of each of these sets, of those on which it ended."""
+    rows = [row for row in _ended(cells, names).values() if method in row]
+    return [max(run["accuracy"] for run in row.values()) - row[method]["accuracy"] for row in rows]
+
+
+def _shown(method: str) -> str:
+    return f"**{method}**" if method in METHODS_OF_OURS else method
+
+
+def tables(results: Results) -> list[str]:
     """Return what the page shows, beginning with means over all sets, as lines of Markdown."""
     cells = _cells(results)
     return [
         *_summary(cells),
         *_losses(cells),
-        *_scores(cells, "accuracy", SCORES["accuracy"]),
+        *_accuracies(cells),
         *_failures(cells),
     ]
 
@@ -100,22 +106,18 @@ def _summary(cells: Table) -> Iterator[str]:
     names = [name for name in cells if not SETS[name].is_graph]
     lines = []
     for method in _methods(cells):
-        ended = {name: cells[name][method] for name in names if method in cells[name]}
-        ended = {name: run for name, run in ended.items() if FAILED not in run}
+        ended = {name: row[method] for name, row in _ended(cells, names).items() if method in row}
         if not ended:
             continue
-        runs, behind = ended.values(), _shortfalls(cells, names, method, "accuracy")
+        runs, behind = ended.values(), _shortfalls(cells, names, method)
         kinds = (
             [run["accuracy"] for name, run in ended.items() if name in kind] for kind in (REAL, GENERATED)
         )
         lines.append([
-            f"**{method}**" if method in METHODS_OF_OURS else method,
-            str(len(runs)),
+            _shown(method), str(len(runs)),
             *(f"{fmean(run[score] for run in runs):.3f}" for score in SCORES),
             *(f"{fmean(values):.3f}" if values else "-" for values in kinds),
-            f"{fmean(behind):.3f}",
-            f"{max(behind):.3f}",
-            str(sum(run["clusters"] == run["classes"] for run in runs)),
+            f"{fmean(behind):.3f}", f"{max(behind):.3f}", str(sum(run["clusters"] == run["classes"] for run in runs)),
             f"{sum(run['cpu_seconds'] for run in runs):.0f}",
         ])  # fmt: skip
     lines.sort(key=lambda line: float(line[7]))
@@ -130,59 +132,45 @@ def _summary(cells: Table) -> Iterator[str]:
 
 def _most_accurate(cells: Table, is_ours: bool) -> str:
     """Return the highest mean accuracy, of the methods that ended on all sets of rows, and the method."""
-    rows = [row for name, row in cells.items() if not SETS[name].is_graph]
+    rows = _ended(cells, (name for name in cells if not SETS[name].is_graph)).values()
     means = {
         method: fmean(row[method]["accuracy"] for row in rows)
         for method in _methods(cells)
-        if (method in METHODS_OF_OURS) == is_ours
-        and all(FAILED not in row.get(method, {FAILED: ""}) for row in rows)
+        if (method in METHODS_OF_OURS) == is_ours and all(method in row for row in rows)
     }
     return f"{max(means.values()):.3f} ({max(means, key=means.__getitem__)})" if means else "-"
 
 
 def _losses(cells: Table) -> Iterator[str]:
     """Name for each of ours the sets on which another method is much better."""
-    yield from (
-        "",
-        "## Where another method is better",
-        "",
-        f"Sets on which the accuracy is more than {LOSS} below the best, with the difference:",
-        "",
-    )
-    measured = _methods(cells)
-    for method in (method for method in METHODS_OF_OURS if method in measured):
+    yield from ("", "## Where another method is better", "")
+    yield from (f"Sets on which the accuracy is more than {LOSS} below the best, with the difference:", "")
+    for method in (method for method in METHODS_OF_OURS if method in _methods(cells)):
         lost = []
-        for name, row in cells.items():
-            ended = {other: run["accuracy"] for other, run in row.items() if FAILED not in run}
-            if method in ended and (loss := max(ended.values()) - ended[method]) > LOSS:
+        for name, row in _ended(cells, cells).items():
+            best = max((run["accuracy"] for run in row.values()), default=0.0)
+            if method in row and (loss := best - row[method]["accuracy"]) > LOSS:
                 lost.append((loss, f"{name} {loss:.2f}"))
-        text = ", ".join(text for _, text in sorted(lost, reverse=True)) or "none"
-        yield f"- **{method}**: {text}."
+        yield f"- **{method}**: {', '.join(text for _, text in sorted(lost, reverse=True)) or 'none'}."
 
 
-def _scores(cells: Table, score: str, title: str) -> Iterator[str]:
-    methods = _methods(cells)
-    lines = []
-    for name, row in cells.items():
-        best = max((run[score] for run in row.values() if FAILED not in run), default=0.0)
-        lines.append([_described(name, row), *(_score(row.get(method), score, best) for method in methods)])
-    yield from ("", f"## {title}", "", *markdown_table(["", *methods], lines))
+def _accuracies(cells: Table) -> Iterator[str]:
+    methods, lines = _methods(cells), []
+    for name, row in _ended(cells, cells).items():
+        best = max((run["accuracy"] for run in row.values()), default=0.0)
+        found = {method: f"{run['accuracy']:.3f}" for method, run in row.items()}
+        found |= {m: f"**{found[m]}**" for m, run in row.items() if run["accuracy"] >= best - 5e-4}
+        lines.append([_described(name, row), *(found.get(method, "-") for method in methods)])
+    yield from ("", "## Accuracy", "", *markdown_table(["", *methods], lines))
 
 
-def _described(name: str, row: Mapping[str, Cell]) -> str:
+def _described(name: str, ended: Mapping[str, Cell]) -> str:
     """Return the set with its shape and its number of classes."""
-    run = next((run for run in row.values() if FAILED not in run), None)
-    if run is None:
+    if not ended:
         return name
+    run = next(iter(ended.values()))
     shape = f"{run['n_rows']:,}" + ("" if SETS[name].is_graph else f" x {run['n_columns']:,}")
     return f"{name}, {shape}, {run['classes']}"
-
-
-def _score(run: Cell | None, score: str, best: float) -> str:
-    if run is None or FAILED in run:
-        return "-"
-    text = f"{run[score]:.3f}"
-    return f"**{text}**" if run[score] >= best - 5e-4 else text
 
 
 def _failures(cells: Table) -> Iterator[str]:
@@ -200,7 +188,7 @@ def written_page(results: Results, most_rows: int) -> str:
     """Return the whole page."""
     cells = _cells(results)
     runs = [run for row in cells.values() for run in row.values()]
-    dates = sorted({run["date"] for run in runs})
+    dates = sorted({run["machine"]["date"][:10] for run in runs})
     machines = sorted({machine_line(run["machine"]) for run in runs})
     absent = [name for name in SETS if name not in cells]
     introduction = _INTRODUCTION.format(
@@ -213,7 +201,7 @@ def written_page(results: Results, most_rows: int) -> str:
         machines="\n".join(machines),
     )
     missing = ["", f"Not here: {', '.join(absent)}."] if absent else []
-    return "\n".join([introduction, *missing, *tables(results, most_rows)]) + "\n"
+    return "\n".join([introduction, *missing, *tables(results)]) + "\n"
 
 
 def with_table(text: str, results: Results) -> str:
@@ -228,21 +216,14 @@ def _guide(cells: Table) -> list[str]:
     kinds = [
         [name for name in cells if name in some and not SETS[name].is_graph] for some in (REAL, GENERATED)
     ]
-    headers = ["", *(f"{len(names)} {kind}" for names, kind in zip(kinds, ("real sets", "generated sets"))),
-               "at worst", "CPU s, mean"]  # fmt: skip
     lines = []
     for method in _methods(cells):
-        behind = [_shortfalls(cells, names, method, "accuracy") for names in kinds]
-        if not all(behind):
-            continue
-        seconds = [
-            cells[name][method].get("cpu_seconds")
-            for names in kinds
-            for name in names
-            if method in cells[name]
-        ]
-        mean_seconds = fmean(one for one in seconds if one is not None)
-        means = [f"{fmean(some):.3f}" for some in behind]
-        name = f"**{method}**" if method in METHODS_OF_OURS else method
-        lines.append([name, *means, f"{max(map(max, behind)):.3f}", f"{mean_seconds:.2f}"])
-    return markdown_table(headers, sorted(lines, key=lambda line: float(line[1]) + float(line[2])))
+        behind = [_shortfalls(cells, names, method) for names in kinds]
+        if all(behind):
+            rows = _ended(cells, (name for names in kinds for name in names)).values()
+            seconds = fmean(row[method]["cpu_seconds"] for row in rows if method in row)
+            means = [f"{fmean(some):.3f}" for some in behind]
+            lines.append([_shown(method), *means, f"{max(map(max, behind)):.3f}", f"{seconds:.2f}"])
+    lines.sort(key=lambda line: float(line[1]) + float(line[2]))
+    counts = [f"{len(names)} {kind} sets" for names, kind in zip(kinds, ("real", "generated"))]
+    return markdown_table(["", *counts, "at worst", "CPU s, mean"], lines)

@@ -1,7 +1,6 @@
 """Quality of the methods that `coterie.compare` recommends, beside the best of ours, Leiden and k-means.
 
-    python -m benchmarks.graphs_quality.recommend [--sets iris,fresh-0] [--most-rows 2000] [--results FOLDER] [--page]
-                                                  [--quick]
+    python -m benchmarks.graphs_quality.recommend [--sets iris,fresh-0] [--most-rows 2000] [--page] [--quick]
 
 Sets of rows of `benchmarks.graphs_quality`, and 30 generated ones ("fresh-0" to "fresh-29") whose shapes, sizes,
 widths, columns and noise are drawn from one seed. `compare` is given the rows and the number of classes. Results of a
@@ -10,8 +9,8 @@ set are kept in a file: a run that was ended goes on where it was. Leiden needs 
 
 from __future__ import annotations
 
-import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from benchmarks.graphs_quality.contenders import LEIDEN
 from benchmarks.graphs_quality.runs import run_cell
 from benchmarks.harness.data.quality_sets import GENERATED, REAL, SETS, prepared
 from benchmarks.harness.data.shapes import drawn_shape
-from benchmarks.harness.options import SystemParser, at_least
+from benchmarks.harness.options import SystemParser
 from benchmarks.harness.processes import limit_threads
 from benchmarks.harness.reporting import RESULTS, machine_facts, machine_line, markdown_table
 from benchmarks.harness.results import Cell, Results
@@ -89,15 +88,14 @@ def compared(path: Path) -> Cell:
 
 def measured(name: str, results: Results, most_rows: int) -> dict[str, Cell]:
     """Return what the comparison and its competitors reach on a set; run what is not there yet."""
-    cells = {}
-    for method in (COMPARE, K_MEANS, LEIDEN):
-        cell = results.read(name, method, 0)
-        if cell is None:
-            path = path_of(name, most_rows, results.folder / "rows")
-            cell = compared(path) if method == COMPARE else run_cell(method, path, 0)
-            results.keep(name, method, 0, cell)
-        cells[method] = cell
-    return cells
+
+    def run(method: str) -> Cell:
+        path = path_of(name, most_rows, results.folder / "rows")
+        return compared(path) if method == COMPARE else run_cell(method, path, 0)
+
+    return {
+        method: results.made(name, method, 0, partial(run, method)) for method in (COMPARE, K_MEANS, LEIDEN)
+    }
 
 
 def line_of(cells: dict[str, Cell]) -> dict[str, Any]:
@@ -126,31 +124,22 @@ def tables(found: dict[str, dict[str, Cell]]) -> list[str]:
     summary = [_means(kind, group) for kind, group in groups.items() if group]
     by_confidence = []
     for confidence in ("clear", "likely", "open"):
-        losses = [
-            [line[score][1] - line[score][0] for score in SCORES]
-            for line in lines.values()
-            if line["confidence"] == confidence
-        ]
-        if losses:
-            means = np.mean(losses, axis=0)
-            worst = max(loss for loss, _ in losses)
-            by_confidence.append(
-                [confidence, str(len(losses)), *(f"{mean:.3f}" for mean in means), f"{worst:.3f}"]
-            )
+        some = [line for line in lines.values() if line["confidence"] == confidence]
+        if some:
+            losses = np.array([[line[score][1] - line[score][0] for score in SCORES] for line in some])
+            means = [f"{mean:.3f}" for mean in losses.mean(axis=0)]
+            by_confidence.append([confidence, str(len(some)), *means, f"{losses[:, 0].max():.3f}"])
     each = []
     for name, line in lines.items():
         if name not in FRESH:
             cell = found[name][COMPARE]
             shape = f"{name}, {cell['n_rows']:,} x {cell['n_columns']}, {cell['classes']}"
-            each.append(
-                [shape, line["best"], line["confidence"], *(f"{value:.3f}" for value in line["accuracy"])]
-            )
+            accuracies = [f"{value:.3f}" for value in line["accuracy"]]
+            each.append([shape, line["best"], line["confidence"], *accuracies])
+    losing = ["confidence", "sets", "shortfall, accuracy", "NMI", "largest shortfall, accuracy"]
     return [
         *("## Means", "", *markdown_table(headers, summary)),
-        *("", "## Shortfall by confidence", ""),
-        *markdown_table(
-            ["confidence", "sets", "shortfall, accuracy", "NMI", "largest shortfall, accuracy"], by_confidence
-        ),
+        *("", "## Shortfall by confidence", "", *markdown_table(losing, by_confidence)),
         *("", "## Sets", ""),
         *markdown_table(["set, rows, classes", "recommended", "confidence", *headers[2:6]], each, 3),
     ]
@@ -172,25 +161,18 @@ def _means(kind: str, lines: list[dict[str, Any]]) -> list[str]:
 def main() -> None:
     """Do what was asked for."""
     parser = SystemParser(
-        "graphs_quality.recommend",
-        __doc__,
-        [*ROWS, *FRESH],
-        quick=["iris", "fresh-0"],
-        rows_option="--sets",
+        "graphs_quality.recommend", __doc__, [*ROWS, *FRESH], quick=["iris", "fresh-0"], rows_option="--sets",
         rounds=None,
-    )
-    parser.add("--most-rows", default=2000, quick=200, type=at_least(10), help="drawn of larger sets")
+    )  # fmt: skip
+    parser.add("--most-rows", default=2000, quick=200, help="drawn of larger sets")
     parser.add_argument("--page", action="store_true", help=f"write {PAGE.name}")
-    parser.add_argument("--results", type=Path, help="folder of the cells (default: in benchmarks/results)")
     options = parser.read()
     limit_threads(1)
-    results = Results(options.results or RESULTS / f"recommend-{options.most_rows}")
+    results = Results(RESULTS / f"recommend-{options.most_rows}")
     found = {}
     for name in options.rows:
         if name in FRESH or SETS[name].is_here:
             found[name] = measured(name, results, options.most_rows)
-            line = line_of(found[name])
-            print(name, line["best"], line["confidence"], line["accuracy"], file=sys.stderr, flush=True)
     missing = ", ".join(name for name in (*ROWS, *FRESH) if name not in found)
     page = _PAGE.format(
         n_sets=len(found),

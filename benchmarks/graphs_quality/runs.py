@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,15 +24,7 @@ def warm_up(method: str) -> None:
 
 
 def run_cell(method: str, data: Path, seed: int) -> Cell:
-    """Cluster a set by a method.
-
-    Returns
-    -------
-    dict
-        `accuracy`, `nmi` and `ari`, rows that are told to be noise being one cluster more; `clusters` without these
-        and their share, `noise`; `seconds`, `cpu_seconds` and `peak_bytes`; and of the set `n_rows`, `n_columns` and
-        `classes`.
-    """
+    """Cluster a set by a method; score the labels, rows that are told to be noise being one cluster more."""
     from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
     from coterie.metrics import clustering_accuracy
@@ -46,9 +39,7 @@ def run_cell(method: str, data: Path, seed: int) -> Cell:
         "ari": float(adjusted_rand_score(classes, labels)),
         "clusters": len(np.unique(labels[~is_noise])),
         "noise": float(is_noise.mean()),
-        "seconds": cost.seconds,
-        "cpu_seconds": cost.cpu_seconds,
-        "peak_bytes": cost.peak_bytes,
+        **vars(cost),
         "n_rows": task.rows.shape[0],
         "n_columns": task.rows.shape[1],
         "classes": task.n_clusters,
@@ -56,13 +47,14 @@ def run_cell(method: str, data: Path, seed: int) -> Cell:
 
 
 def _task(data: Path, seed: int) -> tuple[Task, np.ndarray]:
+    import scipy.sparse as sp
+
     with np.load(data) as arrays:
         classes = arrays["y"]
-        n_clusters = int(classes.max()) + 1
-        if "X" in arrays:
-            return Task(arrays["X"], False, n_clusters, seed), classes
-        import scipy.sparse as sp
-
-        parts = arrays["data"], arrays["indices"], arrays["indptr"]
-        graph = sp.csr_array(parts, shape=(len(classes), len(classes)))
-        return Task(graph, True, n_clusters, seed), classes
+        is_graph = "X" not in arrays
+        if is_graph:
+            parts = tuple(arrays[name] for name in ("data", "indices", "indptr"))
+            rows: Any = sp.csr_array(parts, shape=(len(classes), len(classes)))
+        else:
+            rows = arrays["X"]
+        return Task(rows, is_graph, int(classes.max()) + 1, seed), classes

@@ -1,38 +1,38 @@
-"""Cells of tables that several systems have."""
+"""Cells of tables that several systems have, each of the summary of a contender."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from benchmarks.harness.rounds import Result, Summaries
 
 MIB = 2**20
-TIME_HEADERS = ["seconds (range)", "CPU s"]
+Columns = dict[str, Callable[[Result], str]]
 
 
-def time_cells(s: Result) -> list[str]:
-    """Return the cells under `TIME_HEADERS`."""
-    return [range_cell(s), f"{s['cpu_seconds']:.2f}"]
+def number(key: str, form: str) -> Callable[[Result], str]:
+    """Return what makes a cell of a number, "-" where there is none."""
+    return lambda s: "-" if s.get(key) is None else format(s[key], form)
 
 
-def range_cell(s: Result) -> str:
+def seconds_cell(s: Result, unit: float = 1, digits: int | None = None) -> str:
     """Return the median seconds, their range, and a mark for disturbed runs."""
-    return _range_text(s, 1, 3 if s["seconds"] < 1 else 2)
-
-
-def milliseconds_cell(s: Result) -> str:
-    """Return the same in milliseconds."""
-    return _range_text(s, 1000, 1)
-
-
-def _range_text(s: Result, unit: float, digits: int) -> str:
+    digits = (3 if s["seconds"] < 1 else 2) if digits is None else digits
     text = f"{unit * s['seconds']:.{digits}f}"
     if s["runs"] > 1:
         text += f" ({unit * s['seconds_min']:.{digits}f}-{unit * s['seconds_max']:.{digits}f})"
     return text + " !" * bool(s["disturbed"])
 
 
-def ratio_cell(seconds: float, summaries: Summaries, ours: str) -> str:
-    """Return the seconds over ours, "-" where ours did not run."""
-    return f"{seconds / summaries[ours]['seconds']:.2f}" if ours in summaries else "-"
+def milliseconds_cell(s: Result) -> str:
+    """Return the same in milliseconds."""
+    return seconds_cell(s, 1000, 1)
+
+
+def ratio_to(summaries: Summaries, name: str, key: str = "seconds") -> Callable[[Result], str]:
+    """Return what makes a cell of a number over that of a contender, "-" where it did not run."""
+    found = summaries.get(name, {}).get(key)
+    return lambda s: f"{s[key] / found:.2f}" if found else "-"
 
 
 def memory_cell(s: Result) -> str:
@@ -43,3 +43,6 @@ def memory_cell(s: Result) -> str:
 def mib_cell(s: Result) -> str:
     """Return the peak in MiB."""
     return f"{s['peak_bytes'] / MIB:.0f}"
+
+
+TIMES: Columns = {"seconds (range)": seconds_cell, "CPU s": number("cpu_seconds", ".2f")}

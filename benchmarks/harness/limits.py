@@ -10,7 +10,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from scipy.linalg import blas
 from threadpoolctl import threadpool_limits
 
 CUBE, QUICK_CUBE = (2048, 2048, 2048), (512, 512, 512)
@@ -23,24 +22,14 @@ def sgemm_rate(n_threads: int, shape: tuple[int, int, int] = CUBE) -> float:
 
     The product is (n_rows x n_columns) times (n_columns x n_clusters), the right factor stored as n_clusters rows.
     """
-    return gemm_rate(n_threads, shape, np.float32, "numpy")
-
-
-def gemm_rate(n_threads: int, shape: tuple[int, int, int], dtype: type, library: str) -> float:
-    """Return the rate of a product in GFLOP/s; `library` is "numpy" or "scipy" (they ship separate BLAS)."""
     n_rows, n_columns, n_clusters = shape
     rng = np.random.default_rng(0)
-    rows: np.ndarray = rng.random((n_rows, n_columns)).astype(dtype)
-    centers: np.ndarray = rng.random((n_clusters, n_columns)).astype(dtype)
-    out: np.ndarray = np.empty((n_rows, n_clusters), dtype)
-    if library == "numpy":
-        product: Callable[[], object] = lambda: np.matmul(rows, centers.T, out=out)  # noqa: E731
-    else:
-        # BLAS sees row-major arrays as their transposes: out' = centers rows'.
-        gemm = blas.sgemm if dtype == np.float32 else blas.dgemm
-        product = lambda: gemm(1.0, centers.T, rows.T, trans_a=True, c=out.T, overwrite_c=True)  # noqa: E731
+    rows = rng.random((n_rows, n_columns)).astype(np.float32)
+    centers = rng.random((n_clusters, n_columns)).astype(np.float32)
+    out = np.empty((n_rows, n_clusters), np.float32)
     with threadpool_limits(n_threads, user_api="blas"):
-        return 2e-9 * n_rows * n_columns * n_clusters / best_seconds(product)
+        seconds = best_seconds(lambda: np.matmul(rows, centers.T, out=out))
+    return 2e-9 * n_rows * n_columns * n_clusters / seconds
 
 
 def memory_bandwidth(n_threads: int) -> dict[str, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -75,7 +76,7 @@ def machine_facts() -> dict[str, Any]:
     """Return what the numbers depend on: processor, cores, memory, system, versions."""
     return {
         "cpu": _cpu_name(),
-        "cores": _usable_cores(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
@@ -88,29 +89,19 @@ def machine_line(facts: dict[str, Any]) -> str:
     """Return the facts of `machine_facts` in one line."""
     versions = ", ".join(f"{name} {v}" for name, v in facts["versions"].items() if v)
     return (
-        f"{facts['cpu']}, {_cores_text(facts['cores'])}, {facts['memory_gib']} GiB, {facts['system']}, "
-        f"Python {facts['python']}, {versions}"
+        f"{facts['cpu']}, {facts['cores']} core{'s' * (facts['cores'] != 1)}, {facts['memory_gib']} GiB, "
+        f"{facts['system']}, Python {facts['python']}, {versions}"
     )
 
 
-def _cores_text(cores: int) -> str:
-    return f"{cores} core{'s' * (cores != 1)}"
-
-
 def _cpu_name() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
+    path = Path("/proc/cpuinfo")
+    if not path.exists():
         return platform.processor() or platform.machine()
-    facts = dict(line.split(":", 1) for line in lines if ":" in line)
-    facts = {key.strip(): value.strip() for key, value in facts.items()}
+    facts = dict(re.findall(r"^([\w ]+?)\s*: (.+)$", path.read_text(), re.MULTILINE))
     name = facts.get("model name", platform.machine())
     # Rented machines often hide the exact model; family and model number still tell the generation.
     return f"{name} (family {facts['cpu family']} model {facts['model']})" if "cpu family" in facts else name
-
-
-def _usable_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _version(package: str) -> str | None:

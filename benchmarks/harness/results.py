@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from benchmarks.harness.reporting import machine_facts
 
 Cell = dict[str, Any]
 
@@ -31,6 +35,20 @@ class Results:
         half = path.with_suffix(".half")
         half.write_text(json.dumps(cell, indent=1) + "\n")
         half.rename(path)
+
+    def made(self, name: str, method: str, seed: int, run: Callable[[], Cell], again: bool = False) -> Cell:
+        """Return a cell; run what makes it unless it is there. The failure of a contender is a result."""
+        cell = None if again else self.read(name, method, seed)
+        if cell is None:
+            try:
+                cell = run()
+            except Exception as error:
+                cell = {FAILED: f"{type(error).__name__}: {error}".splitlines()[0]}
+            cell |= {"machine": machine_facts()}
+            self.keep(name, method, seed, cell)
+            shown = {key: value for key, value in cell.items() if isinstance(value, (int, float, str))}
+            print(f"{name}, {method}: {shown}", file=sys.stderr, flush=True)
+        return cell
 
     def _path(self, name: str, method: str, seed: int) -> Path:
         return self.folder / _slug(name) / f"{_slug(method)}-{seed}.json"

@@ -11,21 +11,11 @@ from benchmarks.harness.contenders import is_peer
 
 # Runs during which other processes used more than this fraction of a processor are marked as disturbed.
 DISTURBED = 0.1
-# A peer that needs this many times the seconds of the fastest one is not worth repeating.
+# A contender that needs this many times the seconds of the fastest peer is not worth repeating.
 SLOW_FACTOR = 4.0
 
 Result = dict[str, Any]
 Summaries = dict[str, Result]
-
-
-def together(name: str) -> str:
-    """Put all contenders into one group: one that is much slower than the fastest peer is not repeated."""
-    return ""
-
-
-def apart(name: str) -> str:
-    """Put each contender into a group of its own: a slow one is repeated like any other."""
-    return name
 
 
 def interleave(
@@ -33,43 +23,35 @@ def interleave(
     run: Callable[[str, int], Result],
     *,
     repeats: int,
-    group_of: Callable[[str], str] = together,
+    repeat_slow: bool = True,
     most_rounds: Mapping[str, int] | None = None,
 ) -> dict[str, list[Result] | str]:
     """Run every contender in turns.
 
-    A contender that took more than `SLOW_FACTOR` times the seconds of the fastest peer of its group in the first round
-    is not run again; those in `most_rounds` take part in so many rounds only. The result of a contender is a list, or
-    the message of its error.
+    Unless `repeat_slow`, a contender that took more than `SLOW_FACTOR` times the seconds of the fastest peer in the
+    first round is not run again; those in `most_rounds` take part in so many rounds only. The result of a contender is
+    a list, or the message of its error.
     """
     results: dict[str, list[Result] | str] = {name: [] for name in names}
-    running = list(names)
     for repeat in range(repeats):
-        for name in list(running):
-            if most_rounds and repeat >= most_rounds.get(name, repeats):
+        for name, runs in results.items():
+            if isinstance(runs, str) or repeat >= (most_rounds or {}).get(name, repeats):
+                continue
+            if repeat and not repeat_slow and _is_slow(name, results):
                 continue
             try:
-                result = run(name, repeat)
+                runs.append(run(name, repeat))
+                said = f"{runs[-1]['seconds']:.3f} s (round {repeat + 1} of {repeats})"
             except Exception as error:
-                results[name] = f"{type(error).__name__}: {error}".splitlines()[0]
-                running.remove(name)
-                _say(f"{name}: {results[name]}")
-            else:
-                results[name].append(result)  # type: ignore[union-attr]
-                _say(f"{name}: {result['seconds']:.3f} s (round {repeat + 1} of {repeats})")
-        running = [name for name in running if not _too_slow(name, results, group_of)]
+                results[name] = said = f"{type(error).__name__}: {error}".splitlines()[0]
+            print(f"  {name}: {said}", file=sys.stderr, flush=True)
     return results
 
 
-def _too_slow(name: str, results: dict[str, list[Result] | str], group_of: Callable[[str], str]) -> bool:
-    if name.startswith("machine"):
-        return False
-    peers = [
-        runs[0]["seconds"]
-        for peer, runs in results.items()
-        if is_peer(peer) and group_of(peer) == group_of(name) and runs and not isinstance(runs, str)
-    ]
-    return bool(peers) and results[name][0]["seconds"] > SLOW_FACTOR * min(peers)  # type: ignore[index]
+def _is_slow(name: str, results: dict[str, list[Result] | str]) -> bool:
+    seconds = {one: runs[0]["seconds"] for one, runs in results.items() if not isinstance(runs, str)}
+    peers = [taken for one, taken in seconds.items() if is_peer(one)]
+    return bool(peers) and not name.startswith("machine") and seconds[name] > SLOW_FACTOR * min(peers)
 
 
 def summarize(runs: Sequence[Result]) -> Result:
@@ -81,12 +63,5 @@ def summarize(runs: Sequence[Result]) -> Result:
     seconds = [run["seconds"] for run in runs]
     disturbed = sum(run["other_seconds"] > DISTURBED * run["seconds"] + 0.02 for run in runs)
     return summary | {
-        "seconds_min": min(seconds),
-        "seconds_max": max(seconds),
-        "runs": len(runs),
-        "disturbed": disturbed,
-    }
-
-
-def _say(message: str) -> None:
-    print(f"  {message}", file=sys.stderr, flush=True)
+        "seconds_min": min(seconds), "seconds_max": max(seconds), "runs": len(runs), "disturbed": disturbed
+    }  # fmt: skip

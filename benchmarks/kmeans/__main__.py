@@ -17,12 +17,7 @@ STEPS = {
     **dict.fromkeys(SIZE_ROWS, measure_sizes),
 }
 
-
-def parser() -> SystemParser:
-    parser = SystemParser("kmeans", benchmarks.kmeans.__doc__, list(STEPS))
-    parser.add("--seed", type=int, default=0, help="draws the initial centroids")
-    return parser
-
-
 if __name__ == "__main__":
-    run_steps("kmeans", parser().read(), STEPS)
+    parser = SystemParser("kmeans", benchmarks.kmeans.__doc__, list(STEPS))
+    parser.add("--seed", default=0, help="draws the initial centroids")
+    run_steps("kmeans", parser.read(), STEPS)

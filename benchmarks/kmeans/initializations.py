@@ -14,26 +14,21 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.harness.contenders import model_of
 from benchmarks.harness.data.quality_sets import SETS, prepared
 from benchmarks.harness.options import SystemParser
 from benchmarks.harness.processes import limit_threads
 from benchmarks.harness.reporting import RESULTS, machine_facts, machine_line, markdown_table
-from coterie import KMeans
 
-FITS: dict[str, Callable[[int, int], Any]] = {
-    "k-means++": lambda k, seed: KMeans(k, random_state=seed, n_threads=1),
-    "split-merge": lambda k, seed: KMeans(k, init="split-merge", random_state=seed, n_threads=1),
-    "k-means++, ten runs": lambda k, seed: KMeans(k, n_init=10, random_state=seed, n_threads=1),
-    "scikit-learn, ten runs": lambda k, seed: _scikit_learn(k, seed),
+_OURS = partial(model_of, "coterie.KMeans", n_threads=1)
+FITS: dict[str, Callable[..., Any]] = {
+    "k-means++": _OURS,
+    "split-merge": partial(_OURS, init="split-merge"),
+    "k-means++, ten runs": partial(_OURS, n_init=10),
+    "scikit-learn, ten runs": partial(model_of, "sklearn.cluster.KMeans", n_init=10),
 }
 # Ten runs, and fifty for the lowest inertia that is known, are only made with at most this number of clusters.
 MOST_CLUSTERS = 100
-
-
-def _scikit_learn(n_clusters: int, seed: int) -> Any:
-    from sklearn.cluster import KMeans as Peer
-
-    return Peer(n_clusters, n_init=10, random_state=seed)
 
 
 def blobs(
@@ -85,7 +80,7 @@ def labeled(name: str, n_rows: int) -> np.ndarray:
         return np.asarray(arrays["X"], dtype=np.float32)
 
 
-DATA: dict[str, tuple[Callable[[], np.ndarray], int]] = {
+DATA: dict[str, tuple[partial[np.ndarray], int]] = {
     "blobs in a plane": (partial(blobs, 1, 5_000, 50, 2, distance=50), 50),
     "blobs": (partial(blobs, 2, 5_000, 50, 10, distance=28), 50),
     "many blobs": (partial(blobs, 3, 30_000, 300, 16, distance=22), 300),
@@ -93,10 +88,7 @@ DATA: dict[str, tuple[Callable[[], np.ndarray], int]] = {
     "few wide rows": (partial(blobs, 5, 225, 5, 800, distance=25), 5),
     "wide rows": (partial(blobs, 6, 600, 20, 800, distance=28), 20),
     "4,000 to 90 rows": (partial(blobs, 7, 12_000, 8, 5, distance=20, largest=44), 8),
-    "unlike sizes and widths": (
-        partial(blobs, 8, 10_000, 30, 8, distance=35, largest=100, widening=0.8),
-        30,
-    ),
+    "unlike sizes and widths": (partial(blobs, 8, 10_000, 30, 8, distance=35, largest=100, widening=0.8), 30),
     "scale-free": (partial(blobs, 9, 8_000, 40, 3, distance=85, largest=1_000, widening=1.5), 40),
     "heavy tails": (partial(blobs, 10, 6_000, 10, 8, distance=35, freedom=2), 10),
     "nested blobs": (partial(nested_blobs, 11), 100),
@@ -112,12 +104,11 @@ DATA: dict[str, tuple[Callable[[], np.ndarray], int]] = {
     "shuttle (scaled)": (partial(labeled, "shuttle (scaled)", 20_000), 30),
     "pendigits": (partial(labeled, "pendigits", 10_992), 40),
 }
-_FILES = {"MNIST": "mnist", "embeddings": "snippets", "shuttle": "shuttle (scaled)", "pendigits": "pendigits"}
 
 
-def is_here(name: str) -> bool:
+def is_here(draw: partial[np.ndarray]) -> bool:
     """Return whether the rows of a set can be drawn or read."""
-    return all(SETS[file].is_here for word, file in _FILES.items() if name.startswith(word))
+    return draw.func is not labeled or SETS[draw.args[0]].is_here
 
 
 def measured(rows: np.ndarray, n_clusters: int, n_seeds: int) -> dict[str, np.ndarray]:
@@ -129,46 +120,44 @@ def measured(rows: np.ndarray, n_clusters: int, n_seeds: int) -> dict[str, np.nd
         values = []
         for seed in range(n_seeds):
             began = time.process_time()
-            model = fit(n_clusters, seed).fit(rows)
+            model = fit(n_clusters, random_state=seed).fit(rows)
             values.append((model.inertia_, time.process_time() - began))
         found[name] = np.array(values)
     best = min(values[:, 0].min() for values in found.values())
     if n_clusters <= MOST_CLUSTERS:
-        best = min(best, KMeans(n_clusters, n_init=50, random_state=n_seeds).fit(rows).inertia_)
+        many = model_of("coterie.KMeans", n_clusters, n_init=50, random_state=n_seeds)
+        best = min(best, many.fit(rows).inertia_)
     return {name: values.mean(axis=0) / (best, 1) - (1, 0) for name, values in found.items()}
 
 
 def main() -> None:
     """Print the table."""
     parser = SystemParser(
-        "kmeans.initializations",
-        __doc__,
-        [*DATA],
-        quick=["overlapping"],
-        rows_option="--sets",
-        rounds=("--seeds", 3),
-    )
+        "kmeans.initializations", __doc__, [*DATA], quick=["overlapping"], rows_option="--sets", rounds=("--seeds", 3)
+    )  # fmt: skip
     options = parser.read()
     limit_threads(1)
     lines, all_found = [], []
-    for name in filter(is_here, options.rows):
+    for name in options.rows:
         draw, n_clusters = DATA[name]
-        rows = np.ascontiguousarray(draw())
-        found = measured(rows, n_clusters, options.repeats)
-        all_found.append(found)
-        shape = f"{name}, {len(rows):,} x {rows.shape[1]}, {n_clusters:,}"
-        lines.append([shape, *_cells(found, 0, 100, "+{:.2f}%"), *_cells(found, 1, 1, "{:.3f}")])
-        print(lines[-1], flush=True)
+        if is_here(draw):
+            rows = np.ascontiguousarray(draw())
+            all_found.append(measured(rows, n_clusters, options.repeats))
+            shape = f"{name}, {len(rows):,} x {rows.shape[1]}, {n_clusters:,}"
+            lines.append([shape, *_cells(all_found[-1])])
+            print(lines[-1], flush=True)
     shown = [found for found in all_found if len(found) == len(FITS)]
     if shown:
         means = {name: np.mean([found[name] for found in shown], axis=0) for name in FITS}
-        lines.append(["mean, k <= 100", *_cells(means, 0, 100, "+{:.2f}%"), *_cells(means, 1, 1, "{:.3f}")])
+        lines.append(["mean, k <= 100", *_cells(means)])
     headers = ["rows, k", *(f"inertia, {name}" for name in FITS), *(f"CPU s, {name}" for name in FITS)]
     print("\n".join([machine_line(machine_facts()), "", *markdown_table(headers, lines)]))
 
 
-def _cells(found: dict[str, np.ndarray], column: int, factor: float, form: str) -> list[str]:
-    return [form.format(factor * max(found[name][column], 0.0)) if name in found else "" for name in FITS]
+def _cells(found: dict[str, np.ndarray]) -> list[str]:
+    found = dict.fromkeys(FITS) | found
+    inertias = ["" if one is None else f"+{100 * max(one[0], 0.0):.2f}%" for one in found.values()]
+    return inertias + ["" if one is None else f"{one[1]:.3f}" for one in found.values()]
 
 
 if __name__ == "__main__":

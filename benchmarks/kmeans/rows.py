@@ -11,21 +11,23 @@ from benchmarks.harness.data.tables import save_first_centers
 
 @dataclass(frozen=True)
 class FitRow:
-    """One whole fit."""
+    """Rows of a data set, and what is made of them."""
 
     data: str
     n_rows: int
     n_clusters: int
-    max_iter: int
+    max_iter: int = 0
     skip: tuple[str, ...] = ()  # contenders that would keep a bound for every row and centroid
 
     @property
     def title(self) -> str:
-        until = "until convergence" if self.max_iter == 300 else f"{self.max_iter} iterations"
-        return f"{self.data}, {self.n_rows:,} rows, k = {self.n_clusters:,}, {until}"
+        """Data, sizes and the iterations, if there are any."""
+        until = {0: "", 300: ", until convergence"}.get(self.max_iter, f", {self.max_iter} iterations")
+        return f"{self.data}, {self.n_rows:,} rows, k = {self.n_clusters:,}{until}"
 
     def for_options(self, benchmark: Benchmark) -> FitRow:
-        if not benchmark.options.quick:
+        """Return the row, smaller with --quick."""
+        if not benchmark.quick:
             return self
         return replace(self, n_rows=self.n_rows // 50, n_clusters=max(10, self.n_clusters // 10))
 
@@ -37,7 +39,6 @@ class FitRow:
 
 
 ELKAN = ("scikit-learn elkan", "coterie elkan")
-
 FIT_ROWS = {
     "a": FitRow("mnist", 70_000, 50, 300),
     "b": FitRow("blobs", 1_000_000, 1000, 25, skip=ELKAN),

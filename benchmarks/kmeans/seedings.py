@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.harness.benchmark import Benchmark
-from benchmarks.harness.cells import TIME_HEADERS, memory_cell, ratio_cell, time_cells
-from benchmarks.harness.contenders import Contender
+from benchmarks.harness.cells import TIMES, memory_cell
+from benchmarks.harness.contenders import Contender, faiss_with, model_of
 from benchmarks.harness.measuring import measured
 from benchmarks.harness.quality import inertia
 from benchmarks.harness.rounds import Result
@@ -19,30 +19,18 @@ GREEDY, PLAIN = "greedy k-means++", "plain D^2 sampling"
 CHAINS = {length: f"AFK-MC2, chain {length}" for length in (2, 20, 200)}
 
 
-def _coterie(X: np.ndarray, k: int, seed: int, n_threads: int, *, trials: int | None) -> np.ndarray:
-    from coterie.seeding import k_means_plus_plus
-
-    return k_means_plus_plus(X, k, random_state=seed, n_local_trials=trials, n_threads=n_threads)[0]
+def _coterie(X: np.ndarray, k: int, seed: int, n_threads: int, *, name: str, **options: int) -> np.ndarray:
+    return model_of(f"coterie.seeding.{name}", X, k, random_state=seed, n_threads=n_threads, **options)[0]
 
 
-def _coterie_chain(X: np.ndarray, k: int, seed: int, n_threads: int, *, chain_length: int) -> np.ndarray:
-    from coterie.seeding import afk_mc2
-
-    return afk_mc2(X, k, chain_length=chain_length, random_state=seed, n_threads=n_threads)[0]
-
-
-def _scikit_learn(X: np.ndarray, k: int, seed: int, n_threads: int, *, trials: int | None) -> np.ndarray:
-    from sklearn.cluster import kmeans_plusplus
-
-    return kmeans_plusplus(X, k, random_state=seed, n_local_trials=trials)[0]
+def _scikit_learn(X: np.ndarray, k: int, seed: int, n_threads: int, **options: int) -> np.ndarray:
+    return model_of("sklearn.cluster.kmeans_plusplus", X, k, random_state=seed, **options)[0]
 
 
 def _faiss(
     X: np.ndarray, k: int, seed: int, n_threads: int, *, method: str, chain_length: int = 0
 ) -> np.ndarray:
-    import faiss
-
-    faiss.omp_set_num_threads(n_threads)
+    faiss = faiss_with(n_threads)
     seeding = faiss.ClusteringInitialization(X.shape[1], k)
     seeding.method = getattr(faiss, f"ClusteringInitMethod_{method}")
     if chain_length:
@@ -53,21 +41,25 @@ def _faiss(
     return centers
 
 
+_GREEDY = partial(_coterie, name="k_means_plus_plus")
 SEEDINGS: dict[str, Contender] = {
-    f"scikit-learn {GREEDY}": Contender("sklearn", partial(_scikit_learn, trials=None), GREEDY),
-    f"coterie {GREEDY}": Contender("coterie", partial(_coterie, trials=None), GREEDY),
-    f"coterie {PLAIN}": Contender("coterie", partial(_coterie, trials=1), PLAIN),
-    f"scikit-learn {PLAIN}": Contender("sklearn", partial(_scikit_learn, trials=1), PLAIN),
-    f"faiss {PLAIN}": Contender("faiss", partial(_faiss, method="KMEANS_PLUS_PLUS"), PLAIN),
+    f"scikit-learn {GREEDY}": Contender("sklearn", _scikit_learn),
+    f"coterie {GREEDY}": Contender("coterie", _GREEDY),
+    f"coterie {PLAIN}": Contender("coterie", partial(_GREEDY, n_local_trials=1)),
+    f"scikit-learn {PLAIN}": Contender("sklearn", partial(_scikit_learn, n_local_trials=1)),
+    f"faiss {PLAIN}": Contender("faiss", partial(_faiss, method="KMEANS_PLUS_PLUS")),
     **{
-        f"{package} {kind}": Contender(package, partial(call, chain_length=length), kind)
+        f"{package} {kind}": Contender(package, partial(call, chain_length=length))
         for length, kind in CHAINS.items()
-        for package, call in (("coterie", _coterie_chain), ("faiss", partial(_faiss, method="AFK_MC2")))
+        for package, call in (
+            ("coterie", partial(_coterie, name="afk_mc2")),
+            ("faiss", partial(_faiss, method="AFK_MC2")),
+        )
     },
 }
 SEEDING_ROWS: dict[str, tuple[FitRow, tuple[str, ...]]] = {
-    "g": (FitRow("blobs", 250_000, 1000, 0), (GREEDY, PLAIN, CHAINS[200])),
-    "k": (FitRow("blobs64", 200_000, 8192, 0), (GREEDY, *CHAINS.values())),
+    "g": (FitRow("blobs", 250_000, 1000), (GREEDY, PLAIN, CHAINS[200])),
+    "k": (FitRow("blobs64", 200_000, 8192), (GREEDY, *CHAINS.values())),
 }
 
 
@@ -81,26 +73,24 @@ def run_seeding(name: str, data: Path, n_clusters: int, seed: int, n_threads: in
 
 
 def measure_seedings(benchmark: Benchmark, key: str) -> None:
-    """Compare seedings with those of their own kind."""
+    """Compare seedings."""
     row, kinds = SEEDING_ROWS[key]
     row = row.for_options(benchmark)
     data = benchmark.data(row.data, row.n_rows)
-    title = f"seeding: {row.data}, {row.n_rows:,} rows, k = {row.n_clusters:,}"
-
-    def run(name: str, seed: int) -> Result:
-        return benchmark.isolated(run_seeding, name, data, row.n_clusters, seed, benchmark.options.threads)
-
-    names = benchmark.select({name: seeding for name, seeding in SEEDINGS.items() if seeding.group in kinds})
-    summaries = benchmark.measure(f"{key}: {title}", names, run, group_of=lambda name: SEEDINGS[name].group)
-    reference: Result = next(iter(summaries.values()), {})
-
-    def cells(name: str, s: Result) -> list[str]:
-        return [
-            *time_cells(s),
-            f"{s['potential'] / reference['potential']:.3f}",
-            memory_cell(s),
-            ratio_cell(s["seconds"], summaries, f"coterie {SEEDINGS[name].group}"),
-        ]
-
-    benchmark.table(key, title, [*TIME_HEADERS, "potential", "memory", "ratio"], summaries, cells)
-    benchmark.report.say("", "Potential: relative to the first line (median over the seeds).")
+    title = f"{key}. seeding: {row.title}"
+    wanted = {name: seeding for name, seeding in SEEDINGS.items() if name.endswith(kinds)}
+    summaries = benchmark.measure(
+        title,
+        benchmark.select(wanted),
+        lambda name, seed: benchmark.isolated(
+            run_seeding, name, data, row.n_clusters, seed, benchmark.threads
+        ),
+    )
+    first: Result = next(iter(summaries.values()), {})
+    columns = {
+        **TIMES,
+        "potential": lambda s: f"{s['potential'] / first['potential']:.3f}",
+        "memory": memory_cell,
+    }
+    benchmark.table(title, columns, summaries)
+    benchmark.say("Potential: relative to the first line (median over the seeds).")

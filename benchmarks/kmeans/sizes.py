@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness.benchmark import Benchmark
-from benchmarks.harness.cells import TIME_HEADERS, memory_cell, time_cells
-from benchmarks.harness.contenders import Contender
+from benchmarks.harness.cells import TIMES, memory_cell, number
+from benchmarks.harness.contenders import Contender, model_of
 from benchmarks.harness.measuring import measured
 from benchmarks.harness.rounds import Result
 
@@ -25,7 +25,7 @@ PLAIN, SIZED, PEER = "coterie, any sizes", "coterie, sizes within bounds", "k-me
 class SizeRow:
     """Normal rows, in groups or not, and clusters whose sizes may differ by a share (`slack`) of their mean."""
 
-    title: str
+    name: str
     n_rows: int
     n_columns: int
     n_clusters: int
@@ -34,6 +34,20 @@ class SizeRow:
     slack: float
     max_iter: int
     contenders: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """Data, sizes, bounds and iterations."""
+        least, most = self.bounds
+        sizes = f"sizes {least:,} to {most:,}" if least < most else f"sizes of {least:,}"
+        until = "until convergence" if self.max_iter == 300 else f"{self.max_iter} iterations"
+        return f"{self.name}, {self.n_rows:,} x {self.n_columns}, k = {self.n_clusters:,}, {sizes}, {until}"
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The smallest and the largest size of a cluster."""
+        mean = self.n_rows / self.n_clusters
+        return int(mean * (1 - self.slack)), int(np.ceil(mean * (1 + self.slack)))
 
     def rows(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Return rows and first centroids, drawn from them."""
@@ -45,16 +59,11 @@ class SizeRow:
         return X, X[random.choice(self.n_rows, self.n_clusters, replace=False)]
 
     def for_options(self, benchmark: Benchmark) -> SizeRow:
-        if not benchmark.options.quick:
+        """Return the row, smaller with --quick."""
+        if not benchmark.quick:
             return self
         n_clusters = self.n_clusters // 20
         return replace(self, n_rows=self.n_rows // 50, n_clusters=n_clusters, n_groups=self.n_groups // 20)
-
-    @property
-    def bounds(self) -> tuple[int, int]:
-        """Return the smallest and the largest size of a cluster."""
-        mean = self.n_rows / self.n_clusters
-        return int(mean * (1 - self.slack)), int(np.ceil(mean * (1 + self.slack)))
 
 
 _MILLION = (1_000_000, 32, 1000)
@@ -65,34 +74,20 @@ SIZE_ROWS = {
 }
 
 
-def _plain(row: SizeRow, X: np.ndarray, centers: np.ndarray, n_threads: int) -> Any:
-    from coterie import KMeans
-
-    options = {"init": centers, "n_init": 1, "max_iter": row.max_iter, "tol": 0, "n_threads": n_threads}
-    return KMeans(len(centers), **options).fit(X)
+def _plain(row: SizeRow, X: np.ndarray, **options: Any) -> Any:
+    return model_of("coterie.KMeans", row.n_clusters, **options).fit(X)
 
 
-def _sized(row: SizeRow, X: np.ndarray, centers: np.ndarray, n_threads: int) -> Any:
-    from coterie import SizeConstrainedKMeans
-
-    options = {"init": centers, "n_init": 1, "max_iter": row.max_iter, "tol": 0, "n_threads": n_threads}
-    return SizeConstrainedKMeans(len(centers), *row.bounds, **options).fit(X)
+def _sized(row: SizeRow, X: np.ndarray, **options: Any) -> Any:
+    return model_of("coterie.SizeConstrainedKMeans", row.n_clusters, *row.bounds, **options).fit(X)
 
 
-def _constrained(row: SizeRow, X: np.ndarray, centers: np.ndarray, _: int) -> Any:
-    from k_means_constrained import KMeansConstrained
-
+def _constrained(row: SizeRow, X: np.ndarray, *, init: np.ndarray, n_threads: int, **options: Any) -> Any:
     least, most = row.bounds
-    return KMeansConstrained(
-        len(centers),
-        size_min=least,
-        size_max=most,
-        init=centers.astype(np.float64),
-        n_init=1,
-        max_iter=row.max_iter,
-        tol=0,
-        n_jobs=1,  # only starts go to other processes, and there is one
-    ).fit(X.astype(np.float64))
+    return model_of(
+        "k_means_constrained.KMeansConstrained", row.n_clusters, size_min=least, size_max=most,
+        init=init.astype(np.float64), n_jobs=1, **options,  # only starts go to other processes, and there is one
+    ).fit(X.astype(np.float64))  # fmt: skip
 
 
 CONTENDERS = {
@@ -105,12 +100,12 @@ CONTENDERS = {
 def run_sizes(name: str, row: SizeRow, seed: int, n_threads: int) -> Result:
     """Fit one contender; its inertia is that of its labels' own means, by one function for all."""
     warnings.simplefilter("ignore")
-    contender = CONTENDERS[name]
     X, centers = row.rows(seed)
-    few = replace(row, n_rows=4 * row.n_clusters, max_iter=1)
-    contender.call(few, X[: few.n_rows], centers, n_threads)  # loads packages, starts threads
+    options = {"init": centers, "n_init": 1, "tol": 0, "n_threads": n_threads}
+    few = replace(row, n_rows=4 * row.n_clusters)
+    CONTENDERS[name].call(few, X[: few.n_rows], max_iter=1, **options)  # loads packages, starts threads
     with measured(n_threads) as cost:
-        model = contender.call(row, X, centers, n_threads)
+        model = CONTENDERS[name].call(row, X, max_iter=row.max_iter, **options)
     labels = np.asarray(model.labels_)
     sizes = np.bincount(labels, minlength=row.n_clusters)
     result = vars(cost) | {
@@ -126,39 +121,29 @@ def run_sizes(name: str, row: SizeRow, seed: int, n_threads: int) -> Result:
 
 
 def _inertia_of(X: np.ndarray, labels: np.ndarray, sizes: np.ndarray) -> float:
-    means = (
-        np.column_stack([np.bincount(labels, weights=column, minlength=len(sizes)) for column in X.T])
-        / np.maximum(sizes, 1)[:, None]
-    )
-    return float(
-        sum(np.sum((column - means[labels, j]) ** 2) for j, column in enumerate(X.T.astype(np.float64)))
-    )
+    total = 0.0
+    for column in X.T.astype(np.float64):
+        means = np.bincount(labels, weights=column, minlength=len(sizes)) / np.maximum(sizes, 1)
+        total += np.sum((column - means[labels]) ** 2)
+    return float(total)
 
 
 def measure_sizes(benchmark: Benchmark, key: str) -> None:
     """Compare fits of one row; each round has rows of its own."""
     row = SIZE_ROWS[key].for_options(benchmark)
-    least, most = row.bounds
-    sizes = f"sizes {least:,} to {most:,}" if least < most else f"sizes of {least:,}"
-    title = f"{row.title}, {row.n_rows:,} x {row.n_columns}, k = {row.n_clusters:,}, {sizes}"
-    title += ", until convergence" if row.max_iter == 300 else f", {row.max_iter} iterations"
 
     def run(name: str, repeat: int) -> Result:
-        seed = benchmark.options.seed + repeat
-        return benchmark.isolated(run_sizes, name, row, seed, benchmark.options.threads)
+        return benchmark.isolated(run_sizes, name, row, benchmark.options.seed + repeat, benchmark.threads)
 
     names = benchmark.select({name: CONTENDERS[name] for name in row.contenders})
-    summaries = benchmark.measure(f"{key}: {title}", names, run)
-
-    def cells(name: str, s: Result) -> list[str]:
-        return [
-            *time_cells(s),
-            memory_cell(s),
-            f"{s['n_iter']:.0f}",
-            f"{s['inertia']:.6g}",
-            f"{s['smallest']:,.0f} to {s['largest']:,.0f}",
-            f"{s['gap']:.3%}" if "gap" in s else "-",
-        ]
-
-    headers = [*TIME_HEADERS, "memory", "iterations", "inertia", "sizes", "largest gap"]
-    benchmark.table(key, title, headers, summaries, cells)
+    title = f"{key}. {row.title}"
+    summaries = benchmark.measure(title, names, run, repeat_slow=False)
+    columns = {
+        **TIMES,
+        "memory": memory_cell,
+        "iterations": number("n_iter", ".0f"),
+        "inertia": number("inertia", ".6g"),
+        "sizes": lambda s: f"{s['smallest']:,.0f} to {s['largest']:,.0f}",
+        "largest gap": number("gap", ".3%"),
+    }
+    benchmark.table(title, columns, summaries)

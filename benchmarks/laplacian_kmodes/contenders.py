@@ -1,7 +1,8 @@
-"""What clusters the rows of one graph of neighbors: Laplacian K-modes, k-means and spectral clustering.
+"""What clusters the rows of one graph of neighbors: Laplacian K-modes, k-means, and what its paper compares with.
 
-All fits share the graph, which `LaplacianKModes` would search for itself: here its parts are put together on
-neighbors that are given, and do what its `fit` does from then on.
+All but k-means and mean shift share the graph. `LaplacianKModes` would search for it: here its parts are put together
+on neighbors that are given, and do what its `fit` does from then on. Peers are small, plain versions where no kept
+library has one.
 """
 
 from __future__ import annotations
@@ -9,17 +10,76 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness.contenders import Contender
-from benchmarks.laplacian_kmodes.setting import N_NEIGHBORS, Neighbors, Setting
+from benchmarks.harness.contenders import Contender, model_of
+from benchmarks.laplacian_kmodes.lk import gaussian, laplacian_k_modes, mean_shifts
+from coterie.fitting.report import Report, Stop
+from coterie.fitting.threads import single_threaded_blas
+from coterie.graphs import gaussian_bandwidth, graph_of_neighbors, nearest_neighbors
+from coterie.laplacian_kmodes.memberships import GraphMemberships
+from coterie.laplacian_kmodes.modes import VectorModes
+from coterie.laplacian_kmodes.solver import HISTORY_FIELDS, KModesProblem, bound_optimization
+from coterie.seeding import k_means_plus_plus
 
+N_NEIGHBORS = 5
+SEED = 0
+GRAPH = "coterie graph"  # the search for neighbors, in tables
 K_MEANS = "coterie k-means"
-SPECTRAL = "scikit-learn spectral"
+SPECTRAL, NCUT, MEAN_SHIFT = "scikit-learn spectral", "scikit-learn NCut", "scikit-learn mean shift"
+K_MODES, KERNEL_K_MEANS, LK = "K-modes (own, plain)", "kernel k-means (own, plain)", "LK (own, plain)"
 SLK_MS, SLK_BO = "coterie SLK-MS", "coterie SLK-BO"
 MODE_UPDATES = {SLK_MS: "mean_shift", SLK_BO: "byproduct"}
+
+_MOST_ROUNDS = 100
+# Mean shifts from every row of MNIST take hours.
+_MEAN_SHIFT_ROWS, _MEAN_SHIFT_SEEDS, _MEAN_SHIFT_QUANTILES = 1000, 30, (0.01, 0.02, 0.05, 0.1, 0.2)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Parameters of all contenders; `bandwidth_factor` multiplies the bandwidth of the modes, `init` is theirs too."""
+
+    n_clusters: int
+    lam: float
+    n_init: int
+    n_threads: int
+    bandwidth_factor: float = 1.0
+    init: str = "k-means++"
+
+
+@dataclass(frozen=True)
+class Neighbors:
+    """The nearest rows of all rows."""
+
+    ids: np.ndarray
+    squares: np.ndarray
+
+    @classmethod
+    def found(cls, X: np.ndarray, n_threads: int) -> Neighbors:
+        """Search for them."""
+        return cls(*nearest_neighbors(X, N_NEIGHBORS, random_state=SEED, n_threads=n_threads)[:2])
+
+    @classmethod
+    def load(cls, data: Path) -> Neighbors:
+        """Return those that were kept beside the data."""
+        with np.load(data.with_name(f"{data.stem}-neighbors.npz")) as file:
+            return cls(file["ids"], file["squares"])
+
+    def save(self, data: Path) -> None:
+        """Keep them beside the data."""
+        np.savez(data.with_name(f"{data.stem}-neighbors.npz"), ids=self.ids, squares=self.squares)
+
+    def graph(self, symmetrize: str = "mean", **options: Any) -> Any:
+        """Return their graph."""
+        return graph_of_neighbors(self.ids, self.squares, symmetrize=symmetrize, **options)
+
+    def bandwidth(self, factor: float = 1.0) -> float:
+        """Return the bandwidth of the modes."""
+        return float(factor * gaussian_bandwidth(self.squares))
 
 
 @dataclass(frozen=True)
@@ -33,88 +93,145 @@ class Clustering:
 Prepared = Callable[[], Clustering]
 
 
+def _labels_of(model: Any, rows: Any) -> Clustering:
+    return Clustering(model.fit(rows).labels_)
+
+
 def _k_means(X: np.ndarray, _: Neighbors, setting: Setting, seed: int) -> Prepared:
-    from coterie import KMeans
-
-    model = KMeans(setting.n_clusters, n_init=setting.n_init, random_state=seed, n_threads=setting.n_threads)
-    return lambda: Clustering(model.fit(X).labels_)
+    options = {"n_init": setting.n_init, "random_state": seed, "n_threads": setting.n_threads}
+    return partial(_labels_of, model_of("coterie.KMeans", setting.n_clusters, **options), X)
 
 
-def _spectral(_: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int) -> Prepared:
+def _spectral(_: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int, *, labels: str) -> Prepared:
     import scipy.sparse as sp
-    from sklearn.cluster import SpectralClustering
 
-    from coterie.graphs import graph_of_neighbors
-
-    graph = sp.csr_matrix(graph_of_neighbors(neighbors.ids, neighbors.squares, symmetrize="mean"))
-    model = SpectralClustering(
-        setting.n_clusters, affinity="precomputed", assign_labels="cluster_qr", random_state=seed
-    )
-    return lambda: Clustering(model.fit(graph).labels_)
+    options = {"affinity": "precomputed", "assign_labels": labels, "random_state": seed}
+    model = model_of("sklearn.cluster.SpectralClustering", setting.n_clusters, **options)
+    return partial(_labels_of, model, sp.csr_matrix(neighbors.graph()))
 
 
-def prepare_modes(
-    X: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int, *, mode_update: str
-) -> Prepared:
-    """Return what fits Laplacian K-modes on the graph of these neighbors."""
-    from coterie import LaplacianKModes
-    from coterie.graphs import gaussian_bandwidth
+class ModesOnGraph:
+    """The parts of a `LaplacianKModes` on neighbors that are given."""
 
-    model = LaplacianKModes(
-        setting.n_clusters, graph_weight=setting.lam, n_neighbors=N_NEIGHBORS, mode_update=mode_update,
-        bandwidth=setting.bandwidth_factor * gaussian_bandwidth(neighbors.squares), init=setting.init,
+    def __init__(self, X: np.ndarray, neighbors: Neighbors, model: Any) -> None:
+        self._model, threads = model, {"n_threads": model.n_threads}
+        self.graph = neighbors.graph(model.symmetrize, weights=model.weights, bandwidth=model.bandwidth)
+        self.search = VectorModes(X, model.bandwidth, mode_update=model.mode_update, **threads)
+        shift = model.diagonal_shift
+        self._memberships = GraphMemberships(self.graph, model.n_clusters, diagonal_shift=shift, **threads)
+        self._report = Report(model, HISTORY_FIELDS)
+
+    def solve(self, modes: Any, lam: float) -> Any:
+        """Return what the bound optimization makes of modes."""
+        model = self._model
+        return bound_optimization(
+            KModesProblem(self.graph, self.search, model.n_clusters, lam), modes, self._memberships,
+            stop=Stop(model.max_iter, model.tol), membership_tol=model.membership_tol,
+            report=self._report.start_run(),
+        )  # fmt: skip
+
+
+def _modes(X: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int, *, mode_update: str) -> Prepared:
+    model = model_of(
+        "coterie.LaplacianKModes", setting.n_clusters, graph_weight=setting.lam, n_neighbors=N_NEIGHBORS,
+        mode_update=mode_update, bandwidth=neighbors.bandwidth(setting.bandwidth_factor), init=setting.init,
         n_init=setting.n_init, random_state=seed, n_threads=setting.n_threads,
     )  # fmt: skip
     return partial(_fit_on_graph, model, X, neighbors)
 
 
 def _fit_on_graph(model: Any, X: np.ndarray, neighbors: Neighbors) -> Clustering:
-    from coterie.fitting.report import Report, Stop
-    from coterie.fitting.threads import single_threaded_blas
-    from coterie.graphs import graph_of_neighbors
-    from coterie.laplacian_kmodes.memberships import GraphMemberships
-    from coterie.laplacian_kmodes.modes import VectorModes
-    from coterie.laplacian_kmodes.solver import HISTORY_FIELDS, KModesProblem, bound_optimization
-
-    graph = graph_of_neighbors(
-        neighbors.ids, neighbors.squares, weights=model.weights, bandwidth=model.bandwidth,
-        symmetrize=model.symmetrize,
-    )  # fmt: skip
-    search = VectorModes(X, model.bandwidth, mode_update=model.mode_update, n_threads=model.n_threads)
-    problem = KModesProblem(graph, search, model.n_clusters, float(model.graph_weight))
-    memberships = GraphMemberships(
-        graph, model.n_clusters, diagonal_shift=model.diagonal_shift, n_threads=model.n_threads
-    )
-    random, report = np.random.RandomState(model.random_state), Report(model, HISTORY_FIELDS)
+    parts, random = ModesOnGraph(X, neighbors, model), np.random.RandomState(model.random_state)
     with single_threaded_blas():
-        starts = (search.start(_first_centers(model, X, random), random) for _ in range(model.n_init))
-        results = (
-            bound_optimization(
-                problem, modes, memberships, stop=Stop(model.max_iter, model.tol),
-                membership_tol=model.membership_tol, report=report.start_run(),
-            )
-            for modes in starts
-        )  # fmt: skip
+        starts = (parts.search.start(_first_centers(model, X, random), random) for _ in range(model.n_init))
+        results = (parts.solve(modes, float(model.graph_weight)) for modes in starts)
         best = min(results, key=lambda result: (result.n_empty, result.objective))
     return Clustering(best.labels, float(best.objective))
 
 
 def _first_centers(model: Any, X: np.ndarray, random: np.random.RandomState) -> np.ndarray:
-    from coterie import KMeans
-    from coterie.seeding import k_means_plus_plus
-
     if model.init == "k-means":
-        seed = random.randint(np.iinfo(np.int32).max)
-        fitted = KMeans(model.n_clusters, random_state=seed, n_threads=model.n_threads).fit(X)
-        return fitted.cluster_centers_
-    return k_means_plus_plus(X, model.n_clusters, random_state=random, n_threads=model.n_threads)[0]
+        options = {"random_state": random.randint(np.iinfo(np.int32).max), "n_threads": model.n_threads}
+        return model_of("coterie.KMeans", model.n_clusters, **options).fit(X).cluster_centers_
+    return greedy_centers(X, model.n_clusters, random, model.n_threads)
+
+
+def greedy_centers(
+    X: np.ndarray, n_clusters: int, random: np.random.RandomState, n_threads: int
+) -> np.ndarray:
+    """Return the centers of k-means++."""
+    return k_means_plus_plus(X, n_clusters, random_state=random, n_threads=n_threads)[0]
+
+
+def _seeds(X: np.ndarray, setting: Setting, seed: int) -> np.ndarray:
+    return greedy_centers(X, setting.n_clusters, np.random.RandomState(seed), setting.n_threads)
+
+
+def _k_modes(X: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int) -> Clustering:
+    """Carreira-Perpinan and Wang's K-modes (2013): rows go to the closest mode, modes are mean shifts of their rows."""
+    bandwidth, modes = neighbors.bandwidth(setting.bandwidth_factor), _seeds(X, setting, seed)
+    labels = np.zeros(0)
+    for _ in range(_MOST_ROUNDS):
+        # The logarithm of the kernel: far rows have a closest mode, too.
+        squares = np.einsum("ij,ij->i", modes, modes) - 2 * (X @ modes.T)
+        before, labels = labels, squares.argmin(axis=1)
+        if np.array_equal(before, labels):
+            break
+        modes = mean_shifts(X, np.eye(len(modes), dtype=X.dtype)[labels], modes, bandwidth)
+    return Clustering(labels)
+
+
+def _mean_shift(X: np.ndarray, _: Neighbors, setting: Setting, seed: int) -> Clustering:
+    """Mean shifts among 1,000 rows, from 30 of them; each row goes to the closest end.
+
+    It finds a number of clusters by itself: of several bandwidths the one with about as many as are wanted counts.
+    """
+    from sklearn.cluster import MeanShift, estimate_bandwidth
+
+    random = np.random.RandomState(seed)
+    some = X[random.permutation(len(X))[:_MEAN_SHIFT_ROWS]]
+    models = [
+        MeanShift(bandwidth=bandwidth, seeds=some[:_MEAN_SHIFT_SEEDS], max_iter=100).fit(some)
+        for quantile in _MEAN_SHIFT_QUANTILES
+        if (bandwidth := estimate_bandwidth(some, quantile=quantile, random_state=seed)) > 0
+    ]
+    best = min(models, key=lambda model: abs(len(model.cluster_centers_) - setting.n_clusters))
+    return Clustering(best.predict(X))
+
+
+def _kernel_k_means(X: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int) -> Clustering:
+    """Kernel k-means with the graph as the kernel: K_pp - 2 mean_q K_pq + the mean of K within the cluster."""
+    graph, bandwidth = neighbors.graph().astype(np.float64), neighbors.bandwidth(setting.bandwidth_factor)
+    labels = gaussian(X, _seeds(X, setting, seed), bandwidth).argmax(axis=1)
+    for _ in range(_MOST_ROUNDS):
+        members = np.eye(setting.n_clusters)[labels]
+        means = (graph @ members) / np.maximum(members.sum(axis=0), 1)
+        within = np.sum(members * means, axis=0) / np.maximum(members.sum(axis=0), 1)
+        distances = np.where(members.any(axis=0), within - 2 * means, np.inf)
+        before, labels = labels, distances.argmin(axis=1)
+        if np.array_equal(before, labels):
+            break
+    return Clustering(labels)
+
+
+def _lk(X: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int) -> Clustering:
+    """Wang's and Carreira-Perpinan's Laplacian K-modes (2014)."""
+    bandwidth, seeds = neighbors.bandwidth(setting.bandwidth_factor), _seeds(X, setting, seed)
+    return Clustering(laplacian_k_modes(X, neighbors.graph("none"), seeds, bandwidth, setting.lam).labels)
 
 
 CONTENDERS: dict[str, Contender] = {
     K_MEANS: Contender("coterie", _k_means),
-    SPECTRAL: Contender("sklearn", _spectral),
+    SPECTRAL: Contender("sklearn", partial(_spectral, labels="cluster_qr")),
     **{
-        name: Contender("coterie", partial(prepare_modes, mode_update=update))
+        name: Contender("coterie", partial(_modes, mode_update=update))
         for name, update in MODE_UPDATES.items()
     },
+}
+_PLAIN = {K_MODES: _k_modes, MEAN_SHIFT: _mean_shift, KERNEL_K_MEANS: _kernel_k_means, LK: _lk}
+EVERYONE = {
+    **CONTENDERS,
+    # The eigenvectors are discretized as Shi's and Malik's code does.
+    NCUT: Contender("sklearn", partial(_spectral, labels="discretize")),
+    **{name: Contender("sklearn", partial(partial, call)) for name, call in _PLAIN.items()},
 }

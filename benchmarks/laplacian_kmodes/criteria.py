@@ -1,33 +1,56 @@
-"""Row lambda: what tells good clusters from bad ones over lambdas and starts, when no label is known."""
+"""Section 4.2: what tells good clusters from bad ones over lambdas and starts, when no label is known."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
+from functools import partial
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness.benchmark import Benchmark
-from benchmarks.harness.data.readers import sampled
-from benchmarks.laplacian_kmodes.contenders import MODE_UPDATES
-from benchmarks.laplacian_kmodes.sets import SETS
-from benchmarks.laplacian_kmodes.setting import N_NEIGHBORS, SEED
+from benchmarks.harness.contenders import model_of
+from benchmarks.harness.data.labeled import SCALINGS, labeled
+from benchmarks.harness.data.quality_sets import QualitySet
+from benchmarks.harness.data.readers import Rows, arrays_of, documents_of, sampled, snippets
+from benchmarks.harness.data.shapes import half_moons
+from benchmarks.harness.papers import PaperRun
+from benchmarks.laplacian_kmodes.contenders import MODE_UPDATES, ModesOnGraph, Neighbors, greedy_centers
 
 LAMBDAS = (1.0, 1.3, 1.6, 2.0, 3.0, 4.0)
 N_ROWS, QUICK_ROWS, QUICK_SETS = 3000, 300, ("iris", "half moons", "digits")
 
 # Of each run, the lower the better.
 CRITERIA = {
-    "E": "E",
-    "E at lambda 1": "E@1",
-    "E at lambda 4": "E@4",
-    "normalized cut": "ncut",
-    "balanced cut": "bcut",
-    "modularity": "modularity",
-    "stability": "stab",
-}
+    "E": "E", "E at lambda 1": "E@1", "E at lambda 4": "E@4", "normalized cut": "ncut", "balanced cut": "bcut",
+    "modularity": "modularity", "stability": "stab",
+}  # fmt: skip
 Runs = list[dict[str, float]]
+
+
+def _scaled(name: str, scaling: str = "rows of length 1") -> Rows:
+    rows, classes = labeled(name)
+    return SCALINGS[scaling](rows), classes
+
+
+def _read(read: Callable[..., Rows], file: str) -> QualitySet:
+    return QualitySet(partial(read, file), file)
+
+
+SETS: dict[str, QualitySet] = {
+    "iris": QualitySet(partial(model_of, "coterie.datasets.load_iris")),
+    "half moons": QualitySet(half_moons),
+    "digits": QualitySet(partial(_scaled, "digits")),
+    **{
+        name: QualitySet(partial(_scaled, name), f"{name}.npz")
+        for name in ("optdigits", "pendigits", "mnist")
+    },
+    "shuttle": QualitySet(partial(_scaled, "shuttle", "columns in 0..1"), "shuttle.npz"),
+    "four moons": _read(arrays_of, "four_moons_regen.npz"),
+    "webkb4": _read(documents_of, "webkb4.npz"),
+    "20news": _read(documents_of, "20news_bydate_counts.npz"),
+    "searchsnippets": QualitySet(snippets, "searchsnippets.parquet"),
+}
 
 
 def run_lambdas(name: str, mode_update: str, n_rows: int, n_seeds: int, n_threads: int) -> Runs:
@@ -35,36 +58,22 @@ def run_lambdas(name: str, mode_update: str, n_rows: int, n_seeds: int, n_thread
 
     A run has its NMI with the classes, its empty clusters, and what `CRITERIA` names.
     """
-    from coterie import LaplacianKModes
-    from coterie.fitting.report import Report, Stop
-    from coterie.graphs import gaussian_bandwidth, graph_of_neighbors, nearest_neighbors
-    from coterie.laplacian_kmodes.memberships import GraphMemberships
-    from coterie.laplacian_kmodes.modes import VectorModes
-    from coterie.laplacian_kmodes.solver import HISTORY_FIELDS, KModesProblem, bound_optimization
     from coterie.metrics import normalized_mutual_info_score
-    from coterie.seeding import k_means_plus_plus
 
     X, y = sampled(*SETS[name].read(), n_rows)
-    n_clusters = len(np.unique(y))
-    ids, squares = nearest_neighbors(X, N_NEIGHBORS, random_state=SEED, n_threads=n_threads)
-    graph = graph_of_neighbors(ids, squares, symmetrize="none")
-    search = VectorModes(X, gaussian_bandwidth(squares), mode_update=mode_update, n_threads=n_threads)
-    memberships = GraphMemberships(graph, n_clusters, diagonal_shift="auto", n_threads=n_threads)
-    report = Report(LaplacianKModes(n_clusters), HISTORY_FIELDS)
+    n_clusters, neighbors = len(np.unique(y)), Neighbors.found(X, n_threads)
+    options = {"mode_update": mode_update, "bandwidth": neighbors.bandwidth(), "n_threads": n_threads}
+    parts = ModesOnGraph(X, neighbors, model_of("coterie.LaplacianKModes", n_clusters, **options))
     runs, labels = [], {}
     for seed in range(n_seeds):
         random = np.random.RandomState(seed)
-        centers = k_means_plus_plus(X, n_clusters, random_state=random, n_threads=n_threads)[0]
-        modes = search.start(centers, random)
+        modes = parts.search.start(greedy_centers(X, n_clusters, random, n_threads), random)
         for lam in reversed(LAMBDAS):
-            run = bound_optimization(
-                KModesProblem(graph, search, n_clusters, lam), modes, memberships, stop=Stop(100, 1e-5),
-                membership_tol=1e-6, report=report.start_run(),
-            )  # fmt: skip
+            run = parts.solve(modes, lam)
             modes, labels[seed, lam] = run.modes, run.labels
             nmi = float(normalized_mutual_info_score(y, run.labels))
             facts = {"seed": seed, "lam": lam, "nmi": nmi, "E": run.objective, "n_empty": run.n_empty}
-            runs.append(facts | _cuts(graph, run.labels, n_clusters, run.objective, lam))
+            runs.append(facts | _cuts(parts.graph, run.labels, n_clusters, run.objective, lam))
     for run in runs:
         same = [labels[seed, run["lam"]] for seed in range(n_seeds) if seed != run["seed"]]
         own = labels[run["seed"], run["lam"]]
@@ -111,51 +120,28 @@ def judged(runs: Runs) -> dict[str, tuple[float, float]]:
     return found
 
 
-# --- tables
-
-
-def measure_criteria(benchmark: Benchmark, key: str) -> None:
-    """Compare criteria, over as many starts as --seeds says."""
-    compare_criteria(benchmark, key, benchmark.options.seeds)
-
-
-def compare_criteria(benchmark: Benchmark, key: str, n_seeds: int) -> None:
-    """Compare criteria on all sets that are here, in a table for each method."""
-    for contender, runs in runs_of_sets(benchmark, key, n_seeds).items():
-        title = f"{key}. {contender}: {n_seeds} seeds, lambda {', '.join(f'{lam:g}' for lam in LAMBDAS)}"
-        benchmark.report.table(title, ["", *CRITERIA, "best"], criteria_lines(runs))
-    benchmark.report.say(
-        "",
-        LEGEND,
-        "stability: mean NMI with the clusters of other seeds at the same lambda. best: the highest NMI of all runs. "
-        "E at lambda 1: E of the same labels.",
-    )
-    benchmark.report.save()
-
-
-LEGEND = (
-    "Correlation: rank correlation (Spearman) of the criterion with the NMI over the runs of a set, 1 if both rank the "
-    "runs alike. NMI: of the run with the best value of the criterion. Runs with more empty clusters than another one "
-    "are not compared."
-)
-
-
-def runs_of_sets(benchmark: Benchmark, key: str, n_seeds: int) -> dict[str, dict[str, Runs]]:
-    """Return the runs of each method on all sets that are here."""
-    quick = benchmark.options.quick
-    names = [name for name in (QUICK_SETS if quick else SETS) if SETS[name].is_here]
-    missing = sorted({SETS[name].file for name in SETS if not SETS[name].is_here})
-    if missing:
-        benchmark.report.say("", f"{key}: without {', '.join(missing)}, not in COTERIE_DATA.")
-    n_rows, n_threads = QUICK_ROWS if quick else N_ROWS, benchmark.options.threads
-    found = {}
+def make_selection(run: PaperRun) -> None:
+    """Section 4.2: what can take the place of a validation set."""
+    # Stability compares seeds.
+    n_seeds = 3 if run.quick else max(2, len(run.seeds(10)))
+    n_rows, found = QUICK_ROWS if run.quick else N_ROWS, {}
+    if missing := sorted({known.file for known in SETS.values() if not known.is_here}):
+        run.say(f"Without {', '.join(missing)}, not in COTERIE_DATA.")
     for contender, mode_update in MODE_UPDATES.items():
         found[contender] = {
-            name: benchmark.isolated(run_lambdas, name, mode_update, n_rows, n_seeds, n_threads)
-            for name in names
+            name: run.isolated(run_lambdas, name, mode_update, n_rows, n_seeds, run.threads)
+            for name in (QUICK_SETS if run.quick else SETS)
+            if SETS[name].is_here
         }
-        benchmark.report.data["rows"][f"{key}: {contender}"] = found[contender]
-    return found
+    run.report.data["rows"] = found
+    lambdas = ", ".join(f"{lam:g}" for lam in LAMBDAS)
+    run.say(
+        "Means over the data sets. Correlation: rank correlation (Spearman) of the criterion with the NMI over the "
+        "runs of a set, 1 if both rank the runs alike. NMI: of the run with the best value of the criterion. Runs with "
+        f"more empty clusters than another one are not compared. Lambda: {lambdas}. Seeds: {n_seeds}."
+    )
+    columns = [f"{column}, {name.split()[-1]}" for column in ("correlation", "NMI") for name in found]
+    run.report.table("Criteria without labels", ["criterion", *columns], mean_lines(found))
 
 
 def mean_lines(found: Mapping[str, Mapping[str, Runs]]) -> list[list[str]]:
@@ -169,21 +155,3 @@ def mean_lines(found: Mapping[str, Mapping[str, Runs]]) -> list[list[str]]:
     ]
     best = [fmean(max(run["nmi"] for run in some) for some in runs.values()) for runs in found.values()]
     return [*lines, ["best run", *[""] * len(found), *(f"{nmi:.3f}" for nmi in best)]]
-
-
-def criteria_lines(runs: Mapping[str, Runs]) -> list[Sequence[str]]:
-    """Return the lines of the table, the means over the sets last."""
-    found = {name: judged(some) for name, some in runs.items()}
-    lines: list[Sequence[str]] = []
-    for name, cells in found.items():
-        best = max(run["nmi"] for run in runs[name])
-        lines.append(
-            [
-                name,
-                *(f"{rho:+.2f} / {nmi:.3f}".replace("+nan", "-") for rho, nmi in cells.values()),
-                f"{best:.3f}",
-            ]
-        )
-    means = [np.nanmean([cells[name] for cells in found.values()], axis=0) for name in CRITERIA]
-    best = fmean(max(run["nmi"] for run in some) for some in runs.values())
-    return [*lines, ["mean", *(f"{rho:+.2f} / {nmi:.3f}" for rho, nmi in means), f"{best:.3f}"]]

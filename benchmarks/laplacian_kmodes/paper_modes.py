@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.harness.data.readers import sampled
 from benchmarks.harness.papers import PaperRun
 from benchmarks.laplacian_kmodes.paper_sets import DIGITS, MNIST, PAPER_SETS
-from benchmarks.laplacian_kmodes.setting import load_labeled
+from benchmarks.laplacian_kmodes.rows import load_labeled
 
 N_ROWS, N_NEAREST, LAMBDA = 10_000, 3, 1.3
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness.papers import PaperRun
+from benchmarks.laplacian_kmodes.contenders import N_NEIGHBORS, greedy_centers
 from benchmarks.laplacian_kmodes.lk import gaussian, laplacian_k_modes
 from benchmarks.laplacian_kmodes.paper_sets import DIGITS, PAPER_SETS, SMALL
-from benchmarks.laplacian_kmodes.setting import N_NEIGHBORS, load_labeled
+from benchmarks.laplacian_kmodes.rows import load_labeled
 from coterie.figures import new_figure
 
 # E as the paper prints it has each pair of rows twice. Its update, at the same lambda, lowers an E with each once; at
@@ -34,14 +35,13 @@ Curves = dict[str, dict[str, list[tuple[float, int]]]]
 def run_objectives(data: Path, lambdas: tuple[float, ...], n_seeds: int, n_threads: int) -> Curves:
     """Return E as printed, and the clusters that are left: same graph, bandwidth and first modes for all."""
     from coterie import LaplacianKModes
-    from coterie.seeding import k_means_plus_plus
 
     X, y = load_labeled(data)
     n_clusters = len(np.unique(y))
     found: Curves = {name: {f"{lam:g}": [] for lam in lambdas} for name in COLORS}
     for seed in range(n_seeds):
         random = np.random.RandomState(seed)
-        centers = k_means_plus_plus(X, n_clusters, random_state=random, n_threads=n_threads)[0]
+        centers = greedy_centers(X, n_clusters, random, n_threads)
         options: dict[str, Any] = dict(
             n_neighbors=N_NEIGHBORS, mode_update="mean_shift", init=centers, n_threads=n_threads
         )
@@ -74,7 +74,7 @@ def printed_objective(graph: Any, affinities: np.ndarray, labels: np.ndarray, la
 def make_figure_2(run: PaperRun) -> None:
     """Figure 2 (a): E over lambda, with the range over the seeds."""
     found = _measured(run, QUICK_LAMBDAS if run.quick else LAMBDAS)
-    run.report.say("", f"E: the mean over the seeds. {LEGEND} {_seeds(run)}.")
+    run.say(f"E: the mean over the seeds. {LEGEND} {_seeds(run)}.")
     headers = ["lambda", *(f"E, {name}" for name in found), *(f"clusters, {name}" for name in found)]
     lines = []
     for lam in found[LK]:
@@ -89,7 +89,7 @@ def make_table_3(run: PaperRun) -> None:
     """Table 3: E at one lambda; the published line beside, whose lambda is not told."""
     found = _measured(run, (TABLE_LAMBDA,))
     ends = [curve[f"{TABLE_LAMBDA:g}"] for curve in found.values()]
-    run.report.say("", f"{LEGEND} Lambda: {TABLE_LAMBDA:g}. {_seeds(run)}.")
+    run.say(f"{LEGEND} Lambda: {TABLE_LAMBDA:g}. {_seeds(run)}.")
     lines = [
         [f"{_title()}, ours: mean E", *_bold_least(ends, fmean)],
         ["lowest E", *_bold_least(ends, min)],
@@ -131,7 +131,6 @@ def _seeds(run: PaperRun) -> str:
 
 def draw(found: Curves, path: Path) -> None:
     """Draw the means over the seeds, with their ranges as bands; hollow where a start lost clusters."""
-
     figure = new_figure((6.4, 4.2))
     axis = figure.subplots()
     most = max(n for curve in found.values() for ends in curve.values() for _, n in ends)

@@ -9,8 +9,7 @@ import numpy as np
 
 from benchmarks.harness.data.files import real_file
 from benchmarks.harness.data.labeled import SCALINGS, labeled, save_labeled
-from benchmarks.laplacian_kmodes.contenders import K_MEANS, SLK_BO, SLK_MS
-from benchmarks.laplacian_kmodes.peers import K_MODES, KERNEL_K_MEANS, NCUT
+from benchmarks.laplacian_kmodes.contenders import K_MEANS, K_MODES, KERNEL_K_MEANS, NCUT, SLK_BO, SLK_MS
 
 MNIST, SMALL, SHUTTLE = "MNIST", "MNIST (small)", "Shuttle"
 DIGITS = "scikit-learn's digits"
@@ -61,8 +60,7 @@ class PaperSet:
         """Write X and y as .npz; return the path."""
         if not self.is_here:
             return save_labeled("digits", UNIT, QUICK_ROWS if quick else None, folder)
-        name = f"{self.source}-{self.per_class or 'all'}-{'quick' if quick else 'whole'}.npz"
-        path = folder / name
+        path = folder / f"{self.source}-{self.per_class or 'all'}-{'quick' if quick else 'whole'}.npz"
         if not path.exists():
             X, y = labeled(self.source)
             chosen = self._chosen(y, quick)

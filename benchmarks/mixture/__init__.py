@@ -1,6 +1,6 @@
 """Mixtures with very many components against k-means, on all rows and on lightweight coresets, as in the papers.
 
-    python -m benchmarks.mixture [--rows mnist,aug90] [--seeds 3] [--heavy-seeds 1] [--threads 2] [--budget 600]
+    python -m benchmarks.mixture [--rows mnist,aug90] [--seeds 3] [--threads 2] [--budget 600]
                                  [--only vc-GMM,LWCS] [--skip scikit-learn] [--quick]
     python -m benchmarks.mixture --rows scaling,factors [--plot PATH]
 

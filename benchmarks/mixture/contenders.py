@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness.contenders import Contender
+from benchmarks.harness.contenders import Contender, model_of
 from benchmarks.harness.measuring import clock
 from benchmarks.mixture.settings import PUBLISHED, Coreset, Setting, draw_coreset, draw_seeds
 
@@ -56,63 +56,42 @@ class Start:
         self.n_distances += _chain_distances(len(self.drawn[0]), self._setting)
         return centers
 
+    def greedy_by_scikit_learn(self, rows: np.ndarray, n_clusters: int, random_state: Any) -> np.ndarray:
+        """Return what init="k-means++" makes, with a clock beside it."""
+        from sklearn.cluster import kmeans_plusplus
 
-def n_trials(n_clusters: int) -> int:
-    """Return the candidates of greedy k-means++ for each center, of scikit-learn and of coterie."""
-    return 2 + int(np.log(n_clusters))
+        begin = self._clock()
+        found = kmeans_plusplus(rows, n_clusters, sample_weight=self.drawn[1], random_state=random_state)[0]
+        self.seconds[SEEDING] = self._clock() - begin
+        return found
 
 
 def _greedy_distances(n_rows: int, n_clusters: int) -> float:
-    return n_rows * (1.0 + (n_clusters - 1) * n_trials(n_clusters))
+    # scikit-learn and coterie try so many candidates for each center.
+    return n_rows * (1.0 + (n_clusters - 1) * (2 + int(np.log(n_clusters))))
 
 
 def _chain_distances(n_rows: int, setting: Setting) -> float:
     return n_rows + 0.5 * setting.chain_length * setting.n_clusters * (setting.n_clusters - 1)
 
 
-def _scikit_learn(
-    X: np.ndarray, setting: Setting, seed: int, n_threads: int, *, coreset: bool, chain: bool = False
-) -> Fit:
-    from sklearn.cluster import KMeans, kmeans_plusplus
-
+def _k_means(
+    X: np.ndarray, setting: Setting, seed: int, n_threads: int, *, path: str, coreset: bool, chain: bool = False
+) -> Fit:  # fmt: skip
     start = Start(X, setting, seed, n_threads, coreset)
     rows, weights = start.drawn
-
-    def seeds(centerd: np.ndarray, n_clusters: int, random_state: Any) -> np.ndarray:
-        # What init="k-means++" does, with a clock beside it.
-        begin = clock(n_threads)()
-        found = kmeans_plusplus(centerd, n_clusters, sample_weight=weights, random_state=random_state)[0]
-        start.seconds[SEEDING] = clock(n_threads)() - begin
-        start.n_distances += _greedy_distances(len(rows), n_clusters)
-        return found
-
-    model = KMeans(
-        setting.n_clusters, init=start.chain() if chain else seeds, n_init=1, tol=setting.tol,
-        algorithm="lloyd", random_state=seed,
-    )  # fmt: skip
-    model.fit(rows, sample_weight=weights)
-    n_distances = start.n_distances + float(len(rows)) * setting.n_clusters * model.n_iter_
-    return Fit(model.cluster_centers_, model.n_iter_, n_distances, model.predict, start.seconds)
-
-
-def _coterie(
-    X: np.ndarray, setting: Setting, seed: int, n_threads: int, *, coreset: bool, chain: bool = False
-) -> Fit:
-    from coterie import KMeans
-    from coterie.seeding import k_means_plus_plus
-
-    start = Start(X, setting, seed, n_threads, coreset)
-    rows, weights = start.drawn
-    n_clusters = setting.n_clusters
+    is_ours, n_clusters = path.startswith("coterie"), setting.n_clusters
+    options: dict[str, Any] = {"n_threads": n_threads} if is_ours else {"algorithm": "lloyd"}
+    init: Any = start.chain() if chain else "k-means++" if is_ours else start.greedy_by_scikit_learn
     again: dict[str, Callable[[], object]] = {}
-    init: Any = "k-means++"
-    if chain:
-        init = start.chain()
-    else:
-        options: dict[str, Any] = dict(sample_weight=weights, random_state=seed, n_threads=n_threads)
-        again[SEEDING] = partial(k_means_plus_plus, rows, n_clusters, **options)
+    if not chain:
         start.n_distances += _greedy_distances(len(rows), n_clusters)
-    model = KMeans(n_clusters, init=init, n_init=1, tol=setting.tol, random_state=seed, n_threads=n_threads)
+    if is_ours and not chain:
+        again[SEEDING] = partial(
+            model_of, "coterie.seeding.k_means_plus_plus", rows, n_clusters, sample_weight=weights,
+            random_state=seed, n_threads=n_threads,
+        )  # fmt: skip
+    model = model_of(path, n_clusters, init=init, n_init=1, tol=setting.tol, random_state=seed, **options)
     model.fit(rows, sample_weight=weights)
     n_distances = start.n_distances + float(len(rows)) * n_clusters * model.n_iter_
     return Fit(model.cluster_centers_, model.n_iter_, n_distances, model.predict, start.seconds, again)
@@ -162,28 +141,26 @@ PUBLISHED_STEPS, EARLY_STOP = f"{VC_GMM}, the papers' steps", f"{VC_GMM}, tol=1e
 GREEDY_PEER, GREEDY_OWN = "greedy k-means++, scikit-learn's", "greedy k-means++, coterie's"
 CHAIN_ROWS, CHAIN_CORESET = "AFK-MC2 on all rows", "AFK-MC2 on the coreset"
 
+
+def _of(module: str, call: Callable[..., Fit], seeded_by: str, **options: Any) -> SeededContender:
+    return SeededContender(module, partial(call, **options), seeded_by=seeded_by)
+
+
+_PEER: dict[str, Any] = {"module": "sklearn", "call": partial(_k_means, path="sklearn.cluster.KMeans")}
+_OWN: dict[str, Any] = {"module": "coterie", "call": partial(_k_means, path="coterie.KMeans")}
+_MIXTURE: dict[str, Any] = {"module": "coterie", "call": _mixture}
 FITS: dict[str, SeededContender] = {
     # The first of these two that is measured is what errors and speed-ups are relative to.
-    REFERENCE: SeededContender("sklearn", partial(_scikit_learn, coreset=False), seeded_by=GREEDY_PEER),
-    CHAIN_REFERENCE: SeededContender(
-        "coterie", partial(_coterie, coreset=False, chain=True), seeded_by=CHAIN_ROWS
-    ),
-    OWN_ALL_ROWS: SeededContender("coterie", partial(_coterie, coreset=False), seeded_by=GREEDY_OWN),
-    SEEDS_ALONE: SeededContender("coterie", _seeds_alone, seeded_by=CHAIN_ROWS),
-    PEER_ON_CORESET: SeededContender("sklearn", partial(_scikit_learn, coreset=True), seeded_by=GREEDY_PEER),
-    OWN_ON_CORESET: SeededContender("coterie", partial(_coterie, coreset=True), seeded_by=GREEDY_OWN),
-    PEER_CHAIN: SeededContender(
-        "sklearn", partial(_scikit_learn, coreset=True, chain=True), seeded_by=CHAIN_CORESET
-    ),
-    OWN_CHAIN: SeededContender(
-        "coterie", partial(_coterie, coreset=True, chain=True), seeded_by=CHAIN_CORESET
-    ),
-    VAR_GMM_S: SeededContender("coterie", partial(_mixture, coreset=False), seeded_by=CHAIN_ROWS),
-    VC_GMM: SeededContender("coterie", partial(_mixture, coreset=True), seeded_by=CHAIN_CORESET),
-    PUBLISHED_STEPS: SeededContender(
-        "coterie", partial(_mixture, coreset=True, **PUBLISHED), seeded_by=CHAIN_CORESET
-    ),
-    EARLY_STOP: SeededContender(
-        "coterie", partial(_mixture, coreset=True, tol=1e-3), seeded_by=CHAIN_CORESET
-    ),
+    REFERENCE: _of(**_PEER, seeded_by=GREEDY_PEER, coreset=False),
+    CHAIN_REFERENCE: _of(**_OWN, seeded_by=CHAIN_ROWS, coreset=False, chain=True),
+    OWN_ALL_ROWS: _of(**_OWN, seeded_by=GREEDY_OWN, coreset=False),
+    SEEDS_ALONE: _of("coterie", _seeds_alone, CHAIN_ROWS),
+    PEER_ON_CORESET: _of(**_PEER, seeded_by=GREEDY_PEER, coreset=True),
+    OWN_ON_CORESET: _of(**_OWN, seeded_by=GREEDY_OWN, coreset=True),
+    PEER_CHAIN: _of(**_PEER, seeded_by=CHAIN_CORESET, coreset=True, chain=True),
+    OWN_CHAIN: _of(**_OWN, seeded_by=CHAIN_CORESET, coreset=True, chain=True),
+    VAR_GMM_S: _of(**_MIXTURE, seeded_by=CHAIN_ROWS, coreset=False),
+    VC_GMM: _of(**_MIXTURE, seeded_by=CHAIN_CORESET, coreset=True),
+    PUBLISHED_STEPS: _of(**_MIXTURE, seeded_by=CHAIN_CORESET, coreset=True, **PUBLISHED),
+    EARLY_STOP: _of(**_MIXTURE, seeded_by=CHAIN_CORESET, coreset=True, tol=1e-3),
 }

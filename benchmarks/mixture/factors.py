@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture
 
+from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.data.files import real_file
 from benchmarks.harness.data.generated import overlapping_blobs
-from benchmarks.mixture.benchmark import MixtureBenchmark
+from coterie import TruncatedGaussianMixture
 from coterie.mixture.parameters import count_parameters
 
 REG_COVAR = 1e-3
@@ -59,58 +61,52 @@ HELD_OUT = {
 }
 
 
-def _mixture(n_components: int, covariance_type: str, n_factors: int, n_threads: int, **others: Any) -> Any:
-    from coterie import TruncatedGaussianMixture
+def _fit_seconds(model: Any, X: np.ndarray) -> float:
+    """Fit a model, which need not converge; return the CPU seconds."""
+    begin = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X)
+    return time.process_time() - begin
 
+
+def _mixture(n_components: int, covariance_type: str, n_factors: int, n_threads: int, **others: Any) -> Any:
     return TruncatedGaussianMixture(
         n_components, covariance_type=covariance_type, n_factors=n_factors, random_state=0, n_threads=n_threads,
         compute_labels=False, **others,
     )  # fmt: skip
 
 
-def measure_factors(benchmark: MixtureBenchmark, key: str) -> None:
+def measure_factors(benchmark: Benchmark, key: str) -> None:
     """Print the tables."""
-    _held_out(benchmark)
+    rows = [line for name in HELD_OUT for line in _held_out(benchmark, name)]
+    title = f"factors: mean log-likelihood of a held-out sixth, reg_covar = {REG_COVAR:g}"
+    headers = ["data", "model", "fitted rows", "held-out rows", "iterations", "CPU s"]
+    benchmark.report.table(title, headers, rows)
     _scaling(benchmark)
     _beside_scikit_learn(benchmark)
 
 
-def _held_out(benchmark: MixtureBenchmark) -> None:
-    from sklearn.mixture import GaussianMixture
-
-    threads, rows = benchmark.options.threads, []
-    for name, data in HELD_OUT.items():
-        if real_file(data.file) is None:
-            benchmark.report.say("", f"{data.file} is not in COTERIE_DATA.")
-            continue
-        fitted, scored = data.split(600 if benchmark.options.quick else data.n_rows)
-        n_components = min(data.n_components, len(fitted) // 25)
-        models: dict[str, Any] = {"diag": _mixture(n_components, "diag", 0, threads, reg_covar=REG_COVAR)}
-        for h in data.n_factors:
-            models[f"factors, H = {h}"] = _mixture(n_components, "factors", h, threads, reg_covar=REG_COVAR)
-        if data.is_full:
-            models["scikit-learn full"] = GaussianMixture(n_components, reg_covar=REG_COVAR, random_state=0)
-        n, d = len(fitted) + len(scored), fitted.shape[1]
-        for method, model in models.items():
-            begin = time.process_time()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                model.fit(fitted)
-            seconds = time.process_time() - begin
-            cells = [f"{model.score(part):.2f}" for part in (fitted, scored)]
-            rows.append(
-                [
-                    f"{name}, {n:,} x {d:,}, C = {n_components}",
-                    method,
-                    *cells,
-                    str(model.n_iter_),
-                    f"{seconds:.1f}",
-                ]
-            )
-    title = f"factors: mean log-likelihood of a held-out sixth, reg_covar = {REG_COVAR:g}"
-    benchmark.report.table(
-        title, ["data", "model", "fitted rows", "held-out rows", "iterations", "CPU s"], rows
-    )
+def _held_out(benchmark: Benchmark, name: str) -> list[list[str]]:
+    data, rows = HELD_OUT[name], []
+    if real_file(data.file) is None:
+        benchmark.say(f"{data.file} is not in COTERIE_DATA.")
+        return []
+    fitted, scored = data.split(600 if benchmark.quick else data.n_rows)
+    n_components = min(data.n_components, len(fitted) // 25)
+    sizes = {"diag": 0} | {f"factors, H = {h}": h for h in data.n_factors}
+    models: dict[str, Any] = {
+        kind: _mixture(n_components, kind.split(",")[0], h, benchmark.threads, reg_covar=REG_COVAR)
+        for kind, h in sizes.items()
+    }
+    if data.is_full:
+        models["scikit-learn full"] = GaussianMixture(n_components, reg_covar=REG_COVAR, random_state=0)
+    shape = f"{name}, {len(fitted) + len(scored):,} x {fitted.shape[1]:,}, C = {n_components}"
+    for method, model in models.items():
+        seconds = _fit_seconds(model, fitted)
+        scores = [f"{model.score(part):.2f}" for part in (fitted, scored)]
+        rows.append([shape, method, *scores, str(model.n_iter_), f"{seconds:.1f}"])
+    return rows
 
 
 def _iteration_seconds(
@@ -122,9 +118,7 @@ def _iteration_seconds(
         n_components, covariance_type, n_factors, 1, init="random", tol=0.0, max_iter=TIMED_ITERATIONS,
         callback=lambda progress: clock.append(time.process_time()),
     )  # fmt: skip
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(X)
+    _fit_seconds(model, X)
     distances = model.history_["n_distances"][-LAST_ITERATIONS:].mean() / len(X)
     return (clock[-1] - clock[-1 - LAST_ITERATIONS]) / LAST_ITERATIONS, float(distances)
 
@@ -134,24 +128,16 @@ def _scikit_learn_seconds(X: np.ndarray, n_components: int, covariance_type: str
 
     With few rows a component, `reg_covar` keeps its covariance regular, whatever the fit is.
     """
-    from sklearn.mixture import GaussianMixture
-
-    seconds = []
-    for n_iterations in (1, 1 + FEW_ITERATIONS):
-        model = GaussianMixture(
-            n_components, covariance_type=covariance_type, init_params="random", tol=0.0, reg_covar=1.0,
-            max_iter=n_iterations, random_state=0,
-        )  # fmt: skip
-        begin = time.process_time()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(X)
-        seconds.append(time.process_time() - begin)
+    options = {"covariance_type": covariance_type, "init_params": "random", "tol": 0.0, "reg_covar": 1.0}
+    seconds = [
+        _fit_seconds(GaussianMixture(n_components, max_iter=n, random_state=0, **options), X)
+        for n in (1, 1 + FEW_ITERATIONS)
+    ]
     return (seconds[1] - seconds[0]) / FEW_ITERATIONS
 
 
-def _scaling(benchmark: MixtureBenchmark) -> None:
-    n_rows = 4_096 if benchmark.options.quick else N_ROWS
+def _scaling(benchmark: Benchmark) -> None:
+    n_rows = 4_096 if benchmark.quick else N_ROWS
     axes: dict[str, tuple[Sequence[int], Callable[[int], tuple[int, int, int]]]] = {
         "C": (COMPONENTS, lambda value: (value, N_COLUMNS, N_FACTORS)),
         "d": (COLUMNS, lambda value: (N_COMPONENTS, value, N_FACTORS)),
@@ -171,16 +157,15 @@ def _scaling(benchmark: MixtureBenchmark) -> None:
             slopes.append(f"{name} {np.polyfit(np.log(values), np.log(found), 1)[0]:.2f}")
     title = f"factors: CPU ms of an iteration, {n_rows:,} rows, C = {N_COMPONENTS}, d = {N_COLUMNS}, H = {N_FACTORS}"
     benchmark.report.table(title, ["", "ms", "distances per row", "parameters"], rows)
-    benchmark.report.say("", "Log-log slopes: " + ", ".join(slopes) + ".")
+    benchmark.say("Log-log slopes: " + ", ".join(slopes) + ".")
 
 
-def _beside_scikit_learn(benchmark: MixtureBenchmark) -> None:
-    n_rows = 4_096 if benchmark.options.quick else FEW_ROWS
+def _beside_scikit_learn(benchmark: Benchmark) -> None:
+    n_rows = 4_096 if benchmark.quick else FEW_ROWS
     X, rows = overlapping_blobs(n_rows, N_COLUMNS), []
     for n_components in (c for c in FEW_COMPONENTS if 8 * c <= n_rows):
         found = [_iteration_seconds(X, n_components, N_FACTORS, kind)[0] for kind in ("diag", "factors")]
         found += [_scikit_learn_seconds(X, n_components, kind) for kind in ("diag", "full")]
         rows.append([f"C = {n_components:,}", *(f"{1000 * seconds:.1f}" for seconds in found)])
     headers = ["", "diag", f"factors, H = {N_FACTORS}", "scikit-learn diag", "scikit-learn full"]
-    title = f"factors: CPU ms of an iteration, {n_rows:,} x {N_COLUMNS} rows"
-    benchmark.report.table(title, headers, rows)
+    benchmark.report.table(f"factors: CPU ms of an iteration, {n_rows:,} x {N_COLUMNS} rows", headers, rows)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness.cells import MIB
-from benchmarks.harness.measuring import measured, seconds_of
+from benchmarks.harness.cells import mib_cell, number
+from benchmarks.harness.measuring import measured
 from benchmarks.harness.papers import PaperRun
 from benchmarks.mixture.contenders import OWN_CHAIN, SEEDS_ALONE, VAR_GMM_S, VC_GMM
 from benchmarks.mixture.paper_sweeps import STYLES
-from benchmarks.mixture.settings import PUBLISHED, ROWS, Coreset, Setting, draw_coreset, draw_seeds
+from benchmarks.mixture.settings import PUBLISHED, ROWS, Setting, draw_coreset, draw_seeds
 from coterie.figures import new_figure
 
 N_CLUSTERS = (256, 512, 1024, 2048, 4096, 8192)
@@ -24,23 +24,13 @@ N_ITER = 7
 # Distances of coreset, seeding and one iteration by the letters of the paper, n rows in all and s in the coreset. The
 # least that an E-step can look at is C' (each neighborhood the same), the most C' G.
 FORMULAS: dict[str, Callable[[int, Setting], tuple[float, float, float]]] = {
-    SEEDS_ALONE: lambda n, s: (0, n + s.chain_length * s.n_clusters**2 / 2, 0),
-    OWN_CHAIN: lambda n, s: (
-        2 * n,
-        s.coreset_size + s.chain_length * s.n_clusters**2 / 2,
-        s.coreset_size * s.n_clusters,
-    ),
-    VAR_GMM_S: lambda n, s: (
-        0,
-        n + s.chain_length * s.n_clusters**2 / 2,
-        n * s.n_candidates * s.n_neighbors,
-    ),
+    SEEDS_ALONE: lambda n, s: (0, n + _chain(s), 0),
+    OWN_CHAIN: lambda n, s: (2 * n, s.coreset_size + _chain(s), s.coreset_size * s.n_clusters),
+    VAR_GMM_S: lambda n, s: (0, n + _chain(s), n * s.n_candidates * s.n_neighbors),
     VC_GMM: lambda n, s: (
-        2 * n,
-        s.coreset_size + s.chain_length * s.n_clusters**2 / 2,
-        s.coreset_size * s.n_candidates * s.n_neighbors,
+        2 * n, s.coreset_size + _chain(s), s.coreset_size * s.n_candidates * s.n_neighbors
     ),
-}
+}  # fmt: skip
 LETTERS = {
     SEEDS_ALONE: ("-", "N + m C²", "-", "N D + C D"),
     OWN_CHAIN: ("2 N", "N' + m C²", "N' C", "N' D + C D"),
@@ -49,21 +39,26 @@ LETTERS = {
 }
 
 
+def _chain(s: Setting) -> float:
+    return s.chain_length * s.n_clusters**2 / 2
+
+
 def run_costs(data: Path, setting: Setting, n_threads: int) -> dict[str, Any]:
     """Return seconds, distances and memory of coreset, seeding and EM iterations with the papers' steps."""
     X = np.load(data)
     random = np.random.RandomState(0)
-    drawn: list[Any] = []
-    coreset_seconds = seconds_of(lambda: drawn.append(draw_coreset(X, setting, random, n_threads)))
-    coreset: Coreset = drawn[0]
-    seeding_seconds = seconds_of(lambda: drawn.append(draw_seeds(coreset, setting, random, n_threads)))
-    fit = partial(setting.mixture, 0, n_threads, init=drawn[1], max_iter=N_ITER, tol=0)
+    begin = time.perf_counter()
+    coreset = draw_coreset(X, setting, random, n_threads)
+    drawn = time.perf_counter()
+    seeds = draw_seeds(coreset, setting, random, n_threads)
+    seeded = time.perf_counter()
+    model = setting.mixture(0, n_threads, init=seeds, max_iter=N_ITER, tol=0)
     with measured() as cost:
-        model = fit().fit(coreset[0], sample_weight=coreset[1])
+        model.fit(coreset[0], sample_weight=coreset[1])
     history = model.history_[1:]
     return {
-        "coreset_seconds": coreset_seconds,
-        "seeding_seconds": seeding_seconds,
+        "coreset_seconds": drawn - begin,
+        "seeding_seconds": seeded - drawn,
         "iteration_seconds": float(np.median(np.diff(history["seconds"]))),
         "n_distances": float(np.mean(history["n_distances"])),
         "peak_bytes": cost.peak_bytes,
@@ -76,35 +71,20 @@ def make_costs(run: PaperRun) -> None:
     headers = ["method", "coreset", "seeding", "an iteration", "memory, numbers"]
     run.report.table("Numbers of distances, and memory", headers, rows, 5)
     data, n_rows, settings = _settings(run)
-    lines = []
-    for setting in settings:
-        s = run.isolated(run_costs, data, setting, run.threads)
-        run.report.data.setdefault("costs", {})[setting.n_clusters] = s
-        per_row = s["n_distances"] / setting.coreset_size
-        lines.append(
-            [
-                f"C = {setting.n_clusters:,}",
-                f"{s['coreset_seconds']:.3f}",
-                f"{s['seeding_seconds']:.3f}",
-                f"{1000 * s['iteration_seconds']:.1f}",
-                f"{per_row:.1f}",
-                f"{s['peak_bytes'] / MIB:.0f}",
-            ]
-        )
-    headers = [
-        "",
-        "coreset, s",
-        "seeding, s",
-        "iteration, ms",
-        "distances per row",
-        "EM, MiB",
-    ]
+    found = {f"C = {s.n_clusters:,}": run.isolated(run_costs, data, s, run.threads) for s in settings}
+    columns = {
+        "coreset, s": number("coreset_seconds", ".3f"),
+        "seeding, s": number("seeding_seconds", ".3f"),
+        "iteration, ms": lambda s: f"{1000 * s['iteration_seconds']:.1f}",
+        "distances per row": lambda s: f"{s['n_distances'] / settings[0].coreset_size:.1f}",
+        "EM, MiB": mib_cell,
+    }
+    lines = [[name, *(cell(s) for cell in columns.values())] for name, s in found.items()]
     title = (
         f"vc-GMM with the papers' steps, generated blobs, {n_rows:,} rows, N' = {settings[0].coreset_size:,}"
     )
-    run.report.table(title, headers, lines)
-    run.report.say(
-        "",
+    run.report.table(title, ["", *columns], lines)
+    run.say(
         "An iteration evaluates at most C' G = 25 distances per row, for any number of clusters; means of "
         f"{N_ITER - 1} iterations. EM, MiB: peak memory of the iterations in addition to the coreset and the seeds.",
     )  # fmt: skip
@@ -121,9 +101,7 @@ def make_figure_s1(run: PaperRun) -> None:
     """Figure S.1: distances by formula, and those that were evaluated."""
     data, n_rows, settings = _settings(run)
     evaluated = {s.n_clusters: run.isolated(run_costs, data, s, run.threads)["n_distances"] for s in settings}
-    run.report.data["evaluated"] = evaluated
-    run.report.say(
-        "",
+    run.say(
         f"{n_rows:,} rows. Lines: the formulas of Table S.1, with m C² / 2 for m C². Crosses: the distances that an "
         "iteration evaluated.",
     )
@@ -132,7 +110,6 @@ def make_figure_s1(run: PaperRun) -> None:
 
 
 def _draw(n_rows: int, settings: list[Setting], evaluated: dict[int, float], path: Path) -> None:
-
     figure = new_figure((11, 3.9))
     axes = figure.subplots(1, 3, sharey=True)
     sizes = [s.n_clusters for s in settings]

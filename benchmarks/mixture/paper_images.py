@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness.cells import MIB
+from benchmarks.harness.cells import MIB, mib_cell, number
 from benchmarks.harness.data.tables import save_images
 from benchmarks.harness.measuring import clock, measured
 from benchmarks.harness.papers import PaperRun
-from benchmarks.mixture.runs import quantization_error
+from benchmarks.mixture.fits import quantization_error
 
 N_COLUMNS = 3072
 PUBLISHED_ROWS = 79_000_000  # about: 80 million less those for tests
@@ -71,10 +71,9 @@ def run_coreset(path: Path, n_drawn: int, n_threads: int) -> dict[str, Any]:
     from coterie.coresets import lightweight_coreset
 
     _forget(path)
-    drawn: list[Any] = []
     # By the wall's clock: the disk counts.
     with measured() as cost:
-        drawn.extend(lightweight_coreset(open_rows(path), n_drawn, random_state=0, n_threads=n_threads))
+        drawn = lightweight_coreset(open_rows(path), n_drawn, random_state=0, n_threads=n_threads)
     for name, array in zip(("rows", "weights"), drawn):
         np.save(path.with_name(f"coreset-{name}.npy"), array)
     return vars(cost)
@@ -110,7 +109,7 @@ def make_table_2(run: PaperRun) -> None:
     try:
         sizes = Sizes.of(run)
     except ValueError as error:
-        run.report.say("", f"Not made: {error}")
+        run.say(f"Not made: {error}")
         return
     path, folder = run.folder / "images.npy", run.folder
     run.isolated(save_images, path, sizes.n_rows)
@@ -121,24 +120,22 @@ def make_table_2(run: PaperRun) -> None:
     finally:
         path.unlink()
     _say_coreset(run, sizes, size, coreset)
+    columns = {
+        "error": number("error", ".6g"),
+        "seeding, mm:ss": lambda s: _minutes(s["seeding_seconds"]),
+        "EM, mm:ss": lambda s: _minutes(s["seconds"]),
+        "iterations": number("n_iter", "d"),
+        "distances per row": number("distances_per_row", ".1f"),
+        "MiB": mib_cell,
+    }
     lines = []
     for n, published in zip(sizes.n_clusters, PUBLISHED.values()):
         s = run.isolated(run_clusters, folder, n, run.threads)
-        run.report.data.setdefault("clusters", {})[n] = s
-        cells = [f"C = {n:,}", f"{s['error']:.6g}", _minutes(s["seeding_seconds"]), _minutes(s["seconds"])]
-        cells += [
-            f"{s['n_iter']}",
-            f"{s['distances_per_row']:.1f}",
-            f"{s['peak_bytes'] / MIB:.0f}",
-            *published,
-        ]
-        lines.append(cells)
-    headers = ["", "error", "seeding, mm:ss", "EM, mm:ss", "iterations", "distances per row", "MiB"]
-    headers += ["paper: error", "paper: seeding, mm:ss", "paper: EM, mm:ss"]
+        lines.append([f"C = {n:,}", *(cell(s) for cell in columns.values()), *published])
+    headers = ["", *columns, "paper: error", "paper: seeding, mm:ss", "paper: EM, mm:ss"]
     title = f"{sizes.n_rows:,} generated images of {N_COLUMNS:,} numbers, a coreset of {sizes.n_coreset:,}"
     run.report.table(title, headers, lines)
-    run.report.say(
-        "",
+    run.say(
         f"C' = G = 5, {INITIAL_E_STEPS} initial E-steps, AFK-MC2 chains of {CHAIN_LENGTH}; one fit each. Error: mean "
         "squared distance of held-out images to the nearest mean; the paper has the sum over other images, and times "
         "of 20 cores.",
@@ -153,11 +150,7 @@ def _minutes(seconds: float) -> str:
 def _say_coreset(run: PaperRun, sizes: Sizes, size: int, cost: dict[str, Any]) -> None:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     forecast = cost["seconds"] * PUBLISHED_ROWS / sizes.n_rows
-    run.report.data["coreset"] = cost | {
-        "file_bytes": size, "memory_bytes": memory, "n_rows": sizes.n_rows, "forecast_seconds": forecast
-    }  # fmt: skip
-    run.report.say(
-        "",
+    run.say(
         f"The file has {size / 1e9:.2f} GB, the machine {memory / 1e9:.2f} GB of memory. The coreset of "
         f"{sizes.n_coreset:,} rows takes {_minutes(cost['seconds'])} and {cost['peak_bytes'] / MIB:.0f} MiB, of which "
         f"the coreset itself has {4 * N_COLUMNS * sizes.n_coreset / MIB:.0f}. At this rate {PUBLISHED_ROWS:,} rows "

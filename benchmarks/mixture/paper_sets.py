@@ -15,7 +15,7 @@ from benchmarks.mixture.contenders import (
     VAR_GMM_S,
     VC_GMM,
 )
-from benchmarks.mixture.settings import MixtureRow, Setting
+from benchmarks.mixture.settings import ROWS, MixtureRow, Setting
 
 # Line of Table 1: relative error, relative speed-up in time and in distances, EM iterations, share of coreset and
 # seeding.
@@ -63,12 +63,7 @@ SETS = {
         is_quick=True,
     ),
     "RNA": PaperSet(
-        MixtureRow(
-            "cod_rna",
-            331_152,
-            Setting(500, 2**15, 3, 3, random_candidate=True, chain_length=20),
-            "cod_rna.npz",
-        ),
+        ROWS["cod_rna"],
         tuple(2**i for i in range(12, 18)),
         _published(
             ("0.0%", "1.0", "1.0", "18.0", "15%"),
@@ -99,7 +94,7 @@ SETS = {
         ),
     ),
     "SONG": PaperSet(
-        MixtureRow("aug90", 515_345, Setting(4000, 2**16), "mnist.npz", large=True),
+        ROWS["aug90"],
         tuple(2**i for i in range(14, 19)),
         _published(
             ("0.0%", "1.0", "1.0", "11.0", "19%"),

@@ -1,19 +1,18 @@
-"""Fits with growing coresets, candidates and chains: error against seconds and against distances."""
+"""Figures 1 and S.2: error against seconds and distances, with growing coresets, candidates and chains."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness.cells import TIME_HEADERS, time_cells
 from benchmarks.harness.papers import PaperRun
-from benchmarks.harness.rounds import Result, Summaries, apart
+from benchmarks.harness.rounds import Result, Summaries
 from benchmarks.mixture.contenders import (
-    FITS,
     OWN_ALL_ROWS,
     OWN_CHAIN,
     PEER_CHAIN,
@@ -23,16 +22,15 @@ from benchmarks.mixture.contenders import (
     VAR_GMM_S,
     VC_GMM,
 )
-from benchmarks.mixture.paper_sets import PaperSet
-from benchmarks.mixture.rows import error_cell
-from benchmarks.mixture.runs import LABELS, run_fit
-from benchmarks.mixture.settings import MixtureRow, Setting
+from benchmarks.mixture.fits import Point, columns_of, measure_points
+from benchmarks.mixture.paper_sets import HEADINGS, SETS, PaperSet, chosen_sets
+from benchmarks.mixture.settings import MixtureRow
 from coterie.figures import new_figure
 
 SEEDS = 3
 CANDIDATES = (2, 3, 5, 8)
 CHAIN_LENGTHS = (2, 20, 200)
-FEWER_DISTANCES = "distances of k-means++ / distances of this method"
+STANDARD_CLUSTERS = 2000  # of SONG, in Figure S.2
 
 # Colors that also the color-blind tell apart. Ours are solid, peers and seeds alone dashed.
 STYLES = {
@@ -46,25 +44,18 @@ STYLES = {
 }
 
 
-@dataclass(frozen=True)
-class Point:
-    """A contender with one value of the parameter that is swept."""
-
-    contender: str
-    parameter: str
-    setting: Setting
-
-    @property
-    def name(self) -> str:
-        """Return the name of its line."""
-        return f"{self.contender}, {self.parameter}" if self.parameter else self.contender
+def measure_set(
+    run: PaperRun, title: str, data: Path, points: Mapping[str, Point], **options: Any
+) -> Summaries:
+    """Fit all points, those on all rows once."""
+    heavy, repeats = (REFERENCE, OWN_ALL_ROWS, VAR_GMM_S), len(run.seeds(SEEDS))
+    return measure_points(run, title, data, points, heavy=heavy, repeats=repeats, **options)
 
 
 @dataclass(frozen=True)
 class Sweep:
     """The points of one data set, measured; errors are relative to k-means++ on all rows."""
 
-    title: str
     points: dict[str, Point]
     summaries: Summaries
     reference: Result
@@ -76,7 +67,28 @@ class Sweep:
         return [s[what] for s in measured], errors
 
 
-def sweep_points(row: MixtureRow, sizes: Sequence[int], is_quick: bool) -> Iterator[Point]:
+def make_figure_1(run: PaperRun) -> None:
+    """Error against seconds and against distances, for growing N', C' and m."""
+    _sweeps(run, chosen_sets(run))
+
+
+def make_figure_s2(run: PaperRun) -> None:
+    """Make the same for SONG with the standard number of clusters."""
+    song = SETS["SONG"]
+    setting = replace(song.row.setting, n_clusters=STANDARD_CLUSTERS)
+    # The rows of SONG take long to make.
+    row = MixtureRow("blobs", 50_000, setting) if run.quick else replace(song.row, setting=setting)
+    _sweeps(run, {f"{HEADINGS['SONG']}, C = {STANDARD_CLUSTERS:,}": replace(song, row=row)})
+
+
+def _sweeps(run: PaperRun, sets: Mapping[str, PaperSet]) -> None:
+    swept = {key: _sweep(run, key, chosen) for key, chosen in sets.items()}
+    found = {key: sweep for key, sweep in swept.items() if OWN_ALL_ROWS in sweep.summaries}
+    alt = "Error against seconds and against distances, a row of panels for each data set, a line for each method"
+    run.draw("errors", partial(_draw_sweeps, found), alt)
+
+
+def _points(row: MixtureRow, sizes: Sequence[int], is_quick: bool) -> Iterator[Point]:
     """Yield the points of the paper's Figure 1 on a data set."""
     setting = row.setting
     yield Point(OWN_ALL_ROWS, "", setting)
@@ -89,80 +101,35 @@ def sweep_points(row: MixtureRow, sizes: Sequence[int], is_quick: bool) -> Itera
             yield Point(contender, f"N' = {size:,}", replace(setting, coreset_size=size))
 
 
-def measure_points(
-    run: PaperRun,
-    title: str,
-    data: Path,
-    points: Mapping[str, Point],
-    call: Callable[..., Any] = run_fit,
-    *others: Any,
-) -> Summaries:
-    """Fit all points, each in a process of its own, those on all rows once."""
-    names = [name for name in points if FITS[points[name].contender].installed]
-
-    def fit(name: str, seed: int) -> Result:
-        point = points[name]
-        return run.isolated(call, point.contender, data, point.setting, seed, run.threads, *others)
-
-    heavy = [name for name in names if points[name].contender in (REFERENCE, OWN_ALL_ROWS, VAR_GMM_S)]
-    return run.measure(
-        title, names, fit, repeats=len(run.seeds(SEEDS)), group_of=apart, most_rounds=dict.fromkeys(heavy, 1)
-    )
-
-
-def sweep(run: PaperRun, key: str, chosen: PaperSet) -> Sweep | None:
-    """Measure the points of a data set and print their table."""
+def _sweep(run: PaperRun, key: str, chosen: PaperSet) -> Sweep:
+    """Measure the points of a data set and print their tables."""
     data, row = chosen.prepared(run, key)
-    points = {point.name: point for point in sweep_points(row, chosen.swept(row), run.quick)}
-    title = f"{key}: {row.title}"
-    summaries = measure_points(run, title, data, points)
-    if OWN_ALL_ROWS not in summaries:
-        return None
-    found = Sweep(title, points, summaries, summaries[OWN_ALL_ROWS])
-    _table(run, key, found)
-    _compare_with_lwcs(run, key, found)
+    points = {point.name: point for point in _points(row, chosen.swept(row), run.quick)}
+    title = f"{key}. {row.title}"
+    summaries = measure_set(run, title, data, points)
+    found = Sweep(points, summaries, summaries.get(OWN_ALL_ROWS, {}))
+    if found.reference:
+        fewer = "distances of k-means++ / distances of this method"
+        run.table(title, columns_of(points, found.reference, fewer), summaries)
+        _compare_with_lwcs(run, key, found)
     return found
-
-
-def _table(run: PaperRun, key: str, found: Sweep) -> None:
-    runs = run.report.data["rows"][found.title]
-
-    def cells(name: str, s: Result) -> list[str]:
-        return [
-            FITS[found.points[name].contender].seeded_by,
-            error_cell([one["error"] for one in runs[name]], found.reference["error"]),
-            *time_cells(s),
-            f"{found.reference['seconds'] / s['seconds']:.1f}",
-            f"{s['n_distances']:.2e}",
-            f"{found.reference['n_distances'] / s['n_distances']:.1f}",
-            f"{s['n_iter']:.0f}",
-            f"{s[LABELS]:.3f}" if s[LABELS] else "-",
-        ]
-
-    headers = ["seeded by", "error", *TIME_HEADERS, "speed-up", "distances", FEWER_DISTANCES, "iterations"]
-    run.table(key, found.title.split(": ", 1)[1], [*headers, "labels s"], found.summaries, cells)
 
 
 def _compare_with_lwcs(run: PaperRun, key: str, found: Sweep) -> None:
     """Add a table of the mixture's error relative to that of k-means on the same coreset and seeds."""
-    runs = run.report.data["rows"][found.title]
-    differences: dict[str, dict[str, float]] = {VC_GMM: {}, PUBLISHED_STEPS: {}}
+    gaps: dict[str, dict[str, str]] = {VC_GMM: {}, PUBLISHED_STEPS: {}}
     for name, point in found.points.items():
-        lwcs = f"{OWN_CHAIN}, {point.parameter}"
-        if point.contender in differences and name in found.summaries and lwcs in found.summaries:
-            ours, theirs = ([one["error"] for one in runs[line]] for line in (name, lwcs))
-            gaps = [100 * (a / b - 1) for a, b in zip(ours, theirs)]
-            differences[point.contender][point.parameter] = float(np.median(gaps))
-    run.report.data.setdefault("above", {})[found.title] = differences
-    sizes = list(dict.fromkeys(size for gaps in differences.values() for size in gaps))
-    rows = [
-        [name, *(f"{gaps[size]:+.2f}%" if size in gaps else "-" for size in sizes)]
-        for name, gaps in differences.items()
-    ]
+        lwcs = found.summaries.get(f"{OWN_CHAIN}, {point.parameter}")
+        if point.contender in gaps and name in found.summaries and lwcs:
+            pairs = zip(found.summaries[name]["each"], lwcs["each"])
+            gap = float(np.median([100 * (ours["error"] / theirs["error"] - 1) for ours, theirs in pairs]))
+            gaps[point.contender][point.parameter] = f"{gap:+.2f}%"
+    sizes = list(dict.fromkeys(size for of_sizes in gaps.values() for size in of_sizes))
+    rows = [[name, *(of_sizes.get(size, "-") for size in sizes)] for name, of_sizes in gaps.items()]
     run.report.table(f"{key}. Error relative to LWCS, same coreset and seeds", ["", *sizes], rows)
 
 
-def draw_sweeps(sweeps: Mapping[str, Sweep], path: Path) -> None:
+def _draw_sweeps(sweeps: Mapping[str, Sweep], path: Path) -> None:
     """Draw the errors of each data set against distances and against seconds."""
     from matplotlib.ticker import NullFormatter
 
@@ -196,7 +163,6 @@ def _draw_lines(axis: Any, found: Sweep, what: str) -> None:
         axis.plot(measured, shown, dash, marker=marker, color=color, markersize=6, label=label)
         for x, y, error in zip(measured, shown, errors):
             if error > y:
-                axis.annotate(
-                    f"{error:.0f}%", (x, y), (0, -12), textcoords="offset points", ha="center", fontsize=8
-                )
+                place = {"textcoords": "offset points", "ha": "center", "fontsize": 8}
+                axis.annotate(f"{error:.0f}%", (x, y), (0, -12), **place)
     axis.set_ylim(low - margin, high + 2.5 * margin)

@@ -2,114 +2,119 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections import defaultdict
+from functools import partial
 from pathlib import Path
+from statistics import median
+from typing import Any
 
 import numpy as np
 
-from benchmarks.harness.cells import TIME_HEADERS, mib_cell, time_cells
-from benchmarks.harness.rounds import Result, Summaries, apart
-from benchmarks.mixture.benchmark import MixtureBenchmark
+from benchmarks.harness.benchmark import Benchmark
+from benchmarks.harness.cells import mib_cell
+from benchmarks.harness.contenders import model_of
+from benchmarks.harness.measuring import seconds_of
 from benchmarks.mixture.contenders import (
     CHAIN_REFERENCE,
     CORESET,
     FITS,
     OWN_ALL_ROWS,
-    OWN_CHAIN,
-    PEER_CHAIN,
     REFERENCE,
     SEEDING,
     VAR_GMM_S,
     VC_GMM,
 )
-from benchmarks.mixture.labels import measure_labels
-from benchmarks.mixture.runs import LABELS, run_fit, run_forecast
-from benchmarks.mixture.settings import ROWS, MixtureRow
+from benchmarks.mixture.fits import Point, columns_of, measure_points
+from benchmarks.mixture.settings import ROWS, MixtureRow, Setting
 
-REFERENCES = (REFERENCE, CHAIN_REFERENCE, OWN_ALL_ROWS)
 HEAVY = (REFERENCE, VAR_GMM_S)
-ALL_ROWS = (*REFERENCES, VAR_GMM_S)
+ALL_ROWS = (*HEAVY, CHAIN_REFERENCE, OWN_ALL_ROWS)
+LABEL_REPEATS = 3
+# What a run may take beside the fit: reading the rows, the parts once more, the error.
+UNTIMED_SECONDS = 120.0
 
 
-def measure_row(benchmark: MixtureBenchmark, key: str) -> None:
-    """Fit all contenders to a data set."""
+def measure_row(benchmark: Benchmark, key: str) -> None:
+    """Fit all contenders to a data set; the seeding of scikit-learn takes too long on the large ones."""
     row = ROWS[key].for_options(benchmark)
-    data = row.file(benchmark, key)
-    names = [
-        name
-        for name in benchmark.select(FITS)
-        if (name != CHAIN_REFERENCE or row.large)
-        and not (name == REFERENCE and _too_long(benchmark, data, row))
-    ]
-    title = f"{key}: {row.title}"
-
-    def run(name: str, seed: int) -> Result:
-        return benchmark.within_budget(run_fit, name, data, row.setting, seed, benchmark.options.threads)
-
-    heavy = dict.fromkeys(ALL_ROWS if row.large else HEAVY, benchmark.options.heavy_seeds)
-    # Apart: what is slow is just what is to be seen.
-    summaries = benchmark.measure(title, names, run, group_of=apart, most_rounds=heavy)
-    if summaries:
-        _table(benchmark, key, title, summaries)
+    data, limit = row.file(benchmark, key), benchmark.options.budget + UNTIMED_SECONDS
+    left_out = REFERENCE if row.large else CHAIN_REFERENCE
+    names = [name for name in benchmark.select(FITS) if name != left_out]
+    points = {name: Point(name, "", row.setting) for name in names}
+    title = f"{key}. {row.title}"
+    heavy = ALL_ROWS if row.large else HEAVY
+    summaries = measure_points(benchmark, title, data, points, heavy=heavy, limit=limit)
+    if not summaries:
+        return
+    reference = next(iter(summaries.values()))
+    columns = columns_of(points, reference, "fewer times") | {
+        "coreset": lambda s: f"{s[CORESET] / s['seconds']:.0%}",
+        "seeding": lambda s: f"{s[SEEDING] / s['seconds']:.0%}",
+        "MiB": mib_cell,
+    }
+    benchmark.table(title, columns, summaries)
+    benchmark.say(f"Reference: {reference['name']}, mean squared distance {reference['error']:.6g}.")
     if VC_GMM in summaries:
-        measure_labels(benchmark, key, row, data)
+        _measure_labels(benchmark, row, data, limit)
 
 
-def _too_long(benchmark: MixtureBenchmark, data: Path, row: MixtureRow) -> bool:
-    budget = benchmark.options.budget
+def run_labels(data: Path, setting: Setting, n_threads: int) -> dict[str, Any]:
+    """Fit vc-GMM and label all rows: exactly, by the truncated search, and by scikit-learn's k-means."""
+    X = np.load(data)
+    model = setting.mixture(0, n_threads, coreset_size=setting.coreset_size)
+    fit_seconds = seconds_of(lambda: model.fit(X))
+    means = model.means_
+    peer = model_of("sklearn.cluster.KMeans", len(means), init=means, n_init=1, max_iter=1)
+    peer.fit(X[: max(1000, 2 * len(means))])
+    peer.cluster_centers_ = means
+    found: dict[str, np.ndarray] = {}
+    seconds: dict[str, list[float]] = defaultdict(list)
+
+    def label(name: str, fitted: Any) -> None:
+        found[name] = fitted.predict(X)
+
+    for _ in range(LABEL_REPEATS):
+        for name in ("exact", "truncated", "scikit-learn"):
+            # A copy forgets what the search before has kept: the cells of the means count.
+            ours = peer if name == "scikit-learn" else copy.deepcopy(model).set_params(assignment=name)
+            seconds[name].append(seconds_of(partial(label, name, ours)))
+    energies = {name: _energy(X, means, labels) for name, labels in found.items()}
+    return {name: median(times) for name, times in seconds.items()} | {
+        "fit": fit_seconds,
+        "differ": float(np.mean(found["exact"] != found["truncated"])),
+        "rise": energies["truncated"] / energies["exact"] - 1,
+    }
+
+
+def _energy(X: np.ndarray, centers: np.ndarray, labels: np.ndarray, rows_per_block: int = 8192) -> float:
+    total = 0.0
+    for start in range(0, len(X), rows_per_block):
+        gap = X[start : start + rows_per_block] - centers[labels[start : start + rows_per_block]]
+        total += float(np.einsum("ij,ij->", gap, gap, dtype=np.float64))
+    return total / len(X)
+
+
+def _measure_labels(benchmark: Benchmark, row: MixtureRow, data: Path, limit: float) -> None:
     try:
-        seconds = benchmark.within_budget(run_forecast, data, row.setting, benchmark.options.threads)
-    except TimeoutError:
-        seconds = np.inf
-    if seconds > budget:
-        much = f"about {seconds:.0f} s" if seconds < np.inf else "very long"
-        benchmark.report.say(
-            "", f"Not run: {REFERENCE}; it would take {much} or more, and --budget is {budget:g} s."
-        )
-    return seconds > budget
+        s = benchmark.isolated_within(limit, run_labels, data, row.setting, benchmark.threads)
+    except TimeoutError as error:
+        benchmark.say(f"Labels: {error}")
+        return
+    names = ("fit", "exact", "truncated", "scikit-learn")
+    line = ["", *(f"{s[name]:.3f}" for name in names), f"{s['differ']:.2%}", f"{100 * s['rise']:+.3f}%"]
+    headers = ["", *(f"{name} s" for name in names), "differ", "energy"]
+    title = f"Labels of {row.n_rows:,} rows after {VC_GMM}, C = {row.setting.n_clusters:,}"
+    benchmark.report.table(title, headers, [line])
 
 
-def _table(benchmark: MixtureBenchmark, key: str, title: str, summaries: Summaries) -> None:
-    name = next((name for name in REFERENCES if name in summaries), next(iter(summaries)))
-    reference, runs = summaries[name], benchmark.report.data["rows"][title]
-
-    def cells(name: str, s: Result) -> list[str]:
-        return [
-            FITS[name].seeded_by,
-            error_cell([run["error"] for run in runs[name]], reference["error"]),
-            *time_cells(s),
-            f"{reference['seconds'] / s['seconds']:.1f}",
-            f"{s['n_distances']:.2e}",
-            f"{reference['n_distances'] / s['n_distances']:.1f}",
-            f"{s['n_iter']:.0f}",
-            f"{s[CORESET] / s['seconds']:.0%}" if s[CORESET] else "-",
-            f"{s[SEEDING] / s['seconds']:.0%}",
-            f"{s[LABELS]:.3f}" if s[LABELS] else "-",
-            mib_cell(s),
-        ]
-
-    headers = ["seeded by", "error", *TIME_HEADERS, "speed-up", "distances", "fewer times", "iterations"]
-    headers += ["coreset", "seeding", "labels s", "MiB"]
-    benchmark.table(key, title.split(": ", 1)[1], headers, summaries, cells)
-    facts = (
-        f"Reference: {name}, mean squared distance {reference['error']:.6g}, {reference['seconds']:.2f} s."
-    )
-    benchmark.report.say("", facts)
-    if VC_GMM in summaries:
-        ratios = [
-            f"{summaries[peer]['seconds'] / summaries[VC_GMM]['seconds']:.2f} times as fast as {peer}"
-            for peer in (PEER_CHAIN, OWN_CHAIN)
-            if peer in summaries
-        ]
-        benchmark.report.say(
-            f"From the same coreset and the same initial centers {VC_GMM} is {', '.join(ratios)}."
-            if ratios
-            else ""
-        )
-
-
-def error_cell(errors: Sequence[float], reference: float) -> str:
-    """Return the median of errors relative to the reference, and their range."""
-    relative = [100 * (error / reference - 1) for error in errors]
-    text = f"{np.median(relative):+.2f}%"
-    return text + (f" ({min(relative):+.2f} to {max(relative):+.2f})" if len(relative) > 1 else "")
+ROW_NOTES = (
+    "Error: mean squared distance of all rows to the nearest centroid or mean, relative to the reference; in",
+    "parentheses the range over the seeds. Seeded by: lines with a coreset have the same one; those seeded by AFK-MC2",
+    "on it begin with the same centers. Distances: of the coreset (2 n), of the seeding (AFK-MC2: n + m C (C - 1)",
+    "/ 2; greedy k-means++: n and 2 + floor(log C) times n for each other center) and of the iterations (Lloyd: n C",
+    "each, of which coterie's k-means evaluates fewer). Coreset, seeding: shares of the seconds; parts that cannot be",
+    "timed in the fit run once more after it. MiB: peak beside the input. LWCS: lightweight coreset. Labels: of all",
+    "rows, by each line's own predict, not counted in its seconds; truncated: the best of the 4 sqrt(C) components",
+    "around the nearest of 4 sqrt(C) cells; differ: rows with another label than the exact one.",
+)

@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness.benchmark import Benchmark
+from benchmarks.harness.contenders import model_of
 from benchmarks.harness.data.files import real_file
 
 Coreset = tuple[np.ndarray, np.ndarray | None]
 
 # Algorithm 2 as written.
 PUBLISHED: dict[str, int] = dict(search_group_size=1, search_every=1, coreset_tol=0)
-
-# One in so many EM iterations searches; from which iteration on such a cycle costs what the next ones cost.
-CYCLE, SETTLED_ITERATION = 3, 5
 
 
 @dataclass(frozen=True)
@@ -43,23 +41,13 @@ class Setting:
 
     def mixture(self, seed: int, n_threads: int, **others: Any) -> Any:
         """Return the unfitted estimator, without a coreset."""
-        from coterie import TruncatedGaussianMixture
-
-        parameters: dict[str, Any] = dict(
-            n_candidates=self.n_candidates,
-            n_neighbors=self.n_neighbors,
-            random_candidate=self.random_candidate,
-            search_group_size=self.search_group_size,
-            search_every=self.search_every,
-            initial_e_steps=self.initial_e_steps,
-            chain_length=self.chain_length,
-            tol=self.tol,
-            coreset_tol=self.coreset_tol,
-            compute_labels=False,
-            random_state=seed,
-            n_threads=n_threads,
-        )
-        return TruncatedGaussianMixture(self.n_clusters, **(parameters | others))
+        own = {
+            name: value
+            for name, value in vars(self).items()
+            if name not in ("n_clusters", "coreset_size", "n_test")
+        }
+        options = own | {"compute_labels": False, "random_state": seed, "n_threads": n_threads} | others
+        return model_of("coterie.TruncatedGaussianMixture", self.n_clusters, **options)
 
     @property
     def tiny(self) -> Setting:
@@ -83,14 +71,8 @@ def draw_seeds(
     from coterie.seeding import afk_mc2
 
     rows, weights = coreset
-    return afk_mc2(
-        rows,
-        setting.n_clusters,
-        chain_length=setting.chain_length,
-        sample_weight=weights,
-        random_state=random,
-        n_threads=n_threads,
-    )[0]
+    options = {"chain_length": setting.chain_length, "sample_weight": weights}
+    return afk_mc2(rows, setting.n_clusters, random_state=random, n_threads=n_threads, **options)[0]
 
 
 @dataclass(frozen=True)
@@ -105,6 +87,7 @@ class MixtureRow:
 
     @property
     def title(self) -> str:
+        """Data and setting."""
         s = self.setting
         candidates = f"C' = {s.n_candidates}{' + 1' * s.random_candidate}, G = {s.n_neighbors}"
         sizes = f"C = {s.n_clusters:,}, N' = {s.coreset_size:,}"
@@ -112,23 +95,17 @@ class MixtureRow:
         return f"{self.n_rows:,} rows{held_out}, {sizes}, {candidates}, m = {s.chain_length}"
 
     def for_options(self, benchmark: Benchmark) -> MixtureRow:
-        if not benchmark.options.quick:
+        """Return the row, smaller with --quick."""
+        if not benchmark.quick:
             return self
         s = self.setting
-        small = replace(
-            s,
-            n_clusters=max(10, s.n_clusters // 10),
-            coreset_size=s.coreset_size // 10,
-            n_test=s.n_test // 100,
-        )
-        return replace(self, n_rows=self.n_rows // 100, setting=small)
+        sizes = {"n_clusters": max(10, s.n_clusters // 10), "coreset_size": s.coreset_size // 10}
+        return replace(self, n_rows=self.n_rows // 100, setting=replace(s, n_test=s.n_test // 100, **sizes))
 
     def file(self, benchmark: Benchmark, key: str) -> Path:
         """Return the file of the rows; say so if they are a stand-in."""
         if self.real and real_file(self.real) is None:
-            benchmark.report.say(
-                "", f"{key}: {self.real} is not in COTERIE_DATA, generated rows stand in for it."
-            )
+            benchmark.say(f"{key}: {self.real} is not in COTERIE_DATA, generated rows stand in for it.")
         return benchmark.data(self.data, self.n_rows)
 
 

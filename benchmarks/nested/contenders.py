@@ -2,17 +2,81 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness.contenders import EVERY_ROW, SUPERKMEANS_ALL_ROWS, Contender
-from benchmarks.nested.recorder import K_MEANS_PLUS_PLUS, Recorder, Task
+from benchmarks.harness.contenders import EVERY_ROW, SUPERKMEANS_ALL_ROWS, Contender, faiss_with, model_of
 
+K_MEANS_PLUS_PLUS = "k-means++"
 UNLIMITED = 10**6  # iterations or epochs: the time is what is limited
 SUPERKMEANS_ITERATIONS = (1, 2, 3, 4, 6, 8, 12, 16, 25)
+# The next copy is taken when the clock shows this many times the seconds of the last one.
+COPY_GROWTH = 1.05
+
+
+class Recorder:
+    """Keeps copies of the centroids along a fit, with the seconds since its start, and watches its budget.
+
+    Copies are taken while the clock stands still. `points` are seconds and centroids; `cut` tells whether the budget
+    ended the fit.
+    """
+
+    def __init__(self, budget: float, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.budget, self.clock = budget, clock
+        self.points: list[tuple[float, np.ndarray]] = []
+        self.cut = False
+        self._next = self._paused = 0.0
+        self.start()
+
+    def start(self) -> None:
+        """Set the clock to 0."""
+        self._begin = self.clock()
+
+    def see(self, centers: np.ndarray) -> bool:
+        """Look at the centroids of a fit that goes on; return True if it is to stop. Takes no time."""
+        arrived = self.clock()
+        seconds = arrived - self._begin - self._paused
+        if seconds >= self._next:
+            self.add(seconds, centers)
+            self._next = COPY_GROWTH * seconds
+        self.cut = seconds >= self.budget
+        self._paused += self.clock() - arrived
+        return self.cut
+
+    def finish(self, centers: np.ndarray) -> None:
+        """Record the centroids that the fit returned."""
+        self.add(self.clock() - self._begin - self._paused, centers)
+
+    def add(self, seconds: float, centers: np.ndarray) -> None:
+        """Record centroids that were found after so many seconds."""
+        self.points.append((seconds, np.array(centers, np.float32)))
+
+    @property
+    def seconds(self) -> float:
+        """When the last centroids were recorded."""
+        return self.points[-1][0]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a contender is given: `start` is an array of initial centroids, or "k-means++"."""
+
+    rows: Any
+    start: Any
+    batch_size: int
+    n_clusters: int
+    seed: int
+    n_threads: int
+
+    @property
+    def given(self) -> np.ndarray | None:
+        """The initial centroids, None where the contender has to find them."""
+        return None if isinstance(self.start, str) else self.start
 
 
 @dataclass(frozen=True)
@@ -22,78 +86,37 @@ class CurveContender(Contender):
     sparse: bool = True  # takes CSR rows
 
 
-# --- coterie
-
-
-def _coterie_exact(task: Task, recorder: Recorder, *, algorithm: str) -> None:
-    from coterie import KMeans
-
-    model = KMeans(
-        task.n_clusters,
-        init=task.start,
-        n_init=1,
-        max_iter=UNLIMITED,
-        tol=0,
-        algorithm=algorithm,
-        random_state=task.seed,
-        n_threads=task.n_threads,
-        callback=lambda progress: recorder.see(progress.centers),
-    ).fit(task.rows)
+def _fit(task: Task, recorder: Recorder, name: str, **options: Any) -> None:
+    model = model_of(
+        f"coterie.{name}", task.n_clusters, max_iter=UNLIMITED, random_state=task.seed, n_threads=task.n_threads,
+        callback=lambda progress: recorder.see(progress.centers), **{"init": task.start} | options,
+    ).fit(task.rows)  # fmt: skip
     recorder.finish(model.cluster_centers_)
 
 
-def _coterie_mini_batch(task: Task, recorder: Recorder, *, reassignment_ratio: float = 0.01) -> None:
-    from coterie import MiniBatchKMeans
-
-    model = MiniBatchKMeans(
-        task.n_clusters,
-        init=task.start,
-        n_init=1,
-        max_iter=UNLIMITED,
-        max_no_improvement=None,
-        reassignment_ratio=reassignment_ratio,
-        compute_labels=False,
-        batch_size=task.batch_size,
-        random_state=task.seed,
-        n_threads=task.n_threads,
-        callback=lambda progress: recorder.see(progress.centers),
-    ).fit(task.rows)
-    recorder.finish(model.cluster_centers_)
+def _exact(task: Task, recorder: Recorder, *, algorithm: str) -> None:
+    _fit(task, recorder, "KMeans", n_init=1, tol=0, algorithm=algorithm)
 
 
-def _coterie_nested(task: Task, recorder: Recorder, *, init: str | None = None, **settings: Any) -> None:
-    from coterie import NestedMiniBatchKMeans
-
-    model = NestedMiniBatchKMeans(
-        task.n_clusters,
-        init=task.start if init is None else init,
-        max_iter=UNLIMITED,
-        tol=0,
-        compute_labels=False,
-        # Its own rule, 5000 or 64 k; a shrunk row has shrunk batches.
-        batch_size="auto" if task.batch_size >= 5000 else task.batch_size,
-        random_state=task.seed,
-        n_threads=task.n_threads,
-        callback=lambda progress: recorder.see(progress.centers),
-        **settings,
-    ).fit(task.rows)
-    recorder.finish(model.cluster_centers_)
+def _mini_batch(task: Task, recorder: Recorder, *, reassignment_ratio: float = 0.01) -> None:
+    _fit(
+        task, recorder, "MiniBatchKMeans", n_init=1, max_no_improvement=None, compute_labels=False,
+        batch_size=task.batch_size, reassignment_ratio=reassignment_ratio,
+    )  # fmt: skip
 
 
-# --- peers
+def _nested(task: Task, recorder: Recorder, **settings: Any) -> None:
+    # Its own rule, 5000 or 64 k; a shrunk row has shrunk batches.
+    batch_size = "auto" if task.batch_size >= 5000 else task.batch_size
+    options = {"tol": 0, "compute_labels": False, "batch_size": batch_size}
+    _fit(task, recorder, "NestedMiniBatchKMeans", **options, **settings)
 
 
 def _scikit_learn_model(task: Task) -> Any:
-    from sklearn.cluster import MiniBatchKMeans
-
-    return MiniBatchKMeans(
-        task.n_clusters,
-        init=task.start,
-        n_init=1,
-        batch_size=task.batch_size,
-        compute_labels=False,
-        random_state=task.seed,
-    )
+    return model_of(
+        "sklearn.cluster.MiniBatchKMeans", task.n_clusters, init=task.start, n_init=1, batch_size=task.batch_size,
+        compute_labels=False, random_state=task.seed,
+    )  # fmt: skip
 
 
 def _scikit_learn_stream(task: Task, recorder: Recorder) -> None:
@@ -115,21 +138,15 @@ def _faiss(task: Task, recorder: Recorder, *, rows_per_centroid: int) -> None:
 
     The sample is drawn once and looked through for NaN once, so that the calls cost nothing extra.
     """
-    import faiss
-
-    faiss.omp_set_num_threads(task.n_threads)
+    faiss = faiss_with(task.n_threads)
     rows, n_sampled = task.rows, task.n_clusters * rows_per_centroid
     if len(rows) > n_sampled:
         rows = rows[np.random.default_rng(task.seed).permutation(len(rows))[:n_sampled]]
     model = faiss.Kmeans(
-        rows.shape[1],
-        task.n_clusters,
-        niter=1,
-        seed=task.seed,
-        max_points_per_centroid=EVERY_ROW,
+        rows.shape[1], task.n_clusters, niter=1, seed=task.seed, max_points_per_centroid=EVERY_ROW,
         min_points_per_centroid=1,
         init_method=faiss.ClusteringInitMethod_KMEANS_PLUS_PLUS,  # where it is given no centroids
-    )
+    )  # fmt: skip
     before, settled = task.given, False
     while not settled:
         model.train(rows, init_centroids=before)
@@ -141,19 +158,17 @@ def _faiss(task: Task, recorder: Recorder, *, rows_per_centroid: int) -> None:
     recorder.finish(centers)
 
 
-def _superkmeans(task: Task, recorder: Recorder) -> None:
-    """Fit all rows afresh for every number of iterations, each a point of the curve at its own seconds."""
+def _superkmeans_model(task: Task, **options: Any) -> Any:
     from superkmeans import SuperKMeans
 
+    options |= {"n_threads": task.n_threads, "seed": task.seed}
+    return SuperKMeans(task.n_clusters, task.rows.shape[1], **options)
+
+
+def _superkmeans(task: Task, recorder: Recorder) -> None:
+    """Fit all rows afresh for every number of iterations, each a point of the curve at its own seconds."""
     for iterations in SUPERKMEANS_ITERATIONS:
-        model = SuperKMeans(
-            task.n_clusters,
-            task.rows.shape[1],
-            iters=iterations,
-            n_threads=task.n_threads,
-            seed=task.seed,
-            **SUPERKMEANS_ALL_ROWS,
-        )
+        model = _superkmeans_model(task, iters=iterations, **SUPERKMEANS_ALL_ROWS)
         begin = recorder.clock()
         centers = model.train(task.rows)
         recorder.add(recorder.clock() - begin, centers)
@@ -164,38 +179,7 @@ def _superkmeans(task: Task, recorder: Recorder) -> None:
 
 
 def _superkmeans_defaults(task: Task, recorder: Recorder) -> None:
-    from superkmeans import SuperKMeans
-
-    model = SuperKMeans(task.n_clusters, task.rows.shape[1], n_threads=task.n_threads, seed=task.seed)
-    recorder.finish(model.train(task.rows))
-
-
-NESTED, LLOYD = "coterie nested", "coterie lloyd"
-NESTED_DEFAULT_START = "coterie nested, k-means++"
-SCULLEY = "coterie mini-batch, no reassignment"
-STREAM, OWN_FIT = "scikit-learn mini-batch, partial_fit", "scikit-learn mini-batch, fit"
-
-CURVES: dict[str, CurveContender] = {
-    NESTED: CurveContender("coterie", _coterie_nested),
-    NESTED_DEFAULT_START: CurveContender("coterie", partial(_coterie_nested, init=K_MEANS_PLUS_PLUS)),
-    "coterie mini-batch": CurveContender("coterie", _coterie_mini_batch),
-    SCULLEY: CurveContender("coterie", partial(_coterie_mini_batch, reassignment_ratio=0)),
-    LLOYD: CurveContender("coterie", partial(_coterie_exact, algorithm="lloyd")),
-    "coterie yinyang": CurveContender("coterie", partial(_coterie_exact, algorithm="yinyang")),
-    STREAM: CurveContender("sklearn", _scikit_learn_stream),
-    OWN_FIT: CurveContender("sklearn", _scikit_learn_fit),
-    "faiss, 256 rows per centroid": CurveContender(
-        "faiss", partial(_faiss, rows_per_centroid=256), sparse=False
-    ),
-    "faiss, all rows": CurveContender("faiss", partial(_faiss, rows_per_centroid=EVERY_ROW), sparse=False),
-    "superkmeans, all rows": CurveContender("superkmeans", _superkmeans, takes_centers=False, sparse=False),
-    "superkmeans, defaults": CurveContender(
-        "superkmeans", _superkmeans_defaults, takes_centers=False, sparse=False
-    ),
-}
-
-# Nested batches with other thresholds, with and without bounds: for Figure 3 of the paper.
-RHOS = (0.1, 1.0, 10.0, 100.0, 1000.0)
+    recorder.finish(_superkmeans_model(task).train(task.rows))
 
 
 def setting_name(rho: float, bounds: str) -> str:
@@ -203,9 +187,33 @@ def setting_name(rho: float, bounds: str) -> str:
     return f"coterie nested, rho = {rho:g}, bounds {'on' if bounds == 'auto' else bounds}"
 
 
+NESTED, LLOYD = "coterie nested", "coterie lloyd"
+NESTED_DEFAULT_START = "coterie nested, k-means++"
+SCULLEY = "coterie mini-batch, no reassignment"
+STREAM = "scikit-learn mini-batch, partial_fit"
+_DENSE_ONLY: dict[str, Any] = {"takes_centers": False, "sparse": False}
+
+CURVES: dict[str, CurveContender] = {
+    NESTED: CurveContender("coterie", _nested),
+    NESTED_DEFAULT_START: CurveContender("coterie", partial(_nested, init=K_MEANS_PLUS_PLUS)),
+    "coterie mini-batch": CurveContender("coterie", _mini_batch),
+    SCULLEY: CurveContender("coterie", partial(_mini_batch, reassignment_ratio=0)),
+    LLOYD: CurveContender("coterie", partial(_exact, algorithm="lloyd")),
+    "coterie yinyang": CurveContender("coterie", partial(_exact, algorithm="yinyang")),
+    STREAM: CurveContender("sklearn", _scikit_learn_stream),
+    "scikit-learn mini-batch, fit": CurveContender("sklearn", _scikit_learn_fit),
+    **{
+        f"faiss, {name}": CurveContender("faiss", partial(_faiss, rows_per_centroid=n), sparse=False)
+        for name, n in (("256 rows per centroid", 256), ("all rows", EVERY_ROW))
+    },
+    "superkmeans, all rows": CurveContender("superkmeans", _superkmeans, **_DENSE_ONLY),
+    "superkmeans, defaults": CurveContender("superkmeans", _superkmeans_defaults, **_DENSE_ONLY),
+}
+# Nested batches with other thresholds, with and without bounds: for Figure 3 of the paper.
+RHOS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 SETTINGS: dict[str, CurveContender] = {
     setting_name(rho, bounds): CurveContender(
-        "coterie", partial(_coterie_nested, doubling_threshold=rho, bounds=bounds)
+        "coterie", partial(_nested, doubling_threshold=rho, bounds=bounds)
     )
     for bounds in ("auto", "off")
     for rho in RHOS

@@ -1,64 +1,55 @@
-"""Table 1 of the paper: seconds of mini-batches to see every row once, on one thread."""
+"""The data sets of the paper, and its Table 1: seconds of mini-batches to see every row once, on one thread."""
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.harness.cells import TIME_HEADERS, time_cells
-from benchmarks.harness.contenders import Contender
-from benchmarks.harness.data.files import real_file
-from benchmarks.harness.data.splits import load_rows, save_split
+from benchmarks.harness.cells import TIMES, number
+from benchmarks.harness.contenders import Contender, model_of
+from benchmarks.harness.data.splits import load_rows
 from benchmarks.harness.measuring import measured
 from benchmarks.harness.papers import PaperRun
-from benchmarks.harness.rounds import Result, apart
-from benchmarks.nested.energies import energies, first_rows
-from benchmarks.nested.paper_curves import PAPER_ROWS
-from benchmarks.nested.rows import CurveRow
+from benchmarks.harness.rounds import Result
+from benchmarks.nested.curves import CurveRow
+from benchmarks.nested.runs import energies, first_rows
 
+# The paper's sets, and what stands for them here: the same sizes where we can make so many rows.
+PAPER_ROWS = {
+    "KDDC98": CurveRow("kddc98", 7_686, 2_000, needs="kddc98_pva97nk.npz"),
+    "INFMNIST": CurveRow("infmnist", 400_000, 40_000),
+    "RCV1": CurveRow("rcv1", 23_613, 4_000, needs="rcv1_27k.npz", sparse=True),
+    "STL10P": CurveRow("patches", 960_000, 40_000, needs="cifar10_12k.npz"),
+}
 # Rows and seconds of the paper's implementations, one thread each.
 PUBLISHED = {
     "INFMNIST": (400_000, {"authors": 12.4, "scikit-learn": 20.6}),
     "RCV1": (781_265, {"authors": 15.2, "scikit-learn": 63.6, "sofia": 23.3}),
 }
 ROUNDS = 3
-
-
-def _coterie_stream(start: np.ndarray, batch_size: int, n_threads: int) -> Any:
-    from coterie import MiniBatchKMeans
-
-    return MiniBatchKMeans(
-        len(start), init=start, n_init=1, batch_size=batch_size, random_state=0, n_threads=n_threads
-    )
-
-
-def _scikit_learn_stream_model(start: np.ndarray, batch_size: int, n_threads: int) -> Any:
-    from sklearn.cluster import MiniBatchKMeans
-
-    return MiniBatchKMeans(len(start), init=start, n_init=1, batch_size=batch_size, random_state=0)
-
-
 STREAMS = {
-    "coterie": Contender("coterie", _coterie_stream),
-    "scikit-learn": Contender("sklearn", _scikit_learn_stream_model),
+    "coterie": Contender(
+        "coterie", lambda *k, **o: model_of("coterie.MiniBatchKMeans", *k, n_threads=1, **o)
+    ),
+    "scikit-learn": Contender(
+        "sklearn", lambda *k, **o: model_of("sklearn.cluster.MiniBatchKMeans", *k, **o)
+    ),
 }
 
 
 def run_pass(
-    name: str, data: Path, valid: Path, n_clusters: int, batch_size: int, seed: int, n_threads: int
+    name: str, data: Path, valid: Path, n_clusters: int, batch_size: int, seed: int
 ) -> dict[str, Any]:
     """Show all rows once, in batches; return the cost and the validation energy afterwards."""
     rows = load_rows(data)
     start = first_rows(rows, n_clusters, seed)
     batches = [rows[at : at + batch_size] for at in range(0, rows.shape[0], batch_size)]
-    make = STREAMS[name].call
-    make(start, batch_size, n_threads).partial_fit(batches[0])
-    model = make(start, batch_size, n_threads)
-    with threadpool_limits(n_threads), measured() as cost:
+    options = {"init": start, "n_init": 1, "batch_size": batch_size, "random_state": 0}
+    STREAMS[name].call(n_clusters, **options).partial_fit(batches[0])
+    model = STREAMS[name].call(n_clusters, **options)
+    with threadpool_limits(1), measured() as cost:
         for batch in batches:
             model.partial_fit(batch)
     return vars(cost) | {"energy": energies(load_rows(valid), [model.cluster_centers_])[0]}
@@ -68,38 +59,24 @@ def make_table_1(run: PaperRun) -> None:
     """Time one pass, dense and sparse."""
     for name, (n_published, seconds) in PUBLISHED.items():
         row = PAPER_ROWS[name].for_options(run)
-        if row.needs and real_file(row.needs) is None:
-            run.report.say("", f"{name} is left out: {row.needs} is not in COTERIE_DATA.")
+        files = row.files(run)
+        if files is None:
             continue
-        train, valid = run.isolated(save_split, row.data, row.n_train, row.n_valid, run.folder)
-        title = f"{name}: {row.size_title}, batches of {row.batch_size:,}, one thread"
-        summaries = run.measure(
-            title, run.select(STREAMS), partial(_pass, run, row, train, valid), repeats=len(run.seeds(ROUNDS)),
-            group_of=apart,
-        )  # fmt: skip
-        cells = [
-            [
-                package,
-                *time_cells(found),
-                f"{1e6 * found['seconds'] / row.n_train:.1f}",
-                f"{found['energy']:.4g}",
-            ]
-            for package, found in summaries.items()
-        ]
-        cells += [
-            [
-                f"published: {whose}",
-                f"{theirs:g} for {n_published:,} rows",
-                "",
-                f"{1e6 * theirs / n_published:.1f}",
-                "",
-            ]
+
+        def one(package: str, seed: int, files: Any = files, row: CurveRow = row) -> Result:
+            return run.isolated(run_pass, package, *files, row.n_clusters, row.batch_size, seed)
+
+        title = f"{name}: {row.title}, batches of {row.batch_size:,}, one thread"
+        summaries = run.measure(title, run.select(STREAMS), one, repeats=len(run.seeds(ROUNDS)))
+        columns = {
+            **TIMES,
+            "microseconds per row": lambda s, n=row.n_train: f"{1e6 * s['seconds'] / n:.1f}",
+            "held-out energy": number("energy", ".4g"),
+        }
+        lines = [[package, *(cell(s) for cell in columns.values())] for package, s in summaries.items()]
+        lines += [
+            [f"published: {whose}", f"{theirs:g} for {n_published:,} rows", "", f"{1e6 * theirs / n_published:.1f}", ""]
             for whose, theirs in seconds.items()
-        ]
-        run.report.table(title, ["", *TIME_HEADERS, "microseconds per row", "held-out energy"], cells)
-    run.report.say("", "`!`: other processes used a tenth of a processor or more.")
-
-
-def _pass(run: PaperRun, row: CurveRow, train: Path, valid: Path, package: str, seed: int) -> Result:
-    options = (row.n_clusters, row.batch_size, seed, 1)
-    return run.isolated(run_pass, package, train, valid, *options)
+        ]  # fmt: skip
+        run.report.table(title, ["", *columns], lines)
+    run.say("`!`: other processes used a tenth of a processor or more.")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.harness.data.splits import mnist_split
 from benchmarks.harness.papers import PaperRun
-from benchmarks.nested.energies import first_rows
-from benchmarks.nested.paper_pictures import draw_moves
+from benchmarks.nested.runs import first_rows
+from coterie.figures import new_figure
 
 ROUNDS, N_CLUSTERS, BATCH = 30, 50, 5000
 OF_BATCH = "moved by a round on b rows"
@@ -48,21 +50,16 @@ def make_figure_1(run: PaperRun) -> None:
         "Mean movement by a round on b rows, which falls below the distance to the result of 2b rows; both movements "
         "of one centroid in an early and in a late round"
     )
-    run.draw("moves", draw_moves(moves, shown), alt)
+    run.draw("moves", lambda path: _draw_moves(moves, shown, path), alt)
 
 
 def _table_of_moves(run: PaperRun, moves: dict[str, list[float]], title: str) -> None:
     numbers = [n for n in (1, 2, 3, 5, 8, 12, 20, 30) if n <= len(moves[OF_BATCH])]
-    cells = [
-        [
-            str(number),
-            *(f"{lengths[number - 1]:.1f}" for lengths in moves.values()),
-            "redundant"
-            if moves[OF_MORE][number - 1] < moves[OF_BATCH][number - 1]
-            else "premature fine-tuning",
-        ]
-        for number in numbers
-    ]
+    cells = []
+    for number in numbers:
+        of_batch, of_more, estimate = (lengths[number - 1] for lengths in moves.values())
+        case = "redundant" if of_more < of_batch else "premature fine-tuning"
+        cells.append([str(number), *(f"{length:.1f}" for length in (of_batch, of_more, estimate)), case])
     run.report.table(f"Mean lengths, {title}", ["round", *moves, "name in the paper"], cells)
     run.report.data["moves"] = moves
 
@@ -109,3 +106,28 @@ def _share_of_revisits(n_rows: int, batch: int, seed: int) -> float:
     for _ in range(n_rows // batch):
         seen[random.choice(n_rows, batch, replace=False)] = True
     return 1 - np.count_nonzero(seen) / (n_rows // batch * batch)
+
+
+def _draw_moves(
+    moves: Mapping[str, Sequence[float]], corners: Sequence[tuple[str, np.ndarray]], path: Path
+) -> None:
+    """Draw the lengths of moves by round, and the moves of one centroid in an early and a late round.
+
+    A corner is a title, and the old centroid, that of the sample and that of twice the sample, in their own plane.
+    """
+    figure = new_figure((5.2 * (1 + len(corners)), 4.5))
+    lengths, *others = figure.subplots(1, 1 + len(corners))
+    for (name, values), color in zip(moves.items(), ("#0072b2", "#d55e00", "#009e73")):
+        lengths.plot(1 + np.arange(len(values)), values, marker=".", color=color, label=name)
+    lengths.set(yscale="log", xlabel="round on the same sample", ylabel="mean length")
+    for axis, (title, points) in zip(others, corners):
+        for end, color, name in ((1, "#0072b2", "by b rows"), (2, "#d55e00", "by 2b rows")):
+            axis.annotate("", points[end], points[0], arrowprops={"arrowstyle": "->", "color": color})
+            axis.plot(*points[end], "o", color=color, label=name)
+        axis.plot(*points[0], "o", color="black", label="before")
+        axis.set_aspect("equal", adjustable="datalim")
+        axis.margins(0.25)
+        axis.set_title(title, fontsize=10)
+    for axis in figure.axes:
+        axis.legend(fontsize=8)
+    figure.savefig(path, dpi=110)

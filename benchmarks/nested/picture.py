@@ -34,7 +34,6 @@ OTHER_STYLE = ("#555555", ":")
 
 def draw(rows: Sequence[RowCurves], path: Path) -> None:
     """Draw one panel per data row: the median excess over the seeds against seconds, with its range as a band."""
-
     n_columns = min(3, len(rows)) if len(rows) != 4 else 2
     n_lines = ceil(len(rows) / n_columns)
     figure = new_figure((max(7.0, 5.2 * n_columns), 4.0 * n_lines + 1.1))

@@ -7,63 +7,80 @@ the fit is over.
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.harness.data.splits import load_rows
 from benchmarks.harness.measuring import clock, measured
-from benchmarks.nested.contenders import CURVES, SETTINGS
-from benchmarks.nested.energies import energies, first_rows
-from benchmarks.nested.recorder import K_MEANS_PLUS_PLUS, Recorder, Task
+from benchmarks.nested.contenders import CURVES, K_MEANS_PLUS_PLUS, SETTINGS, Recorder, Task
 
 WARM_UP_SECONDS = 0.05
 
 
 def run_curve(
-    name: str,
-    data: Path,
-    valid: Path,
-    start: str,
-    sizes: tuple[int, int],
-    seed: int,
-    n_threads: int,
-    budget: float,
-) -> dict[str, Any]:
+    name: str, data: Path, valid: Path, start: str, sizes: tuple[int, int], seed: int, n_threads: int, budget: float
+) -> dict[str, Any]:  # fmt: skip
     """Fit one contender and return its curve, a list of (seconds, validation energy).
 
     `start` is "random" (distinct rows, the same for all contenders of a seed) or "k-means++"; `sizes` are the
     number of clusters and the batch size. Seconds are those of the clock, or of the processor where there is one
     thread.
     """
-    task = _task(load_rows(data), start, sizes, seed, n_threads)
+    rows, (n_clusters, batch_size) = load_rows(data), sizes
+    first = start if start == K_MEANS_PLUS_PLUS else first_rows(rows, n_clusters, seed)
+    task = Task(rows, first, batch_size, n_clusters, seed, n_threads)
     _warm_up(name, task)
-    recorder = Recorder(budget, clock=clock(n_threads))
+    recorder = Recorder(budget, clock(n_threads))
     with measured(n_threads) as cost:
         recorder.start()
         (CURVES | SETTINGS)[name].call(task, recorder)
     found = energies(load_rows(valid), (centers for _, centers in recorder.points))
-    curve = [(round(seconds, 6), energy) for (seconds, _), energy in zip(recorder.points, found)]
-    # What is disturbed is judged by the seconds that count.
-    other = cost.other_seconds * recorder.seconds / cost.seconds
     return {
         "seconds": recorder.seconds,
         "cpu_seconds": cost.cpu_seconds,
-        "other_seconds": other,
+        # What is disturbed is judged by the seconds that count.
+        "other_seconds": cost.other_seconds * recorder.seconds / cost.seconds,
         "cut": recorder.cut,
-        "curve": curve,
+        "curve": [(round(seconds, 6), energy) for (seconds, _), energy in zip(recorder.points, found)],
     }
-
-
-def _task(rows: Any, start: str, sizes: tuple[int, int], seed: int, n_threads: int) -> Task:
-    n_clusters, batch_size = sizes
-    first = start if start == K_MEANS_PLUS_PLUS else first_rows(rows, n_clusters, seed)
-    return Task(rows, first, batch_size, n_clusters, seed, n_threads)
 
 
 def _warm_up(name: str, task: Task) -> None:
     """Load the package and start its threads on a few rows."""
     rows = task.rows[: 4 * task.n_clusters]
     start = task.start if task.given is None else task.start.copy()
-    small = Task(rows, start, min(task.batch_size, rows.shape[0]), task.n_clusters, task.seed, task.n_threads)
-    (CURVES | SETTINGS)[name].call(small, Recorder(WARM_UP_SECONDS, keep=False))
+    small = replace(task, rows=rows, start=start, batch_size=min(task.batch_size, rows.shape[0]))
+    (CURVES | SETTINGS)[name].call(small, Recorder(WARM_UP_SECONDS))
     gc.collect()
+
+
+def first_rows(rows: Any, n_clusters: int, seed: int) -> np.ndarray:
+    """Return the initial centroids: distinct rows, drawn uniformly."""
+    chosen = np.random.default_rng(seed).choice(rows.shape[0], n_clusters, replace=False)
+    first = rows[np.sort(chosen)]
+    return np.ascontiguousarray(first if isinstance(first, np.ndarray) else first.toarray())
+
+
+def energies(rows: Any, centroids: Iterable[np.ndarray], rows_per_block: int = 4096) -> list[float]:
+    """Return the mean squared distance of the rows to their nearest centroid, for each set of centroids."""
+    shift: Any = 0
+    if isinstance(rows, np.ndarray):  # float32 products lose less around the mean
+        shift = rows.mean(axis=0, dtype=np.float64).astype(np.float32)
+        rows = rows - shift
+        squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+    else:
+        squares = np.asarray(rows.multiply(rows).sum(axis=1), np.float64).ravel()
+    blocks = [rows[start : start + rows_per_block] for start in range(0, rows.shape[0], rows_per_block)]
+    total = float(squares.sum())
+    return [(total + _nearest_scores(blocks, c - shift)) / rows.shape[0] for c in centroids]
+
+
+def _nearest_scores(blocks: list[Any], centers: np.ndarray) -> float:
+    """Return the sum over all rows x of the least ||c||^2 - 2 x c."""
+    offsets = np.einsum("ij,ij->i", centers, centers)
+    factors = np.ascontiguousarray(-2 * centers.T)
+    return sum(float((block @ factors + offsets).min(axis=1).sum(dtype=np.float64)) for block in blocks)

@@ -8,7 +8,7 @@ import traceback
 
 import benchmarks.papers
 from benchmarks.harness.benchmark import begun
-from benchmarks.harness.options import SystemParser, above_zero, at_least
+from benchmarks.harness.options import SystemParser
 from benchmarks.harness.papers import PaperRun
 from benchmarks.harness.reporting import Report
 from benchmarks.papers.items import ITEMS, PAPERS, command, stem_of
@@ -19,20 +19,10 @@ def parser() -> SystemParser:
     parser = SystemParser("papers", benchmarks.papers.__doc__, list(ITEMS), usual=[], rounds=None)
     parser.add_argument("names", nargs="*", metavar="NAME", help="items, or papers for all of theirs")
     parser.add_argument("--all", action="store_true", help="make every item whose data are at hand")
-    parser.add_argument("--seeds", type=at_least(1), help="repeats of each fit (default: the paper's)")
-    parser.add_argument(
-        "--limit",
-        type=above_zero,
-        help="seconds after which a slow contender is given up on a data set (default: the item's)",
-    )
-    parser.add_argument(
-        "--gb",
-        type=above_zero,
-        help="size of a generated file that should exceed memory (default: what fits)",
-    )
-    parser.add_argument(
-        "--pages", action="store_true", help="put what was made into docs/papers (full runs, not --quick)"
-    )
+    parser.add("--seeds", type=int, help="repeats of each fit (default: the paper's)")
+    parser.add("--limit", type=float, help="seconds for a slow contender on a data set (default: the item's)")
+    parser.add("--gb", type=float, help="size of a file that should exceed memory (default: what fits)")
+    parser.add_argument("--pages", action="store_true", help="put what full runs made into docs/papers")
     return parser
 
 
@@ -55,31 +45,27 @@ def read_options() -> argparse.Namespace:
 
 def given(options: argparse.Namespace) -> list[str]:
     """Return the options that change what an item measures, as they are written on a command line."""
-    values = {
-        "--threads": options.threads,
-        "--seeds": options.seeds,
-        "--limit": options.limit,
-        "--gb": options.gb,
-        "--only": ",".join(options.only),
-        "--skip": ",".join(options.skip),
-    }
-    words = [
-        word
-        for name, value in values.items()
-        if value
-        for word in (name, f"{value:g}" if isinstance(value, float) else str(value))
+    names = ("threads", "seeds", "limit", "gb", "only", "skip")
+    given = [f"--{name}" for name in names if getattr(options, name)]
+    values = [getattr(options, flag[2:]) for flag in given]
+    shown = [
+        ",".join(value)
+        if isinstance(value, list)
+        else f"{value:g}"
+        if isinstance(value, float)
+        else str(value)
+        for value in values
     ]
-    return words + ["--quick"] * options.quick
+    return [word for pair in zip(given, shown) for word in pair] + ["--quick"] * options.quick
 
 
 def make(full: str, options: argparse.Namespace) -> bool:
     """Make one item; return whether that went well, and say it if not."""
     item = ITEMS[full]
-    if not item.can_be_made():
+    if item.missing() and not item.stands_in:
         print(f"{full}: {', '.join(item.missing())} missing", file=sys.stderr)
         return True
-    stem = stem_of(full, options.quick)
-    report = Report(full, command(full, *given(options)), stem)
+    report = Report(full, command(full, *given(options)), stem_of(full, options.quick))
     report.data |= {"item": full, "is_whole": False}
     try:
         with begun(options, report, PaperRun) as run:

@@ -1,4 +1,4 @@
-"""The files: clustered vectors like embeddings, as .npy and in Parquet as pipelines write them."""
+"""Clustered vectors like embeddings, as .npy and in Parquet as pipelines write them, and what is done with them."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.harness.measuring import measured
+
 N_COLUMNS, N_GROUPS, BLOCK_ROWS = 384, 200, 50_000
 
 # What Parquet files may differ in: options of pyarrow's writer, and the type of the column.
+_ZSTD: dict[str, Any] = {"use_dictionary": False, "compression": "zstd"}
 PARQUET: dict[str, dict[str, Any]] = {
     "npy": {},
     "parquet": {},
     "parquet, one row group": {"row_group_size": 1 << 60},
     "parquet, plain": {"use_dictionary": False, "compression": "none"},
-    "parquet, zstd": {"use_dictionary": False, "compression": "zstd"},
-    "parquet, byte streams": {
-        "use_dictionary": False,
-        "compression": "zstd",
-        "use_byte_stream_split": ["embedding.list.element"],
-    },
+    "parquet, zstd": _ZSTD,
+    "parquet, byte streams": _ZSTD | {"use_byte_stream_split": ["embedding.list.element"]},
     "parquet, fixed size": {"fixed_size": True},
 }
 
@@ -72,3 +71,32 @@ def _write_parquet(path: Path, n_rows: int, *, fixed_size: bool = False, **optio
                 held.append(table)
         if held:
             writer.write_table(pyarrow.concat_tables(held), row_group_size=whole)
+
+
+def run_fit(
+    path: Path, n_clusters: int, seed: int, n_threads: int, is_scaled: bool = False
+) -> dict[str, Any]:
+    """Cluster a file by nested mini-batches, from opening it to the labels of all rows; scaled by a transformer."""
+    import pyarrow.parquet  # noqa: F401  so that its memory is charged to nobody
+    from sklearn.preprocessing import StandardScaler
+
+    from coterie import NestedMiniBatchKMeans, open_rows, prepare_rows
+
+    model = NestedMiniBatchKMeans(n_clusters, random_state=seed, n_threads=n_threads)
+    with measured() as cost:
+        rows = open_rows(path)
+        model.fit(prepare_rows(rows, StandardScaler()) if is_scaled else rows)
+    return vars(cost) | {"inertia": float(model.inertia_), "n_iter": int(model.n_iter_)}
+
+
+def run_pass(path: Path, n_threads: int) -> dict[str, Any]:
+    """Read all blocks of a file, checked for NaN, as `predict` does."""
+    import pyarrow.parquet
+
+    from coterie import open_rows
+
+    pyarrow.set_cpu_count(n_threads)
+    rows = open_rows(path)
+    with measured() as cost:
+        total = sum(float(np.add.reduce(block[:, 0], dtype=np.float64)) for _, block in rows.blocks())
+    return vars(cost) | {"inertia": total}

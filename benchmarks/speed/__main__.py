@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
-
 import benchmarks.speed
-from benchmarks.harness.benchmark import Benchmark, begun
-from benchmarks.harness.cells import milliseconds_cell, range_cell
+from benchmarks.harness.benchmark import Benchmark, run_steps
+from benchmarks.harness.cells import milliseconds_cell, seconds_cell
 from benchmarks.harness.contenders import is_peer
 from benchmarks.harness.options import SystemParser
-from benchmarks.harness.reporting import Report, command_line
-from benchmarks.harness.rounds import Result, Summaries, apart
+from benchmarks.harness.rounds import Result, Summaries
 from benchmarks.speed.rows import ROWS, SpeedRow
 
 _HEADERS = [
-    "row",
-    "work",
-    "now",
-    "processor",
-    "result",
-    "best of the others",
-    "seconds",
-    "its result",
-]
+    "row", "work", "now", "processor", "result", "best of the others", "seconds", "its result",
+]  # fmt: skip
 # What takes less is shown in milliseconds.
 _IN_MILLISECONDS = 0.01
 _NOTES = [
@@ -33,29 +23,24 @@ _NOTES = [
 ]
 
 
-def parser() -> SystemParser:
-    parser = SystemParser("speed", benchmarks.speed.__doc__, list(ROWS))
-    parser.add("--seed", type=int, default=0, help="draws the initial centroids of k-means")
-    return parser
-
-
-def _measured(benchmark: Benchmark, key: str) -> list[str]:
+def measure(benchmark: Benchmark, key: str) -> None:
+    """Measure a row, and keep its line for the table in the end."""
     row = ROWS[key]
-    names = benchmark.select(row.contenders)
-    summaries = benchmark.measure(
-        key, names, row.prepare(benchmark), group_of=apart, repeats=row.most_rounds(benchmark.options.repeats)
-    )
-    if row.ours not in summaries:
-        return [key, row.work, "not measured", *["-"] * 5]
-    ours = summaries[row.ours]
-    return [
-        key,
-        row.work,
-        _seconds(ours),
-        f"{ours['cpu_seconds']:.3g}",
-        _quality(row, ours, ours),
-        *cells_of_others(row, summaries),
-    ]
+    names, repeats = benchmark.select(row.contenders), min(row.rounds, benchmark.options.repeats)
+    summaries = benchmark.measure(key, names, row.prepare(benchmark), repeats=repeats)
+    line = ["not measured", *["-"] * 5]
+    if row.ours in summaries:
+        ours = summaries[row.ours]
+        own = [_seconds(ours), f"{ours['cpu_seconds']:.3g}", _quality(row, ours, ours)]
+        line = [*own, *cells_of_others(row, summaries)]
+    benchmark.kept.append([key, row.work, *line])
+    benchmark.report.save()
+
+
+def finish(benchmark: Benchmark) -> None:
+    """Print the table."""
+    benchmark.report.table("Speed", _HEADERS, benchmark.kept, 2)
+    benchmark.say(*_NOTES)
 
 
 def cells_of_others(row: SpeedRow, summaries: Summaries) -> list[str]:
@@ -78,7 +63,7 @@ def cells_of_others(row: SpeedRow, summaries: Summaries) -> list[str]:
 
 
 def _seconds(result: Result) -> str:
-    return range_cell(result) if result["seconds"] > _IN_MILLISECONDS else f"{milliseconds_cell(result)} ms"
+    return seconds_cell(result) if result["seconds"] > _IN_MILLISECONDS else f"{milliseconds_cell(result)} ms"
 
 
 def _quality(row: SpeedRow, result: Result, ours: Result) -> str:
@@ -89,18 +74,7 @@ def _quality(row: SpeedRow, result: Result, ours: Result) -> str:
     return row.quality if result is ours else f"{100 * (result[row.quality] / ours[row.quality] - 1):+.2f}%"
 
 
-def run(options: argparse.Namespace) -> None:
-    """Measure the rows that were asked for; print the table whenever one is done."""
-    report = Report("speed", command_line("speed"))
-    with begun(options, report, Benchmark) as benchmark:
-        lines = []
-        for key in options.rows:
-            lines.append(_measured(benchmark, key))
-            report.data["lines"] = lines
-            report.save()
-        report.table("Speed", _HEADERS, lines, 2)
-        report.say("", *_NOTES)
-
-
 if __name__ == "__main__":
-    run(parser().read())
+    parser = SystemParser("speed", benchmarks.speed.__doc__, list(ROWS))
+    parser.add("--seed", default=0, help="draws the initial centroids of k-means")
+    run_steps("speed", parser.read(), dict.fromkeys(ROWS, measure), finish)

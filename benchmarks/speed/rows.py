@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from benchmarks.graphs.contenders import GRAPHS
@@ -18,9 +18,9 @@ from benchmarks.kmeans.rows import FIT_ROWS
 from benchmarks.kmeans.seedings import GREEDY, SEEDING_ROWS, SEEDINGS, run_seeding
 from benchmarks.mixture.contenders import FITS as MIXTURES
 from benchmarks.mixture.contenders import OWN_CHAIN, PEER_CHAIN, VAR_GMM_S, VC_GMM
-from benchmarks.mixture.runs import run_fit as run_mixture
+from benchmarks.mixture.fits import run_fit as run_mixture
 from benchmarks.mixture.settings import ROWS as MIXTURE_ROWS
-from benchmarks.speed.small import SMALL, run_first_pass, run_small, run_trials
+from benchmarks.speed.small import SMALL, run_small, run_trials
 
 Run = Callable[[str, int], Result]
 
@@ -40,10 +40,6 @@ class SpeedRow:
         """The contender that the row is about."""
         return next(iter(self.contenders))
 
-    def most_rounds(self, asked: int) -> int:
-        """Return how often it is measured where so many rounds are asked for."""
-        return min(self.rounds, asked)
-
 
 def _k_means(key: str) -> Callable[[Benchmark], Run]:
     def prepare(benchmark: Benchmark) -> Run:
@@ -51,7 +47,7 @@ def _k_means(key: str) -> Callable[[Benchmark], Run]:
         files = row.files(benchmark)
 
         def run(name: str, _: int) -> Result:
-            result = benchmark.isolated(run_k_means, name, *files, row.max_iter, benchmark.options.threads)
+            result = benchmark.isolated(run_k_means, name, *files, row.max_iter, benchmark.threads)
             # Labels of all rows are part of the work, where a package finds them in a pass of their own too.
             labels = {part: result.get(f"label_{part}", 0.0) for part in ("seconds", "cpu_seconds")}
             return result | {part: result[part] + labels[part] for part in labels}
@@ -66,7 +62,7 @@ def _mixture(key: str) -> Callable[[Benchmark], Run]:
         row = MIXTURE_ROWS[key].for_options(benchmark)
         data = row.file(benchmark, key)
         return lambda name, seed: benchmark.isolated(
-            run_mixture, name, data, row.setting, seed, benchmark.options.threads
+            run_mixture, name, data, row.setting, seed, benchmark.threads
         )
 
     return prepare
@@ -74,8 +70,8 @@ def _mixture(key: str) -> Callable[[Benchmark], Run]:
 
 def _graph(data: str, n_rows: int) -> Callable[[Benchmark], Run]:
     def prepare(benchmark: Benchmark) -> Run:
-        path = benchmark.data(data, 3000 if benchmark.options.quick else n_rows)
-        return lambda name, _: benchmark.isolated(run_graph, name, path, 15, benchmark.options.threads)
+        path = benchmark.data(data, 3000 if benchmark.quick else n_rows)
+        return lambda name, _: benchmark.isolated(run_graph, name, path, 15, benchmark.threads)
 
     return prepare
 
@@ -84,25 +80,17 @@ def _seeding(benchmark: Benchmark) -> Run:
     row = SEEDING_ROWS["g"][0].for_options(benchmark)
     data = benchmark.data(row.data, row.n_rows)
     return lambda name, seed: benchmark.isolated(
-        run_seeding, name, data, row.n_clusters, seed, benchmark.options.threads
+        run_seeding, name, data, row.n_clusters, seed, benchmark.threads
     )
-
-
-def _first_pass(benchmark: Benchmark) -> Run:
-    row = replace(FIT_ROWS["c"], n_rows=4096, n_clusters=500).for_options(benchmark)
-    files = row.files(benchmark)
-    return lambda name, _: benchmark.isolated(run_first_pass, name.split()[1], *files)
 
 
 def _trials(benchmark: Benchmark) -> Run:
-    sizes = (2000, 3) if benchmark.options.quick else (20_000, 30)
-    return lambda _, seed: benchmark.isolated(run_trials, *sizes, seed, benchmark.options.threads)
+    sizes = (2000, 3) if benchmark.quick else (20_000, 30)
+    return lambda _, seed: benchmark.isolated(run_trials, *sizes, seed, benchmark.threads)
 
 
 def _small(kind: str) -> Callable[[Benchmark], Run]:
-    return lambda benchmark: (
-        lambda name, _: benchmark.isolated(run_small, kind, name, benchmark.options.threads)
-    )
+    return lambda benchmark: lambda name, _: benchmark.isolated(run_small, kind, name, benchmark.threads)
 
 
 def _of(contenders: Mapping[str, Contender], *names: str) -> dict[str, Contender]:
@@ -131,11 +119,6 @@ ROWS: dict[str, SpeedRow] = {
         "MNIST 20,000 x 784, k = 1,000, 10 iterations", _WITH_ELKAN, _k_means("c"), "inertia"
     ),
     "k-means-d": SpeedRow("embeddings 100,000 x 768, k = 1,000", _WITH_ELKAN, _k_means("d"), "inertia", 2),
-    "first-pass": SpeedRow(
-        "first pass with bounds, 4,096 x 784, k = 500, one thread",
-        _of(KMEANS, "coterie elkan", "coterie yinyang", "coterie lloyd"),
-        _first_pass,
-    ),
     "mixture-aug90": SpeedRow("vc-GMM aug90, C = 4,000", _ON_CORESET, _mixture("aug90"), "error"),
     "mixture-blobs64": SpeedRow("vc-GMM blobs64, C = 2,048", _ON_CORESET, _mixture("blobs64"), "error"),
     "mixture-mnist": SpeedRow(

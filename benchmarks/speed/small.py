@@ -1,35 +1,17 @@
-"""Runs that no other benchmark has: the first pass with bounds, many trials, small fits, the first fit of a process."""
+"""Runs that no other benchmark has: many trials, small fits, the first fit of a process."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness.contenders import Contender
+from benchmarks.harness.contenders import Contender, model_of
 from benchmarks.harness.measuring import measured, seconds_of
 
-_PASSES, _REPEATS = 5, 200
-
-
-def run_first_pass(algorithm: str, data: Path, first_centers: Path) -> dict[str, Any]:
-    """Assign all rows for the first time, bounds included, on one thread; the least of some tries."""
-    from coterie.backend import LocalBackend
-    from coterie.backend.measure import measure
-    from coterie.centers.frame import CenterFrame
-    from coterie.centers.lloyd import passes_of
-    from coterie.rows import as_rows
-
-    X, centers = np.load(data), np.load(first_centers)
-    rows = measure(LocalBackend(as_rows(X), n_threads=1), len(centers))
-    frame = CenterFrame(centers, rows.shift)
-    tries = [passes_of(rows, len(centers), algorithm) for _ in range(_PASSES)]
-    with measured(1) as cost:
-        seconds = [seconds_of(lambda passes=passes: passes.assign(frame, afresh=True), 1) for passes in tries]  # type: ignore[misc]
-    return vars(cost) | {"seconds": min(seconds), "cpu_seconds": min(seconds)}
+_REPEATS = 200
 
 
 def run_trials(n_rows: int, n_init: int, seed: int, n_threads: int) -> dict[str, Any]:
@@ -47,24 +29,16 @@ def run_trials(n_rows: int, n_init: int, seed: int, n_threads: int) -> dict[str,
 
 
 def _coterie_model(kind: str, n_threads: int) -> Any:
-    from coterie import KMeans, MiniBatchKMeans, TruncatedGaussianMixture
-
-    models: dict[str, Callable[..., Any]] = {
-        "mini-batch": MiniBatchKMeans,
-        "mixture": TruncatedGaussianMixture,
-    }
-    return models.get(kind, KMeans)(3, random_state=0, n_threads=n_threads)
+    names = {"mini-batch": "MiniBatchKMeans", "mixture": "TruncatedGaussianMixture"}
+    path = f"coterie.{names.get(kind, 'KMeans')}"
+    return model_of(path, 3, random_state=0, n_threads=n_threads)
 
 
 def _scikit_learn_model(kind: str, n_threads: int) -> Any:
-    from sklearn.cluster import KMeans, MiniBatchKMeans
-    from sklearn.mixture import GaussianMixture
-
     if kind == "mixture":
-        return GaussianMixture(3, covariance_type="spherical", random_state=0)
-    if kind == "mini-batch":
-        return MiniBatchKMeans(3, n_init=1, random_state=0)
-    return KMeans(3, n_init=1, random_state=0)
+        return model_of("sklearn.mixture.GaussianMixture", 3, covariance_type="spherical", random_state=0)
+    name = "MiniBatchKMeans" if kind == "mini-batch" else "KMeans"
+    return model_of(f"sklearn.cluster.{name}", 3, n_init=1, random_state=0)
 
 
 SMALL = {

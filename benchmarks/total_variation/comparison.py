@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness.benchmark import Benchmark
+from benchmarks.harness.cells import Columns, number
 from benchmarks.harness.measuring import clock
 from benchmarks.total_variation.contenders import CONTENDERS, GENIE, OURS, Task, takes
 from benchmarks.total_variation.graphs import graph_file, known_labels, load_graph, load_rows
@@ -26,17 +27,9 @@ PAPER = {
 
 
 def run_contender(
-    name: str,
-    data: str,
-    share: float,
-    n_draws: int,
-    n_init: int,
-    n_threads: int,
-    least_draws: int | None = None,
-    budget: float = 0.0,
-    standard_error: float = 0.0,
-    longest: float = np.inf,
-) -> dict[str, Any]:
+    name: str, data: str, share: float, n_draws: int, n_init: int, n_threads: int, least_draws: int | None = None,
+    budget: float = 0.0, standard_error: float = 0.0, longest: float = np.inf,
+) -> dict[str, Any]:  # fmt: skip
     """Cluster a graph from several draws of labels; means over the draws.
 
     `least_draws` (None: all) are made, more of them while the seconds of the budget are not spent and the mean accuracy
@@ -82,52 +75,36 @@ def has_what_it_needs(name: str, data: str) -> bool:
     return name != GENIE or load_rows(data) is not None
 
 
-# --- tables
-
-
 def compare(benchmark: Benchmark, data: str) -> None:
     """Run all contenders on a graph."""
-    options = benchmark.options
+    options, names = benchmark.options, benchmark.select(CONTENDERS)
     is_real = graph_file(data) is not None
-    names = benchmark.select(CONTENDERS)
+    columns: Columns = {
+        "purity (range)": lambda s: "{purity:.2f} ({purity_range[0]:.2f}-{purity_range[1]:.2f})".format(**s),
+        "of the lowest (P)": number("purity_best", ".2f"),
+        "paper": number("paper", ".2f"),
+        "accuracy": accuracy_cell,
+        "(P)": number("energy", ".4f"),
+        "lowest (P)": number("energy_best", ".4f"),
+        "seconds": number("seconds", ".2f"),
+    }
     rows = []
     for share in options.labels:
-        is_published = is_real and data in PAPER and share in LABELS
-        paper = f"{PAPER[data][LABELS.index(share)]:.2f}" if is_published else ""
         for name in (name for name in names if takes(name, share) and has_what_it_needs(name, data)):
-            result = benchmark.isolated(
-                run_contender, name, data, share, options.draws, options.trials, options.threads
-            )
-            kept = {"data": data, "labels": share, "name": name, **result}
-            benchmark.report.data.setdefault("results", []).append(kept)
-            rows.append([share_in_words(share), name, *_cells(result, paper if name == OURS else "")])
-    headers = [
-        "labels",
-        "",
-        "purity (range)",
-        "of the lowest (P)",
-        "paper",
-        "accuracy",
-        "(P)",
-        "lowest (P)",
-        "seconds",
-    ]
+            sizes = (options.draws, options.trials, benchmark.threads)
+            found = benchmark.isolated(run_contender, name, data, share, *sizes)
+            if name == OURS and is_real and data in PAPER and share in LABELS:
+                found["paper"] = PAPER[data][LABELS.index(share)]
+            rows.append([share_in_words(share), name, *(cell(found) for cell in columns.values())])
     what = data if is_real else f"scikit-learn's digits in place of {data}"
+    headers = ["labels", "", *columns]
     benchmark.report.table(f"{what}, means over {options.draws} draws", headers, rows, n_left=2)
 
 
-def _cells(result: dict[str, Any], paper: str) -> list[str]:
-    low, high = result["purity_range"]
+def accuracy_cell(result: dict[str, Any]) -> str:
+    """Return the mean accuracy of the rows without a label, and its standard deviation."""
     found = result["accuracies"]
-    return [
-        f"{result['purity']:.2f} ({low:.2f}-{high:.2f})",
-        f"{result['purity_best']:.2f}",
-        paper,
-        f"{np.mean(found):.1f} ± {np.std(found):.1f}" if found else "",
-        f"{result['energy']:.4f}",
-        f"{result['energy_best']:.4f}",
-        f"{result['seconds']:.2f}",
-    ]
+    return f"{np.mean(found):.1f} ± {np.std(found):.1f}" if found else "-"
 
 
 def share_in_words(share: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.harness.contenders import Contender
+from benchmarks.harness.contenders import Contender, bisected, model_of
 from benchmarks.total_variation.cut_ssl import cut_ssl
 
 
@@ -36,48 +35,36 @@ class Task:
 
 
 def _coterie(task: Task, *, n_swaps: int = 0, knows_sizes: bool = False, **options: Any) -> np.ndarray:
-    from coterie import TotalVariationClustering
-
     # Swaps go on where a few trials have ended; the paper's trials are besides start (a).
     n_init = min(task.n_init, 2) if n_swaps else task.n_init + ("steps" in options)
-    model = TotalVariationClustering(
-        task.n_clusters, affinity="precomputed", n_init=n_init, n_swaps=n_swaps,
-        class_priors=task.shares if knows_sizes else None, random_state=task.seed, n_threads=task.n_threads, **options,
-    )  # fmt: skip
-    return model.fit(task.graph, task.known).labels_
+    options |= {"n_init": n_init, "n_swaps": n_swaps, "class_priors": task.shares if knows_sizes else None}
+    return _graph_model("TotalVariationClustering", task, **options).fit(task.graph, task.known).labels_
+
+
+def _graph_model(name: str, task: Task, **options: Any) -> Any:
+    options |= {"affinity": "precomputed", "random_state": task.seed, "n_threads": task.n_threads}
+    return model_of(f"coterie.{name}", task.n_clusters, **options)
 
 
 def _laplacian_k_modes(task: Task) -> np.ndarray:
-    from coterie import LaplacianKModes
-
-    model = LaplacianKModes(
-        task.n_clusters, affinity="precomputed", random_state=task.seed, n_threads=task.n_threads
-    )
-    return model.fit(task.graph).labels_
+    return _graph_model("LaplacianKModes", task).fit(task.graph).labels_
 
 
 def _spectral(task: Task) -> np.ndarray:
-    from sklearn.cluster import SpectralClustering
-
-    model = SpectralClustering(
-        task.n_clusters, affinity="precomputed", random_state=task.seed, n_jobs=task.n_threads
-    )
-    return model.fit(task.matrix).labels_
+    options = {"affinity": "precomputed", "random_state": task.seed, "n_jobs": task.n_threads}
+    return model_of("sklearn.cluster.SpectralClustering", task.n_clusters, **options).fit(task.matrix).labels_
 
 
 def _propagation(task: Task, *, name: str) -> np.ndarray:
-    from sklearn import semi_supervised
-
     # Its kernel is a function of rows; here rows are numbers of vertices.
-    model = getattr(semi_supervised, name)(kernel=lambda left, right: task.graph, n_jobs=task.n_threads)
+    options = {"kernel": lambda left, right: task.graph, "n_jobs": task.n_threads}
+    model = model_of(f"sklearn.semi_supervised.{name}", **options)
     return model.fit(np.arange(task.graph.shape[0])[:, None], task.known).transduction_
 
 
 def _graph_learning(task: Task, *, name: str, shares: str) -> np.ndarray:
-    import graphlearning
-
     given = {"none": None, "equal": np.full(task.n_clusters, 1 / task.n_clusters), "true": task.shares}
-    model = getattr(graphlearning.ssl, name)(task.matrix, class_priors=given[shares])
+    model = model_of(f"graphlearning.ssl.{name}", task.matrix, class_priors=given[shares])
     rows = np.flatnonzero(task.known >= 0)
     return np.asarray(model.fit_predict(rows, task.known[rows])).astype(np.int64)
 
@@ -86,32 +73,18 @@ def _cut_ssl(task: Task) -> np.ndarray:
     return cut_ssl(task.graph, task.known, task.shares)
 
 
-# Halvings of the interval of the resolution, on a logarithmic scale from 1 / 100 to 100.
-_RESOLUTIONS = 20
-
-
 def _leiden(task: Task) -> np.ndarray:
-    from sknetwork.clustering import Leiden
+    options = {"modularity": "newman", "shuffle_nodes": True, "random_state": task.seed}
 
-    low, high, nearest = -2.0, 2.0, None
-    for _ in range(_RESOLUTIONS):
-        middle = (low + high) / 2
-        model = Leiden(10**middle, modularity="newman", shuffle_nodes=True, random_state=task.seed)
-        labels = model.fit_predict(task.matrix)
-        too_many = len(np.unique(labels)) - task.n_clusters
-        if nearest is None or abs(too_many) < abs(nearest[0]):
-            nearest = too_many, labels
-        if too_many == 0:
-            break
-        low, high = (low, middle) if too_many > 0 else (middle, high)
+    def labels_at(resolution: float) -> np.ndarray:
+        return model_of("sknetwork.clustering.Leiden", resolution, **options).fit_predict(task.matrix)
+
     # Purity would gain by more clusters than there are classes: small ones beyond their number are one.
-    return np.minimum(nearest[1], task.n_clusters - 1)
+    return np.minimum(bisected(labels_at, task.n_clusters, -2, 2), task.n_clusters - 1)
 
 
 def _genie(task: Task) -> np.ndarray:
-    from genieclust import Genie
-
-    return Genie(n_clusters=task.n_clusters).fit_predict(task.rows)
+    return model_of("genieclust.Genie", n_clusters=task.n_clusters).fit_predict(task.rows)
 
 
 OURS = "coterie"
@@ -133,7 +106,7 @@ _GRAPH_LEARNING = {
     "poisson_mbo": ("PoissonMBO", ("equal", "true")),
     "volume_mbo": ("VolumeMBO", ("equal", "true")),
 }
-GRAPH_LEARNING: dict[str, Callable[[Task], np.ndarray]] = {
+GRAPH_LEARNING = {
     f"graphlearning {title}{_SIZES[shares]}": partial(_graph_learning, name=name, shares=shares)
     for name, (title, several) in _GRAPH_LEARNING.items()
     for shares in several

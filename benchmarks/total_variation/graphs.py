@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from benchmarks.harness.data.files import real_file
 from benchmarks.harness.data.images import upright_digits
 from benchmarks.harness.data.labeled import labeled
-from benchmarks.harness.data.readers import csr_of, snippets
+from benchmarks.harness.data.readers import arrays_of, csr_of, snippets
 
 DATA = ("4moons", "optdigits", "pendigits", "mnist", "mnist-upright", "webkb4", "20news", "snippets")
 N_NEIGHBORS = 10
@@ -30,32 +30,31 @@ def graph_file(name: str) -> Path | None:
 
 def load_graph(name: str) -> tuple[sp.csr_array, np.ndarray]:
     """Return a graph and the classes of its vertices; digits of scikit-learn stand in where there is no such file."""
-    path = graph_file(name)
-    if path is None:
-        return _graph_of_rows(*labeled("digits"))
-    if name == "snippets":
-        return _graph_of_rows(*snippets())
-    with np.load(path) as file:
-        if "X" in file:
-            classes, rows = file["y"].astype(np.int64), file["X"].astype(np.float32)
-            return _graph_of_rows(upright_digits(rows) if name == "mnist-upright" else rows, classes)
+    if name in FILES or graph_file(name) is None:
+        rows = load_rows(name)
+        if rows is not None:
+            return _graph_of_rows(rows, _classes(name))
     matrix, classes = csr_of(FILES.get(name, f"graphs/{name}.npz"))
     return _graph_of_counts(matrix, classes) if name == "webkb4" else (matrix, classes)
+
+
+def _classes(name: str) -> np.ndarray:
+    if graph_file(name) is None:
+        return labeled("digits")[1]
+    return snippets()[1] if name == "snippets" else arrays_of(FILES[name])[1]
 
 
 def load_rows(name: str) -> np.ndarray | None:
     """Return the rows that a graph of `load_graph` is made of, or None where they are not dense, or not here."""
     if graph_file(name) is None:
         return labeled("digits")[0]
-    path = real_file(FILES.get(name, f"{name}.npz"))
-    if path is None:
-        return None
     if name == "snippets":
         return snippets()[0]
-    with np.load(path) as file:
-        if "X" not in file:
-            return None
-        rows = file["X"].astype(np.float32)
+    file = FILES.get(name, f"{name}.npz")
+    path = real_file(file)
+    if path is None or "X" not in np.load(path):
+        return None
+    rows = arrays_of(file)[0]
     return upright_digits(rows) if name == "mnist-upright" else rows
 
 

@@ -31,14 +31,8 @@ def run_path(steps: str) -> dict[str, Any]:
 
     path = sp.csr_array(sp.diags_array([np.ones(N_PATH - 1), np.ones(N_PATH - 1)], offsets=[1, -1]))
     ramp = np.linspace(1, 0, N_PATH)
-    model = TotalVariationClustering(
-        2,
-        affinity="precomputed",
-        init=np.column_stack([ramp, 1 - ramp]),
-        steps=steps,
-        tol=1e-9,
-        max_iter=20000,
-    ).fit(path)
+    options: dict[str, Any] = {"init": np.column_stack([ramp, 1 - ramp]), "tol": 1e-9, "max_iter": 20000}
+    model = TotalVariationClustering(2, affinity="precomputed", steps=steps, **options).fit(path)
     column = model.memberships_[:, model.labels_[0]]
     return {
         "total variation": scaled(column),

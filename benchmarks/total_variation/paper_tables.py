@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from benchmarks.harness.cells import number
 from benchmarks.harness.papers import PaperRun
-from benchmarks.total_variation.comparison import PAPER, has_what_it_needs, run_contender, share_in_words
+from benchmarks.total_variation.comparison import (
+    PAPER,
+    accuracy_cell,
+    has_what_it_needs,
+    run_contender,
+    share_in_words,
+)
 from benchmarks.total_variation.contenders import (
     CONTENDERS,
     LABELED,
@@ -49,25 +54,20 @@ MANY_DRAWS, LEAST_DRAWS, STANDARD_ERROR, LONGEST = 100, 10, 0.1, 1500.0
 BUDGET = 10.0
 LIMIT = 7200.0  # seconds after which a cell is given up
 
-Cell = Callable[[dict[str, Any]], str]
-
 
 def make_table_1(run: PaperRun) -> None:
     """Purity without labels: the published rows, ours, and the peers of today on the same graphs."""
     names = run.select({name: CONTENDERS[name] for name in UNLABELED})
     data = _data(run, ALL_DATA)
-    results = {name: {each: _result(run, name, each, 0.0, 1) for each in data} for name in names}
-    published = [_published_row(name, data) for name in PUBLISHED]
-    title = "Purity without labels, %"
-    _table_by_data(run, title, data, results, lambda result: f"{result['purity_best']:.2f}", published)
-    _table_by_data(run, "(P) of these clusters", data, results, lambda result: f"{result['energy_best']:.4f}")
-    _table_by_data(
-        run,
-        "Seconds of all runs, without the graph",
-        data,
-        results,
-        lambda result: f"{result['seconds']:.1f}",
-    )
+    results = {name: [_result(run, name, each, 0.0, 1) for each in data] for name in names}
+    for title, key, form in (
+        ("Purity without labels, %", "purity_best", ".2f"),
+        ("(P) of these clusters", "energy_best", ".4f"),
+        ("Seconds of all runs, without the graph", "seconds", ".1f"),
+    ):
+        rows = [_published_row(name, data) for name in PUBLISHED if key == "purity_best"]
+        rows += [[name, *(number(key, form)(one or {}) for one in found)] for name, found in results.items()]
+        run.report.table(title, ["", *map(_title, data)], rows)
     _say_what_is_missing(run)
 
 
@@ -76,8 +76,7 @@ def make_table_2(run: PaperRun) -> None:
     draws, shares = len(run.seeds(DRAWS)), (1.0, 0.1) if run.quick else SHARES
     names = run.select({name: CONTENDERS[name] for name in (OURS, PAPER_STEPS)})
     data = _data(run, ALL_DATA)
-    run.report.say(
-        "",
+    run.say(
         f"Purity of the draw with the lowest (P) out of {draws}, as in the paper, and in brackets the mean over the "
         "draws. The highest is bold.",
     )
@@ -87,12 +86,10 @@ def make_table_2(run: PaperRun) -> None:
         by_data = zip(*(_purities(each, share, results) for each, results in zip(data, zip(*found.values()))))
         lines = zip([share_in_words(share), *[""] * len(names)], ["published", *names], by_data)
         purities += [[words, name, *cells] for words, name, cells in lines]
-        seconds.append(
-            [share_in_words(share), "published", *(_published_seconds(each, share) for each in data)]
-        )
-        seconds.append(
-            ["", OURS, *("-" if r is None else f"{r['seconds']:.2f}" for r in found.get(OURS, []))]
-        )
+        published = (_published_seconds(each, share) for each in data)
+        seconds.append([share_in_words(share), "published", *published])
+        ours = (number("seconds", ".2f")(one or {}) for one in found.get(OURS, []))
+        seconds.append(["", OURS, *ours])
     headers = ["labels", "", *map(_title, data)]
     run.report.table("Purity in %, with labels", headers, purities, 2)
     run.report.table("Seconds of one draw, without the graph", headers, seconds, 2)
@@ -104,7 +101,7 @@ def make_few_labels(run: PaperRun) -> None:
     draws, data = len(run.seeds(MANY_DRAWS)), _data(run, DATA)
     names = run.select({name: CONTENDERS[name] for name in LABELED})
     for labels in FEW[:1] if run.quick else FEW:
-        rows = [[name, *(_accuracy(_few(run, name, each, labels, draws)) for each in data)] for name in names]
+        rows = [[name, *(_few(run, name, each, labels, draws) for each in data)] for name in names]
         rows = [row for row in rows if set(row[1:]) != {"-"}]
         title = f"{labels:.0f} label{'s' * (labels > 1)} per class: accuracy on the rows without a label, %, mean "
         run.report.table(f"{title}± standard deviation", ["", *map(_title, data)], rows)
@@ -112,22 +109,20 @@ def make_few_labels(run: PaperRun) -> None:
     _say_what_is_missing(run)
 
 
-# --- what is run
-
-
 def _data(run: PaperRun, full: Sequence[str]) -> Sequence[str]:
     """Return the data sets that are here; if there are none, or quickly, what stands in."""
     here = [name for name in full if graph_file(name) is not None]
     missing = [name for name in full if name not in here]
     if missing and not run.quick:
-        run.report.say("", f"Not at hand: {', '.join(missing)}.")
+        run.say(f"Not at hand: {', '.join(missing)}.")
     return QUICK_DATA if run.quick or not here else here
 
 
-def _few(run: PaperRun, name: str, data: str, labels: float, draws: int) -> dict[str, Any] | None:
-    """Return what a contender did with few labels: as many draws as the mean needs."""
+def _few(run: PaperRun, name: str, data: str, labels: float, draws: int) -> str:
+    """Return the accuracy of a contender with few labels, from as many draws as the mean needs."""
     least = draws if name == OURS and labels == FEW[0] else min(draws, LEAST_DRAWS)
-    return _result(run, name, data, labels, draws, least, BUDGET, STANDARD_ERROR, LONGEST)
+    result = _result(run, name, data, labels, draws, least, BUDGET, STANDARD_ERROR, LONGEST)
+    return "-" if result is None else accuracy_cell(result)
 
 
 def _result(
@@ -147,24 +142,6 @@ def _result(
     kept = {"data": data, "labels": share, "name": name, **result}
     run.report.data.setdefault("results", []).append(kept)
     return result
-
-
-# --- what is shown
-
-
-def _table_by_data(
-    run: PaperRun,
-    title: str,
-    data: Sequence[str],
-    results: dict[str, dict[str, Any]],
-    cell: Cell,
-    published: Sequence[Sequence[str]] = (),
-) -> None:
-    rows = [
-        [name, *("-" if result is None else cell(result) for result in of_data.values())]
-        for name, of_data in results.items()
-    ]
-    run.report.table(title, ["", *map(_title, data)], [*published, *rows])
 
 
 def _published_row(name: str, data: Sequence[str]) -> list[str]:
@@ -188,13 +165,6 @@ def _purities(data: str, share: float, results: Sequence[dict[str, Any] | None])
     ]
 
 
-def _accuracy(result: dict[str, Any] | None) -> str:
-    if result is None:
-        return "-"
-    found = result["accuracies"]
-    return f"{np.mean(found):.1f} ± {np.std(found):.1f}"
-
-
 def _title(data: str) -> str:
     return data if graph_file(data) is not None else "scikit-learn's digits"
 
@@ -202,4 +172,4 @@ def _title(data: str) -> str:
 def _say_what_is_missing(run: PaperRun) -> None:
     """List the contenders that failed."""
     for contender, data in run.report.data.get("failed", {}).items():
-        run.report.say("", f"{contender} ({', '.join(data)})")
+        run.say(f"{contender} ({', '.join(data)})")

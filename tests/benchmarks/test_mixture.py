@@ -6,9 +6,9 @@ import pytest
 from benchmarks.harness.data.images import cifar10_split
 from benchmarks.harness.data.tables import save_images
 from benchmarks.mixture.contenders import FITS, OWN_CHAIN, PEER_CHAIN, VC_GMM, Start
+from benchmarks.mixture.fits import quantization_error
+from benchmarks.mixture.paper import LINES
 from benchmarks.mixture.paper_sets import SETS
-from benchmarks.mixture.paper_tables import LINES
-from benchmarks.mixture.runs import quantization_error
 from benchmarks.mixture.settings import MixtureRow, Setting, draw_coreset
 from coterie.mixture import estimator as mixture_module
 

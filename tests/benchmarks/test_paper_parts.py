@@ -16,7 +16,8 @@ from benchmarks.convex.paper_data import (
 from benchmarks.harness.data.splits import SPLITS
 from benchmarks.nested.contenders import CURVES, RHOS, SCULLEY, SETTINGS, setting_name
 from benchmarks.nested.curves import RowCurves
-from benchmarks.nested.paper_curves import CONTENDERS, PAPER_ROWS, excess_at
+from benchmarks.nested.paper import CONTENDERS
+from benchmarks.nested.paper_pass import PAPER_ROWS
 
 
 @pytest.fixture(scope="module")
@@ -57,10 +58,10 @@ def test_rows_of_figures(make, shape, sizes):
 def test_excess_at_a_time():
     """That of the last point by then; before the first point that of the first."""
     curves = RowCurves("", {"fast": [[(0.1, 12.0), (0.5, 11.0), (2.0, 10.0)]], "slow": [[(1.0, 15.0)]]}, {})
-    assert excess_at(curves, "fast", 0.05) == [pytest.approx(0.2)]
-    assert excess_at(curves, "fast", 0.5) == [pytest.approx(0.1)]
-    assert excess_at(curves, "fast", 9.0) == [pytest.approx(0.0)]
-    assert excess_at(curves, "slow", 0.2) == excess_at(curves, "slow", 2.0) == [pytest.approx(0.5)]
+    assert curves.excess_at("fast", 0.05) == [pytest.approx(0.2)]
+    assert curves.excess_at("fast", 0.5) == [pytest.approx(0.1)]
+    assert curves.excess_at("fast", 9.0) == [pytest.approx(0.0)]
+    assert curves.excess_at("slow", 0.2) == curves.excess_at("slow", 2.0) == [pytest.approx(0.5)]
 
 
 def test_contenders_match_their_names():

@@ -125,12 +125,12 @@ GENERATED: dict[str, QualitySet] = {
 SETS = {**REAL, **GENERATED}
 
 
-def prepared(name: str, most_rows: int, folder: Path, draw: int = 0) -> Path:
+def prepared(name: str, most_rows: int, folder: Path) -> Path:
     """Write at most so many rows of a set, drawn at random, as .npz; graphs are left whole.
 
-    The file has X, or the parts of a CSR matrix, and y from 0. `draw` is the seed.
+    The file has X, or the parts of a CSR matrix, and y from 0.
     """
-    path = folder / f"{name.replace(' ', '-')}-{most_rows}{f'-draw-{draw}' if draw else ''}.npz"
+    path = folder / f"{name.replace(' ', '-')}-{most_rows}.npz"
     if path.exists():
         return path
     rows, classes = SETS[name].read()
@@ -138,7 +138,7 @@ def prepared(name: str, most_rows: int, folder: Path, draw: int = 0) -> Path:
     if SETS[name].is_graph:
         parts = {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr}
     else:
-        rows, classes = sampled(rows, classes, most_rows, draw)
+        rows, classes = sampled(rows, classes, most_rows)
         parts = {"X": np.ascontiguousarray(rows)}
     folder.mkdir(parents=True, exist_ok=True)
     half = path.with_suffix(".half.npz")

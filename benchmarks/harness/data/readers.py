@@ -11,11 +11,11 @@ from benchmarks.harness.data.files import needed_file
 Rows = tuple[Any, np.ndarray]
 
 
-def sampled(rows: Any, classes: np.ndarray, n_rows: int, seed: int = 0) -> Rows:
+def sampled(rows: Any, classes: np.ndarray, n_rows: int) -> Rows:
     """Return so many rows at random, all where there are no more."""
     if n_rows >= len(classes):
         return rows, classes
-    chosen = np.sort(np.random.default_rng(seed).choice(len(classes), n_rows, replace=False))
+    chosen = np.sort(np.random.default_rng(0).choice(len(classes), n_rows, replace=False))
     return rows[chosen], classes[chosen]
 
 
