@@ -1,14 +1,17 @@
 """Quality of the methods that `coterie.compare` recommends, beside the best of ours, Leiden and k-means.
 
-    python -m benchmarks.graphs_quality.recommend [--sets iris,fresh-0] [--most-rows 2000] [--page] [--quick]
+    python -m benchmarks.graphs_quality.recommend [--sets iris,fresh-4300] [--most-rows 2000] [--page] [--quick]
+    python -m benchmarks.graphs_quality.recommend --fresh-seed 50000 --fresh 40
 
-Sets of rows of `benchmarks.graphs_quality`, and 30 generated ones ("fresh-0" to "fresh-29") whose shapes, sizes,
-widths, columns and noise are drawn from one seed. `compare` is given the rows and the number of classes. Results of a
-set are kept in a file: a run that was ended goes on where it was. Leiden needs `pip install leidenalg igraph` (GPL).
+Sets of rows of `benchmarks.graphs_quality`, and generated ones ("fresh-SEED") whose shapes, sizes, widths, columns and
+noise are drawn. With --fresh-seed only sets of this seed and the next ones. `compare` is given the rows and the number
+of classes. Results of a set are kept in a file: a run that was ended goes on where it was. Leiden needs
+`pip install leidenalg igraph` (GPL).
 """
 
 from __future__ import annotations
 
+import itertools
 import time
 from functools import partial
 from pathlib import Path
@@ -27,9 +30,11 @@ from benchmarks.harness.processes import limit_threads
 from benchmarks.harness.reporting import RESULTS, machine_facts, machine_line, markdown_table
 from benchmarks.harness.results import Cell, Results
 
-N_FRESH, SEED = 30, 4300
-FRESH = [f"fresh-{number}" for number in range(N_FRESH)]
-ROWS = [name for name in SETS if not SETS[name].is_graph]
+FRESH = {
+    f"seeds {first} to {last}": [f"fresh-{seed}" for seed in range(first, last + 1)]
+    for first, last in ((4300, 4329), (91000, 91039))
+}
+NAMES = [*(name for name in SETS if not SETS[name].is_graph), *itertools.chain(*FRESH.values())]
 COMPARE, K_MEANS = "compare", "k-means"
 SCORES = {"accuracy": "accuracy", "nmi": "NMI"}
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "compare.md"
@@ -45,9 +50,9 @@ $ COTERIE_DATA=folder python -m benchmarks.graphs_quality.recommend --page
 ```
 
 This page is written by that command. `coterie.compare` gets the rows and the number of classes, with
-`random_state=0`, on one thread. Larger sets are sampled to {most_rows:,} rows. The {n_fresh} fresh sets are generated:
-kind, number of clusters, sizes, widths, columns and noise are drawn from the seeds {seed} to {last}. [How methods are
-scored](../how-to/compare_methods.md).
+`random_state=0`, on one thread. Larger sets are sampled to {most_rows:,} rows. For 70 generated sets, kind, number of
+clusters, sizes, widths, columns and noise are drawn from the seeds 4300 to 4329 and 91000 to 91039.
+`--fresh-seed 50000 --fresh 40` measures 40 others. [How methods are scored](../how-to/compare_methods.md).
 
 - Recommended: the method with the highest score, also where the confidence is "open". Best of ours: the best of the
   compared methods by the known classes. Leiden: 15 neighbors, at the resolution that gives about k clusters. k-means:
@@ -63,11 +68,11 @@ scored](../how-to/compare_methods.md).
 
 def path_of(name: str, most_rows: int, folder: Path) -> Path:
     """Return the file of a set; that of a generated one is written."""
-    if name not in FRESH:
+    if not name.startswith("fresh-"):
         return prepared(name, most_rows, folder)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.npz"
-    rows, classes = drawn_shape(np.random.RandomState((SEED + FRESH.index(name)) % 2**32))
+    rows, classes = drawn_shape(np.random.RandomState(int(name.removeprefix("fresh-"))))
     np.savez(path, X=rows, y=classes)
     return path
 
@@ -115,7 +120,7 @@ def line_of(cells: dict[str, Cell]) -> dict[str, Any]:
 def tables(found: dict[str, dict[str, Cell]]) -> list[str]:
     """Return the means over kinds of sets, the loss by confidence, and a line for each set, as Markdown."""
     lines = {name: line_of(cells) for name, cells in found.items()}
-    kinds = {"real sets": [*REAL], "generated sets": [*GENERATED], "fresh generated sets": FRESH}
+    kinds = {"real sets": [*REAL], "generated sets": [*GENERATED], **FRESH}
     groups = {kind: [lines[name] for name in names if name in lines] for kind, names in kinds.items()}
     groups["all sets"] = list(lines.values())
     who = ("recommended", "best of ours", LEIDEN, K_MEANS)
@@ -131,7 +136,7 @@ def tables(found: dict[str, dict[str, Cell]]) -> list[str]:
             by_confidence.append([confidence, str(len(some)), *means, f"{losses[:, 0].max():.3f}"])
     each = []
     for name, line in lines.items():
-        if name not in FRESH:
+        if name in SETS:
             cell = found[name][COMPARE]
             shape = f"{name}, {cell['n_rows']:,} x {cell['n_columns']}, {cell['classes']}"
             accuracies = [f"{value:.3f}" for value in line["accuracy"]]
@@ -161,26 +166,31 @@ def _means(kind: str, lines: list[dict[str, Any]]) -> list[str]:
 def main() -> None:
     """Do what was asked for."""
     parser = SystemParser(
-        "graphs_quality.recommend", __doc__, [*ROWS, *FRESH], quick=["iris", "fresh-0"], rows_option="--sets",
+        "graphs_quality.recommend",
+        __doc__,
+        NAMES,
+        quick=["iris", "fresh-4300"],
+        rows_option="--sets",
         rounds=None,
-    )  # fmt: skip
+    )
     parser.add("--most-rows", default=2000, quick=200, help="drawn of larger sets")
+    parser.add_argument("--fresh-seed", type=int, help="only sets that are drawn from this seed on")
+    parser.add("--fresh", default=40, quick=1, help="number of sets from --fresh-seed")
     parser.add_argument("--page", action="store_true", help=f"write {PAGE.name}")
     options = parser.read()
+    if options.fresh_seed is not None:
+        options.rows = [f"fresh-{options.fresh_seed + number}" for number in range(options.fresh)]
     limit_threads(1)
     results = Results(RESULTS / f"recommend-{options.most_rows}")
     found = {}
     for name in options.rows:
-        if name in FRESH or SETS[name].is_here:
+        if name not in SETS or SETS[name].is_here:
             found[name] = measured(name, results, options.most_rows)
-    missing = ", ".join(name for name in (*ROWS, *FRESH) if name not in found)
+    missing = ", ".join(name for name in NAMES if name not in found)
     page = _PAGE.format(
         n_sets=len(found),
         means=np.mean([line_of(cells)["accuracy"] for cells in found.values()], axis=0),
         most_rows=options.most_rows,
-        n_fresh=N_FRESH,
-        seed=SEED,
-        last=SEED + N_FRESH - 1,
         machine=machine_line(machine_facts()),
         missing=f"\nNot measured: {missing}.\n" if missing else "",
         tables="\n".join(tables(found)),

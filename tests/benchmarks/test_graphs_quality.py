@@ -116,9 +116,9 @@ def test_the_guide_gets_its_table(results):
 
 
 def test_recommendations_are_measured_by_accuracy_nmi_and_rank_correlation(tmp_path):
-    with np.load(recommend.path_of("fresh-0", 200, tmp_path)) as first:
+    with np.load(recommend.path_of("fresh-4300", 200, tmp_path)) as first:
         rows, classes = first["X"], first["y"]
-    with np.load(recommend.path_of("fresh-0", 200, tmp_path)) as again:
+    with np.load(recommend.path_of("fresh-4300", 200, tmp_path)) as again:
         np.testing.assert_array_equal(rows, again["X"])
     assert len(rows) == len(classes)
     assert set(classes) == set(range(classes.max() + 1))
@@ -132,7 +132,7 @@ def test_recommendations_are_measured_by_accuracy_nmi_and_rank_correlation(tmp_p
     line = recommend.line_of(cells)
     assert line["accuracy"] == [0.7, 0.9, 0.8, 0.6]
     assert line["accuracy correlation"] == pytest.approx(0.5)
-    shown = recommend.tables({"iris": cells, "fresh-0": cells})
+    shown = recommend.tables({"iris": cells, "fresh-4300": cells})
     means = line_of(shown, "all sets")
     assert means[1:6] == ["2", "0.700", "0.900", "0.800", "0.600"]
     assert means[10:] == ["0.200", "0.50"]

@@ -116,7 +116,7 @@ A, B = [0, 0, 1, 1, 2, 2], [0, 1, 2, 0, 1, 2]
     [
         (fake_scores(0.5, 0.1, 0.1, 0.1), "clear"),
         (fake_scores(0.5, 0.1, 0.1, 0.9), "likely"),
-        (fake_scores(0.5, 0.5, 0.1, 0.1), "likely"),  # a tie favors none
+        (fake_scores(0.5, 0.5, 0.1, 0.3), "likely"),  # a tie favors none
         (fake_scores(0.5, 0.9, 0.1, 0.9), "open"),
     ],
 )
@@ -138,7 +138,22 @@ def test_method_with_empty_clusters_is_not_recommended():
     assert "k-means is not recommended: 1 of 3 clusters are empty." in reasons
 
 
-def test_the_score_is_the_sum_of_agreement_neighbors_and_information():
+def test_method_with_less_than_half_of_the_information_is_not_recommended():
+    fits = [fake_fit("k-means", [0, 0, 0, 0, 1, 2]), fake_fit("gmm", B), fake_fit("nested", A)]
+    scores = {
+        "k-means": fake_scores(0.9, 0.8, 0.5, 0.19),
+        "gmm": fake_scores(0.7, 0.5, 0.4, 0.2),
+        "nested": fake_scores(0.5, 0.1, 0.1, 0.4),
+    }
+    recommended, _, reasons = _recommendation(fits, scores, 3)
+    assert recommended == "gmm"
+    assert "k-means is not recommended: its information is less than half of the highest." in reasons
+    for name, information in (("k-means", -0.3), ("gmm", -0.2), ("nested", -0.1)):
+        scores[name]["information"] = information
+    assert _recommendation(fits, scores, 3)[0] == "nested"
+
+
+def test_the_score_is_high_if_agreement_or_neighbors_is():
     X = np.random.RandomState(0).normal(0, 1, (60, 2))
     X[30:] += 9
     good, poor = np.repeat([0, 1], 30), np.tile([0, 1], 30)
@@ -148,9 +163,7 @@ def test_the_score_is_the_sum_of_agreement_neighbors_and_information():
     assert found["k-means"]["agreement"] == pytest.approx(0.6)
     assert found["nested"]["agreement"] == pytest.approx(0.2)
     for record in found.values():
-        assert record["score"] == pytest.approx(
-            record["agreement"] + record["neighbors"] + record["information"]
-        )
+        assert 1 - record["score"] == pytest.approx((1 - record["agreement"]) * (1 - record["neighbors"]))
     assert found["k-means"]["neighbors"] == pytest.approx(1)
     assert 0 < found["k-means"]["information"] <= 1
     assert found["nested"]["information"] < 0

@@ -1,8 +1,8 @@
 """Compare the clusterings of several methods on the same rows, and recommend one.
 
-Clusterings are scored without labels, by three things that no method of coterie optimizes: how well other methods find
-the same clusters, how well the clusters predict the neighbors of a row, and how much the clusters at the two ends of
-an edge of the graph of neighbors have in common.
+Clusterings are scored without labels, by two things that no method of coterie optimizes: how well other methods find
+the same clusters, and how well the clusters predict the neighbors of a row. A third, how much the clusters at the two
+ends of an edge of the graph of neighbors have in common, excludes one cluster of nearly all rows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from coterie.reports.page import Page
 
 CRITERIA = {
-    "score": "agreement plus neighbors plus information: the recommendation has the highest",
+    "score": "1 - (1 - agreement) (1 - neighbors): the recommendation has the highest",
     "agreement": "mean adjusted Rand index to the clusters of the other methods",
     "neighbors": "log-likelihood of the clusters of 15 nearest neighbors: 0 by chance, 1 if each is that of the row",
     "information": "mutual information of the clusters at both ends of a graph edge, above chance; 1 at most",
@@ -58,6 +58,10 @@ _NULL_ROWS, _FEWEST_NULLS = 6 * _SCORED_ROWS, 2
 
 # Clusterings with a normalized mutual information above this count as one.
 _SAME = 0.95
+
+# Clusterings with less than this part of the highest information are not recommended: neighbors are easy to predict if
+# nearly all rows are in one cluster. Parts of 0.3 to 0.6 lead to the same recommendations.
+_LEAST_INFORMATION = 0.5
 
 # Criteria choose the same clusters from this normalized mutual information on.
 _CONFIRMED = 0.9
@@ -85,9 +89,10 @@ class Comparison:
     Attributes
     ----------
     best : str
-        Method with the highest score, of those without empty clusters if there are any.
+        Method with the highest score, of those without empty clusters (if there are any) and with at least half of the
+        highest information.
     confidence : {"clear", "likely", "open"}
-        "clear": all three criteria (agreement, neighbors, information) are highest for the same clusters as their sum;
+        "clear": all three criteria (agreement, neighbors, information) are highest for the same clusters as the score;
         "likely": two of them; "open": fewer.
     reasons : tuple of str
         Explanation in sentences; the first states the result.
@@ -208,12 +213,13 @@ def compare(
 
     Notes
     -----
-    The score of a clustering is A + G + I. A is its mean adjusted Rand index to the clusterings of the other methods.
-    G is the mean over rows of ``log(((v + p) / 16) / p)``, where v of the 15 nearest neighbors share the row's cluster
-    and p is the share of this cluster, adjusted for chance as the Rand index is: less its mean over random connected
-    partitions of the same sizes, over the difference of its maximum (v = 15) and that mean. I is the mutual
-    information of the clusters at the two ends of an edge of the graph of 15 nearest neighbors, less its mean over
-    those partitions, over log k.
+    The score of a clustering is 1 - (1 - A) (1 - G). A is its mean adjusted Rand index to the clusterings of the
+    other methods. G is the mean over rows of ``log(((v + p) / 16) / p)``, where v of the 15 nearest neighbors share
+    the row's cluster and p is the share of this cluster, adjusted for chance as the Rand index is: less its mean
+    over random connected partitions of the same sizes, over the difference of its maximum (v = 15) and that mean. A
+    clustering is not recommended if its information is less than half of the highest one: the mutual information of
+    the clusters at the two ends of an edge of the graph of 15 nearest neighbors, less its mean over those
+    partitions, over log k.
 
     Examples
     --------
@@ -436,12 +442,11 @@ def _scores(
         by_chance = chance[_sizes(labels)]
         likelihood, largest = _neighbor_likelihood(labels, ids)
         others = np.delete(agreement[number], number)
-        values = (
-            float(others.mean()) if len(others) else 1.0,
-            float((likelihood - by_chance[0]) / max(largest - by_chance[0], _TINY)),
-            float((_information(labels, graph) - by_chance[1]) / max(np.log(k), _TINY)),
-        )
-        found[fit.method.name] = dict(zip(CRITERIA, (sum(values), *values)))
+        agreed = float(others.mean()) if len(others) else 1.0
+        near = float((likelihood - by_chance[0]) / max(largest - by_chance[0], _TINY))
+        information = float((_information(labels, graph) - by_chance[1]) / max(np.log(k), _TINY))
+        score = 1 - (1 - agreed) * (1 - near)
+        found[fit.method.name] = dict(zip(CRITERIA, (score, agreed, near, information)))
     return found
 
 
@@ -526,17 +531,23 @@ def _random_partition(graph: sp.csr_array, sizes: IndexArray, random: np.random.
 def _recommendation(
     fits: Sequence[_Fit], scores: dict[str, dict[str, float]], k: int
 ) -> tuple[str, str, tuple[str, ...]]:
-    n_lost = {fit.method.name: k - int(fit.labels.max()) - 1 for fit in fits}
-    flaws = [
-        f"{name} is not recommended: {lost} of {k} clusters are empty."
-        for name, lost in n_lost.items()
-        if lost
-    ]
-    whole = [fit for fit in fits if not n_lost[fit.method.name]]
-
     def value(fit: _Fit, criterion: str = "score") -> float:
         return scores[fit.method.name][criterion]
 
+    whole = [fit for fit in fits if int(fit.labels.max()) + 1 == k]
+    most = max((value(fit, "information") for fit in whole), default=0.0)
+    whole = [fit for fit in whole if value(fit, "information") >= min(_LEAST_INFORMATION * most, most)]
+    flaws = [
+        f"{fit.method.name} is not recommended: "
+        + (
+            f"{lost} of {k} clusters are empty."
+            if lost
+            else "its information is less than half of the highest."
+        )
+        for fit in fits
+        if fit not in whole
+        for lost in [k - int(fit.labels.max()) - 1]
+    ]
     best = max(whole or fits, key=value)
     similarity = {fit.method.name: _nmi(fit.labels, best.labels) for fit in whole}
     others = [fit for fit in whole if similarity[fit.method.name] <= _SAME]
