@@ -27,9 +27,9 @@ def exact(dtype):
 
 @pytest.mark.parametrize("kind", [DenseMeans, SparseMeans])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
-    ("k", "unit_length"), [(1, False), (3, False), (20, False), (70, False), (3, True), (70, True)]
+    ("k", "unit_length", "weighted"),
+    [(1, False, True), (3, False, False), (70, False, True), (20, True, True)],
 )
 def test_means_after_rows_change_clusters(instruction_set, kind, dtype, weighted, k, unit_length):
     """Rounds of random votes, in two blocks each; clusters fill and empty again."""

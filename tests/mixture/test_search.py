@@ -95,7 +95,7 @@ class TestSearch:
             np.testing.assert_allclose(energies[[0, 2]], [[0.01, 0.25], [0, 64]], rtol=1e-4)
 
     @pytest.mark.parametrize(("rows_per_tile", "regroup"), [(1, False), (3, False), (16, False), (1, True)])
-    @pytest.mark.parametrize("n", [512, 513, 1700, 20_000])
+    @pytest.mark.parametrize("n", [513, 2500])
     def test_groups_of_many_rows(self, dtype, rows_per_tile, regroup, n):
         problem = Problem(n, 3, 7, 2, 3, dtype, extra=True)
         problem.candidates[: n - 5, 0], problem.candidates[: n - 5, 1] = 2, 4
@@ -208,7 +208,7 @@ class TestSearch:
 
 def test_group_size_1_equals_the_published_search():
     """Algorithm 2, point by point, over several E-steps with the same components."""
-    for seed in range(20):
+    for seed in range(6):
         problem = Problem(200, 3, 25, 3, 3, np.float64, seed, scaled=seed % 2 == 0, extra=seed % 3 == 0)
         for _ in range(4):
             expected = oracle.algorithm_2(problem.table, problem.candidates, problem.neighbors, problem.extra)

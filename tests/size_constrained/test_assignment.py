@@ -151,8 +151,7 @@ def test_short_lists_bound_centroids_that_are_not_listed():
     assert assign_within(short, bounds).bound <= least_cost(scores, bounds) + 1e-9
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("dtype", "weighted"), [(np.float32, True), (np.float64, False)])
 def test_short_lists_reach_the_gap_on_any_threads(dtype, weighted, monkeypatch):
     monkeypatch.setattr("coterie.size_constrained.passes._WHOLE_BYTES", 0)
     random = np.random.default_rng(0)

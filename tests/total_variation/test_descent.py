@@ -309,7 +309,7 @@ class TestDescent:
         descent = some_descent(np.zeros((12, 12)), some_memberships(12, 3, 0), np.float32)
         assert descent.outer_step(1e-3).energy == 0
 
-    @settings(max_examples=15)
+    @settings(max_examples=8)
     @given(n=st.integers(5, 30), R=st.integers(2, 5), binary=st.booleans(), seed=st.integers(0, 999))
     def test_inner_steps_reach_the_minimum_of_an_outer_step(self, n, R, binary, seed):
         """The minimum is unique: where F has it, any other lies above by half of its squared distance to F."""

