@@ -153,15 +153,16 @@ def check_prefixes(rows, weights=None):
     np.testing.assert_allclose(shift, mean, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", WRITERS)
+def test_files(name, tmp_path, kept_bytes):
+    kept_bytes(0)
+    extension, write, _ = WRITERS[name]
+    write(tmp_path / f"x{extension}", numbers(200))
+    check_prefixes(open_rows(tmp_path / f"x{extension}"))
+
+
 @pytest.mark.parametrize("kept", [0, 1 << 30])
 class TestShuffledRows:
-    @pytest.mark.parametrize("name", WRITERS)
-    def test_files(self, name, kept, tmp_path, kept_bytes):
-        kept_bytes(kept)
-        extension, write, _ = WRITERS[name]
-        write(tmp_path / f"x{extension}", numbers(200))
-        check_prefixes(open_rows(tmp_path / f"x{extension}"))
-
     @pytest.mark.parametrize("name", MEMORY_KINDS)
     def test_memory(self, name, kept, kept_bytes):
         kept_bytes(kept)

@@ -27,9 +27,7 @@ def clusters(name):
     return np.asarray(parquet.read_table(name)["cluster"])
 
 
-@pytest.mark.parametrize(
-    "name", ["k-means", "nested", "mini-batch", "gmm", "laplacian-kmodes", "total-variation"]
-)
+@pytest.mark.parametrize("name", ["k-means", "nested", "gmm", "laplacian-kmodes"])
 def test_every_method(folder, csv, name):
     arguments = ["fit", csv, "-k", "3", "--method", name, "-q"]
     assert main([*arguments, "--out", "plain"]) == 0

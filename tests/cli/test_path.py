@@ -62,10 +62,7 @@ def test_path_of_a_table(folder, table, X, capsys):
 @pytest.mark.parametrize(
     ("options", "parameters"),
     [
-        (["--solver", "ama", "--step-size", "paper"], dict(step_size="paper")),
         (["--solver", "plain-ama", "--step-size", "0.05"], dict(solver="plain-ama", step_size=0.05)),
-        (["--solver", "admm", "--stopping", "residuals"], dict(solver="admm", stopping="residuals")),
-        (["--distance-decay", "auto", "--no-connect"], dict(connect=False)),
         (["--weights", "tree", "--norm", "l1"], dict(weights="tree", norm="l1")),
     ],
 )
@@ -104,8 +101,7 @@ def test_path_of_many_rows(folder, rows, X, monkeypatch):
     assert json.loads((folder / "few" / "summary.json").read_text())["largest_gap"] < 1e-10
 
 
-@pytest.mark.parametrize("command", ["path", "choose-k -k 2:4"])
-def test_equal_rows_give_no_warnings_of_matplotlib(command, folder, capsys):
+def test_equal_rows_give_no_warnings_of_matplotlib(folder, capsys):
     np.save("equal.npy", np.ones((30, 3)))
-    assert main([*command.split(), "equal.npy", "--out", "out"]) == 0
+    assert main(["path", "equal.npy", "--out", "out"]) == 0
     assert "warning" not in capsys.readouterr().err

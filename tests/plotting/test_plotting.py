@@ -190,7 +190,7 @@ def test_given_axes_are_used(X):
 
 @pytest.mark.parametrize(
     ("n_images", "image_shape"),
-    [*((n, (2, 3)) for n in (1, 2, 3, 5, 7, 10, 40, 41)), (1, (2, 1, 3)), (3, (2, 1, 3))],
+    [*((n, (2, 3)) for n in (1, 2, 7, 41)), (1, (2, 1, 3)), (3, (2, 1, 3))],
 )
 def test_cluster_images(n_images, image_shape, monkeypatch):
     monkeypatch.setattr(plotting.images, "_MOST_IMAGES", 40)

@@ -256,10 +256,10 @@ def test_stability(monkeypatch):
     # A machine that is busy must not take the fits for slow ones.
     monkeypatch.setattr("coterie.reports.stability._SECONDS", 1e9)
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(2_000, 2)) * 0.3 + np.repeat([[0, 0], [9, 0], [0, 9], [9, 9]], 500, axis=0)
+    X = rng.normal(size=(600, 2)) * 0.3 + np.repeat([[0, 0], [9, 0], [0, 9], [9, 9]], 150, axis=0)
     measured, _ = measure_stability(read_subject(coterie.KMeans(4, n_init=5, random_state=0).fit(X), X), 4)
     assert np.count_nonzero(measured.means > 0.75) >= 3
-    noise = rng.uniform(size=(2_000, 2))
+    noise = rng.uniform(size=(600, 2))
     bad = coterie.report(coterie.KMeans(12, random_state=0).fit(noise), noise)
     (warned,) = parts(bad, "Quality", Warnings)
     assert any("not reproduced" in line for line in warned.lines)

@@ -162,10 +162,9 @@ def blobs():
     "model",
     [
         coterie.ConvexClusterPath(n_gammas=15),
-        coterie.LaplacianKModes(3, affinity="precomputed", n_init=2, random_state=0),
         coterie.TotalVariationClustering(3, affinity="precomputed", n_init=2, random_state=0),
     ],
-    ids=["convex-path", "laplacian-kmodes", "total-variation"],
+    ids=["convex-path", "total-variation"],
 )
 def test_clear_clusters_of_paths_and_graphs_are_stable(model):
     X = blobs()

