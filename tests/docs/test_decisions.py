@@ -22,10 +22,13 @@ def test_every_decision_is_listed():
 
 
 def test_pages_for_users_have_at_most_60000_words():
+    """Without the list of options, which the build of the site writes."""
     names = {name_of(page): page for page in pages()}
     texts = (
         page.read_text(encoding="utf-8")
         for name, page in names.items()
-        if name.startswith("docs/") and not name.startswith("docs/development/")
+        if name.startswith("docs/")
+        and not name.startswith("docs/development/")
+        and name != "docs/reference/commands.md"
     )
     assert sum(len(text.split()) for text in texts) <= MOST_WORDS_FOR_USERS
