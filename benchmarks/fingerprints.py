@@ -2,8 +2,7 @@
 
     python -m benchmarks.fingerprints --instruction-set all --out before.txt       # before
     python -m benchmarks.fingerprints --instruction-set all --compare before.txt   # after: lists what differs
-
-    python -m benchmarks.fingerprints --groups mixture convex --compare before.txt --compare-set avx512
+    python -m benchmarks.fingerprints --groups mixture convex --compare before.txt
 
 Each line is a hash, an instruction set, a group and a fit: estimator, changed parameters, rows. The hash is that of all
 fitted public attributes, histories but for their seconds, and predictions of other rows. Only the public interface is
@@ -20,7 +19,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import is_dataclass
 from functools import cache, partial
 from itertools import product
@@ -136,6 +135,11 @@ def fit(model: Any, X: Any, *fitted_with: Any, **given: Any) -> tuple[str, Calla
     return f"{type(model).__name__}({', '.join(changed)}): {kind} {rows.shape}{beside}", run
 
 
+def fits(models: Iterable[Any], X: Any, *fitted_with: Any, **given: Any) -> Cases:
+    """Yield the fits of several models on the same rows."""
+    return (fit(model, X, *fitted_with, **given) for model in models)
+
+
 def _word(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"array {fingerprint(value)[:4]}"
@@ -159,36 +163,30 @@ def k_means() -> Cases:
     far = X[:6] + 40 * np.arange(6)[:, None]  # clusters that lose all rows
     for algorithm, dtype in product(("lloyd", "elkan", "yinyang", "hamerly", "auto"), ("float32", "float64")):
         yield fit(KMeans(40, algorithm=algorithm, tol=0), blobs(6_000, 20, 12, dtype))
-    for init in (
-        "k-means++",
-        "afk-mc2",
-        "random",
-        "k-means||",
-        X[:5],
-        KMeans(5, random_state=0).fit(X[:900]),
-    ):
-        yield fit(KMeans(5, init=init), X)
-    for model in (
+    inits = ("k-means++", "afk-mc2", "random", "k-means||", X[:5], KMeans(5, random_state=0).fit(X[:900]))
+    yield from fits((KMeans(5, init=init) for init in inits), X)
+    yield from fits([
         KMeans(12, n_init=5, max_iter=20), KMeans(12, coreset_size=800), KMeans(1), KMeans(6, init=far),
         KMeans(6, init=far, algorithm="elkan"), BisectingKMeans(12), SizeConstrainedKMeans(12, 300),
-    ):  # fmt: skip
-        yield fit(model, X)
-    for model in (
-        KMeans(12),
-        KMeans(12, algorithm="elkan"),
-        KMeans(12, coreset_size=800),
-        BisectingKMeans(7),
-    ):
-        yield fit(model, X, sample_weight=weights(6_000))
+    ], X)  # fmt: skip
+    yield from fits(
+        [
+            KMeans(12),
+            KMeans(12, algorithm="elkan"),
+            KMeans(12, coreset_size=800),
+            BisectingKMeans(7),
+        ],
+        X,
+        sample_weight=weights(6_000),
+    )
     yield fit(KMeans(100, tol=0), wide)
     yield fit(KMeans(300, max_iter=10), wide.astype(np.float32))
     for dtype in ("uint8", "int64", "float16"):
         yield fit(KMeans(30), blobs(6_000, 20, 12, dtype))
-    for model in (
+    yield from fits([
         KMeans(25, tol=0), KMeans(25, algorithm="elkan"), KMeans(8, coreset_size=500),
         KMeans(6, init=np.eye(6, 400) * 50),
-    ):  # fmt: skip
-        yield fit(model, words())
+    ], words())  # fmt: skip
     yield fit(KMeans(25, algorithm="hamerly"), small)
     yield fit(KMeans(25), words(), sample_weight=weights(3_000))
     yield fit(KMeans(9, n_init=2), np.repeat(X[:5], 40, axis=0))
@@ -199,12 +197,10 @@ def k_means() -> Cases:
 def mini_batches() -> Cases:
     """Nested and independent mini-batches: initializations, thresholds, weights, streams."""
     X, single = blobs(20_000, 12, 30), blobs(20_000, 12, 30, "float32")
-    nested, batches = (
-        partial(NestedMiniBatchKMeans, 20, batch_size=300),
-        partial(MiniBatchKMeans, 20, batch_size=200),
-    )
+    nested = partial(NestedMiniBatchKMeans, 20, batch_size=300)
+    batches = partial(MiniBatchKMeans, 20, batch_size=200)
     far = X[:20] + 40 * np.arange(20)[:, None]
-    for model in (
+    yield from fits([
         NestedMiniBatchKMeans(), NestedMiniBatchKMeans(200, batch_size=1_000), NestedMiniBatchKMeans(3, batch_size=100),
         nested(init="random", doubling_threshold=1), nested(doubling_threshold=0, tol=0), nested(init=X[:20]),
         nested(init=far), nested(compute_labels=False), *(nested(bounds=b) for b in ("elkan", "yinyang", "off")),
@@ -212,8 +208,7 @@ def mini_batches() -> Cases:
         batches(init=X[:20], max_iter=2), batches(max_no_improvement=None, max_iter=4), batches(reassignment_ratio=0),
         batches(max_no_improvement=None, tol=1e-3), batches(compute_labels=False),
         batches(init=np.tile(X[:1], (20, 1)), reassignment_ratio=0.3),
-    ):  # fmt: skip
-        yield fit(model, X)
+    ], X)  # fmt: skip
     for model in (nested, batches):
         yield fit(model(), single)
         yield fit(model(), blobs(20_000, 12, 30, "uint8"))
@@ -237,7 +232,7 @@ def mixtures() -> Cases:
         yield fit(mixture(covariance_type=kind), X)
         yield fit(mixture(covariance_type=kind, coreset_size=3_000), single, sample_weight=weights(8_000))
         yield fit(TruncatedGaussianMixture(1_100, max_iter=6, covariance_type=kind), X)
-    for model in (
+    yield from fits([
         TruncatedGaussianMixture(1_100, max_iter=6, assignment="exact"),
         TruncatedGaussianMixture(2, covariance_type="spherical"), mixture(covariance_type="factors", n_factors=3),
         mixture(assignment="truncated"), mixture(random_candidate=True), mixture(init="k-means++"),
@@ -245,16 +240,13 @@ def mixtures() -> Cases:
         mixture(n_candidates=3, n_neighbors=9, tol=1e-6), mixture(init="random", max_iter=5), mixture(init=X[:60]),
         mixture(covariance_type="diag", init=start), mixture(search_group_size=1, search_every=1, initial_e_steps=2),
         mixture(compute_labels=False),
-    ):  # fmt: skip
-        yield fit(model, X)
+    ], X)  # fmt: skip
     yield fit(mixture(covariance_type="spherical"), X, sample_weight=weights(8_000))
     yield fit(TruncatedGaussianMixture(50, covariance_type="diag"), np.repeat(X[:30], 5, axis=0))
     yield fit(mixture(reg_covar=0.01), blobs(8_000, 6, 60, "uint8"))
     yield fit(TruncatedGaussianMixture(5, max_iter=1, compute_labels=False), windows(140_000))
-    yield (
-        "samples",
-        lambda: [mixture(covariance_type=kind, random_state=0).fit(X).sample(500) for kind in kinds],
-    )
+    drawn = partial(mixture, random_state=0)
+    yield "samples", lambda: [drawn(covariance_type=kind).fit(X).sample(500) for kind in kinds]
 
 
 def laplacian_k_modes() -> Cases:
@@ -267,13 +259,12 @@ def laplacian_k_modes() -> Cases:
         yield fit(modes(mode_update=update, metric="cosine"), X.astype(np.float32))
         yield fit(modes(mode_update=update), words(1_000))
         yield fit(modes(mode_update=update, n_init=1, symmetrize="mean"), larger)
-    for model in (
+    yield from fits([
         LaplacianKModes(10), *(modes(init=init) for init in ("k-means", "spectral", "random", X[:10])),
         *(modes(diagonal_shift=shift, symmetrize="max") for shift in (True, False)),
         modes(weights="gaussian", symmetrize="mean", bandwidth=20.0),
         modes(graph_weight=0.1, tol=0, membership_tol=1e-9, init="random", max_iter=12),
-    ):  # fmt: skip
-        yield fit(model, X)
+    ], X)  # fmt: skip
     for given in (graph, graph.toarray()):
         yield fit(modes(affinity="precomputed", init="random"), given)
     some = np.where(np.arange(1_200) % 10, -1, datasets.load_digits()[1][:1_200])
@@ -290,13 +281,11 @@ def total_variation() -> Cases:
     memberships = np.random.default_rng(6).dirichlet(np.ones(10), size=len(X))
     cut = partial(TotalVariationClustering, 10, n_init=2, max_iter=400)
     isolated = sp.csr_array(sp.block_diag([graphs.knn_graph(blobs(900, 3, 30), 4), sp.csr_array((5, 5))]))
-    for model in (
+    yield from fits([
         cut(n_init=4), cut(n_swaps=2), cut(init=memberships), cut(inner_tol=0, tol=0, n_init=1), cut(steps="paper"),
         TotalVariationClustering(1), cut(balance_weight=3.0),
-    ):  # fmt: skip
-        yield fit(model, X)
-    for model in (cut(), cut(n_swaps=2), cut(class_priors="estimate")):
-        yield fit(model, X, known)
+    ], X)  # fmt: skip
+    yield from fits([cut(), cut(n_swaps=2), cut(class_priors="estimate")], X, known)
     yield fit(cut(), X.astype(np.float32))
     yield fit(TotalVariationClustering(2, n_init=3), moons(250))
     yield fit(cut(), words(1_500))
@@ -335,23 +324,20 @@ def convex() -> Cases:
         for solver in ("ama", "plain-ama", "admm"):
             yield fit(one(norm=norm, solver=solver), teeth)
         yield fit(path(norm=norm), teeth)
-    for model in (
+    yield from fits([
         *(path(solver=solver) for solver in ("ama", "plain-ama", "admm")), one(), one(connect=True, n_neighbors=3),
         ConvexClustering(0.1, weights="dense", distance_decay=0.2), ConvexClustering(0.0, distance_decay=0.5),
         one(step_size=0.01, max_iter=400), one(step_size=0.2, solver="admm"), path(connect=False, n_neighbors=2),
         path([0.0, 0.1, 1.0, 3.0]), ConvexClustering(1.5), ConvexClusterPath(),
         ConvexClustering(1.5, weights="tree", norm="l1"),
-    ):  # fmt: skip
-        yield fit(model, X)
-    for model in (one(weights="precomputed"), path(weights="precomputed")):
-        yield fit(model, X, graph=graph)
-    for model in (one(tol=1e-3), path(tol=1e-3), ConvexClustering(1.5, weights="dense")):
-        yield fit(model, X.astype(np.float32))
+    ], X)  # fmt: skip
+    yield from fits([one(weights="precomputed"), path(weights="precomputed")], X, graph=graph)
+    yield from fits(
+        [one(tol=1e-3), path(tol=1e-3), ConvexClustering(1.5, weights="dense")], X.astype(np.float32)
+    )
     yield fit(ConvexClusterPath(n_gammas=15, weights="dense"), datasets.load_senate(complete=True).data)
-    for gammas, n_rows, more in (
-        ([0.5, 1.0, 2.0], 4_000, {}),
-        (None, 21_000, {"n_gammas": 3, "max_iter": 20}),
-    ):
+    few: dict[str, Any] = {"n_gammas": 3, "max_iter": 20}
+    for gammas, n_rows, more in (([0.5, 1.0, 2.0], 4_000, {}), (None, 21_000, few)):
         yield fit(ConvexClusterPath(gammas, **more, **large), moons(n_rows))
         yield fit(ConvexClustering(1.0, solver="admm", max_iter=20, **large), moons(n_rows))
     yield fit(ConvexClusterPath(n_gammas=20, weights="tree", norm="l1"), moons(4_000))
@@ -362,21 +348,22 @@ def convex() -> Cases:
 def density() -> Cases:
     """Trees, layers, diffused rows; multilevel clustering of graphs."""
     X, larger = datasets.load_digits()[0][:1_200], blobs(6_000, 20)
-    for model in (
+    yield from fits([
         DensityClustering(), DensityClustering(min_cluster_size=20, cluster_selection_method="leaf"),
         DensityClustering(9, min_cluster_size=20, metric="cosine"), DensityClustering(assign_noise="probable"),
         MultilevelGraphClustering(10),
-    ):  # fmt: skip
-        yield fit(model, X)
+    ], X)  # fmt: skip
     yield fit(DensityClustering(space="rows"), X.astype(np.float32))
     yield fit(DensityClustering(), X[:, 20:22])
     yield fit(DensityClustering(), np.repeat(X[:300], 3, axis=0))
-    for model in (
-        DensityClustering(),
-        DensityClustering(search="approximate"),
-        MultilevelGraphClustering(12),
-    ):
-        yield fit(model, larger)
+    yield from fits(
+        [
+            DensityClustering(),
+            DensityClustering(search="approximate"),
+            MultilevelGraphClustering(12),
+        ],
+        larger,
+    )
 
 
 def steps() -> Cases:
@@ -408,10 +395,8 @@ def steps() -> Cases:
         name = f"{seeds.__name__}: {rows.dtype} {rows.shape}"
         yield name, partial(seeds, rows, 40, random_state=0)
         yield f"{name}, weights", partial(seeds, rows, 40, sample_weight=weights(n), random_state=0)
-    yield (
-        "k_means_plus_plus, not greedy",
-        partial(seeding.k_means_plus_plus, X, 100, n_local_trials=1, random_state=0),
-    )
+    plain = partial(seeding.k_means_plus_plus, X, 100, n_local_trials=1, random_state=0)
+    yield "k_means_plus_plus, not greedy", plain
     for rows in (X, words(), windows(40_000)):
         for weight in (None, weights(rows.shape[0])):
             name = f"coreset: {rows.dtype} {rows.shape}, {_word(weight)}"
@@ -422,10 +407,8 @@ def steps() -> Cases:
         yield name, partial(getattr(metrics, name), y, found)
     yield "balanced_cut", lambda: metrics.balanced_cut(graphs.knn_graph(digits, 5, weights="gaussian"), y)
     yield "quantization_error", partial(metrics.quantization_error, digits, digits[:10])
-    yield (
-        "data sets",
-        lambda: [getattr(datasets, f"load_{name}")() for name in ("iris", "digits", "mammals", "senate")],
-    )
+    names = ("iris", "digits", "mammals", "senate")
+    yield "data sets", lambda: [getattr(datasets, f"load_{name}")() for name in names]
     yield "moved digits", partial(datasets.make_moved_digits, 500, random_state=0)
 
 
@@ -481,7 +464,8 @@ def _hash_of(run: Callable[[], Any]) -> str:
         return f"{FAILED}-{type(error).__name__}"
 
 
-def _read_options() -> argparse.Namespace:
+def main() -> int:
+    """Print the hash of each fit; return 1 if one failed or differs from the file to compare with."""
     available = available_instruction_sets()
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.fingerprints", description=__doc__.splitlines()[0]
@@ -489,20 +473,13 @@ def _read_options() -> argparse.Namespace:
     parser.add_argument("--instruction-set", default=available[0], choices=[*available, "all"])
     parser.add_argument("--out", type=Path, help="write the lines to this file too")
     parser.add_argument("--compare", type=Path, help="a file that --out wrote: list what differs from it")
-    parser.add_argument("--compare-set", help="whose lines of it to compare with, if not the same one's")
     parser.add_argument("--groups", nargs="+", choices=GROUPS, default=list(GROUPS), help="all by default")
     options = parser.parse_args()
-    options.sets = available if options.instruction_set == "all" else [options.instruction_set]
-    return options
-
-
-def main() -> int:
-    """Print the hash of each fit; return 1 if one failed or differs from the file to compare with."""
-    options = _read_options()
+    sets = available if options.instruction_set == "all" else [options.instruction_set]
     warnings.simplefilter("ignore")
     found: dict[str, str] = {}
     with threadpool_limits(1, user_api="blas"):
-        for instruction_set, group in product(options.sets, options.groups):
+        for instruction_set, group in product(sets, options.groups):
             use_instruction_set(instruction_set)
             began = time.perf_counter()
             for case, run in GROUPS[group]():
@@ -517,11 +494,11 @@ def main() -> int:
     if options.compare:
         lines = (line.split(" ", 1) for line in options.compare.read_text().splitlines())
         before = {name: hash_ for hash_, name in lines}
-        for name, now in found.items():
-            instruction_set, rest = name.split(": ", 1)
-            hash_ = before.get(f"{options.compare_set or instruction_set}: {rest}", "nothing")
-            if hash_ != now:
-                wrong.append(f"{name}: {hash_} before, {now} now")
+        wrong += [
+            f"{name}: {before.get(name, 'nothing')} before, {now} now"
+            for name, now in found.items()
+            if before.get(name) != now
+        ]
     print(*wrong, f"{len(found)} fits, {len(wrong)} wrong", sep="\n", file=sys.stderr)
     return 1 if wrong else 0
 

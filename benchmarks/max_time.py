@@ -36,10 +36,8 @@ def main() -> None:
         labels = model.labels_path_[-1] if hasattr(model, "labels_path_") else model.labels_
         is_whole = len(labels) == len(X)
         is_whole &= not hasattr(model, "predict") or len(model.predict(X[:1000])) == 1000
-        print(
-            f"{type(model).__name__:28} {seconds:5.2f} s" + "  labels are missing" * (not is_whole),
-            flush=True,
-        )
+        missing = "" if is_whole else "  labels are missing"
+        print(f"{type(model).__name__:28} {seconds:5.2f} s{missing}", flush=True)
 
 
 if __name__ == "__main__":

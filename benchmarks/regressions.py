@@ -27,6 +27,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.harness.contenders import model_of
+
 ROOT = Path(__file__).parents[1]
 BUILDS = ROOT / "build" / "regressions"
 # Slower by more than this share is a regression.
@@ -38,18 +40,20 @@ Fit = Callable[[np.ndarray], Any]
 
 
 def _k_means(X: np.ndarray, k: int, max_iter: int, algorithm: str = "auto", n_threads: int = 2) -> Any:
-    from coterie import KMeans
-
     start = X[np.linspace(0, len(X) - 1, k).astype(int)]
     options: dict[str, Any] = dict(max_iter=max_iter, tol=0, algorithm=algorithm, n_threads=n_threads)
-    return KMeans(k, init=start, **options).fit(X).cluster_centers_
+    return model_of("coterie.KMeans", k, init=start, **options).fit(X).cluster_centers_
 
 
-def _estimator(X: np.ndarray, name: str, *sizes: Any, result: str = "labels_", **options: Any) -> Any:
-    import coterie
+def _fit(name: str, *sizes: Any, result: str = "labels_", **options: Any) -> Fit:
+    """Return what fits an estimator and returns a part of its result."""
+    options = {"random_state": 0, "n_threads": 2} | options
+    return lambda X: getattr(model_of(f"coterie.{name}", *sizes, **options).fit(X), result)
 
-    model = getattr(coterie, name)(*sizes, **{"random_state": 0, "n_threads": 2} | options)
-    return getattr(model.fit(X), result)
+
+def _mixture(X: np.ndarray) -> Any:
+    options = {"result": "means_", "init": X[:500], "max_iter": 8, "n_threads": 1}
+    return _fit("TruncatedGaussianMixture", 500, **options)(X)
 
 
 def _neighbors(X: np.ndarray, method: str = "auto", n_threads: int = 2) -> Any:
@@ -60,30 +64,11 @@ def _neighbors(X: np.ndarray, method: str = "auto", n_threads: int = 2) -> Any:
     return found[1] if isinstance(found, tuple) else found.square_distances
 
 
-def _path(X: np.ndarray) -> Any:
-    from coterie import ConvexClusterPath
-
-    return ConvexClusterPath(n_neighbors=125, n_gammas=50, n_threads=2).fit(X).centroids_path_
-
-
-def _convex(X: np.ndarray) -> Any:
-    from coterie import ConvexClustering
-
-    return ConvexClustering(1.0, max_iter=300, n_threads=1).fit(X).centroids_
-
-
 @cache
 def _model_of_iris() -> Any:
     from sklearn.datasets import load_iris
 
-    from coterie import KMeans
-
-    return KMeans(3, random_state=0).fit(load_iris().data)
-
-
-def _predict_one(X: np.ndarray) -> Any:
-    # The model is fitted once, by the run that is not counted.
-    return _model_of_iris().predict(X[:1])
+    return model_of("coterie.KMeans", 3, random_state=0).fit(load_iris().data)
 
 
 def _import(X: np.ndarray) -> Any:
@@ -98,38 +83,29 @@ ROWS: dict[str, tuple[str, Fit]] = {
     "k-means, 100,000 x 768, k = 1,000, 10 iterations": ("embeddings", partial(_k_means, k=1000, max_iter=10)),
     "k-means, MNIST, k = 50, to convergence": ("mnist", partial(_k_means, k=50, max_iter=300)),
     "the same, Elkan": ("mnist", partial(_k_means, k=50, max_iter=300, algorithm="elkan")),
-    "nested mini-batches, MNIST, k = 100": ("mnist", lambda X: _estimator(X, "NestedMiniBatchKMeans", 100)),
-    "mixture of a coreset, MNIST, C = 500": (
-        "mnist", lambda X: _estimator(X, "TruncatedGaussianMixture", 500, coreset_size=20_000),
-    ),
-    "Laplacian K-modes, optdigits": ("optdigits", lambda X: _estimator(X, "LaplacianKModes", 10)),
-    "total variation, optdigits, 30 runs": (
-        "optdigits", lambda X: _estimator(X, "TotalVariationClustering", 10, n_init=30),
-    ),
+    "nested mini-batches, MNIST, k = 100": ("mnist", _fit("NestedMiniBatchKMeans", 100)),
+    "mixture of a coreset, MNIST, C = 500": ("mnist", _fit("TruncatedGaussianMixture", 500, coreset_size=20_000)),
+    "Laplacian K-modes, optdigits": ("optdigits", _fit("LaplacianKModes", 10)),
+    "total variation, optdigits, 30 runs": ("optdigits", _fit("TotalVariationClustering", 10, n_init=30)),
     "neighbor graph, MNIST, 15 neighbors": ("mnist", _neighbors),
-    "convex path, 500 x 2, 125 neighbors": ("plane", _path),
-    "k-means, 150 x 4, k = 3": ("iris", lambda X: _estimator(X, "KMeans", 3)),
-    "labels of one row": ("iris", _predict_one),
+    "convex path, 500 x 2, 125 neighbors": (
+        "plane", _fit("ConvexClusterPath", result="centroids_path_", n_neighbors=125, n_gammas=50),
+    ),
+    "k-means, 150 x 4, k = 3": ("iris", _fit("KMeans", 3)),
+    # The model is fitted once, by the run that is not counted.
+    "labels of one row": ("iris", lambda X: _model_of_iris().predict(X[:1])),
     "import": ("iris", _import),
     **{
         name: ("blobs-784", partial(_k_means, k=500, max_iter=4, algorithm=name, n_threads=1))
         for name in ("lloyd", "elkan", "yinyang")
     },
-    "mixture": (
-        "blobs-62",
-        lambda X: _estimator(
-            X, "TruncatedGaussianMixture", 500, result="means_", init=X[:500], max_iter=8, n_threads=1
-        ),
-    ),
+    "mixture": ("blobs-62", _mixture),
     "exact graph": ("blobs-200", partial(_neighbors, method="exact", n_threads=1)),
     "approximate graph": ("blobs-200", partial(_neighbors, method="approximate", n_threads=1)),
     "total variation": (
-        "blobs-16",
-        lambda X: _estimator(
-            X, "TotalVariationClustering", 10, result="memberships_", n_init=1, n_threads=1
-        ),
+        "blobs-16", _fit("TotalVariationClustering", 10, result="memberships_", n_init=1, n_threads=1),
     ),
-    "convex": ("blobs-2", _convex),
+    "convex": ("blobs-2", _fit("ConvexClustering", 1.0, result="centroids_", max_iter=300, n_threads=1)),
 }  # fmt: skip
 
 

@@ -12,8 +12,7 @@ import numpy as np
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.cells import Columns, number
 from benchmarks.harness.contenders import Contender, model_of
-from benchmarks.harness.data.files import needed_file, real_file
-from benchmarks.harness.data.readers import snippets
+from benchmarks.harness.data.files import needed_file, real_file, snippets
 from benchmarks.harness.measuring import measured
 
 # Rows of larger sets that are taken.

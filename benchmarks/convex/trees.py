@@ -8,9 +8,8 @@ import numpy as np
 
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.cells import number
-from benchmarks.harness.data.files import real_file
+from benchmarks.harness.data.files import arrays_of, real_file, sampled
 from benchmarks.harness.data.quality_sets import SETS
-from benchmarks.harness.data.readers import arrays_of, sampled
 from benchmarks.harness.measuring import measured
 
 # Rows and columns.

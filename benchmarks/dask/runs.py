@@ -54,21 +54,28 @@ def _write_parquet(folder: Path, number: int, part: np.ndarray) -> None:
 # --- contenders: fits of a folder of shards; those with workers have them and their modules before the clock starts
 
 
+def _in_memory(folder: Path) -> Any:
+    return coterie.as_rows(coterie.open_rows(folder).read())
+
+
+def _one_thread(folder: Path, seeds: np.ndarray, n_iterations: int) -> dict[str, Any]:
+    model = coterie.KMeans(len(seeds), init=seeds, max_iter=n_iterations, tol=0, n_threads=1)
+    rows = _in_memory(folder)
+    with measured() as cost:
+        model.fit(rows)
+    return vars(cost) | {"objective": float(model.inertia_)}
+
+
 def _k_means(
     folder: Path, seeds: np.ndarray, n_iterations: int, *, n_workers: int, from_files: bool = False
 ) -> dict[str, Any]:
-    options: dict[str, Any] = {"init": seeds, "max_iter": n_iterations, "tol": 0}
+    model = coterie.KMeans(len(seeds), init=seeds, max_iter=n_iterations, tol=0)
     with ExitStack() as stack:
-        if not n_workers:
-            rows: Any = coterie.as_rows(coterie.open_rows(folder).read())
-            with measured() as cost:
-                model = coterie.KMeans(len(seeds), n_threads=1, **options).fit(rows)
-            return vars(cost) | {"objective": float(model.inertia_)}
         client = _client(stack, n_workers)
         rows = coterie.dask.rows(str(folder) if from_files else _on_workers(client, folder))
         before = sum(client.run(time.process_time).values())
         with measured() as cost:
-            model = coterie.KMeans(len(seeds), **options).fit(rows)
+            model.fit(rows)
         cpu = sum(client.run(time.process_time).values()) - before
         first_pass = float(rows.traffic[rows.traffic.name == "assign"].seconds[0])
         rate = 2.0 * rows.shape[0] * seeds.size / first_pass
@@ -78,14 +85,13 @@ def _k_means(
 def _mixture(folder: Path, seeds: np.ndarray, n_iterations: int, *, n_workers: int) -> dict[str, Any]:
     """Fit vc-GMM on a coreset of 65,536 rows: here with one thread, or on so many workers."""
     options: dict[str, Any] = {"coreset_size": 65_536, "max_iter": n_iterations, "tol": 0, "random_state": 0}
+    model = coterie.TruncatedGaussianMixture(len(seeds), n_threads=1, **options)
     with ExitStack() as stack:
         if n_workers:
             _client(stack, n_workers)
-            rows: Any = coterie.dask.rows(str(folder))
-        else:
-            rows = coterie.as_rows(coterie.open_rows(folder).read())
+        rows = coterie.dask.rows(str(folder)) if n_workers else _in_memory(folder)
         with measured() as cost:
-            model = coterie.TruncatedGaussianMixture(len(seeds), n_threads=1, **options).fit(rows)
+            model.fit(rows)
     return vars(cost) | {"objective": float(model.lower_bound_)}
 
 
@@ -121,24 +127,26 @@ def _spark(folder: Path, seeds: np.ndarray, n_iterations: int) -> dict[str, Any]
 
 
 ONE_WORKER = "coterie.dask, 1 worker"
+
+
+def _on(call: Any, n_workers: int, **options: Any) -> Contender:
+    return Contender("distributed", partial(call, n_workers=n_workers, **options))
+
+
 CONTENDERS: dict[str, dict[str, Contender]] = {
     "k-means": {
-        "coterie, 1 thread": Contender("coterie", partial(_k_means, n_workers=0)),
-        ONE_WORKER: Contender("distributed", partial(_k_means, n_workers=1)),
-        "coterie.dask, 2 workers": Contender("distributed", partial(_k_means, n_workers=2)),
-        **{
-            f"coterie.dask from files, {n} worker{'s' * (n > 1)}": Contender(
-                "distributed", partial(_k_means, n_workers=n, from_files=True)
-            )
-            for n in (1, 2)
-        },
+        "coterie, 1 thread": Contender("coterie", _one_thread),
+        ONE_WORKER: _on(_k_means, 1),
+        "coterie.dask, 2 workers": _on(_k_means, 2),
+        "coterie.dask from files, 1 worker": _on(_k_means, 1, from_files=True),
+        "coterie.dask from files, 2 workers": _on(_k_means, 2, from_files=True),
         "dask_ml, 2 workers": Contender("dask_ml", _dask_ml),
         "Spark MLlib, local[2]": Contender("pyspark", _spark),
     },
     "mixture": {
         "coterie, 1 thread": Contender("coterie", partial(_mixture, n_workers=0)),
-        "coterie.dask, 1 worker of files": Contender("distributed", partial(_mixture, n_workers=1)),
-        "coterie.dask, 2 workers of files": Contender("distributed", partial(_mixture, n_workers=2)),
+        "coterie.dask, 1 worker of files": _on(_mixture, 1),
+        "coterie.dask, 2 workers of files": _on(_mixture, 2),
     },
 }
 

@@ -118,17 +118,18 @@ def measure(options: Any, results: Results) -> None:
     process.close()
 
 
+def _cells(results: Results, part: str, method: str) -> dict[str, Cell]:
+    """Return the cells of a method by set, without those that failed."""
+    found = {name: results.read(f"{part} {name}", method, 0) for name in SETS}
+    return {name: cell for name, cell in found.items() if cell is not None and FAILED not in cell}
+
+
 def _means(results: Results, part: str, columns: dict[str, Callable[[list[Cell]], str]]) -> list[str]:
     """Return a table: a line for each method, and a column for what is made of its cells."""
-    lines = []
+    lines, ours = [], _cells(results, part, OURS)
     for method in CONTENDERS:
-        places = [f"{part} {name}" for name in SETS]
-        pairs = [(results.read(place, method, 0), results.read(place, OURS, 0)) for place in places]
-        cells = [
-            {**cell, "ours": ours.get("ari")}
-            for cell, ours in pairs
-            if cell is not None and ours is not None and FAILED not in cell
-        ]
+        found = _cells(results, part, method)
+        cells = [cell | {"ours": ours[name].get("ari")} for name, cell in found.items() if name in ours]
         if cells:
             name = f"**{method}**" if method == OURS else method
             lines.append([name, str(len(cells)), *(made(cells) for made in columns.values())])
@@ -145,8 +146,7 @@ def _share_from(name: str, least: float) -> Callable[[list[Cell]], str]:
 
 def _exactness(results: Results) -> dict[str, str]:
     """Return what the page says of exactness."""
-    found = {name: results.read(f"exactness {name}", OURS, 0) for name in SETS}
-    cells = {name: cell for name, cell in found.items() if cell is not None and FAILED not in cell}
+    cells = _cells(results, "exactness", OURS)
     different = [
         f"{name} ({cell['labels 1']:.3f}, {cell['ties 1']:.1%} ties)"
         for name, cell in cells.items()
@@ -178,10 +178,11 @@ def _speeds(results: Results) -> list[str]:
 
 def written_page(results: Results) -> str:
     """Return the page of all cells that are there."""
+    found = [_cells(results, "quality", method) for method in CONTENDERS]
     by_set = [
-        [name, *(_ari(results.read(f"quality {name}", method, 0)) for method in CONTENDERS)]
+        [name, *(f"{of_method[name]['ari']:.3f}" if name in of_method else "-" for of_method in found)]
         for name in SETS
-        if results.read(f"quality {name}", OURS, 0) is not None
+        if any(name in of_method for of_method in found)
     ]
     quality = {
         "ARI": _mean_of("ari"), "coterie on these sets": _mean_of("ours"), "coverage": _mean_of("coverage"),
@@ -210,18 +211,13 @@ def written_page(results: Results) -> str:
 
 
 def _mean_ari(results: Results, method: str) -> str:
-    cells = [results.read(f"quality {name}", method, 0) for name in SETS]
-    found = [cell["ari"] for cell in cells if cell is not None and FAILED not in cell]
+    found = [cell["ari"] for cell in _cells(results, "quality", method).values()]
     return f"{fmean(found):.3f}" if found else "-"
 
 
 def _section(text: str, table: list[str]) -> list[str]:
     """Return a section with a table, nothing where the table has no cells."""
     return [text, "", *table, "", ""] if len(table) > 2 else []
-
-
-def _ari(cell: Cell | None) -> str:
-    return "-" if cell is None or FAILED in cell else f"{cell['ari']:.3f}"
 
 
 def main() -> None:

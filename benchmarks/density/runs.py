@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness.contenders import Contender, leiden_on, model_of
+from benchmarks.harness.data.files import snippets
 from benchmarks.harness.data.labeled import labeled
-from benchmarks.harness.data.readers import snippets
 from benchmarks.harness.measuring import measured
 from benchmarks.harness.results import Cell
 

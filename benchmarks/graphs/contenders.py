@@ -24,31 +24,6 @@ def _faiss_flat(X: np.ndarray, m: int, n_threads: int) -> np.ndarray:
     return without_self(index.search(X, m + 1)[1])
 
 
-def _faiss_hnsw(
-    X: np.ndarray, m: int, n_threads: int, *, links: int, building: int, search: int
-) -> np.ndarray:
-    index = faiss_with(n_threads).IndexHNSWFlat(X.shape[1], links)
-    index.hnsw.efConstruction, index.hnsw.efSearch = building, search
-    index.add(X)
-    return without_self(index.search(X, m + 1)[1])
-
-
-def _faiss_ivf(X: np.ndarray, m: int, n_threads: int, *, probes: int) -> np.ndarray:
-    faiss, d = faiss_with(n_threads), X.shape[1]
-    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, int(4 * np.sqrt(len(X))))
-    index.train(X)
-    index.add(X)
-    index.nprobe = probes
-    return without_self(index.search(X, m + 1)[1])
-
-
-def _faiss_nn_descent(X: np.ndarray, m: int, n_threads: int, *, links: int) -> np.ndarray:
-    faiss = faiss_with(n_threads)
-    index = faiss.IndexNNDescentFlat(X.shape[1], links)
-    index.add(X)
-    return faiss.vector_to_array(index.nndescent.final_graph).reshape(len(X), -1)[:, :m]
-
-
 def _hnswlib(X: np.ndarray, m: int, n_threads: int, *, links: int, building: int, search: int) -> np.ndarray:
     import hnswlib
 
@@ -58,17 +33,6 @@ def _hnswlib(X: np.ndarray, m: int, n_threads: int, *, links: int, building: int
     index.add_items(X)
     index.set_ef(search)
     return without_self(index.knn_query(X, k=m + 1)[0])
-
-
-def _usearch(X: np.ndarray, m: int, n_threads: int, *, links: int, building: int, search: int) -> np.ndarray:
-    from usearch.index import Index
-
-    index = Index(
-        ndim=X.shape[1], metric="l2sq", dtype="f32", connectivity=links, expansion_add=building,
-        expansion_search=search,
-    )  # fmt: skip
-    index.add(np.arange(len(X)), X, threads=n_threads)
-    return without_self(index.search(X, m + 1, threads=n_threads).keys)
 
 
 def _pynndescent(X: np.ndarray, m: int, n_threads: int) -> np.ndarray:
@@ -94,17 +58,10 @@ GRAPHS: dict[str, Contender] = {
     "coterie approximate": Contender("coterie", _coterie),
     **{f"coterie recall={r:g}": Contender("coterie", partial(_coterie, recall=r)) for r in (0.9, 0.95, 0.98)},
     **{
-        f"{name} M={links} ef={building}/{search}": Contender(
-            module, partial(call, links=links, building=building, search=search)
+        f"hnswlib M={links} ef={building}/{search}": Contender(
+            "hnswlib", partial(_hnswlib, links=links, building=building, search=search)
         )
         for links, building, search in ((12, 40, 40), (16, 100, 64))
-        for name, module, call in (
-            ("faiss HNSW", "faiss", _faiss_hnsw),
-            ("hnswlib", "hnswlib", _hnswlib),
-            ("usearch", "usearch", _usearch),
-        )
     },
-    **{f"faiss IVF probes={n}": Contender("faiss", partial(_faiss_ivf, probes=n)) for n in (8, 16)},
-    **{f"faiss NNDescent K={n}": Contender("faiss", partial(_faiss_nn_descent, links=n)) for n in (32, 64)},
     "pynndescent": Contender("pynndescent", _pynndescent),
 }

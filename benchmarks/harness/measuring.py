@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import resource
 import sys
 import time
@@ -52,42 +53,33 @@ def measured(n_threads: int = 0) -> Iterator[Cost]:
     cost.cpu_seconds = time.process_time() - cpu
     if seconds is not time.process_time:
         cost.other_seconds = max(0.0, _busy_seconds() - busy - cost.cpu_seconds)
-    cost.peak_bytes = max(0, peak_memory() - held)
-
-
-def peak_memory() -> int:
-    """Return the largest resident set of this process, in bytes."""
-    try:
-        return _status_bytes("VmHWM")
-    except OSError:
-        unit = 1 if sys.platform == "darwin" else 1024
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    cost.peak_bytes = max(0, _peak_memory() - held)
 
 
 def _start_peak() -> int:
     # Linux can forget the old peak; elsewhere only what rises above the old one is seen.
     try:
         Path("/proc/self/clear_refs").write_text("5")
-        return _status_bytes("VmRSS")
+        return int(re.search(r"VmRSS:\s+(\d+)", Path("/proc/self/status").read_text())[1]) * 1024  # type: ignore[index]
     except OSError:
-        return peak_memory()
+        return _peak_memory()
 
 
-def _status_bytes(field: str) -> int:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(field + ":"):
-            return int(line.split()[1]) * 1024
-    raise OSError(f"/proc/self/status has no {field}")
+def _peak_memory() -> int:
+    """Return the largest resident set of this process, in bytes."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        return int(re.search(r"VmHWM:\s+(\d+)", status.read_text())[1]) * 1024  # type: ignore[index]
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def _busy_seconds() -> float:
     # All processors together; "stolen" is what a virtual machine's host gave to others.
-    try:
-        user, nice, system, _idle, _wait, irq, softirq, stolen = map(
-            int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
-        )
-    except (OSError, ValueError):
+    path = Path("/proc/stat")
+    if not path.exists():
         return 0.0
+    user, nice, system, _idle, _wait, irq, softirq, stolen = map(int, path.read_text().split()[1:9])
     return (user + nice + system + irq + softirq + stolen) / os.sysconf("SC_CLK_TCK")
 
 

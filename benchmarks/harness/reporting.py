@@ -17,7 +17,7 @@ from typing import Any
 RESULTS = Path(__file__).parents[1] / "results"
 PACKAGES = (
     "coterie", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "faiss-cpu", "superkmeans", "hnswlib",
-    "pynndescent", "usearch", "graphlearning", "scikit-network", "genieclust", "leidenalg", "igraph", "evoc",
+    "pynndescent", "graphlearning", "scikit-network", "genieclust", "leidenalg", "igraph", "evoc",
     "fast_hdbscan", "fast-plscan",
 )  # fmt: skip
 

@@ -69,8 +69,8 @@ def uniform(seed: int, n_rows: int, n_columns: int) -> np.ndarray:
     return np.random.default_rng(seed).uniform(size=(n_rows, n_columns))
 
 
-def lognormal(seed: int) -> np.ndarray:
-    """Draw blobs that are skewed."""
+def skewed(seed: int) -> np.ndarray:
+    """Draw blobs whose logarithms are normal."""
     return np.exp(0.5 * blobs(seed, 5_000, 12, 6, distance=6))
 
 
@@ -93,7 +93,7 @@ DATA: dict[str, tuple[partial[np.ndarray], int]] = {
     "heavy tails": (partial(blobs, 10, 6_000, 10, 8, distance=35, freedom=2), 10),
     "nested blobs": (partial(nested_blobs, 11), 100),
     "overlapping": (partial(blobs, 12, 2_000, 3, 2, distance=4), 3),
-    "skewed": (partial(lognormal, 13), 12),
+    "skewed": (partial(skewed, 13), 12),
     "uniform in a plane": (partial(uniform, 14, 10_000, 2), 100),
     "uniform": (partial(uniform, 15, 6_000, 20), 30),
     "MNIST 10": (partial(labeled, "mnist", 10_000), 10),

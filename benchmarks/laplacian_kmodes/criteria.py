@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness.contenders import model_of
+from benchmarks.harness.data.files import Rows, arrays_of, documents_of, sampled, snippets
 from benchmarks.harness.data.labeled import SCALINGS, labeled
 from benchmarks.harness.data.quality_sets import QualitySet
-from benchmarks.harness.data.readers import Rows, arrays_of, documents_of, sampled, snippets
 from benchmarks.harness.data.shapes import half_moons
 from benchmarks.harness.papers import PaperRun
 from benchmarks.laplacian_kmodes.contenders import MODE_UPDATES, ModesOnGraph, Neighbors, greedy_centers

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.harness.data.readers import sampled
+from benchmarks.harness.data.files import sampled
 from benchmarks.harness.papers import PaperRun
 from benchmarks.laplacian_kmodes.paper_sets import DIGITS, MNIST, PAPER_SETS
 from benchmarks.laplacian_kmodes.rows import load_labeled

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.nested.curves import LEVELS, Curve, RowCurves
+from benchmarks.nested.curves import LEVELS, RowCurves
 from coterie.figures import new_figure
 
 LEAST_EXCESS = 1e-4  # what lies below is drawn there
@@ -78,20 +78,10 @@ def _on_grid(row: RowCurves, name: str) -> tuple[np.ndarray, np.ndarray]:
 
     From the median of the first seconds to that of the last; what is a single point stays one.
     """
-    curves = row.curves[name]
-    begin = median(curve[0][0] for curve in curves)
-    end = max(begin, median(curve[-1][0] for curve in curves))
-    if all(len(curve) == 1 for curve in curves):
-        grid = np.array([median(curve[0][0] for curve in curves)])
-        held = [[curve[0][1]] for curve in curves]
-    else:
-        grid = np.geomspace(begin, end, 200)
-        held = [_held(curve, grid) for curve in curves]
-    excess = np.array(held) / row.best_energy - 1
-    return grid, np.maximum(excess, LEAST_EXCESS)
-
-
-def _held(curve: Curve, grid: np.ndarray) -> list[float]:
-    seconds = [point[0] for point in curve]
-    at = np.searchsorted(seconds, grid * (1 + 1e-9), side="right") - 1
-    return [curve[i][1] for i in np.maximum(at, 0)]
+    curves = [np.array(curve).T for curve in row.curves[name]]
+    begin = median(seconds[0] for seconds, _ in curves)
+    end = max(begin, median(seconds[-1] for seconds, _ in curves))
+    grid = np.geomspace(begin, end, 200 if any(len(seconds) > 1 for seconds, _ in curves) else 1)
+    places = [np.searchsorted(seconds, grid * (1 + 1e-9), side="right") - 1 for seconds, _ in curves]
+    held = [energies[np.maximum(at, 0)] for (_, energies), at in zip(curves, places)]
+    return grid, np.maximum(np.array(held) / row.best_energy - 1, LEAST_EXCESS)

@@ -7,27 +7,24 @@ import io
 import shutil
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow
 
 import benchmarks.reports
 import coterie
-from benchmarks.harness.data.files import real_file
+from benchmarks.harness.data.files import needed_file
+from benchmarks.harness.measuring import measured
 from coterie.datasets import load_digits, load_iris
 
 N_ROWS, N_COLUMNS, N_CLUSTERS = 100_000, 64, 20
 
 READY = "#explorer[data-ready=yes]"
-
-
-def _file(name: str) -> Path:
-    found = real_file(name)
-    if found is None:
-        raise SystemExit(f"{name} is not in COTERIE_DATA.")
-    return found
 
 
 def page_of_digits() -> str:
@@ -39,14 +36,14 @@ def page_of_digits() -> str:
 
 def page_of_texts() -> str:
     """Return the report of embedded snippets of web pages."""
-    rows = coterie.open_rows(_file("searchsnippets.parquet"), columns=["embedding"])
+    rows = coterie.open_rows(needed_file("searchsnippets.parquet"), columns=["embedding"])
     model = coterie.KMeans(8, metric="cosine", random_state=0).fit(rows)
     return model.report(rows, title="12,340 snippets of web pages").html
 
 
 def page_of_table() -> str:
     """Return the report of donors to a charity."""
-    with np.load(_file("kddc98_pva97nk.npz")) as stored:
+    with np.load(needed_file("kddc98_pva97nk.npz")) as stored:
         names = [str(name) for name in stored["column_names"]]
         columns = {"id": np.arange(len(stored["X"])), **dict(zip(names, stored["X"].T))}
         table = pyarrow.table({**columns, "donated": np.where(stored["y"] > 0, "yes", "no")})
@@ -89,27 +86,18 @@ PAGES = {
 
 
 def parser() -> argparse.ArgumentParser:
-    reader = argparse.ArgumentParser(prog="python -m benchmarks.reports", description=benchmarks.reports.__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    """Return what reads the command line."""
+    reader = argparse.ArgumentParser(
+        prog="python -m benchmarks.reports", description=(benchmarks.reports.__doc__ or "").splitlines()[0]
+    )
     reader.add_argument("--plot", type=Path, help="take a picture of a page instead")
     reader.add_argument("--of", choices=tuple(PAGES), default="digits", help="which page")
-    reader.add_argument(
-        "--scheme", choices=("light", "dark"), default="light", help="the theme of the reader"
-    )
+    reader.add_argument("--scheme", choices=("light", "dark"), default="light", help="the reader's theme")
     reader.add_argument("--width", type=int, default=1280, help="of the window, in pixels")
     reader.add_argument("--height", type=int, default=1500, help="of the window, in pixels")
     reader.add_argument("--select", type=int, help="number of a line in the table of clusters to select")
     reader.add_argument("--rows", type=int, default=N_ROWS, help="rows of the fit that is timed")
     return reader
-
-
-def main() -> None:
-    """Do what was asked for."""
-    options = parser().parse_args()
-    if options.plot:
-        take_picture(options)
-    else:
-        measure(options.rows)
 
 
 def measure(n_rows: int) -> None:
@@ -121,66 +109,58 @@ def measure(n_rows: int) -> None:
     model = coterie.KMeans(N_CLUSTERS, random_state=0).fit(X)
     print(f"{n_rows:,} x {N_COLUMNS} rows in {N_CLUSTERS} clusters: fit {time.perf_counter() - begun:.2f} s")
     for projection in ("tsne", "pca"):
-        begun, cpu = time.perf_counter(), time.process_time()
-        made = coterie.report(model, X, projection=projection)
-        page = made.html
-        seconds, cpu = time.perf_counter() - begun, time.process_time() - cpu
-        print(
-            f"report by {projection} {seconds:.2f} s ({cpu:.2f} CPU s); "
-            f"{made.layout.kept:.0%} of neighbors kept"
-        )
-    megabytes = len(page.encode()) / 1e6
-    print(f"page {megabytes:.2f} MB")
-    times = seconds_to_open(page)
-    if times:
-        shown = ", ".join(f"{seconds:.2f}" for seconds in times)
-        print(f"usable in Chromium after {shown} s")
+        with measured() as cost:
+            made = coterie.report(model, X, projection=projection)
+            page = made.html
+        kept = f"{made.layout.kept:.0%} of neighbors kept"
+        print(f"report by {projection} {cost.seconds:.2f} s ({cost.cpu_seconds:.2f} CPU s); {kept}")
+    print(f"page {len(page.encode()) / 1e6:.2f} MB")
+    if shutil.which("chromium") and find_spec("playwright"):
+        with opened_page(page) as (browser, address):
+            times = [seconds_to_open(browser, address) for _ in range(3)]
+        print(f"usable in Chromium after {', '.join(f'{seconds:.2f}' for seconds in times)} s")
 
 
-def seconds_to_open(page: str, n_times: int = 3) -> list[float]:
-    """Return how long a page takes from its address to a map that answers the pointer; nothing without a browser."""
-    chromium = shutil.which("chromium")
-    if chromium is None or find_spec("playwright") is None:
-        return []
+@contextmanager
+def opened_page(html: str) -> Iterator[tuple[Any, str]]:
+    """Give a browser, and the address of a page."""
     from playwright.sync_api import sync_playwright
 
-    found = []
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         file = Path(folder) / "page.html"
-        file.write_text(page, encoding="utf-8")
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        for _ in range(n_times):
-            tab = browser.new_page(viewport={"width": 1280, "height": 900})
-            begun = time.perf_counter()
-            tab.goto(file.as_uri())
-            tab.wait_for_selector(READY, state="attached", timeout=120_000)
-            # A script that still runs would make this wait.
-            tab.evaluate("() => new Promise(drawn => requestAnimationFrame(drawn))")
-            found.append(time.perf_counter() - begun)
-            tab.close()
+        file.write_text(html, encoding="utf-8")
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        yield browser, file.as_uri()
         browser.close()
-    return found
+
+
+def seconds_to_open(browser: Any, address: str) -> float:
+    """Return how long a page takes from its address to a map that answers the pointer."""
+    tab = browser.new_page(viewport={"width": 1280, "height": 900})
+    begun = time.perf_counter()
+    tab.goto(address)
+    tab.wait_for_selector(READY, state="attached", timeout=120_000)
+    # A script that still runs would make this wait.
+    tab.evaluate("() => new Promise(drawn => requestAnimationFrame(drawn))")
+    seconds = time.perf_counter() - begun
+    tab.close()
+    return seconds
 
 
 def take_picture(options: argparse.Namespace) -> None:
     """Write what Chromium shows of a page."""
     from PIL import Image
-    from playwright.sync_api import sync_playwright
 
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        page_file = Path(folder) / "digits.html"
-        page_file.write_text(PAGES[options.of](), encoding="utf-8")
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+    with opened_page(PAGES[options.of]()) as (browser, address):
         size = {"width": options.width, "height": options.height}
         page = browser.new_page(viewport=size, color_scheme=options.scheme)
-        page.goto(page_file.as_uri())
+        page.goto(address)
         if options.of in ("texts", "digits", "table", "cells"):
             page.wait_for_selector(READY, state="attached", timeout=120_000)
         if options.select is not None:
             page.locator("#cluster-table button.mark").nth(options.select).click()
         page.wait_for_timeout(1000)
         taken = Image.open(io.BytesIO(page.screenshot()))
-        browser.close()
     half = taken.resize((taken.width * 5 // 8, taken.height * 5 // 8), Image.Resampling.LANCZOS)
     # The usual choice of colors loses those of small discs.
     few = half.convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
@@ -188,4 +168,5 @@ def take_picture(options: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    options = parser().parse_args()
+    take_picture(options) if options.plot else measure(options.rows)

@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.harness.data.files import real_file
+from benchmarks.harness.data.files import arrays_of, csr_of, real_file, snippets
 from benchmarks.harness.data.images import upright_digits
 from benchmarks.harness.data.labeled import labeled
-from benchmarks.harness.data.readers import arrays_of, csr_of, snippets
 
 DATA = ("4moons", "optdigits", "pendigits", "mnist", "mnist-upright", "webkb4", "20news", "snippets")
 N_NEIGHBORS = 10

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.harness.data.files import real_file
-from benchmarks.harness.data.readers import arrays_of
+from benchmarks.harness.data.files import arrays_of, real_file
 
 LABELED = ("mnist", "shuttle", "optdigits", "pendigits", "digits")
 

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness.data import shapes
-from benchmarks.harness.data.files import real_file
+from benchmarks.harness.data.files import Rows, arrays_of, csr_of, documents_of, real_file, sampled, snippets
 from benchmarks.harness.data.labeled import SCALINGS, labeled
-from benchmarks.harness.data.readers import Rows, arrays_of, csr_of, documents_of, sampled, snippets
 
 SCALED = " (scaled)"
 # Of the latent semantic analysis of texts.

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness.data.deformed import deformed_digits
-from benchmarks.harness.data.files import needed_file
+from benchmarks.harness.data.files import csr_of, needed_file
 from benchmarks.harness.data.generated import blobs
 from benchmarks.harness.data.images import mnist
-from benchmarks.harness.data.readers import csr_of
 
 PATCH = 6
 Split = tuple[Any, Any]
