@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.harness.data.files import real_file
+from benchmarks.harness.data.files import arrays_of, real_file
 
 BLOBS = 1000
 BLOB_SPREAD = 1.5
@@ -78,10 +78,8 @@ def cod_rna(n_rows: int = 331_152) -> np.ndarray:
     The stand-in has blobs as in `blobs`, with the means and standard deviations of the real columns: an energy,
     a length, and six frequencies.
     """
-    path = real_file("cod_rna.npz")
-    if path is not None:
-        with np.load(path) as file:
-            return file["X"][:n_rows].astype(np.float32)
+    if real_file("cod_rna.npz"):
+        return arrays_of("cod_rna.npz")[0][:n_rows]
     rows = blobs(n_rows, 8) / np.float32(np.hypot(BLOB_SPREAD, 1))
     scales, means = np.array([[184, 21, *[0.045] * 6], [-442, 94, *[0.24] * 6]], np.float32)
     return rows * scales + means

@@ -7,7 +7,7 @@ from io import BytesIO
 
 import numpy as np
 
-from benchmarks.harness.data.files import real_file
+from benchmarks.harness.data.files import arrays_of, real_file
 
 # The copies of an image and their shifts (pixels down, pixels right), and how many principal axes are kept.
 SHIFTS = ((0, 0), (0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, -1), (1, -1))
@@ -15,19 +15,13 @@ PRINCIPAL_AXES = 90
 
 
 def mnist(n_rows: int = 70_000) -> np.ndarray:
-    """Return the first rows of MNIST, float32 in 0..255, shape (n_rows, 784); see `mnist_is_real`."""
-    path = real_file("mnist.npz")
-    if path is not None:
-        with np.load(path) as file:
-            return file["X"][:n_rows].astype(np.float32)
-    return _enlarged_digits(n_rows)
+    """Return the first rows of MNIST, float32 in 0..255, shape (n_rows, 784); enlarged digits stand in."""
+    return arrays_of("mnist.npz")[0][:n_rows] if real_file("mnist.npz") else _enlarged_digits(n_rows)
 
 
 def unit_mnist(n_rows: int = 70_000) -> np.ndarray:
     """Return rows of `mnist` in 0..1."""
-    rows = mnist(n_rows)
-    rows /= 255
-    return rows
+    return mnist(n_rows) / np.float32(255)
 
 
 def _enlarged_digits(n_rows: int) -> np.ndarray:
@@ -84,13 +78,9 @@ def shifted_digits(n_rows: int = 515_345) -> np.ndarray:
 
 def cifar10(n_rows: int = 12_000) -> np.ndarray:
     """Return the first rows of 12,000 images of CIFAR-10 in 0..1, float32, 3,072 columns; see `smooth_images`."""
-    path = real_file("cifar10_12k.npz")
-    if path is None:
+    if real_file("cifar10_12k.npz") is None:
         return smooth_images(n_rows)
-    with np.load(path) as file:
-        rows = file["X"][:n_rows].astype(np.float32)
-    rows /= 255
-    return rows
+    return arrays_of("cifar10_12k.npz")[0][:n_rows] / np.float32(255)
 
 
 def cifar10_split(n_rows: int = 60_000) -> np.ndarray:
@@ -99,28 +89,22 @@ def cifar10_split(n_rows: int = 60_000) -> np.ndarray:
     Pixels in 0..255 with uniform noise in 0..1 added. The images have been JPEG files; see `smooth_images` for what
     stands in for them, in the same range.
     """
+    from PIL import Image
+
     path = real_file("cifar10_jpeg.npz")
-    n_test = n_rows // 6
     if path is None:
         return 256 * smooth_images(n_rows)
     with np.load(path) as file:
         jpeg, offsets, is_train = (file[name] for name in ("jpeg", "offsets", "is_train"))
-    rng = np.random.default_rng(0)
-    chosen = [
-        rng.permutation(np.flatnonzero(is_train == part))[:n]
-        for part, n in ((1, n_rows - n_test), (0, n_test))
-    ]
+    rng, n_test = np.random.default_rng(0), n_rows // 6
+    parts = ((1, n_rows - n_test), (0, n_test))
+    chosen = [rng.permutation(np.flatnonzero(is_train == part))[:n] for part, n in parts]
     rows = np.empty((n_rows, 3072), np.float32)
     for row, i in zip(rows, np.concatenate(chosen)):
-        row[:] = _decoded(jpeg[offsets[i] : offsets[i + 1]])
+        image = Image.open(BytesIO(jpeg[offsets[i] : offsets[i + 1]].tobytes()))
+        row[:] = np.asarray(image.convert("RGB")).ravel()
         row += rng.random(3072, dtype=np.float32)
     return rows
-
-
-def _decoded(jpeg: np.ndarray) -> np.ndarray:
-    from PIL import Image
-
-    return np.asarray(Image.open(BytesIO(jpeg.tobytes())).convert("RGB")).ravel()
 
 
 def smooth_images(n_rows: int, seed: int = 0) -> np.ndarray:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix, issparse, load_npz, save_npz
 
 from benchmarks.harness.data.deformed import deformed_digits
-from benchmarks.harness.data.files import csr_of, needed_file
+from benchmarks.harness.data.files import arrays_of, csr_of, needed_file
 from benchmarks.harness.data.generated import blobs
 from benchmarks.harness.data.images import mnist
 
@@ -50,8 +51,6 @@ def _patches(images: np.ndarray, n_rows: int, rng: np.random.Generator) -> np.nd
 
 def rcv1_split(n_train: int, n_valid: int) -> Split:
     """Return documents of RCV1 in random order, CSR float32 with rows of unit length."""
-    from scipy.sparse import csr_matrix
-
     documents = csr_matrix(csr_of("rcv1_27k.npz")[0])
     order = np.random.default_rng(0).permutation(documents.shape[0])
     return documents[order[:n_train]], documents[order[n_train : n_train + n_valid]]
@@ -59,8 +58,7 @@ def rcv1_split(n_train: int, n_valid: int) -> Split:
 
 def kddc98_split(n_train: int, n_valid: int) -> Split:
     """Return rows of an extract of KDD Cup 1998 in random order, standardized, missing values at their means."""
-    with np.load(needed_file("kddc98_pva97nk.npz")) as file:
-        X = file["X"].astype(np.float64)
+    X = arrays_of("kddc98_pva97nk.npz")[0].astype(np.float64)
     X -= np.nanmean(X, axis=0)
     spread = np.nanstd(X, axis=0)
     rows = np.nan_to_num(X / np.where(spread == 0, 1, spread)).astype(np.float32)
@@ -86,29 +84,15 @@ SPLITS: dict[str, Callable[[int, int], Split]] = {
 
 def save_split(name: str, n_train: int, n_valid: int, folder: Path) -> tuple[Path, Path]:
     """Write the two parts of a data set of `SPLITS`, unless they are there already; return their paths."""
-    stems = [folder / f"{name}-{n_train}-{part}" for part in ("train", f"valid-{n_valid}")]
-    found = [
-        [path for path in (stem.with_suffix(".npy"), stem.with_suffix(".npz")) if path.exists()]
-        for stem in stems
-    ]
-    if not all(found):
-        found = [[_save(stem, rows)] for stem, rows in zip(stems, SPLITS[name](n_train, n_valid))]
-    return found[0][0], found[1][0]
-
-
-def _save(stem: Path, rows: Any) -> Path:
-    from scipy.sparse import issparse, save_npz
-
-    path = stem.with_suffix(".npz" if issparse(rows) else ".npy")
-    if issparse(rows):
-        save_npz(path, rows, compressed=False)
-    else:
-        np.save(path, rows)
-    return path
+    suffix = ".npz" if name == "rcv1" else ".npy"
+    stems = (f"{name}-{n_train}-train", f"{name}-{n_train}-valid-{n_valid}")
+    train, valid = (folder / f"{stem}{suffix}" for stem in stems)
+    if not (train.exists() and valid.exists()):
+        for path, rows in zip((train, valid), SPLITS[name](n_train, n_valid)):
+            save_npz(path, rows, compressed=False) if issparse(rows) else np.save(path, rows)
+    return train, valid
 
 
 def load_rows(path: Path) -> Any:
     """Return the array or the CSR matrix that `save_split` wrote."""
-    from scipy.sparse import load_npz
-
     return load_npz(path) if path.suffix == ".npz" else np.load(path)

@@ -8,27 +8,20 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.harness.data import images
 from benchmarks.harness.data.generated import blobs, cod_rna, embeddings, noise, overlapping_blobs
-from benchmarks.harness.data.images import (
-    cifar10,
-    cifar10_split,
-    mnist,
-    shifted_digits,
-    smooth_images,
-    unit_mnist,
-)
 
 GENERATORS: dict[str, Callable[[int], np.ndarray]] = {
-    "mnist": mnist,
+    "mnist": images.mnist,
     "blobs": blobs,
     "embeddings": embeddings,
     "embeddings384": partial(embeddings, n_columns=384),
     "noise256": noise,
-    "unit_mnist": unit_mnist,
+    "unit_mnist": images.unit_mnist,
     "cod_rna": cod_rna,
-    "cifar10_12k": cifar10,
-    "cifar10_split": cifar10_split,
-    "aug90": shifted_digits,
+    "cifar10_12k": images.cifar10,
+    "cifar10_split": images.cifar10_split,
+    "aug90": images.shifted_digits,
     "blobs64": overlapping_blobs,
     "blobs18": partial(overlapping_blobs, n_columns=18),
 }
@@ -61,9 +54,7 @@ def save_images(path: Path, n_rows: int, seed: int = 0, rows_per_block: int = 10
     with open(path, "wb") as file:
         np.lib.format.write_array_header_1_0(file, header)
         for start in range(0, n_rows, 8 * n_drawn):
-            drawn = (
-                np.rint(255 * smooth_images(n_drawn, seed + start)).astype(np.uint8).reshape(-1, 32, 32, 3)
-            )
-            turned = [np.rot90(drawn, turns, axes=(1, 2)) for turns in range(4)]
-            block = np.concatenate([*turned, *(images[:, :, ::-1] for images in turned)])
+            drawn = np.rint(255 * images.smooth_images(n_drawn, seed + start)).astype(np.uint8)
+            turned = [np.rot90(drawn.reshape(-1, 32, 32, 3), turns, axes=(1, 2)) for turns in range(4)]
+            block = np.concatenate([*turned, *(one[:, :, ::-1] for one in turned)])
             file.write(np.ascontiguousarray(block[: n_rows - start]).data)
