@@ -47,7 +47,7 @@ PUBLISHED_SECONDS = {
     "20news": (52, 54, 42, 32, 25),
     "mnist": (98, 54, 39, 31, 25),
 }
-FEW = (1.0, 10.0)
+FEW = (1.0, 2.0, 5.0, 10.0)
 TRIALS, DRAWS = 30, 10
 # With few labels: all draws of ours with one label per class; elsewhere at least so many, more until the mean is known
 # to this standard error (percent) or the seconds of a cell are spent. No draw begins after the longest time.
