@@ -11,7 +11,7 @@ demo: $(VENV)/.demo
 	$(BIN)/coterie demo --out coterie-demo
 
 # There are as many workers as cores: threads of BLAS beside them would wait for each other.
-test test-slow: export OPENBLAS_NUM_THREADS = 1
+test test-slow fuzz: export OPENBLAS_NUM_THREADS = 1
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist loadfile
@@ -52,8 +52,8 @@ sanitize: $(VENV)/.test
 # drawn at random, or from DRAWN=--hypothesis-seed=1.
 fuzz: $(VENV)/.fuzz
 	$(BIN)/python -m tests.fuzz
-	COTERIE_DRAWS=$${COTERIE_DRAWS-1000} $(BIN)/python -m pytest -q $(DRAWN) tests/contracts/test_differential.py
-	COTERIE_DRAWS=$${COTERIE_DRAWS-100} $(BIN)/python -m pytest -q $(DRAWN) tests/contracts/test_state_machines.py
+	COTERIE_DRAWS=$${COTERIE_DRAWS-1000} $(BIN)/python -m pytest -n auto $(DRAWN) tests/contracts/test_differential.py \
+		tests/contracts/test_state_machines.py
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.machine
