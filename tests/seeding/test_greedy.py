@@ -146,6 +146,18 @@ def test_greedy_is_better_than_plain(blobs):
     assert greedy < plain
 
 
+def test_a_draw_beyond_the_last_probability_is_the_last_row_that_has_one():
+    """Rounding of sums can lead there; the random numbers of this test do."""
+
+    class Ones(np.random.RandomState):
+        def uniform(self, low=0.0, high=1.0, size=None):
+            return np.ones(size)
+
+    X = np.arange(5.0)[:, None]
+    _, indices = k_means_plus_plus(X, 1, sample_weight=[1, 2, 0, 1, 0], random_state=Ones(0))
+    assert indices.tolist() == [3]
+
+
 def test_plain_sampling_follows_the_square_distances():
     X = np.array([[0.0], [1.0], [2.0], [4.0]])
     counts, n_draws = np.zeros((4, 4)), 500
