@@ -79,7 +79,8 @@ def check_same(model, expected):
 def test_a_fit_that_was_cut_off_resumes(client, tmp_path, monkeypatch, model, task, far, number):
     X = rows(far)
     weights = np.random.default_rng(1).integers(0, 3, size=len(X)).astype(float)
-    expected = model.fit(on_workers(X), sample_weight=weights)
+    whole = on_workers(X)
+    expected = model.fit(whole, sample_weight=weights)
     lying, again = on_workers(X, tmp_path / "checkpoint"), type(model)(**model.get_params())
     with monkeypatch.context() as patch:
         lost_in(patch, task, number)
@@ -88,8 +89,6 @@ def test_a_fit_that_was_cut_off_resumes(client, tmp_path, monkeypatch, model, ta
     again.fit(lying, sample_weight=weights)
     check_same(again, expected)
     n_passes = np.count_nonzero(lying.traffic.name == task)
-    whole = on_workers(X)
-    model.fit(whole, sample_weight=weights)
     assert n_passes == np.count_nonzero(whole.traffic.name == task) - number + 1
     again.fit(lying, sample_weight=weights)  # a fit that is over is read from the file
     check_same(again, expected)

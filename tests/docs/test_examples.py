@@ -2,16 +2,12 @@
 
 import ast
 import importlib
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-import coterie
 from tests.docs.pages import ROOT, name_of, pages, python_blocks
+from tests.support.processes import ended, started
 
 # Files that a reader has and a test has not.
 READERS_FILES = ("vectors.parquet",)
@@ -56,19 +52,14 @@ def test_names_in_pages_exist(code):
 @pytest.mark.parametrize("code", [block for block in BLOCKS if is_complete(*block.values)])
 def test_examples_run(code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    if "register" in code:
-        run_apart(code)
-    else:
+
+    def run():
         exec(compile(code, "an example of a page", "exec"), {"__name__": "__main__"})
 
-
-def run_apart(code):
-    """Run an example that registers what other tests must not find, with the coterie of this process."""
-    environment = os.environ | {"PYTHONPATH": str(Path(coterie.__file__).parents[1])}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
+    if "register" in code:  # what other tests must not find
+        assert ended(started(run)) == 0
+    else:
+        run()
 
 
 def test_guides_have_examples():
