@@ -6,15 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.harness.papers import PaperRun
-from benchmarks.mixture.contenders import (
-    OWN_ALL_ROWS,
-    OWN_CHAIN,
-    PEER_CHAIN,
-    PUBLISHED_STEPS,
-    REFERENCE,
-    VAR_GMM_S,
-    VC_GMM,
-)
 from benchmarks.mixture.settings import ROWS, MixtureRow, Setting
 
 # Line of Table 1: relative error, relative speed-up in time and in distances, EM iterations, share of coreset and
@@ -44,10 +35,7 @@ class PaperSet:
 
 
 def _published(kmeans: Line, var_gmm_s: Line, lwcs: Line, vc_gmm: Line) -> dict[str, Line]:
-    return {
-        REFERENCE: kmeans, OWN_ALL_ROWS: kmeans, VAR_GMM_S: var_gmm_s, PEER_CHAIN: lwcs, OWN_CHAIN: lwcs,
-        VC_GMM: vc_gmm, PUBLISHED_STEPS: vc_gmm,
-    }  # fmt: skip
+    return {"k-means++": kmeans, "var-GMM-S": var_gmm_s, "LWCS": lwcs, "vc-GMM": vc_gmm}
 
 
 SETS = {

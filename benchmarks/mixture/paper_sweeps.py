@@ -125,7 +125,10 @@ def _compare_with_lwcs(run: PaperRun, key: str, found: Sweep) -> None:
             gap = float(np.median([100 * (ours["error"] / theirs["error"] - 1) for ours, theirs in pairs]))
             gaps[point.contender][point.parameter] = f"{gap:+.2f}%"
     sizes = list(dict.fromkeys(size for of_sizes in gaps.values() for size in of_sizes))
-    rows = [[name, *(of_sizes.get(size, "-") for size in sizes)] for name, of_sizes in gaps.items()]
+    rows = [
+        [name.removeprefix("coterie "), *(of_sizes.get(size, "-") for size in sizes)]
+        for name, of_sizes in gaps.items()
+    ]
     run.report.table(f"{key}. Error relative to LWCS, same coreset and seeds", ["", *sizes], rows)
 
 
