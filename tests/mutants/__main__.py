@@ -1,9 +1,10 @@
 """``python -m tests.mutants [PACKAGES] [--draws N] [--seed N] [--laws]``: does a test fail when the source is wrong?
 
 A mutant is the source with one change: another comparison, operator or constant, two arguments swapped, or a statement
-dropped. The same number is drawn from each package. The tests of the package's folder run in a copy of the repository,
-with ``--laws`` also the laws that hold for all estimators. If none fails, the mutant has survived: a test is missing,
-the code has no effect and can go, or the change is equivalent.
+dropped. The same number is drawn from each package; ``cpp/centers`` names the kernels of a package, which are compiled
+with each change. The tests of the package's folder run in a copy of the repository, with
+``--laws`` also the laws that hold for all estimators. If none fails, the mutant has survived: a test is missing, the
+code has no effect and can go, or the change is equivalent.
 
 The table is written as CSV to ``--out`` after each mutant; a second call skips the mutants that it has.
 """
@@ -16,6 +17,7 @@ import csv
 import importlib.util
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -31,7 +33,7 @@ from coterie import _kernels
 ROOT = Path(__file__).parents[2]
 PACKAGES = [
     "backend", "blocks", "centers", "cli", "convex", "estimators", "fitting", "graphs", "kmeans", "laplacian_kmodes",
-    "mixture", "outputs", "rows", "seeding", "size_constrained", "total_variation",
+    "mixture", "rows", "seeding", "size_constrained", "total_variation",
 ]  # fmt: skip
 
 # Where the tests of a package are, if not in the folder or the modules of its name.
@@ -50,6 +52,14 @@ COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
 OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.BitAnd: ast.BitOr,
 }  # fmt: skip
+# Changes of C++. Spaces around an operator tell it from templates, pointers and signs.
+SYMBOLS = {
+    " < ": " <= ", " <= ": " < ", " > ": " >= ", " >= ": " > ", " == ": " != ", " != ": " == ", " + ": " - ",
+    " - ": " + ", " * ": " + ", " / ": " * ", " += ": " -= ", " -= ": " += ", " && ": " || ", " || ": " && ",
+    "std::min(": "std::max(", "std::max(": "std::min(", " + 1": " + 2", " - 1": " - 2",
+}  # fmt: skip
+# Lines of C++ that do nothing at run time.
+DECLARATIONS = ("//", "#", "template", "static_assert", "using ", "requires")
 
 
 class Mutant(NamedTuple):
@@ -77,6 +87,8 @@ def main() -> None:
             done = {(row["path"], row["line"], row["after"]) for row in csv.DictReader(file)}
     with tempfile.TemporaryDirectory() as folder, options.out.open("a", newline="") as file:
         copy_repository(Path(folder))
+        if any(mutant.path.endswith(".hpp") for mutant in mutants) and not compile_kernels(Path(folder)):
+            raise SystemExit("The kernels do not compile.")
         table = csv.DictWriter(file, ["path", "line", "before", "after", "seconds", "killed by"])
         if not done:
             table.writeheader()
@@ -123,6 +135,9 @@ def draw(packages: list[str], n_draws: int, rng: random.Random) -> list[Mutant]:
 
 def all_mutants(package: str) -> list[Mutant]:
     """Return all mutants of a package or module."""
+    if package.startswith("cpp/"):
+        headers = sorted((ROOT / "cpp/include/coterie" / package.removeprefix("cpp/")).rglob("*.hpp"))
+        return [mutant for path in headers for mutant in kernel_mutants(path)]
     place = ROOT / "src" / "coterie" / package
     paths = sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
     return [mutant for path in paths for mutant in mutants_of(path)]
@@ -138,6 +153,19 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
         start = firsts[node.lineno - 1] + node.col_offset
         end = firsts[node.end_lineno - 1] + node.end_col_offset
         yield Mutant(str(path.relative_to(ROOT)), node.lineno, start, end, text)
+
+
+def kernel_mutants(path: Path) -> Iterator[Mutant]:
+    """Yield the mutants of a header, whose text is ASCII."""
+    start = 0
+    for number, line in enumerate(path.read_text("ascii").splitlines(keepends=True), 1):
+        code = "" if line.lstrip().startswith(DECLARATIONS) else line.split("//")[0]
+        for symbol, other in SYMBOLS.items():
+            for found in re.finditer(re.escape(symbol), code):
+                yield Mutant(
+                    str(path.relative_to(ROOT)), number, start + found.start(), start + found.end(), other
+                )
+        start += len(line)
 
 
 def changes(tree: ast.AST) -> Iterator[tuple[ast.AST, str]]:
@@ -206,18 +234,50 @@ def copy_repository(folder: Path) -> None:
     shutil.copy2(_kernels.__file__, folder / "src" / "coterie")
 
 
+def compile_kernels(folder: Path) -> bool:
+    """Compile the kernels of a copy into its package; return False if they do not compile."""
+    build = folder / "build" / "kernels"
+    if not build.exists():
+        nanobind = subprocess.check_output(
+            [sys.executable, "-m", "nanobind", "--cmake_dir"], text=True
+        ).strip()
+        options = {
+            "CMAKE_BUILD_TYPE": "Release",
+            # Tests choose among all that this processor has.
+            "COTERIE_INSTRUCTION_SETS": ";".join(_kernels.available_instruction_sets()),
+            "Python_EXECUTABLE": sys.executable,
+            "SKBUILD_PROJECT_NAME": "coterie",
+            "SKBUILD_PROJECT_VERSION_FULL": "0",
+            "nanobind_DIR": nanobind,
+        }
+        define = [f"-D{name}={value}" for name, value in options.items()]
+        subprocess.run(
+            ["cmake", "-S", folder, "-B", build, "-G", "Ninja", *define], check=True, capture_output=True
+        )
+    if subprocess.run(["cmake", "--build", build], capture_output=True).returncode:
+        return False
+    (library,) = (folder / "src" / "coterie").glob("_kernels*.so")
+    shutil.copy2(*build.glob("_kernels*.so"), library)
+    return True
+
+
 def killed_by(mutant: Mutant, tests: list[str], folder: Path, seconds: float) -> str:
     """Return the first test that fails for a mutant, "time" if tests do not end, or "" if it survives."""
     path = folder / mutant.path
     source = path.read_bytes()
     compiled = Path(importlib.util.cache_from_source(str(path)))
+    library = next((folder / "src" / "coterie").glob("_kernels*.so"))
+    kernels = library.read_bytes()
     try:
         path.write_bytes(mutant.applied(source))
         compiled.unlink(missing_ok=True)
+        if path.suffix == ".hpp" and not compile_kernels(folder):
+            return "compiler"
         killer = failing_test(tests, folder, seconds)
     finally:
         path.write_bytes(source)
         compiled.unlink(missing_ok=True)
+        library.write_bytes(kernels)
     if "::" in killer and failing_test([killer], folder, seconds):
         raise SystemExit(f"{killer} fails without a change, too.")
     return killer
@@ -225,7 +285,8 @@ def killed_by(mutant: Mutant, tests: list[str], folder: Path, seconds: float) ->
 
 def tests_of(mutant: Mutant) -> list[str]:
     """Return the tests of the package or module that a mutant is in, those of its module first."""
-    name, *_ = Path(mutant.path).relative_to("src/coterie").with_suffix("").parts
+    root = "cpp/include/coterie" if mutant.path.startswith("cpp/") else "src/coterie"
+    name, *_ = Path(mutant.path).relative_to(root).with_suffix("").parts
     if name in ELSEWHERE:
         return ELSEWHERE[name]
     if not (ROOT / "tests" / name).is_dir():
