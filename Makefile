@@ -3,6 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Modules are compiled as they are first imported: most of what the packages bring never is.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+unexport PYTHONDONTWRITEBYTECODE
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src cpp -type f -not -path '*/__pycache__/*')
 
 .PHONY: demo test test-slow test-site test-wheel test-extras test-arm64 lint papers docs sanitize fuzz bench sdist wheels \
