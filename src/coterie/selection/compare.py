@@ -534,20 +534,19 @@ def _recommendation(
     def value(fit: _Fit, criterion: str = "score") -> float:
         return scores[fit.method.name][criterion]
 
+    def flaw(fit: _Fit) -> str:
+        n_empty = k - int(fit.labels.max()) - 1
+        what = (
+            f"{n_empty} of {k} clusters are empty"
+            if n_empty
+            else "its information is less than half of the highest"
+        )
+        return f"{fit.method.name} is not recommended: {what}."
+
     whole = [fit for fit in fits if int(fit.labels.max()) + 1 == k]
     most = max((value(fit, "information") for fit in whole), default=0.0)
     whole = [fit for fit in whole if value(fit, "information") >= min(_LEAST_INFORMATION * most, most)]
-    flaws = [
-        f"{fit.method.name} is not recommended: "
-        + (
-            f"{lost} of {k} clusters are empty."
-            if lost
-            else "its information is less than half of the highest."
-        )
-        for fit in fits
-        if fit not in whole
-        for lost in [k - int(fit.labels.max()) - 1]
-    ]
+    flaws = [flaw(fit) for fit in fits if fit not in whole]
     best = max(whole or fits, key=value)
     similarity = {fit.method.name: _nmi(fit.labels, best.labels) for fit in whole}
     others = [fit for fit in whole if similarity[fit.method.name] <= _SAME]
