@@ -363,7 +363,7 @@ class _Clock:
         return self._budget - self.seconds
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Fit:
     """The fit of a method: the model, its clusters numbered from 0, seconds."""
 
