@@ -56,3 +56,14 @@ def test_blocks_of_a_batch_hold_all_of_its_rows(n_rows, tiny_blocks):
     np.testing.assert_array_equal(np.concatenate([np.arange(n_rows)[part] for part in parts]), range(n_rows))
     assert (len(parts) > 1) == (n_rows == 500)
     np.testing.assert_allclose(batch.squares(np.ones(3), 1), np.sum((X[chosen] - 1) ** 2, axis=1))
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"), [(1e30, "too large for float32: .* First bad row: 103"), (np.nan, "contains NaN")]
+)
+def test_rows_whose_squared_distances_are_not_finite(bad, message):
+    X = np.ones((5, 2), dtype=np.float32)
+    X[3] = bad
+    reader, chosen = RowReader(as_rows(X), first=100), np.array([1, 3, 4])
+    with pytest.raises(ValueError, match=message):
+        reader.measure(reader.read(chosen)[0], chosen, np.zeros(2), 1)

@@ -10,6 +10,7 @@ from coterie.backend.measure import measure_rows
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame
 from coterie.rows import as_rows
+from coterie.size_constrained import assignment
 from coterie.size_constrained.assignment import assign_within, move_rows
 from coterie.size_constrained.dual_ascent import PriceProblem, ascend
 from coterie.size_constrained.passes import FOLLOWED, Listing, SizedSearch, balanced, listed, lists_of_rows
@@ -101,6 +102,21 @@ def test_clusters_that_lie_apart_are_filled_at_the_least_cost(seed, share, monke
     rows, places = linear_sum_assignment(np.repeat(scores, 8, axis=1))
     assert scores[np.arange(80), found.labels].sum() == pytest.approx(scores[rows, places // 8].sum())
     assert problem.at(found.prices).value == pytest.approx(scores[rows, places // 8].sum())
+
+
+def test_search_is_widened_until_all_rows_are_searched(monkeypatch):
+    scores, bands = np.random.default_rng(0).normal(size=(60, 4)) + np.arange(4), []
+    problem = PriceProblem(PricedLists.of_all(scores), SizeBounds(0, 25), np.linspace(1, 2, 60))
+
+    def move_in_vain(moves, band, *_):
+        bands.append(band)
+        if len(bands) < 4:  # two fifths are left: such a widening does not count
+            moves._sizes += 0.6 * (moves._held - moves._sizes)
+        return assignment._BAND_ENDED
+
+    monkeypatch.setattr(assignment._Moves, "_move", move_in_vain)
+    move_rows(problem, problem.at(np.zeros(4)))
+    np.testing.assert_array_equal(np.array(bands) / bands[0], [*2.0 ** np.arange(8), np.inf])
 
 
 @pytest.mark.parametrize("slack", [1e-6, 40.0, 1e4])

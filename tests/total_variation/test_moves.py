@@ -154,7 +154,7 @@ class TestRunsEndedByEarlierOnes:
         path = [(0, 2.5), *((3**step, cut) for step, cut in enumerate(cuts))]
         ended = [rule_after(*curve) for curve in curves]
         cut, lasts = min(path, key=lambda step: step[1])[1], [min(c for _, c in curve) for curve in curves]
-        if cut in lasts:
+        if np.isclose(cut, lasts).any():
             return
         since = [min(c for n, c in curve if n <= path[-1][0] / 10) for curve in curves]
         least = cut / max(np.divide(since, lasts)) ** 2

@@ -74,8 +74,7 @@ class Edges:
             return np.arange(self.n_nodes, dtype=np.int64)
         ones = np.ones(len(self), dtype=np.int8)
         graph = sp.csr_array((ones, (self.heads, self.tails)), shape=(self.n_nodes, self.n_nodes))
-        graph = sp.csr_array(graph + graph.T)
-        return csgraph.reverse_cuthill_mckee(graph, symmetric_mode=True).astype(np.int64)
+        return csgraph.reverse_cuthill_mckee(graph).astype(np.int64)
 
     def adjacency(self, values: Array) -> sp.csr_array:
         """Return the symmetric matrix with these values on the edges."""

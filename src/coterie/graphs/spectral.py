@@ -92,7 +92,7 @@ def spectral_vectors(
     """
     n = graph.shape[0]
     degrees = np.asarray(graph.sum(axis=1), dtype=np.float64).ravel()
-    scales = np.where(degrees > 0, 1 / np.sqrt(np.where(degrees > 0, degrees, 1)), 0)
+    scales = 1 / np.sqrt(np.where(degrees > 0, degrees, 1))
     similarity = sp.csr_array(sp.diags_array(scales) @ graph @ sp.diags_array(scales))
     n_vectors = min(n_vectors, n)
     if similarity.nnz == 0:
