@@ -27,7 +27,7 @@ from coterie.estimators.parameters import (
     Tolerance,
     Verbose,
 )
-from coterie.fitting.checks import random_stream
+from coterie.fitting.checks import random_stream, warn
 from coterie.fitting.report import Report, with_callbacks
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.graphs.cuts import checked_priors, vertex_weights
@@ -41,7 +41,7 @@ from coterie.total_variation.priors import (
 )
 from coterie.total_variation.problem import CutProblem
 from coterie.total_variation.rounding import check_known_sizes
-from coterie.total_variation.solver import HISTORY_FIELDS, CutOptions, minimize_cut
+from coterie.total_variation.solver import HISTORY_FIELDS, CutOptions, CutResult, minimize_cut
 
 __all__ = ["TotalVariationClustering"]
 
@@ -236,6 +236,10 @@ class TotalVariationClustering(GraphEstimator):
     it fell by the square of the factor by which any of at least three of them fell after a tenth of these iterations.
     With `steps="paper"` all runs go to their end.
 
+    Where few edges leave small groups of rows, (P) can be lowest with all other rows in one cluster. The fit warns if
+    the other clusters have on average less than 1 / R of the rows of clusters of equal size; not with labels, priors,
+    `balance_weight` or size constraints.
+
     The graph need not be connected: a union of components is a cluster at no cost, and isolated vertices join the
     clusters whose sizes benefit. With one cluster all rows are in it, and the energies are 0.
 
@@ -373,9 +377,26 @@ class TotalVariationClustering(GraphEstimator):
             fitted["_training_rows"] = block
             fitted["_own_distances"] = FitDistances(best.labels, distances, np.zeros(self.n_clusters))
         self._warn_of_empty_clusters(best.labels, " in every run: the graph has no such cut that was found.")
+        if np.all(known < 0) and bounds is None:
+            self._warn_of_one_large_cluster(best)
         self._store_fitted(columns | fitted)
         report.warn_if_out_of_time()
         return self
+
+    def _warn_of_one_large_cluster(self, best: CutResult) -> None:
+        """Warn if the others have on average less than 1 / R of the rows of clusters of equal size.
+
+        Not where other sizes are asked for.
+        """
+        if self.class_priors is not None or self.balance_weight is not None:
+            return
+        n, R, largest = len(best.labels), self.n_clusters, int(np.bincount(best.labels).max())
+        if R * R * (n - largest) < (R - 1) * n and best.objective < math.inf:
+            warn(
+                f"One of {R} clusters has {largest} of {n} rows: few edges leave the small groups of rows in the "
+                f"others. For larger clusters set size_min (--size-min), for example to {1 / R**2:.2g}, or use "
+                "multilevel graph clustering."
+            )
 
     @property
     def _estimates_priors(self) -> bool:
