@@ -1,11 +1,10 @@
 """Measure how long fits take with `max_time=2` on rows that would take far longer.
 
-    python -m benchmarks.max_time [--rows 300000] [--max-time 2]
+    python -m benchmarks.max_time
 
-Rows are normal (float32, 64 columns). Each model must have labels for all rows, and predict where its method can.
+Rows are normal (300,000 x 64, float32). Each model must have labels for all rows, and predict where its method can.
 """
 
-import argparse
 import time
 import warnings
 
@@ -23,15 +22,11 @@ MODELS = (
 
 def main() -> None:
     """Print a line for each model."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.max_time", description=__doc__.split("\n")[0])
-    parser.add_argument("--rows", type=int, default=300_000)
-    parser.add_argument("--max-time", type=float, default=2.0)
-    options = parser.parse_args()
     warnings.simplefilter("ignore")
-    X = np.random.default_rng(0).normal(size=(options.rows, 64)).astype(np.float32)
+    X = np.random.default_rng(0).normal(size=(300_000, 64)).astype(np.float32)
     for model in MODELS:
         begin = time.perf_counter()
-        model.set_params(max_time=options.max_time, random_state=0).fit(X)
+        model.set_params(max_time=2.0, random_state=0).fit(X)
         seconds = time.perf_counter() - begin
         labels = model.labels_path_[-1] if hasattr(model, "labels_path_") else model.labels_
         is_whole = len(labels) == len(X)

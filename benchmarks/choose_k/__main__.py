@@ -22,8 +22,7 @@ def choose_all(benchmark: Benchmark, key: str, cases: Sequence[Case]) -> None:
     for case in cases:
         rows = case.draw()
         began = time.process_time()
-        options = {"random_state": benchmark.options.seed, "n_threads": benchmark.threads}
-        found = choose_k(rows, (2, 100), max_time=1e-9, **options)
+        found = choose_k(rows, (2, 100), max_time=1e-9, random_state=0, n_threads=benchmark.threads)
         seconds = time.process_time() - began
         n_right += found.n_clusters == case.n_clusters
         low, high = found.interval
@@ -37,9 +36,10 @@ def choose_all(benchmark: Benchmark, key: str, cases: Sequence[Case]) -> None:
 
 def huge(benchmark: Benchmark, key: str) -> None:
     """Time the whole choice, curves and all, on many rows."""
-    rows = draw_blobs(39_100, 40, 32, benchmark.options.rows_of_huge, sizes=3, noise=0.02).astype(np.float32)
+    n_rows = 20_000 if benchmark.quick else 1_000_000
+    rows = draw_blobs(39_100, 40, 32, n_rows, sizes=3, noise=0.02).astype(np.float32)
     began, cpu = time.perf_counter(), time.process_time()
-    found = choose_k(rows, (2, 100), random_state=benchmark.options.seed, n_threads=benchmark.threads)
+    found = choose_k(rows, (2, 100), random_state=0, n_threads=benchmark.threads)
     seconds = time.perf_counter() - began
     headers = ["data", "found", "curves", "seconds", "CPU s"]
     line = [
@@ -54,6 +54,4 @@ STEPS = {key: partial(choose_all, cases=cases) for key, cases in CASES.items()} 
 
 if __name__ == "__main__":
     parser = SystemParser("choose_k", benchmarks.choose_k.__doc__, list(STEPS), rounds=None)
-    parser.add("--rows-of-huge", default=1_000_000, quick=20_000, help="rows of huge")
-    parser.add("--seed", default=0, help="of the choice")
     run_steps("choose_k", parser.read(), STEPS)

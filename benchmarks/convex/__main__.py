@@ -2,14 +2,12 @@
 
 import benchmarks.convex
 from benchmarks.convex.any_data import measure_any
-from benchmarks.convex.paths import MOON_SIZES, measure_moons, measure_paper
+from benchmarks.convex.paths import MOON_SIZES, measure_moons
 from benchmarks.convex.trees import measure_tree_accuracy, measure_trees
 from benchmarks.harness.benchmark import run_steps
 from benchmarks.harness.options import SystemParser, numbers
 
 STEPS = {
-    "sparse": measure_paper,
-    "dense": measure_paper,
     "moons": measure_moons,
     "any": measure_any,
     "tree": measure_trees,

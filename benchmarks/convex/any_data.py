@@ -147,9 +147,7 @@ def measure_any(benchmark: Benchmark, key: str) -> None:
         "accuracy": number("accuracy", ".2f"),
         "CPU s": number("cpu_seconds", ".2f"),
     }
-    lines = []
     names = FEW if benchmark.quick else tuple(sources())
-    for name in benchmark.select({name: Contender("coterie", run_default) for name in names}):
-        found = benchmark.isolated(run_default, name, benchmark.threads)
-        lines.append([name, *(cell(found) for cell in columns.values())])
-    benchmark.report.table("default paths, relative gap 1e-05", ["rows", *columns], lines)
+    chosen = benchmark.select({name: Contender("coterie", run_default) for name in names})
+    found = {name: benchmark.isolated(run_default, name, benchmark.threads) for name in chosen}
+    benchmark.report.columns("default paths, relative gap 1e-05", columns, found, "rows")

@@ -1,4 +1,4 @@
-"""Whole paths: the problems of the paper (rows sparse and dense) and two moons of growing sizes."""
+"""Whole paths: of two moons of growing sizes, and of the problems of the paper."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.cells import mib_cell, number
-from benchmarks.harness.contenders import Contender
 from benchmarks.harness.measuring import measured
 from benchmarks.harness.rounds import Result
 
@@ -17,13 +16,7 @@ PAPER_SIZES, MOON_SIZES = (100, 200, 300, 400, 500), (1000, 5000, 20_000, 100_00
 PAPER_GAMMAS, MOON_GAMMAS = np.geomspace(0.01, 10, 50), np.geomspace(0.01, 100, 50)
 PAPER_TOL, MOON_TOL = 1e-4, 1e-5
 
-# Seconds of others: the paper's own table (a machine of 2013), and CCMMR measured on this kind of machine.
-PAPER_SECONDS = {
-    ("sparse", "ama"): (1.5, 2.9, 4.5, 6.0, 7.4),
-    ("sparse", "admm"): (5.4, None, None, None, 436),
-    ("dense", "ama"): (16.1, 71.7, 295, 542, 1110),
-    ("dense", "admm"): (109, None, None, None, 13087),
-}
+# Seconds of CCMMR, measured on this kind of machine.
 CCMMR_SECONDS = {1000: 0.53, 5000: 3.7, 20_000: 17.2}
 
 FASTEST = "fast AMA"
@@ -67,40 +60,17 @@ def run_path(kind: str, n_rows: int, solver: str, n_threads: int, seed: int = 0)
     }
 
 
-def measure_paper(benchmark: Benchmark, kind: str) -> None:
-    """Tables 2 (dense) and 3 (sparse) of the paper: n standard normal rows of two columns."""
-    title = f"{kind} weights, phi = 2, 50 gammas from 0.01 to 10, relative gap {PAPER_TOL:g}"
-    solvers = benchmark.select({name: Contender("coterie", run_path) for name in SOLVERS})
-    lines = {
-        f"{solver}, n = {n_rows}": (solver, n_rows, theirs)
-        for solver in solvers
-        for n_rows, theirs in zip(PAPER_SIZES, PAPER_SECONDS[kind, "admm" if "ADMM" in solver else "ama"])
-        if n_rows == PAPER_SIZES[0] or not benchmark.quick
-    }
-    _compare(benchmark, kind, title, lines, "paper's s")
-
-
 def measure_moons(benchmark: Benchmark, kind: str) -> None:
-    """The scale runs: two moons, 15 neighbors."""
+    """Follow paths of growing numbers of rows: two moons, 15 neighbors."""
     title = f"two moons, 15 neighbors, phi = 2, 50 gammas from 0.01 to 100, relative gap {MOON_TOL:g}"
-    lines = {
-        f"n = {n_rows:,}": (FASTEST, n_rows, CCMMR_SECONDS.get(n_rows))
-        for n_rows in map(int, benchmark.options.sizes)
-    }
-    _compare(benchmark, kind, title, lines, "CCMMR's s")
+    sizes = {f"n = {n_rows:,}": n_rows for n_rows in map(int, benchmark.options.sizes)}
 
-
-def _compare(
-    benchmark: Benchmark, kind: str, title: str, lines: dict[str, tuple[str, int, float | None]], whose: str
-) -> None:
     def run(name: str, _: int) -> Result:
-        solver, n_rows, _ = lines[name]
-        return benchmark.isolated(run_path, kind, n_rows, solver, benchmark.threads) | {
-            "theirs": lines[name][2]
-        }
+        theirs = {"theirs": CCMMR_SECONDS.get(sizes[name])}
+        return benchmark.isolated(run_path, kind, sizes[name], FASTEST, benchmark.threads) | theirs
 
-    once = {name: 1 for name, (solver, n_rows, _) in lines.items() if n_rows > 5000 or solver != FASTEST}
-    summaries = benchmark.measure(title, list(lines), run, most_rounds=once)
+    once = {name: 1 for name, n_rows in sizes.items() if n_rows > 5000}
+    summaries = benchmark.measure(title, list(sizes), run, most_rounds=once)
     columns = {
         "edges": number("edges", ",.0f"),
         "seconds": number("seconds", ".3g"),
@@ -109,6 +79,6 @@ def _compare(
         "largest gap": number("gap", ".1e"),
         "clusters": number("clusters", ".0f"),
         "MiB": mib_cell,
-        whose: number("theirs", "g"),
+        "CCMMR's s": number("theirs", "g"),
     }
     benchmark.table(title, columns, summaries)

@@ -76,12 +76,12 @@ def measure_trees(benchmark: Benchmark, key: str) -> None:
         "s": number("seconds", ".2f"),
         "CPU s": number("cpu_seconds", ".2f"),
     }
-    lines = []
-    for n, p in SIZES[: 1 if benchmark.quick else None]:
-        found = benchmark.isolated(run_tree, n, p, benchmark.threads)
-        lines.append([f"{n:,} x {p}", *(cell(found) for cell in columns.values())])
+    found = {
+        f"{n:,} x {p}": benchmark.isolated(run_tree, n, p, benchmark.threads)
+        for n, p in SIZES[: 1 if benchmark.quick else None]
+    }
     title = 'weights="tree", norm="l1", 50 gammas; steps in even steps of log k'
-    benchmark.report.table(title, ["rows", *columns], lines)
+    benchmark.report.columns(title, columns, found, "rows")
 
 
 def measure_tree_accuracy(benchmark: Benchmark, key: str) -> None:
@@ -89,8 +89,7 @@ def measure_tree_accuracy(benchmark: Benchmark, key: str) -> None:
     names = [name for name, known in SETS.items() if known.is_here and not known.is_graph]
     names = [*([CCMMR] if real_file(CCMMR_FILE) else []), *names][: 2 if benchmark.quick else None]
     found = {name: benchmark.isolated(run_accuracy, name, benchmark.threads) for name in names}
-    headers = list(next(iter(found.values())))
-    found["mean"] = {header: np.mean([one[header] for one in found.values()]) for header in headers}
-    lines = [[name, *(f"{value:.2f}" for value in one.values())] for name, one in found.items()]
+    columns = {header: number(header, ".2f") for header in next(iter(found.values()))}
+    found["mean"] = {header: np.mean([one[header] for one in found.values()]) for header in columns}
     title = "tree weights (l1) beside nearest neighbors (l2), default gammas"
-    benchmark.report.table(title, ["rows", *headers], lines)
+    benchmark.report.columns(title, columns, found, "rows")

@@ -14,6 +14,7 @@ from benchmarks.harness.cells import TIMES, number
 from benchmarks.harness.options import SystemParser
 from benchmarks.harness.rounds import Result
 
+N_ITERATIONS = 10
 # A forecast: rows, columns and clusters of a fit, threads of a machine, and bytes per second of the client's link.
 WORKERS = (16, 64, 256)
 FORECAST, N_THREADS, NETWORK = (80_000_000, 3072, 1000), 32, 1.25e9
@@ -21,16 +22,15 @@ FORECAST, N_THREADS, NETWORK = (80_000_000, 3072, 1000), 32, 1.25e9
 
 def compare(benchmark: Benchmark, key: str) -> None:
     """Fit all contenders of a kind, in turns."""
-    options = benchmark.options
-    sizes = (options.n_rows, options.columns, options.clusters)
-    folder = benchmark.isolated(make_rows, benchmark.folder, *sizes)
-    n_clusters = options.clusters * (4 if key == "mixture" else 1)
-    shape = f"{options.n_rows:,} x {options.columns}, k = {n_clusters:,}"
-    title = f"{key}. {shape}, {options.iterations} iterations"
+    n_rows = benchmark.options.n_rows
+    n_columns, n_blobs = (16, 50) if benchmark.quick else (64, 1000)
+    folder = benchmark.isolated(make_rows, benchmark.folder, n_rows, n_columns, n_blobs)
+    n_clusters = n_blobs * (4 if key == "mixture" else 1)
+    title = f"{key}. {n_rows:,} x {n_columns}, k = {n_clusters:,}, {N_ITERATIONS} iterations"
 
     def run(name: str, _repeat: int) -> Result:
         # Not from a pool of processes: a cluster starts its own.
-        words = map(str, (key, name, folder, n_clusters, options.iterations))
+        words = map(str, (key, name, folder, n_clusters, N_ITERATIONS))
         command = [sys.executable, "-m", "benchmarks.dask.runs", *words]
         return json.loads(subprocess.run(command, capture_output=True, check=True).stdout.splitlines()[-1])
 
@@ -57,7 +57,4 @@ def forecast(rate: float) -> Iterator[list[str]]:
 if __name__ == "__main__":
     parser = SystemParser("dask", benchmarks.dask.__doc__, list(CONTENDERS))
     parser.add("--n-rows", default=4_000_000, quick=20_000, help="rows")
-    parser.add("--columns", default=64, quick=16, help="columns")
-    parser.add("--clusters", default=1000, quick=50, help="clusters; components are 4 times as many")
-    parser.add("--iterations", default=10, help="iterations of each fit")
     run_steps("dask", parser.read(), dict.fromkeys(CONTENDERS, compare))

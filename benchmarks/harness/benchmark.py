@@ -80,8 +80,7 @@ class Benchmark:
 
     def table(self, title: str, columns: Columns, summaries: Summaries) -> None:
         """Print a table with a line for each contender."""
-        rows = [[name, *(cell(s) for cell in columns.values())] for name, s in summaries.items()]
-        self.report.table(title, ["", *columns], rows)
+        self.report.columns(title, columns, summaries)
         self.say_disturbed(summaries)
 
     def say_disturbed(self, summaries: Summaries) -> None:

@@ -44,11 +44,11 @@ def memory_bandwidth(n_threads: int) -> dict[str, float]:
     return {"read": 1e-9 * source.nbytes / read, "copy": 2e-9 * source.nbytes / copy}
 
 
-def best_seconds(function: Callable[[], object], repeats: int = REPEATS) -> float:
+def best_seconds(function: Callable[[], object]) -> float:
     """Return the shortest of several calls, after one that is not counted: the limit, not the average."""
     function()
     seconds = []
-    for _ in range(repeats):
+    for _ in range(REPEATS):
         start = time.perf_counter()
         function()
         seconds.append(time.perf_counter() - start)

@@ -8,11 +8,14 @@ import platform
 import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+from benchmarks.harness.cells import Columns
+from benchmarks.harness.rounds import Result
 
 RESULTS = Path(__file__).parents[1] / "results"
 PACKAGES = (
@@ -46,6 +49,10 @@ class Report:
         """Print a table under a heading."""
         self.say("", f"### {title}", "", *markdown_table(headers, rows, n_left))
 
+    def columns(self, title: str, columns: Columns, found: Mapping[str, Result], corner: str = "") -> None:
+        """Print a table with a line for each result, of which each column makes a cell."""
+        self.table(title, [corner, *columns], lines_of(columns, found))
+
     def save(self) -> Path:
         """Write what has been collected so far; return the path of the JSON file."""
         self._stem.parent.mkdir(parents=True, exist_ok=True)
@@ -58,6 +65,11 @@ class Report:
 def command_line(benchmark: str) -> str:
     """Return the command that runs now."""
     return shlex.join(["python", "-m", f"benchmarks.{benchmark}", *sys.argv[1:]])
+
+
+def lines_of(columns: Columns, found: Mapping[str, Result]) -> list[list[str]]:
+    """Return the name of each result and its cells."""
+    return [[name, *(cell(result) for cell in columns.values())] for name, result in found.items()]
 
 
 def markdown_table(headers: Sequence[str], rows: Sequence[Sequence[str]], n_left: int = 1) -> list[str]:

@@ -18,6 +18,4 @@ STEPS = {
 }
 
 if __name__ == "__main__":
-    parser = SystemParser("kmeans", benchmarks.kmeans.__doc__, list(STEPS))
-    parser.add("--seed", default=0, help="draws the initial centroids")
-    run_steps("kmeans", parser.read(), STEPS)
+    run_steps("kmeans", SystemParser("kmeans", benchmarks.kmeans.__doc__, list(STEPS)).read(), STEPS)

@@ -34,7 +34,7 @@ class FitRow:
     def files(self, benchmark: Benchmark) -> tuple[Path, Path]:
         """Return the files of the rows and of the initial centroids."""
         data = benchmark.data(self.data, self.n_rows)
-        centers = benchmark.isolated(save_first_centers, data, self.n_clusters, benchmark.options.seed)
+        centers = benchmark.isolated(save_first_centers, data, self.n_clusters)
         return data, centers
 
 

@@ -133,7 +133,7 @@ def measure_sizes(benchmark: Benchmark, key: str) -> None:
     row = SIZE_ROWS[key].for_options(benchmark)
 
     def run(name: str, repeat: int) -> Result:
-        return benchmark.isolated(run_sizes, name, row, benchmark.options.seed + repeat, benchmark.threads)
+        return benchmark.isolated(run_sizes, name, row, repeat, benchmark.threads)
 
     names = benchmark.select({name: CONTENDERS[name] for name in row.contenders})
     title = f"{key}. {row.title}"

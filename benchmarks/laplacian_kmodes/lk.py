@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+# Relative to the objective and to the bandwidth.
+_TOL = 1e-5
 _MOST_ROUNDS, _MOST_GRADIENTS, _MOST_SHIFTS = 50, 1000, 100
 
 
@@ -29,19 +31,16 @@ class Relaxed:
 
 
 def laplacian_k_modes(
-    X: np.ndarray, graph: Any, centers: np.ndarray, bandwidth: float, lam: float, tol: float = 1e-5
+    X: np.ndarray, graph: Any, centers: np.ndarray, bandwidth: float, lam: float
 ) -> Relaxed:
-    """Alternate memberships and modes until no mode moves.
-
-    A directed graph counts half in each direction. `tol` is relative to the objective and to the bandwidth.
-    """
+    """Alternate memberships and modes until no mode moves; a directed graph counts half in each direction."""
     rows, modes = np.asarray(X, dtype=np.float64), np.asarray(centers, dtype=np.float64)
     both = sp.csr_array((graph + graph.T) * 0.5, dtype=np.float64)
     memberships = on_simplex(gaussian(rows, modes, bandwidth))
     for _ in range(_MOST_ROUNDS):
-        memberships = memberships_of(both, gaussian(rows, modes, bandwidth), lam, memberships, tol)
+        memberships = memberships_of(both, gaussian(rows, modes, bandwidth), lam, memberships, _TOL)
         before, modes = modes, mean_shifts(rows, memberships, modes, bandwidth)
-        if np.linalg.norm(modes - before, axis=1).max() <= tol * bandwidth:
+        if np.linalg.norm(modes - before, axis=1).max() <= _TOL * bandwidth:
             break
     return Relaxed(memberships, modes)
 

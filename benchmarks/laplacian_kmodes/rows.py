@@ -61,7 +61,6 @@ ROWS = {
     "shuttle-columns": LabeledRow("shuttle", "columns in 0..1", 7, 4.0, 20.0),
     "optdigits": LabeledRow("optdigits", UNIT, 10, 1.3),
     "optdigits-raw": LabeledRow("optdigits", "as they are", 10, 1.3),
-    "optdigits-columns": LabeledRow("optdigits", "standardized columns", 10, 1.3),
     "pendigits": LabeledRow("pendigits", UNIT, 10, 1.3),
     "pendigits-raw": LabeledRow("pendigits", "as they are", 10, 1.0),
     "pendigits-columns": LabeledRow("pendigits", "standardized columns", 10, 1.0),

@@ -4,7 +4,7 @@
                                  [--only vc-GMM,LWCS] [--skip scikit-learn] [--quick]
     python -m benchmarks.mixture --rows scaling,factors [--plot PATH]
 
-By default all data sets but blobs64-8192 are run, with a table of what labels for all rows cost at the end. Row scaling
+By default all data sets are run, with a table of what labels for all rows cost at the end. Row scaling
 is the seconds of an iteration against the number of components, row factors mixtures of factor analyzers.
 Hirschberger, Forster and Lücke, A variational EM acceleration for efficient clustering at very large scales, 2022.
 """

@@ -8,7 +8,7 @@ from benchmarks.harness.options import SystemParser
 from benchmarks.mixture.factors import measure_factors
 from benchmarks.mixture.rows import ROW_NOTES, measure_row
 from benchmarks.mixture.scaling import measure_scaling
-from benchmarks.mixture.settings import ON_DEMAND, QUICK, ROWS
+from benchmarks.mixture.settings import QUICK, ROWS
 
 STEPS = dict.fromkeys(ROWS, measure_row) | {"scaling": measure_scaling, "factors": measure_factors}
 
@@ -21,8 +21,8 @@ def finish(benchmark: Benchmark) -> None:
 
 def parser() -> SystemParser:
     """Return what reads the command line."""
-    usual, doc = [key for key in ROWS if key not in ON_DEMAND], benchmarks.mixture.__doc__
-    parser = SystemParser("mixture", doc, list(STEPS), usual=usual, quick=QUICK, rounds=("--seeds", 3))
+    doc, rounds = benchmarks.mixture.__doc__, ("--seeds", 3)
+    parser = SystemParser("mixture", doc, list(STEPS), usual=list(ROWS), quick=QUICK, rounds=rounds)
     parser.add("--budget", default=600.0, help="seconds a fit may take")
     parser.add("--plot", type=Path, help="the picture of scaling (default: beside the JSON file)")
     return parser

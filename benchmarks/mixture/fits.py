@@ -96,11 +96,11 @@ def measure_points(
     return benchmark.measure(title, names, fit, repeats=repeats, most_rounds=once)
 
 
-def error_cell(reference: float, key: str = "error") -> Callable[[Result], str]:
+def error_cell(reference: float) -> Callable[[Result], str]:
     """Return what makes a cell of the median error relative to the reference, and its range."""
 
     def cell(s: Result) -> str:
-        relative = [100 * (run[key] / reference - 1) for run in s["each"]]
+        relative = [100 * (run["error"] / reference - 1) for run in s["each"]]
         text = f"{np.median(relative):+.2f}%"
         return text + (f" ({min(relative):+.2f} to {max(relative):+.2f})" if len(relative) > 1 else "")
 

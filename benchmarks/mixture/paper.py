@@ -13,6 +13,7 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from benchmarks.harness.cells import number
 from benchmarks.harness.papers import Item, PaperRun
+from benchmarks.harness.reporting import lines_of
 from benchmarks.mixture.contenders import (
     CORESET,
     FITS,
@@ -74,7 +75,7 @@ def _table_1(run: PaperRun, key: str, chosen: PaperSet, names: list[str]) -> Non
         "coreset and seeding": lambda s: f"{(s[CORESET] + s[SEEDING]) / s['seconds']:.0%}",
     }
     columns = measured | {"CPU s": number("seconds", ".3g")}
-    rows = [[LINES[name], *(cell(s) for cell in columns.values())] for name, s in summaries.items()]
+    rows = lines_of(columns, {LINES[name]: summary for name, summary in summaries.items()})
     rows += [[f"paper: {name}", *line, ""] for name, line in chosen.published.items()]
     run.report.table(title, ["", *columns], rows)
     if REFERENCE not in summaries:
@@ -139,8 +140,7 @@ def _options(run: PaperRun, title: str, data: Path, points: Mapping[str, Point])
         "distances": number("n_distances", ".2e"),
         "iterations": number("n_iter", ".0f"),
     }
-    lines = [[name, *(cell(s) for cell in columns.values())] for name, s in summaries.items()]
-    run.report.table(title, ["", *columns], lines)
+    run.report.columns(title, columns, summaries)
 
 
 # --- Figure S.3

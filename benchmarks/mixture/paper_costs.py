@@ -79,11 +79,10 @@ def make_costs(run: PaperRun) -> None:
         "distances per row": lambda s: f"{s['n_distances'] / settings[0].coreset_size:.1f}",
         "EM, MiB": mib_cell,
     }
-    lines = [[name, *(cell(s) for cell in columns.values())] for name, s in found.items()]
     title = (
         f"vc-GMM with the papers' steps, generated blobs, {n_rows:,} rows, N' = {settings[0].coreset_size:,}"
     )
-    run.report.table(title, ["", *columns], lines)
+    run.report.columns(title, columns, found)
     run.say(
         "An iteration evaluates at most C' G = 25 distances per row, for any number of clusters; means of "
         f"{N_ITER - 1} iterations. EM, MiB: peak memory of the iterations in addition to the coreset and the seeds.",

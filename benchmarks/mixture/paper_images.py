@@ -14,6 +14,7 @@ from benchmarks.harness.cells import MIB, mib_cell, number
 from benchmarks.harness.data.tables import save_images
 from benchmarks.harness.measuring import clock, measured
 from benchmarks.harness.papers import PaperRun
+from benchmarks.harness.reporting import lines_of
 from benchmarks.mixture.fits import quantization_error
 
 N_COLUMNS = 3072
@@ -128,10 +129,8 @@ def make_table_2(run: PaperRun) -> None:
         "distances per row": number("distances_per_row", ".1f"),
         "MiB": mib_cell,
     }
-    lines = []
-    for n, published in zip(sizes.n_clusters, PUBLISHED.values()):
-        s = run.isolated(run_clusters, folder, n, run.threads)
-        lines.append([f"C = {n:,}", *(cell(s) for cell in columns.values()), *published])
+    found = {f"C = {n:,}": run.isolated(run_clusters, folder, n, run.threads) for n in sizes.n_clusters}
+    lines = [[*ours, *theirs] for ours, theirs in zip(lines_of(columns, found), PUBLISHED.values())]
     headers = ["", *columns, "paper: error", "paper: seeding, mm:ss", "paper: EM, mm:ss"]
     title = f"{sizes.n_rows:,} generated images of {N_COLUMNS:,} numbers, a coreset of {sizes.n_coreset:,}"
     run.report.table(title, headers, lines)

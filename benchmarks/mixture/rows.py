@@ -87,12 +87,9 @@ def run_labels(data: Path, setting: Setting, n_threads: int) -> dict[str, Any]:
     }
 
 
-def _energy(X: np.ndarray, centers: np.ndarray, labels: np.ndarray, rows_per_block: int = 8192) -> float:
-    total = 0.0
-    for start in range(0, len(X), rows_per_block):
-        gap = X[start : start + rows_per_block] - centers[labels[start : start + rows_per_block]]
-        total += float(np.einsum("ij,ij->", gap, gap, dtype=np.float64))
-    return total / len(X)
+def _energy(X: np.ndarray, centers: np.ndarray, labels: np.ndarray) -> float:
+    gap = X - centers[labels]
+    return float(np.einsum("ij,ij->", gap, gap, dtype=np.float64)) / len(X)
 
 
 def _measure_labels(benchmark: Benchmark, row: MixtureRow, data: Path, limit: float) -> None:

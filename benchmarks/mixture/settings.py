@@ -117,8 +117,6 @@ ROWS = {
     "cifar10_12k": MixtureRow("cifar10_12k", 12_000, Setting(500, 4096), "cifar10_12k.npz"),
     "aug90": MixtureRow("aug90", 515_345, Setting(4000, 65_536), "mnist.npz", large=True),
     "blobs64": MixtureRow("blobs64", 1_000_000, Setting(2048, 65_536), large=True),
-    "blobs64-8192": MixtureRow("blobs64", 1_000_000, Setting(8192, 65_536), large=True),
 }
-ON_DEMAND = ("blobs64-8192",)
 # What --quick leaves out: photographs are as images of digits are, and aug90 is made from all of these.
 QUICK = ("mnist", "cod_rna", "blobs64")

@@ -158,17 +158,13 @@ def _faiss(task: Task, recorder: Recorder, *, rows_per_centroid: int) -> None:
     recorder.finish(centers)
 
 
-def _superkmeans_model(task: Task, **options: Any) -> Any:
-    from superkmeans import SuperKMeans
-
-    options |= {"n_threads": task.n_threads, "seed": task.seed}
-    return SuperKMeans(task.n_clusters, task.rows.shape[1], **options)
-
-
 def _superkmeans(task: Task, recorder: Recorder) -> None:
     """Fit all rows afresh for every number of iterations, each a point of the curve at its own seconds."""
+    from superkmeans import SuperKMeans
+
+    options = SUPERKMEANS_ALL_ROWS | {"n_threads": task.n_threads, "seed": task.seed}
     for iterations in SUPERKMEANS_ITERATIONS:
-        model = _superkmeans_model(task, iters=iterations, **SUPERKMEANS_ALL_ROWS)
+        model = SuperKMeans(task.n_clusters, task.rows.shape[1], iters=iterations, **options)
         begin = recorder.clock()
         centers = model.train(task.rows)
         recorder.add(recorder.clock() - begin, centers)
@@ -176,10 +172,6 @@ def _superkmeans(task: Task, recorder: Recorder) -> None:
         del model
         if recorder.seconds >= recorder.budget:
             break
-
-
-def _superkmeans_defaults(task: Task, recorder: Recorder) -> None:
-    recorder.finish(_superkmeans_model(task).train(task.rows))
 
 
 def setting_name(rho: float, bounds: str) -> str:
@@ -191,7 +183,6 @@ NESTED, LLOYD = "coterie nested", "coterie lloyd"
 NESTED_DEFAULT_START = "coterie nested, k-means++"
 SCULLEY = "coterie mini-batch, no reassignment"
 STREAM = "scikit-learn mini-batch, partial_fit"
-_DENSE_ONLY: dict[str, Any] = {"takes_centers": False, "sparse": False}
 
 CURVES: dict[str, CurveContender] = {
     NESTED: CurveContender("coterie", _nested),
@@ -206,8 +197,7 @@ CURVES: dict[str, CurveContender] = {
         f"faiss, {name}": CurveContender("faiss", partial(_faiss, rows_per_centroid=n), sparse=False)
         for name, n in (("256 rows per centroid", 256), ("all rows", EVERY_ROW))
     },
-    "superkmeans, all rows": CurveContender("superkmeans", _superkmeans, **_DENSE_ONLY),
-    "superkmeans, defaults": CurveContender("superkmeans", _superkmeans_defaults, **_DENSE_ONLY),
+    "superkmeans, all rows": CurveContender("superkmeans", _superkmeans, takes_centers=False, sparse=False),
 }
 # Nested batches with other thresholds, with and without bounds: for Figure 3 of the paper.
 RHOS = (0.1, 1.0, 10.0, 100.0, 1000.0)

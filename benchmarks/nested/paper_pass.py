@@ -12,6 +12,7 @@ from benchmarks.harness.contenders import Contender, model_of
 from benchmarks.harness.data.splits import load_rows
 from benchmarks.harness.measuring import measured
 from benchmarks.harness.papers import PaperRun
+from benchmarks.harness.reporting import lines_of
 from benchmarks.harness.rounds import Result
 from benchmarks.nested.curves import CurveRow
 from benchmarks.nested.runs import energies, first_rows
@@ -73,8 +74,7 @@ def make_table_1(run: PaperRun) -> None:
             "microseconds per row": lambda s, n=row.n_train: f"{1e6 * s['seconds'] / n:.1f}",
             "held-out energy": number("energy", ".4g"),
         }
-        lines = [[package, *(cell(s) for cell in columns.values())] for package, s in summaries.items()]
-        lines += [
+        lines = lines_of(columns, summaries) + [
             [f"published: {whose}", f"{theirs:g} for {n_published:,} rows", "", f"{1e6 * theirs / n_published:.1f}", ""]
             for whose, theirs in seconds.items()
         ]  # fmt: skip

@@ -27,7 +27,6 @@ STYLES = {
     "faiss, 256 rows per centroid": ("#cc79a7", "--"),
     "faiss, all rows": ("#882255", "--"),
     "superkmeans, all rows": ("#000000", "--"),
-    "superkmeans, defaults": ("#888888", "--"),
 }
 OTHER_STYLE = ("#555555", ":")
 

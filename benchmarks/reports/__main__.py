@@ -96,18 +96,17 @@ def parser() -> argparse.ArgumentParser:
     reader.add_argument("--width", type=int, default=1280, help="of the window, in pixels")
     reader.add_argument("--height", type=int, default=1500, help="of the window, in pixels")
     reader.add_argument("--select", type=int, help="number of a line in the table of clusters to select")
-    reader.add_argument("--rows", type=int, default=N_ROWS, help="rows of the fit that is timed")
     return reader
 
 
-def measure(n_rows: int) -> None:
+def measure() -> None:
     """Print the seconds of a fit, of its report, and of its page in a browser, and the size of the page."""
     random = np.random.default_rng(0)
-    X = random.normal(size=(n_rows, N_COLUMNS)).astype(np.float32)
-    X += 4 * random.normal(size=(N_CLUSTERS, N_COLUMNS)).astype(np.float32)[np.arange(n_rows) % N_CLUSTERS]
+    X = random.normal(size=(N_ROWS, N_COLUMNS)).astype(np.float32)
+    X += 4 * random.normal(size=(N_CLUSTERS, N_COLUMNS)).astype(np.float32)[np.arange(N_ROWS) % N_CLUSTERS]
     begun = time.perf_counter()
     model = coterie.KMeans(N_CLUSTERS, random_state=0).fit(X)
-    print(f"{n_rows:,} x {N_COLUMNS} rows in {N_CLUSTERS} clusters: fit {time.perf_counter() - begun:.2f} s")
+    print(f"{N_ROWS:,} x {N_COLUMNS} rows in {N_CLUSTERS} clusters: fit {time.perf_counter() - begun:.2f} s")
     for projection in ("tsne", "pca"):
         with measured() as cost:
             made = coterie.report(model, X, projection=projection)
@@ -169,4 +168,4 @@ def take_picture(options: argparse.Namespace) -> None:
 
 if __name__ == "__main__":
     options = parser().parse_args()
-    take_picture(options) if options.plot else measure(options.rows)
+    take_picture(options) if options.plot else measure()

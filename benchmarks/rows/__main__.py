@@ -20,13 +20,13 @@ def measure(benchmark: Benchmark, key: str) -> None:
     options = benchmark.options
     n_rows = int(options.gigabytes * 1e9) // (4 * N_COLUMNS)
     size = f"{options.gigabytes:g} GB ({n_rows:,} x {N_COLUMNS} float32)"
-    fit: dict[str, Any] = {"n_clusters": options.clusters, "seed": options.seed}
+    fit = partial(run_fit, n_clusters=options.clusters)
     what, names, call = {
-        "fit": (f"nested fit of {size}, k = {options.clusters}", FITTED, partial(run_fit, **fit)),
+        "fit": (f"nested fit of {size}, k = {options.clusters}", FITTED, fit),
         "scaled": (
             f"nested fit of {size} through StandardScaler, k = {options.clusters}",
             FITTED[:2],
-            partial(run_fit, **fit, is_scaled=True),
+            partial(fit, is_scaled=True),
         ),
         "pass": (f"one pass over {size}", list(PARQUET), run_pass),
     }[key]
@@ -51,5 +51,4 @@ if __name__ == "__main__":
     parser = SystemParser("rows", benchmarks.rows.__doc__, ["fit", "pass", "scaled"])
     parser.add("--gigabytes", default=4.0, quick=0.02, help="size of the .npy file")
     parser.add("--clusters", default=100, quick=10, help="clusters of each fit")
-    parser.add("--seed", default=0, help="of the fits")
     run_steps("rows", parser.read(), dict.fromkeys(("fit", "pass", "scaled"), measure))

@@ -73,16 +73,14 @@ def _write_parquet(path: Path, n_rows: int, *, fixed_size: bool = False, **optio
             writer.write_table(pyarrow.concat_tables(held), row_group_size=whole)
 
 
-def run_fit(
-    path: Path, n_clusters: int, seed: int, n_threads: int, is_scaled: bool = False
-) -> dict[str, Any]:
+def run_fit(path: Path, n_clusters: int, n_threads: int, is_scaled: bool = False) -> dict[str, Any]:
     """Cluster a file by nested mini-batches, from opening it to the labels of all rows; scaled by a transformer."""
     import pyarrow.parquet  # noqa: F401  so that its memory is charged to nobody
     from sklearn.preprocessing import StandardScaler
 
     from coterie import NestedMiniBatchKMeans, open_rows, prepare_rows
 
-    model = NestedMiniBatchKMeans(n_clusters, random_state=seed, n_threads=n_threads)
+    model = NestedMiniBatchKMeans(n_clusters, random_state=0, n_threads=n_threads)
     with measured() as cost:
         rows = open_rows(path)
         model.fit(prepare_rows(rows, StandardScaler()) if is_scaled else rows)

@@ -76,5 +76,4 @@ def _quality(row: SpeedRow, result: Result, ours: Result) -> str:
 
 if __name__ == "__main__":
     parser = SystemParser("speed", benchmarks.speed.__doc__, list(ROWS))
-    parser.add("--seed", default=0, help="draws the initial centroids of k-means")
     run_steps("speed", parser.read(), dict.fromkeys(ROWS, measure), finish)

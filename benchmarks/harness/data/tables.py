@@ -35,11 +35,11 @@ def save_rows(name: str, n_rows: int, folder: Path) -> Path:
     return path
 
 
-def save_first_centers(data: Path, n_clusters: int, seed: int) -> Path:
+def save_first_centers(data: Path, n_clusters: int) -> Path:
     """Write the initial centroids that all contenders share: distinct rows, drawn uniformly."""
     path = data.with_name(f"{data.stem}-{n_clusters}-centers.npy")
     rows = np.load(data, mmap_mode="r")
-    chosen = np.random.default_rng(seed).choice(len(rows), n_clusters, replace=False)
+    chosen = np.random.default_rng(0).choice(len(rows), n_clusters, replace=False)
     np.save(path, rows[np.sort(chosen)])
     return path
 
