@@ -24,7 +24,9 @@ def test_check_graph_brings_graphs_into_one_form():
 def test_check_graph_sums_duplicates_without_changing_the_input():
     given = sp.csr_array((np.array([1.0, 2.0, 4.0]), np.array([1, 0, 1]), np.array([0, 3, 3])), shape=(2, 2))
     before = given.data.copy(), given.indices.copy()
-    np.testing.assert_array_equal(check_graph(given).toarray(), [[2, 5], [0, 0]])
+    found = check_graph(given)
+    check_stored(found)
+    np.testing.assert_array_equal(found.toarray(), [[2, 5], [0, 0]])
     np.testing.assert_array_equal(given.data, before[0])
     np.testing.assert_array_equal(given.indices, before[1])
 

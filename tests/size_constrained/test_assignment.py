@@ -15,7 +15,7 @@ from coterie.size_constrained.assignment import assign_within, move_rows
 from coterie.size_constrained.dual_ascent import PriceProblem, ascend
 from coterie.size_constrained.passes import FOLLOWED, Listing, SizedSearch, balanced, listed, lists_of_rows
 from coterie.size_constrained.priced_lists import PricedLists
-from coterie.size_constrained.sizes import SizeBounds, check_sizes
+from coterie.size_constrained.sizes import SizeBounds
 
 
 def least_cost(scores, bounds, weights=None):
@@ -190,35 +190,6 @@ def test_short_lists_reach_the_gap_on_any_threads(dtype, weighted, monkeypatch):
         found.append(labels)
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
-
-
-@pytest.mark.parametrize(
-    ("bounds", "message"),
-    [
-        (SizeBounds(4, 10), "size_min asks for 3 clusters of 4 or more, 12 in all, and there are 10"),
-        (SizeBounds(0, 3), "size_max allows 3 clusters of 3 at most, 9 in all, and there are 10"),
-        (SizeBounds(3, 2), "size_min is more than size_max"),
-    ],
-)
-def test_infeasible_size_bounds(bounds, message):
-    with pytest.raises(ValueError, match=message) as caught:
-        bounds.check(3, 10)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("size_min", "size_max", "error"),
-    [("9", None, TypeError), (True, None, TypeError), (-1, None, ValueError), (None, 0, ValueError),
-     (None, np.nan, ValueError), (5, 4, ValueError), (0.3, 0.2, ValueError)],
-)  # fmt: skip
-def test_invalid_sizes(size_min, size_max, error):
-    with pytest.raises(error, match=r"size_min|size_max"):
-        check_sizes(size_min, size_max)
-
-
-def test_fractions_and_numbers():
-    assert SizeBounds.of(0.1, 30, 200.0) == SizeBounds(20.0, 30.0)
-    assert SizeBounds.of(None, None, 200.0) == SizeBounds(0.0, 200.0)
 
 
 @pytest.mark.parametrize("seed", range(6))
