@@ -68,6 +68,11 @@ def test_labels_do_not_depend_on_the_clock(dtype, bounds, trial, monkeypatch):
     assert (len(set(ran)) == 2) == (trial < 1)
 
 
+def test_too_few_rows_for_a_comparison_have_bounds_of_groups(monkeypatch):
+    X = some_rows(np.float32, n=adaptive._ROWS_PER_TRIED - 1, k=3)
+    assert raced(X, 3, 2, monkeypatch, CHEAP_BOUNDS)[2] == ["yinyang"] * 2
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_groups", [1, 2, 4])
 def test_copied_bounds_are_valid(dtype, n_groups):

@@ -141,6 +141,12 @@ class TestEachMethod:
         expected = oracle.scores(model.labels_, distances, 3)
         np.testing.assert_allclose(model.outlier_scores_, expected, rtol=1e-6)
 
+    def test_scores_of_a_fit_are_only_those_of_its_rows_and_labels(self, blobs):
+        model = LaplacianKModes(3, random_state=0).fit(blobs)
+        same_bits(model.relative_distances(blobs, model.labels_), model.outlier_scores_)
+        for rows, labels in ((blobs + 5, model.labels_), (blobs, (model.labels_ + 1) % 3)):
+            assert np.all(model.relative_distances(rows, labels) != model.outlier_scores_)
+
     def test_balanced_cuts(self, blobs):
         model = TotalVariationClustering(3, n_init=2, random_state=0).fit(blobs)
         distances = np.sqrt(nearest_neighbors(blobs, 10)[1]).mean(axis=1)

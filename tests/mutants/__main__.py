@@ -201,7 +201,8 @@ def changed(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
         case ast.Constant(int(value) | float(value)):
             yield node, str(value + 1)
         case ast.Call(function, [first, second, *rest], keywords) if ast.dump(first) != ast.dump(second):
-            is_symmetric = isinstance(function, ast.Name) and function.id in ("min", "max")
+            name = getattr(function, "id", getattr(function, "attr", ""))
+            is_symmetric = name in ("min", "max", "minimum", "maximum")
             if not is_symmetric and not any(isinstance(side, ast.Starred) for side in (first, second)):
                 yield node, text_of(ast.Call(function, [second, first, *rest], keywords))
         case _:

@@ -16,7 +16,7 @@ from coterie import KMeans, NestedMiniBatchKMeans, open_rows
 from coterie.blocks.kernel_rows import kept_rows
 from coterie.rows import RowSource, as_rows
 from coterie.rows.derived import NormalizedRows, SelectedColumns
-from coterie.rows.spool import SpooledRows, spool_folder
+from coterie.rows.spool import SpooledRows, _portions, spool_folder
 from tests.rows.formats import numbers
 from tests.support.bits import same_bits, same_fits
 
@@ -61,6 +61,12 @@ def test_copies_have_the_same_bits(group, n_threads, tmp_path, small_pieces):
     assert copy.metadata_columns.read("id")["id"][7].as_py() == "r7"
     assert not copy.in_memory
     assert not copy.is_parsed
+
+
+def test_portions_are_row_groups_of_at_least_a_piece(tmp_path, monkeypatch):
+    rows = write(tmp_path / "x.parquet")
+    monkeypatch.setattr("coterie.rows.spool._PIECE_BYTES", 1000 * rows.shape[1] * rows.dtype.itemsize)
+    assert list(_portions(rows)) == [(0, 1500), (1500, 3000), (3000, 4500), (4500, 6000)]
 
 
 def test_copies_of_derived_rows(tmp_path, small_pieces):

@@ -10,8 +10,10 @@ from scipy.sparse import csr_matrix
 from sklearn.cluster import kmeans_plusplus
 
 from coterie import _kernels
+from coterie.backend.measure import measure_rows
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame
+from coterie.rows import as_rows
 from coterie.seeding import greedy, k_means_plus_plus
 from tests.reference import k_means as oracle
 from tests.support.bits import same_bits
@@ -167,3 +169,14 @@ def test_plain_sampling_follows_the_square_distances():
     squares = oracle.square_distances(X, X)
     expected = n_draws / 4 * squares / squares.sum(axis=1, keepdims=True)
     assert np.all(np.abs(counts - expected) <= 4 * np.sqrt(expected))
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_heads_and_lengths_of_remainders_have_the_length_of_rows(scale):
+    X = scale * np.random.default_rng(0).normal(size=(50, 12))
+    heads = greedy._Heads(measure_rows(as_rows(X), n_clusters=4, n_threads=1).in_this_process())
+    heads._basis = np.eye(12, 3)
+    squares = np.sum(X**2, axis=1)
+    found = heads._heads(X, squares)
+    np.testing.assert_array_equal(found[:, :3], X[:, :3])
+    np.testing.assert_allclose(np.sum(found**2, axis=1), squares, rtol=1e-9)

@@ -23,11 +23,16 @@ def test_infeasible_size_bounds(bounds, message):
 @pytest.mark.parametrize(
     ("size_min", "size_max", "error"),
     [("9", None, TypeError), (True, None, TypeError), (-1, None, ValueError), (None, 0, ValueError),
-     (None, np.nan, ValueError), (5, 4, ValueError), (0.3, 0.2, ValueError)],
+     (None, np.nan, ValueError), (5, 4, ValueError), (2, 1, ValueError), (0.3, 0.2, ValueError)],
 )  # fmt: skip
 def test_invalid_sizes(size_min, size_max, error):
     with pytest.raises(error, match=r"size_min|size_max"):
         check_sizes(size_min, size_max)
+
+
+@pytest.mark.parametrize(("size_min", "size_max"), [(3, 3), (0.2, 30), (30, 0.2), (1, 0.5), (0, None)])
+def test_sizes_that_do_not_exclude_each_other(size_min, size_max):
+    check_sizes(size_min, size_max)
 
 
 def test_fractions_and_numbers():

@@ -50,7 +50,6 @@ class ParameterError(ValueError, TypeError):
     """
 
     def __init__(self, parameter: str, problem: str) -> None:
-        super().__init__(parameter, problem)
         self.parameter = parameter
         self.problem = problem
 
