@@ -96,7 +96,9 @@ def _held_out(benchmark: Benchmark, name: str) -> list[list[str]]:
     n_components = min(data.n_components, len(fitted) // 25)
     sizes = {"diag": 0} | {f"factors, H = {h}": h for h in data.n_factors}
     models: dict[str, Any] = {
-        kind: _mixture(n_components, kind.split(",")[0], h, benchmark.threads, reg_covar=REG_COVAR)
+        kind: _mixture(
+            n_components, kind.split(",")[0], h, benchmark.threads, init="afk-mc2", reg_covar=REG_COVAR
+        )
         for kind, h in sizes.items()
     }
     if data.is_full:

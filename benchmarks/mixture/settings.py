@@ -27,6 +27,7 @@ class Setting:
     n_candidates: int = 5  # C'
     n_neighbors: int = 5  # G
     random_candidate: bool = False
+    init: str = "afk-mc2"
     chain_length: int = 2  # m
     search_group_size: int = 16
     search_every: int = 3

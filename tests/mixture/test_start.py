@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import adjusted_rand_score
 
 from coterie import KMeans
 from coterie.coresets import lightweight_coreset
@@ -11,11 +12,25 @@ from tests.support.bits import same_fits
 
 
 class TestStart:
-    @pytest.mark.parametrize("init", ["afk-mc2", "k-means++", "random"])
+    @pytest.mark.parametrize("init", ["auto", "afk-mc2", "k-means++", "random"])
     def test_by_name(self, blobs, init):
         model = mixture(23, init=init, max_iter=50).fit(blobs)
         assert len(np.unique(model.labels_)) > 10
         assert model.lower_bound_ > mixture(1).fit(blobs).lower_bound_ + 1
+
+    def test_auto_finds_clusters_of_unequal_size(self):
+        random, labels = np.random.default_rng(0), np.repeat(np.arange(4), [1000, 400, 40, 10])
+        X = random.normal(size=(4, 300))[labels] + random.normal(size=(1450, 300))
+        found = [
+            adjusted_rand_score(labels, mixture(4, init=init).fit(X).labels_) for init in ("auto", "afk-mc2")
+        ]
+        assert found[0] == 1 > found[1] + 0.2
+
+    def test_auto_is_afk_mc2_for_many_components(self, blobs):
+        options = dict(n_candidates=3, n_neighbors=2, max_iter=5)
+        same_fits(*(mixture(25, init=init, **options).fit(blobs) for init in ("auto", "afk-mc2")))
+        few, plain = (mixture(24, init=init, **options).fit(blobs) for init in ("auto", "afk-mc2"))
+        assert few.lower_bound_ > plain.lower_bound_
 
     def test_by_array_model_or_callable(self, blobs):
         reference = mixture(23, init=blobs[:23], max_iter=5).fit(blobs)

@@ -26,9 +26,9 @@ def uneven_blobs(seed, n_clusters=20, n_columns=6):
     return centers[labels] + widths[labels, None] * random.normal(size=(1200, n_columns))
 
 
-def seed_centers(X, n_clusters, random, weights=None, unit_length=False, n_threads=1):
+def seed_centers(X, n_clusters, random, weights=None, unit_length=False, n_threads=1, centers=None):
     data = measure_rows(as_rows(X), weights, n_clusters=n_clusters, n_threads=n_threads)
-    return seed_by_split_and_merge(data, n_clusters, random, unit_length=unit_length)
+    return seed_by_split_and_merge(data, n_clusters, random, centers=centers, unit_length=unit_length)
 
 
 @pytest.mark.parametrize(("unit_length", "weighted"), [(False, True), (True, False)])
@@ -47,6 +47,9 @@ def test_centers_are_those_of_the_reference(unit_length, weighted, seed):
         *(centers[centers[:, 0].argsort()] for centers in (found, expected)), atol=1e-9
     )
     assert not np.allclose(first, found)
+    random = np.random.RandomState(seed)
+    k_means_plus_plus(X, 20, sample_weight=weights, random_state=random)
+    np.testing.assert_array_equal(seed_centers(X, 20, random, weights, unit_length, centers=first), found)
 
 
 @pytest.mark.parametrize("unit_length", [False, True])

@@ -51,6 +51,7 @@ from coterie.mixture.posteriors import Posteriors, TruncatedPosteriors
 from coterie.rows import RowSource, as_rows
 from coterie.seeding.markov_chain import seed_by_markov_chain
 from coterie.seeding.rounds import sample_of
+from coterie.seeding.split_merge import seed_by_split_and_merge
 
 __all__ = ["TruncatedGaussianMixture"]
 
@@ -64,10 +65,10 @@ CovarianceType = Annotated[
     ),
 ]
 Init = Annotated[
-    Literal["afk-mc2", "k-means", "k-means++", "split-merge", "random"] | Any,
+    Literal["auto", "afk-mc2", "k-means", "k-means++", "split-merge", "random"] | Any,
     Param(
-        "How means are initialized: afk-mc2 (k-means++ by a Markov chain), k-means, k-means++, split-merge (then swaps "
-        "of clusters), random rows, or given ones.",
+        "How means are initialized: afk-mc2 (k-means++ by a Markov chain), auto (then swaps of clusters if components "
+        "are few), k-means, k-means++, split-merge (then swaps), random rows, or given ones.",
         also="an array of centers, a fitted model or a callable",
         reads=("array", "model"),
     ),
@@ -178,8 +179,10 @@ class TruncatedGaussianMixture(
     metric : {"euclidean", "cosine"}
         "cosine": each row is divided by its length first (normalization), so the means and variances are those of rows
         at length 1. Rows of zeros are not changed; on workers they raise an error.
-    init : {"afk-mc2", "k-means", "k-means++", "split-merge", "random"}, array-like of shape (C, d), model or callable
-        Initial means: see `coterie.seeding`. "split-merge": k-means++ and swaps of clusters, see `KMeans`; fewer
+    init : {"auto", "afk-mc2", "k-means", "k-means++", "split-merge", "random"}, array-like of shape (C, d), model or
+        callable
+        Initial means: see `coterie.seeding`. "auto": "afk-mc2", and swaps of clusters if C is at most 4 C' G, as passes
+        over all components then take no longer than searches. "split-merge": k-means++ and swaps, see `KMeans`; fewer
         components share a cluster than from "afk-mc2", in time that grows with C. "k-means": the centers of k-means
         from "split-merge", of the rows (of a bounded sample on workers); components have factors from the second
         iteration on. It gives better clusters and takes the time of a fit of k-means, which grows with C. A fitted
@@ -196,7 +199,7 @@ class TruncatedGaussianMixture(
     warm_start : bool
         Start `fit` from the means, variances and weights of the last fit, if there is one.
     chain_length : int
-        Length of the Markov chains of "afk-mc2".
+        Length of the Markov chains of "auto" and "afk-mc2".
     reg_covar : float
         Added to every variance. The default is scikit-learn's; it must be small compared with the variances of the
         components.
@@ -272,15 +275,16 @@ class TruncatedGaussianMixture(
     partial E-step raises the free energy (Neal and Hinton 1998). Seeding takes O(chain_length C^2 d). Memory: 12 C'
     bytes per row and, for rows of up to 1 GiB, a copy of them.
 
-    By default four things differ from Algorithm 2 of the papers, for speed: rows search in groups; from the fifth
-    E-step on only every third one searches; the neighborhood of a component is learned from the rows that had it as
-    their best one before a search, in all searches but the first; and a fit of a coreset ends when its gain is small
-    compared with the sampling error. `search_group_size=1, search_every=1, coreset_tol=0` is Algorithm 2: each row
-    searches among the neighbors of its own candidates, in every E-step, and a neighborhood is learned, in the first
-    search too, from the rows that have the component as their best one after it. That takes another 8 C' G bytes per
-    row (12 in float64). Two differences remain, where the papers have no rule: a component that is the best one of no
-    row keeps its neighbors, as does the rest of a neighborhood if too few components were evaluated; and rows of more
-    than 256 MiB are searched block by block, later blocks with the neighborhoods of earlier ones.
+    By default five things differ from Algorithm 2 of the papers: few clusters are swapped before, see `init`; and, for
+    speed, rows search in groups; from the fifth E-step on only every third one searches; the neighborhood of a
+    component is learned from the rows that had it as their best one before a search, in all searches but the first; and
+    a fit of a coreset ends when its gain is small compared with the sampling error. `init="afk-mc2",
+    search_group_size=1, search_every=1, coreset_tol=0` is Algorithm 2: each row searches among the neighbors of its own
+    candidates, in every E-step, and a neighborhood is learned, in the first search too, from the rows that have the
+    component as their best one after it. That takes another 8 C' G bytes per row (12 in float64). Two differences
+    remain, where the papers have no rule: a component that is the best one of no row keeps its neighbors, as does the
+    rest of a neighborhood if too few components were evaluated; and rows of more than 256 MiB are searched block by
+    block, later blocks with the neighborhoods of earlier ones.
 
     With "factors" a row is x = mean + sum_h z_h factor_h + noise, with z_h standard normal. A run starts as for "diag";
     when that has converged, or after a third of the iterations, the directions of the largest variance of each
@@ -337,7 +341,7 @@ class TruncatedGaussianMixture(
         initial_e_steps: InitialSteps = 1,
         coreset_size: Coreset = None,
         metric: Metric = "euclidean",
-        init: Init = "afk-mc2",
+        init: Init = "auto",
         n_init: Runs = 1,
         means_init: Means = None,
         weights_init: Weights = None,
@@ -587,8 +591,15 @@ class TruncatedGaussianMixture(
                 deadline, data.rows, self.n_components, init="split-merge", sample_weight=data.weights,
                 random_state=random.randint(np.iinfo(np.int32).max), n_threads=data.n_threads,
             ).cluster_centers_  # fmt: skip
-        if isinstance(self.init, str) and self.init == "afk-mc2":
-            return seed_by_markov_chain(data, self.n_components, random, self.chain_length, deadline)[0]
+        if isinstance(self.init, str) and self.init in ("auto", "afk-mc2"):
+            means = seed_by_markov_chain(data, self.n_components, random, self.chain_length, deadline)[0]
+            if self.init == "afk-mc2" or self.n_components > _DISTANCES_OF_SEARCH * math.prod(
+                self._truncation()
+            ):
+                return means
+            return seed_by_split_and_merge(
+                data, self.n_components, random, centers=means, unit_length=self._is_cosine, deadline=deadline
+            )
         return super()._drawn_centers(X, data, random, deadline)
 
     def _run_fitted(self, run: EMResult) -> dict[str, Any]:

@@ -39,6 +39,7 @@ def seed_by_split_and_merge(
     n_clusters: int,
     random: np.random.RandomState,
     *,
+    centers: Array | None = None,
     unit_length: bool = False,
     deadline: Deadline = UNLIMITED,
 ) -> Array:
@@ -55,6 +56,8 @@ def seed_by_split_and_merge(
         Number of centers k.
     random : RandomState
         Draws.
+    centers : ndarray of shape (k, d), dtype of the rows, optional
+        The first centers, instead of k-means++.
     unit_length : bool
         Whether rows and centers have length 1.
     deadline : Deadline
@@ -74,8 +77,9 @@ def seed_by_split_and_merge(
     Kaukoranta, Fränti and Nevalainen, Iterative split-and-merge algorithm for vector quantization codebook generation,
     Optical Engineering 37(10), 1998.
     """
-    rows = data.in_this_process() if data.backend.is_here else sample_of(data, n_clusters, random)
-    centers, _ = seed_by_square_distance(rows, n_clusters, random, deadline=deadline)
+    if centers is None:
+        rows = data.in_this_process() if data.backend.is_here else sample_of(data, n_clusters, random)
+        centers, _ = seed_by_square_distance(rows, n_clusters, random, deadline=deadline)
     if n_clusters < 3:
         return centers
     passes = passes_of(data, n_clusters, max_iter=2 * _ITERATIONS, unit_length=unit_length)

@@ -79,7 +79,7 @@ _GROWTH = 1.3
 _SETTINGS = {"class_priors": "estimate", "n_init": 3}
 
 # Initializations that draw centers, after which clusters are split and others merged.
-_DRAWN = ("k-means++", "afk-mc2")
+_DRAWN = ("k-means++", "auto")
 
 
 @dataclass(frozen=True)
