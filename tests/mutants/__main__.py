@@ -79,6 +79,8 @@ class Mutant(NamedTuple):
 def main() -> None:
     """Draw mutants, run their tests, and record which survive."""
     options = read_options()
+    # Tests of Ctrl-C: a shell lets what it runs in the background ignore the signal.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     mutants = draw(options.packages, options.draws, random.Random(options.seed))
     done = set()
     options.out.parent.mkdir(parents=True, exist_ok=True)
