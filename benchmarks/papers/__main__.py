@@ -21,6 +21,7 @@ def parser() -> SystemParser:
     parser.add_argument("--all", action="store_true", help="make every item whose data are at hand")
     parser.add("--seeds", type=int, help="repeats of each fit (default: the paper's)")
     parser.add("--limit", type=float, help="seconds for a slow contender on a data set (default: the item's)")
+    parser.add("--jobs", default=1, help="fits at a time, of items whose fits are not timed")
     parser.add("--gb", type=float, help="size of a file that should exceed memory (default: what fits)")
     parser.add_argument("--pages", action="store_true", help="put what full runs made into docs/papers")
     return parser

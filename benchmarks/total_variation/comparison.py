@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -27,46 +28,43 @@ PAPER = {
 
 
 def run_contender(
-    name: str, data: str, share: float, n_draws: int, n_init: int, n_threads: int, least_draws: int | None = None,
-    budget: float = 0.0, standard_error: float = 0.0, longest: float = np.inf,
-) -> dict[str, Any]:  # fmt: skip
-    """Cluster a graph from several draws of labels; means over the draws.
+    name: str, data: str, share: float, n_draws: int, n_init: int, n_threads: int
+) -> dict[str, Any]:
+    """Cluster a graph from several draws of labels; means over the draws."""
+    draws = [run_draw(name, data, share, seed, n_init, n_threads) for seed in range(n_draws if share else 1)]
+    purities = [draw["purity"] for draw in draws]
+    best = min(draws, key=lambda draw: draw["energy"])
+    return {
+        "draws": len(draws),
+        "accuracies": [draw["accuracy"] for draw in draws if share],
+        "purity": fmean(purities),
+        "purity_range": [min(purities), max(purities)],
+        "purity_best": best["purity"],
+        "energy": fmean(draw["energy"] for draw in draws),
+        "energy_best": best["energy"],
+        "seconds": fmean(draw["seconds"] for draw in draws),
+    }
 
-    `least_draws` (None: all) are made, more of them while the seconds of the budget are not spent and the mean accuracy
-    is known less well than to that standard error, in percent. None begins after `longest` seconds.
-    """
+
+def run_draw(name: str, data: str, share: float, seed: int, n_init: int, n_threads: int) -> dict[str, float]:
+    """Cluster a graph from one draw of labels, or none; return purity and accuracy in percent, energy and seconds."""
     from coterie.metrics import balanced_cut, purity
 
     warnings.simplefilter("ignore")
     seconds_by = clock(n_threads)
     graph, classes = load_graph(data)
-    k, rows = len(np.unique(classes)), load_rows(data)
-    shares = np.bincount(classes) / len(classes)
-    purities, energies, seconds, accuracies = [], [], [], []
-    for seed in range(n_draws if share else 1):
-        is_known = seed > 1 and np.std(accuracies, ddof=1) <= standard_error * np.sqrt(seed)
-        is_enough = least_draws is not None and seed >= least_draws and (sum(seconds) > budget or is_known)
-        if is_enough or sum(seconds) > longest:
-            break
-        known = known_labels(classes, share, seed) if share else None
-        task = Task(graph, known, k, shares, rows, seed, n_threads, n_init)
-        start = seconds_by()
-        labels = CONTENDERS[name].call(task)
-        seconds.append(seconds_by() - start)
-        purities.append(100 * purity(classes, labels))
-        energies.append(balanced_cut(graph, np.maximum(labels, 0).astype(np.int32), n_clusters=k))
-        if share:
-            accuracies.append(100 * float(np.mean((labels == classes)[known < 0])))
-    best = int(np.argmin(energies))
+    k, shares = len(np.unique(classes)), np.bincount(classes) / len(classes)
+    known = known_labels(classes, share, seed) if share else None
+    task = Task(graph, known, k, shares, load_rows(data), seed, n_threads, n_init)
+    start = seconds_by()
+    labels = CONTENDERS[name].call(task)
+    seconds = seconds_by() - start
+    unknown = np.ones(len(classes), dtype=bool) if known is None else known < 0
     return {
-        "draws": len(seconds),
-        "accuracies": accuracies,
-        "purity": float(np.mean(purities)),
-        "purity_range": [min(purities), max(purities)],
-        "purity_best": purities[best],
-        "energy": float(np.mean(energies)),
-        "energy_best": energies[best],
-        "seconds": float(np.mean(seconds)),
+        "purity": 100 * purity(classes, labels),
+        "energy": balanced_cut(graph, np.maximum(labels, 0).astype(np.int32), n_clusters=k),
+        "seconds": seconds,
+        "accuracy": 100 * float(np.mean((labels == classes)[unknown])),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,7 @@ def graph_file(name: str) -> Path | None:
     return real_file(FILES.get(name, f"graphs/{name}.npz"))
 
 
+@lru_cache(maxsize=2)
 def load_graph(name: str) -> tuple[sp.csr_array, np.ndarray]:
     """Return a graph and the classes of its vertices; digits of scikit-learn stand in where there is no such file."""
     if name in FILES or graph_file(name) is None:
@@ -43,6 +45,7 @@ def _classes(name: str) -> np.ndarray:
     return snippets()[1] if name == "snippets" else arrays_of(FILES[name])[1]
 
 
+@lru_cache(maxsize=2)
 def load_rows(name: str) -> np.ndarray | None:
     """Return the rows that a graph of `load_graph` is made of, or None where they are not dense, or not here."""
     if graph_file(name) is None:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from itertools import product
+from multiprocessing import get_context
+from statistics import stdev
 from typing import Any
 
+from joblib import Memory
+
+import coterie
 from benchmarks.harness.cells import number
 from benchmarks.harness.papers import Item, PaperRun
+from benchmarks.harness.reporting import RESULTS
 from benchmarks.total_variation.comparison import (
     PAPER,
     accuracy_cell,
     has_what_it_needs,
     run_contender,
+    run_draw,
     share_in_words,
 )
 from benchmarks.total_variation.contenders import (
@@ -49,10 +58,9 @@ PUBLISHED_SECONDS = {
 }
 FEW = (1.0, 2.0, 5.0, 10.0)
 TRIALS, DRAWS = 30, 10
-# With few labels: all draws of ours with one label per class; elsewhere at least so many, more until the mean is known
-# to this standard error (percent) or the seconds of a cell are spent. No draw begins after the longest time.
-MANY_DRAWS, LEAST_DRAWS, STANDARD_ERROR, LONGEST = 100, 10, 0.1, 1500.0
-BUDGET = 10.0
+# With few labels: draws of each cell at least and at most. There are more than the least until the mean accuracy is
+# known to this standard error (percent), or the fits of a cell have taken so many seconds.
+LEAST_DRAWS, MOST_DRAWS, STANDARD_ERROR, BUDGET = 10, 100, 0.5, 150.0
 LIMIT = 7200.0  # seconds after which a cell is given up
 
 
@@ -99,15 +107,54 @@ def make_table_2(run: PaperRun) -> None:
 
 def make_few_labels(run: PaperRun) -> None:
     """Accuracy on the rows without a label, for a few labels per class, beside peers on the same graph."""
-    draws, data = len(run.seeds(MANY_DRAWS)), _data(run, DATA)
+    data, few = _data(run, DATA), FEW[:1] if run.quick else FEW
     names = run.select({name: CONTENDERS[name] for name in LABELED})
-    for labels in FEW[:1] if run.quick else FEW:
-        rows = [[name, *(_few(run, name, each, labels, draws) for each in data)] for name in names]
-        rows = [row for row in rows if set(row[1:]) != {"-"}]
+    found = _draws(run, [*product(names, data, few)])
+    run.report.data["results"] = [[*cell, draws] for cell, draws in found.items()]
+    for labels in few:
+        rows = [[name, *(_accuracy(found[name, each, labels]) for each in data)] for name in names]
         title = f"{labels:.0f} label{'s' * (labels > 1)} per class: accuracy on the rows without a label, %, mean "
         run.report.table(f"{title}± standard deviation", ["", *map(_title, data)], rows)
-        run.report.save()
+    run.say(
+        f"Means over {min(map(len, found.values()))} to {max(map(len, found.values()))} draws of the labels."
+    )
     _say_what_is_missing(run)
+
+
+def _draws(run: PaperRun, cells: Sequence[tuple[str, str, float]]) -> dict[tuple, list[dict[str, float]]]:
+    """Return what contenders did from several draws of labels; --jobs fits run at a time.
+
+    Draws are kept in a folder for each version of coterie: a run that was ended goes on where it was.
+    """
+    folder = None if run.quick else RESULTS / f"few-labels-{coterie.__version__}"
+    draw = Memory(folder, verbose=0).cache(run_draw)
+    most = len(run.seeds(MOST_DRAWS))
+    found: dict[tuple, list[dict[str, float]]] = {cell: [] for cell in cells}
+    trials = 2 if run.quick else TRIALS
+
+    def submit(cell: tuple, seed: int) -> None:
+        pending[pool.submit(draw, *cell, seed, trials, run.threads)] = cell
+
+    pending: dict[Future, tuple] = {}
+    with ProcessPoolExecutor(run.options.jobs, get_context("spawn")) as pool:
+        for seed, cell in product(range(min(LEAST_DRAWS, most)), cells):
+            submit(cell, seed)
+        while pending:
+            for future in wait(pending, return_when=FIRST_COMPLETED).done:
+                cell = pending.pop(future)
+                found[cell].append(future.result())
+                if LEAST_DRAWS <= len(found[cell]) < most and _needs_more(found[cell]):
+                    submit(cell, len(found[cell]))
+    return found
+
+
+def _needs_more(draws: Sequence[dict[str, float]]) -> bool:
+    error = stdev(draw["accuracy"] for draw in draws) / len(draws) ** 0.5
+    return error > STANDARD_ERROR and sum(draw["seconds"] for draw in draws) < BUDGET
+
+
+def _accuracy(draws: Sequence[dict[str, float]]) -> str:
+    return accuracy_cell({"accuracies": [draw["accuracy"] for draw in draws]})
 
 
 def _data(run: PaperRun, full: Sequence[str]) -> Sequence[str]:
@@ -119,23 +166,14 @@ def _data(run: PaperRun, full: Sequence[str]) -> Sequence[str]:
     return QUICK_DATA if run.quick or not here else here
 
 
-def _few(run: PaperRun, name: str, data: str, labels: float, draws: int) -> str:
-    """Return the accuracy of a contender with few labels, from as many draws as the mean needs."""
-    least = draws if name == OURS and labels == FEW[0] else min(draws, LEAST_DRAWS)
-    result = _result(run, name, data, labels, draws, least, BUDGET, STANDARD_ERROR, LONGEST)
-    return "-" if result is None else accuracy_cell(result)
-
-
-def _result(
-    run: PaperRun, name: str, data: str, share: float, draws: int, *until: float
-) -> dict[str, Any] | None:
-    """Return what a contender did, None where it cannot be done; `until`: when fewer draws will do."""
+def _result(run: PaperRun, name: str, data: str, share: float, draws: int) -> dict[str, Any] | None:
+    """Return what a contender did, None where it cannot be done."""
     if not CONTENDERS[name].installed or not has_what_it_needs(name, data):
         return None
     trials = 2 if run.quick else TRIALS
     try:
         result = run.isolated_within(
-            run.limit(LIMIT), run_contender, name, data, share, draws, trials, run.threads, *until
+            run.limit(LIMIT), run_contender, name, data, share, draws, trials, run.threads
         )
     except Exception as error:
         run.report.data.setdefault("failed", {}).setdefault(f"{name}: {error}", []).append(data)
