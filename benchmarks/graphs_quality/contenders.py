@@ -49,7 +49,7 @@ def _fit(path: str, *, is_seeded: bool = True, **options: Any) -> Callable[[Task
 
 
 def _mixture(
-    covariance_type: str = "tied_spherical", n_factors: int = 0, init: str = "afk-mc2"
+    covariance_type: str = "tied_spherical", n_factors: int = 0, init: str = "auto"
 ) -> Callable[[Task], np.ndarray]:
     def run(task: Task) -> np.ndarray:
         model = model_of(
@@ -132,7 +132,7 @@ METHODS_OF_OURS: dict[str, Contender] = {
     "k-means": Contender("coterie", _fit("coterie.KMeans", n_init=N_INIT, n_threads=1)),
     **{
         f"mixture{start}{kind}": Contender("coterie", _mixture(*covariance, init=init))
-        for start, init in (("", "afk-mc2"), (" from k-means", "k-means"))
+        for start, init in (("", "auto"), (" from k-means", "k-means"))
         for kind, covariance in {
             "": (),
             ", diag": ("diag",),

@@ -84,5 +84,5 @@ def test_conjugate_gradients_solve_all_columns():
     W = sp.csr_array(W + W.T)
     weight, right = W.sum(axis=1)[:, None] + 0.5, random.standard_normal((40, 3))
     expected = np.linalg.solve(np.diag(weight[:, 0]) - W.toarray(), right)
-    found = _conjugate_gradients(W, weight, right, np.zeros((40, 3)))
+    found = _conjugate_gradients(lambda X: weight * X - W @ X, right, np.zeros((40, 3)), 50, 1e-4, weight)
     np.testing.assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
