@@ -23,6 +23,8 @@ def test_commands_and_options_are_in_the_script(script, shell):
     text = script(shell)
     for word in ("fit", "predict", "select-graph-weight", "chain-length", "covariance"):
         assert word in text
+    # Once sourced, zsh must know what completes the command.
+    assert text.endswith("compdef _cyclopts_coterie coterie\nfi\n") == (shell == "zsh")
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash to complete in")
