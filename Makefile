@@ -42,7 +42,7 @@ docs: $(VENV)/.docs
 # The built site: links, reachability, search, the browser's console, axe-core. Needs Chromium; run `make docs` first.
 test-site: $(VENV)/.test
 	test -f build/docs/index.html
-	$(BIN)/python -m pytest -m slow tests/docs/test_site.py
+	$(BIN)/python -m pytest -n auto -m slow tests/docs/test_site.py
 
 # The kernels with sanitizers, both builds and both runs at a time: tests/sanitizers/run says what for.
 sanitize: $(VENV)/.test
