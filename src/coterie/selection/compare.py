@@ -20,6 +20,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from coterie.arrays import FloatArray, IndexArray, IntArray
 from coterie.estimators import OBJECTIVE, Estimator, Method, find_method, methods
+from coterie.estimators.parameters import parameters_of
 from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import nearest_neighbors
@@ -390,7 +391,8 @@ def _fitted(
         parameters = {**settings, str(method.clusters): k, "max_time": limit}
         model = method.estimator()
         known = model.get_params()
-        if isinstance(model, Estimator) and known.get("init") in _DRAWN:
+        init = parameters_of(method.estimator).get("init") if isinstance(model, Estimator) else None
+        if init is not None and "split-merge" in init.choices and known["init"] in _DRAWN:
             parameters["init"] = "split-merge"
         model.set_params(**{name: value for name, value in parameters.items() if name in known})
         began = time.perf_counter()
