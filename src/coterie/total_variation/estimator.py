@@ -37,6 +37,7 @@ from coterie.size_constrained.sizes import SizeBounds, check_sizes
 from coterie.total_variation.priors import (
     check_class_priors,
     minimize_cut_and_priors,
+    minimize_cut_from_equal_priors,
     priors_of_labels,
 )
 from coterie.total_variation.problem import CutProblem
@@ -105,7 +106,8 @@ class TotalVariationClustering(GraphEstimator):
         "cosine": each row is divided by its length first (normalization).
     n_init : int
         Number of runs with different initializations, of which one is kept, see `select_by`. One run where nothing is
-        random: if memberships or a label of each class are given.
+        random: if memberships or a label of each class are given. With labels of each class and `class_priors`, unless
+        this is 1, also a run with equal priors and one from its clusters; the lowest (P) under the priors is kept.
     init : "diffusion" or array-like of shape (n, R)
         "diffusion": a vertex drawn from each cluster of a normalized cut is diffused over the graph, or the labels of
         `y` where it has any. Without labels the second run is initialized with that normalized cut itself, so that the
@@ -357,6 +359,10 @@ class TotalVariationClustering(GraphEstimator):
             if self._estimates_priors:
                 report.n_runs += 1
                 best, energies, priors = minimize_cut_and_priors(problem, options, report)
+            elif self.n_init > 1 and problem.is_labeled_unequally and not options.is_paper:
+                report.n_runs = 3
+                best, energies = minimize_cut_from_equal_priors(problem, options, report)
+                priors = problem.priors
             else:
                 (best, energies), priors = minimize_cut(problem, options, report), problem.priors
         fitted = {
