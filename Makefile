@@ -3,6 +3,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # uv takes a tenth of the time of pip. Neither compiles modules: most of what the packages bring is never imported.
 INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python
+# The certificates that pip, git and the browser trust, too.
+export UV_SYSTEM_CERTS = 1
 unexport PYTHONDONTWRITEBYTECODE
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src cpp -type f -not -path '*/__pycache__/*')
 
