@@ -17,8 +17,6 @@ PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "graphs_quality.md"
 GUIDE = Path(__file__).parents[2] / "docs" / "start" / "which_method.md"
 _BEGIN, _END = "<!-- written by python -m benchmarks.graphs_quality --page -->", "<!-- up to here -->"
 SCORES = ("accuracy", "nmi", "ari")
-# A loss worth a line: so far behind the best of a set.
-LOSS = 0.1
 Table = Mapping[str, Mapping[str, Cell]]
 # Of larger sets so many are drawn unless told otherwise.
 MOST_ROWS = 5000
@@ -92,7 +90,6 @@ def tables(results: Results) -> list[str]:
     cells = _cells(results)
     return [
         *_summary(cells),
-        *_losses(cells),
         *_accuracies(cells),
         *_failures(cells),
     ]
@@ -139,19 +136,6 @@ def _most_accurate(cells: Table, is_ours: bool) -> str:
         if (method in METHODS_OF_OURS) == is_ours and all(method in row for row in rows)
     }
     return f"{max(means.values()):.3f} ({max(means, key=means.__getitem__)})" if means else "-"
-
-
-def _losses(cells: Table) -> Iterator[str]:
-    """Name for each of ours the sets on which another method is much better."""
-    yield from ("", "## Where another method is better", "")
-    yield from (f"Sets on which the accuracy is more than {LOSS} below the best, with the difference:", "")
-    for method in (method for method in METHODS_OF_OURS if method in _methods(cells)):
-        lost = []
-        for name, row in _ended(cells, cells).items():
-            best = max((run["accuracy"] for run in row.values()), default=0.0)
-            if method in row and (loss := best - row[method]["accuracy"]) > LOSS:
-                lost.append((loss, f"{name} {loss:.2f}"))
-        yield f"- **{method}**: {', '.join(text for _, text in sorted(lost, reverse=True)) or 'none'}."
 
 
 def _accuracies(cells: Table) -> Iterator[str]:

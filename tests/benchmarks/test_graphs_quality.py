@@ -68,9 +68,8 @@ def test_means_and_shortfalls(results):
     assert theirs[6:8] == ["-", "0.000"]
 
 
-def test_page_lists_losses_and_failures(results):
+def test_page_lists_failures(results):
     page = written_page(results, 5000)
-    assert f"- **{METHOD}**: iris 0.20." in page
     assert f"- {PEER}, moons: not done after 1 s." in page
     assert "are 0.800 (k-means) of coterie\nand - of the others." in page
     assert "Not here: votes," in page

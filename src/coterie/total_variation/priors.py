@@ -109,8 +109,8 @@ def minimize_cut_from_equal_priors(
 ) -> tuple[CutResult, FloatArray]:
     """Cut a graph, of which each class has labels, from these labels, and from the clusters that equal priors give.
 
-    Priors strengthen what few labels say about a class: on MNIST with one label for each, a run from the labels ends
-    for every fourth choice of them with two digits exchanged, which equal priors separate.
+    With one label for each digit of MNIST, the run from the labels ended with digits exchanged for two of eight choices
+    of the labels; from the clusters of equal priors it found them.
 
     Parameters
     ----------
