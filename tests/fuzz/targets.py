@@ -202,8 +202,8 @@ def _parse_command(kind: str, content: bytes) -> None:
 
 
 TARGETS = {
-    "binary": Target(("npy", "npz", "member", "parquet", "feather", "arrow", "h5"), _read_rows, 32_000),
-    "text": Target(("csv", "tsv", "jsonl", "svm", "zarray", "zarr"), _read_rows, 17_000),
-    "models": Target(("coterie", "header", "schema", "array"), _read_model, 16_000),
-    "commands": Target(("words",), _parse_command, 7_000),
+    "binary": Target(("npy", "npz", "member", "parquet", "feather", "arrow", "h5"), _read_rows, 100_000),
+    "text": Target(("csv", "tsv", "jsonl", "svm", "zarray", "zarr"), _read_rows, 50_000),
+    "models": Target(("coterie", "header", "schema", "array"), _read_model, 40_000),
+    "commands": Target(("words",), _parse_command, 8_000),
 }
