@@ -105,7 +105,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    # Fresh processes import the functions that they run.
-    from benchmarks.whole_fits import main
-
     main()

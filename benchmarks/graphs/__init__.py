@@ -1,4 +1,4 @@
-"""Graphs of nearest neighbors: the exact search against the machine's product, the approximate one against libraries.
+"""Graphs of nearest neighbors: exact and approximate search against libraries.
 
     python -m benchmarks.graphs [--rows mnist,blobs] [--repeats 3] [--threads 2] [--only coterie,faiss] [--quick]
 

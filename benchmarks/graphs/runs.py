@@ -70,7 +70,6 @@ ROWS = {"mnist": GraphRow("mnist", 70_000, 784), "blobs": GraphRow("blobs", 1_00
 
 def measure_row(benchmark: Benchmark, key: str) -> None:
     """Find the neighbors of all rows of a data set, in all ways."""
-    benchmark.measure_limit()
     row = ROWS[key]
     if benchmark.quick:
         row = replace(row, n_rows=3000, timed=min(row.timed, 500))
@@ -86,14 +85,11 @@ def measure_row(benchmark: Benchmark, key: str) -> None:
     )
     names = [name for name in benchmark.select(GRAPHS) if not (name == "faiss exact" and row.timed)]
     summaries = benchmark.measure(title, names, run)
-    exact, flops = summaries.get(EXACT), 2.0 * row.n_rows**2 * row.n_columns
+    exact = summaries.get(EXACT)
     columns: Columns = {
         "recall": number("recall", ".4f"),
         **TIMES,
         "times as fast as exact": lambda s: f"{exact['seconds'] / s['seconds']:.1f}" if exact else "-",
-        "of sgemm": lambda s: (
-            f"{flops / s['seconds'] / benchmark.sgemm / 1e9:.0%}" if "exact" in s["name"] else "-"
-        ),
         "MiB": mib_cell,
     }
     benchmark.table(title, columns, summaries)

@@ -14,7 +14,6 @@ from benchmarks.harness.cells import Columns
 from benchmarks.harness.contenders import Contender, selected
 from benchmarks.harness.data.files import real_file
 from benchmarks.harness.data.tables import save_rows
-from benchmarks.harness.limits import CUBE, QUICK_CUBE, sgemm_rate
 from benchmarks.harness.processes import Processes, limit_threads
 from benchmarks.harness.reporting import Report, command_line
 from benchmarks.harness.rounds import Result, Summaries, interleave, summarize
@@ -23,8 +22,7 @@ from benchmarks.harness.rounds import Result, Summaries, interleave, summarize
 class Benchmark:
     """What the steps of a system work with.
 
-    `folder` is removed in the end; `sgemm` is the machine's float32 product in GFLOP/s, found by `measure_limit`;
-    `kept` is what rows leave for the end.
+    `folder` is removed in the end; `kept` is what rows leave for the end.
     """
 
     def __init__(
@@ -34,16 +32,8 @@ class Benchmark:
         self.quick: bool = options.quick
         self.threads: int = options.threads
         self.isolated, self.isolated_within = processes.run, processes.run_within
-        self.sgemm = 0.0
         self.kept: list[Any] = []
         report.data |= {"threads": options.threads, "rows": {}}
-
-    def measure_limit(self) -> None:
-        """Measure the machine's sgemm rate; the highest of all measurements is the limit."""
-        cube = QUICK_CUBE if self.quick else CUBE
-        self.sgemm = max(self.sgemm, self.isolated(sgemm_rate, self.threads, cube))
-        self.report.data["sgemm_gflops"] = self.sgemm
-        self.say(f"float32 product of this machine, {self.threads} threads: {self.sgemm:.0f} GFLOP/s")
 
     def data(self, name: str, n_rows: int) -> Path:
         """Return the file of a data set of `benchmarks.harness.data.tables`."""

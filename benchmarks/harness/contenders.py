@@ -91,8 +91,8 @@ class Contender:
 
 
 def is_peer(name: str) -> bool:
-    """Tell whether a contender is another package (lines of the machine's own limit are none)."""
-    return not name.startswith(("coterie", "machine"))
+    """Tell whether a contender is another package."""
+    return not name.startswith("coterie")
 
 
 def selected(

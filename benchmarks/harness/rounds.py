@@ -51,7 +51,7 @@ def interleave(
 def _is_slow(name: str, results: dict[str, list[Result] | str]) -> bool:
     seconds = {one: runs[0]["seconds"] for one, runs in results.items() if not isinstance(runs, str)}
     peers = [taken for one, taken in seconds.items() if is_peer(one)]
-    return bool(peers) and not name.startswith("machine") and seconds[name] > SLOW_FACTOR * min(peers)
+    return bool(peers) and seconds[name] > SLOW_FACTOR * min(peers)
 
 
 def summarize(runs: Sequence[Result]) -> Result:

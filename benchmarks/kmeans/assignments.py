@@ -1,4 +1,4 @@
-"""Row e: one assignment of all rows, against the machine's product."""
+"""Row e: one assignment of all rows; `python -m benchmarks.machine` measures the limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import numpy as np
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.cells import number, seconds_cell
 from benchmarks.harness.contenders import Contender, faiss_with, model_of
-from benchmarks.harness.limits import CUBE, sgemm_rate
 from benchmarks.harness.measuring import measured
 from benchmarks.kmeans.rows import FitRow
 
@@ -47,11 +46,7 @@ def _superkmeans_assign(X: np.ndarray, centers: np.ndarray, n_threads: int) -> C
     return partial(SuperKMeans(len(centers), X.shape[1], n_threads=n_threads).assign, X, centers)
 
 
-# "machine" lines are no peers: they are the limit, once on large squares and once on the very shape.
-CUBE_LINE, SHAPE_LINE = "machine: sgemm, 2048 cubed", "machine: sgemm, this shape"
 ASSIGNMENTS: dict[str, Contender] = {
-    CUBE_LINE: Contender("numpy", lambda X, centers: CUBE),
-    SHAPE_LINE: Contender("numpy", lambda X, centers: (*X.shape, len(centers))),
     "coterie predict": Contender("coterie", partial(_predict, path="coterie.KMeans")),
     "coterie kernel": Contender("coterie", _kernel),
     "scikit-learn predict": Contender("sklearn", partial(_predict, path="sklearn.cluster.KMeans")),
@@ -63,10 +58,6 @@ ASSIGNMENTS: dict[str, Contender] = {
 def run_assignment(name: str, data: Path, first_centers: Path, n_threads: int) -> dict[str, Any]:
     """Assign every row once, several times over; return the median seconds and the rate in GFLOP/s."""
     X, centers = np.load(data), np.load(first_centers)
-    if name in (CUBE_LINE, SHAPE_LINE):
-        shape = ASSIGNMENTS[name].call(X, centers)
-        rate = sgemm_rate(n_threads, shape)
-        return {"seconds": 2e-9 * np.prod(shape, dtype=float) / rate, "gflops": rate, "other_seconds": 0.0}
     assign = ASSIGNMENTS[name].call(X, centers, n_threads)
     assign()
     costs = []
@@ -80,20 +71,12 @@ def run_assignment(name: str, data: Path, first_centers: Path, n_threads: int) -
 
 def measure_assignments(benchmark: Benchmark, key: str) -> None:
     """Compare assignments."""
-    benchmark.measure_limit()
-    left_out = [CUBE_LINE] if benchmark.quick else []
     for usual in ASSIGNMENT_ROWS:
         row = usual.for_options(benchmark)
         run = partial(_run, benchmark, *row.files(benchmark))
-        names = [name for name in benchmark.select(ASSIGNMENTS) if name not in left_out]
         title = f"{key}. one assignment: {row.title}"
-        summaries = benchmark.measure(title, names, run, repeat_slow=False)
-        limit = max(benchmark.sgemm, summaries.get(CUBE_LINE, {}).get("gflops", 0.0))
-        columns = {
-            "seconds (range)": seconds_cell,
-            "GFLOP/s": number("gflops", ".0f"),
-            "of sgemm": lambda s, limit=limit: f"{s['gflops'] / limit:.0%}",
-        }
+        summaries = benchmark.measure(title, benchmark.select(ASSIGNMENTS), run, repeat_slow=False)
+        columns = {"seconds (range)": seconds_cell, "GFLOP/s": number("gflops", ".0f")}
         benchmark.table(title, columns, summaries)
 
 

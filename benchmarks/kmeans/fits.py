@@ -97,7 +97,7 @@ def run_fit(
         with measured() as label_cost:
             fit.label()
         result |= {"label_seconds": label_cost.seconds, "label_cpu_seconds": label_cost.cpu_seconds}
-    return result | {"inertia": inertia(X, np.asarray(fit.centers)), "input_bytes": X.nbytes}
+    return result | {"inertia": inertia(X, fit.centers), "input_bytes": X.nbytes}
 
 
 def measure_fit(benchmark: Benchmark, key: str) -> None:

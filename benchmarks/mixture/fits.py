@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.cells import TIMES, Columns, number
 from benchmarks.harness.measuring import measured, seconds_of
-from benchmarks.harness.quality import inertia, nearest_by_block
+from benchmarks.harness.quality import inertia
 from benchmarks.harness.rounds import Result, Summaries
 from benchmarks.mixture.contenders import CORESET, FITS, SEEDING, Fit
 from benchmarks.mixture.settings import Setting
@@ -40,7 +40,7 @@ def run_fit(name: str, data: Path, setting: Setting, seed: int, n_threads: int) 
     X, tested = setting.split(np.load(data))
     fit, found = fitted(name, X, setting, seed, n_threads)
     labels = seconds_of(partial(fit.label, X), n_threads) if fit.label else None
-    return found | {LABELS: labels, "error": quantization_error(tested, fit.centers)}
+    return found | {LABELS: labels, "error": inertia(tested, fit.centers) / len(tested)}
 
 
 def fitted(
@@ -56,20 +56,6 @@ def fitted(
         seconds[part] = seconds_of(function, n_threads)
     sizes = {"n_iter": int(fit.n_iter), "n_distances": fit.n_distances, "input_bytes": X.nbytes}
     return fit, vars(cost) | seconds | sizes
-
-
-def quantization_error(X: np.ndarray, centers: np.ndarray) -> float:
-    """Return the mean squared distance of the rows to the nearest center, found by comparing with all of them."""
-    # Around the mean, where float32 products lose less.
-    mean = X.mean(axis=0, dtype=np.float64)
-    return inertia((X - mean).astype(np.float32), np.asarray(centers - mean, np.float32), 2048) / len(X)
-
-
-def nearest_means(X: np.ndarray, centers: np.ndarray) -> np.ndarray:
-    """Return the number of the nearest center of each row, found by comparing with all of them."""
-    mean = X.mean(axis=0, dtype=np.float64)
-    rows, means = (X - mean).astype(np.float32), np.asarray(centers - mean, np.float32)
-    return np.concatenate([nearest for _, nearest in nearest_by_block(rows, means, 2048)])
 
 
 def measure_points(

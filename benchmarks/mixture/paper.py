@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import normalized_mutual_info_score
+from sklearn.metrics import normalized_mutual_info_score, pairwise_distances_argmin
 
 from benchmarks.harness.cells import number
 from benchmarks.harness.papers import Item, PaperRun
@@ -26,7 +26,7 @@ from benchmarks.mixture.contenders import (
     VAR_GMM_S,
     VC_GMM,
 )
-from benchmarks.mixture.fits import Point, error_cell, fitted, nearest_means
+from benchmarks.mixture.fits import Point, error_cell, fitted
 from benchmarks.mixture.paper_costs import make_costs, make_figure_s1
 from benchmarks.mixture.paper_images import make_table_2
 from benchmarks.mixture.paper_sets import DATA, STANDS_IN, PaperSet, chosen_sets
@@ -152,7 +152,7 @@ def run_partition(
     """Fit a contender and compare its hard partition of the tested rows with one that was saved."""
     X, tested = setting.split(np.load(data))
     fit, found = fitted(name, X, setting, seed, n_threads)
-    labels = nearest_means(tested, fit.centers)
+    labels = pairwise_distances_argmin(tested, fit.centers)
     return found | {"nmi": float(normalized_mutual_info_score(np.load(reference), labels))}
 
 
@@ -161,7 +161,7 @@ def save_partition(data: Path, setting: Setting, n_threads: int) -> Path:
     X, tested = setting.split(np.load(data))
     fit, _ = fitted(OWN_ALL_ROWS, X, setting, REFERENCE_SEED, n_threads)
     path = data.with_name(f"{data.stem}-partition.npy")
-    np.save(path, nearest_means(tested, fit.centers))
+    np.save(path, pairwise_distances_argmin(tested, fit.centers))
     return path
 
 

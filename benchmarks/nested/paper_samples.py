@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import pairwise_distances_argmin
 
 from benchmarks.harness.data.splits import mnist_split
 from benchmarks.harness.papers import PaperRun
@@ -27,7 +28,7 @@ def make_figure_1(run: PaperRun) -> None:
     moves: dict[str, list[float]] = {OF_BATCH: [], OF_MORE: [], ESTIMATE: []}
     corners: list[np.ndarray] = []
     for _ in range(rounds):
-        labels = _nearest(rows, centers)
+        labels = pairwise_distances_argmin(rows, centers)
         of_batch, errors = _means(rows[:batch], labels[:batch], centers)
         of_more, _ = _means(rows, labels, centers)
         lengths = [
@@ -62,10 +63,6 @@ def _table_of_moves(run: PaperRun, moves: dict[str, list[float]], title: str) ->
         cells.append([str(number), *(f"{length:.1f}" for length in (of_batch, of_more, estimate)), case])
     run.report.table(f"Mean lengths, {title}", ["round", *moves, "name in the paper"], cells)
     run.report.data["moves"] = moves
-
-
-def _nearest(rows: np.ndarray, centers: np.ndarray) -> np.ndarray:
-    return (np.einsum("ij,ij->i", centers, centers) - 2 * rows @ centers.T).argmin(axis=1)
 
 
 def _means(rows: np.ndarray, labels: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,6 @@ the fit is over.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 
 from benchmarks.harness.data.splits import load_rows
 from benchmarks.harness.measuring import clock, measured
+from benchmarks.harness.quality import inertia
 from benchmarks.nested.contenders import CURVES, K_MEANS_PLUS_PLUS, SETTINGS, Recorder, Task
 
 WARM_UP_SECONDS = 0.05
@@ -38,7 +38,8 @@ def run_curve(
     with measured(n_threads) as cost:
         recorder.start()
         (CURVES | SETTINGS)[name].call(task, recorder)
-    found = energies(load_rows(valid), (centers for _, centers in recorder.points))
+    held_out = load_rows(valid)
+    found = [inertia(held_out, centers) / held_out.shape[0] for _, centers in recorder.points]
     return {
         "seconds": recorder.seconds,
         "cpu_seconds": cost.cpu_seconds,
@@ -63,24 +64,3 @@ def first_rows(rows: Any, n_clusters: int, seed: int) -> np.ndarray:
     chosen = np.random.default_rng(seed).choice(rows.shape[0], n_clusters, replace=False)
     first = rows[np.sort(chosen)]
     return np.ascontiguousarray(first if isinstance(first, np.ndarray) else first.toarray())
-
-
-def energies(rows: Any, centroids: Iterable[np.ndarray], rows_per_block: int = 4096) -> list[float]:
-    """Return the mean squared distance of the rows to their nearest centroid, for each set of centroids."""
-    shift: Any = 0
-    if isinstance(rows, np.ndarray):  # float32 products lose less around the mean
-        shift = rows.mean(axis=0, dtype=np.float64).astype(np.float32)
-        rows = rows - shift
-        squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
-    else:
-        squares = np.asarray(rows.multiply(rows).sum(axis=1), np.float64).ravel()
-    blocks = [rows[start : start + rows_per_block] for start in range(0, rows.shape[0], rows_per_block)]
-    total = float(squares.sum())
-    return [(total + _nearest_scores(blocks, c - shift)) / rows.shape[0] for c in centroids]
-
-
-def _nearest_scores(blocks: list[Any], centers: np.ndarray) -> float:
-    """Return the sum over all rows x of the least ||c||^2 - 2 x c."""
-    offsets = np.einsum("ij,ij->i", centers, centers)
-    factors = np.ascontiguousarray(-2 * centers.T)
-    return sum(float((block @ factors + offsets).min(axis=1).sum(dtype=np.float64)) for block in blocks)

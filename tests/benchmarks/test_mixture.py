@@ -5,8 +5,8 @@ import pytest
 
 from benchmarks.harness.data.images import cifar10_split
 from benchmarks.harness.data.tables import save_images
+from benchmarks.harness.quality import inertia
 from benchmarks.mixture.contenders import FITS, OWN_CHAIN, PEER_CHAIN, VC_GMM, Start
-from benchmarks.mixture.fits import quantization_error
 from benchmarks.mixture.paper_sets import SETS
 from benchmarks.mixture.settings import MixtureRow, Setting, draw_coreset
 from coterie.mixture import estimator as mixture_module
@@ -54,7 +54,7 @@ def test_lines_name_their_seeding_and_label_rows(X, name):
 
 def test_from_the_same_start_k_means_is_the_same(X):
     ours, theirs = (FITS[name].call(X, SETTING, 3, 2).centers for name in (OWN_CHAIN, PEER_CHAIN))
-    np.testing.assert_allclose(quantization_error(X, ours), quantization_error(X, theirs), rtol=1e-2)
+    np.testing.assert_allclose(inertia(X, ours), inertia(X, theirs), rtol=1e-2)
 
 
 def test_rows_that_are_held_out_are_not_fitted(X):
