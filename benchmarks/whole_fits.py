@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness.benchmark import Benchmark, run_steps
-from benchmarks.harness.cells import TIMES, memory_cell, ratio_to
+from benchmarks.harness.cells import TIMES, memory_cell
 from benchmarks.harness.contenders import EVERY_ROW, Contender, faiss_with, model_of
 from benchmarks.harness.measuring import measured
 from benchmarks.harness.options import SystemParser
@@ -92,7 +92,6 @@ def measure_fits(benchmark: Benchmark, key: str) -> None:
         **TIMES,
         "inertia": lambda s: f"{100 * (s['inertia'] / reference['inertia'] - 1):+.2f}%",
         "memory": memory_cell,
-        "ratio": ratio_to(summaries, OURS),
     }
     benchmark.table(title, columns, summaries)
 

@@ -37,7 +37,7 @@ def moons(n_rows: int) -> np.ndarray:
 
 
 def run_path(kind: str, n_rows: int, solver: str, n_threads: int, seed: int = 0) -> dict[str, Any]:
-    """Follow one path; return its costs, its largest relative gap, iterations and last number of clusters."""
+    """Follow one path; return its costs, its largest relative gap and its iterations."""
     from coterie import ConvexClusterPath
 
     if kind == "moons":
@@ -55,8 +55,6 @@ def run_path(kind: str, n_rows: int, solver: str, n_threads: int, seed: int = 0)
         **vars(cost),
         "gap": float(model.relative_gaps_.max()),
         "iterations": model.n_iter_,
-        "edges": len(model.edges_),
-        "clusters": int(model.n_clusters_path_[-1]),
     }
 
 
@@ -72,12 +70,10 @@ def measure_moons(benchmark: Benchmark, kind: str) -> None:
     once = {name: 1 for name, n_rows in sizes.items() if n_rows > 5000}
     summaries = benchmark.measure(title, list(sizes), run, most_rounds=once)
     columns = {
-        "edges": number("edges", ",.0f"),
         "seconds": number("seconds", ".3g"),
         "CPU s": number("cpu_seconds", ".3g"),
         "iterations": number("iterations", ",.0f"),
         "largest gap": number("gap", ".1e"),
-        "clusters": number("clusters", ".0f"),
         "MiB": mib_cell,
         "CCMMR's s": number("theirs", "g"),
     }

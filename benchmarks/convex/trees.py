@@ -34,14 +34,11 @@ def run_tree(n_rows: int, n_columns: int, n_threads: int) -> dict[str, Any]:
         X = means[random.integers(20, size=n_rows)] + random.normal(size=(n_rows, n_columns))
     with measured() as cost:
         path = ConvexClusterPath(weights="tree", norm="l1", n_gammas=50, n_threads=n_threads).fit(X)
-    counts = path.n_clusters_path_
-    steps = -np.diff(np.log(counts)) / np.log(n_rows) * (len(counts) - 1)
     return {
         "gammas": len(path.gammas_),
         "solved": path.n_iter_,
         "gap": float(path.relative_gaps_.max()),
         "splits": int(path.n_splits_.sum()),
-        "largest_step": float(steps.max()),
         **vars(cost),
     }
 
@@ -72,15 +69,13 @@ def measure_trees(benchmark: Benchmark, key: str) -> None:
         "problems solved": number("solved", "d"),
         "largest gap": number("gap", ".0e"),
         "splits": number("splits", ",d"),
-        "largest step": number("largest_step", ".1f"),
-        "s": number("seconds", ".2f"),
         "CPU s": number("cpu_seconds", ".2f"),
     }
     found = {
         f"{n:,} x {p}": benchmark.isolated(run_tree, n, p, benchmark.threads)
         for n, p in SIZES[: 1 if benchmark.quick else None]
     }
-    title = 'weights="tree", norm="l1", 50 gammas; steps in even steps of log k'
+    title = 'weights="tree", norm="l1", 50 gammas'
     benchmark.report.columns(title, columns, found, "rows")
 
 

@@ -51,9 +51,8 @@ def without_self(ids: np.ndarray) -> np.ndarray:
     return ids[~drop].reshape(len(ids), -1)
 
 
-EXACT = "coterie exact"
 GRAPHS: dict[str, Contender] = {
-    EXACT: Contender("coterie", partial(_coterie, method="exact")),
+    "coterie exact": Contender("coterie", partial(_coterie, method="exact")),
     "faiss exact": Contender("faiss", _faiss_flat),
     "coterie approximate": Contender("coterie", _coterie),
     "coterie recall=0.98": Contender("coterie", partial(_coterie, recall=0.98)),

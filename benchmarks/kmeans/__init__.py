@@ -3,5 +3,5 @@
     python -m benchmarks.kmeans [--rows a,c] [--repeats 3] [--threads 2] [--only auto,faiss] [--quick]
 
 Rows a to d are whole fits, e is one assignment of all rows, f is memory, g and k are seeding, h to j are clusters of
-bounded sizes, beside k-means-constrained. Ratios are seconds of the contender over seconds of coterie.
+bounded sizes, beside k-means-constrained.
 """

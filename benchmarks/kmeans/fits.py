@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness.benchmark import Benchmark
-from benchmarks.harness.cells import MIB, TIMES, number, ratio_to
+from benchmarks.harness.cells import MIB, TIMES, number
 from benchmarks.harness.contenders import EVERY_ROW, SUPERKMEANS_ALL_ROWS, Contender, faiss_with, model_of
 from benchmarks.harness.measuring import measured
 from benchmarks.harness.quality import inertia
@@ -121,16 +121,14 @@ def measure_fit(benchmark: Benchmark, key: str) -> None:
     columns = {
         "iterations": number("n_iter", ".0f"),
         **TIMES,
-        "labels s": lambda s: f"{s['label_seconds']:.2f}" if "label_seconds" in s else "in fit",
         "inertia": lambda s: (
             f"{s['inertia'] / first['inertia'] - 1:+.1e}" + "*" * (not FITS[s["name"]].takes_centers)
         ),
-        "ratio": ratio_to(summaries, OURS),
     }
     benchmark.table(title, columns, summaries)
     benchmark.say(
         "Inertia: relative difference from the first line, by one function for all; * the package draws its own",
-        "initial centroids. Labels: the pass that finds them where the fit does not.",
+        "initial centroids.",
     )
 
 

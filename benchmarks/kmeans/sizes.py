@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness.benchmark import Benchmark
-from benchmarks.harness.cells import TIMES, memory_cell, number
+from benchmarks.harness.cells import TIMES, number
 from benchmarks.harness.contenders import Contender, model_of
 from benchmarks.harness.measuring import measured
 from benchmarks.harness.rounds import Result
@@ -108,16 +108,12 @@ def run_sizes(name: str, row: SizeRow, seed: int, n_threads: int) -> Result:
         model = CONTENDERS[name].call(row, X, max_iter=row.max_iter, **options)
     labels = np.asarray(model.labels_)
     sizes = np.bincount(labels, minlength=row.n_clusters)
-    result = vars(cost) | {
+    return vars(cost) | {
         "inertia": _inertia_of(X, labels, sizes),
         "n_iter": int(model.n_iter_),
         "smallest": int(sizes.min()),
         "largest": int(sizes.max()),
-        "input_bytes": X.nbytes,
     }
-    if name == SIZED:
-        result |= {"gap": max(float(iteration["gap"]) for iteration in model.history_)}
-    return result
 
 
 def _inertia_of(X: np.ndarray, labels: np.ndarray, sizes: np.ndarray) -> float:
@@ -140,10 +136,8 @@ def measure_sizes(benchmark: Benchmark, key: str) -> None:
     summaries = benchmark.measure(title, names, run, repeat_slow=False)
     columns = {
         **TIMES,
-        "memory": memory_cell,
         "iterations": number("n_iter", ".0f"),
         "inertia": number("inertia", ".6g"),
         "sizes": lambda s: f"{s['smallest']:,.0f} to {s['largest']:,.0f}",
-        "largest gap": number("gap", ".3%"),
     }
     benchmark.table(title, columns, summaries)

@@ -82,19 +82,11 @@ class Neighbors:
         return float(factor * gaussian_bandwidth(self.squares))
 
 
-@dataclass(frozen=True)
-class Clustering:
-    """What a contender found; `objective` is that of Laplacian K-modes."""
-
-    labels: np.ndarray
-    objective: float | None = None
+Prepared = Callable[[], np.ndarray]
 
 
-Prepared = Callable[[], Clustering]
-
-
-def _labels_of(model: Any, rows: Any) -> Clustering:
-    return Clustering(model.fit(rows).labels_)
+def _labels_of(model: Any, rows: Any) -> np.ndarray:
+    return model.fit(rows).labels_
 
 
 def _k_means(X: np.ndarray, _: Neighbors, setting: Setting, seed: int) -> Prepared:
@@ -140,13 +132,13 @@ def _modes(X: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int, *, 
     return partial(_fit_on_graph, model, X, neighbors)
 
 
-def _fit_on_graph(model: Any, X: np.ndarray, neighbors: Neighbors) -> Clustering:
+def _fit_on_graph(model: Any, X: np.ndarray, neighbors: Neighbors) -> np.ndarray:
     parts, random = ModesOnGraph(X, neighbors, model), np.random.RandomState(model.random_state)
     with single_threaded_blas():
         starts = (parts.search.start(_first_centers(model, X, random), random) for _ in range(model.n_init))
         results = (parts.solve(modes, float(model.graph_weight)) for modes in starts)
         best = min(results, key=lambda result: (result.n_empty, result.objective))
-    return Clustering(best.labels, float(best.objective))
+    return best.labels
 
 
 def _first_centers(model: Any, X: np.ndarray, random: np.random.RandomState) -> np.ndarray:
@@ -167,7 +159,7 @@ def _seeds(X: np.ndarray, setting: Setting, seed: int) -> np.ndarray:
     return greedy_centers(X, setting.n_clusters, np.random.RandomState(seed), setting.n_threads)
 
 
-def _k_modes(X: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int) -> Clustering:
+def _k_modes(X: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int) -> np.ndarray:
     """Carreira-Perpinan and Wang's K-modes (2013): rows go to the closest mode, modes are mean shifts of their rows."""
     bandwidth, modes = neighbors.bandwidth(setting.bandwidth_factor), _seeds(X, setting, seed)
     labels = np.zeros(0)
@@ -178,10 +170,10 @@ def _k_modes(X: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int) -
         if np.array_equal(before, labels):
             break
         modes = mean_shifts(X, np.eye(len(modes), dtype=X.dtype)[labels], modes, bandwidth)
-    return Clustering(labels)
+    return labels
 
 
-def _mean_shift(X: np.ndarray, _: Neighbors, setting: Setting, seed: int) -> Clustering:
+def _mean_shift(X: np.ndarray, _: Neighbors, setting: Setting, seed: int) -> np.ndarray:
     """Mean shifts among 1,000 rows, from 30 of them; each row goes to the closest end.
 
     It finds a number of clusters by itself: of several bandwidths the one with about as many as are wanted counts.
@@ -196,10 +188,10 @@ def _mean_shift(X: np.ndarray, _: Neighbors, setting: Setting, seed: int) -> Clu
         if (bandwidth := estimate_bandwidth(some, quantile=quantile, random_state=seed)) > 0
     ]
     best = min(models, key=lambda model: abs(len(model.cluster_centers_) - setting.n_clusters))
-    return Clustering(best.predict(X))
+    return best.predict(X)
 
 
-def _kernel_k_means(X: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int) -> Clustering:
+def _kernel_k_means(X: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int) -> np.ndarray:
     """Kernel k-means with the graph as the kernel: K_pp - 2 mean_q K_pq + the mean of K within the cluster."""
     graph, bandwidth = neighbors.graph().astype(np.float64), neighbors.bandwidth(setting.bandwidth_factor)
     labels = gaussian(X, _seeds(X, setting, seed), bandwidth).argmax(axis=1)
@@ -211,13 +203,13 @@ def _kernel_k_means(X: np.ndarray, neighbors: Neighbors, setting: Setting, seed:
         before, labels = labels, distances.argmin(axis=1)
         if np.array_equal(before, labels):
             break
-    return Clustering(labels)
+    return labels
 
 
-def _lk(X: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int) -> Clustering:
+def _lk(X: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int) -> np.ndarray:
     """Wang's and Carreira-Perpinan's Laplacian K-modes (2014)."""
     bandwidth, seeds = neighbors.bandwidth(setting.bandwidth_factor), _seeds(X, setting, seed)
-    return Clustering(laplacian_k_modes(X, neighbors.graph("none"), seeds, bandwidth, setting.lam).labels)
+    return laplacian_k_modes(X, neighbors.graph("none"), seeds, bandwidth, setting.lam).labels
 
 
 CONTENDERS: dict[str, Contender] = {

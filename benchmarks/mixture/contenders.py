@@ -2,7 +2,7 @@
 
 All get the same rows, number of clusters and threads; those with a coreset draw the same one from the same seed, and
 those that begin with AFK-MC2 on it get the same initial centers. No fit labels all rows, except where scikit-learn's
-and our k-means on all rows do so as part of their last iteration; what labels cost is measured apart, for everyone.
+and our k-means on all rows do so as part of their last iteration.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ class Fit:
     centers: np.ndarray
     n_iter: int
     n_distances: float  # evaluated, by the seeding and for the coreset too
-    label: Callable[[np.ndarray], np.ndarray] | None = None
     seconds: dict[str, float] = field(default_factory=dict)  # of parts that were timed in the fit
     again: dict[str, Callable[[], object]] = field(default_factory=dict)  # parts to be timed afterwards
 
@@ -94,12 +93,12 @@ def _k_means(
     model = model_of(path, n_clusters, init=init, n_init=1, tol=setting.tol, random_state=seed, **options)
     model.fit(rows, sample_weight=weights)
     n_distances = start.n_distances + float(len(rows)) * n_clusters * model.n_iter_
-    return Fit(model.cluster_centers_, model.n_iter_, n_distances, model.predict, start.seconds, again)
+    return Fit(model.cluster_centers_, model.n_iter_, n_distances, start.seconds, again)
 
 
 def _seeds_alone(X: np.ndarray, setting: Setting, seed: int, n_threads: int) -> Fit:
     start = Start(X, setting, seed, n_threads, coreset=False)
-    return Fit(start.chain(), 0, start.n_distances, seconds=start.seconds)
+    return Fit(start.chain(), 0, start.n_distances, start.seconds)
 
 
 def _mixture(
@@ -121,14 +120,7 @@ def _mixture(
     if coreset:
         again[CORESET] = draw_again
     again[SEEDING] = lambda: draw_seeds(drawn[0], setting, random, n_threads)
-    return Fit(model.means_, model.n_iter_, n_distances, model.predict, {}, again)
-
-
-@dataclass(frozen=True)
-class SeededContender(Contender):
-    """A contender, and how it was seeded."""
-
-    seeded_by: str = ""
+    return Fit(model.means_, model.n_iter_, n_distances, again=again)
 
 
 REFERENCE, CHAIN_REFERENCE = "scikit-learn k-means++, all rows", "coterie k-means, AFK-MC2, all rows"
@@ -138,29 +130,26 @@ PEER_CHAIN, OWN_CHAIN = "LWCS + AFK-MC2 + scikit-learn", "LWCS + AFK-MC2 + coter
 VAR_GMM_S, VC_GMM = "coterie var-GMM-S", "coterie vc-GMM"
 PUBLISHED_STEPS, EARLY_STOP = f"{VC_GMM}, the papers' steps", f"{VC_GMM}, tol=1e-3"
 
-GREEDY_PEER, GREEDY_OWN = "greedy k-means++, scikit-learn's", "greedy k-means++, coterie's"
-CHAIN_ROWS, CHAIN_CORESET = "AFK-MC2 on all rows", "AFK-MC2 on the coreset"
 
-
-def _of(module: str, call: Callable[..., Fit], seeded_by: str, **options: Any) -> SeededContender:
-    return SeededContender(module, partial(call, **options), seeded_by=seeded_by)
+def _of(module: str, call: Callable[..., Fit], **options: Any) -> Contender:
+    return Contender(module, partial(call, **options))
 
 
 _PEER: dict[str, Any] = {"module": "sklearn", "call": partial(_k_means, path="sklearn.cluster.KMeans")}
 _OWN: dict[str, Any] = {"module": "coterie", "call": partial(_k_means, path="coterie.KMeans")}
 _MIXTURE: dict[str, Any] = {"module": "coterie", "call": _mixture}
-FITS: dict[str, SeededContender] = {
+FITS: dict[str, Contender] = {
     # The first of these two that is measured is what errors and speed-ups are relative to.
-    REFERENCE: _of(**_PEER, seeded_by=GREEDY_PEER, coreset=False),
-    CHAIN_REFERENCE: _of(**_OWN, seeded_by=CHAIN_ROWS, coreset=False, chain=True),
-    OWN_ALL_ROWS: _of(**_OWN, seeded_by=GREEDY_OWN, coreset=False),
-    SEEDS_ALONE: _of("coterie", _seeds_alone, CHAIN_ROWS),
-    PEER_ON_CORESET: _of(**_PEER, seeded_by=GREEDY_PEER, coreset=True),
-    OWN_ON_CORESET: _of(**_OWN, seeded_by=GREEDY_OWN, coreset=True),
-    PEER_CHAIN: _of(**_PEER, seeded_by=CHAIN_CORESET, coreset=True, chain=True),
-    OWN_CHAIN: _of(**_OWN, seeded_by=CHAIN_CORESET, coreset=True, chain=True),
-    VAR_GMM_S: _of(**_MIXTURE, seeded_by=CHAIN_ROWS, coreset=False),
-    VC_GMM: _of(**_MIXTURE, seeded_by=CHAIN_CORESET, coreset=True),
-    PUBLISHED_STEPS: _of(**_MIXTURE, seeded_by=CHAIN_CORESET, coreset=True, **PUBLISHED),
-    EARLY_STOP: _of(**_MIXTURE, seeded_by=CHAIN_CORESET, coreset=True, tol=1e-3),
+    REFERENCE: _of(**_PEER, coreset=False),
+    CHAIN_REFERENCE: _of(**_OWN, coreset=False, chain=True),
+    OWN_ALL_ROWS: _of(**_OWN, coreset=False),
+    SEEDS_ALONE: Contender("coterie", _seeds_alone),
+    PEER_ON_CORESET: _of(**_PEER, coreset=True),
+    OWN_ON_CORESET: _of(**_OWN, coreset=True),
+    PEER_CHAIN: _of(**_PEER, coreset=True, chain=True),
+    OWN_CHAIN: _of(**_OWN, coreset=True, chain=True),
+    VAR_GMM_S: _of(**_MIXTURE, coreset=False),
+    VC_GMM: _of(**_MIXTURE, coreset=True),
+    PUBLISHED_STEPS: _of(**_MIXTURE, coreset=True, **PUBLISHED),
+    EARLY_STOP: _of(**_MIXTURE, coreset=True, tol=1e-3),
 }

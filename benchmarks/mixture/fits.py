@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,6 @@ from benchmarks.harness.quality import inertia
 from benchmarks.harness.rounds import Result, Summaries
 from benchmarks.mixture.contenders import CORESET, FITS, SEEDING, Fit
 from benchmarks.mixture.settings import Setting
-
-LABELS = "labels_seconds"
 
 
 @dataclass(frozen=True)
@@ -36,11 +33,10 @@ class Point:
 
 
 def run_fit(name: str, data: Path, setting: Setting, seed: int, n_threads: int) -> dict[str, Any]:
-    """Fit one contender and measure it; labels, its error and the seconds of its parts are measured afterwards."""
+    """Fit one contender and measure it; its error and the seconds of its parts are measured afterwards."""
     X, tested = setting.split(np.load(data))
     fit, found = fitted(name, X, setting, seed, n_threads)
-    labels = seconds_of(partial(fit.label, X), n_threads) if fit.label else None
-    return found | {LABELS: labels, "error": inertia(tested, fit.centers) / len(tested)}
+    return found | {"error": inertia(tested, fit.centers) / len(tested)}
 
 
 def fitted(
@@ -93,15 +89,11 @@ def error_cell(reference: float) -> Callable[[Result], str]:
     return cell
 
 
-def columns_of(points: Mapping[str, Point], reference: Result, fewer: str) -> Columns:
-    """Return the columns of a table of fits; `fewer` is the heading of the distances of the reference over these."""
+def columns_of(reference: Result) -> Columns:
+    """Return the columns of a table of fits, with errors relative to those of the reference."""
     return {
-        "seeded by": lambda s: FITS[points[s["name"]].contender].seeded_by,
         "error": error_cell(reference["error"]),
         **TIMES,
-        "speed-up": lambda s: f"{reference['seconds'] / s['seconds']:.1f}",
         "distances": number("n_distances", ".2e"),
-        fewer: lambda s: f"{reference['n_distances'] / s['n_distances']:.1f}",
         "iterations": number("n_iter", ".0f"),
-        "labels s": number(LABELS, ".3f"),
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +29,8 @@ from benchmarks.mixture.fits import Point, error_cell, fitted
 from benchmarks.mixture.paper_costs import make_costs, make_figure_s1
 from benchmarks.mixture.paper_images import make_table_2
 from benchmarks.mixture.paper_sets import DATA, STANDS_IN, PaperSet, chosen_sets
-from benchmarks.mixture.paper_sweeps import STYLES, make_figure_1, make_figure_s2, measure_set
+from benchmarks.mixture.paper_sweeps import make_figure_1, make_figure_s2, measure_set
 from benchmarks.mixture.settings import PUBLISHED, Setting
-from coterie.figures import new_figure
 
 # The lines of Table 1, and their names there.
 LINES = {
@@ -42,6 +40,8 @@ LINES = {
 }  # fmt: skip
 INITIAL_E_STEPS = (1, 2, 4, 8)
 TOLERANCES = (1e-3, 1e-4, 1e-5)
+# The contenders of Figure S.3 on coresets, and on all rows.
+PARTITIONED = ({"k-means": OWN_CHAIN, "mixture": VC_GMM}, {"k-means": OWN_ALL_ROWS, "mixture": VAR_GMM_S})
 REFERENCE_SEED = 1000  # of the partition that others are compared with, in Figure S.3
 
 
@@ -167,62 +167,31 @@ def save_partition(data: Path, setting: Setting, n_threads: int) -> Path:
 
 def make_figure_s3(run: PaperRun) -> None:
     """Mutual information of partitions with that of k-means++."""
-    found = {key: _partitions(run, key, chosen) for key, chosen in chosen_sets(run).items()}
-    run.draw("nmi", partial(_draw_partitions, found))
+    for key, chosen in chosen_sets(run).items():
+        _partitions(run, key, chosen)
 
 
-Nmi = dict[str, dict[int, float]]  # by contender and size of the coreset, 0 for all rows
-
-
-def _partitions(run: PaperRun, key: str, chosen: PaperSet) -> Nmi:
+def _partitions(run: PaperRun, key: str, chosen: PaperSet) -> None:
     data, row = chosen.prepared(run, key)
     reference = run.isolated(save_partition, data, row.setting, run.threads)
-    sizes = chosen.swept(row)[: 2 if run.quick else None]
-    points = [(Point(name, "", row.setting), 0) for name in (OWN_ALL_ROWS, VAR_GMM_S)] + [
-        (Point(contender, f"N' = {size:,}", replace(row.setting, coreset_size=size)), size)
-        for size in sizes
-        for contender in (OWN_CHAIN, VC_GMM)
-    ]
-    named = {point.name: point for point, _ in points}
+    settings = {"all rows": row.setting} | {
+        f"N' = {size:,}": replace(row.setting, coreset_size=size)
+        for size in chosen.swept(row)[: 2 if run.quick else None]
+    }
+    points = {
+        point.name: point
+        for size, setting in settings.items()
+        for point in (
+            Point(contender, size, setting) for contender in PARTITIONED[size == "all rows"].values()
+        )
+    }
     title = f"{key}. {row.title}"
-    summaries = measure_set(run, title, data, named, call=run_partition, others=(reference,))
-    nmi: Nmi = {}
-    for point, size in points:
-        if point.name in summaries:
-            nmi.setdefault(point.contender, {})[size] = summaries[point.name]["nmi"]
+    summaries = measure_set(run, title, data, points, call=run_partition, others=(reference,))
     rows = []
-    for name, whole, on_coreset in (("k-means", OWN_ALL_ROWS, OWN_CHAIN), ("mixture", VAR_GMM_S, VC_GMM)):
-        found = nmi.get(whole, {}) | nmi.get(on_coreset, {})
-        rows.append([name, *(f"{found[size]:.4f}" if size in found else "-" for size in (0, *sizes))])
-    headers = ["", "all rows", *(f"N' = {size:,}" for size in sizes)]
-    run.report.table(f"{key}. NMI with k-means++", headers, rows)
-    return nmi
-
-
-def _draw_partitions(found: Mapping[str, Nmi], path: Path) -> None:
-    n_columns = min(3, len(found))
-    n_lines = -(-len(found) // n_columns)
-    figure = new_figure((max(6.0, 4.0 * n_columns), 3.4 * n_lines + 0.7))
-    axes = figure.subplots(n_lines, n_columns, squeeze=False).ravel()
-    for axis, (key, lines) in zip(axes, found.items()):
-        for name, by_size in lines.items():
-            color, marker, dash = STYLES[name]
-            label = name.removeprefix("coterie ")
-            if 0 in by_size:
-                axis.axhline(by_size[0], color=color, linestyle=":", label=label)
-            else:
-                axis.plot(by_size.keys(), by_size.values(), dash, marker=marker, color=color, label=label)
-        axis.set(xscale="log", title=key, xlabel="rows of the coreset N'")
-        axis.minorticks_off()
-        sizes = list(lines.get(VC_GMM, {}))
-        axis.set_xticks(sizes, [f"{size:,}" for size in sizes], rotation=30)
-        axis.grid(color="#eeeeee", linewidth=0.8)
-    for axis in axes[len(found) :]:
-        axis.set_axis_off()
-    axes[0].set_ylabel("NMI with k-means++")
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2)
-    figure.savefig(path, dpi=110)
+    for method in PARTITIONED[0]:
+        found = (summaries.get(f"{PARTITIONED[size == 'all rows'][method]}, {size}") for size in settings)
+        rows.append([method, *(f"{s['nmi']:.4f}" if s else "-" for s in found)])
+    run.report.table(f"{key}. NMI with k-means++", ["", *settings], rows)
 
 
 ITEMS = {

@@ -109,8 +109,7 @@ def _sweep(run: PaperRun, key: str, chosen: PaperSet) -> Sweep:
     summaries = measure_set(run, title, data, points)
     found = Sweep(points, summaries, summaries.get(OWN_ALL_ROWS, {}))
     if found.reference:
-        fewer = "distances of k-means++ / distances of this method"
-        run.table(title, columns_of(points, found.reference, fewer), summaries)
+        run.table(title, columns_of(found.reference), summaries)
         _compare_with_lwcs(run, key, found)
     return found
 

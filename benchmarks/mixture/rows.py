@@ -17,11 +17,9 @@ from benchmarks.harness.contenders import model_of
 from benchmarks.harness.measuring import seconds_of
 from benchmarks.mixture.contenders import (
     CHAIN_REFERENCE,
-    CORESET,
     FITS,
     OWN_ALL_ROWS,
     REFERENCE,
-    SEEDING,
     VAR_GMM_S,
     VC_GMM,
 )
@@ -48,12 +46,7 @@ def measure_row(benchmark: Benchmark, key: str) -> None:
     if not summaries:
         return
     reference = next(iter(summaries.values()))
-    columns = columns_of(points, reference, "fewer times") | {
-        "coreset": lambda s: f"{s[CORESET] / s['seconds']:.0%}",
-        "seeding": lambda s: f"{s[SEEDING] / s['seconds']:.0%}",
-        "MiB": mib_cell,
-    }
-    benchmark.table(title, columns, summaries)
+    benchmark.table(title, columns_of(reference) | {"MiB": mib_cell}, summaries)
     benchmark.say(f"Reference: {reference['name']}, mean squared distance {reference['error']:.6g}.")
     if VC_GMM in summaries:
         _measure_labels(benchmark, row, data, limit)
@@ -107,11 +100,9 @@ def _measure_labels(benchmark: Benchmark, row: MixtureRow, data: Path, limit: fl
 
 ROW_NOTES = (
     "Error: mean squared distance of all rows to the nearest centroid or mean, relative to the reference; in",
-    "parentheses the range over the seeds. Seeded by: lines with a coreset have the same one; those seeded by AFK-MC2",
-    "on it begin with the same centers. Distances: of the coreset (2 n), of the seeding (AFK-MC2: n + m C (C - 1)",
+    "parentheses the range over the seeds. Distances: of the coreset (2 n), of the seeding (AFK-MC2: n + m C (C - 1)",
     "/ 2; greedy k-means++: n and 2 + floor(log C) times n for each other center) and of the iterations (Lloyd: n C",
-    "each, of which coterie's k-means evaluates fewer). Coreset, seeding: shares of the seconds; parts that cannot be",
-    "timed in the fit run once more after it. MiB: peak beside the input. LWCS: lightweight coreset. Labels: of all",
-    "rows, by each line's own predict, not counted in its seconds; truncated: the best of the 4 sqrt(C) components",
-    "around the nearest of 4 sqrt(C) cells; differ: rows with another label than the exact one.",
+    "each, of which coterie's k-means evaluates fewer). MiB: peak beside the input. LWCS: lightweight coreset. Labels:",
+    "of all rows; truncated: the best of the 4 sqrt(C) components around the nearest of 4 sqrt(C) cells; differ: rows",
+    "with another label than the exact one.",
 )

@@ -4,6 +4,6 @@
                               [--only npy] [--folder scratch] [--quick]
 
 Row fit is a nested fit of each file, in a fresh process; row pass one reading of all blocks; row scaled a fit through
-StandardScaler. Ratios are seconds and memory over those of .npy. The folder needs room for twice the gigabytes, and
+StandardScaler.  The folder needs room for twice the gigabytes, and
 TMPDIR for once more: the copy that a fit makes of what it would parse in every pass.
 """

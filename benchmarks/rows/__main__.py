@@ -7,12 +7,12 @@ from typing import Any
 
 import benchmarks.rows
 from benchmarks.harness.benchmark import Benchmark, run_steps
-from benchmarks.harness.cells import TIMES, mib_cell, number, ratio_to
+from benchmarks.harness.cells import TIMES, mib_cell
 from benchmarks.harness.contenders import Contender
 from benchmarks.harness.options import SystemParser
 from benchmarks.rows.files import N_COLUMNS, PARQUET, run_fit, run_pass, write
 
-FITTED = ["npy", "parquet", "parquet, one row group"]
+FITTED = ["npy", "parquet"]
 
 
 def measure(benchmark: Benchmark, key: str) -> None:
@@ -25,7 +25,7 @@ def measure(benchmark: Benchmark, key: str) -> None:
         "fit": (f"nested fit of {size}, k = {options.clusters}", FITTED, fit),
         "scaled": (
             f"nested fit of {size} through StandardScaler, k = {options.clusters}",
-            FITTED[:2],
+            FITTED,
             partial(fit, is_scaled=True),
         ),
         "pass": (f"one pass over {size}", list(PARQUET), run_pass),
@@ -34,15 +34,11 @@ def measure(benchmark: Benchmark, key: str) -> None:
     paths = {name: benchmark.isolated(write, name, n_rows, benchmark.folder) for name in wanted}
 
     def run(name: str, _repeat: int) -> dict[str, Any]:
-        found = benchmark.isolated(call, paths[name], n_threads=benchmark.threads)
-        return found | {"gigabytes": paths[name].stat().st_size / 1e9}
+        return benchmark.isolated(call, paths[name], n_threads=benchmark.threads)
 
     title = f"{key}. {what}"
     summaries = benchmark.measure(title, wanted, run)
-    ratios = {"seconds": "seconds", "CPU": "cpu_seconds", "MiB": "peak_bytes"}
-    columns = {"GB": number("gigabytes", ".2f"), **TIMES, "MiB": mib_cell}
-    columns |= {f"{word} / npy": ratio_to(summaries, "npy", part) for word, part in ratios.items()}
-    benchmark.table(title, columns, summaries)
+    benchmark.table(title, {**TIMES, "MiB": mib_cell}, summaries)
     for name in set(paths) - {"npy"}:
         paths[name].unlink(missing_ok=True)  # several do not fit every disk
 

@@ -17,7 +17,6 @@ _ZSTD: dict[str, Any] = {"use_dictionary": False, "compression": "zstd"}
 PARQUET: dict[str, dict[str, Any]] = {
     "npy": {},
     "parquet": {},
-    "parquet, one row group": {"row_group_size": 1 << 60},
     "parquet, plain": {"use_dictionary": False, "compression": "none"},
     "parquet, zstd": _ZSTD,
     "parquet, byte streams": _ZSTD | {"use_byte_stream_split": ["embedding.list.element"]},
@@ -58,19 +57,12 @@ def _write_parquet(path: Path, n_rows: int, *, fixed_size: bool = False, **optio
     numbers = pyarrow.float32()
     kind = pyarrow.list_(numbers, N_COLUMNS) if fixed_size else pyarrow.list_(numbers)
     schema = pyarrow.schema([("id", pyarrow.string()), ("embedding", kind)])
-    whole = options.pop("row_group_size", None)
-    held = []
     with parquet.ParquetWriter(path, schema, **options) as writer:
         for start, block in _blocks(n_rows):
             names = pyarrow.array([f"row {start + i}" for i in range(len(block))])
             vectors = pyarrow.FixedSizeListArray.from_arrays(block.ravel(), N_COLUMNS).cast(kind)
             table = pyarrow.table([names, vectors], schema=schema)
-            if whole is None:
-                writer.write_table(table)
-            else:
-                held.append(table)
-        if held:
-            writer.write_table(pyarrow.concat_tables(held), row_group_size=whole)
+            writer.write_table(table)
 
 
 def run_fit(path: Path, n_clusters: int, n_threads: int, is_scaled: bool = False) -> dict[str, Any]:
