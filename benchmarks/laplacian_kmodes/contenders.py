@@ -1,8 +1,6 @@
 """What clusters the rows of one graph of neighbors: Laplacian K-modes, k-means, and what its paper compares with.
 
-All but k-means and mean shift share the graph. `LaplacianKModes` would search for it: here its parts are put together
-on neighbors that are given, and do what its `fit` does from then on. Peers are small, plain versions where no kept
-library has one.
+All but k-means and mean shift share the graph. Peers are small, plain versions where no kept library has one.
 """
 
 from __future__ import annotations
@@ -17,12 +15,8 @@ import numpy as np
 
 from benchmarks.harness.contenders import Contender, model_of
 from benchmarks.laplacian_kmodes.lk import gaussian, laplacian_k_modes, mean_shifts
-from coterie.fitting.report import Report, Stop
-from coterie.fitting.threads import single_threaded_blas
+from coterie import LaplacianKModes
 from coterie.graphs import gaussian_bandwidth, graph_of_neighbors, nearest_neighbors
-from coterie.laplacian_kmodes.memberships import GraphMemberships
-from coterie.laplacian_kmodes.modes import VectorModes
-from coterie.laplacian_kmodes.solver import HISTORY_FIELDS, KModesProblem, bound_optimization
 from coterie.seeding import k_means_plus_plus
 
 N_NEIGHBORS = 5
@@ -102,50 +96,23 @@ def _spectral(_: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int, 
     return partial(_labels_of, model, sp.csr_matrix(neighbors.graph()))
 
 
-class ModesOnGraph:
-    """The parts of a `LaplacianKModes` on neighbors that are given."""
+class OnNeighbors(LaplacianKModes):
+    """A `LaplacianKModes` on neighbors that are given."""
 
-    def __init__(self, X: np.ndarray, neighbors: Neighbors, model: Any) -> None:
-        self._model, threads = model, {"n_threads": model.n_threads}
-        self.graph = neighbors.graph(model.symmetrize, weights=model.weights, bandwidth=model.bandwidth)
-        self.search = VectorModes(X, model.bandwidth, mode_update=model.mode_update, **threads)
-        shift = model.diagonal_shift
-        self._memberships = GraphMemberships(self.graph, model.n_clusters, diagonal_shift=shift, **threads)
-        self._report = Report(model, HISTORY_FIELDS)
+    neighbors: Neighbors
 
-    def solve(self, modes: Any, lam: float) -> Any:
-        """Return what the bound optimization makes of modes."""
-        model = self._model
-        return bound_optimization(
-            KModesProblem(self.graph, self.search, model.n_clusters, lam), modes, self._memberships,
-            stop=Stop(model.max_iter, model.tol), membership_tol=model.membership_tol,
-            report=self._report.start_run(),
-        )  # fmt: skip
+    def _neighbors(self, rows: Any, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+        return self.neighbors.ids, self.neighbors.squares
 
 
 def _modes(X: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int, *, mode_update: str) -> Prepared:
-    model = model_of(
-        "coterie.LaplacianKModes", setting.n_clusters, graph_weight=setting.lam, n_neighbors=N_NEIGHBORS,
-        mode_update=mode_update, bandwidth=neighbors.bandwidth(setting.bandwidth_factor), init=setting.init,
-        n_init=setting.n_init, random_state=seed, n_threads=setting.n_threads,
+    model = OnNeighbors(
+        setting.n_clusters, graph_weight=setting.lam, n_neighbors=N_NEIGHBORS, mode_update=mode_update,
+        bandwidth=neighbors.bandwidth(setting.bandwidth_factor), init=setting.init, n_init=setting.n_init,
+        select_by="objective", random_state=seed, n_threads=setting.n_threads,
     )  # fmt: skip
-    return partial(_fit_on_graph, model, X, neighbors)
-
-
-def _fit_on_graph(model: Any, X: np.ndarray, neighbors: Neighbors) -> np.ndarray:
-    parts, random = ModesOnGraph(X, neighbors, model), np.random.RandomState(model.random_state)
-    with single_threaded_blas():
-        starts = (parts.search.start(_first_centers(model, X, random), random) for _ in range(model.n_init))
-        results = (parts.solve(modes, float(model.graph_weight)) for modes in starts)
-        best = min(results, key=lambda result: (result.n_empty, result.objective))
-    return best.labels
-
-
-def _first_centers(model: Any, X: np.ndarray, random: np.random.RandomState) -> np.ndarray:
-    if model.init == "k-means":
-        options = {"random_state": random.randint(np.iinfo(np.int32).max), "n_threads": model.n_threads}
-        return model_of("coterie.KMeans", model.n_clusters, **options).fit(X).cluster_centers_
-    return greedy_centers(X, model.n_clusters, random, model.n_threads)
+    model.neighbors = neighbors
+    return partial(_labels_of, model, X)
 
 
 def greedy_centers(

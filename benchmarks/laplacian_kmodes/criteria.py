@@ -15,7 +15,7 @@ from benchmarks.harness.data.labeled import SCALINGS, labeled
 from benchmarks.harness.data.quality_sets import QualitySet
 from benchmarks.harness.data.shapes import half_moons
 from benchmarks.harness.papers import PaperRun
-from benchmarks.laplacian_kmodes.contenders import MODE_UPDATES, ModesOnGraph, Neighbors, greedy_centers
+from benchmarks.laplacian_kmodes.contenders import MODE_UPDATES, N_NEIGHBORS
 
 LAMBDAS = (1.0, 1.3, 1.6, 2.0, 3.0, 4.0)
 N_ROWS, QUICK_ROWS, QUICK_SETS = 3000, 300, ("iris", "half moons", "digits")
@@ -58,22 +58,23 @@ def run_lambdas(name: str, mode_update: str, n_rows: int, n_seeds: int, n_thread
 
     A run has its NMI with the classes, its empty clusters, and what `CRITERIA` names.
     """
+    from coterie import LaplacianKModes, select_graph_weight
     from coterie.metrics import normalized_mutual_info_score
 
     X, y = sampled(*SETS[name].read(), n_rows)
-    n_clusters, neighbors = len(np.unique(y)), Neighbors.found(X, n_threads)
-    options = {"mode_update": mode_update, "bandwidth": neighbors.bandwidth(), "n_threads": n_threads}
-    parts = ModesOnGraph(X, neighbors, model_of("coterie.LaplacianKModes", n_clusters, **options))
+    n_clusters = len(np.unique(y))
+    options = {"n_neighbors": N_NEIGHBORS, "mode_update": mode_update, "init": "k-means++", "n_init": 1}
     runs, labels = [], {}
     for seed in range(n_seeds):
-        random = np.random.RandomState(seed)
-        modes = parts.search.start(greedy_centers(X, n_clusters, random, n_threads), random)
-        for lam in reversed(LAMBDAS):
-            run = parts.solve(modes, lam)
-            modes, labels[seed, lam] = run.modes, run.labels
-            nmi = float(normalized_mutual_info_score(y, run.labels))
-            facts = {"seed": seed, "lam": lam, "nmi": nmi, "E": run.objective, "n_empty": run.n_empty}
-            runs.append(facts | _cuts(parts.graph, run.labels, n_clusters, run.objective, lam))
+        model = LaplacianKModes(n_clusters, random_state=seed, n_threads=n_threads, **options)
+        for fitted in select_graph_weight(model, X, LAMBDAS).models:
+            lam, labels[seed, fitted.graph_weight] = fitted.graph_weight, fitted.labels_
+            nmi = float(normalized_mutual_info_score(y, fitted.labels_))
+            n_empty = n_clusters - len(np.unique(fitted.labels_))
+            facts = {"seed": seed, "lam": lam, "nmi": nmi, "E": fitted.objective_, "n_empty": n_empty}
+            runs.append(
+                facts | _cuts(fitted.affinity_matrix_, fitted.labels_, n_clusters, fitted.objective_, lam)
+            )
     for run in runs:
         same = [labels[seed, run["lam"]] for seed in range(n_seeds) if seed != run["seed"]]
         own = labels[run["seed"], run["lam"]]

@@ -22,14 +22,12 @@ COPY_GROWTH = 1.05
 class Recorder:
     """Keeps copies of the centroids along a fit, with the seconds since its start, and watches its budget.
 
-    Copies are taken while the clock stands still. `points` are seconds and centroids; `cut` tells whether the budget
-    ended the fit.
+    Copies are taken while the clock stands still. `points` are seconds and centroids.
     """
 
     def __init__(self, budget: float, clock: Callable[[], float] = time.perf_counter) -> None:
         self.budget, self.clock = budget, clock
         self.points: list[tuple[float, np.ndarray]] = []
-        self.cut = False
         self._next = self._paused = 0.0
         self.start()
 
@@ -44,9 +42,8 @@ class Recorder:
         if seconds >= self._next:
             self.add(seconds, centers)
             self._next = COPY_GROWTH * seconds
-        self.cut = seconds >= self.budget
         self._paused += self.clock() - arrived
-        return self.cut
+        return seconds >= self.budget
 
     def finish(self, centers: np.ndarray) -> None:
         """Record the centroids that the fit returned."""
@@ -168,7 +165,6 @@ def _superkmeans(task: Task, recorder: Recorder) -> None:
         begin = recorder.clock()
         centers = model.train(task.rows)
         recorder.add(recorder.clock() - begin, centers)
-        recorder.cut = True  # it could always do more iterations
         del model
         if recorder.seconds >= recorder.budget:
             break

@@ -59,11 +59,10 @@ class CurveRow:
 
 @dataclass
 class RowCurves:
-    """The curves of one data row: contender to one curve per seed, and whether its budget ended it."""
+    """The curves of one data row: contender to one curve per seed."""
 
     title: str
     curves: dict[str, list[Curve]]
-    cut: dict[str, bool]
 
     @property
     def best_energy(self) -> float:
@@ -126,8 +125,7 @@ def measure_curves(
     summaries = benchmark.measure(title, benchmark.select(able), run, repeats=repeats)
     results = benchmark.report.data["rows"][title]
     curves = {name: [run["curve"] for run in results[name]] for name in summaries}
-    cut = {name: any(run["cut"] for run in results[name]) for name in summaries}
-    return RowCurves(title, curves, cut), summaries
+    return RowCurves(title, curves), summaries
 
 
 def seconds_text(seconds: float) -> str:

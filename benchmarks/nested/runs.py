@@ -45,7 +45,6 @@ def run_curve(
         "cpu_seconds": cost.cpu_seconds,
         # What is disturbed is judged by the seconds that count.
         "other_seconds": cost.other_seconds * recorder.seconds / cost.seconds,
-        "cut": recorder.cut,
         "curve": [(round(seconds, 6), energy) for (seconds, _), energy in zip(recorder.points, found)],
     }
 

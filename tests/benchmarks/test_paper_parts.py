@@ -57,7 +57,7 @@ def test_rows_of_figures(make, shape, sizes):
 
 def test_excess_at_a_time():
     """That of the last point by then; before the first point that of the first."""
-    curves = RowCurves("", {"fast": [[(0.1, 12.0), (0.5, 11.0), (2.0, 10.0)]], "slow": [[(1.0, 15.0)]]}, {})
+    curves = RowCurves("", {"fast": [[(0.1, 12.0), (0.5, 11.0), (2.0, 10.0)]], "slow": [[(1.0, 15.0)]]})
     assert curves.excess_at("fast", 0.05) == [pytest.approx(0.2)]
     assert curves.excess_at("fast", 0.5) == [pytest.approx(0.1)]
     assert curves.excess_at("fast", 9.0) == [pytest.approx(0.0)]
