@@ -143,7 +143,10 @@ def gap_statistic(task: Resampling) -> Criterion:
     enough = values[:-1] >= values[1:] - errors[1:]
     choice = int(ks[int(enough.argmax())]) if enough.any() else None
     words = {"gaussian": "one Gaussian of the same covariance", "box": "uniform data in the box of the rows"}
-    why = f"Smallest k whose gap to {words[kind]} is not exceeded by that of k + 1. Favors round clusters."
+    why = (
+        f"Smallest k whose gap to {words[kind]} is at least that of k + 1 minus its standard error. Favors round "
+        "clusters."
+    )
     return _criterion("gap", "gap statistic", ks, curve, choice, why)
 
 
