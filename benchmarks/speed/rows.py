@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from benchmarks.graphs.contenders import GRAPHS
-from benchmarks.graphs.runs import run_graph
+from benchmarks.graphs.runs import GRAPHS, run_graph
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.contenders import Contender
 from benchmarks.harness.rounds import Result

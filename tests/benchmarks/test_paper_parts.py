@@ -16,8 +16,7 @@ from benchmarks.convex.paper_data import (
 from benchmarks.harness.data.splits import SPLITS
 from benchmarks.nested.contenders import CURVES, RHOS, SCULLEY, SETTINGS, setting_name
 from benchmarks.nested.curves import RowCurves
-from benchmarks.nested.paper import CONTENDERS
-from benchmarks.nested.paper_pass import PAPER_ROWS
+from benchmarks.nested.paper import CONTENDERS, PAPER_ROWS
 
 
 @pytest.fixture(scope="module")
