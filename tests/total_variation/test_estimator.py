@@ -162,20 +162,22 @@ class TestUnsupervised:
         assert model.energy_ == np.inf
 
     def test_one_large_cluster_warns(self):
-        blocks = [np.ones((n, n)) - np.eye(n) for n in (30, 3, 3)]
-        graph = sp.block_diag(blocks, format="lil")
-        graph[0, 30] = graph[30, 0] = graph[1, 33] = graph[33, 1] = 1
-
-        def fit(**options):
+        def fit(largest, n_edges=2, **options):
+            blocks = [np.ones((n, n)) - np.eye(n) for n in (largest, 3, 3)]
+            graph = sp.block_diag(blocks, format="lil")
+            for i in range(n_edges):
+                graph[i, largest + 3 * i] = graph[largest + 3 * i, i] = 1
             options = {"affinity": "precomputed", "n_init": 3, "random_state": 0} | options
             return TotalVariationClustering(3, **options).fit(graph)
 
-        with pytest.warns(UserWarning, match="One of 3 clusters has 30 of 36 rows.* size_min .* to 0.11,"):
-            assert fit().energy_ == 1 / 6 + 1 / 6 + 2 / 6
+        with pytest.warns(UserWarning, match="One of 3 clusters has 60 of 66 rows.* size_min .* to 0.11,"):
+            assert fit(60).energy_ == 1 / 6 + 1 / 6 + 2 / 6
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            assert np.bincount(fit(size_min=0.11).labels_).min() >= 4
-            assert np.bincount(fit(class_priors=[30 / 36, 3 / 36, 3 / 36]).labels_).max() == 30
+            assert np.bincount(fit(60, size_min=0.11).labels_).min() >= 7
+            assert np.bincount(fit(60, class_priors=[60 / 66, 3 / 66, 3 / 66]).labels_).max() == 60
+            assert np.bincount(fit(60, n_edges=0).labels_).max() == 60
+            assert np.bincount(fit(50).labels_).max() == 50
 
 
 class TestPaperSteps:

@@ -239,8 +239,8 @@ class TotalVariationClustering(GraphEstimator):
     With `steps="paper"` all runs go to their end.
 
     Where few edges leave small groups of rows, (P) can be lowest with all other rows in one cluster. With more
-    than two clusters the fit warns if the others have on average less than 1 / R of the rows of clusters of equal size;
-    not with labels, priors, `balance_weight` or size constraints.
+    than two clusters the fit warns if one has more than nine tenths of the rows; not if no edge is cut, nor with labels,
+    priors, `balance_weight` or size constraints.
 
     The graph need not be connected: a union of components is a cluster at no cost, and isolated vertices join the
     clusters whose sizes benefit. With one cluster all rows are in it, and the energies are 0.
@@ -390,14 +390,14 @@ class TotalVariationClustering(GraphEstimator):
         return self
 
     def _warn_of_one_large_cluster(self, best: CutResult) -> None:
-        """Warn if the others have on average less than 1 / R of the rows of clusters of equal size.
+        """Warn if it has more than nine tenths of the rows and edges between clusters are cut.
 
         Not where other sizes are asked for, nor for two clusters, which are often right at such sizes.
         """
         if self.class_priors is not None or self.balance_weight is not None:
             return
         n, R, largest = len(best.labels), self.n_clusters, int(np.bincount(best.labels).max())
-        if R > 2 and R * R * (n - largest) < (R - 1) * n and best.objective < math.inf:
+        if R > 2 and largest > 0.9 * n and 0 < best.objective < math.inf:
             warn(
                 f"One of {R} clusters has {largest} of {n} rows: few edges leave the small groups of rows in the "
                 f"others. For larger clusters set size_min (--size-min), for example to {1 / R**2:.2g}, or use "
