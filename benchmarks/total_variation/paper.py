@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from itertools import product
-from multiprocessing import get_context
+from queue import SimpleQueue
 from statistics import stdev
 from typing import Any
 
@@ -14,6 +14,7 @@ from joblib import Memory
 import coterie
 from benchmarks.harness.cells import number
 from benchmarks.harness.papers import Item, PaperRun
+from benchmarks.harness.processes import Processes
 from benchmarks.harness.reporting import RESULTS
 from benchmarks.total_variation.comparison import (
     PAPER,
@@ -107,7 +108,7 @@ def make_table_2(run: PaperRun) -> None:
 
 def make_few_labels(run: PaperRun) -> None:
     """Accuracy on the rows without a label, for a few labels per class, beside peers on the same graph."""
-    data, few = _data(run, DATA), FEW[:1] if run.quick else FEW
+    data, few = _data(run, (*DATA, "snippets")), FEW[:1] if run.quick else FEW
     names = run.select({name: CONTENDERS[name] for name in LABELED})
     found = _draws(run, [*product(names, data, few)])
     run.report.data["results"] = [[*cell, draws] for cell, draws in found.items()]
@@ -124,31 +125,45 @@ def make_few_labels(run: PaperRun) -> None:
 def _draws(run: PaperRun, cells: Sequence[tuple[str, str, float]]) -> dict[tuple, list[dict[str, float]]]:
     """Return what contenders did from several draws of labels; --jobs fits run at a time.
 
-    Draws are kept in a folder for each version of coterie: a run that was ended goes on where it was.
+    Draws are kept in a folder for each version of coterie: a run that was ended goes on where it was. A cell whose fit
+    fails or takes too long has no more draws.
     """
     folder = None if run.quick else RESULTS / f"few-labels-{coterie.__version__}"
     draw = Memory(folder, verbose=0).cache(run_draw)
     most = len(run.seeds(MOST_DRAWS))
     found: dict[tuple, list[dict[str, float]]] = {cell: [] for cell in cells}
     trials = 2 if run.quick else TRIALS
+    idle: SimpleQueue[Processes] = SimpleQueue()
+    for _ in range(run.options.jobs):
+        idle.put(Processes(kept=True))
 
-    def submit(cell: tuple, seed: int) -> None:
-        pending[pool.submit(draw, *cell, seed, trials, run.threads)] = cell
+    def fit(cell: tuple, seed: int) -> dict[str, float]:
+        process = idle.get()
+        try:
+            return process.run_within(run.limit(LIMIT), draw, *cell, seed, trials, run.threads)
+        finally:
+            idle.put(process)
 
-    pending: dict[Future, tuple] = {}
-    with ProcessPoolExecutor(run.options.jobs, get_context("spawn")) as pool:
-        for seed, cell in product(range(min(LEAST_DRAWS, most)), cells):
-            submit(cell, seed)
+    with ThreadPoolExecutor(run.options.jobs) as pool:
+        pending = {pool.submit(fit, cell, 0): cell for cell in cells}
         while pending:
             for future in wait(pending, return_when=FIRST_COMPLETED).done:
                 cell = pending.pop(future)
-                found[cell].append(future.result())
-                if LEAST_DRAWS <= len(found[cell]) < most and _needs_more(found[cell]):
-                    submit(cell, len(found[cell]))
+                try:
+                    found[cell].append(future.result())
+                except Exception as error:
+                    _note_failure(run, cell[0], cell[1], error)
+                    continue
+                if len(found[cell]) < most and _needs_more(found[cell]):
+                    pending[pool.submit(fit, cell, len(found[cell]))] = cell
+    while not idle.empty():
+        idle.get().close()
     return found
 
 
 def _needs_more(draws: Sequence[dict[str, float]]) -> bool:
+    if len(draws) < LEAST_DRAWS:
+        return True
     error = stdev(draw["accuracy"] for draw in draws) / len(draws) ** 0.5
     return error > STANDARD_ERROR and sum(draw["seconds"] for draw in draws) < BUDGET
 
@@ -176,11 +191,17 @@ def _result(run: PaperRun, name: str, data: str, share: float, draws: int) -> di
             run.limit(LIMIT), run_contender, name, data, share, draws, trials, run.threads
         )
     except Exception as error:
-        run.report.data.setdefault("failed", {}).setdefault(f"{name}: {error}", []).append(data)
+        _note_failure(run, name, data, error)
         return None
     kept = {"data": data, "labels": share, "name": name, **result}
     run.report.data.setdefault("results", []).append(kept)
     return result
+
+
+def _note_failure(run: PaperRun, name: str, data: str, error: Exception) -> None:
+    failed = run.report.data.setdefault("failed", {}).setdefault(f"{name}: {error}", [])
+    if data not in failed:
+        failed.append(data)
 
 
 def _published_row(name: str, data: Sequence[str]) -> list[str]:
@@ -221,5 +242,5 @@ ITEMS = {
     "figure-2": Item(make_figure_2, ("graphs/optdigits.npz",), "scikit-learn's digits"),
     "table-1": Item(make_table_1, _GRAPHS, _STANDS_IN),
     "table-2": Item(make_table_2, _GRAPHS, _STANDS_IN),
-    "few-labels": Item(make_few_labels, _GRAPHS, _STANDS_IN),
+    "few-labels": Item(make_few_labels, (*_GRAPHS, FILES["snippets"]), _STANDS_IN),
 }
