@@ -604,7 +604,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     ----------
     n_clusters : int
         Number of clusters k.
-    init : {"k-means++", "split-merge", "afk-mc2", "random"}, array-like of shape (k, d), fitted model, or callable
+    init : {"split-merge", "k-means++", "afk-mc2", "random"}, array-like of shape (k, d), fitted model, or callable
         Initialization of the centers, see `KMeans`; names draw from the first batch ("random" in the paper). A fitted
         model: its `cluster_centers_`. A callable gets `(rows of the first batch, n_clusters, random_state=...)`.
     batch_size : "auto" or int
@@ -724,7 +724,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         self,
         n_clusters: Clusters = 8,
         *,
-        init: Init = "k-means++",
+        init: Init = "split-merge",
         batch_size: FirstBatch = "auto",
         doubling_threshold: DoublingThreshold = 100.0,
         min_improvement: MinImprovement = 0.0,
