@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
 
 from coterie import KMeans, NestedMiniBatchKMeans
 from coterie.blocks.shuffled import run_length, shuffled
@@ -191,6 +192,18 @@ class TestResults:
         best = min(KMeans(30, random_state=seed).fit(X).inertia_ for seed in range(3))
         ours = [nested(30, random_state=seed).fit(X).inertia_ for seed in range(5)]
         assert np.median(ours) < 1.015 * best
+
+    def test_small_clusters_get_a_center(self):
+        random = np.random.default_rng(0)
+        means, classes = random.normal(size=(5, 80)), np.repeat(range(5), (1500, 600, 200, 80, 30))
+        X = random.normal(means[classes], 0.7)
+
+        def scores(**parameters):
+            models = (NestedMiniBatchKMeans(5, random_state=seed, **parameters).fit(X) for seed in range(3))
+            return [adjusted_rand_score(classes, model.labels_) for model in models]
+
+        assert min(scores()) > 0.99
+        assert np.mean(scores(init="k-means++")) < 0.9
 
     def test_sparse_is_dense(self, blobs):
         X = np.maximum(blobs, 0).astype(np.float64)
