@@ -239,8 +239,8 @@ class TotalVariationClustering(GraphEstimator):
     With `steps="paper"` all runs go to their end.
 
     Where few edges leave small groups of rows, (P) can be lowest with all other rows in one cluster. With more
-    than two clusters the fit warns if one has more than nine tenths of the rows; not if no edge is cut, nor with labels,
-    priors, `balance_weight` or size constraints.
+    than two clusters the fit warns if one has more than nine tenths of the rows; not if no edge is cut, nor with
+    labels, priors, `balance_weight` or size constraints.
 
     The graph need not be connected: a union of components is a cluster at no cost, and isolated vertices join the
     clusters whose sizes benefit. With one cluster all rows are in it, and the energies are 0.
