@@ -8,14 +8,13 @@ and our k-means on all rows do so as part of their last iteration.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from benchmarks.harness.contenders import Contender, model_of
-from benchmarks.harness.measuring import clock
 from benchmarks.mixture.settings import PUBLISHED, Coreset, Setting, draw_coreset, draw_seeds
 
 CORESET, SEEDING = "coreset_seconds", "seeding_seconds"
@@ -28,41 +27,33 @@ class Fit:
     centers: np.ndarray
     n_iter: int
     n_distances: float  # evaluated, by the seeding and for the coreset too
-    seconds: dict[str, float] = field(default_factory=dict)  # of parts that were timed in the fit
-    again: dict[str, Callable[[], object]] = field(default_factory=dict)  # parts to be timed afterwards
+    parts: dict[str, Callable[[], object]]  # coreset and seeding once more, to be timed
 
 
-class Start:
-    """The rows that are fitted and the initial centers, with the seconds and distances that they took."""
+def rows_to_fit(
+    X: np.ndarray, setting: Setting, random: np.random.RandomState, n_threads: int, coreset: bool
+) -> Coreset:
+    """Return all rows, or a coreset of them with its weights."""
+    return draw_coreset(X, setting, random, n_threads) if coreset else (X, None)
 
-    def __init__(self, X: np.ndarray, setting: Setting, seed: int, n_threads: int, coreset: bool) -> None:
-        self._setting, self._n_threads, self._clock = setting, n_threads, clock(n_threads)
-        self._random = np.random.RandomState(seed)
-        self.drawn: Coreset = (X, None)
-        self.seconds: dict[str, float] = {}
-        self.n_distances = 0.0
-        if coreset:
-            begin = self._clock()
-            self.drawn = draw_coreset(X, setting, self._random, n_threads)
-            self.seconds[CORESET] = self._clock() - begin
-            self.n_distances = 2.0 * len(X)
 
-    def chain(self) -> np.ndarray:
-        """Return initial centers by AFK-MC2: those of a mixture with the same seed."""
-        begin = self._clock()
-        centers = draw_seeds(self.drawn, self._setting, self._random, self._n_threads)
-        self.seconds[SEEDING] = self._clock() - begin
-        self.n_distances += _chain_distances(len(self.drawn[0]), self._setting)
-        return centers
+def _parts(
+    X: np.ndarray, setting: Setting, seed: int, n_threads: int, coreset: bool, greedy: str = ""
+) -> dict[str, Callable[[], object]]:
+    """Return what draws the coreset, if there is one, and then the seeds: by AFK-MC2, or by a greedy k-means++."""
+    random, drawn = np.random.RandomState(seed), [(X, None)]
 
-    def greedy_by_scikit_learn(self, rows: np.ndarray, n_clusters: int, random_state: Any) -> np.ndarray:
-        """Return what init="k-means++" makes, with a clock beside it."""
-        from sklearn.cluster import kmeans_plusplus
+    def draw() -> None:
+        drawn[0] = draw_coreset(X, setting, random, n_threads)
 
-        begin = self._clock()
-        found = kmeans_plusplus(rows, n_clusters, sample_weight=self.drawn[1], random_state=random_state)[0]
-        self.seconds[SEEDING] = self._clock() - begin
-        return found
+    def seeds() -> Any:
+        rows, weights = drawn[0]
+        if not greedy:
+            return draw_seeds(drawn[0], setting, random, n_threads)
+        options = {"n_threads": n_threads} if greedy.startswith("coterie") else {}
+        return model_of(greedy, rows, setting.n_clusters, sample_weight=weights, random_state=seed, **options)
+
+    return ({CORESET: draw} if coreset else {}) | {SEEDING: seeds}
 
 
 def _greedy_distances(n_rows: int, n_clusters: int) -> float:
@@ -77,28 +68,23 @@ def _chain_distances(n_rows: int, setting: Setting) -> float:
 def _k_means(
     X: np.ndarray, setting: Setting, seed: int, n_threads: int, *, path: str, coreset: bool, chain: bool = False
 ) -> Fit:  # fmt: skip
-    start = Start(X, setting, seed, n_threads, coreset)
-    rows, weights = start.drawn
-    is_ours, n_clusters = path.startswith("coterie"), setting.n_clusters
+    random, n_clusters, is_ours = np.random.RandomState(seed), setting.n_clusters, path.startswith("coterie")
+    rows, weights = drawn = rows_to_fit(X, setting, random, n_threads, coreset)
     options: dict[str, Any] = {"n_threads": n_threads} if is_ours else {"algorithm": "lloyd"}
-    init: Any = start.chain() if chain else "k-means++" if is_ours else start.greedy_by_scikit_learn
-    again: dict[str, Callable[[], object]] = {}
-    if not chain:
-        start.n_distances += _greedy_distances(len(rows), n_clusters)
-    if is_ours and not chain:
-        again[SEEDING] = partial(
-            model_of, "coterie.seeding.k_means_plus_plus", rows, n_clusters, sample_weight=weights,
-            random_state=seed, n_threads=n_threads,
-        )  # fmt: skip
+    init: Any = draw_seeds(drawn, setting, random, n_threads) if chain else "k-means++"
     model = model_of(path, n_clusters, init=init, n_init=1, tol=setting.tol, random_state=seed, **options)
     model.fit(rows, sample_weight=weights)
-    n_distances = start.n_distances + float(len(rows)) * n_clusters * model.n_iter_
-    return Fit(model.cluster_centers_, model.n_iter_, n_distances, start.seconds, again)
+    n_distances = _chain_distances(len(rows), setting) if chain else _greedy_distances(len(rows), n_clusters)
+    n_distances += 2.0 * len(X) * coreset + float(len(rows)) * n_clusters * model.n_iter_
+    greedy = "coterie.seeding.k_means_plus_plus" if is_ours else "sklearn.cluster.kmeans_plusplus"
+    parts = _parts(X, setting, seed, n_threads, coreset, "" if chain else greedy)
+    return Fit(model.cluster_centers_, model.n_iter_, n_distances, parts)
 
 
 def _seeds_alone(X: np.ndarray, setting: Setting, seed: int, n_threads: int) -> Fit:
-    start = Start(X, setting, seed, n_threads, coreset=False)
-    return Fit(start.chain(), 0, start.n_distances, start.seconds)
+    centers = draw_seeds((X, None), setting, np.random.RandomState(seed), n_threads)
+    parts = _parts(X, setting, seed, n_threads, coreset=False)
+    return Fit(centers, 0, _chain_distances(len(X), setting), parts)
 
 
 def _mixture(
@@ -110,17 +96,7 @@ def _mixture(
     # The searches before the first iteration have no line in the history; the first that has one stands in for them.
     n_distances = float(evaluated.sum() + model.initial_e_steps * evaluated[0]) + 2.0 * len(X) * coreset
     n_distances += _chain_distances(size or len(X), setting)
-
-    again: dict[str, Callable[[], object]] = {}
-    random, drawn = np.random.RandomState(seed), [(X, None)]
-
-    def draw_again() -> None:
-        drawn[0] = draw_coreset(X, setting, random, n_threads)
-
-    if coreset:
-        again[CORESET] = draw_again
-    again[SEEDING] = lambda: draw_seeds(drawn[0], setting, random, n_threads)
-    return Fit(model.means_, model.n_iter_, n_distances, again=again)
+    return Fit(model.means_, model.n_iter_, n_distances, _parts(X, setting, seed, n_threads, coreset))
 
 
 REFERENCE, CHAIN_REFERENCE = "scikit-learn k-means++, all rows", "coterie k-means, AFK-MC2, all rows"

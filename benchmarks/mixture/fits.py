@@ -14,7 +14,7 @@ from benchmarks.harness.cells import TIMES, Columns, number
 from benchmarks.harness.measuring import measured, seconds_of
 from benchmarks.harness.quality import inertia
 from benchmarks.harness.rounds import Result, Summaries
-from benchmarks.mixture.contenders import CORESET, FITS, SEEDING, Fit
+from benchmarks.mixture.contenders import CORESET, FITS, Fit
 from benchmarks.mixture.settings import Setting
 
 
@@ -47,9 +47,7 @@ def fitted(
     fitting(X[:2000], setting.tiny, seed, n_threads)
     with measured(n_threads) as cost:
         fit = fitting(X, setting, seed, n_threads)
-    seconds = dict.fromkeys((CORESET, SEEDING), 0.0) | fit.seconds
-    for part, function in fit.again.items():
-        seconds[part] = seconds_of(function, n_threads)
+    seconds = {CORESET: 0.0} | {part: seconds_of(call, n_threads) for part, call in fit.parts.items()}
     sizes = {"n_iter": int(fit.n_iter), "n_distances": fit.n_distances, "input_bytes": X.nbytes}
     return fit, vars(cost) | seconds | sizes
 

@@ -6,9 +6,9 @@ import pytest
 from benchmarks.harness.data.images import cifar10_split
 from benchmarks.harness.data.tables import save_images
 from benchmarks.harness.quality import inertia
-from benchmarks.mixture.contenders import FITS, OWN_CHAIN, PEER_CHAIN, VC_GMM, Start
+from benchmarks.mixture.contenders import FITS, OWN_CHAIN, PEER_CHAIN, VC_GMM, rows_to_fit
 from benchmarks.mixture.paper_sets import SETS
-from benchmarks.mixture.settings import MixtureRow, Setting, draw_coreset
+from benchmarks.mixture.settings import MixtureRow, Setting, draw_seeds
 from coterie.mixture import estimator as mixture_module
 
 SETTING = Setting(20, 300, chain_length=5)
@@ -31,15 +31,9 @@ def test_k_means_begins_where_the_mixture_does(X, coreset, monkeypatch):
     mixture_seeding = mixture_module.seed_by_markov_chain
     monkeypatch.setattr(mixture_module, "seed_by_markov_chain", watched)
     SETTING.mixture(7, 2, coreset_size=300 if coreset else None, max_iter=1, tol=0).fit(X)
-    start = Start(X, SETTING, 7, 2, coreset)
-    np.testing.assert_array_equal(start.chain(), began[0])
-
-
-def test_all_draw_the_same_coreset(X):
-    rows, weights = Start(X, SETTING, 7, 2, True).drawn
-    again, again_weights = draw_coreset(X, SETTING, 7, 2)
-    np.testing.assert_array_equal(rows, again)
-    np.testing.assert_array_equal(weights, again_weights)
+    random = np.random.RandomState(7)
+    seeds = draw_seeds(rows_to_fit(X, SETTING, random, 2, coreset), SETTING, random, 2)
+    np.testing.assert_array_equal(seeds, began[0])
 
 
 @pytest.mark.parametrize("name", FITS)
