@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from coterie import _kernels
-from coterie.arrays import Array, FloatArray, IntArray
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import SquareDistances
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.blocks.measures import robust_shift
@@ -95,15 +95,17 @@ class ComponentSearch:
 
     def energies(self, rows: RowSource) -> Iterator[tuple[slice, FloatArray]]:
         """Yield minus the log-densities, weights included, of blocks of rows with all components."""
-        vectors, offsets = self._linear
         for part, block in self._blocks(rows):
             for piece in self._pieces(len(block)):
                 start = part.start + piece.start
-                if self._loses_digits:
-                    found = self._energies_by_differences(block[piece])
-                else:
-                    found = offsets - 2 * (self._features(block[piece]) @ vectors.T)
+                found = self._energies_of(block[piece])
                 yield slice(start, start + len(found)), found
+
+    def _energies_of(self, block: Array) -> FloatArray:
+        if self._loses_digits:
+            return self._energies_by_differences(block)
+        vectors, offsets = self._linear
+        return np.asarray(offsets - 2 * (self._features(block) @ vectors.T))
 
     def best(
         self, rows: RowSource, n_best: int, *, exact: bool
@@ -240,21 +242,24 @@ class ComponentSearch:
         if exact or n_best > self._n_listed:
             _kernels.nearest(x, vectors, offsets, ids, scores, self.n_threads)
             return ids, scores
+        for members, listed in self._by_cell(block):
+            found = np.empty((len(members), n_best), dtype=np.int32)
+            found_scores = np.empty(found.shape, dtype=scores.dtype)
+            selected = _kernels.select_rows(x, members)
+            _kernels.nearest(selected, vectors[listed], offsets[listed], found, found_scores, self.n_threads)
+            ids[members], scores[members] = listed[found], found_scores
+        return ids, scores
+
+    def _by_cell(self, block: Array) -> Iterator[tuple[IndexArray, IntArray]]:
+        """Yield the rows of each cell, and the components that it lists."""
         frame, lists = self._cells
         cells = np.empty(len(block), dtype=np.int32)
         frame.nearest(kernel_rows(block), cells, np.empty(len(block), dtype=block.dtype))
         order = order_by(cells, len(lists))
         starts = np.searchsorted(cells[order], np.arange(len(lists) + 1))
         for listed, first, last in zip(lists, starts[:-1], starts[1:]):
-            members = order[first:last]
-            if len(members):
-                found, found_scores = np.empty_like(ids[first:last]), np.empty_like(scores[first:last])
-                selected = _kernels.select_rows(x, members)
-                _kernels.nearest(
-                    selected, vectors[listed], offsets[listed], found, found_scores, self.n_threads
-                )
-                ids[members], scores[members] = listed[found], found_scores
-        return ids, scores
+            if last > first:
+                yield order[first:last], listed
 
     @property
     def _n_listed(self) -> int:
@@ -277,13 +282,9 @@ class ComponentSearch:
 class FactorSearch(ComponentSearch):
     """The same for components with factors, by accurate distances."""
 
-    def energies(self, rows: RowSource) -> Iterator[tuple[slice, FloatArray]]:
+    def _energies_of(self, block: Array) -> FloatArray:
         everything = np.arange(len(self.parameters.means), dtype=np.int32)
-        for part, block in self._blocks(rows):
-            for piece in self._pieces(len(block)):
-                start = part.start + piece.start
-                found = self._table(block[piece].astype(np.float64), everything, self._in_double)
-                yield slice(start, start + len(found)), found
+        return self._table(block.astype(np.float64), everything, self._in_double)
 
     def best(
         self, rows: RowSource, n_best: int, *, exact: bool
@@ -314,15 +315,8 @@ class FactorSearch(ComponentSearch):
             everything = np.arange(len(self.parameters.means), dtype=np.int32)
             for piece in self._pieces(len(block)):
                 yield piece, everything
-            return
-        frame, lists = self._cells
-        cells = np.empty(len(block), dtype=np.int32)
-        frame.nearest(kernel_rows(block), cells, np.empty(len(block), dtype=block.dtype))
-        order = order_by(cells, len(lists))
-        starts = np.searchsorted(cells[order], np.arange(len(lists) + 1))
-        for listed, first, last in zip(lists, starts[:-1], starts[1:]):
-            if last > first:
-                yield order[first:last], listed
+        else:
+            yield from self._by_cell(block)
 
     def _table(self, block: Array, ids: IntArray, parameters: MixtureParameters) -> FloatArray:
         """Return minus the log-densities, weights included, of rows with some components."""
