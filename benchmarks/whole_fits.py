@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.harness.benchmark import Benchmark, run_steps
 from benchmarks.harness.cells import TIMES, memory_cell
-from benchmarks.harness.contenders import EVERY_ROW, Contender, faiss_with, model_of
+from benchmarks.harness.contenders import EVERY_ROW, Contender, faiss_with, threaded
 from benchmarks.harness.measuring import measured
 from benchmarks.harness.options import SystemParser
 from benchmarks.harness.quality import inertia
@@ -39,9 +39,8 @@ USUAL = (
 )  # fmt: skip
 
 
-def _fit(X: np.ndarray, k: int, seed: int, n_threads: int, *, path: str, threads: str = "") -> np.ndarray:
-    options = {threads: n_threads} if threads else {}
-    return model_of(path, k, random_state=seed, **options).fit(X).cluster_centers_
+def _fit(X: np.ndarray, k: int, seed: int, n_threads: int, *, path: str) -> np.ndarray:
+    return threaded(path, k, random_state=seed, n_threads=n_threads).fit(X).cluster_centers_
 
 
 def _faiss(X: np.ndarray, k: int, seed: int, n_threads: int, *, kind: str, **options: Any) -> np.ndarray:
@@ -52,11 +51,9 @@ def _faiss(X: np.ndarray, k: int, seed: int, n_threads: int, *, kind: str, **opt
 
 
 CONTENDERS: dict[str, Contender] = {
-    OURS: Contender("coterie", partial(_fit, path="coterie.KMeans", threads="n_threads")),
+    OURS: Contender("coterie", partial(_fit, path="coterie.KMeans")),
     "scikit-learn": Contender("sklearn", partial(_fit, path="sklearn.cluster.KMeans")),
-    "scikit-learn-intelex": Contender(
-        "sklearnex", partial(_fit, path="sklearnex.cluster.KMeans", threads="n_jobs")
-    ),
+    "scikit-learn-intelex": Contender("sklearnex", partial(_fit, path="sklearnex.cluster.KMeans")),
     "faiss": Contender("faiss", partial(_faiss, kind="Kmeans")),
     "faiss, all rows": Contender("faiss", partial(_faiss, kind="Kmeans", max_points_per_centroid=EVERY_ROW)),
     "faiss SuperKmeans": Contender("faiss", partial(_faiss, kind="SuperKmeans")),

@@ -32,6 +32,16 @@ def model_of(path: str, *args: Any, **options: Any) -> Any:
     return getattr(import_module(module), name)(*args, **options)
 
 
+# What packages call the number of threads; others take it from the environment.
+_THREADS = {"coterie": "n_threads", "sklearnex": "n_jobs"}
+
+
+def threaded(path: str, *args: Any, n_threads: int, **options: Any) -> Any:
+    """Return an object as `model_of` does, with so many threads where its package takes their number."""
+    name = _THREADS.get(path.partition(".")[0])
+    return model_of(path, *args, **options, **({name: n_threads} if name else {}))
+
+
 def faiss_with(n_threads: int) -> Any:
     """Return faiss, which then has so many threads."""
     import faiss

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.cells import number, seconds_cell
-from benchmarks.harness.contenders import Contender, faiss_with, model_of
+from benchmarks.harness.contenders import Contender, faiss_with, threaded
 from benchmarks.harness.measuring import measured
 from benchmarks.kmeans.rows import FitRow
 
@@ -20,8 +20,7 @@ N_PASSES = 5
 
 
 def _predict(X: np.ndarray, centers: np.ndarray, n_threads: int, *, path: str) -> Callable[[], object]:
-    options = {"n_threads": n_threads} if path.startswith("coterie") else {}
-    model = model_of(path, len(centers), init=centers, n_init=1, max_iter=1, **options)
+    model = threaded(path, len(centers), n_threads=n_threads, init=centers, n_init=1, max_iter=1)
     return partial(model.fit(X[: max(1000, 2 * len(centers))]).predict, X)
 
 

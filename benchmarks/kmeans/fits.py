@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.cells import MIB, TIMES, number
-from benchmarks.harness.contenders import EVERY_ROW, SUPERKMEANS_ALL_ROWS, Contender, faiss_with, model_of
+from benchmarks.harness.contenders import EVERY_ROW, SUPERKMEANS_ALL_ROWS, Contender, faiss_with, threaded
 from benchmarks.harness.measuring import measured
 from benchmarks.harness.quality import inertia
 from benchmarks.harness.rounds import Result
@@ -36,11 +36,10 @@ class Fit:
 
 
 def _fit(
-    X: np.ndarray, centers: np.ndarray, max_iter: int, n_threads: int, *, path: str, threads: str = "", **options: Any
-) -> Fit:  # fmt: skip
-    if threads:
-        options[threads] = n_threads
-    model = model_of(path, len(centers), init=centers, n_init=1, max_iter=max_iter, tol=0, **options).fit(X)
+    X: np.ndarray, centers: np.ndarray, max_iter: int, n_threads: int, *, path: str, **options: Any
+) -> Fit:
+    options |= {"init": centers, "n_init": 1, "max_iter": max_iter, "tol": 0}
+    model = threaded(path, len(centers), n_threads=n_threads, **options).fit(X)
     return Fit(model.cluster_centers_, model.n_iter_)
 
 
@@ -60,15 +59,13 @@ def _superkmeans(X: np.ndarray, centers: np.ndarray, max_iter: int, n_threads: i
 
 
 _SCIKIT_LEARN = partial(_fit, path="sklearn.cluster.KMeans")
-_COTERIE = partial(_fit, path="coterie.KMeans", threads="n_threads")
+_COTERIE = partial(_fit, path="coterie.KMeans")
 FITS: dict[str, Contender] = {
     # First, because its number of iterations and its inertia are what the others are held to.
     REFERENCE: Contender("sklearn", partial(_SCIKIT_LEARN, algorithm="lloyd")),
     **{f"coterie {a}": Contender("coterie", partial(_COTERIE, algorithm=a)) for a in COTERIE_ALGORITHMS},
     "scikit-learn elkan": Contender("sklearn", partial(_SCIKIT_LEARN, algorithm="elkan")),
-    "scikit-learn-intelex": Contender(
-        "sklearnex", partial(_fit, path="sklearnex.cluster.KMeans", threads="n_jobs")
-    ),
+    "scikit-learn-intelex": Contender("sklearnex", partial(_fit, path="sklearnex.cluster.KMeans")),
     "faiss": Contender("faiss", partial(_faiss, kind="Kmeans"), converges=False),
     "faiss SuperKmeans": Contender(
         "faiss", partial(_faiss, kind="SuperKmeans"), takes_centers=False, converges=False

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.cells import TIMES, memory_cell
-from benchmarks.harness.contenders import Contender, faiss_with, model_of
+from benchmarks.harness.contenders import Contender, faiss_with, threaded
 from benchmarks.harness.measuring import measured
 from benchmarks.harness.quality import inertia
 from benchmarks.harness.rounds import Result
@@ -19,12 +19,8 @@ GREEDY, PLAIN = "greedy k-means++", "plain D^2 sampling"
 CHAINS = {length: f"AFK-MC2, chain {length}" for length in (2, 20, 200)}
 
 
-def _coterie(X: np.ndarray, k: int, seed: int, n_threads: int, *, name: str, **options: int) -> np.ndarray:
-    return model_of(f"coterie.seeding.{name}", X, k, random_state=seed, n_threads=n_threads, **options)[0]
-
-
-def _scikit_learn(X: np.ndarray, k: int, seed: int, n_threads: int, **options: int) -> np.ndarray:
-    return model_of("sklearn.cluster.kmeans_plusplus", X, k, random_state=seed, **options)[0]
+def _seeds(X: np.ndarray, k: int, seed: int, n_threads: int, *, path: str, **options: int) -> np.ndarray:
+    return threaded(path, X, k, n_threads=n_threads, random_state=seed, **options)[0]
 
 
 def _faiss(
@@ -41,18 +37,19 @@ def _faiss(
     return centers
 
 
-_GREEDY = partial(_coterie, name="k_means_plus_plus")
+_GREEDY = partial(_seeds, path="coterie.seeding.k_means_plus_plus")
+_PEER = partial(_seeds, path="sklearn.cluster.kmeans_plusplus")
 SEEDINGS: dict[str, Contender] = {
-    f"scikit-learn {GREEDY}": Contender("sklearn", _scikit_learn),
+    f"scikit-learn {GREEDY}": Contender("sklearn", _PEER),
     f"coterie {GREEDY}": Contender("coterie", _GREEDY),
     f"coterie {PLAIN}": Contender("coterie", partial(_GREEDY, n_local_trials=1)),
-    f"scikit-learn {PLAIN}": Contender("sklearn", partial(_scikit_learn, n_local_trials=1)),
+    f"scikit-learn {PLAIN}": Contender("sklearn", partial(_PEER, n_local_trials=1)),
     f"faiss {PLAIN}": Contender("faiss", partial(_faiss, method="KMEANS_PLUS_PLUS")),
     **{
         f"{package} {kind}": Contender(package, partial(call, chain_length=length))
         for length, kind in CHAINS.items()
         for package, call in (
-            ("coterie", partial(_coterie, name="afk_mc2")),
+            ("coterie", partial(_seeds, path="coterie.seeding.afk_mc2")),
             ("faiss", partial(_faiss, method="AFK_MC2")),
         )
     },

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness.contenders import Contender, model_of
+from benchmarks.harness.contenders import Contender, threaded
 from benchmarks.mixture.settings import PUBLISHED, Coreset, Setting, draw_coreset, draw_seeds
 
 CORESET, SEEDING = "coreset_seconds", "seeding_seconds"
@@ -50,8 +50,8 @@ def _parts(
         rows, weights = drawn[0]
         if not greedy:
             return draw_seeds(drawn[0], setting, random, n_threads)
-        options = {"n_threads": n_threads} if greedy.startswith("coterie") else {}
-        return model_of(greedy, rows, setting.n_clusters, sample_weight=weights, random_state=seed, **options)
+        options = {"sample_weight": weights, "random_state": seed, "n_threads": n_threads}
+        return threaded(greedy, rows, setting.n_clusters, **options)
 
     return ({CORESET: draw} if coreset else {}) | {SEEDING: seeds}
 
@@ -70,10 +70,10 @@ def _k_means(
 ) -> Fit:  # fmt: skip
     random, n_clusters, is_ours = np.random.RandomState(seed), setting.n_clusters, path.startswith("coterie")
     rows, weights = drawn = rows_to_fit(X, setting, random, n_threads, coreset)
-    options: dict[str, Any] = {"n_threads": n_threads} if is_ours else {"algorithm": "lloyd"}
-    init: Any = draw_seeds(drawn, setting, random, n_threads) if chain else "k-means++"
-    model = model_of(path, n_clusters, init=init, n_init=1, tol=setting.tol, random_state=seed, **options)
-    model.fit(rows, sample_weight=weights)
+    options: dict[str, Any] = {} if is_ours else {"algorithm": "lloyd"}
+    options["init"] = draw_seeds(drawn, setting, random, n_threads) if chain else "k-means++"
+    options |= {"n_init": 1, "tol": setting.tol, "random_state": seed, "n_threads": n_threads}
+    model = threaded(path, n_clusters, **options).fit(rows, sample_weight=weights)
     n_distances = _chain_distances(len(rows), setting) if chain else _greedy_distances(len(rows), n_clusters)
     n_distances += 2.0 * len(X) * coreset + float(len(rows)) * n_clusters * model.n_iter_
     greedy = "coterie.seeding.k_means_plus_plus" if is_ours else "sklearn.cluster.kmeans_plusplus"

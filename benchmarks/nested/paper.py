@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import inf, isinf
 from pathlib import Path
 from statistics import mean
@@ -12,7 +13,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.harness.cells import TIMES, number
-from benchmarks.harness.contenders import Contender, model_of
+from benchmarks.harness.contenders import Contender, threaded
 from benchmarks.harness.data.splits import load_rows
 from benchmarks.harness.measuring import measured
 from benchmarks.harness.papers import Item, PaperRun
@@ -62,12 +63,8 @@ PUBLISHED = {
 }
 ROUNDS = 3
 STREAMS = {
-    "coterie": Contender(
-        "coterie", lambda *k, **o: model_of("coterie.MiniBatchKMeans", *k, n_threads=1, **o)
-    ),
-    "scikit-learn": Contender(
-        "sklearn", lambda *k, **o: model_of("sklearn.cluster.MiniBatchKMeans", *k, **o)
-    ),
+    "coterie": Contender("coterie", partial(threaded, "coterie.MiniBatchKMeans", n_threads=1)),
+    "scikit-learn": Contender("sklearn", partial(threaded, "sklearn.cluster.MiniBatchKMeans", n_threads=1)),
 }
 
 
