@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.graphs_quality import recommend
 from benchmarks.graphs_quality.contenders import CONTENDERS, GRAPH_METHODS, METHODS_OF_OURS
-from benchmarks.graphs_quality.page import GUIDE, tables, with_table, written_page
+from benchmarks.graphs_quality.page import GUIDE, MOST_ROWS, tables, with_table, written_page
 from benchmarks.graphs_quality.runs import run_cell
 from benchmarks.harness.contenders import bisected
 from benchmarks.harness.data.quality_sets import SETS, prepared
@@ -62,18 +62,19 @@ def test_means_and_shortfalls(results):
     assert ours[1:5] == ["3", "0.800", "0.800", "0.800"]
     assert ours[5:7] == ["0.700", "1.000"]
     # 0.2 behind on iris, best elsewhere; seeds are averaged.
-    assert ours[7:] == ["0.067", "0.200", "2", "6"]
+    assert ours[7:] == ["0.067", "0.200", "0.067", "0.200", "2", "6"]
     # A cell that did not end counts neither way.
     assert theirs[1] == "1"
     assert theirs[6:8] == ["-", "0.000"]
 
 
 def test_page_lists_failures(results):
-    page = written_page(results, 5000)
+    page = written_page(results, MOST_ROWS)
     assert f"- {PEER}, moons: not done after 1 s." in page
     assert "are 0.800 (k-means) of coterie\nand - of the others." in page
     assert "Not here: votes," in page
     assert "--most-rows" not in page
+    assert "- Sets are whole." in page
     assert "--most-rows 100 --page" in written_page(results, 100)
 
 
@@ -122,7 +123,7 @@ def test_recommendations_are_measured_by_accuracy_nmi_and_rank_correlation(tmp_p
     assert len(rows) == len(classes)
     assert set(classes) == set(range(classes.max() + 1))
     records = [
-        {"method": name, "score": score, "accuracy": accuracy, "nmi": accuracy / 2}
+        {"method": name, "score": score, "accuracy": accuracy, "nmi": accuracy / 2, "ari": 0.5, "clusters": 3}
         for name, score, accuracy in (("a", 1.0, 0.7), ("b", 0.5, 0.9), ("c", 0.1, 0.4))
     ]
     compared = {"best": "a", "confidence": "likely", "records": records, "cpu_seconds": 1.0,
