@@ -18,6 +18,7 @@ from coterie.graphs.spectral import spectral_vectors
 from coterie.metrics import balanced_cut, clustering_accuracy
 from coterie.size_constrained.sizes import SizeBounds
 from coterie.total_variation.descent import RowStatistics, TotalVariationDescent, WeightedStatistics
+from coterie.multilevel.solver import NORMALIZED_CUT, multilevel_partition
 from coterie.total_variation.priors import normalized_cut, priors_of_labels
 from coterie.total_variation.problem import CutGraph, CutProblem
 from coterie.total_variation.rounding import labels_within, matched_numbers
@@ -256,6 +257,24 @@ class TestEstimator:
         np.testing.assert_array_equal(found.memberships_, plain.memberships_)
         assert found.energy_ == plain.energy_
         assert found.class_priors_.tolist() == [1 / 3] * 3
+
+    def test_estimated_priors_are_equal_where_others_lower_the_information_more_than_the_cut(self):
+        # A wide cloud, and three small groups at its edge.
+        random = np.random.default_rng(5)
+        small = 0.7 * random.normal(size=(60, 8)) + 3.2 * np.eye(8)[random.integers(0, 3, 60)]
+        X = np.concatenate([random.normal(size=(500, 8)), small])
+        plain, found = (
+            TotalVariationClustering(4, class_priors=priors, n_init=2, random_state=0).fit(X)
+            for priors in (None, "estimate")
+        )
+        graph = plain.affinity_matrix_
+        edges, degrees = edges_of_graph(graph), degrees_of(graph)
+        unequal = multilevel_partition(graph, 4, NORMALIZED_CUT)[0]
+        cuts = [normalized_cut(edges, labels, 4, degrees) for labels in (unequal, plain.labels_)]
+        assert cuts[0] < 0.8 * cuts[1]
+        assert np.bincount(unequal).max() > 450
+        np.testing.assert_array_equal(found.labels_, plain.labels_)
+        assert found.class_priors_.tolist() == [1 / 4] * 4
 
     def test_estimated_priors_with_known_classes_keep_them(self, uneven):
         X, y = uneven

@@ -11,7 +11,7 @@ from coterie.arrays import FloatArray, IntArray
 from coterie.fitting.report import Report
 from coterie.graphs.cuts import checked_priors, cuts_and_sizes, degrees_of
 from coterie.graphs.edges import Edges, edges_of_graph
-from coterie.multilevel.solver import NORMALIZED_CUT, multilevel_partition
+from coterie.multilevel.solver import INFORMATION, NORMALIZED_CUT, CoarseGraph, multilevel_partition
 from coterie.total_variation.initialization import rough_cut
 from coterie.total_variation.problem import CutProblem
 from coterie.total_variation.solver import SPECTRAL_SHARE, CutOptions, CutResult, minimize_cut
@@ -57,7 +57,8 @@ def minimize_cut_and_priors(
     After the runs with equal priors, other sizes are those of a multilevel partition of low normalized cut; if classes
     or memberships are given, those of the clusters found. One more run starts there, with these sizes as priors and at
     most half of the iterations so far. It is returned if its normalized cut is lower by a fifth, as cuts under
-    different priors cannot be compared by (P); otherwise the result is that of equal priors.
+    different priors cannot be compared by (P), and by a larger part than the information of the edges (see
+    `MultilevelGraphClustering`); otherwise the result is that of equal priors.
 
     Parameters
     ----------
@@ -90,8 +91,20 @@ def minimize_cut_and_priors(
         return best, energies, equal
     is_free = problem.given is None and np.all(problem.known < 0)
     labels = multilevel_partition(problem.graph, R, NORMALIZED_CUT)[0] if is_free else best.labels
-    lowest = (1 - _WORTHWHILE) * cut(best.labels)
-    if is_free and not cut(labels) < lowest:
+    coarse = CoarseGraph(problem.graph)
+
+    def scores(labels: IntArray) -> tuple[float, float]:
+        return cut(labels), INFORMATION.value(coarse, labels, R)
+
+    equal_cut, equal_information = scores(best.labels)
+
+    def is_better(labels: IntArray) -> bool:
+        its_cut, its_information = scores(labels)
+        # Small, separate groups beside one large cluster have a low normalized cut, but little information.
+        is_lower = its_cut < (1 - _WORTHWHILE) * equal_cut
+        return is_lower and its_cut * equal_information < its_information * equal_cut
+
+    if is_free and not is_better(labels):
         return best, energies, equal
     sizes = np.bincount(labels, problem.weights, minlength=R)
     priors = np.maximum(sizes / sizes.sum(), 1 / problem.n_vertices)  # of one vertex at least
@@ -101,7 +114,7 @@ def minimize_cut_and_priors(
     few = replace(options, n_runs=1, n_swaps=0, max_iter=min(options.max_iter, most))
     run, energy = minimize_cut(sized, few, report, rough)
     energies = np.append(energies, energy)
-    return (run, energies, priors) if cut(run.labels) < lowest else (best, energies, equal)
+    return (run, energies, priors) if is_better(run.labels) else (best, energies, equal)
 
 
 def minimize_cut_from_equal_priors(
