@@ -16,9 +16,9 @@ from coterie.graphs.cuts import balance_weights_of, degrees_of
 from coterie.graphs.edges import edges_of_graph
 from coterie.graphs.spectral import spectral_vectors
 from coterie.metrics import balanced_cut, clustering_accuracy
+from coterie.multilevel.solver import NORMALIZED_CUT, multilevel_partition
 from coterie.size_constrained.sizes import SizeBounds
 from coterie.total_variation.descent import RowStatistics, TotalVariationDescent, WeightedStatistics
-from coterie.multilevel.solver import NORMALIZED_CUT, multilevel_partition
 from coterie.total_variation.priors import normalized_cut, priors_of_labels
 from coterie.total_variation.problem import CutGraph, CutProblem
 from coterie.total_variation.rounding import labels_within, matched_numbers
