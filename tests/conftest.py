@@ -1,5 +1,6 @@
 """What tests of several packages share: fixtures, and how hypothesis draws."""
 
+import gc
 import os
 
 import pytest
@@ -18,6 +19,17 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("coterie")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Keep the garbage collector from what lives until the end: modules and tests, half a million objects."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.fixture(params=INSTRUCTION_SETS)
