@@ -101,13 +101,18 @@ PAIRS = [
 ]
 
 
+@cache
+def fit_of_the_rows(name) -> Any:
+    return ESTIMATORS[name].make(Change(lambda X: X)).fit(rows())
+
+
 @pytest.mark.parametrize(("name", "change"), PAIRS)
 def test_labels_are_equal_up_to_names(name, change, request):
     case = ESTIMATORS[name]
     if change in case.open:
         request.applymarker(pytest.mark.xfail(strict=True, reason=case.open[change]))
     X, changed = rows(), CHANGES[change]
-    before = case.make(Change(lambda X: X)).fit(X)
+    before = fit_of_the_rows(name)
     after = case.make(changed).fit(changed.apply(X))
     assert len(np.unique(before.labels_)) > 1
     same_partition(after.labels_[changed.back(len(X))], before.labels_)
@@ -118,11 +123,16 @@ def test_labels_are_equal_up_to_names(name, change, request):
         )
 
 
+@cache
+def path_of_the_rows(gammas=None) -> ConvexClusterPath:
+    return ConvexClusterPath(gammas).fit(rows())
+
+
 @pytest.mark.parametrize("change", CHANGES)
 def test_whole_paths_are_the_same(change):
     X, changed = rows(), CHANGES[change]
     other = changed.apply(X)
-    before, after = ConvexClusterPath().fit(X), ConvexClusterPath().fit(other)
+    before, after = path_of_the_rows(), ConvexClusterPath().fit(other)
     assert after.n_clusters_path_[0] == len(X)
     assert after.n_clusters_path_[-1] == 1
     np.testing.assert_allclose(after.distance_decay_, before.distance_decay_ / changed.length**2, rtol=1e-6)
@@ -130,7 +140,7 @@ def test_whole_paths_are_the_same(change):
     for n_clusters in (1, 2, 3, 4, 5, 6):
         same_partition(after.labels_at(n_clusters)[back], before.labels_at(n_clusters))
     gammas = before.gammas_[::4]
-    before = ConvexClusterPath(gammas).fit(X)
+    before = path_of_the_rows(tuple(gammas))
     after = ConvexClusterPath(gammas * changed.length).fit(other)
     growth = changed.length**2 * changed.times
     np.testing.assert_allclose(after.objectives_, growth * before.objectives_, rtol=2e-5, atol=1e-12 * growth)

@@ -38,8 +38,7 @@ def of(model):
 
 @every_case(has_scores)
 def test_a_score_for_each_row(case):
-    X = case.rows()
-    model = case.make().fit(X)
+    X, model = case.rows(), case.fitted
     scores, scales = of(model)
     assert scores.shape == (len(X),)
     assert scores.dtype == np.float32
@@ -81,8 +80,7 @@ def rotation(d):
 @pytest.mark.parametrize("change", ["scale", "translation", "rotation"])
 def test_scores_do_not_depend_on_scale_shift_and_rotation(case, change):
     """The model is moved with the rows: fits may take another way where rounding decides."""
-    X = case.rows()
-    model = case.make().fit(X)
+    X, model = case.rows(), case.fitted
     changes = {
         "scale": lambda rows: rows * 1e3,
         "translation": lambda rows: rows + 50,

@@ -60,8 +60,7 @@ def test_clones_are_unfitted(case):
 
 @every_estimator(lambda case: hasattr(case.estimator, "fit_predict"))
 def test_fit_predict_gives_the_labels(case):
-    X = case.rows()
-    same_bits(case.make().fit_predict(X), case.make().fit(X).labels_)
+    same_bits(case.make().fit_predict(case.rows()), case.fitted.labels_)
 
 
 @every_estimator()
@@ -105,7 +104,7 @@ def test_another_fit_forgets_the_first(case):
 @every_case()
 def test_seeds(case):
     X = case.rows()
-    same_fits(case.make().fit(X), case.make().fit(X))
+    same_fits(case.make().fit(X), case.fitted)
     if case.reads_blocks:  # others may find the same optimum
         with pytest.raises(AssertionError):
-            same_fits(case.make(random_state=1).fit(X), case.make().fit(X))
+            same_fits(case.make(random_state=1).fit(X), case.fitted)

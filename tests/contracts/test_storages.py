@@ -21,8 +21,8 @@ NAMES = ["feature_names_in_"]
 
 
 @cache
-def fit_of_the_array(case, weighted=False, kept=True):
-    """Return the model of the rows as an array; `kept` says apart what is drawn in runs."""
+def fit_of_runs(case, weighted):
+    """Return the model of the rows as an array, drawn in runs."""
     return case.make().fit(case.rows(), **case.weights(weighted))
 
 
@@ -31,7 +31,7 @@ def fit_of_the_array(case, weighted=False, kept=True):
 def test_a_fit(case, storage, tmp_path):
     X = case.rows()
     rows = stored(X, storage, tmp_path)
-    reference = fit_of_the_array(case)
+    reference = case.fitted
     same_fits(case.make().fit(rows), reference, but=NAMES)
     if hasattr(reference, "predict"):
         same_bits(reference.predict(np.asarray(X)), reference.predict(as_rows(rows)))
@@ -47,7 +47,7 @@ def test_fit_of_rows_that_are_not_kept_in_memory(case, storage, weighted, kept_b
     assert run_length(as_rows(X), 600) > 1
     rows = stored(X, storage, tmp_path)
     model = case.make().fit(rows, **case.weights(weighted))
-    same_fits(model, fit_of_the_array(case, weighted, kept=False), but=NAMES)
+    same_fits(model, fit_of_runs(case, weighted), but=NAMES)
 
 
 @three_estimators()

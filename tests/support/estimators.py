@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -105,6 +105,11 @@ class Case:
         """Return the estimator, unfitted."""
         seed = {"random_state": 0} if self.draws else {}
         return self.estimator(**(seed | dict(self.parameters) | parameters))
+
+    @cached_property
+    def fitted(self) -> Any:
+        """The estimator, fitted to its rows: one for all tests, which must not change it."""
+        return self.make().fit(self.rows())
 
     def weights(self, weighted: bool) -> dict[str, Any]:
         """Return what `fit` takes beside the rows."""
