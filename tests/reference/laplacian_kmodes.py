@@ -36,9 +36,8 @@ def discrete_objective(labels, affinities, K, lam) -> float:
     """E of the specification over one-hot rows, by loops."""
     total = -sum(float(affinities[p, label]) for p, label in enumerate(labels))
     Z = np.eye(affinities.shape[1])[labels]
-    for p in range(len(labels)):
-        for q in range(len(labels)):
-            total += 0.25 * lam * K[p, q] * float(np.sum((Z[p] - Z[q]) ** 2))
+    for p, q in np.argwhere(K):
+        total += 0.25 * lam * K[p, q] * float(np.sum((Z[p] - Z[q]) ** 2))
     return total
 
 
@@ -75,8 +74,7 @@ def densest(Z, k) -> npt.NDArray[np.int64]:
     """The definition of a mode (Eq. 1): for each cluster the y with the largest sum over p of z_pl k(x_p, y)."""
     best = []
     for cluster in range(Z.shape[1]):
-        sums = [sum(Z[p, cluster] * k[p, y] for p in range(len(k))) for y in range(len(k))]
-        best.append(int(np.argmax(sums)))
+        best.append(int(np.argmax(np.sum(Z[:, cluster, None] * k, axis=0))))
     return np.array(best)
 
 

@@ -61,14 +61,15 @@ def subgradient(f, lam, weights=None) -> Array:
     return np.where(f > m, float(lam), np.where(f < m, -1.0, at)) * weights
 
 
-def on_the_simplex(row) -> Array:
+def on_the_simplex(rows) -> Array:
     """Michelot's projection: take the mean excess off what is left, drop what becomes negative, and again."""
-    left = np.ones(len(row), dtype=bool)
+    left = np.ones(rows.shape, dtype=bool)
     while True:
-        threshold = (row[left].sum() - 1) / left.sum()
-        kept = left & (row > threshold)
+        excess = np.where(left, rows, 0.0).sum(axis=1, keepdims=True) - 1
+        thresholds = excess / left.sum(axis=1, keepdims=True)
+        kept = left & (rows > thresholds)
         if np.array_equal(kept, left):
-            return np.where(left, row - threshold, 0.0)
+            return np.where(left, rows - thresholds, 0.0)
         left = kept
 
 
@@ -187,7 +188,7 @@ def outer_step(
         F_old = F
         t = tau * steps.rows[:, None]
         F = (F - t * (K.T @ P) * gamma + t * G) / (1 + t)
-        F = np.array([on_the_simplex(row) for row in F])
+        F = on_the_simplex(F)
         F[fixed] = F_old[fixed]
         theta = 1 / np.sqrt(1 + 2 * steps.convexity * tau)
         tau = theta * tau

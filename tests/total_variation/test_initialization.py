@@ -79,5 +79,4 @@ def test_diffusion_by_its_equation():
 @given(n=st.integers(1, 30), R=st.integers(1, 20), seed=st.integers(0, 9999))
 def test_projections(n, R, seed):
     rows = np.random.default_rng(seed).normal(scale=3, size=(n, R))
-    expected = np.array([oracle.on_the_simplex(row) for row in rows])
-    np.testing.assert_allclose(on_the_simplex(rows), expected, atol=1e-12)
+    np.testing.assert_allclose(on_the_simplex(rows), oracle.on_the_simplex(rows), atol=1e-12)
