@@ -15,18 +15,15 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from itertools import islice
 from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from cyclopts import App
 from sklearn.utils._param_validation import InvalidParameterError
 
 import coterie
 from coterie.cli import UsageError, main
-from coterie.cli.app import build_app
 from coterie.cli.info import describe
 
 __all__ = ["MOST_BYTES", "TARGETS", "Finding", "Target"]
@@ -173,12 +170,6 @@ class _Reached(BaseException):
     """All options were understood: the command would begin its work now."""
 
 
-@cache
-def _command_line(shown: tuple[str, ...] = ()) -> App:
-    """Build the command line once: that takes longer than to parse."""
-    return build_app(shown)
-
-
 def _reached(*_: object, **__: object) -> None:
     raise _Reached
 
@@ -191,7 +182,6 @@ def _parse_command(kind: str, content: bytes) -> None:
     except ValueError:
         words = text.split()
     with contextlib.ExitStack() as stack:
-        stack.enter_context(mock.patch("coterie.cli.app.build_app", _command_line))
         for name in _WORK:
             stack.enter_context(mock.patch(f"coterie.cli.{name}", _reached))
         stack.enter_context(mock.patch.dict(os.environ, {"COTERIE_TRACEBACK": "1"}))
