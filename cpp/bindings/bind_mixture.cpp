@@ -10,9 +10,9 @@ namespace coterie {
 namespace {
 
 template <class T>
-using In3 = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using In3 = ArrayOf<const T, 3>;
 template <class T>
-using Out3 = Out<T, 3>;
+using Out3 = ArrayOf<T, 3>;
 
 // Checks the arguments of a search with n_rows rows and n components.
 template <class T>

@@ -18,21 +18,20 @@ namespace nb = nanobind;
 using nb::arg;
 using Unlocked = nb::call_guard<nb::gil_scoped_release>;
 
-template <class T>
-using In1 = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using In2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-// An array that a kernel writes: one of another type is an error, where nanobind would fill a converted copy of it.
 template <class T, int N>
-struct Out : nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu> {
-    using Array = nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
-    Out() = default;
-    explicit Out(Array array) : Array(std::move(array)) {}
+struct ArrayOf : nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu> {
+    using Base = nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+    ArrayOf() = default;
+    explicit ArrayOf(Base array) : Base(std::move(array)) {}
 };
 template <class T>
-using Out1 = Out<T, 1>;
+using In1 = ArrayOf<const T, 1>;
 template <class T>
-using Out2 = Out<T, 2>;
+using In2 = ArrayOf<const T, 2>;
+template <class T>
+using Out1 = ArrayOf<T, 1>;
+template <class T>
+using Out2 = ArrayOf<T, 2>;
 
 // An error of a Python driver; users' arguments are validated before.
 inline void require(bool condition, const char* what) {
@@ -87,17 +86,20 @@ void bind_multilevel(nb::module_& m);
 
 namespace nanobind::detail {
 
+// Compiled once per type of arrays, not into each function that takes one.
 template <class T, int N>
-struct type_caster<coterie::Out<T, N>> {
-    using Output = coterie::Out<T, N>;
-    using Array = typename Output::Array;
-    NB_TYPE_CASTER(Output, make_caster<Array>::Name)
+struct type_caster<coterie::ArrayOf<T, N>> {
+    using Array = coterie::ArrayOf<T, N>;
+    using Base = typename Array::Base;
+    NB_TYPE_CASTER(Array, make_caster<Base>::Name)
 
+    // An array that a kernel writes has to have the right type: nanobind would fill a converted copy of another one.
     template <class Flags>
-    bool from_python(handle source, Flags flags, cleanup_list* cleanup) noexcept {
-        make_caster<Array> caster;
-        if (!caster.from_python(source, flags & ~static_cast<Flags>(cast_flags::convert), cleanup)) return false;
-        value = Output(std::move(caster.value));
+    __attribute__((noinline)) bool from_python(handle source, Flags flags, cleanup_list* cleanup) noexcept {
+        make_caster<Base> caster;
+        if constexpr (!std::is_const_v<T>) flags &= ~static_cast<Flags>(cast_flags::convert);
+        if (!caster.from_python(source, flags, cleanup)) return false;
+        value = Array(std::move(caster.value));
         return true;
     }
 };
