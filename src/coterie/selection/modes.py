@@ -147,7 +147,7 @@ def _merged(
 
     Modes of fewer than `least` points have no prominence. Returns `falls` and `parents` of `Modes`.
     """
-    tops, parents = np.arange(len(order)), np.arange(len(order))
+    tops, parents = list(range(len(order))), np.arange(len(order))
     sizes = np.ones(len(order), dtype=np.int64)
     falls: dict[int, tuple[float, int]] = {}
 
@@ -155,7 +155,7 @@ def _merged(
         while tops[point] != point:
             tops[point] = tops[tops[point]]
             point = tops[point]
-        return int(point)
+        return point
 
     for point in order.tolist():
         neighbors = graph.indices[graph.indptr[point] : graph.indptr[point + 1]]
@@ -163,12 +163,12 @@ def _merged(
         if not len(denser):
             continue
         parents[point] = denser[ranks[denser].argmin()]
-        joined = sorted({top_of(neighbor) for neighbor in denser}, key=ranks.__getitem__)
+        joined = sorted({top_of(neighbor) for neighbor in denser.tolist()}, key=ranks.__getitem__)
         for mode in joined[1:]:
             falls[mode] = (float(density[mode] - density[point]) if sizes[mode] >= least else 0.0, joined[0])
             tops[mode] = joined[0]
         sizes[joined[0]] = 1 + sizes[joined].sum()
         tops[point] = joined[0]
-    for mode in np.flatnonzero(tops == np.arange(len(order))).tolist():
+    for mode in (point for point, top in enumerate(tops) if point == top):
         falls[mode] = (_APART if sizes[mode] >= least or mode == order[0] else 0.0, -1)
     return falls, parents
