@@ -26,6 +26,7 @@ ARRAYS = {
     "none": (SOME[:0], "300 labels, one for each row, got shape (0,)"),
     "two columns": (np.stack([SOME, SOME], axis=1), "got shape (300, 2)"),
     "a single number": (np.array(3), "got shape ()"),
+    "a class for every row": (np.arange(300) % 3, "a class for every row: none is left to cluster"),
     "one-hot": (np.eye(3)[SOME], "got shape (300, 3)"),
 }  # fmt: skip
 

@@ -337,6 +337,11 @@ def _fit_file(
     if job.labels is not None:
         assert job.n_clusters is not None  # as of all methods that take labels
         known = read_known_labels(job.labels, rows.shape[0], job.n_clusters)
+        if known.min() >= 0:
+            raise ValueError(
+                f"{job.labels} has a class for every row: none is left to cluster. Write -1 where the class is to be "
+                "found, or measure how well clusters agree with classes by coterie compare --labels."
+            )
     graph = None if job.graph is None else read_graph(job.graph, rows.shape[0])
     label_file = job.out / f"labels.{job.results or ('parquet' if rows.is_table else 'npy')}"
     check_label_file(label_file)
