@@ -19,7 +19,8 @@ def declared_once() -> Iterator[None]:
 
     build_app, assemble = app.build_app, App.assemble_argument_collection
     apps: dict[Any, App] = {}
-    declared: dict[Any, ArgumentCollection] = {}
+    # With the app, whose number another one could have otherwise.
+    declared: dict[Any, tuple[App, ArgumentCollection]] = {}
 
     def kept_app(shown: Any = ()) -> App:
         key = (tuple(shown), *map(id, method._methods.values()))
@@ -30,8 +31,8 @@ def declared_once() -> Iterator[None]:
     def kept_options(self: App, **options: Any) -> ArgumentCollection:
         key = (id(self), *options.items())
         if key not in declared:
-            declared[key] = assemble(self, **options)
-        arguments = {id(argument): copy.copy(argument) for argument in declared[key]}
+            declared[key] = self, assemble(self, **options)
+        arguments = {id(argument): copy.copy(argument) for argument in declared[key][1]}
         for argument in arguments.values():
             argument.tokens = []
             argument.children = ArgumentCollection(arguments[id(child)] for child in argument.children)
