@@ -128,8 +128,8 @@ class TotalVariationClustering(GraphEstimator):
         classes among the labels of `y`, with 1 added to each count. "estimate": equal priors first, then one more
         run with other sizes as priors: those of a multilevel partition of low normalized cut, or, where classes or
         memberships are given, those of the clusters found. It is returned only if its normalized cut is lower by a
-        fifth and by a larger part than its edge information (see `MultilevelGraphClustering`); otherwise the result is
-        that of equal priors. None: `balance_weight`.
+        fifth, and if half of the edge information (see `MultilevelGraphClustering`) is left or falls by less than the
+        cut; otherwise the result is that of equal priors. None: `balance_weight`.
     balance : {"rows", "degrees"}
         Size of a cluster in (P): its number of rows, or the sum of their degrees, as in the normalized cut.
     size_min, size_max : float, optional

@@ -28,6 +28,10 @@ __all__ = [
 # 4% lower with two classes merged and a few rows separate. With unequal sizes it decreases by a third to nine tenths.
 _WORTHWHILE = 0.2
 
+# Small, separate groups beside one large cluster have a low normalized cut, too, but less than this part of the
+# information of the edges.
+_LEAST_INFORMATION = 0.5
+
 
 def check_class_priors(class_priors: Any, balance_weight: float | None, n_clusters: int) -> None:
     """Raise a ValueError if these are neither priors nor an option of `TotalVariationClustering`."""
@@ -57,8 +61,8 @@ def minimize_cut_and_priors(
     After the runs with equal priors, other sizes are those of a multilevel partition of low normalized cut; if classes
     or memberships are given, those of the clusters found. One more run starts there, with these sizes as priors and at
     most half of the iterations so far. It is returned if its normalized cut is lower by a fifth, as cuts under
-    different priors cannot be compared by (P), and by a larger part than the information of the edges (see
-    `MultilevelGraphClustering`); otherwise the result is that of equal priors.
+    different priors cannot be compared by (P), and if half of the information of the edges is left (see
+    `MultilevelGraphClustering`) or falls by less than the cut; otherwise the result is that of equal priors.
 
     Parameters
     ----------
@@ -100,9 +104,9 @@ def minimize_cut_and_priors(
 
     def is_better(labels: IntArray) -> bool:
         its_cut, its_information = scores(labels)
-        # Small, separate groups beside one large cluster have a low normalized cut, but little information.
         is_lower = its_cut < (1 - _WORTHWHILE) * equal_cut
-        return is_lower and its_cut * equal_information < its_information * equal_cut
+        is_informed = its_information >= _LEAST_INFORMATION * equal_information
+        return is_lower and (is_informed or its_cut * equal_information < its_information * equal_cut)
 
     if is_free and not is_better(labels):
         return best, energies, equal
