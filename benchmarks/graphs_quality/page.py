@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean
 
 from benchmarks.graphs_quality.contenders import CONTENDERS, METHODS_OF_OURS
-from benchmarks.graphs_quality.recommend import COMPARE, recommended
+from benchmarks.graphs_quality.recommend import COMPARE
 from benchmarks.graphs_quality.runs import Cell
 from benchmarks.harness.data.quality_sets import GENERATED, REAL, SETS
 from benchmarks.harness.reporting import machine_line, markdown_table
@@ -39,8 +39,8 @@ defaults, and runs once (seed 0) on one thread. Methods of coterie are bold. Acc
 
 - {sets} "(scaled)": standardized columns. Texts (webkb4, 20news, rcv1) are 100
   columns of latent semantic analysis, normalized to length 1.
-- compare: the method that `coterie.compare` recommends ([page](compare.md)), on the rows that it compares on (a sample
-  of large sets). Its time is that of all that it compares.
+- compare: the method that `coterie.compare` recommends ([page](compare.md)), fitted to all rows. CPU s: of the
+  comparison.
 - k-means: ten restarts. Total variation: 3 and 30 restarts, and 3 with `class_priors="estimate"`. Spectral clustering:
   `cluster_qr` on a graph of nearest neighbors. Multilevel and Leiden: 15 neighbors, Leiden at the resolution that
   gives about k clusters. HDBSCAN takes no number of clusters; its noise counts as one cluster. EVoC:
@@ -57,7 +57,7 @@ def _cells(results: Results) -> Table:
         for method in METHODS:
             runs: list[Cell] = []
             while (cell := results.read(name, method, len(runs))) is not None:
-                runs.append(recommended(cell) if method == COMPARE else cell)
+                runs.append(cell)
             if runs:
                 found.setdefault(name, {})[method] = _mean(runs)
     return found

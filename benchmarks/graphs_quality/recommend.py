@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import spearmanr
+from sklearn.base import clone
 
 import coterie
 from benchmarks.graphs_quality.contenders import LEIDEN
-from benchmarks.graphs_quality.runs import run_cell
+from benchmarks.graphs_quality.runs import run_cell, scores_of
 from benchmarks.harness.data.quality_sets import GENERATED, REAL, SETS, prepared
 from benchmarks.harness.data.shapes import drawn_shape
 from benchmarks.harness.options import SystemParser
@@ -84,7 +85,11 @@ def compared(path: Path) -> Cell:
     began = time.process_time()
     found = coterie.compare(X, int(y.max()) + 1, labels=y, random_state=0, n_threads=1)
     seconds = time.process_time() - began
+    labels = found.best_model_.labels_
+    if len(labels) < len(X):
+        labels = clone(found.best_model_).fit(X).labels_
     return {
+        **scores_of(y, labels), "clusters": len(np.unique(labels)),
         "best": found.best, "confidence": found.confidence, "reasons": found.reasons, "records": found.records,
         "agreement": found.agreement.tolist(), "cpu_seconds": seconds,
         "n_rows": len(X), "n_columns": X.shape[1], "classes": int(y.max()) + 1,
@@ -103,17 +108,11 @@ def measured(name: str, results: Results, most_rows: int) -> dict[str, Cell]:
     }
 
 
-def recommended(cell: Cell) -> Cell:
-    """Return the scores of the method that was recommended, as those of a contender, with the time of all."""
-    chosen = next(record for record in cell["records"] if record["method"] == cell["best"])
-    return cell | {score: chosen[score] for score in ("accuracy", "nmi", "ari", "clusters")}
-
-
 def line_of(cells: dict[str, Cell]) -> dict[str, Any]:
     """Return the scores of a set: recommended, best of ours, Leiden, k-means, and the rank correlation."""
     records = cells[COMPARE]["records"]
-    chosen = recommended(cells[COMPARE])
-    line: dict[str, Any] = {"best": chosen["best"], "confidence": chosen["confidence"]}
+    chosen = next(record for record in records if record["method"] == cells[COMPARE]["best"])
+    line: dict[str, Any] = {"best": chosen["method"], "confidence": cells[COMPARE]["confidence"]}
     for score in SCORES:
         values = [record[score] for record in records]
         line[score] = [chosen[score], max(values), cells[LEIDEN][score], cells[K_MEANS][score]]

@@ -25,24 +25,31 @@ def warm_up(method: str) -> None:
 
 def run_cell(method: str, data: Path, seed: int) -> Cell:
     """Cluster a set by a method; score the labels, rows that are told to be noise being one cluster more."""
-    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
-
-    from coterie.metrics import clustering_accuracy
-
     task, classes = _task(data, seed)
     with measured() as cost:
         labels = np.asarray(CONTENDERS[method].call(task))
     is_noise = labels == NOISE
     return {
-        "accuracy": float(clustering_accuracy(classes, labels - labels.min())),
-        "nmi": float(normalized_mutual_info_score(classes, labels)),
-        "ari": float(adjusted_rand_score(classes, labels)),
+        **scores_of(classes, labels),
         "clusters": len(np.unique(labels[~is_noise])),
         "noise": float(is_noise.mean()),
         **vars(cost),
         "n_rows": task.rows.shape[0],
         "n_columns": task.rows.shape[1],
         "classes": task.n_clusters,
+    }
+
+
+def scores_of(classes: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    """Return by what clusters are compared with classes."""
+    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+    from coterie.metrics import clustering_accuracy
+
+    return {
+        "accuracy": float(clustering_accuracy(classes, labels - labels.min())),
+        "nmi": float(normalized_mutual_info_score(classes, labels)),
+        "ari": float(adjusted_rand_score(classes, labels)),
     }
 
 
