@@ -25,8 +25,8 @@ MOST_ROWS = 1_000_000
 
 _INTRODUCTION = """# Quality on labeled data sets
 
-How well clusters agree with known classes: the highest mean accuracies without labels are {ours} of coterie
-and {peer} of the others.
+How well clusters agree with known classes. Of the methods that ended on nine tenths of the sets, those that are the
+least behind the best accuracy are {ours} of coterie and {peer} of the others.
 
 ```console
 $ pip install leidenalg igraph genieclust evoc  # competitors; those that are missing are left out
@@ -130,15 +130,16 @@ def _summary(cells: Table) -> Iterator[str]:
     )
 
 
-def _most_accurate(cells: Table, is_ours: bool) -> str:
-    """Return the highest mean accuracy, of the methods that ended on all sets of rows, and the method."""
-    rows = _ended(cells, (name for name in cells if not SETS[name].is_graph)).values()
-    means = {
-        method: fmean(row[method]["accuracy"] for row in rows)
+def _closest(cells: Table, is_ours: bool) -> str:
+    """Return the method that is the least behind the best accuracy, of those that ended on most sets of rows."""
+    names = [name for name in cells if not SETS[name].is_graph]
+    behind = {
+        method: some
         for method in _methods(cells)
-        if (method in OURS) == is_ours and all(method in row for row in rows)
+        if (method in OURS) == is_ours and len(some := _shortfalls(cells, names, method)) >= 0.9 * len(names)
     }
-    return f"{max(means.values()):.3f} ({max(means, key=means.__getitem__)})" if means else "-"
+    means = {method: fmean(some) for method, some in behind.items()}
+    return f"{min(means, key=means.__getitem__)} ({min(means.values()):.3f})" if means else "-"
 
 
 def _accuracies(cells: Table) -> Iterator[str]:
@@ -179,8 +180,8 @@ def written_page(results: Results, most_rows: int) -> str:
     machines = sorted({machine_line(run["machine"]) for run in runs})
     absent = [name for name in SETS if name not in cells]
     introduction = _INTRODUCTION.format(
-        ours=_most_accurate(cells, True),
-        peer=_most_accurate(cells, False),
+        ours=_closest(cells, True),
+        peer=_closest(cells, False),
         n_cells=sum(FAILED not in run for run in runs),
         dates=" to ".join(dict.fromkeys((dates[0], dates[-1]))) if dates else "none",
         sets="Sets are whole."
