@@ -123,7 +123,7 @@ def line_of(cells: dict[str, Cell]) -> dict[str, Any]:
 
 
 def tables(found: dict[str, dict[str, Cell]]) -> list[str]:
-    """Return the means over kinds of sets, the loss by confidence, and a line for each set, as Markdown."""
+    """Return the means over kinds of sets, and the loss by confidence, as Markdown."""
     lines = {name: line_of(cells) for name, cells in found.items()}
     kinds = {"real sets": [*REAL], "generated sets": [*GENERATED], **FRESH}
     groups = {kind: [lines[name] for name in names if name in lines] for kind, names in kinds.items()}
@@ -139,19 +139,10 @@ def tables(found: dict[str, dict[str, Cell]]) -> list[str]:
             losses = np.array([[line[score][1] - line[score][0] for score in SCORES] for line in some])
             means = [f"{mean:.3f}" for mean in losses.mean(axis=0)]
             by_confidence.append([confidence, str(len(some)), *means, f"{losses[:, 0].max():.3f}"])
-    each = []
-    for name, line in lines.items():
-        if name in SETS:
-            cell = found[name][COMPARE]
-            shape = f"{name}, {cell['n_rows']:,} x {cell['n_columns']}, {cell['classes']}"
-            accuracies = [f"{value:.3f}" for value in line["accuracy"]]
-            each.append([shape, line["best"], line["confidence"], *accuracies])
     losing = ["confidence", "sets", "shortfall, accuracy", "NMI", "largest shortfall, accuracy"]
     return [
         *("## Means", "", *markdown_table(headers, summary)),
         *("", "## Shortfall by confidence", "", *markdown_table(losing, by_confidence)),
-        *("", "## Sets", ""),
-        *markdown_table(["set, rows, classes", "recommended", "confidence", *headers[2:6]], each, 3),
     ]
 
 

@@ -106,6 +106,7 @@ def test_the_resolution_that_gives_k_or_comes_nearest(wanted, expected):
 
 def test_the_guide_gets_its_table(results):
     results.keep("moons", PEER, 0, cell(0.9))
+    results.keep("wine (scaled)", PEER, 0, cell(0.8))
     text = with_table(GUIDE_TEXT, results)
     assert text == with_table(text, results)
     assert text.startswith("a\n")
