@@ -59,7 +59,7 @@ def test_an_error_replaces_the_live_line(rows, capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     for name, value in (("TERM", "xterm"), ("FORCE_COLOR", "1")):
         monkeypatch.setenv(name, value)
-    assert main(["fit", rows, "-k", "20", "--tol", "0", "--out", "out"]) == 1
+    assert main(["fit", rows, "-k", "20", "--init", "random", "--n-init", "1", "--out", "out"]) == 1
     before, last = capsys.readouterr().err.rsplit("\x1b[1A\x1b[2K", 1)  # up, and erase the line
     assert "iteration" in before
     assert before.count("\n") == 1

@@ -70,7 +70,7 @@ WRONG = [
     (
         "fit rows.npy -k 3 --init magic",
         2,
-        "--init must be k-means++, split-merge, k-means||, afk-mc2, random, a file of rows or a model or the folder of a run, got 'magic'.",
+        "--init must be split-merge, k-means++, k-means||, afk-mc2, random, a file of rows or a model or the folder of a run, got 'magic'.",
     ),
     ("fit rows.npy -k 3 --init gone.npy", 1, "gone.npy: No such file or directory"),
     ("fit rows.npy -k 3 --init rows.npy", 2, "--init rows.npy has 300 rows, but -k is 3."),

@@ -155,9 +155,8 @@ class TestTraffic:
 
     def test_names_of_tasks(self, client):
         names = set()
-        KMeans(K, random_state=0, max_iter=3, callback=lambda _: names.update(client.futures)).fit(
-            on_workers(rows())
-        )
+        model = KMeans(K, init="random", n_init=1, random_state=0, max_iter=3)
+        model.set_params(callback=lambda _: names.update(client.futures)).fit(on_workers(rows()))
         assert any(str(name).startswith("coterie-assign-") for name in names)
 
     def test_nothing_is_left_on_the_workers(self, client):
@@ -201,7 +200,7 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("options", "X", "message"),
         [
-            ({"init": "best"}, rows(), r"init must be one of 'k-means\+\+', 'split-merge', 'k-means\|\|'"),
+            ({"init": "best"}, rows(), r"init must be one of 'split-merge', 'k-means\+\+', 'k-means\|\|'"),
             ({"coreset_size": 5}, rows(), "coreset_size=5 should be >= n_clusters=6"),
             (
                 {"zero_rows": "ignore", "metric": "cosine"},

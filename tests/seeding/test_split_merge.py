@@ -38,7 +38,8 @@ def test_centers_are_those_of_the_reference(unit_length, weighted, seed):
     X = X / np.linalg.norm(X, axis=1, keepdims=True) if unit_length else X
     weights = np.random.default_rng(seed).integers(1, 4, len(X)).astype(float) if weighted else None
     random = np.random.RandomState(seed)
-    first, _ = k_means_plus_plus(X, 20, sample_weight=weights, random_state=random)
+    two_trials = {"sample_weight": weights, "n_local_trials": 2}
+    first, _ = k_means_plus_plus(X, 20, random_state=random, **two_trials)
     own_weights = np.ones(len(X)) if weights is None else weights
     expected = reference.split_and_merge(X, first, own_weights, random, unit_length=unit_length)
     found = seed_centers(X, 20, np.random.RandomState(seed), weights, unit_length)
@@ -48,7 +49,7 @@ def test_centers_are_those_of_the_reference(unit_length, weighted, seed):
     )
     assert not np.allclose(first, found)
     random = np.random.RandomState(seed)
-    k_means_plus_plus(X, 20, sample_weight=weights, random_state=random)
+    k_means_plus_plus(X, 20, random_state=random, **two_trials)
     np.testing.assert_array_equal(seed_centers(X, 20, random, weights, unit_length, centers=first), found)
 
 

@@ -169,11 +169,11 @@ def iterate(
 
 def _assign(passes: ClusterPasses, frame: CenterFrame, n_changed: int | None) -> int:
     """Update labels and sums in one pass; return the number of changed labels, given that of the pass before."""
-    is_first = n_changed is None
+    begins, is_first = passes.n_passes == 0, n_changed is None
     # Moving a row costs two additions, so sums are made afresh while many rows move; that also sheds rounding.
     afresh = is_first or 2 * (n_changed or 0) > passes.data.n_rows or passes.data.has_far_rows
     n_changed = passes.assign(frame, afresh=afresh)
-    if is_first and passes.rounding_decides(frame):
+    if begins and passes.rounding_decides(frame):
         passes.break_ties()
         passes.assign(frame, afresh=True)
     return n_changed

@@ -58,6 +58,8 @@ class ClusterPasses:
         (Weighted) sum of the rows of each cluster relative to the shift, up to date after `assign` and `move`.
     masses : ndarray of shape (k,), float64
         Sum of their weights.
+    n_passes : int
+        Calls of `assign` so far.
     inertia_scale : float
         What squared distances count in the inertia: half at length 1, where that is 1 - cos.
     """
@@ -77,7 +79,7 @@ class ClusterPasses:
         self._new, self._later, self._deadline = assignment, later, deadline
         self._unit_length = unit_length
         self.inertia_scale = 0.5 if unit_length else 1.0
-        self._n_passes, self._first_seconds = 0, 0.0
+        self.n_passes, self._first_seconds = 0, 0.0
         self._breaks_ties = False
         self._algorithm = "lloyd"
         self._begin_sums()
@@ -102,7 +104,7 @@ class ClusterPasses:
 
         The sums take in the rows that have moved, or all rows (`afresh`).
         """
-        begins, keeps_labels, begin = self._n_passes == 0, False, self._deadline.seconds
+        begins, keeps_labels, begin = self.n_passes == 0, False, self._deadline.seconds
         if self._later is not None and not begins:
             if not self._breaks_ties and self._deadline.left > _PASSES_FOR_BOUNDS * self._first_seconds:
                 self._new, begins, keeps_labels = self._later, True, True
@@ -115,8 +117,8 @@ class ClusterPasses:
         }  # fmt: skip
         found = self._backend.run(_assign, payload, into=self._into, writes="labels", renews=True)
         self._finish_sums()
-        self._n_passes += 1
-        if self._n_passes == 1:
+        self.n_passes += 1
+        if self.n_passes == 1:
             self._first_seconds = self._deadline.seconds - begin
         n_changed, algorithms = zip(*found)
         self._algorithm = algorithms[0]

@@ -48,10 +48,10 @@ from coterie.rows import RowSource, as_rows
 __all__ = ["HISTORY_FIELDS", "KMeans", "k_means_until"]
 
 KMeansInit = Annotated[
-    Literal["k-means++", "split-merge", "k-means||", "afk-mc2", "random"] | Any,
+    Literal["split-merge", "k-means++", "k-means||", "afk-mc2", "random"] | Any,
     Param(
-        "How centers are initialized: k-means++, split-merge (then swaps of clusters), k-means|| (rounds of draws), "
-        "afk-mc2 (k-means++ by a Markov chain), random rows, or given ones.",
+        "How centers are initialized: split-merge (k-means++, then swaps of clusters), k-means++, k-means|| (rounds of "
+        "draws), afk-mc2 (k-means++ by a Markov chain), random rows, or given ones.",
         also="an array of centers, a fitted model or a callable",
         reads=("array", "model"),
     ),
@@ -79,12 +79,12 @@ class KMeans(CentroidEstimator):
     ----------
     n_clusters : int
         Number of clusters k.
-    init : {"k-means++", "split-merge", "k-means||", "afk-mc2", "random"}, array-like of shape (k, d), model or callable
-        Initialization of the centers. A name: see `coterie.seeding`; "split-merge" is k-means++ and then a few
-        iterations between which clusters are split and others merged, where that lowers the inertia; "k-means||" draws
-        candidates from all rows in five rounds. An array: the centers. A fitted model: its `cluster_centers_`. A
-        callable gets `(X, n_clusters, random_state=...)` and returns the centers. For rows on Dask workers,
-        "k-means++" uses a random sample of 100,000 rows, or 64 for each center, at most 256 MiB.
+    init : {"split-merge", "k-means++", "k-means||", "afk-mc2", "random"}, array-like of shape (k, d), model or callable
+        Initialization of the centers. A name: see `coterie.seeding`; "split-merge" is k-means++ with two trials for
+        each center, and then a few iterations between which clusters are split and others merged, where that lowers the
+        inertia; "k-means||" draws candidates from all rows in five rounds. An array: the centers. A fitted model: its
+        `cluster_centers_`. A callable gets `(X, n_clusters, random_state=...)` and returns the centers. For rows on
+        Dask workers, k-means++ uses a random sample of 100,000 rows, or 64 for each center, at most 256 MiB.
     n_init : "auto" or int
         Number of runs with different initializations; the one with the lowest inertia is kept. "auto": 10 for "random"
         and callables, 1 otherwise.
@@ -221,7 +221,7 @@ class KMeans(CentroidEstimator):
         self,
         n_clusters: Clusters = 8,
         *,
-        init: KMeansInit = "k-means++",
+        init: KMeansInit = "split-merge",
         n_init: Runs = "auto",
         max_iter: Iterations = 300,
         tol: Tolerance = 1e-4,
@@ -361,7 +361,7 @@ def k_means_until(
     sample_weight: Array | None = None,
     **parameters: Any,
 ) -> KMeans:
-    """Return k-means of some rows as a step of another fit, which warns by itself if time was short.
+    """Return k-means from k-means++ as a step of another fit, which warns by itself if time was short.
 
     Parameters
     ----------
@@ -381,6 +381,7 @@ def k_means_until(
     KMeans
         Fitted.
     """
+    parameters = {"init": "k-means++"} | parameters
     if not deadline.is_set:
         return KMeans(n_clusters, **parameters).fit(rows, sample_weight=sample_weight)
     with warnings.catch_warnings():

@@ -21,6 +21,9 @@ from coterie.seeding.rounds import sample_of
 
 __all__ = ["choose_swaps", "merge_costs", "nearest_partners", "seed_by_split_and_merge"]
 
+# Rows that k-means++ tries for each center. Swaps repair most of what more of them would, and take less time.
+_TRIALS = 2
+
 # Iterations of Lloyd's algorithm before each round of swaps, and of 2-means in each cluster.
 _ITERATIONS, _HALVING_ITERATIONS = 2, 2
 
@@ -32,6 +35,12 @@ _PAIRS = 1 << 20
 
 # Least mass that is divided by.
 _TINY = 1e-300
+
+# Largest part of the mass of a cluster that rounding of differences may leave.
+_ROUNDING = 1e-9
+
+# Sums and masses of clusters.
+_Sums = tuple[FloatArray, FloatArray]
 
 
 def seed_by_split_and_merge(
@@ -79,32 +88,33 @@ def seed_by_split_and_merge(
     """
     if centers is None:
         rows = data.in_this_process() if data.backend.is_here else sample_of(data, n_clusters, random)
-        centers, _ = seed_by_square_distance(rows, n_clusters, random, deadline=deadline)
+        centers, _ = seed_by_square_distance(rows, n_clusters, random, _TRIALS, deadline)
     if n_clusters < 3:
         return centers
     passes = passes_of(data, n_clusters, max_iter=2 * _ITERATIONS, unit_length=unit_length)
-    gain, inertia = np.inf, 0.0
-    while gain > _LEAST_GAIN * inertia and not deadline.is_over:
+    before = np.inf
+    while not deadline.is_over:
         frame, _, _ = iterate(passes, centers, stop=Stop(_ITERATIONS), report=Report())
         inertia = passes.inertia(frame)
+        if inertia > (1 - _LEAST_GAIN) * before:  # rounding hides what the last swaps gained
+            return frame.centers
         sums, masses = passes.sums.copy(), passes.masses.copy()
-        half_sums, half_masses = _halve(data, frame.centers, random, unit_length)
+        halves = _halve(data, (sums, masses), frame.centers, random, unit_length)
         origin = data.shift if unit_length else None
-        gains = merge_costs((half_sums[::2], half_masses[::2]), (half_sums[1::2], half_masses[1::2]), origin)
+        gains = merge_costs(*halves, origin)
         partners = nearest_partners(sums, masses, origin)
         costs = merge_costs((sums, masses), (sums[partners], masses[partners]), origin)
         split, freed = choose_swaps(gains, costs, partners)
-        gain = float(np.sum(gains[split] - costs[freed]))
-        for values, of_halves in ((sums, half_sums), (masses, half_masses)):
+        before, gain = inertia, np.sum(gains[split] - costs[freed])
+        for values, first, second in zip((sums, masses), *halves):
             values[partners[freed]] += values[freed]
-            values[split], values[freed] = of_halves[2 * split], of_halves[2 * split + 1]
+            values[split], values[freed] = first[split], second[split]
         centers = moved_centers(
             sums, masses, data.shift, frame.centers, data.n_threads, unit_length=unit_length
         )
+        if not gain > _LEAST_GAIN * inertia:
+            break
     return centers
-
-
-_Sums = tuple[FloatArray, FloatArray]
 
 
 def merge_costs(some: _Sums, others: _Sums, origin: FloatArray | None = None) -> FloatArray:
@@ -189,33 +199,41 @@ def choose_swaps(gains: FloatArray, costs: FloatArray, partners: IndexArray) -> 
 
 
 def _halve(
-    data: MeasuredRows, centers: Array, random: np.random.RandomState, unit_length: bool
-) -> tuple[FloatArray, FloatArray]:
-    """Return the sums and masses of the halves of each cluster, 2 c and 2 c + 1, after a few iterations of 2-means.
+    data: MeasuredRows, whole: _Sums, centers: Array, random: np.random.RandomState, unit_length: bool
+) -> tuple[_Sums, _Sums]:
+    """Return the sums and masses of the halves of each cluster after a few iterations of 2-means.
 
     2-means starts from a row of the cluster, drawn with probability proportional to weight times squared distance to
     the center, and from the same point on the other side of the center.
     """
     backend, n_clusters = data.backend, len(centers)
     payload = {"centers": centers, "seed": random.randint(np.iinfo(np.int32).max)}
-    points = np.repeat(centers.astype(np.float64), 2, axis=0)
+    points = np.stack([centers, centers]).astype(np.float64)
     least = np.full(n_clusters, np.inf)
     for clusters, keys, rows in backend.run(_draw_row_of_each, payload):
         is_less = keys < least[clusters]
         clusters, rows = clusters[is_less], rows[is_less]
         least[clusters] = keys[is_less]
-        points[2 * clusters] = 2.0 * centers[clusters] - rows
-        points[2 * clusters + 1] = rows
+        points[0, clusters] = 2.0 * centers[clusters] - rows
+        points[1, clusters] = rows
     for _ in range(_HALVING_ITERATIONS):
         mass = 2 * data.total_weight
         into = {
-            "sums": backend.total(points.shape, mass * float(np.sqrt(data.largest_square))),
-            "masses": backend.total((len(points),), mass),
+            "sums": backend.total(centers.shape, mass * float(np.sqrt(data.largest_square))),
+            "masses": backend.total((n_clusters,), mass),
         }
-        backend.run(_add_halves, points, into=into)
-        sums, masses = into["sums"].total(), into["masses"].total()
-        points = moved_centers(sums, masses, data.shift, points, data.n_threads, unit_length=unit_length)
-    return sums, masses
+        backend.run(_add_second_halves, points, into=into)
+        second = into["sums"].total(), into["masses"].total()
+        first = whole[0] - second[0], whole[1] - second[1]
+        for values in first:  # rounding leaves something of empty halves
+            values[first[1] <= _ROUNDING * whole[1]] = 0
+        points = np.stack(
+            [
+                moved_centers(*half, data.shift, before, data.n_threads, unit_length=unit_length)
+                for half, before in zip((first, second), points)
+            ]
+        )
+    return first, second
 
 
 # --- tasks -----------------------------------------------------------------------------------------------------------
@@ -237,18 +255,17 @@ def _draw_row_of_each(chunk: Chunk, payload: dict[str, Any], _: Any, __: Any) ->
     return labels[drawn], keys[drawn], dense(rows.take(drawn))
 
 
-def _add_halves(chunk: Chunk, points: FloatArray, _: Any, into: Any) -> None:
-    """Add each row to the half of its cluster whose point is nearer."""
+def _add_second_halves(chunk: Chunk, points: FloatArray, _: Any, into: Any) -> None:
+    """Add the rows that are nearer to the second point of their cluster than to the first."""
     rows, labels = rows_of(chunk), chunk.state["assignment"].labels
-    distances = SquareDistances(points, rows.n_threads)
+    first, second = (SquareDistances(part, rows.n_threads) for part in points)
     with into["sums"].part() as sums, into["masses"].part() as masses:
         for part, x in rows.blocks():
             chunk.check()
-            halves = 2 * labels[part]
-            squares = np.empty((2, len(halves)))
-            distances.write(x, halves, squares[0])
-            distances.write(x, halves + 1, squares[1])
-            halves += squares[1] < squares[0]
+            to_first, to_second = np.empty((2, part.stop - part.start))
+            first.write(x, labels[part], to_first)
+            second.write(x, labels[part], to_second)
+            before = np.where(to_second < to_first, np.int32(-1), labels[part])  # the same as now: not added
             _kernels.add_to_clusters(
-                x, halves, None, rows.weights_of(part), rows.shift, sums, masses, rows.n_threads
+                x, labels[part], before, rows.weights_of(part), rows.shift, sums, masses, rows.n_threads
             )

@@ -96,7 +96,7 @@ class SizeConstrainedKMeans(CentroidEstimator):
     size_gap : float
         Largest excess of the inertia of each assignment over the least possible, relative to it. `history_` has its
         upper bound, the duality gap, which is usually far smaller.
-    init : {"k-means++", "split-merge", "afk-mc2", "random"}, array-like of shape (k, d), fitted model, or callable
+    init : {"split-merge", "k-means++", "afk-mc2", "random"}, array-like of shape (k, d), fitted model, or callable
         How centers are initialized; see `KMeans`.
     n_init : "auto" or int
         Number of runs with different initializations; the one of the lowest inertia is kept. "auto": 10 for "random"
@@ -181,7 +181,7 @@ class SizeConstrainedKMeans(CentroidEstimator):
         size_max: SizeBound = None,
         *,
         size_gap: SizeGap = 1e-3,
-        init: Init = "k-means++",
+        init: Init = "split-merge",
         n_init: Runs = "auto",
         max_iter: Iterations = 300,
         tol: Tolerance = 1e-4,
