@@ -22,9 +22,9 @@ from benchmarks.harness.reporting import RESULTS, machine_facts, machine_line, m
 
 _OURS = partial(model_of, "coterie.KMeans", n_threads=1)
 FITS: dict[str, Callable[..., Any]] = {
-    "k-means++": _OURS,
-    "split-merge": partial(_OURS, init="split-merge"),
-    "k-means++, ten runs": partial(_OURS, n_init=10),
+    "k-means++": partial(_OURS, init="k-means++"),
+    "split-merge": _OURS,
+    "split-merge, ten runs": partial(_OURS, n_init=10),
     "scikit-learn, ten runs": partial(model_of, "sklearn.cluster.KMeans", n_init=10),
 }
 # Ten runs, and fifty for the lowest inertia that is known, are only made with at most this number of clusters.

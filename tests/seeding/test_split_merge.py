@@ -87,6 +87,14 @@ def test_no_swap_without_gain(gains):
     assert len(choose_swaps(gains, np.ones(4), np.array([1, 0, 3, 2]))[0]) == 0
 
 
+def test_rounds_end_if_swaps_gain_less_than_they_seem_to(monkeypatch):
+    def costs(some, *_):
+        return 1e9 * np.arange(len(some[1]))
+
+    monkeypatch.setattr("coterie.seeding.split_merge.merge_costs", costs)
+    assert seed_centers(uneven_blobs(0), 20, np.random.RandomState(0)).shape == (20, 6)
+
+
 def test_inertia_is_lower_than_from_k_means_plus_plus():
     inertias = {"k-means++": 0.0, "split-merge": 0.0}
     for seed in range(5):
