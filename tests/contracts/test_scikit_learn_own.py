@@ -33,6 +33,7 @@ EXPECTED = {
     "test_minibatch_reassign": "calls a private function with private attributes",
     "test_kmeans_verbose": _WORDS,
     "test_minibatch_declared_convergence": _WORDS,
+    r"test_score_max_iter\[KMeans\]": "the default initialization has already iterated",
     r"test_wrong_params\[param3-": _SHAPE,
     r"test_wrong_params\[param4-": _SHAPE,
 }
