@@ -133,13 +133,12 @@ $(VENV)/.build: $(BIN)/uv release/build.txt
 # One stamp per set of extras, so that a command installs only what it needs and only when the sources changed.
 $(VENV)/.demo: extras := cli,plot,report
 # For this processor alone, which takes a third of the time. What tests or measures all instruction sets is installed anew.
-$(VENV)/.demo: sets := native
-$(VENV)/.test $(VENV)/.bench: sets := all
+$(VENV)/.demo: options := --config-settings=cmake.define.COTERIE_INSTRUCTION_SETS=native
 $(VENV)/.test: extras := test
 $(VENV)/.bench: extras := bench
 $(VENV)/.demo $(VENV)/.test $(VENV)/.bench: $(VENV)/.build $(SOURCES)
-	$(INSTALL) --no-build-isolation-package coterie --config-settings=cmake.define.COTERIE_INSTRUCTION_SETS=$(sets) '.[$(extras)]'
-	$(if $(filter native,$(sets)),rm -f $(VENV)/.test $(VENV)/.bench)
+	$(INSTALL) --no-build-isolation-package coterie $(options) '.[$(extras)]'
+	$(if $(options),rm -f $(VENV)/.test $(VENV)/.bench)
 	touch $@
 
 # Beside what the tests need, without building coterie anew.

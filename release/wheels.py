@@ -105,8 +105,7 @@ def build_wheel(name: str, target: Target, python: Path, out: Path) -> Path:
     shutil.rmtree(made, ignore_errors=True)
     command = [
         str(python), "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(made),
-        f"--config-settings=build-dir={folder / 'cmake'}", "--config-settings=install.strip=false",
-        "--config-settings=cmake.define.COTERIE_INSTRUCTION_SETS=all", str(_ROOT),
+        f"--config-settings=build-dir={folder / 'cmake'}", "--config-settings=install.strip=false", str(_ROOT),
     ]  # fmt: skip
     _run(command, f"the wheel of {name} cannot be built", environment)
     (wheel,) = made.glob("*.whl")
