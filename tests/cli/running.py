@@ -1,10 +1,12 @@
-"""Runs commands, in this process or in one of their own."""
+"""Runs commands, in this process or in a forked one."""
 
 import os
-import subprocess
+import signal
 import sys
 
+import coterie_command
 from coterie.cli import main
+from tests.support.processes import started
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
@@ -13,16 +15,24 @@ def everything(folder):
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
-def run(*arguments):
-    """Run the command in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "coterie", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env=ENVIRONMENT,
-        timeout=60,
-        check=False,
-    )
+def begun(*arguments, stdin=None):
+    """Start the command that answers signals in a child; gives its process id and what it writes to standard error."""
+    reading, writing = os.pipe()
+
+    def command():
+        os.dup2(writing, 2)
+        os.close(writing)
+        sys.stdin, sys.stderr, sys.argv = stdin, os.fdopen(2, "w", buffering=1), ["coterie", *arguments]
+        for number in (
+            signal.SIGINT,
+            signal.SIGTERM,
+        ):  # ignored where a shell runs the tests in the background
+            signal.signal(number, signal.SIG_DFL)
+        coterie_command.main()
+
+    child = started(command)
+    os.close(writing)
+    return child, os.fdopen(reading)
 
 
 def failed(capsys, code, *arguments):

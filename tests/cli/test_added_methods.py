@@ -1,11 +1,7 @@
 """Methods of other packages on the command line, as if they were coterie's own."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +11,7 @@ from coterie import persistence
 from coterie.cli import main
 from coterie.estimators import method, register_method
 from tests.cli import toy
-from tests.cli.running import ENVIRONMENT, everything, failed
+from tests.cli.running import everything, failed
 
 
 @pytest.fixture(autouse=True)
@@ -102,31 +98,25 @@ def test_added_method_refuses_sparse_rows(folder, X, capsys):
     assert "sparse rows" in failed(capsys, 1, "fit", "sparse.npz", "-k", "2", "--method", "toy")
 
 
-def install(folder, **entries):
-    """Make a folder that Python takes for one of installed packages."""
-    info = folder / "toy_methods-1.0.dist-info"
+def test_entry_points(tmp_path, rows, X, capsys, monkeypatch):
+    """A package that is installed is enough; one that is broken does no harm."""
+    info = tmp_path / "site" / "toy_methods-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-methods\nVersion: 1.0\n")
-    lines = [f"{name} = {place}\n" for name, place in entries.items()]
-    (info / "entry_points.txt").write_text("[coterie.methods]\n" + "".join(lines))
-    shutil.copy(Path(toy.__file__), folder / "toy_methods.py")
-    return {**ENVIRONMENT, "PYTHONPATH": os.pathsep.join([str(folder), ENVIRONMENT["PYTHONPATH"]])}
-
-
-def test_entry_points(folder, rows, X):
-    """A package that is installed is enough; one that is broken does no harm."""
-    environment = install(folder / "site", toy="toy_methods:TOY", broken="toy_methods:NOTHING")
-    lines = f"fit {rows} -k 2 --ends most", f"predict coterie-out/model.coterie {rows}"
-    code = f"from coterie.cli import main\nfor line in {lines}: assert main(line.split()) == 0"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=60, check=True
+    (info / "entry_points.txt").write_text(
+        "[coterie.methods]\ntoy = toy_methods:TOY\nbroken = toy_methods:NOTHING\n"
     )
-    assert "by toy" in done.stdout
-    (warning,) = {line for line in done.stderr.splitlines() if "warning" in line}
-    assert warning.startswith("coterie: warning: The method 'broken' (toy_methods:NOTHING) is left out")
+    shutil.copy(toy.__file__, tmp_path / "site" / "toy_methods.py")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    monkeypatch.delitem(method._methods, "toy")
+    monkeypatch.delitem(persistence._persistable, "Slices")
+    assert main(["fit", rows, "-k", "2", "--ends", "most"]) == 0
+    printed = capsys.readouterr()
+    assert "by toy" in printed.out
+    assert "coterie: warning: The method 'broken' (toy_methods:NOTHING) is left out" in printed.err
+    assert type(coterie.load("coterie-out/model.coterie")).__module__ == "toy_methods"
     expected = toy.Slices(2, ends="most").fit(X)
     assert np.array_equal(np.load("coterie-out/labels.npy"), expected.labels_)
-    assert np.array_equal(np.load("labels.npy"), expected.labels_)
 
 
 def test_model_of_a_package_that_is_missing(folder, rows, capsys, monkeypatch):

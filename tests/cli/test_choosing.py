@@ -145,18 +145,6 @@ def test_fit_by_a_method_with_options_of_its_own(rows, monkeypatch):
     assert main(["predict", "coterie-out", "moons.npy", "-q", "--out", "labels.npy"]) == 0
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("-k 3 --tol 1e-3", "--method auto takes no --tol: name the method that has it."),
-        ("-k 3 --labels classes.csv", "--method auto takes no --labels"),
-        ("-k 3 --scheduler tcp://here:1", "--scheduler takes no --method auto"),
-    ],
-)
-def test_options_that_the_best_of_several_methods_does_not_take(rows, capsys, options, message):
-    assert message in failed(capsys, 2, "fit", "rows.npy", "--method", "auto", *options.split())
-
-
 def test_rows_without_clusters_need_a_number(rows, capsys):
     np.save("one.npy", np.random.RandomState(0).normal(size=(100, 2)))
     said = failed(capsys, 1, "fit", "one.npy", "--method", "auto")

@@ -3,32 +3,9 @@
 import json
 
 import numpy as np
-import pytest
 
-import coterie
 from coterie.cli import main
 from tests.cli.running import failed
-
-
-@pytest.mark.parametrize(
-    ("method", "estimator"),
-    [
-        ("k-means", coterie.KMeans),
-        ("nested", coterie.NestedMiniBatchKMeans),
-        ("mini-batch", coterie.MiniBatchKMeans),
-        ("bisecting", coterie.BisectingKMeans),
-    ],
-)
-def test_every_method(folder, rows, X, method, estimator):
-    assert main(["fit", rows, "-k", "3", "--method", method, "--metric", "cosine", "-q"]) == 0
-    expected = estimator(3, metric="cosine", random_state=0).fit(X)
-    np.testing.assert_array_equal(np.load("coterie-out/labels.npy"), expected.labels_)
-    summary = json.loads((folder / "coterie-out/summary.json").read_text())
-    assert summary["parameters"]["metric"] == "cosine"
-    assert summary["objective"] == expected.inertia_
-    np.save("longer.npy", 3 * X)
-    assert main(["predict", "coterie-out/model.coterie", "longer.npy", "--out", "labels.npy", "-q"]) == 0
-    np.testing.assert_array_equal(np.load("labels.npy"), expected.labels_)
 
 
 def test_default_method_takes_cosine(folder, rows):
@@ -64,7 +41,3 @@ def test_rows_of_zeros_far_in_a_file_that_is_labeled(folder, X, capsys, monkeypa
     assert "Of the rows from 200 on, counted from 0:" in message
     assert "First bad row: 17." in message
     assert not (folder / "labels.npy").exists()
-
-
-def test_unknown_metric_is_refused(rows, capsys):
-    assert "euclidean or cosine" in failed(capsys, 2, "fit", rows, "-k", "3", "--metric", "angle")

@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import coterie
 from coterie import persistence
 from coterie.cli import main
 from coterie.cli.results import cluster_table, sample_of
+from coterie.estimators import method
 from coterie.rows import as_rows
 from tests.cli.running import everything
 
@@ -59,52 +61,14 @@ def test_fit_writes_model_labels_and_summary(folder, rows, X, capsys):
         ("--method gmm", "TruncatedGaussianMixture"),
     ],
 )
-def test_many_rows_are_clustered_by_nested_batches(folder, options, estimator):
-    X = np.random.default_rng(0).normal(size=(100_001, 2)).astype(np.float32)
-    np.save("rows.npy", X)
+def test_many_rows_are_clustered_by_nested_batches(rows, X, monkeypatch, options, estimator):
+    monkeypatch.setitem(method._methods, "nested", replace(method.find_method("nested"), usual_above=299))
     assert main(["fit", "rows.npy", "-k", "3", "--quiet", *options.split()]) == 0
     assert type(coterie.load("coterie-out/model.coterie")).__name__ == estimator
     if not options:
         np.save("rows.npy", X[1:])
         assert main(["fit", "rows.npy", "-k", "3", "--quiet"]) == 0
         assert type(coterie.load("coterie-out/model.coterie")) is coterie.KMeans
-
-
-def test_a_batch_size_asks_for_batches(folder, rows, X):
-    assert main(["fit", rows, "-k", "3", "--batch-size", "50", "--quiet"]) == 0
-    model = coterie.load("coterie-out/model.coterie")
-    expected = coterie.NestedMiniBatchKMeans(3, batch_size=50, random_state=0).fit(X)
-    assert np.array_equal(model.labels_, expected.labels_)
-    assert np.array_equal(model.cluster_centers_, expected.cluster_centers_)
-    assert json.loads((folder / "coterie-out" / "summary.json").read_text())["method"] == "nested"
-
-
-def test_bounds_ask_for_nested_batches(folder, rows):
-    assert main(["fit", rows, "-k", "3", "--bounds", "off", "--quiet"]) == 0
-    model = coterie.load("coterie-out/model.coterie")
-    assert isinstance(model, coterie.NestedMiniBatchKMeans)
-    assert model.bounds == "off"
-    assert main(["fit", rows, "-k", "3", "--bounds", "hamerly", "--quiet"]) == 2
-
-
-def test_options_reach_the_estimator(folder, rows):
-    options = (
-        "--algorithm lloyd --init random --n-init 4 --max-iter 7 --max-time 60 --tol 0.5 --seed 9 --threads 1"
-    )
-    assert main(["fit", rows, "-k", "2", *options.split()]) == 0
-    parameters = coterie.load("coterie-out/model.coterie").get_params()
-    expected = {
-        "n_clusters": 2,
-        "algorithm": "lloyd",
-        "init": "random",
-        "n_init": 4,
-        "max_iter": 7,
-        "max_time": 60.0,
-        "tol": 0.5,
-        "random_state": 9,
-        "n_threads": 1,
-    }
-    assert {name: parameters[name] for name in expected} == expected
 
 
 def test_singular_and_plural_of_counts(folder, capsys):
@@ -131,14 +95,6 @@ def test_objective_is_named_inertia(rows, capsys):
     assert summary["higher_is_better"] is False
 
 
-def test_same_seed_same_labels(folder, rows):
-    labels = []
-    for out, seed in (("a", "1"), ("b", "1")):
-        assert main(["fit", rows, "-k", "5", "--seed", seed, "--out", out, "--quiet"]) == 0
-        labels.append(np.load(f"{out}/labels.npy"))
-    assert np.array_equal(*labels)
-
-
 def test_json_is_all_of_the_standard_output(rows, capsys):
     assert main(["fit", rows, "-k", "3", "--json", "--n-init", "auto"]) == 0
     printed = json.loads(capsys.readouterr().out)
@@ -150,16 +106,6 @@ def test_quiet(rows, capsys):
     assert main(["fit", rows, "-k", "3", "-q"]) == 0
     assert main(["predict", "coterie-out/model.coterie", rows, "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
-
-
-def test_failure_while_writing_leaves_nothing(folder, rows, capsys, monkeypatch):
-    def full(*_, **__):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(np, "save", full)
-    assert main(["fit", rows, "-k", "3", "--out", "a/out", "-q"]) == 1
-    assert "No space left" in capsys.readouterr().err
-    assert everything(folder) == ["rows.npy"]
 
 
 def test_older_results_survive_a_failure(folder, rows, capsys, monkeypatch):

@@ -33,18 +33,6 @@ def test_fits_above_the_memory_limit_are_refused(folder, capsys):
     assert available_memory() > 200e6  # the limit was the command's
 
 
-@pytest.mark.parametrize("size", ["4 apples", "0", "-4GB"])
-@pytest.mark.parametrize(
-    "command", ["fit rows.npy -k 3", "path rows.npy", "predict m.coterie rows.npy", "verify out"]
-)
-def test_invalid_memory_sizes(folder, rows, capsys, command, size):
-    message = failed(capsys, 2, *command.split(), f"--memory={size}")
-    assert (
-        message
-        == f"--memory: an amount of memory is a number with a unit, such as 4GB or 512MiB, got {size!r}."
-    )
-
-
 def test_more_gammas_than_memory_has_room_for(folder, rows, capsys):
     pytest.importorskip("matplotlib")
     message = failed(capsys, 1, "path", rows, "--gammas", "1000000000", "--max-time", "1")

@@ -87,16 +87,6 @@ def test_a_model_without_a_threshold_marks_none(folder, csv):
     assert np.flatnonzero(clusters("labels.parquet") == -1).tolist() == [3, 150, 299]
 
 
-@pytest.mark.parametrize("share", ["1", "100%", "-1%", "many", "1%%"])
-def test_invalid_outlier_shares(folder, csv, share, capsys):
-    for arguments in (["fit", csv, "-k", "3"], ["predict", "no.coterie", csv]):
-        message = failed(capsys, 2, *arguments, f"--outliers={share}")
-        assert message.startswith(
-            "--outliers must be a share of the rows from 0 to less than 1, or such as '1%'"
-        )
-    assert not (folder / "coterie-out").exists()
-
-
 def test_methods_without_scores(folder, csv, capsys, monkeypatch):
     monkeypatch.setattr(method, "_methods", dict(method._methods))
     monkeypatch.setattr(persistence, "_persistable", dict(persistence._persistable))

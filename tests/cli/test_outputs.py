@@ -73,17 +73,6 @@ def test_a_folder_in_the_place_of_labels(fitted, rows, capsys, monkeypatch):
     assert told == "labels.npy: Is a folder, not a file to write"
 
 
-def test_full_disk(fitted, rows, capsys, monkeypatch):
-    def full(*_, **__):
-        raise OSError("300 requested and 12 written")
-
-    before = {path: path.read_bytes() for path in fitted.iterdir()}
-    monkeypatch.setattr("coterie.cli.results.write_labels", full)
-    told = failed(capsys, 1, "fit", rows, "-k", "4", "-q", "--out", "q")
-    assert told.startswith("q/labels.npy: No space left on device, so it was not written. Free some space")
-    assert {path: path.read_bytes() for path in fitted.iterdir()} == before
-
-
 @pytest.mark.parametrize(
     "command", [["info", "q/model.coterie"], ["verify", "q"], ["predict", "q", "rows.npy"], ["info", "q"]]
 )

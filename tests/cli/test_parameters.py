@@ -121,35 +121,6 @@ def test_labels_on_the_standard_output(folder, rows, capsys):
         "labels.npy", "model.coterie", "run.toml", "summary.json"))])  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("line", "settings"),
-    [
-        (
-            "--method mini-batch --max-no-improvement none --init-size 50",
-            {"max_no_improvement": None, "init_size": 50},
-        ),
-        (
-            "--doubling-threshold 3 --min-improvement 0.01",
-            {"doubling_threshold": 3.0, "min_improvement": 0.01},
-        ),
-        ("--chain-length 5 --random-candidate", {"chain_length": 5, "random_candidate": True}),
-        (
-            "--symmetrize max --diagonal-shift --bandwidth 2",
-            {"symmetrize": "max", "diagonal_shift": True, "bandwidth": 2.0},
-        ),
-        ("--no-diagonal-shift", {"diagonal_shift": False}),
-        (
-            "--n-swaps 1 --inner-tol 0.01 --n-neighbors 4 --n-init 1",
-            {"n_swaps": 1, "inner_tol": 0.01, "n_neighbors": 4},
-        ),
-    ],
-)
-def test_options_reach_the_parameters(rows, line, settings):
-    assert main(["fit", rows, "-k", "3", *line.split(), "--max-iter", "2", "-q"]) == 0
-    found = coterie.load("coterie-out/model.coterie").get_params()
-    assert {name: found[name] for name in settings} == settings
-
-
 def test_methods_without_a_number_of_clusters(rows, X):
     assert main(["fit", rows, "--gamma", "2", "--solver", "plain-ama", "--warm-neighbors", "2,3", "-q"]) == 0
     expected = coterie.ConvexClustering(2.0, solver="plain-ama", warm_neighbors=[2, 3], random_state=0).fit(X)

@@ -29,13 +29,6 @@ def test_predict(folder, rows, X, capsys):
     assert "4" in message
 
 
-def test_invalid_label_files(folder, rows, capsys):
-    assert main(["fit", rows, "-k", "3", "-q"]) == 0
-    (folder / "taken.npy").mkdir()
-    model = "coterie-out/model.coterie"
-    assert "taken.npy: Is a folder" in failed(capsys, 1, "predict", model, rows, "--out", "taken.npy")
-
-
 def test_columns_in_another_order(folder, X, capsys):
     pandas, parquet = pytest.importorskip("pandas"), pytest.importorskip("pyarrow.parquet")
     frame = pandas.DataFrame(X, columns=list("abcd"))
@@ -48,16 +41,6 @@ def test_columns_in_another_order(folder, X, capsys):
     frame.rename(columns={"a": "x"}).to_csv("other.csv", index=False)
     message = failed(capsys, 1, "predict", "coterie-out/model.coterie", "other.csv")
     assert "Cannot read other.csv: no column 'a'. Its columns are 'x', 'b', 'c', 'd'." in message
-
-
-def test_python_prepares_rows_as_the_command_does(folder, X):
-    X = X * np.random.default_rng(1).uniform(1, 50, size=(300, 1))
-    np.save("rows.npy", X)
-    assert main(["fit", "rows.npy", "-k", "5", "--normalize", "-q"]) == 0
-    assert main(["predict", "coterie-out/model.coterie", "rows.npy", "-q"]) == 0
-    labels = np.load("labels.npy")
-    assert np.array_equal(labels, np.load("coterie-out/labels.npy"))
-    assert np.array_equal(coterie.load("coterie-out/model.coterie").predict(X), labels)
 
 
 def test_a_model_file_of_an_older_version(folder, table, X):

@@ -112,11 +112,7 @@ def test_an_estimator_of_another_library(people, monkeypatch):
     assert [step[0] for step in model.preparation_] == ["columns", "transform"]
 
 
-def test_id_and_keep_need_a_table(folder, rows, capsys):
-    for option in ("--id", "--keep"):
-        message = failed(capsys, 2, "fit", rows, "-k", "3", option, "name")
-        assert message == "--id and --keep name columns of a table, and rows.npy is not a table."
+def test_predict_by_id_needs_a_table(rows, capsys):
     assert main(["fit", rows, "-k", "3", "-q"]) == 0
-    assert "rows.npy is not a table" in failed(
-        capsys, 2, "predict", "coterie-out/model.coterie", rows, "--id", "name"
-    )
+    message = failed(capsys, 2, "predict", "coterie-out/model.coterie", rows, "--id", "name")
+    assert "rows.npy is not a table" in message

@@ -107,11 +107,6 @@ def test_invalid_run_files(folder, rows, capsys, text, message):
     assert message in failed(capsys, 2, "fit", rows, "--config", "mine.toml")
 
 
-def test_files_that_are_not_there(folder, rows, capsys):
-    assert "gone.toml" in failed(capsys, 1, "fit", rows, "--config", "gone.toml")
-    assert "--config" in failed(capsys, 2, "fit", rows, "--config")
-
-
 def test_addresses_with_secrets_are_not_written(folder):
     from coterie.cli import run_file
     from coterie.outputs import OutputFolder

@@ -58,28 +58,6 @@ def test_other_methods(folder, rows, X, address, capsys, method, kind, objective
     np.testing.assert_array_equal(np.load("out/labels.npy"), model.predict(X))
 
 
-@pytest.mark.parametrize(
-    ("options", "code", "message"),
-    [
-        (["--method", "mini-batch"], 2, "--scheduler takes no --method mini-batch, which reads all rows"),
-        (["--method", "total-variation"], 2, "or fit a sample of the rows"),
-        (["--scale", "standard"], 2, "--scheduler takes no --missing, --scale, --categories and --normalize"),
-        (["--outliers", "1%"], 2, "--scheduler takes no --outliers"),
-        (["--image", "2x2"], 2, "--scheduler takes no --image"),
-        (
-            ["--covariance-type", "spherical"],
-            2,
-            "--method k-means takes no --covariance-type with --scheduler.",
-        ),
-    ],
-)
-def test_options_refused_with_scheduler(rows, capsys, options, code, message):
-    pytest.importorskip("distributed", reason="fits on a cluster need the extra dask")
-    assert message in failed(
-        capsys, code, "fit", rows, "-k", "3", "--scheduler", "tcp://127.0.0.1:9", *options
-    )
-
-
 def test_no_scheduler(rows, capsys):
     dask = pytest.importorskip("dask")
     pytest.importorskip("distributed", reason="fits on a cluster need the extra dask")

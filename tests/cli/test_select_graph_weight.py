@@ -8,7 +8,7 @@ import pytest
 import coterie
 from coterie import LaplacianKModes, select_graph_weight
 from coterie.cli import main
-from tests.cli.running import everything, failed
+from tests.cli.running import everything
 
 LINE = [
     "select-graph-weight",
@@ -55,23 +55,3 @@ def test_labels_select_the_graph_weight(rows, scan):
     np.save("y.npy", y)
     assert main([*LINE, "--labels", "y.npy", "-q"]) == 0
     assert np.array_equal(np.load("coterie-graph-weight/labels.npy"), scan(y).best_model.labels_)
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "code", "message"),
-    [
-        ("--graph-weights", "1,1", 2, "--graph-weights must be different numbers"),
-        ("--graph-weights", "1,x", 2, "--graph-weights must be different numbers"),
-        ("--graph-weights", "nan", 2, "--graph-weights must be different numbers"),
-        ("--graph-weights", "-1,2", 2, "--graph-weights must be different numbers"),
-        ("--graph-weight", "2", 2, "coterie select-graph-weight has no option --graph-weight."),
-        ("--labels", "gone.npy", 1, "gone.npy"),
-        ("--clusters", "0", 2, "--clusters must be a positive integer"),
-        ("--symmetrize", "both", 2, "--symmetrize must be none, mean or max"),
-    ],
-)
-def test_wrong_options(folder, rows, capsys, option, value, code, message):
-    line = {"--graph-weights": "1,2", "--clusters": "3", option: value}
-    words = [f"{name}={text}" for name, text in line.items()]
-    assert message in failed(capsys, code, "select-graph-weight", rows, *words)
-    assert everything(folder) == ["rows.npy"]

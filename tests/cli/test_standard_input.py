@@ -3,9 +3,7 @@
 import io
 import json
 import os
-import re
 import signal
-import subprocess
 import sys
 import time
 
@@ -15,7 +13,7 @@ import pytest
 
 from coterie.cli import main
 from coterie.outputs import TemporaryFolder
-from tests.cli.running import ENVIRONMENT, failed
+from tests.cli.running import begun, failed
 from tests.rows.formats import WRITERS, numbers
 from tests.support.processes import ended, forks, started
 
@@ -95,27 +93,6 @@ def test_a_file_is_verified_by_a_pipe(folder, rows, pipe):
     assert pipe(rows, "verify", "coterie-out", "-", "-q") == 0
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            (),
-            r"The standard input \(-\) needs --format, one of npy, npz, csv, tsv, jsonl, parquet, arrow, hdf5",
-        ),
-        (("--format", "zarr"), "--format must be one of npy, .*, got 'zarr'"),
-        (("--format", "Npy"), "--format must be one of npy, .*, got 'Npy'"),
-    ],
-)
-def test_wrong_usage(options, message, folder, rows, pipe, capsys):
-    assert pipe(rows, "fit", "-", "-k", "3", *options) == 2
-    assert re.search(message, capsys.readouterr().err)
-
-
-def test_files_have_their_own_format(rows, capsys):
-    message = failed(capsys, 2, "fit", rows, "-k", "3", "--format", "npy")
-    assert message == "--format is for the standard input (-); rows.npy has the format of its ending."
-
-
 def test_a_terminal_is_not_waited_for(rows, monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", None)
     assert "Nothing is piped into" in failed(capsys, 2, "fit", "-", "-k", "3", "--format", "npy")
@@ -149,18 +126,19 @@ def test_full_disk(rows, pipe, monkeypatch, capsys, spool):
     assert "TMPDIR" in told
 
 
-def test_interruption_removes_temporary_files(rows, spool):
-    command = [sys.executable, "-m", "coterie", "fit", "-", "--format", "npy", "-k", "3"]
-    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, env=ENVIRONMENT | {"TMPDIR": str(spool)}, **pipes) as process:
-        process.stdin.write(b"some bytes, and never an end")
-        process.stdin.flush()
-        until = time.monotonic() + 60
-        while not os.listdir(spool) and time.monotonic() < until:
-            time.sleep(0.02)
-        assert len(os.listdir(spool)) == 1
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 143
+@forks
+def test_interruption_removes_temporary_files(folder, spool):
+    reading, writing = os.pipe()
+    child, err = begun("fit", "-", "--format", "npy", "-k", "3", stdin=os.fdopen(reading))
+    os.write(writing, b"some bytes, and never an end")
+    until = time.monotonic() + 60
+    while not os.listdir(spool) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert len(os.listdir(spool)) == 1
+    os.kill(child, signal.SIGTERM)
+    assert ended(child) == 143
+    os.close(writing)
+    err.close()
 
 
 @forks

@@ -34,11 +34,6 @@ def cut(path, share):
 # No such thing, or another thing than its name says
 
 
-@wrong("fit gone.csv -k 2", "gone.csv")
-def no_such_file(folder):
-    pass
-
-
 @wrong("fit 'gone-*.npy' -k 2", "gone-*.npy")
 def no_match_of_a_pattern(folder):
     pass
@@ -145,16 +140,6 @@ def a_text_among_numbers(folder):
     table.to_csv(folder / "t.csv", index=False)
 
 
-@wrong("fit t.npy -k 2", "t.npy", "object", "astype")
-def an_array_of_objects(folder):
-    np.save(folder / "t.npy", GOOD.astype(object), allow_pickle=True)
-
-
-@wrong("fit t.npy -k 2", "t.npy", "2D")
-def one_dimension(folder):
-    np.save(folder / "t.npy", GOOD[0])
-
-
 @wrong("fit t.npz -k 2", "t.npz", "::")
 def several_arrays(folder):
     np.savez(folder / "t.npz", P=GOOD, Q=GOOD)
@@ -200,11 +185,6 @@ def a_row_of_zeros_by_angle(folder):
 # Words of the command that the table does not know
 
 
-@wrong("fit t.csv -k 61", "t.csv", "60 rows", code=2)
-def more_clusters_than_rows(folder):
-    frame().to_csv(folder / "t.csv", index=False)
-
-
 @wrong("fit t.csv -k 2 --columns a,size", "t.csv", "'size'", "'a', 'b', 'c'")
 def an_unknown_column(folder):
     frame().to_csv(folder / "t.csv", index=False)
@@ -218,11 +198,6 @@ def all_columns_excluded(folder):
 @wrong("fit t.svm -k 2 --scale standard", "t.svm", "sparse")
 def sparse_rows_scaled(folder):
     (folder / "t.svm").write_text("1 1:2.5 3:1\n0 2:1\n1 1:1\n")
-
-
-@wrong("fit t.csv -k 2 --id who", "t.csv", "'who'")
-def an_unknown_id(folder):
-    frame().to_csv(folder / "t.csv", index=False)
 
 
 # Other rows for a model
@@ -257,26 +232,6 @@ def a_model_cut_short(folder):
 # Files beside the rows
 
 
-def labels(folder, known):
-    np.save(folder / "t.npy", GOOD)
-    np.save(folder / "y.npy", known)
-
-
-@wrong("fit t.npy -k 2 --method total-variation --labels y.npy", "y.npy must have 60 labels", "(59,)")
-def labels_of_fewer_rows(folder):
-    labels(folder, np.zeros(59, dtype=int))
-
-
-@wrong("fit t.npy -k 2 --method total-variation --labels y.npy", "from 0 to 1", "2 for the row 7")
-def labels_that_are_too_large(folder):
-    labels(folder, np.where(np.arange(60) == 7, 2, 0))
-
-
-@wrong("fit t.npy -k 2 --method total-variation --labels y.npy", "whole numbers", "numpy.unique")
-def labels_that_are_texts(folder):
-    labels(folder, np.array(["a", "b"] * 30))
-
-
 @wrong(
     "fit t.npy --gamma 1 --graph g.npz",
     "g.npz must have a row and a column for each of the 60 rows",
@@ -291,30 +246,6 @@ def a_graph_of_other_rows(folder):
 def centers_that_are_nan(folder):
     np.save(folder / "t.npy", GOOD)
     np.save(folder / "c.npy", np.full((2, 3), np.nan))
-
-
-@wrong("fit t.npy --config run.toml", "run.toml is not a TOML file", code=2)
-def options_that_are_noise(folder):
-    np.save(folder / "t.npy", GOOD)
-    (folder / "run.toml").write_text("k == 3")
-
-
-@wrong("fit t.npy --config run.toml", "run.toml: coterie fit has no option 'kk'", code=2)
-def options_that_are_unknown(folder):
-    np.save(folder / "t.npy", GOOD)
-    (folder / "run.toml").write_text("kk = 3")
-
-
-@wrong("fit t.npy --config run.toml", "--n-init must be auto or a positive integer, got '0'", code=2)
-def options_with_a_wrong_number(folder):
-    np.save(folder / "t.npy", GOOD)
-    (folder / "run.toml").write_text("k = 2\nn_init = 0")
-
-
-@wrong("fit t.npy -k 2 --out o", "o: Not a folder")
-def a_file_in_the_place_of_the_output_folder(folder):
-    np.save(folder / "t.npy", GOOD)
-    (folder / "o").write_text("")
 
 
 OVERFLOW = "t.npy: The input is too large for float32: squared distances overflow. First bad row: 5."

@@ -1,8 +1,6 @@
 """Formats of other packages: registration and invalid declarations."""
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -133,22 +131,6 @@ def test_command_line_reads_registered_formats(tmp_path, monkeypatch, capsys):
     expected = coterie.KMeans(n_clusters=2, random_state=0).fit(X).labels_
     np.testing.assert_array_equal(np.load("out/labels.npy"), expected)
     assert json.loads(Path("out/summary.json").read_text())["input"]["source"] == "toy"
-
-
-def test_an_installed_package_is_found(tmp_path, installed):
-    """In a process of its own, as after an installation."""
-    path = os.pathsep.join([str(installed("toy_rows:TOY")), *filter(None, sys.path)])
-    write_toy(tmp_path / "x.toy", numbers(30))
-    program = "from coterie.rows import open_rows; print(open_rows('x.toy').description)"
-    ran = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": path},
-        check=False,
-    )
-    assert ran.stdout == "toy\n", ran.stderr
 
 
 def test_entry_points_are_loaded_only_for_unknown_extensions(tmp_path, installed):
