@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame
+from coterie.centers.labels import nearest_labels
 from coterie.centers.rounding import NearTies
+from coterie.rows import as_rows
 from tests.reference import k_means as oracle
 
 
@@ -48,6 +50,7 @@ def test_scores_alone_assign_near_ties_wrongly():
     labels, near_ties = by_scores(X, frame), NearTies(frame)
     assert near_ties.any()
     assert len(near_ties.break_ties(kernel_rows(X), X.__getitem__, labels)) > 20
+    np.testing.assert_array_equal(nearest_labels(as_rows(X), X[::20].copy(), X.mean(axis=0), 1), labels)
 
 
 def test_distant_centers_have_no_near_ties():

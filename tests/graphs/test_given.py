@@ -135,5 +135,6 @@ def test_neighbors_of_other_rows_are_refused():
         extend_neighbors(rows[:5], (known.ids + 9, known.square_distances), rows[6:])
     with pytest.raises(ValueError, match="features"):
         extend_neighbors(rows[:5], known, rows[6:, :1])
-    with pytest.raises(TypeError, match=r"neighbors must be a pair of arrays.*before the new rows"):
-        extend_neighbors(rows[:5], rows[6:], known)
+    for wrong in (rows[6:], [known.ids]):
+        with pytest.raises(TypeError, match=r"neighbors must be a pair of arrays.*before the new rows"):
+            extend_neighbors(rows[:5], wrong, rows[6:])

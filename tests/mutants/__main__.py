@@ -37,12 +37,13 @@ PACKAGES = [
 ]  # fmt: skip
 
 # Where the tests of a package are, if not in the folder or the modules of its name.
-ELSEWHERE = {"backend": ["tests/fitting", "tests/blocks", "tests/dask"]}
+ELSEWHERE = {"backend": ["tests/fitting", "tests/blocks", "tests/kmeans", "tests/dask"]}
 # Tests of all estimators, for what the tests of a package do not see.
 LAWS = [
     "tests/contracts/test_invariance.py",
     "tests/contracts/test_fitting.py",
     "tests/contracts/test_inputs.py",
+    "tests/contracts/test_extremes.py",
 ]
 
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
