@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -16,13 +18,15 @@ from coterie.estimators import method as register
 from coterie.estimators.memory import copy_of_rows
 from coterie.limits.memory import limited_memory
 from coterie.rows import as_rows
-from tests.support.limited import run_limited
+from tests.cli.running import ENVIRONMENT
 
-# Each case is fitted in a process of its own, forked from one that has imported everything.
+# Each case is fitted in a process of its own, forked from one that has done nothing but to import coterie.
 MEASURE = """
-import os
+import json, os, sys, warnings
+import coterie
 import numpy as np
 from coterie.rows import as_rows
+from tests.support.limited import peak
 
 def measured(name, parameters, shape, dtype):
     reading, writing = os.pipe()
@@ -37,9 +41,8 @@ def measured(name, parameters, shape, dtype):
     os.wait()
     return json.loads(os.read(reading, 1000))
 
-import warnings
 warnings.simplefilter("ignore")
-result = [measured(*case) for case in {cases}]
+print(json.dumps([measured(*case) for case in json.loads(sys.argv[1])]))
 """
 
 DRAWN = {"init": "random", "n_init": 1, "max_iter": 1}
@@ -67,9 +70,11 @@ CASES = [
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
-def test_estimates_are_right_within_a_factor_of_about_two(tmp_path):
-    done = run_limited(MEASURE.format(cases=json.dumps(CASES)), tmp_path, timeout=300)
-    for case, (estimate, taken) in zip(CASES, done["result"], strict=True):
+def test_estimates_are_right_within_a_factor_of_about_two():
+    command = [sys.executable, "-c", MEASURE, json.dumps(CASES)]
+    environment = ENVIRONMENT | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(command, stdout=subprocess.PIPE, env=environment, timeout=300, check=True)
+    for case, (estimate, taken) in zip(CASES, json.loads(done.stdout), strict=True):
         assert taken > 15e6, f"{case} takes too little to tell: {taken / 1e6:.0f} MB"
         assert 0.45 < estimate / taken < 2.2, f"{case}: {estimate / 1e6:.0f} MB, it took {taken / 1e6:.0f} MB"
 

@@ -144,7 +144,7 @@ class TestProcesses:
     def test_fit_and_predict(self, kind):
         """The threads of the parent exist, also those of OpenMP; models go over and come back."""
         models = fit_all(3)
-        with multiprocessing.get_context(kind).Pool(2) as pool:
+        with multiprocessing.get_context(kind).Pool(2 if kind == "fork" else 1) as pool:
             check(pool.starmap(fit, zip(NAMES, cycle((1, 2, 3))), chunksize=1))
             inputs = [(model, rows_of(ESTIMATORS[type(model)])) for model in models]
             for found, given in zip(pool.starmap(answers, inputs, chunksize=1), inputs, strict=True):

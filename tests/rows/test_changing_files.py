@@ -3,8 +3,6 @@
 import os
 import pickle
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pyarrow as pa
@@ -16,10 +14,12 @@ from coterie import KMeans, open_rows
 from coterie.blocks import kernel_rows
 from coterie.cli import main
 from coterie.rows.derived import NormalizedRows
+from coterie.rows.formats.arrow import ArrowFileSource
 from coterie.rows.formats.csv import Dialect
 from coterie.rows.formats.npy import RawSource
 from coterie.rows.spool import SpooledRows
 from tests.rows.formats import WRITERS, dense, numbers, write_zarr, write_zarr_group
+from tests.support.processes import ended, forks, started
 
 N_ROWS = 60
 # Their rows are read to memory when they are opened.
@@ -303,46 +303,30 @@ def test_command_line_writes_no_results_of_changed_files(tmp_path, monkeypatch, 
 
 # Cuts each file to half its size after the first piece that a fit reads of it. With a map the process would end by
 # SIGBUS.
-CUT = """
-import os, sys
-from coterie.blocks import kernel_rows
-from coterie.cli import main
-from coterie.rows.formats import arrow
-from coterie.rows.formats import npy
+@forks
+@pytest.mark.parametrize("name", ["npy", "arrow", "arrow stream"])
+def test_cutting_a_file_short_does_not_kill_a_fit(name, tmp_path, monkeypatch):
+    extension, write, _ = WRITERS[name]
+    path, cuts = tmp_path / f"x{extension}", []
+    write(path, numbers(20_000))
+    size = path.stat().st_size
 
-kernel_rows.KEPT_BYTES = 0
-sizes = {}
+    def cutting(pieces):
+        def cut_later(self, start, stop, rows):
+            for piece in pieces(self, start, stop, min(rows, 1000)):
+                yield piece
+                if not cuts:
+                    cuts.append(os.truncate(path, size // 2))
 
-def cutting(pieces):
-    def cut_later(self, start, stop, rows):
-        for piece in pieces(self, start, stop, min(rows, 1000)):
-            yield piece
-            if path not in sizes:
-                sizes[path] = os.path.getsize(path)
-                os.truncate(path, sizes[path] // 2)
-    return cut_later
+        return cut_later
 
-for kind in (npy.RawSource, arrow.ArrowFileSource):
-    kind.pieces = cutting(kind.pieces)
-for path in sys.argv[1:]:
-    print(main(["fit", path, "-k", "3", "--out", path + ".out"]), sizes[path])
-"""
+    def fit():
+        with pytest.raises(
+            ValueError, match=rf"^{path} changed while it was read \(size {size} -> {size // 2}\)"
+        ):
+            KMeans(3).fit(open_rows(path))
 
-
-def test_cutting_a_file_short_does_not_kill_a_fit(tmp_path):
-    X = np.random.default_rng(0).normal(size=(20_000, 32))
-    paths = [tmp_path / name for name in ("x.npy", "stream.arrow", "x.arrow")]
-    np.save(paths[0], X)
-    vectors = pa.FixedSizeListArray.from_arrays(pa.array(X.ravel()), X.shape[1])
-    for path, create in zip(paths[1:], (pa.ipc.new_stream, pa.ipc.new_file)):
-        with create(str(path), pa.schema({"v": vectors.type})) as writer:
-            writer.write_table(pa.table({"v": vectors}))
-    done = subprocess.run([sys.executable, "-c", CUT, *map(str, paths)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    codes, sizes = zip(*(map(int, line.split()) for line in done.stdout.splitlines()))
-    assert codes == (1, 1, 1)
-    assert done.stderr.splitlines() == [
-        f"coterie: error: {path} changed while it was read (size {size} -> {size // 2}). "
-        "Run again, on a file that does not change."
-        for path, size in zip(paths, sizes)
-    ]
+    monkeypatch.setattr(kernel_rows, "KEPT_BYTES", 0)
+    for kind in (RawSource, ArrowFileSource):
+        monkeypatch.setattr(kind, "pieces", cutting(kind.pieces))
+    assert ended(started(fit)) == 0

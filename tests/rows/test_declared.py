@@ -1,38 +1,34 @@
 """Files that declare more than they hold are refused before memory is allocated."""
 
-import json
-
 import numpy as np
 import pytest
 
+from coterie import MiniBatchKMeans
 from coterie.limits.memory import limited_memory
 from coterie.rows import open_rows
 from tests.rows.bombs import BOMBS
-from tests.support.limited import run_limited
-
-OPEN_AND_FIT = """
-result = {{}}
-for name in {names}:
-    try:
-        coterie.MiniBatchKMeans(2, max_iter=1).fit(coterie.open_rows(name))
-        result[name] = "it was clustered"
-    except Exception as error:
-        result[name] = f"{{type(error).__name__}}: {{error}}"
-"""
+from tests.support.errors import tried
+from tests.support.limited import run_measured
+from tests.support.processes import forks
 
 
-def test_bombs_are_refused_and_take_no_memory(tmp_path):
+@forks
+def test_bombs_are_refused_and_take_no_memory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     for name, (write, _) in BOMBS.items():
         write(tmp_path / name)
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 5e6
-    done = run_limited(OPEN_AND_FIT.format(names=json.dumps(list(BOMBS))), tmp_path)
-    for name, (_, said) in BOMBS.items():
-        message = done["result"][name]
-        assert message.startswith(f"FileError: Cannot read {name}: "), message
+    messages, grown = run_measured(lambda: [tried(open_and_fit, name)[1] for name in BOMBS])
+    for (name, (_, said)), message in zip(BOMBS.items(), messages):
+        assert message.startswith(f"Cannot read {name}: "), message
         assert said in message
         assert "\n" not in message
         assert len(message) < 320
-    assert done["grown"] < 100e6
+    assert grown < 100e6
+
+
+def open_and_fit(name):
+    MiniBatchKMeans(2, max_iter=1).fit(open_rows(name))
 
 
 def test_one_chunk_of_all_rows_is_no_more_than_there_is_memory_for(tmp_path):

@@ -1,42 +1,30 @@
-"""Run Python in a separate process with limited memory, and return its peak."""
+"""The memory that a function takes, in a forked child."""
 
 import json
 import os
-import subprocess
+import resource
 import sys
 
-ENVIRONMENT = {
-    **os.environ,
-    "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-}
+from tests.support.processes import ended, started
 
-# The peak of memory is counted from after the imports, which take 200 MB or so by themselves.
-_SCRIPT = """
-import json, resource, sys
-import coterie, pyarrow.parquet, pyarrow.feather, h5py, zarr, sklearn.datasets
-from coterie.cli import main
 
 def peak():
+    """Return the most bytes of memory that this process has held, or its parent when it was forked."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
-before = peak()
-{code}
-print(json.dumps({{"result": result, "grown": peak() - before, "peak": peak()}}))
-"""
 
+def run_measured(function):
+    """Run a function in a child; gives its result, which JSON can hold, and by how many bytes memory grew at most."""
+    reading, writing = os.pipe()
 
-def run_limited(code, folder, *, timeout=120):
-    """Run statements that set `result`, which JSON can hold; gives it, and by how many bytes memory grew at most."""
-    done = subprocess.run(
-        [sys.executable, "-c", _SCRIPT.format(code=code)],
-        capture_output=True,
-        text=True,
-        env=ENVIRONMENT,
-        cwd=folder,
-        timeout=timeout,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return json.loads(done.stdout.splitlines()[-1])
+    def measured():
+        before = peak()
+        result = function()
+        os.write(writing, json.dumps([result, peak() - before]).encode())
+
+    child = started(measured)
+    os.close(writing)
+    with open(reading, "rb") as file:
+        told = file.read()
+    assert ended(child) == 0
+    return json.loads(told)

@@ -8,17 +8,9 @@ from pyarrow import parquet
 
 from coterie.rows import open_rows
 from tests.rows.formats import numbers, table
-from tests.support.limited import run_limited
-
-READ = """
-from coterie.rows.formats import parquet
-parquet._BUFFER_BYTES = 2**17
-try:
-    coterie.open_rows("x.parquet").read()
-    result = "it was read"
-except ValueError as error:
-    result = str(error)
-"""
+from tests.support.errors import tried
+from tests.support.limited import run_measured
+from tests.support.processes import forks
 
 
 def test_take_reads_only_the_row_groups_needed(tmp_path, monkeypatch):
@@ -38,7 +30,8 @@ def test_take_reads_only_the_row_groups_needed(tmp_path, monkeypatch):
     assert groups == [[1, 2], [6]]
 
 
-def test_a_page_that_declares_2_gb_takes_no_more_than_its_row_group(tmp_path):
+@forks
+def test_a_page_that_declares_2_gb_takes_no_more_than_its_row_group(tmp_path, monkeypatch):
     """The file is larger than what is read at once; its row groups are not."""
     path = tmp_path / "x.parquet"
     values = np.random.default_rng(0).normal(size=50_000)
@@ -51,6 +44,7 @@ def test_a_page_that_declares_2_gb_takes_no_more_than_its_row_group(tmp_path):
     header += content[start + sizes.end() : start + 40]
     content[start : start + len(header)] = header
     path.write_bytes(content)
-    done = run_limited(READ, tmp_path)
-    assert done["result"].startswith("Cannot read x.parquet: Unexpected end of stream")
-    assert done["grown"] < 50e6
+    monkeypatch.setattr("coterie.rows.formats.parquet._BUFFER_BYTES", 2**17)
+    message, grown = run_measured(lambda: tried(lambda: open_rows(path).read())[1])
+    assert message.startswith(f"Cannot read {path}: Unexpected end of stream")
+    assert grown < 50e6
