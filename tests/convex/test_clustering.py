@@ -163,3 +163,11 @@ def test_wrong_gammas_and_graphs(estimator, graph, message):
     X = np.random.default_rng(0).normal(size=(20, 2))
     with pytest.raises(ValueError, match=message):
         estimator.fit(X, graph=graph)
+
+
+@pytest.mark.parametrize(("solver", "limit"), [("ama", 1 / 6), ("plain-ama", 2 / 6)])
+def test_steps_are_limited_by_the_degrees_of_the_graph(solver, limit):
+    X = np.random.default_rng(0).normal(size=(6, 2))
+    ConvexClustering(weights="dense", solver=solver, step_size=0.99 * limit).fit(X)
+    with pytest.raises(ValueError, match=rf"may be {limit:g} at most"):
+        ConvexClustering(weights="dense", solver=solver, step_size=1.01 * limit).fit(X)

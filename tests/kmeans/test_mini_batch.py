@@ -57,6 +57,12 @@ class TestRunningMeans:
         own = k_means.square_distances(batch, centers).min(axis=1)
         np.testing.assert_allclose(-model.score(batch), own.sum(), rtol=1e-4)
 
+    def test_one_row_whose_nearest_center_rounding_hides(self):
+        X = np.random.default_rng(0).normal(size=(50, 2))
+        X[7] = [1e12, 3]
+        model = MiniBatchKMeans(3, init=[[0, 0], [1e12, 0], [1e12, 5]], reassignment_ratio=0).partial_fit(X)
+        np.testing.assert_array_equal(model.labels_, np.where(np.arange(50) == 7, 2, 0))
+
     def test_center_without_rows_stays(self):
         init = np.array([[0.0, 0.0], [500.0, 500.0]])
         model = MiniBatchKMeans(2, init=init, reassignment_ratio=0)
