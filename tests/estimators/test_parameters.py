@@ -92,6 +92,23 @@ def test_flags():
     assert found["callback"].flags == ()
 
 
+def outside(parameter):
+    """Return numbers that a parameter must not be."""
+    param, words = parameter.param, [math.nan] if float in parameter.types else [2.5]
+    words += [bound - 1 for bound in (param.least,) if bound is not None]
+    words += [bound + 1 for bound in (param.most,) if bound is not None]
+    return [*words, *(bound for bound in (param.above, param.below) if bound is not None)]
+
+
+@pytest.mark.parametrize("method", methods(), ids=lambda method: method.name)
+def test_fits_refuse_numbers_outside_of_their_intervals(method):
+    for name, parameter in parameters_of(method.estimator).items():
+        if {int, float} & set(parameter.types):
+            for number in outside(parameter):
+                with pytest.raises(ValueError, match=f"^{name} must be"):
+                    method.estimator(**{name: number}).fit(np.eye(30))
+
+
 @pytest.mark.parametrize("method", methods(), ids=lambda method: method.name)
 def test_every_default_is_allowed(method):
     for parameter in parameters_of(method.estimator).values():

@@ -5,7 +5,6 @@ import time
 from unittest import mock
 
 import numpy as np
-import pytest
 
 from tests.faults.children import in_child
 from tests.faults.conftest import METHODS
@@ -31,9 +30,8 @@ def jump_and_show():
     mock.patch("coterie.cli.progress._FIRST_LINE", 0.0).start()
 
 
-@pytest.mark.parametrize("method", ["k-means", "nested", "gmm", "total-variation"])
-def test_deadline_not_reached(folder, rows, method):
-    fit = METHODS[method].format(file=rows) + " --quiet --max-time 1000"
+def test_deadline_not_reached(folder, rows):
+    fit = METHODS["k-means"].format(file=rows) + " --quiet --max-time 1000"
     assert in_child(f"{fit} --out calm").code == 0
     ended = in_child(f"{fit} --out jumping", jump)
     assert ended.code == 0, ended

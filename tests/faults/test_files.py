@@ -98,19 +98,19 @@ def test_a_file_that_becomes_a_folder(folder):
 
 
 def test_a_file_that_becomes_slow(folder):
-    """Half a second for each pass: the time is up after some of the 300 iterations, with a result."""
+    """A tenth of a second for each pass: the time is up after some of the 300 iterations, with a result."""
     name = write("npy")
     blocks = RowSource.blocks
 
     def slow(*arguments):
-        time.sleep(0.5)
+        time.sleep(0.1)
         return blocks(*arguments)
 
     def prepare():
         mock.patch.object(kernel_rows, "KEPT_BYTES", 0).start()
         mock.patch.object(RowSource, "blocks", slow).start()
 
-    ended = in_child(f"fit {name} -k 40 --max-time 1 --tol 0 --quiet --out out", prepare)
+    ended = in_child(f"fit {name} -k 40 --max-time 0.2 --tol 0 --quiet --out out", prepare)
     assert ended.code == 0, ended
     assert json.loads(Path("out/summary.json").read_text())["iterations"] < 30
 

@@ -103,7 +103,6 @@ def test_equal_rows_are_not_split():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        (dict(n_init=0), "n_init must be a positive integer"),
         (dict(bisecting_strategy="worst"), "bisecting_strategy must be one of 'biggest_inertia', 'largest_cluster'"),
         (dict(algorithm="full"), "algorithm must be one of"),
         (dict(init=np.zeros((2, 3))), "init must say how the two centroids of a split are drawn, got ndarray"),

@@ -64,7 +64,6 @@ def test_warm_start_begins_with_the_last_fit(rows):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        (dict(n_init=0), "n_init must be a positive integer"),
         (dict(means_init=np.zeros((2, 2))), "does not match the number of clusters 6 and of features 2"),
         (dict(means_init=np.full((6, 2), np.nan)), "means_init contains NaN"),
         (dict(means_init=np.zeros((6, 2)), init=np.zeros((6, 2))), "give one of them"),

@@ -101,7 +101,6 @@ def test_predict_ignores_size_constraints(uneven):
         ({"size_min": 100}, "size_min asks for 10 clusters of 100 or more"),
         ({"size_max": 80}, "size_max allows 10 clusters of 80 at most"),
         ({"size_min": 20, "size_max": 10}, "size_min=20 is more than size_max=10"),
-        ({"size_gap": -1}, "size_gap must be a non-negative number"),
     ],
 )
 def test_infeasible_sizes_are_one_line(options, message, uneven):
