@@ -108,9 +108,8 @@ class TestSearch:
         assert np.mean(found[0][0] == ids) > 0.999
         same_bits(found[1:], [found[0], found[0]])
 
-    @pytest.mark.parametrize("d", [1, 255, 257, 530])
+    @pytest.mark.parametrize(("d", "scaled"), [(1, False), (255, True), (257, False), (530, True)])
     @pytest.mark.parametrize("rows_per_tile", [1, 3, 4, 9, 16, 40])
-    @pytest.mark.parametrize("scaled", [False, True])
     def test_tiles_of_any_height_and_rows_of_any_width(self, dtype, d, rows_per_tile, scaled):
         """Tiles of four rows or more have a lane for each row, and sum up 256 columns at a time."""
         problem = Problem(150, d, 21, 4, 3, dtype, scaled=scaled)
