@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shlex
 import tomllib
 from functools import partial
 
@@ -49,18 +50,7 @@ def test_choose_k(rows, capsys):
 
 def test_compare(rows, capsys):
     pytest.importorskip("jinja2")
-    line = [
-        "compare",
-        "rows.npy",
-        "-k",
-        "3",
-        "--methods",
-        "k-means,gmm",
-        "--labels",
-        "classes.csv",
-        "--budget",
-        "30s",
-    ]
+    line = shlex.split("compare rows.npy -k 3 --methods k-means,gmm --labels classes.csv --budget 30s")
     assert main([*line, "--report", "--out", "out"]) == 0
     printed = capsys.readouterr().out
     assert "Take " in printed
@@ -84,18 +74,7 @@ def test_compare_with_a_column_of_classes(rows, capsys):
     table = pandas.DataFrame(np.load("rows.npy"), columns=list("xyz"))
     table["topic"] = np.repeat(["arts", "law", "sport"], 40)
     table.to_parquet("rows.parquet")
-    line = [
-        "compare",
-        "rows.parquet",
-        "-k",
-        "3",
-        "--methods",
-        "k-means",
-        "--budget",
-        "30s",
-        "--columns",
-        "x,y,z",
-    ]
+    line = shlex.split("compare rows.parquet -k 3 --methods k-means --budget 30s --columns x,y,z")
     assert main([*line, "--labels", "topic", "--out", "out"]) == 0
     summary = json.loads((rows / "out" / "summary.json").read_text())
     assert summary["methods"][0]["accuracy"] > 0.95

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import shlex
 
 import numpy as np
 import pytest
@@ -137,19 +138,7 @@ def test_a_given_graph(rows, X):
     expected = coterie.ConvexClustering(0.1, weights="precomputed", random_state=0).fit(X, graph=graph)
     assert np.array_equal(np.load("coterie-out/labels.npy"), expected.labels_)
     assert main(["verify", "coterie-out", "-q"]) == 0
-    line = [
-        "fit",
-        "graph.npz",
-        "-k",
-        "3",
-        "--affinity",
-        "precomputed",
-        "--n-init",
-        "1",
-        "--max-iter",
-        "20",
-        "--force",
-    ]
+    line = shlex.split("fit graph.npz -k 3 --affinity precomputed --n-init 1 --max-iter 20 --force")
     assert main([*line, "--method", "total-variation", "-q"]) == 0
     model = coterie.TotalVariationClustering(3, affinity="precomputed", n_init=1, max_iter=20, random_state=0)
     assert np.array_equal(np.load("coterie-out/labels.npy"), model.fit(graph).labels_)

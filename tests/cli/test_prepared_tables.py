@@ -1,6 +1,7 @@
 """`--missing`, `--scale`, `--categories`: the commands do what the library does, and remember it."""
 
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -53,18 +54,7 @@ def test_fit_predict_and_verify(people, folder, capsys):
 
 
 def test_path(people, folder):
-    options = [
-        "--exclude",
-        "name",
-        "--sep",
-        ";",
-        "--decimal",
-        ",",
-        "--missing",
-        "mean",
-        "--categories",
-        "auto",
-    ]
+    options = shlex.split("--exclude name --sep ; --decimal , --missing mean --categories auto")
     options += ["--scale", "standard"]
     pytest.importorskip("matplotlib")
     assert main(["path", "people.csv", "--max-iter", "2", "-q", *options]) == 0

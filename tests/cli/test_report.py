@@ -1,6 +1,7 @@
 """`coterie report` and `coterie fit --report`: the page of a folder, and what is said where there can be none."""
 
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -51,16 +52,7 @@ def test_the_report_of_a_folder(folder, people, capsys):
 
 
 def test_markdown_and_points(folder, people, capsys):
-    command = [
-        "report",
-        "coterie-out",
-        "--stability",
-        "0",
-        "--out",
-        "pages/people.md",
-        "--points",
-        "map.parquet",
-    ]
+    command = shlex.split("report coterie-out --stability 0 --out pages/people.md --points map.parquet")
     assert main([*command, "--json"]) == 0
     files = json.loads(capsys.readouterr().out)["files"]
     assert files["report"] == "pages/people.md"

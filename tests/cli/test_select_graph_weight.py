@@ -1,6 +1,7 @@
 """`coterie select-graph-weight`."""
 
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -10,18 +11,7 @@ from coterie import LaplacianKModes, select_graph_weight
 from coterie.cli import main
 from tests.cli.running import everything
 
-LINE = [
-    "select-graph-weight",
-    "rows.npy",
-    "-k",
-    "3",
-    "--graph-weights",
-    "1,2",
-    "--n-init",
-    "2",
-    "--max-iter",
-    "5",
-]
+LINE = shlex.split("select-graph-weight rows.npy -k 3 --graph-weights 1,2 --n-init 2 --max-iter 5")
 
 
 @pytest.fixture
