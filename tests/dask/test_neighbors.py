@@ -12,7 +12,7 @@ from tests.dask.clusters import in_threads
 da = pytest.importorskip("dask.array")
 
 import coterie.dask  # noqa: E402
-from coterie.dask.pool import WorkerPool  # noqa: E402
+from coterie.dask.pool import WorkerPool, traffic_of  # noqa: E402
 from coterie.dask.tasks import SESSIONS  # noqa: E402
 from coterie.graphs.worker_neighbors import Nearest, group_cells  # noqa: E402
 
@@ -183,7 +183,7 @@ def test_rows_travel_to_the_workers_of_their_cells_alone(client, monkeypatch):
     )
     options = {"method": "approximate", "recall": 0.8, "random_state": 0}
     neighbors_on_workers(da.from_array(X, chunks=(1000, 6)), 5, **options)
-    passes = {each.name: each for each in pools[0].passes}
+    passes = {each.name: each for each in traffic_of(pools[0].passes)}
     one_copy = X.nbytes + (4 + 4 + 8 + 16) * len(
         X
     )  # with their numbers, and those of the cells that they visit

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -16,7 +15,7 @@ from coterie.backend.measure import split_by_chunk
 from coterie.dask.checkpoint import Checkpoint, key_of_fit, key_of_pass
 from coterie.dask.chunks import chunks_of
 from coterie.dask.exact_sums import ExactSum, Steps
-from coterie.dask.pool import WorkerPool, client_of
+from coterie.dask.pool import WorkerPool, client_of, traffic_of
 from coterie.dask.predictions import by_chunk, score_of
 from coterie.dask.tasks import Opening, RecordedPass, digest_of
 from coterie.fitting.checks import check_sample_weight
@@ -24,20 +23,8 @@ from coterie.fitting.threads import effective_n_threads
 from coterie.limits.memory import Need, check_memory
 from coterie.rows import RowSource
 
-__all__ = ["WorkerBackend", "WorkerRows", "rows"]
-
 # Rows that are sent to the client at a time.
 _READ_BYTES = 64 << 20
-
-_TRAFFIC = [
-    ("name", "U32"),
-    ("n_tasks", np.int64),
-    ("n_sent", np.int64),
-    ("n_received", np.int64),
-    ("n_exchanged", np.int64),
-    ("n_opened", np.int64),
-    ("seconds", np.float64),
-]
 
 
 def rows(
@@ -115,7 +102,7 @@ class WorkerRows(RowSource):
         self.preparation = known.preparation
         self._is_normalized = False
         self._noted_by = self
-        self.traffic = _traffic_of(None)
+        self.traffic = traffic_of([])
 
     def pieces(self, *_: Any) -> NoReturn:
         """Refuse to read all rows in this process."""
@@ -145,10 +132,7 @@ class WorkerRows(RowSource):
     def results_of(self, model: Any, method: str, *args: Any, **options: Any) -> Any:
         """Return what a method of a fitted model returns for the rows: a lazy Dask array, or a score.
 
-        Raises
-        ------
-        ValueError
-            If other arguments are given, such as `return_distance` or weights.
+        Other arguments, such as `return_distance` or weights, are a ValueError.
         """
         if any(value is not None and value is not False for value in (*args, *options.values())):
             raise ValueError(
@@ -164,13 +148,7 @@ class WorkerRows(RowSource):
         return other
 
     def normalized(self, *, refuse_zeros: bool) -> WorkerRows:
-        """Return the rows scaled to length 1.
-
-        Raises
-        ------
-        ValueError
-            If rows of zeros are not to be refused.
-        """
+        """Return the rows scaled to length 1; a ValueError if rows of zeros are not to be refused."""
         if not refuse_zeros:
             raise ValueError("zero_rows='ignore' needs rows of this process: leave rows of zeros out.")
         other = copy.copy(self)
@@ -185,27 +163,12 @@ class WorkerRows(RowSource):
         return WorkerBackend(self, sample_weight, n_threads, fit)
 
 
-def _traffic_of(pool: WorkerPool | None) -> Array:
-    passes = [] if pool is None else [astuple(each) for each in pool.passes]
-    return np.array(passes, dtype=_TRAFFIC).view(np.recarray)
-
-
 class WorkerBackend:
     """Passes over chunks on Dask workers; see `coterie.backend.Backend`.
 
     Passes with `writes` are recorded. A worker that opens a chunk which another one held repeats them on that chunk, in
-    their order, into totals that are thrown away.
-
-    Parameters
-    ----------
-    source : WorkerRows
-        The rows.
-    sample_weight : array-like or Dask array of shape (n,), optional
-        Weights of the rows.
-    n_threads : int, optional
-        Threads of the kernels of each worker. None: as many as the worker has.
-    fit : estimator, optional
-        To which a checkpoint is bound.
+    their order, into totals that are thrown away. `n_threads` are those of the kernels of each worker, by default as
+    many as the worker has; a checkpoint is bound to the estimator `fit`.
     """
 
     is_here = False
@@ -245,7 +208,7 @@ class WorkerBackend:
     def __exit__(self, *_: object) -> None:
         if self._checkpoint is not None:
             self._checkpoint.close()
-        self._source._noted_by.traffic = _traffic_of(self.pool)
+        self._source._noted_by.traffic = traffic_of(self.pool.passes)
         self.pool.close()
 
     @property

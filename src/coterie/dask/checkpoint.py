@@ -18,8 +18,6 @@ import numpy as np
 from coterie.arrays import Array
 from coterie.dask.pool import pickled
 
-__all__ = ["Checkpoint", "key_of_fit", "key_of_pass"]
-
 _MAGIC = b"coterie checkpoint 1\n"
 
 # Larger results are not stored; their passes are repeated.
@@ -30,13 +28,7 @@ _FREE = ("n_threads", "verbose", "callback", "max_time", "max_iter", "copy_x")
 
 
 def key_of_fit(estimator: Any, rows: Any) -> bytes:
-    """Return 32 bytes that identify an estimator, its parameters and its rows.
-
-    Raises
-    ------
-    ValueError
-        If the random numbers of the fit are not the same each time.
-    """
+    """Return 32 bytes that identify an estimator, its parameters and its rows; a ValueError without a seed."""
     parameters = estimator.get_params(deep=False)
     if parameters.get("random_state", 0) is None:
         raise ValueError("A fit with a checkpoint needs a random_state: else it cannot be made again.")
@@ -57,24 +49,9 @@ def _digest(value: Any) -> bytes:
 
 
 class Checkpoint:
-    """The passes of a fit in a file.
+    """The passes of the fit that `key` identifies, in a file; a ValueError if it is of another fit, or no checkpoint.
 
-    Parameters
-    ----------
-    path : path
-        The file; it is made where it does not exist.
-    key : bytes
-        Identifies the fit.
-
-    Attributes
-    ----------
-    is_known : bool
-        Whether the last pass that `next` was asked for is in the file.
-
-    Raises
-    ------
-    ValueError
-        If the file belongs to another fit, or is no checkpoint.
+    `is_known` tells whether the last pass that `next` was asked for is in the file.
     """
 
     is_known = False

@@ -14,48 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from coterie.arrays import Array
 from coterie.rows import RowSource, as_rows, open_rows
 from coterie.rows.checks import check_finite
-
-__all__ = ["Chunk", "FileRange", "OpenedRows", "Partition", "chunks_of"]
+from coterie.rows.derived import part_of
 
 # Size of a chunk of rows of files: large compared with the sums of a thousand clusters.
 _CHUNK_BYTES, _ROW_MULTIPLE = 64 << 20, 4096
 
 
 @dataclass(frozen=True)
-class OpenedRows:
-    """The rows of a chunk in memory, with the columns of its source."""
-
-    block: Array
-    column_names: list[str] | None
-    chosen: list[str | int] | None
-    is_table: bool
-    preparation: tuple[tuple[Any, ...], ...]
-
-    def rows(self) -> RowSource:
-        """Return them as a source that says the same."""
-        rows = as_rows(self.block)
-        rows.column_names, rows.chosen, rows.is_table = self.column_names, self.chosen, self.is_table
-        rows.preparation = self.preparation
-        return rows
-
-
-@dataclass(frozen=True)
 class FileRange:
-    """Rows of files that a worker opens itself.
+    """Rows of a path of `coterie.open_rows`, which a worker opens itself.
 
-    Attributes
-    ----------
-    path : str
-        A file, folder or pattern, as `coterie.open_rows` takes it.
-    options : tuple of (str, Any)
-        Its options.
-    start, stop : int
-        Which rows.
-    token : str
-        Tells the chunks of one fit from those of others, whose files may have been other ones of the same name.
+    The `token` tells the chunks of one fit from those of others, whose files may have been other ones of the same name.
     """
 
     path: str
@@ -74,8 +45,8 @@ class FileRange:
         """Number of the first row."""
         return self.start
 
-    def open(self, _: Any = None) -> OpenedRows:
-        """Read the rows; errors name the file and the row."""
+    def open(self, _: Any = None) -> RowSource:
+        """Read the rows into memory; errors name the file and the row."""
         source = _source(self.path, self.token, _Held(self.options))
         block = np.empty((self.stop - self.start, source.shape[1]), dtype=source.dtype)
         at = 0
@@ -90,9 +61,7 @@ class FileRange:
                 f"The {source.description} ends at row {self.start + at} instead of {source.shape[0]}."
             )
         check_finite(block, self.start, source.place_of)
-        names = source.column_names
-        chosen = None if source.chosen is None else list(source.chosen)
-        return OpenedRows(block, names, chosen, source.is_table, source.preparation)
+        return part_of(source, block)
 
 
 class _Held:
@@ -115,27 +84,15 @@ def _source(path: str, _: str, held: _Held) -> RowSource:
 
 @dataclass(frozen=True)
 class Partition:
-    """A chunk of a Dask array, or a partition of a Dask DataFrame.
-
-    Attributes
-    ----------
-    number : int
-        Which one.
-    first_row : int
-        Number of its first row.
-    n_rows : int
-        How many rows.
-    columns : tuple of (str, Any)
-        `columns` or `exclude` of `coterie.as_rows`, for frames.
-    """
+    """A chunk of a Dask array, or a partition of a Dask DataFrame with options of `coterie.as_rows`."""
 
     number: int
     first_row: int
     n_rows: int
     columns: tuple[tuple[str, Any], ...] = ()
 
-    def open(self, data: Any) -> OpenedRows:
-        """Return the rows of what Dask has computed."""
+    def open(self, data: Any) -> RowSource:
+        """Return the rows, in memory, of what Dask has computed."""
         rows = as_rows(data, **dict(self.columns))
         if rows.is_sparse:
             raise TypeError("Dask collections of sparse chunks are not supported: pass dense chunks.")
@@ -147,8 +104,7 @@ class Partition:
         )
         first = self.first_row
         check_finite(block, first, lambda row: (row - first, f"chunk {self.number} of X"))
-        names, chosen = rows.column_names, None if rows.chosen is None else list(rows.chosen)
-        return OpenedRows(block, names, chosen, rows.is_table, rows.preparation)
+        return part_of(rows, block)
 
 
 Chunk = FileRange | Partition
@@ -158,16 +114,8 @@ Chunk = FileRange | Partition
 class Chunks:
     """The chunks of the rows of a fit, in their order.
 
-    Attributes
-    ----------
-    chunks : list of FileRange or Partition
-        What is known of each.
-    rows : RowSource
-        What is known of the columns: number, names, type; of files all rows.
-    lazy : list of Delayed or None
-        What Dask computes for each; None for files.
-    collection : Dask array, Dask DataFrame or None
-        Held because Dask drops persisted chunks when their collection goes: the delayed ones do not keep them.
+    `rows` have the number, names and type of the columns, `lazy` is what Dask computes for each chunk (None for files).
+    The `collection` is held because Dask drops persisted chunks when it goes: the delayed ones do not keep them.
     """
 
     chunks: list[Chunk]
@@ -185,16 +133,7 @@ class Chunks:
 
 
 def chunks_of(X: Any, options: Mapping[str, Any] | None = None) -> Chunks:
-    """Return the chunks of data.
-
-    Parameters
-    ----------
-    X : Dask array, Dask DataFrame, str or path
-        The chunks of an array, of all columns; the partitions of a frame; of the files that a path, a folder or a
-        pattern stands for, about 64 MiB of rows each.
-    options : dict, optional
-        Of `coterie.open_rows` for a path (`columns`, `exclude`, ...), or `columns` and `exclude` for a frame.
-    """
+    """Return the chunks of a Dask array, the partitions of a Dask DataFrame, or pieces of about 64 MiB of files."""
     given = tuple(sorted((options or {}).items()))
     if isinstance(X, str | os.PathLike):
         return _of_files(os.fspath(X), given)

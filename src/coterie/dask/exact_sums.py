@@ -16,21 +16,13 @@ import numpy as np
 
 from coterie.arrays import FloatArray, IndexArray
 
-__all__ = ["ExactSum", "Steps"]
-
 # Digits of a float64, and how many of the lower numbers' digits are kept free for carries: 2 ** 22 parts at most.
 _DIGITS, _CARRIES = 52, 22
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The steps to whose multiples parts are rounded: a coarse one, and a fine one for what is left.
-
-    Attributes
-    ----------
-    coarse, fine : float
-        Powers of 2.
-    """
+    """The steps, powers of 2, to whose multiples parts are rounded: a coarse one, and a fine one for what is left."""
 
     coarse: float
     fine: float
@@ -57,17 +49,7 @@ class Steps:
 
 
 class ExactSum:
-    """The sum of any number of arrays of one shape.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Of the arrays.
-    steps : Steps
-        For sums as large as these may get.
-    base : ndarray, optional
-        What is added to the total.
-    """
+    """The sum of any number of arrays of one shape, added to `base`."""
 
     def __init__(self, shape: tuple[int, ...], steps: Steps, base: FloatArray | None = None) -> None:
         self.steps, self._base = steps, base

@@ -9,8 +9,10 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from coterie.arrays import Array
 from coterie.backend import Task
@@ -28,8 +30,6 @@ from coterie.dask.tasks import (
     perform,
 )
 
-__all__ = ["ClusterLostError", "Pass", "WorkerPool", "bytes_of", "client_of", "distributed", "pickled"]
-
 # Seconds between two checks of the workers while none has answered.
 _INTERVAL = 0.5
 
@@ -44,15 +44,20 @@ _MOST_DEATHS = 4
 _SCATTERED_BYTES = 1 << 18
 _MESSAGE_BYTES = 8 << 20
 
+# Fields of a pass: see `coterie.dask.WorkerRows`.
+_TRAFFIC = [
+    ("name", "U32"),
+    ("n_tasks", np.int64),
+    ("n_sent", np.int64),
+    ("n_received", np.int64),
+    ("n_exchanged", np.int64),
+    ("n_opened", np.int64),
+    ("seconds", np.float64),
+]
+
 
 def distributed() -> Any:
-    """Return the module `distributed`.
-
-    Raises
-    ------
-    ImportError
-        If it is not installed; the message names the extra.
-    """
+    """Return the module `distributed`; an ImportError names the extra."""
     try:
         import distributed
     except ImportError as error:
@@ -63,13 +68,7 @@ def distributed() -> Any:
 
 
 def client_of(client: Any = None) -> Any:
-    """Return the client that was given, or the current one.
-
-    Raises
-    ------
-    ValueError
-        If there is none, or it is one for coroutines.
-    """
+    """Return the client that was given, or the current one; one for coroutines is a ValueError."""
     library = distributed()
     if client is None:
         try:
@@ -88,55 +87,10 @@ class ClusterLostError(ConnectionError):
     """The scheduler is lost, or its workers are."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pass:
-    """Traffic and time of a pass.
-
-    Attributes
-    ----------
-    name : str
-        Name of the task.
-    n_tasks : int
-        Dask tasks: one a worker, and those sent again after a worker had died.
-    n_sent, n_received : int
-        Bytes to the workers and from them.
-    n_exchanged : int
-        Bytes from worker to worker.
-    n_opened : int
-        Chunks that were opened, or opened again.
-    seconds : float
-        How long it took.
-    """
-
-    name: str
-    n_tasks: int
-    n_sent: int
-    n_received: int
-    n_exchanged: int
-    n_opened: int
-    seconds: float
-
-
 class WorkerPool:
-    """The workers of one fit; a context manager that releases their chunks at its end.
+    """The workers of one fit.
 
-    Parameters
-    ----------
-    client : distributed.Client
-        Whose workers.
-    chunks : Chunks
-        The rows.
-    opening : Opening
-        How chunks are opened.
-    weights : list of ndarray, optional
-        Weights of the rows of each chunk.
-
-    Attributes
-    ----------
-    record : list of RecordedPass
-        Passes that a worker repeats on chunks that it opens.
-    passes : list of Pass
-        What each pass has cost.
+    `record` has the passes that a worker repeats on chunks that it opens, `passes` the costs of all for `traffic_of`.
     """
 
     def __init__(
@@ -144,7 +98,7 @@ class WorkerPool:
     ) -> None:
         self.client, self.chunks = client, chunks
         self.record: list[RecordedPass] = []
-        self.passes: list[Pass] = []
+        self.passes: list[tuple[Any, ...]] = []
         self._opening, self._weights = opening, weights
         self._session = uuid.uuid4().hex
         self._n_requests = 0
@@ -188,26 +142,11 @@ class WorkerPool:
         totals: Mapping[str, Callable[[], Any]] | None = None,
         is_exchange: bool = False,
     ) -> Answer:
-        """Make one pass over all chunks.
+        """Make one pass over all chunks; see `coterie.backend.Backend.run`.
 
-        Parameters
-        ----------
-        task, payload, given
-            See `coterie.backend.Backend.run`.
-        totals : mapping of str to callable
-            Make the empty totals of the pass.
-        is_exchange : bool
-            Whether workers ask each other for rows: all chunks are opened before.
-
-        Returns
-        -------
-        Answer
-            The result of each chunk, and the totals.
-
-        Raises
-        ------
-        ClusterLostError
-            If the scheduler is lost, or there are no workers for five minutes.
+        `totals` make the empty totals of the pass. With `is_exchange` workers ask each other for rows, so all chunks
+        are opened before. A `ClusterLostError` is raised if the scheduler is lost, or there are no workers for five
+        minutes.
         """
         name, empty = task.__name__.strip("_"), totals or {}
         whole = Answer({}, {key: make() for key, make in empty.items()})
@@ -248,7 +187,7 @@ class WorkerPool:
                     "have too little memory for their chunks; see their logs."
                 )
         seconds = time.monotonic() - begin
-        self.passes.append(Pass(name, n_tasks, n_sent, n_received, whole.n_exchanged, n_opened, seconds))
+        self.passes.append((name, n_tasks, n_sent, n_received, whole.n_exchanged, n_opened, seconds))
         return whole
 
     # --- who holds what ----------------------------------------------------------------------------------------------
@@ -484,6 +423,11 @@ def _unreadable(number: int, future: Any) -> Exception:
     return ValueError(
         f"Chunk {number} of X is lost: the worker that held it has died, and Dask cannot compute it again."
     )
+
+
+def traffic_of(passes: Sequence[tuple[Any, ...]]) -> Array:
+    """Return the cost of passes as a record array."""
+    return np.array(list(passes), dtype=_TRAFFIC).view(np.recarray)
 
 
 def pickled(value: Any) -> list[Any]:

@@ -11,21 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from coterie.arrays import FloatArray
 from coterie.dask.chunks import Chunk, Chunks
 
-__all__ = ["by_chunk", "score_of", "totals_of"]
-
 
 def by_chunk(model: Any, method: str, chunks: Chunks) -> Any:
-    """Return the results of a method of a model for all rows, as a Dask array that is computed chunk by chunk.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted one; it is sent once to each worker.
-    method : str
-        Such as "predict".
-    chunks : Chunks
-        The rows.
-    """
+    """Return the results of a method of a model for all rows, as a Dask array that is computed chunk by chunk."""
     check_is_fitted(model)
     import dask
     import dask.array as da
@@ -73,11 +61,11 @@ def _empty_result(model: Any, method: str) -> Any:
 
 
 def _apply(model: Any, method: str, chunk: Chunk, data: Any) -> Any:
-    return getattr(model, method)(chunk.open(data).rows())
+    return getattr(model, method)(chunk.open(data))
 
 
 def _apply_score(model: Any, chunk: Chunk, data: Any) -> tuple[float, int]:
-    rows = chunk.open(data).rows()
+    rows = chunk.open(data)
     if hasattr(model, "score_samples"):
         found: FloatArray = model.score_samples(rows)
         return float(found.sum()), len(found)

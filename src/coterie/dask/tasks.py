@@ -17,17 +17,12 @@ import numpy as np
 
 from coterie.arrays import Array
 from coterie.backend import Chunk, Task
-from coterie.dask.chunks import FileRange, OpenedRows, Partition
+from coterie.dask.chunks import FileRange, Partition
 from coterie.fitting.threads import single_threaded_blas
 from coterie.limits.memory import available_memory
 from coterie.rows import as_rows
 from coterie.rows.checks import BadRowError
 from coterie.rows.derived import NormalizedRows
-
-__all__ = [
-    "SESSIONS", "Answer", "Opening", "Part", "PeerLostError", "RecordedPass", "Request", "StoppedError",
-    "close_session", "no_task", "perform",
-]  # fmt: skip
 
 # Sessions that have ended; a late task must not open them again.
 _ENDED: deque[str] = deque(maxlen=1000)
@@ -43,21 +38,7 @@ class PeerLostError(RuntimeError):
 
 @dataclass(frozen=True)
 class RecordedPass:
-    """A pass that has changed the state of chunks.
-
-    Attributes
-    ----------
-    name : str
-        Name of the state.
-    task : callable
-        What ran.
-    payload : Any
-        For all chunks.
-    given : sequence or None
-        For each chunk.
-    totals : mapping of str to callable
-        Make empty totals.
-    """
+    """A pass that has changed the state `name` of chunks; `totals` make empty totals."""
 
     name: str
     task: Task
@@ -68,21 +49,7 @@ class RecordedPass:
 
 @dataclass(frozen=True)
 class Opening:
-    """Options to open the chunks of a fit.
-
-    Attributes
-    ----------
-    n_columns : int
-        Number of columns.
-    names : list of str or None
-        Their names.
-    dtype : str
-        Type to compute in.
-    is_normalized : bool
-        Whether rows are scaled to length 1.
-    n_threads : int or None
-        Threads of the kernels; None for those of the worker.
-    """
+    """How the chunks of a fit are opened: their columns, their type, and threads (None: those of the worker)."""
 
     n_columns: int
     names: list[str] | None
@@ -93,20 +60,10 @@ class Opening:
 
 @dataclass(frozen=True)
 class Part:
-    """One chunk in a request.
+    """One chunk in a request, and what the pass has `given` to it alone.
 
-    Attributes
-    ----------
-    number : int
-        Which chunk.
-    given : Any
-        What the pass has for this chunk alone.
-    source : FileRange or Partition, or None
-        Its rows; None where the worker holds them.
-    weights : ndarray or None
-        Weights of its rows, where it is opened.
-    past : sequence or None
-        What each recorded pass had for this chunk, where they are repeated.
+    It has a source and weights where the worker does not hold it, and where the recorded passes are repeated, `past`:
+    what each of them had given to the chunk.
     """
 
     number: int
@@ -118,28 +75,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Request:
-    """One Dask task: the work of a worker on its chunks in a pass.
+    """One Dask task: the work of a worker on its chunks in a pass of a fit, the `session`.
 
-    Attributes
-    ----------
-    session : str
-        Name of the fit.
-    number : int
-        Requests of a fit are numbered; a worker that has seen a later one refuses earlier ones.
-    task : callable
-        The task of a backend.
-    parts : tuple of Part
-        The chunks, in their order.
-    held : frozenset of int
-        The chunks that the worker is to hold; it drops others.
-    opening : Opening
-        How chunks are opened.
-    totals : mapping of str to callable
-        Make empty totals of the pass.
-    record : tuple of RecordedPass
-        Passes to repeat, without what each chunk was given.
-    homes : mapping of int to str
-        The address of the worker that holds each chunk, where workers ask each other.
+    Requests of a fit are numbered; a worker that has seen a later one refuses earlier ones. It drops chunks that are
+    not `held`. The `record` has the passes to repeat, without what each chunk was given, and `homes` the address of the
+    worker that holds each chunk, where workers ask each other.
     """
 
     session: str
@@ -164,18 +104,9 @@ class Answer:
 
 @dataclass
 class Exchange:
-    """Other chunks of the pass of a task, on this and other workers.
+    """The chunks of a pass that this worker holds, for tasks that need those of all workers.
 
-    Attributes
-    ----------
-    request : Request
-        The pass.
-    chunks : dict of int to Chunk
-        The chunks that this worker holds.
-    shared : dict
-        What tasks make for all chunks of the pass.
-    n_exchanged : int
-        Bytes that came from other workers.
+    `shared` is what tasks make for all chunks of the pass, `n_exchanged` counts the bytes from other workers.
     """
 
     request: Request
@@ -207,14 +138,7 @@ _LOCK = threading.Lock()
 def perform(request: Request, payload: Any, data: list[Any] | None = None) -> Answer:
     """Run the task of a pass on the chunks of this worker.
 
-    Parameters
-    ----------
-    request : Request
-        What to do.
-    payload : Any
-        What the pass has for all chunks, such as centers.
-    data : list, optional
-        What Dask has computed for the chunks that are opened, in their order.
+    The `payload` is for all chunks; `data` is what Dask has computed for those that are opened, in their order.
     """
     session = _session_of(request)
     session.newest = max(
@@ -289,7 +213,7 @@ def _opened(part: Part, opening: Opening, data: Any, n_threads: int) -> Chunk:
     assert part.source is not None
     source, number = part.source, part.number
     opened = source.open(data)
-    n_rows, n_columns = opened.block.shape
+    (n_rows, n_columns), block = opened.shape, opened.in_place()
     if n_columns != opening.n_columns:
         raise ValueError(
             f"Chunks must have the same columns: chunk {number} has {n_columns} instead of {opening.n_columns}."
@@ -300,23 +224,19 @@ def _opened(part: Part, opening: Opening, data: Any, n_threads: int) -> Chunk:
         raise ValueError(
             f"Chunks must have the same column names in order: those of chunk {number} differ from the others."
         )
-    if opened.block.nbytes > available_memory():
+    if block.nbytes > available_memory():
         raise MemoryError(
-            f"A worker lacks memory for chunk {number} ({opened.block.nbytes / 1e9:.1f} GB) in addition to what it "
+            f"A worker lacks memory for chunk {number} ({block.nbytes / 1e9:.1f} GB) in addition to what it "
             "holds: use more workers, or workers with more memory; the rows of a fit stay in their memory."
         )
-    block = _of_length_one(opened, source.first_row) if opening.is_normalized else opened.block
+    if opening.is_normalized:
+        zeros = np.flatnonzero(~block.any(axis=1))
+        if len(zeros):
+            problem = "Input X contains rows of zeros, which have no direction."
+            raise BadRowError.of(problem, source.first_row + int(zeros[0]), None).advised("Leave them out.")
+        block = NormalizedRows(as_rows(block)).read()
     rows = as_rows(block.astype(opening.dtype, copy=False))
     return Chunk(rows, part.weights, n_threads, first=source.first_row)
-
-
-def _of_length_one(opened: OpenedRows, first: int) -> Array:
-    zeros = np.flatnonzero(~opened.block.any(axis=1))
-    if len(zeros):
-        problem = "Input X contains rows of zeros, which have no direction."
-        raise BadRowError.of(problem, first + int(zeros[0]), None).advised("Leave them out.")
-    scaled: Array = NormalizedRows(as_rows(opened.block)).read()
-    return scaled
 
 
 def digest_of(chunk: Chunk, _: Any, __: Any, ___: Any) -> str:
