@@ -18,7 +18,7 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -43,19 +43,9 @@ class OutputFolder:
 
     A context manager. Without `output` the folder is one run: a new folder is written beside it; at the end the old
     one is renamed aside, files of others are moved over, and the new one is renamed into place. With `output`, files
-    are added to a folder that may hold anything. After an exception everything is as it was.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the files.
-    output : str, optional
-        File after which an output of several files is named. Different outputs of a folder may be written at once.
-
-    Attributes
-    ----------
-    replaced : collection of str
-        Names of files of an earlier run, which are removed with it.
+    are added to a folder that may hold anything: `output` is the file after which they are named, and different outputs
+    of a folder may be written at once. After an exception everything is as it was. `replaced` are the names of files of
+    an earlier run, which are removed with it.
     """
 
     def __init__(self, folder: Path, output: str = "") -> None:
@@ -127,6 +117,13 @@ class OutputFolder:
         with naming(self._folder / name, path):
             yield path
         self._names.append(name)
+
+    def write(self, files: Mapping[str, bytes]) -> None:
+        """Write files of these contents by their names."""
+        self.check(*files)
+        for name, content in files.items():
+            with self.writing(name) as path:
+                path.write_bytes(content)
 
     def abandon(self) -> None:
         """End in the middle of any step: new files replace old ones if that was decided, else they are removed."""

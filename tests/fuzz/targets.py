@@ -162,7 +162,7 @@ _WORK = (
     "predict.persistence.load",
     "report.read_fit",
     "info.describe",
-    "demo.run_demo",
+    "demo.run_folder",
 )
 
 

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 import coterie
 from coterie import KMeans, LaplacianKModes, NestedMiniBatchKMeans, TruncatedGaussianMixture
-from coterie.arrays import Array
 from coterie.cli.errors import UsageError, in_options
 from coterie.cli.inputs import DASH, about
-from coterie.cli.models import AUTO, NO_COUNT, FitJob, find_offered, flag_of, n_clusters_of, read_settings
+from coterie.cli.models import (
+    AUTO,
+    NO_COUNT,
+    FitJob,
+    find_offered,
+    flag_of,
+    n_clusters_of,
+    read_settings,
+    size_facts,
+)
 from coterie.cli.options import given
 from coterie.cli.output import recorded_warnings
 from coterie.cli.progress import display, watch
@@ -47,7 +53,7 @@ def fit_on_cluster(job: FitJob, address: str) -> tuple[Any, dict[str, Any]]:
     files.update(run_files(job.out))
     with run_folder(job.out, "fit", job.file, force=job.force) as outputs:
         outputs.check(*(path.name for path in files.values()))
-        with _connected(address), about(job.file):
+        with _client(address), about(job.file):
             started = time.perf_counter()
             with display(job.quiet) as screen, recorded_warnings() as warned, watch(model, screen):
                 reading = given({**job.tables.for_jobs(), "preparing": None})
@@ -56,7 +62,7 @@ def fit_on_cluster(job: FitJob, address: str) -> tuple[Any, dict[str, Any]]:
                 traffic = on_workers.traffic
             seconds = time.perf_counter() - started
             with outputs.writing(_LABELS) as path:
-                sizes = _write_labels(path, model)
+                np.save(path, model.labels_)
         objective = method.objective
         assert objective is not None
         summary = {
@@ -71,17 +77,13 @@ def fit_on_cluster(job: FitJob, address: str) -> tuple[Any, dict[str, Any]]:
             },
             "parameters": settings_of(model),
             "clusters": job.n_clusters,
-            "clusters_left": len(sizes),
+            "clusters_left": n_clusters_of(model),
             "objective": float(getattr(model, objective.attribute)),
             "objective_name": objective.name,
             "higher_is_better": objective.higher_is_better,
             "iterations": int(model.n_iter_),
             "seconds": round(seconds, 6),
-            "cluster_sizes": {
-                "smallest": int(sizes.min()),
-                "median": float(np.median(sizes)),
-                "largest": int(sizes.max()),
-            },
+            "cluster_sizes": size_facts(model.labels_, n_clusters_of(model) or 0),
             "traffic": {name: int(traffic[name].sum()) for name in _TRAFFIC},
             "outliers": None,
             "files": {name: str(path) for name, path in files.items()},
@@ -138,27 +140,8 @@ def _model(job: FitJob, method: Method) -> Any:
     return model
 
 
-@contextmanager
-def _connected(address: str) -> Iterator[None]:
-    library = distributed()
+def _client(address: str) -> Any:
     try:
-        client = library.Client(address)
+        return distributed().Client(address)
     except (OSError, TimeoutError, ValueError) as error:
         raise ValueError(f"No Dask scheduler answers at {address}: {error}") from None
-    with client:
-        yield
-
-
-def _write_labels(path: Any, model: Any) -> Array:
-    """Write the labels block by block; return the number of rows of each cluster."""
-    labels = model.labels_
-    parts = [labels] if isinstance(labels, np.ndarray) else labels.blocks
-    out = np.lib.format.open_memmap(path, mode="w+", dtype=np.int32, shape=labels.shape)
-    sizes, start = np.zeros(n_clusters_of(model) or 0, dtype=np.int64), 0
-    for part in parts:
-        found = np.asarray(part)
-        out[start : start + len(found)] = found
-        sizes += np.bincount(found, minlength=len(sizes))
-        start += len(found)
-    out.flush()
-    return sizes

@@ -42,17 +42,14 @@ def demo(
     """
     require_matplotlib()
     require_report()
-    tell(run_demo(out, quiet=quiet, force=force), _lines, json, quiet)
-
-
-def run_demo(out: Path, *, quiet: bool, force: bool) -> dict[str, Any]:
-    """Write all files; return the summary of the fit with the accuracy of each method."""
     with run_folder(out, "fit", str(out / INPUT), force=force) as outputs:
         outputs.check(INPUT, *(f"{name}.png" for name in PICTURES))
-        return _run_into(outputs, out, quiet=quiet)
+        summary = _run(outputs, out, quiet=quiet)
+    tell(summary, _lines, json, quiet)
 
 
-def _run_into(outputs: OutputFolder, out: Path, *, quiet: bool) -> dict[str, Any]:
+def _run(outputs: OutputFolder, out: Path, *, quiet: bool) -> dict[str, Any]:
+    """Write all files; return the summary of the fit with the accuracy of each method."""
     X, y = load_digits()
     with outputs.writing(INPUT) as path, open(path, "wb") as file:
         np.save(file, X.astype(np.uint8))

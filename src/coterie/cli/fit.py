@@ -78,7 +78,6 @@ from coterie.cli.options import (
 from coterie.cli.output import (
     check_annotated,
     check_label_file,
-    counted,
     file_lines,
     recorded_warnings,
     table_lines,
@@ -86,7 +85,7 @@ from coterie.cli.output import (
     write_label_text,
 )
 from coterie.cli.progress import display, each_step, watch
-from coterie.cli.report import REPORT, fit_report, write_files
+from coterie.cli.report import REPORT, fit_report
 from coterie.cli.results import (
     RowResults,
     asked_share,
@@ -103,7 +102,6 @@ from coterie.cli.runs import (
     MODEL,
     SUMMARY,
     hash_of_rows,
-    hash_of_sample,
     hashes_of_fit,
     output_folder,
     run_folder,
@@ -113,6 +111,7 @@ from coterie.cli.runs import (
 from coterie.cli.selection import comparison_facts
 from coterie.estimators import OBJECTIVE, Method, find_method, usual_method
 from coterie.estimators.outliers import OutlierScoring
+from coterie.figures import counted
 from coterie.fitting.threads import effective_n_threads
 from coterie.outputs import OutputFolder
 from coterie.plotting import check_image_shape, plot_modes, require_matplotlib
@@ -389,7 +388,7 @@ def _fit_file(
         "table_of_clusters": cluster_table(rows, model.labels_, seen, sample),
         "reading": {"sep": reading["sep"], "decimal": reading["decimal"]},
         "hashes": {
-            "sample": hash_of_sample(rows, sample),
+            "sample": hash_of_rows(rows, sample),
             **({"rows": hash_of_rows(rows)} if job.verify else {}),
             **hashes_of_fit(model),
         },
@@ -420,7 +419,7 @@ def _fit_file(
         }
     write_run_file(outputs, **chosen)
     if report is not None:
-        write_files(outputs, report, REPORT)
+        outputs.write(report.files(REPORT))
     return model, summary
 
 
@@ -567,7 +566,7 @@ def _write(
     summary: dict[str, Any],
     picture: Figure | None,
 ) -> None:
-    # For `coterie info`, and for estimators of other libraries, which do not know how their rows were prepared.
+    # For `coterie info`.
     metadata = {"method": method.name, "normalize": summary["normalize"], "columns": summary["columns"]}
     if summary["outliers"] is not None:
         metadata["outlier_threshold"] = summary["outliers"]["threshold"]

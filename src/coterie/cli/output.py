@@ -65,12 +65,6 @@ def write_label_text(file: TextIO, labels: np.ndarray) -> None:
         file.write("\n".join(map(str, labels[start : start + 65_536].tolist())) + "\n")
 
 
-def write_labels(path: Path, labels: np.ndarray) -> None:
-    """Write labels to a .npy file."""
-    with open(path, "wb") as file:
-        np.save(file, labels, allow_pickle=False)
-
-
 @contextmanager
 def recorded_warnings() -> Iterator[list[str]]:
     """Warnings of the libraries as lines of text, each once."""
@@ -122,10 +116,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     return value if value is None or isinstance(value, str | int | bool) else str(value)
-
-
-def counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def file_lines(facts: dict[str, Any]) -> list[str]:

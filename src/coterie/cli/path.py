@@ -35,7 +35,7 @@ from coterie.cli.options import (
     with_options,
 )
 from coterie.cli.output import file_lines, table_library, tell
-from coterie.cli.report import REPORT, fit_report, write_files
+from coterie.cli.report import REPORT, fit_report
 from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.runs import SUMMARY, run_folder, settings_of, write_summary
 from coterie.outputs import OutputFolder
@@ -179,7 +179,7 @@ def _follow(
         "files": {name: str(path) for name, path in files.items()},
     }
     if report:
-        write_files(outputs, fit_report(model, rows, summary, {"n_clusters": n_clusters}), REPORT)
+        outputs.write(fit_report(model, rows, summary, {"n_clusters": n_clusters}).files(REPORT))
     is_whole = all_gammas or rows.shape[0] <= _FEW_ROWS
     labeled = np.flatnonzero(is_whole | (model.n_clusters_path_ <= _FEW_CLUSTERS))
     with outputs.writing(PATH) as path, open(path, "wb") as archive:

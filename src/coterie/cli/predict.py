@@ -33,7 +33,6 @@ from coterie.cli.options import (
 from coterie.cli.output import (
     check_annotated,
     check_label_file,
-    counted,
     file_lines,
     recorded_warnings,
     tell,
@@ -54,6 +53,7 @@ from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.runs import check_files_of_no_run, find_model, output_folder
 from coterie.estimators import Estimator
 from coterie.estimators.outliers import OutlierScoring
+from coterie.figures import counted
 from coterie.names import read_merges, read_names, relabel
 from coterie.results import Outliers, Renaming, find_outliers
 from coterie.rows import RowSource

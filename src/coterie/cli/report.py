@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -35,14 +35,13 @@ from coterie.cli.runs import (
     SUMMARY,
     Fit,
     hash_of_rows,
-    hash_of_sample,
     hashes_of_fit,
     output_folder,
     read_fit,
 )
 from coterie.fitting.threads import effective_n_threads
 from coterie.names import read_names
-from coterie.outputs import OutputFolder, recovered
+from coterie.outputs import recovered
 from coterie.reports import Report, require_report
 from coterie.reports import report as make_report
 from coterie.rows import RowSource
@@ -134,9 +133,10 @@ def report(
         with output_folder(out.parent, out.name) as outputs:
             run_file = run_files(out.parent, f"{out.stem}-{RUN}")
             outputs.check(*(path.name for path in run_file.values()))
-            written = write_files(outputs, made, out.name)
+            pages = made.files(out.name)
+            outputs.write(pages)
             write_run_file(outputs, f"{out.stem}-{RUN}")
-        files = {"report": str(out), **{name: str(out.parent / name) for name in written[1:]}}
+        files = {"report": str(out), **{name: str(out.parent / name) for name in list(pages)[1:]}}
         files |= {name: str(path) for name, path in run_file.items()}
     if points is not None:
         with output_folder(points.parent, points.name) as outputs:
@@ -151,16 +151,6 @@ def report(
 def fit_report(model: Any, rows: RowSource, summary: Mapping[str, Any], options: Mapping[str, Any]) -> Report:
     """Return the report of a fit that this process has just done, with options of `coterie.report`."""
     return make_report(model, rows, summary={**summary, "memory": _peak_memory()}, **options)
-
-
-def write_files(outputs: OutputFolder, report: Report, name: str) -> Sequence[str]:
-    """Write a report to a folder of outputs; return the names of its files, the page first."""
-    files = report.files(name)
-    outputs.check(*files)
-    for file, content in files.items():
-        with outputs.writing(file) as path:
-            path.write_bytes(content)
-    return list(files)
 
 
 def _peak_memory() -> str | None:
@@ -248,7 +238,7 @@ def rows_of_fit(
             rows = open_for_model(model, path, sep=fit.reading.sep, decimal=fit.reading.decimal)
             rows = kept_on_disk(rows, effective_n_threads(None))
             known = fit.hashes.get("rows")
-            found = hash_of_sample(rows, sample_of(rows)[1]) if known is None else hash_of_rows(rows)
+            found = hash_of_rows(rows, sample_of(rows)[1] if known is None else None)
             if found != (known or fit.hashes.get("sample")):
                 raise ValueError(
                     f"{name} does not hold the rows of the fit in {folder}: name their file, or fit again."

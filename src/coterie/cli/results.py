@@ -14,7 +14,8 @@ import scipy.sparse as sp
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.cli.errors import UsageError
 from coterie.cli.options import column_names
-from coterie.cli.output import table_writer, write_labels
+from coterie.cli.output import table_writer
+from coterie.figures import counted
 from coterie.outputs import OutputFolder
 from coterie.results import (
     Examples,
@@ -92,7 +93,7 @@ class RowResults:
             labels = self.renaming.labels(labels)
             place = self.rows.place_of(0)
             if path.suffix == ".npy":
-                write_labels(path, labels)
+                np.save(path, labels)
             elif place is not None:
                 write_labels_to_obs(Path(place[1]), path, labels)
             return None
@@ -188,5 +189,7 @@ def outlier_lines(facts: dict[str, Any]) -> list[str]:
     found = facts.get("outliers")
     if found is None:
         return []
-    marked = f"{found['marked']:,} outlier{'' if found['marked'] == 1 else 's'} labeled -1"
-    return [f"{marked}: more than {found['threshold']:.3g} times as far as the median row of their clusters"]
+    marked = counted(found["marked"], "outlier")
+    return [
+        f"{marked} labeled -1: more than {found['threshold']:.3g} times as far as the median row of their clusters"
+    ]

@@ -324,19 +324,13 @@ def hash_of_array(array: Array) -> str:
     return digest.hexdigest()
 
 
-def hash_of_rows(rows: RowSource) -> str:
-    """Return the SHA-256 of the numbers of all rows, block by block; storage makes no difference."""
-    return _hash(rows, (block for _, block in rows.blocks()))
+def hash_of_rows(rows: RowSource, sample: Block = None) -> str:
+    """Return the SHA-256 of the numbers of all rows or of a sample, and of the shape and type of all.
 
-
-def hash_of_sample(rows: RowSource, sample: Block) -> str:
-    """Return the SHA-256 of the numbers of a sample of rows, and of their number and type."""
-    return _hash(rows, [sample])
-
-
-def _hash(rows: RowSource, blocks: Any) -> str:
+    Storage makes no difference.
+    """
     digest = hashlib.sha256(f"{rows.shape} {rows.dtype.name}".encode())
-    for block in blocks:
+    for block in (block for _, block in rows.blocks()) if sample is None else [sample]:
         for part in [np.diff(block.indptr), block.indices, block.data] if sp.issparse(block) else [block]:
             digest.update(np.ascontiguousarray(part).data)
     return digest.hexdigest()

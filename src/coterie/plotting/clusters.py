@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
 
+from coterie.blocks.kernel_rows import dense
 from coterie.estimators import Estimator
 from coterie.estimators.base import rows_for
 from coterie.estimators.method import name_of
@@ -19,8 +20,6 @@ from coterie.rows.derived import part_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["plot_clusters"]
 
 _MOST_ROWS = 20_000
 _MOST_DENSE = 2e7
@@ -91,7 +90,9 @@ def plot_clusters(
     if found.min(initial=-1) < -1 or found.max(initial=0) >= n_clusters:
         raise ValueError(f"labels must be from -1 to {n_clusters - 1}.")
     is_map = model is None and rows.shape[1] == 2
-    points, center_points, shares = _as_points(sample) if is_map else _projected(sample, centers)
+    points, center_points, shares = (
+        (dense(sample).astype(np.float64), None, [0.0, 0.0]) if is_map else _projected(sample, centers)
+    )
     ax = axes_or_new(ax, (7.0, 5.6))
 
     size = float(np.clip(25_000 / max(len(points), 1), 5, 36))
@@ -145,12 +146,6 @@ def _sampled(
         data = part_of(rows, sample) if isinstance(model, Estimator) else sample
         return sample, np.asarray(model.predict(data))
     return sample, np.asarray(known)[chosen]
-
-
-def _as_points(sample: Any) -> tuple[np.ndarray, None, list[float]]:
-    """Return the points as coordinates."""
-    points = np.asarray(sample.toarray() if sp.issparse(sample) else sample, dtype=np.float64)
-    return points, None, [0.0, 0.0]
 
 
 def _projected(sample, centers) -> tuple[np.ndarray, np.ndarray | None, list[float]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array
+from coterie.blocks.kernel_rows import dense
 from coterie.estimators.base import rows_for
 from coterie.estimators.method import name_of
 from coterie.figures import FEW_COLORS, INK, counted, new_figure, style_of
@@ -21,8 +21,6 @@ from coterie.graphs import nearest_neighbors
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["check_image_shape", "plot_cluster_images", "plot_modes"]
 
 _MOST_IMAGES = 400
 _MOST_LINES = 100
@@ -182,21 +180,11 @@ def plot_modes(
         for column, row in enumerate(nearest[line], start=len(names)):
             is_other = labels[row] != cluster
             n_others += is_other
-            sheet.draw(line, column, _dense(data[[row]]), framed=is_other)
+            sheet.draw(line, column, dense(data[[row]]), framed=is_other)
     left_out = "" if len(drawn) == len(centers) else f", the largest of {len(centers):,}"
     framed = "; framed: nearest rows of other clusters" if n_others else ""
     whose = name_of(model) + ("" if data_name is None else f" of {data_name}")
     return sheet.finish(f"{whose}: {counted(len(drawn), 'cluster')}{left_out}{framed}")
-
-
-@dataclass(frozen=True)
-class _Cell:
-    """A position on a sheet, in inches."""
-
-    left: float
-    top: float
-    width: float
-    height: float
 
 
 class _Sheet:
@@ -209,39 +197,37 @@ class _Sheet:
         room = (_WIDEST - _NAMES) / len(headings) - _GAP
         self._cell_width = min(_CELL, room)
         self._cell_height = self._cell_width * image_shape[0] / image_shape[1]
-        last = self._cell(n_lines - 1, len(headings) - 1)
-        self._size = (max(last.left + last.width + _GAP, _NARROWEST), last.top + last.height + _GAP)
+        left, top = self._corner(n_lines - 1, len(headings) - 1)
+        self._size = (max(left + self._cell_width + _GAP, _NARROWEST), top + self._cell_height + _GAP)
         self._figure = new_figure(self._size, layout=None)
         self._ax: Axes = self._figure.add_axes((0, 0, 1, 1))
         self._ax.set_axis_off()
         for column, heading in enumerate(headings):
-            cell = self._cell(0, column)
-            middle = cell.left + cell.width / 2
-            self._ax.text(middle, cell.top - 0.08, heading, ha="center", va="bottom", fontsize=8, color=INK)
+            left, top = self._corner(0, column)
+            middle = left + self._cell_width / 2
+            self._ax.text(middle, top - 0.08, heading, ha="center", va="bottom", fontsize=8, color=INK)
 
     def name(self, line: int, text: str, color: str) -> None:
         """Write the name of a row."""
-        cell = self._cell(line, 0)
-        middle = cell.top + cell.height / 2
-        self._ax.text(cell.left - 0.1, middle, text, ha="right", va="center", fontsize=8, color=color)
+        left, top = self._corner(line, 0)
+        middle = top + self._cell_height / 2
+        self._ax.text(left - 0.1, middle, text, ha="right", va="center", fontsize=8, color=color)
 
     def draw(self, line: int, column: int, values: Array, *, framed: bool = False) -> None:
         """Draw a row as an image."""
         from matplotlib.patches import Rectangle
 
-        cell = self._cell(line, column)
+        left, top = self._corner(line, column)
         picture = values.reshape(self._shape).astype(np.float64)
         low, high = picture.min(), picture.max()
-        edges = (cell.left, cell.left + cell.width, cell.top + cell.height, cell.top)
+        edges = (left, left + self._cell_width, top + self._cell_height, top)
         self._ax.imshow(
             (picture - low) / (high - low or 1.0),
             cmap="gray_r", vmin=0, vmax=1, interpolation="nearest", extent=edges, aspect="auto",
         )  # fmt: skip
         color, width = (FEW_COLORS[1], 2.0) if framed else ("#CCCCCC", 0.8)
-        corner = (cell.left, cell.top)
-        self._ax.add_patch(
-            Rectangle(corner, cell.width, cell.height, fill=False, edgecolor=color, linewidth=width)
-        )
+        size = (self._cell_width, self._cell_height)
+        self._ax.add_patch(Rectangle((left, top), *size, fill=False, edgecolor=color, linewidth=width))
 
     def finish(self, title: str) -> Figure:
         """Return the figure with a title."""
@@ -250,11 +236,11 @@ class _Sheet:
         self._ax.set(xlim=(0, width), ylim=(height, 0))
         return self._figure
 
-    def _cell(self, line: int, column: int) -> _Cell:
-        # A gap separates the first columns.
+    def _corner(self, line: int, column: int) -> tuple[float, float]:
+        """Return the left and upper edge of an image; a gap separates the first columns."""
         left = _NAMES + column * (self._cell_width + _GAP) + min(column, self._n_apart) * (_WIDE_GAP - _GAP)
         top = _TITLE + _HEADINGS + line * (self._cell_height + _GAP)
-        return _Cell(left, top, self._cell_width, self._cell_height)
+        return left, top
 
 
 def _labels_of(model: Any, X: Any, n_rows: int) -> Array:
@@ -272,10 +258,6 @@ def _rows_around(data: Any, points: Array, n_neighbors: int) -> Array:
 def _look_alike(one: Array, other: Array) -> bool:
     """Whether two images look equal: they differ by less than one of 50 steps of gray."""
     return bool(np.abs(one - other).max() <= 0.02 * max(np.ptp(one), np.ptp(other)))
-
-
-def _dense(row: Any) -> Array:
-    return np.asarray(row.toarray() if sp.issparse(row) else row)
 
 
 def _ordinals(number: int) -> Iterator[str]:

@@ -123,10 +123,7 @@ class Report:
         target = Path(path)
         files = self.files(target.name)
         with OutputFolder(target.parent, target.name) as outputs:
-            outputs.check(*files)
-            for name, content in files.items():
-                with outputs.writing(name) as staged:
-                    staged.write_bytes(content)
+            outputs.write(files)
         return [target.parent / name for name in files]
 
     def files(self, name: str) -> dict[str, bytes]:

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from coterie.arrays import FloatArray, IndexArray, IntArray
+from coterie.blocks.kernel_rows import dense
 from coterie.names import read_names
 from coterie.reports.stability import Stability
 from coterie.reports.subject import EXAMPLES, Subject, cluster_sums
@@ -141,8 +142,7 @@ def _text_of(subject: Subject, place: int, clusters: Clusters) -> str:
         return sample.texts[place]
     if clusters.effects is None:
         return sample.ids[place]
-    row = sample.block[[place]]
-    values = (row.toarray() if sp.issparse(row) else np.asarray(row))[0]
+    values = dense(sample.block[[place]])[0]
     return ", ".join(f"{name} {value:.4g}" for name, value in zip(clusters.column_names, values))
 
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from coterie.arrays import Array, FloatArray, IntArray
+from coterie.blocks.kernel_rows import dense
 from coterie.plotting.layout import Layout
 from coterie.reports.describe import Clusters, describe, measures_of
 from coterie.reports.page import data_address
@@ -128,8 +128,7 @@ def _columns(subject: Subject, clusters: Clusters) -> list[dict[str, Any]]:
     if clusters.effects is not None:
         strength = np.abs(clusters.effects).max(axis=0)
         order = np.argsort(-strength, kind="stable")[:_MOST_CLUSTERED]
-        block = sample.block[:, np.sort(order)]
-        block = block.toarray() if sp.issparse(block) else np.asarray(block)
+        block = dense(sample.block[:, np.sort(order)])
         for place, column in enumerate(np.sort(order).tolist()):
             packed = _packed(block[:, place], "<f4")
             found.append({"name": clusters.column_names[column], "kind": "clustered", "values": packed})
@@ -174,10 +173,7 @@ def _thumbnails(subject: Subject) -> dict[str, Any] | None:
     height, width, *colors = subject.image_shape
     n_rows = len(subject.sample.rows)
     columns = int(np.ceil(np.sqrt(n_rows)))
-    block = subject.sample.block
-    images = (block.toarray() if sp.issparse(block) else np.asarray(block)).reshape(
-        n_rows, height, width, *colors
-    )
+    images = dense(subject.sample.block).reshape(n_rows, height, width, *colors)
     for side in _SIDES:
         small = _shrunk(images, max(1, -(-max(height, width) // side)))
         buffer = io.BytesIO()

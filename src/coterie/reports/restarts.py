@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from coterie.arrays import FloatArray
 from coterie.estimators import Objective
 from coterie.estimators.seeded import SeededEstimator
-from coterie.reports.subject import Subject, seconds_of
+from coterie.reports.subject import Subject, refitted, seconds_of
 
 # Number of restarts, and the fewest that are compared.
 _OTHERS, _FEWEST = 9, 3
 
-# Total seconds of all restarts, and the time limit of each.
-_SECONDS, _LIMIT = 0.6, 2.0
+# Total seconds of all restarts.
+_SECONDS = 0.6
 
 # Rows of the sample that is used if all rows take too long.
 _FEW_ROWS, _ROWS_A_CLUSTER = 5_000, 20
@@ -123,21 +121,8 @@ def _objective_from(
     model: Any, objective: Objective, block: Any, seed: int, changes: dict[str, Any]
 ) -> float | None:
     """Fit rows once; return the objective, None if these rows cannot be fitted."""
-    again = clone(model)
-    known = again.get_params(deep=False)
-    usual = {
-        "random_state": seed,
-        "max_time": _LIMIT,
-        "callback": None,
-        "verbose": 0,
-        "n_init": 1,
-        "coreset_size": None,
-    }
-    again.set_params(**{name: value for name, value in (usual | changes).items() if name in known})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            again.fit(block)
-        except ValueError:  # a parameter such as a size constraint may not be feasible for a sample
-            return None
+    try:
+        again = refitted(model, block, seed, {"n_init": 1, "coreset_size": None} | changes)
+    except ValueError:
+        return None
     return float(getattr(again, objective.attribute))

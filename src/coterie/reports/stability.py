@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from coterie.arrays import FloatArray, IntArray
-from coterie.reports.subject import Subject, clusters_of, seconds_of
+from coterie.reports.subject import Subject, clusters_of, refitted, seconds_of
 from coterie.rows import as_rows
 
 _MOST_ROWS = 5_000
@@ -19,8 +18,8 @@ _ROWS_A_CLUSTER = 20
 # Of half of the vertices most have lost half of their neighbors.
 _SHARE_OF_GRAPH = 0.8
 
-# Seconds of all fits together, and time limit of each.
-_SECONDS, _LIMIT = 1.2, 2.0
+# Seconds of all fits together.
+_SECONDS = 1.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,19 +89,13 @@ def _overlaps(subject: Subject, n_rows: int, seed: int, changes: dict[str, Any])
     """Fit random rows; return for each cluster its overlap with the most similar cluster of that fit."""
     sample, n_clusters = subject.sample, subject.n_clusters
     chosen = np.sort(np.random.default_rng(seed).choice(len(sample.rows), n_rows, replace=False))
-    again = clone(subject.model)
-    known = again.get_params(deep=False)
-    usual = {"random_state": seed, "max_time": _LIMIT, "callback": None, "verbose": 0}
-    again.set_params(**{name: value for name, value in (usual | changes).items() if name in known})
     block = sample.block[chosen][:, sample.rows[chosen]] if subject.is_graph else sample.block[chosen]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            again.fit(block)
-            # A path is cut where it has as many clusters.
-            found = clusters_of(again, as_rows(block), n_clusters=n_clusters)
-        except ValueError:  # a parameter such as the coreset size may be too large for a sample
-            return np.full(n_clusters, np.nan)
+    try:
+        again = refitted(subject.model, block, seed, changes)
+        # A path is cut where it has as many clusters.
+        found = clusters_of(again, as_rows(block), n_clusters=n_clusters)
+    except ValueError:
+        return np.full(n_clusters, np.nan)
     return _best_jaccard(sample.labels[chosen], found, n_clusters)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from coterie.arrays import FloatArray, IndexArray, IntArray
+from coterie.blocks.kernel_rows import dense
 from coterie.estimators import Estimator, Method, method_of
 from coterie.estimators.base import rows_for
 from coterie.plotting import check_image_shape
@@ -18,12 +21,16 @@ from coterie.plotting.layout import sample_by_cluster
 from coterie.results import Placement, metadata_names, place_rows
 from coterie.rows import RowSource
 from coterie.rows.roles import ID_NAMES
+from coterie.rows.source import joined_batches, selected_rows
 
 MOST_DRAWN = 10_000
 _MOST_NUMBERS = 5e7
 
 # More different values of a column are no categories.
 MOST_CATEGORIES = 40
+
+# Time limit in seconds of each fit for a report.
+_LIMIT = 2.0
 
 # Representative rows of each cluster, and as many borderline ones, that are in the sample.
 EXAMPLES = 6
@@ -161,24 +168,35 @@ def seconds_of(model: Any) -> float:
     return float(history["seconds"][-1]) if history is not None and len(history) else 0.0
 
 
+def refitted(model: Any, block: Any, seed: int, changes: dict[str, Any]) -> Any:
+    """Fit a copy of a model to some rows, quietly.
+
+    A ValueError is raised where a parameter such as a size constraint, or the size of a coreset, is not feasible.
+    """
+    again = clone(model)
+    known = again.get_params(deep=False)
+    usual = {"random_state": seed, "max_time": _LIMIT, "callback": None, "verbose": 0}
+    again.set_params(**{name: value for name, value in (usual | changes).items() if name in known})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return again.fit(block)
+
+
 def cluster_sums(labels: IntArray, n_clusters: int, block: Any) -> FloatArray:
     """Return the sums of the rows of each cluster, as a dense array of shape (k, d)."""
     inside = np.flatnonzero(labels >= 0)
     ones = np.ones(len(inside))
     sums = sp.csr_array((ones, (labels[inside], inside)), shape=(n_clusters, len(labels))) @ block
-    return np.asarray(sums.toarray() if sp.issparse(sums) else sums, dtype=np.float64)
+    return dense(sums).astype(np.float64, copy=False)
 
 
 def _metadata(rows: RowSource, names: list[str], chosen: IndexArray) -> Any:
     import pyarrow
 
-    parts, start = [], 0
-    for batch in rows.metadata_columns.batches(names) if rows.metadata_columns is not None and names else ():
-        low, high = np.searchsorted(chosen, [start, start + batch.num_rows])
-        part = pyarrow.Table.from_batches([batch]).rename_columns(names)
-        parts.append(part.take(pyarrow.array(chosen[low:high] - start)))
-        start += batch.num_rows
-    return pyarrow.concat_tables(parts, promote_options="permissive") if parts else pyarrow.table({})
+    if rows.metadata_columns is None or not names:
+        return pyarrow.table({})
+    found = selected_rows(rows.metadata_columns.batches(names), chosen)
+    return joined_batches([batch.take(pyarrow.array(some)) for batch, some in found])
 
 
 def _text_column(metadata: Any, text: str | None, id_name: str | None) -> str | None:

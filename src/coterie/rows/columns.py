@@ -40,11 +40,6 @@ class ChosenColumns:
             names += [name] if width is None else [f"{name}[{i}]" for i in range(width)]
         return names
 
-    @property
-    def has_vectors(self) -> bool:
-        """Whether any of them holds vectors."""
-        return any(width is not None for width in self.widths)
-
     def block(self, n_rows: int, dtype: np.dtype[Any], values: Callable[[int, int | None], Array]) -> Array:
         """Join the columns to a block of `dtype`; a single column of vectors is not copied.
 
@@ -224,17 +219,13 @@ def _usual_columns(table: Sequence[Column], candidates: list[int], path: object)
 
 def listed_columns(table: Sequence[Column], positions: Sequence[int]) -> str:
     """Return names (or positions) and types of columns, the first few of many."""
+    names = [str(i) if table[i].name is None else table[i].name for i in positions[:_SHOWN]]
     shown = [
-        f"{shortened(repr(_called(table, i)), MOST_OF_A_NAME)} ({table[i].type})" for i in positions[:_SHOWN]
+        f"{shortened(repr(name), MOST_OF_A_NAME)} ({table[i].type})" for name, i in zip(names, positions)
     ]
     if len(positions) > _SHOWN:
         shown.append(f"and {len(positions) - _SHOWN} more")
     return ", ".join(shown)
-
-
-def _called(table: Sequence[Column], position: int) -> str:
-    name = table[position].name
-    return str(position) if name is None else name
 
 
 def _choice_hint(option: str, table: Sequence[Column], positions: Sequence[int], path: object) -> str:

@@ -93,7 +93,7 @@ class PandasSource(RowSource):
         self._missing = {} if is_plain else {"na_value": np.nan}
 
     def _block(self, frame: Any, rows: int | IndexArray) -> Array:
-        if not self._chosen.has_vectors:
+        if not any(self._chosen.widths):
             return self._numbers(frame)
 
         def values(position: int, width: int | None) -> Array:
