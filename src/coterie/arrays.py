@@ -7,18 +7,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "LINE_BYTES",
-    "Array",
-    "BoolArray",
-    "FloatArray",
-    "IndexArray",
-    "IntArray",
-    "aligned_zeros",
-    "lanes_of",
-    "padded_rows",
-]
-
 Array: TypeAlias = npt.NDArray[Any]
 """Of the float type that is computed in, or of any type."""
 
@@ -43,19 +31,7 @@ def lanes_of(dtype: npt.DTypeLike) -> int:
 
 
 def aligned_zeros(size: int, dtype: npt.DTypeLike) -> Array:
-    """Return zeros that begin at a cache line; pages that are not written take no memory.
-
-    Parameters
-    ----------
-    size : int
-        How many.
-    dtype : dtype
-        Of numbers whose size divides a cache line.
-
-    Returns
-    -------
-    ndarray of shape (size,)
-    """
+    """Return zeros, whose size divides a cache line, from the start of one; unwritten pages take no memory."""
     lanes = lanes_of(dtype)
     buffer = np.zeros(size + lanes, dtype=dtype)
     first = -buffer.ctypes.data % LINE_BYTES // buffer.itemsize
@@ -63,20 +39,7 @@ def aligned_zeros(size: int, dtype: npt.DTypeLike) -> Array:
 
 
 def padded_rows(n_rows: int, n_columns: int, dtype: npt.DTypeLike) -> Array:
-    """Return rows of zeros, each padded to whole cache lines.
-
-    Parameters
-    ----------
-    n_rows, n_columns : int
-        Of the rows that are wanted.
-    dtype : dtype
-        As for `aligned_zeros`.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, width)
-        The width is the next multiple of a line.
-    """
+    """Return rows of zeros, each padded to whole cache lines; see `aligned_zeros`."""
     lanes = lanes_of(dtype)
     width = -(-n_columns // lanes) * lanes
     return aligned_zeros(n_rows * width, dtype).reshape(n_rows, width)

@@ -8,11 +8,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "FEW_COLORS", "INK", "MANY_COLORS", "MOST_NUMBERED", "axes_or_new", "counted", "new_figure", "require_matplotlib",
-    "style_of", "tidy",
-]  # fmt: skip
-
 # Colors for all kinds of color vision: those of Okabe and Ito without yellow (too pale on white).
 FEW_COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#4D4D4D")
 INK = "#333333"

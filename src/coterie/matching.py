@@ -11,8 +11,6 @@ from scipy.optimize import linear_sum_assignment
 
 from coterie.arrays import Array, IntArray
 
-__all__ = ["ClusterMatch", "match_clusters"]
-
 # A cluster goes into another, or comes from it, if they share this part of its rows.
 _LEAST_SHARE = 0.5
 

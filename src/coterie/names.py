@@ -12,16 +12,11 @@ import numpy.typing as npt
 
 from coterie.arrays import Array, IntArray
 
-__all__ = ["merge_labels", "read_merges", "read_names", "relabel", "write_names"]
-
 
 def read_names(names: str | Path | Mapping[int, str]) -> dict[int, str]:
     """Return the names of clusters in a CSV file with the columns `cluster` and `name`, or a mapping as it is.
 
-    Raises
-    ------
-    ValueError
-        If a line has no cluster or no name, or a cluster occurs twice.
+    A ValueError is raised if a line has no cluster or no name, or a cluster occurs twice.
     """
     if isinstance(names, Mapping):
         return {int(cluster): str(name) for cluster, name in names.items()}
@@ -31,12 +26,8 @@ def read_names(names: str | Path | Mapping[int, str]) -> dict[int, str]:
 def read_merges(merges: str | Path | Mapping[int, int]) -> dict[int, int]:
     """Return the clusters into which others go, from a CSV file with the columns `cluster` and `into`, or a mapping.
 
-    A cluster that goes into one that is merged, too, goes where that one goes.
-
-    Raises
-    ------
-    ValueError
-        If a line is no pair of clusters, a cluster occurs twice, or clusters go into each other in a circle.
+    A cluster that goes into one that is merged, too, goes where that one goes. A ValueError is raised if a line is no
+    pair of clusters, a cluster occurs twice, or clusters go into each other in a circle.
     """
     if isinstance(merges, Mapping):
         known = {int(cluster): int(into) for cluster, into in merges.items()}

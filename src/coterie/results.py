@@ -26,19 +26,6 @@ from coterie.names import merge_labels, read_merges, read_names, relabel
 from coterie.rows import RowSource
 from coterie.rows.roles import ID_NAMES
 
-__all__ = [
-    "Examples",
-    "Outliers",
-    "Placement",
-    "Renaming",
-    "metadata_names",
-    "find_outliers",
-    "outlier_share",
-    "place_rows",
-    "result_batches",
-    "results_table",
-]
-
 _EXAMPLES = 10
 _BATCH_ROWS = 1 << 16
 

@@ -18,8 +18,6 @@ from coterie.fitting.checks import check_sample_weight
 from coterie.fitting.threads import effective_n_threads
 from coterie.rows import Block, RowSource
 
-__all__ = ["Backend", "Chunk", "LocalBackend", "Task", "Total", "have_own_backend", "open_backend"]
-
 Task: TypeAlias = Callable[["Chunk", Any, Any, Mapping[str, Any]], Any]
 """`task(chunk, payload, given, into)`: `payload` is the same for all chunks, `given` is for this chunk alone."""
 

@@ -24,17 +24,6 @@ from coterie.blocks.kernel_rows import dense, kept_rows, kernel_rows
 from coterie.blocks.measures import digits_lost, robust_shift, sample_positions, typical_square
 from coterie.rows import RowSource
 
-__all__ = [
-    "MeasuredRows",
-    "check_differences",
-    "kept_rows_of",
-    "largest_square",
-    "measure",
-    "measure_rows",
-    "rows_of",
-    "split_by_chunk",
-]
-
 # Share of the standard deviation of a column that sums on workers may lose.
 _MOST_LOST = 1e-6
 

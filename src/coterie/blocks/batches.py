@@ -14,8 +14,6 @@ from coterie.blocks.kernel_rows import kernel_rows, rows_per_block
 from coterie.cached import cached_property
 from coterie.rows import Block, RowSource
 
-__all__ = ["Batch", "RowReader", "draw_batch"]
-
 
 def draw_batch(n_rows: int, batch_size: int, run: int, random: np.random.RandomState) -> IndexArray:
     """Return the ascending numbers of about `batch_size` rows, drawn uniformly with replacement, run by run."""

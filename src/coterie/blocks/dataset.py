@@ -14,12 +14,6 @@ from coterie.blocks.kernel_rows import dense, kept_rows, kernel_blocks, rows_per
 from coterie.cached import cached_property
 from coterie.rows import Block, RowSource
 
-__all__ = [
-    "ChunkRows", "FitRows", "SquareDistances", "check_overflow", "check_squares", "check_vanishing", "squares_to_point",
-    "total_weight", "useful_n_threads", "weighted_sum",
-]  # fmt: skip
-
-
 # Passes of fewer multiply-adds take less time than waking a thread.
 _FEW_MULTIPLY_ADDS = 1 << 20
 

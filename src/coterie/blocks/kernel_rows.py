@@ -17,11 +17,6 @@ from coterie.limits.memory import available_memory
 from coterie.rows import RowSource, as_rows
 from coterie.rows.spool import SpooledRows, has_space, spool_folder
 
-__all__ = [
-    "dense", "kept_bytes", "kept_on_disk", "kept_rows", "kernel_blocks", "kernel_rows", "rows_per_block",
-    "read_ahead",
-]  # fmt: skip
-
 T = TypeVar("T")
 
 _END: Any = object()

@@ -11,8 +11,6 @@ import numpy.typing as npt
 from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.kernel_rows import dense
 
-__all__ = ["digits_lost", "robust_shift", "sample_positions", "typical_square"]
-
 # Rows of the sample.
 _SAMPLE = 1024
 

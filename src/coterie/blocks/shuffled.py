@@ -19,8 +19,6 @@ from coterie.blocks.kernel_rows import KEPT_BYTES, read_ahead
 from coterie.blocks.measures import robust_shift
 from coterie.rows import Block, RowSource
 
-__all__ = ["ShuffledRows", "run_length", "shuffled"]
-
 # A read of a disk that costs little more than its first byte; and how many of them a batch should hold at least, to
 # be a fair sample even of sorted rows.
 _RUN_BYTES = 1 << 16

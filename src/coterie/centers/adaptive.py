@@ -22,8 +22,6 @@ from coterie.centers.bounded import BoundedAssignment, n_bounds_of
 from coterie.centers.frame import CenterFrame
 from coterie.fitting.deadline import now
 
-__all__ = ["AdaptiveAssignment"]
-
 # Processor time is independent of other processes; if its clock is coarse, as on Windows, wall-clock time is used.
 _FINE = 1e-5
 _clock = time.process_time if time.get_clock_info("process_time").resolution < _FINE else now

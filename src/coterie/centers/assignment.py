@@ -9,8 +9,6 @@ import numpy as np
 from coterie.arrays import Array, IndexArray, IntArray
 from coterie.blocks.dataset import FitRows
 
-__all__ = ["Assignment", "Frame", "PlainAssignment"]
-
 
 class Frame(Protocol):
     """Centroids that rows can be compared with."""

@@ -14,8 +14,6 @@ from coterie.blocks.dataset import FitRows
 from coterie.centers.assignment import Frame
 from coterie.centers.frame import CenterFrame
 
-__all__ = ["BoundedAssignment", "StoredBounds", "n_bounds_of", "panels_of_neighbors"]
-
 # Memory that the bounds of "yinyang" may take.
 _BOUND_BYTES = 1 << 30
 

@@ -11,8 +11,6 @@ from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.cached import cached_property
 
-__all__ = ["CenterFrame", "direction_lengths", "moved_centers", "nearest_centers", "unit_centers"]
-
 # Rows of length 1 whose sum is shorter than this part of their mass cancel out: what is left of it is rounding.
 _CANCELED = 1e-12
 

@@ -17,8 +17,6 @@ from coterie.centers.frame import CenterFrame
 from coterie.centers.rounding import NearTies
 from coterie.rows import Block, RowSource
 
-__all__ = ["label_all", "labels_and_squares", "nearest_labels", "squares_to_centers"]
-
 
 def nearest_labels(rows: RowSource, centers: Array, shift: FloatArray, n_threads: int) -> IntArray:
     """Return the nearest centroid of every row: the labels of a fit with the same shift; one pass over the data.

@@ -23,11 +23,6 @@ from coterie.fitting.report import Report, Stop
 from coterie.fitting.threads import single_threaded_blas
 from coterie.rows import as_rows
 
-__all__ = [
-    "ALGORITHMS", "KMeansResult", "best_of", "cell_centers", "choose_algorithm", "iterate", "lloyd", "passes_of",
-    "compares_bounds",
-]  # fmt: skip
-
 ALGORITHMS = ("auto", "lloyd", "elkan", "yinyang", "hamerly")
 
 # The first pass with bounds takes as long as two without, so fewer passes are faster without.

@@ -17,8 +17,6 @@ from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.centers.frame import CenterFrame, moved_centers
 from coterie.centers.sparse_means import NONE, SparseMeans
 
-__all__ = ["DenseMeans", "Means", "means_of"]
-
 
 class DenseMeans:
     """Means of dense rows; a step costs O(k d) in addition to its rows.

@@ -22,8 +22,6 @@ from coterie.centers.frame import CenterFrame, moved_centers
 from coterie.centers.rounding import NearTies, TieBreakingAssignment, has_near_ties
 from coterie.fitting.deadline import UNLIMITED, Deadline
 
-__all__ = ["ALGORITHMS_OF_HISTORY", "ClusterPasses", "NewAssignment"]
-
 # With fewer passes than this, bounds cost more time than they save.
 _PASSES_FOR_BOUNDS = 4
 

@@ -22,8 +22,6 @@ from coterie.cached import cached_property
 from coterie.centers.assignment import Assignment, Frame
 from coterie.centers.frame import CenterFrame
 
-__all__ = ["NearTies", "TieBreakingAssignment", "has_near_ties"]
-
 _SPARSE = (_kernels.SparseRowsFloat32, _kernels.SparseRowsFloat64)
 
 # Part of the squared lengths of row and centroid by which squared distances of sparse rows are off, at most.

@@ -12,8 +12,6 @@ from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray, aligned_zeros, lanes_of
 from coterie.centers.frame import direction_lengths
 
-__all__ = ["SparseMeans"]
-
 NONE: IndexArray = np.empty(0, dtype=np.intp)
 
 # Rows, labels now and before, and weights; see `SparseMeans.add`.

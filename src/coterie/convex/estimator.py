@@ -61,8 +61,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 from coterie.rows import RowSource
 
-__all__ = ["ConvexClusterPath", "ConvexClustering", "ConvexEstimator"]
-
 EdgeKind = Annotated[
     Literal["knn", "dense", "tree", "precomputed"],
     Param(

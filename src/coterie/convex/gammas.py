@@ -15,9 +15,6 @@ from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.graphs import graph_laplacian
 from coterie.graphs.edges import Edges
 
-__all__ = ["AdaptiveGammas", "GivenGammas", "coalescing_gamma", "default_gammas"]
-
-
 # Quantile of the edges, by the gamma that can fuse them, that gives the first gamma of the grid.
 _FIRST_SHARE = 0.05
 

@@ -12,9 +12,6 @@ from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.convex.problem import numbered_by_first_rows
 
-__all__ = ["cut_between", "linkage_of_path", "linkage_of_tree", "longest_lived", "n_splits"]
-
-
 # Clusters that never fuse are joined at this multiple of the last gamma.
 _BEYOND_THE_END = 1.25
 

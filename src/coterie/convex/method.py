@@ -5,8 +5,6 @@ from __future__ import annotations
 from coterie.convex.estimator import ConvexClustering, ConvexClusterPath
 from coterie.estimators.method import Method, Objective, Progress
 
-__all__ = ["CONVEX_CLUSTERING", "CONVEX_PATH"]
-
 _PAGE = "docs/development/decisions/convex.md"
 
 

@@ -10,9 +10,6 @@ import numpy as np
 
 from coterie.arrays import Array, IndexArray
 
-__all__ = ["KernelNorm", "Norm", "NormObject", "find_norm"]
-
-
 NAMES = ("l2", "l1", "linf")
 
 

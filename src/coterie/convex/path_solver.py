@@ -37,12 +37,6 @@ from coterie.convex.solvers import (
 from coterie.fitting.deadline import Deadline
 from coterie.fitting.report import Report, Stop
 
-__all__ = [
-    "PathResult", "PathSolver", "PathStep", "SinglePrecision", "SpanProblem", "WarmStart", "follow_path",
-    "missed_by_span", "parts_of_duals", "pays_in_single_precision", "span_of_means",
-]  # fmt: skip
-
-
 # Least number of columns for a reduction, and the largest fraction that may remain; a reduction to columns that fit
 # into one register is always made.
 _FEWEST_COLUMNS, _LEFT, _SHORT = 16, 0.5, 4

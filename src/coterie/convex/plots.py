@@ -15,8 +15,6 @@ from coterie.figures import axes_or_new, counted, require_matplotlib, style_of, 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_path", "plot_path_dendrogram"]
-
 
 _MOST_PATHS = 2000
 _MOST_NAMED = 80

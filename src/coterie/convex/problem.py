@@ -18,13 +18,6 @@ from coterie.convex.weights import distinct_rows
 from coterie.graphs import graph_laplacian
 from coterie.graphs.edges import Edges, edges_of_graph
 
-__all__ = [
-    "PAPER_STEP", "ConvexProblem", "CustomProblem", "OrderedProblem", "RepeatedRows", "SolverOptions",
-    "columns_of_problem", "make_problem",
-    "numbered_by_first_rows", "order_problem",
-]  # fmt: skip
-
-
 # Name of the published step size of AMA.
 PAPER_STEP = "paper"
 

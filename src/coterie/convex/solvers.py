@@ -24,12 +24,6 @@ from coterie.fitting.deadline import Deadline
 from coterie.fitting.report import Report, Stop
 from coterie.graphs import graph_laplacian
 
-__all__ = [
-    "ADMM", "AMA", "Certificate", "ConvexResult", "Fuser", "Solver", "iterate", "make_solver",
-    "minimize", "residual_test",
-]  # fmt: skip
-
-
 # Iterations between checks of the gap: a fraction of those done, and their least and largest number.
 _CHECK_SHARE, _FEWEST, _MOST = 0.2, 5, 100
 

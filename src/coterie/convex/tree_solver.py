@@ -25,9 +25,6 @@ from coterie.fitting.report import Report, Stop
 from coterie.graphs.equal_rows import equal_rows
 from coterie.graphs.spanning import near_rows, rooted_tree, spanning_tree
 
-__all__ = ["TreeProblem", "TreeSolution", "follow_tree_path", "minimize_on_tree", "tree_problem"]
-
-
 # The first trial gamma could fuse this fraction of the edges, if all forces pulled their ends together.
 _FIRST_SHARE = 0.05
 

@@ -14,9 +14,6 @@ from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.fitting.checks import warn
 from coterie.graphs import bridge_components, check_graph, knn_graph
 
-__all__ = ["AUTO", "distinct_rows", "relative_graph", "weight_graph", "weights_of_edges", "without_units"]
-
-
 # Name of the decay chosen from the distances in the graph.
 AUTO = "auto"
 

@@ -8,8 +8,6 @@ from sklearn.utils import check_random_state
 from coterie.arrays import Array
 from coterie.datasets.shipped import load_digits
 
-__all__ = ["make_moved_digits"]
-
 
 def make_moved_digits(
     n_samples: int = 100_000, *, random_state: int | np.random.RandomState | None = None

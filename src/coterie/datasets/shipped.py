@@ -10,8 +10,6 @@ from sklearn.utils import Bunch
 
 from coterie.arrays import Array, FloatArray, IndexArray
 
-__all__ = ["load_digits", "load_iris", "load_mammals", "load_senate"]
-
 
 def load_iris() -> tuple[Array, Array]:
     """Load Fisher's iris flowers from scikit-learn.

@@ -12,8 +12,6 @@ from coterie.arrays import Array, FloatArray, IntArray
 from coterie.fitting.threads import single_threaded_blas
 from coterie.graphs import Neighbors, connected_components
 
-__all__ = ["GRAPH_NEIGHBORS", "Diffusion", "diffuse"]
-
 # Neighbors in the graph, the one whose distance is the scale of a row, steps of the walk, and eigenvectors in addition
 # to those of the components. Similar numbers change the mean index by less than 0.01.
 GRAPH_NEIGHBORS, _SCALE, _STEPS, _N_VECTORS = 15, 7, 20, 16

@@ -40,8 +40,6 @@ from coterie.rows import RowSource
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["DensityClustering"]
-
 MinSamples = Annotated[
     int,
     Param(

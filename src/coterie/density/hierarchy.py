@@ -10,8 +10,6 @@ import numpy as np
 from coterie import _kernels
 from coterie.arrays import BoolArray, FloatArray, IndexArray, IntArray
 
-__all__ = ["Cut", "LeafTree", "MergeTree", "merge_tree"]
-
 # Layers whose clusters are more alike than this (Jaccard similarity) are one.
 _MOST_ALIKE = 0.2
 

@@ -9,8 +9,6 @@ from coterie.density.estimator import DensityClustering
 from coterie.estimators.method import MembershipMeasure, Method, Progress
 from coterie.rows import RowSource
 
-__all__ = ["DENSITY"]
-
 
 def _probabilities(model: DensityClustering, rows: RowSource, labels: IntArray) -> FloatArray | None:
     found, probabilities = model.predict(rows, return_probability=True)

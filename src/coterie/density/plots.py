@@ -11,8 +11,6 @@ from coterie.figures import INK, axes_or_new, counted, style_of, tidy
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_barcode", "plot_condensed_tree"]
-
 _GRAY = "#BBBBBB"
 
 # Leaves of the largest persistence that are drawn, and corners of a cluster in the tree.

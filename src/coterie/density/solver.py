@@ -16,15 +16,6 @@ from coterie.graphs.equal_rows import EqualRows, equal_rows
 from coterie.graphs.spanning import near_rows
 from coterie.rows import RowSource
 
-__all__ = [
-    "DensityOptions",
-    "DensityResult",
-    "attach",
-    "clusters_of_tree",
-    "density_clusters",
-    "memberships_of",
-]
-
 # With space="auto" the rows themselves are used if this share of them is in clusters.
 _LEAST_COVERAGE = 0.85
 

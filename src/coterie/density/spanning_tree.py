@@ -12,8 +12,6 @@ from coterie.graphs import Neighbors
 from coterie.graphs.equal_rows import EqualRows
 from coterie.graphs.spanning import spanning_tree
 
-__all__ = ["ReachabilityTree", "core_squares", "reachability_tree"]
-
 
 @dataclass(frozen=True, slots=True)
 class ReachabilityTree:

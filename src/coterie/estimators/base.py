@@ -25,8 +25,6 @@ from coterie.rows import RowSource
 from coterie.rows.derived import normalized
 from coterie.rows.prepare import rows_to_fit
 
-__all__ = ["Estimator", "link_template", "overflow_message", "rows_for"]
-
 # Methods that run chunk by chunk for rows on workers: see `_by_chunk`.
 _BY_CHUNK = {"predict", "transform", "score", "score_samples", "predict_proba", "responsibilities", "denoise"}
 
@@ -128,18 +126,7 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
             raise ValueError(problem)
 
     def _prepared(self, X: Any) -> RowSource:
-        """Return the rows of X in the columns of the fit, prepared as its rows were.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
-            Any rows.
-
-        Returns
-        -------
-        RowSource
-            Nothing is read by this. The model takes these rows, too, and prepares them no further.
-        """
+        """Return the rows of X as `_rows_of` does; the model takes these, too, and prepares them no further."""
         check_is_fitted(self)
         return self._rows_of(X)
 
@@ -161,15 +148,7 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
     def _store_fitted(self, fitted: Mapping[str, Any]) -> None:
         """Replace the attributes of an earlier fit; the last step of a fit.
 
-        Parameters
-        ----------
-        fitted : mapping of str to object
-            The fitted attributes, of those in `_fitted_attributes`.
-
-        Raises
-        ------
-        ValueError
-            If a number among them is not finite; the model is as it was then.
+        If a number among them is not finite, a ValueError is raised, and the model is as it was.
         """
         declared = self._fitted_attributes()
         found = first_non_finite(fitted, declared)
@@ -181,7 +160,7 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
             setattr(self, name, value)
 
     def _rows_of(self, X: Any) -> RowSource:
-        """Return the rows of X in the columns of the fit, prepared as its rows were."""
+        """Return the rows of X in the columns of the fit, prepared as its rows were, without reading any."""
         rows = prepared_rows(self, X)
         _check_n_features(self, rows, reset=False)
         return self._normalized(rows)

@@ -22,11 +22,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = [
-    "ArrayTuple", "Count", "FittedAttribute", "Graph", "History", "Names", "NotStored", "Numbers", "RandomNumbers",
-    "Rows", "Scalar", "Sizes", "first_non_finite", "problem_of",
-]  # fmt: skip
-
 # Shares are sums of many float32 numbers.
 _SHARES_OFF = 1e-3
 
@@ -48,14 +43,8 @@ class Sizes:
     def problem(self, symbol: str | int, size: int, reason: str) -> str | None:
         """Add a size; return the attribute that has another one, if there is any.
 
-        Parameters
-        ----------
-        symbol : str or int
-            A name, such as "n", which may end in "-1"; or the size itself.
-        size : int
-            What was found.
-        reason : str
-            Who says so, such as "labels_ has 9 entries".
+        A symbol is a name such as "n", which may end in "-1", or the size itself; a reason is such as "labels_ has 9
+        entries".
         """
         if isinstance(symbol, int):
             return None if size == symbol else f"not {symbol}"
@@ -73,17 +62,7 @@ class Sizes:
 
 @dataclass(frozen=True, kw_only=True)
 class FittedAttribute:
-    """A fitted attribute.
-
-    Attributes
-    ----------
-    needed : bool
-        Whether every fitted model has it.
-    finite : bool
-        Whether its numbers must be finite.
-    beside : str or None
-        Models that have this attribute have it, too.
-    """
+    """A fitted attribute: whether every model has it, or all that have the one `beside`, and its numbers are finite."""
 
     needed: bool = True
     finite: bool = True
@@ -158,22 +137,10 @@ class Count(FittedAttribute):
 
 @dataclass(frozen=True)
 class Numbers(FittedAttribute):
-    """An array.
+    """An array, whose entries are at least `least`, and less than the size of the symbol `below`.
 
-    Attributes
-    ----------
-    shape : tuple of str or int
-        Sizes, by symbols or as they are.
-    kind : {"float", "double", "integer", "boolean"}
-        float32 and float64, float64 alone, int32 and int64, bool.
-    least : float
-        The smallest number that it may hold.
-    below : str or None
-        Entries are numbers of things: less than the size of this symbol.
-    are_shares : bool
-        Whether the entries along the last axis sum to 1.
-    may_be_empty : bool
-        Whether a size may be 0.
+    The kinds are "float" (float32 and float64), "double", "integer" (int32 and int64) and "boolean". Shares along the
+    last axis sum to 1.
     """
 
     shape: tuple[str | int, ...]
@@ -322,15 +289,7 @@ class RandomNumbers(FittedAttribute):
 
 
 def problem_of(values: Mapping[str, Any], declared: Mapping[str, FittedAttribute]) -> str | None:
-    """Return the error of the fitted attributes of a model, or None.
-
-    Parameters
-    ----------
-    values : mapping of str
-        The attributes, by their names.
-    declared : mapping of str to FittedAttribute
-        What they should be, those first that say sizes. Attributes that are not declared are not looked at.
-    """
+    """Return the error of the fitted attributes of a model, or None; those that are not declared are not checked."""
     sizes = Sizes()
     for name, expected in declared.items():
         if name not in values:

@@ -9,24 +9,9 @@ from coterie.blocks.kernel_rows import kept_bytes
 from coterie.limits.memory import Need, check_memory
 from coterie.rows import RowSource
 
-__all__ = [
-    "bytes_of_rows", "check_fit_memory", "copy_of_rows", "given_graph", "labels_and_centers", "memberships",
-    "neighbor_graph", "rows_in_memory",
-]  # fmt: skip
-
 
 def check_fit_memory(estimator: Any, rows: RowSource, needs: Sequence[Need]) -> None:
-    """Raise a MemoryError if a fit of these rows needs more memory than is free.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Named in the error.
-    rows : RowSource of shape (n, d)
-        The rows.
-    needs : sequence of Need
-        What the fit needs at the same time.
-    """
+    """Raise a MemoryError if a fit of these rows needs more memory than is free."""
     n_rows, n_columns = rows.shape
     check_memory(needs, f"{type(estimator).__name__} of {n_rows:,} x {n_columns:,} rows")
 
@@ -39,12 +24,7 @@ def bytes_of_rows(rows: RowSource) -> float:
 def copy_of_rows(rows: RowSource, *, is_changed: bool = False) -> Need:
     """Return the memory of the copy of rows that are read repeatedly; see `coterie.blocks.kernel_rows.kept_rows`.
 
-    Parameters
-    ----------
-    rows : RowSource
-        The rows of a fit.
-    is_changed : bool
-        Whether the fit scales them, so that they are others than those in memory.
+    Rows that the fit scales are others than those in memory (`is_changed`).
     """
     n_bytes = kept_bytes(rows, is_changed=is_changed) if is_changed or not rows.in_memory else 0.0
     return Need(n_bytes, "a copy of the rows", "store the rows as floats in a .npy file")

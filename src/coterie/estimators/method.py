@@ -20,11 +20,6 @@ from coterie.limits.memory import Need
 from coterie.persistence import persistable
 from coterie.rows import RowSource
 
-__all__ = [
-    "ENTRY_POINTS", "OBJECTIVE", "RESERVED_FLAGS", "MembershipMeasure", "Method", "Need", "Objective", "Progress",
-    "find_method", "method_of", "methods", "name_of", "register_installed_methods", "register_method", "usual_method",
-]  # fmt: skip
-
 # The group of entry points in which installed packages name their records.
 ENTRY_POINTS = "coterie.methods"
 

@@ -10,8 +10,6 @@ import numpy as np
 from coterie.arrays import FloatArray
 from coterie.figures import style_of
 
-__all__ = ["fitted_html"]
-
 _MOST_SIZES, _MOST_CENTERS, _MOST_NUMBERED = 12, 300, 30
 _WIDTH, _HEIGHT = 260, 180
 

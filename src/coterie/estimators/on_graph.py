@@ -21,8 +21,6 @@ from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import check_graph, graph_of_neighbors, nearest_neighbors
 from coterie.rows import Block, RowSource
 
-__all__ = ["RUNS", "GraphEstimator", "mean_distances", "own_memberships"]
-
 # Attributes of a fit of iterative runs.
 RUNS: dict[str, FittedAttribute] = {
     "converged_": Scalar("boolean", needed=False),
@@ -176,20 +174,7 @@ class GraphEstimator(
     ) -> tuple[sp.csr_array, FloatArray | None]:
         """Return the graph without loops, edges of neighbors weighing 1 in both directions, or the given affinities.
 
-        Parameters
-        ----------
-        rows : RowSource
-            The rows, or affinities.
-        block : ndarray or csr_array
-            The same, read.
-        seed : int
-            Of an approximate search for neighbors.
-
-        Returns
-        -------
-        graph : csr_array of shape (n, n)
-        distances : ndarray of shape (n,), or None
-            The mean distance of each row to its neighbors; None for affinities.
+        The `block` holds the rows. Also returned are mean distances of rows to their neighbors, None for affinities.
         """
         n = rows.shape[0]
         if self.affinity == "precomputed":

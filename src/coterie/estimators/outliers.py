@@ -12,10 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.estimators.declared import FittedAttribute, NotStored, Numbers
 
-__all__ = [
-    "SCALES", "OutlierScoring", "FitDistances", "center_rounding", "cluster_scales", "relative_to_scales",
-]  # fmt: skip
-
 # Attributes of a fit that has measured the distances of its n rows in k clusters. Scores may exceed float32, and are
 # NaN for rows in no cluster.
 SCALES: dict[str, FittedAttribute] = {
@@ -32,18 +28,9 @@ _ROUNDINGS = 4
 
 @dataclass(frozen=True, slots=True)
 class FitDistances:
-    """Distances that a fit has measured; scales and scores are computed from them on first access.
+    """Distances of rows to their clusters that a fit has measured, for scales and scores on first access.
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n,), int32
-        The clusters of the rows, -1 for those in none.
-    distances : ndarray of shape (n,), float64
-        How far each row is from its cluster.
-    rounding : ndarray of shape (k,), float64
-        Distances that rounding alone can make, for each cluster.
-    weights : ndarray of shape (n,) or None
-        Of the rows; None for 1.
+    Of each of the k clusters `rounding` has the distance that rounding alone can make.
     """
 
     labels: IntArray
@@ -158,15 +145,6 @@ class OutlierScoring:
 
 def cluster_scales(own: FitDistances) -> FloatArray:
     """Return the scale of each cluster, more than 0: see `OutlierScoring.cluster_scales_`.
-
-    Parameters
-    ----------
-    own : FitDistances
-        The rows and how far they are from their clusters.
-
-    Returns
-    -------
-    ndarray of shape (k,), float64
 
     Examples
     --------

@@ -30,24 +30,12 @@ import numpy as np
 
 from coterie.fitting.report import FitProgress
 
-__all__ = [
-    "Affinity", "Algorithm", "Callback", "Clusters", "ComputeLabels", "CopyX", "Coreset", "Init", "Iterations",
-    "MaxTime", "Metric", "Neighbors", "Param", "Parameter", "ParameterError", "RandomState", "Runs", "SizeBound",
-    "SizeGap", "Threads", "Tolerance", "Verbose", "ZeroRows", "parameters_of", "validate",
-]  # fmt: skip
-
 # Arrays and files count with 64 bits.
 _TOO_MANY = 1 << 63
 
 
 class ParameterError(ValueError, TypeError):
-    """An invalid value of a parameter.
-
-    Attributes
-    ----------
-    parameter, problem : str
-        Its name, and what is wrong: the message without the name.
-    """
+    """An invalid value of a parameter; the `problem` is the message without its name."""
 
     def __init__(self, parameter: str, problem: str) -> None:
         self.parameter = parameter
@@ -200,10 +188,7 @@ class Parameter:
 def parameters_of(estimator: type) -> dict[str, Parameter]:
     """Return the parameters of an estimator by name, as the annotations of its ``__init__`` declare them.
 
-    Parameters
-    ----------
-    estimator : type
-        The class. Where an annotation has no `Param`, the declaration of the class that it is derived from holds.
+    Where an annotation has no `Param`, the declaration of the class that it is derived from holds.
     """
     function: Any = estimator.__init__  # type: ignore[misc]
     hints = typing.get_type_hints(function, include_extras=True)
@@ -221,13 +206,7 @@ def parameters_of(estimator: type) -> dict[str, Parameter]:
 
 
 def validate(estimator: Any) -> None:
-    """Check every parameter of an estimator by its declaration.
-
-    Raises
-    ------
-    ParameterError
-        A ValueError and a TypeError that names the first parameter that is wrong, what it may be, and what it is.
-    """
+    """Raise a ParameterError for the first parameter of an estimator that its declaration does not allow."""
     for name, parameter in parameters_of(type(estimator)).items():  # type: ignore[arg-type]
         problem = parameter.problem(getattr(estimator, name, None))
         if problem is not None:

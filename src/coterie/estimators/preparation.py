@@ -23,8 +23,6 @@ from coterie.rows.columns import NO_COLUMNS
 from coterie.rows.derived import NormalizedRows, SelectedColumns
 from coterie.rows.prepare import MappedRows
 
-__all__ = ["Preparation", "columns_of", "prepared_rows"]
-
 _MOST_LISTED = 12
 
 _Step = tuple[Any, ...]
@@ -94,20 +92,7 @@ def _width_of(step: _Step) -> int | None:
 
 
 def columns_of(X: Any, rows: RowSource) -> dict[str, Any]:
-    """Return the fitted attributes that describe the columns of some rows.
-
-    Parameters
-    ----------
-    X : array-like, table or RowSource
-        What was given to `fit`.
-    rows : RowSource
-        The same.
-
-    Returns
-    -------
-    dict
-        `n_features_in_`; `feature_names_in_` and `preparation_` where there are names and a preparation.
-    """
+    """Return the fitted attributes that describe the columns of `rows`, which are those of X."""
     names = _names_of(X, rows)
     found: dict[str, Any] = {"n_features_in_": rows.shape[1]}
     if names is not None:
@@ -120,19 +105,8 @@ def columns_of(X: Any, rows: RowSource) -> dict[str, Any]:
 def prepared_rows(model: Any, X: Any) -> RowSource:
     """Return rows in the columns of a fit, prepared as its rows were; what was done to them already is not repeated.
 
-    A transformer that was fitted to other rows is replaced by that of the fit.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted one. Its `feature_names_in_` and `preparation_` describe what it takes; it may have neither.
-    X : array-like, table or RowSource
-        Other rows.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing or new, or the rows were prepared in another way that cannot be undone.
+    A transformer that was fitted to other rows is replaced by that of the fit. A ValueError is raised if columns are
+    missing or new, or the rows were prepared in another way that cannot be undone.
     """
     preparation = getattr(model, "preparation_", ())
     unknown = {step[0] for step in preparation} - {"columns", "transform", "normalize", "drop_missing"}

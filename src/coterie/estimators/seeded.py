@@ -21,8 +21,6 @@ from coterie.seeding.rounds import sample_of, seed_in_rounds
 from coterie.seeding.seeds import Seeds, seed_at_random
 from coterie.seeding.split_merge import seed_by_split_and_merge
 
-__all__ = ["SEEDINGS", "SeededEstimator", "checked_centers", "draw_centers"]
-
 
 class _Seeding(Protocol):
     def __call__(
@@ -108,28 +106,9 @@ def draw_centers(
     *,
     unit_length: bool = False,
 ) -> Array:
-    """Draw initial centers by `init`.
+    """Draw initial centers by `init`: a name in `SEEDINGS`, "k-means||", "split-merge", or a function of X.
 
-    Parameters
-    ----------
-    init : str or callable
-        A name in `SEEDINGS`, "k-means||", "split-merge", or a function of X, the number of centers and `random_state`.
-    X : array-like or RowSource
-        What the function gets.
-    data : MeasuredRows
-        The rows. Of rows on workers, "k-means++" chooses among a bounded sample.
-    n_centers : int
-        Number of centers.
-    random : RandomState
-        Of the draw.
-    deadline : Deadline
-        When to make do with a faster initialization.
-    unit_length : bool
-        Whether rows and centers have length 1.
-
-    Returns
-    -------
-    ndarray of shape (n_centers, d), dtype of the rows
+    Of rows on workers, "k-means++" chooses among a bounded sample. At the deadline a faster initialization is used.
     """
     if callable(init):
         return checked_centers(init(X, n_centers, random_state=random), data.rows, n_centers)

@@ -24,15 +24,6 @@ from coterie.arrays import Array
 from coterie.fitting.threads import effective_n_threads
 from coterie.rows import RowSource
 
-__all__ = [
-    "check_option",
-    "check_positive_integer",
-    "check_sample_weight",
-    "check_seed_and_threads",
-    "random_stream",
-    "warn",
-]
-
 # Of anything: arrays and files count with 64 bits.
 _TOO_MANY = 1 << 63
 
@@ -90,16 +81,6 @@ def random_stream(random_state: int | np.random.RandomState | None) -> np.random
     For a number NumPy would first gather entropy of the system and throw it away, which takes fifty times as long as
     the seeding itself, and a tenth of a small fit.
 
-    Parameters
-    ----------
-    random_state : int, RandomState or None
-        Seed; a stream is returned as it is, None stands for NumPy's own.
-
-    Raises
-    ------
-    ValueError
-        If it is nothing of these.
-
     Examples
     --------
     >>> from coterie.fitting.checks import random_stream
@@ -114,15 +95,7 @@ def random_stream(random_state: int | np.random.RandomState | None) -> np.random
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line that called coterie, itself or by way of scikit-learn.
-
-    Parameters
-    ----------
-    message : str
-        What to say.
-    category : class
-        Of the warning.
-    """
+    """Warn at the line that called coterie, itself or by way of scikit-learn."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_BETWEEN):
         level, frame = level + 1, frame.f_back

@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 import time
 
-__all__ = ["UNLIMITED", "Deadline", "OutOfTime", "now"]
-
 
 def now() -> float:
     """Return the seconds on the clock that fits look at."""
@@ -22,12 +20,7 @@ class OutOfTime(Exception):
 
 
 class Deadline:
-    """The time at which a fit or a step of it should end.
-
-    Parameters
-    ----------
-    seconds : float, optional
-        How long from now; None: without limit.
+    """The time at which a fit or a step of it should end, in seconds from now.
 
     Examples
     --------

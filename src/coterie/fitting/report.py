@@ -30,8 +30,6 @@ except ImportError:
         return fit
 
 
-__all__ = ["CallbackSupportMixin", "FitProgress", "Report", "Stop", "with_callbacks"]
-
 # Iterations of a run that `runs` keeps, and runs of which it keeps more than the last one.
 _MOST_OF_RUN, _MOST_WHOLE_RUNS = 100, 100
 _RUNS = [("iteration", np.int64), ("seconds", np.float64), ("objective", np.float64), ("run", np.int64)]
@@ -39,15 +37,7 @@ _RUNS = [("iteration", np.int64), ("seconds", np.float64), ("objective", np.floa
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """When the iterations of a run end by themselves.
-
-    Attributes
-    ----------
-    max_iter : int
-        Iterations, at most.
-    tolerance : float
-        Convergence threshold, in the unit that the solver compares with it.
-    """
+    """When the iterations of a run end by themselves; the tolerance is in the unit of the solver."""
 
     max_iter: int
     tolerance: float = 0.0
@@ -83,35 +73,14 @@ class FitProgress:
 class Report:
     """History, callbacks and time limit of a fit. Called after each iteration, it returns whether to stop.
 
-    Parameters
-    ----------
-    estimator : estimator with `max_time`, `callback` and `verbose`, optional
-        The estimator that is fitted. The time counts from here. None: an inner fit without history and callbacks.
-    fields : tuple of (name, dtype)
-        Fields of the history in addition to `iteration`, `seconds` and `objective`.
-    n_runs : int
-        How many runs (restarts) the fit makes.
-    n_steps : int, optional
-        How many iterations each run makes, where that is known in advance.
-    deadline : Deadline, optional
-        When the fit is to end, if not by the `max_time` of the estimator.
+    The time counts from here. `fields` are those of the history in addition to `iteration`, `seconds` and `objective`.
+    The numbers of runs and of iterations in each (`n_steps`), where they are known, may be set before the first run.
+    Without an estimator this is the report of an inner fit.
 
-    Attributes
-    ----------
-    deadline : Deadline
-        When `max_time` is over.
-    n_final_steps : float or None
-        What follows the iterations, such as labels of all rows, takes this many times as long as the first iteration;
-        None: as long as the last one.
-    reason : str or None
-        "callback" or "max_time", if one of these has ended the iterations.
-    n_runs, n_steps : int
-        See above; a fit may set them before its first run.
-
-    Notes
-    -----
     With `max_time` the iterations stop when the time left is less than the last iteration and what follows the
-    iterations take together: after one more iteration the fit would end too late.
+    iterations take together: after one more iteration the fit would end too late. What follows, such as labels of all
+    rows, takes `n_final_steps` times as long as the first iteration, by default as long as the last one. The `reason`
+    is "callback" or "max_time", if one of these has ended the iterations.
     """
 
     def __init__(
@@ -182,14 +151,7 @@ class Report:
     def __call__(self, objective: float, centers: Array | Callable[[], Array], **fields: Any) -> bool:
         """Record one iteration; return True if the fit is to stop here.
 
-        Parameters
-        ----------
-        objective : float
-            The objective of this iteration.
-        centers : ndarray, or function that returns one
-            What a callback sees; as a function it is called only if there is one.
-        **fields
-            The other fields of the history.
+        A function for `centers` is called only if there is a callback that sees them.
         """
         seconds = self.seconds
         last_step, self._last = seconds - self._last, seconds

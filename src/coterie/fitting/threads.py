@@ -11,8 +11,6 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["effective_n_threads", "single_threaded_blas"]
-
 # More than any machine has; a system that is asked for millions fails in ways of its own.
 _MOST_THREADS = 4096
 
@@ -22,23 +20,10 @@ _WHOLE_PRODUCT = 8192
 
 
 def effective_n_threads(n_threads: int | None) -> int:
-    """Return the number of threads to use.
+    """Return the number of threads to use, at least 1; a number from 1 to 4096 is taken as it is.
 
-    Parameters
-    ----------
-    n_threads : int or None
-        None: all processors that this process may use. CPU affinity, the quota of a Linux control group and
-        `OMP_NUM_THREADS` count. A number from 1 to 4096 is taken as it is.
-
-    Returns
-    -------
-    int
-        At least 1.
-
-    Raises
-    ------
-    ValueError
-        If `n_threads` is no such number.
+    None stands for all processors that this process may use: CPU affinity, the quota of a Linux control group and
+    `OMP_NUM_THREADS` count.
 
     Examples
     --------
@@ -93,13 +78,9 @@ def _control_group_quota() -> int | None:
 def single_threaded_blas(most_multiply_adds: float = math.inf) -> Any:
     """Return a context in which NumPy's and SciPy's BLAS use one thread.
 
-    Their idle threads go on spinning for a while after each product and would take the processors from our kernels.
-
-    Parameters
-    ----------
-    most_multiply_adds : float
-        Of all products in the context the largest; those that no BLAS splits need no context, and to find the libraries
-        takes longer than all of a small fit.
+    Their idle threads go on spinning for a while after each product and would take the processors from our kernels. If
+    the largest product is one that no BLAS splits, there is no context: to find the libraries takes longer than all of
+    a small fit.
     """
     if most_multiply_adds < _WHOLE_PRODUCT:
         return nullcontext()

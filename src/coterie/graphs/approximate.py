@@ -36,24 +36,6 @@ from coterie.graphs.exact import (
     without_self,
 )
 
-__all__ = [
-    "N_PROBES",
-    "WIDTHS",
-    "CellIndex",
-    "CellPoints",
-    "Cells",
-    "RecallSample",
-    "Visits",
-    "approximate_index",
-    "candidates_of",
-    "draw_recall_sample",
-    "few_directions",
-    "plan_reach",
-    "principal_directions",
-    "rows_in_directions",
-    "sample_of_cells",
-]
-
 # One half plans a search, the other measures its recall, 0.99 to within 0.7%.
 N_PROBES = 256
 

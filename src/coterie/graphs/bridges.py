@@ -18,8 +18,6 @@ from coterie.graphs.matrices import connected_components
 from coterie.graphs.neighbors import METRICS, read_rows
 from coterie.rows import Block, as_rows
 
-__all__ = ["bridge_components"]
-
 
 def bridge_components(
     graph: Any,

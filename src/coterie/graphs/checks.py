@@ -10,10 +10,6 @@ import scipy.sparse as sp
 from coterie.arrays import Array
 from coterie.rows.checks import compute_dtype
 
-__all__ = [
-    "check_graph",
-]
-
 
 def check_graph(graph: Any, n: int | None = None, *, symmetric: bool = False) -> sp.csr_array:
     """Check a graph and return it in the format of this package.

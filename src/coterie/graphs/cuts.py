@@ -13,11 +13,6 @@ from coterie.arrays import FloatArray, IntArray
 from coterie.graphs.checks import check_graph
 from coterie.graphs.edges import Edges, edges_of_graph
 
-__all__ = [
-    "BALANCES", "balance_weights_of", "balanced_cut", "check_balance", "check_balance_weight", "checked_priors",
-    "cut_of_edges", "cuts_and_sizes", "degrees_of", "modularity", "vertex_weights",
-]  # fmt: skip
-
 # Measures of the size of a cluster.
 BALANCES = ("rows", "degrees")
 

@@ -11,9 +11,6 @@ from scipy.sparse import csgraph
 
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
 
-__all__ = ["Edges", "edges_of_graph", "shared_neighbors"]
-
-
 # Density of edges from which the order of the nodes does not matter.
 _DENSE_SHARE = 0.25
 

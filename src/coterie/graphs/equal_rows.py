@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from coterie.arrays import Array, IntArray
 
-__all__ = ["EqualRows", "equal_rows", "find_rows"]
-
 # Rows that one pass of the hash takes.
 _HASHED_BYTES = 16 << 20
 

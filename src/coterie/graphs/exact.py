@@ -19,22 +19,6 @@ from coterie.blocks.dataset import check_squares, check_vanishing
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.rows import Block
 
-__all__ = [
-    "ExactSearch",
-    "IdsAndSquares",
-    "distances_to_ids",
-    "exact_neighbors",
-    "lowest_of_blocks",
-    "lowest_scores",
-    "nearest_of_candidates",
-    "nearest_of_other_groups",
-    "neighbors_by_differences",
-    "relative_rows",
-    "row_ids",
-    "sparse_square_distances",
-    "without_self",
-]
-
 IdsAndSquares = tuple[IntArray, Array]
 
 # Candidates in addition to the neighbors: with more, fewer rows must be compared with all others.

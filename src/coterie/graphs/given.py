@@ -13,8 +13,6 @@ from coterie.graphs.neighbors import Neighbors, Seed, nearest_neighbors
 from coterie.rows import as_rows
 from coterie.rows.checks import compute_dtype
 
-__all__ = ["extend_neighbors", "given_neighbors"]
-
 
 def given_neighbors(ids: npt.ArrayLike, distances: npt.ArrayLike, *, squared: bool = False) -> Neighbors:
     """Check neighbors from another library, and return them in the form of `nearest_neighbors`.

@@ -27,8 +27,6 @@ from coterie.graphs.neighbors import (
 )
 from coterie.rows import Block, as_rows
 
-__all__ = ["NeighborIndex"]
-
 
 class NeighborIndex:
     """An index of rows for repeated nearest-neighbor queries, in batches.

@@ -15,15 +15,6 @@ from coterie.fitting.checks import check_option
 from coterie.graphs.exact import row_ids
 from coterie.graphs.neighbors import Seed, nearest_neighbors
 
-__all__ = [
-    "Weights",
-    "check_weights",
-    "edge_weights",
-    "gaussian_bandwidth",
-    "graph_of_neighbors",
-    "knn_graph",
-]
-
 Weights: TypeAlias = str | Callable[[Array], npt.ArrayLike]
 
 _WEIGHTS = ("binary", "distance", "gaussian")

@@ -10,8 +10,6 @@ from scipy.sparse import csgraph
 from coterie.arrays import IntArray
 from coterie.graphs.checks import check_graph
 
-__all__ = ["connected_components", "graph_laplacian"]
-
 
 def connected_components(graph: Any) -> IntArray:
     """Label each vertex by its connected component.

@@ -18,25 +18,6 @@ from coterie.graphs.exact import exact_neighbors
 from coterie.rows import Block, RowSource, as_rows
 from coterie.rows.derived import NormalizedRows, normalized
 
-__all__ = [
-    "LEAST_WORK",
-    "METHODS",
-    "METRICS",
-    "Neighbors",
-    "Seed",
-    "are_zero",
-    "check_alike",
-    "check_recall",
-    "check_search",
-    "check_sizes",
-    "is_approximate",
-    "nearest_neighbors",
-    "read_as",
-    "read_rows",
-    "warn_of_low_recall",
-    "with_zeros_apart",
-]
-
 Seed: TypeAlias = int | np.random.RandomState | None
 
 METRICS = ("euclidean", "cosine")

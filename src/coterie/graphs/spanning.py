@@ -13,8 +13,6 @@ from coterie.graphs.exact import row_ids
 from coterie.graphs.neighbors import Neighbors, is_approximate, nearest_neighbors
 from coterie.rows import RowSource, as_rows
 
-__all__ = ["RootedTree", "SpanningTree", "near_rows", "rooted_tree", "spanning_tree"]
-
 # Ends and squared weights of edges.
 _Edges: TypeAlias = list[tuple[IntArray, IntArray, Array]]
 

@@ -12,9 +12,6 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from coterie.arrays import FloatArray, IndexArray
 from coterie.fitting.deadline import UNLIMITED, Deadline
 
-__all__ = ["SpectralVectors", "local_order", "spectral_vectors"]
-
-
 # Maximum number of vertices for a dense eigendecomposition.
 _DENSE_VERTICES = 300
 _TOLERANCE = 1e-3

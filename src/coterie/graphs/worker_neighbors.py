@@ -41,8 +41,6 @@ from coterie.graphs.exact import ExactSearch, lowest_scores, nearest_of_candidat
 from coterie.limits.memory import Need, check_memory
 from coterie.rows import RowSource
 
-__all__ = ["Nearest", "find_neighbors", "group_cells"]
-
 # Number of a row that is none.
 _NO_ROW = np.iinfo(np.int32).max
 

@@ -62,8 +62,6 @@ from coterie.laplacian_kmodes.solver import (
 from coterie.limits.memory import Need
 from coterie.rows import Block, RowSource, as_rows
 
-__all__ = ["LaplacianKModes"]
-
 MODE_UPDATES = get_args(ModeUpdate)
 
 GraphWeight = Annotated[

@@ -22,8 +22,6 @@ from coterie.metrics import clustering_accuracy
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["GRAPH_WEIGHTS", "GraphWeightScan", "plot_graph_weights", "select_graph_weight"]
-
 # Ziko, Granger and Ben Ayed choose between 1 and 4.
 GRAPH_WEIGHTS = (1.0, 1.3, 1.6, 2.0, 3.0, 4.0)
 

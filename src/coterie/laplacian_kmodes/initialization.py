@@ -22,8 +22,6 @@ from coterie.rows import Block, as_rows
 from coterie.seeding.greedy import seed_by_square_distance
 from coterie.seeding.seeds import rows_to_seed
 
-__all__ = ["Start", "given_rows", "starts", "with_split_clusters"]
-
 # Part of the time left that an initialization may take.
 _TIME_SHARE = 1 / 3
 

@@ -13,9 +13,6 @@ from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IntArray, padded_rows
 from coterie.fitting.deadline import UNLIMITED, Deadline
 
-__all__ = ["GraphMemberships", "MembershipFit"]
-
-
 # Smaller changes of a membership are not made, and rows whose neighbors have not changed are skipped. The relaxed
 # objective does not rise for any choice of rows to update.
 _SMALLEST_CHANGE = 1e-6

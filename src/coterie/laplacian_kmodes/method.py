@@ -6,9 +6,6 @@ from coterie.estimators.method import MembershipMeasure, Method, Objective, Prog
 from coterie.estimators.on_graph import own_memberships
 from coterie.laplacian_kmodes.estimator import LaplacianKModes
 
-__all__ = ["LAPLACIAN_KMODES"]
-
-
 LAPLACIAN_KMODES = Method(
     name="laplacian-kmodes",
     estimator=LaplacianKModes,

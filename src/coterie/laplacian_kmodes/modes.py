@@ -15,8 +15,6 @@ from coterie.centers.labels import nearest_labels
 from coterie.laplacian_kmodes.memberships import GraphMemberships
 from coterie.rows import Block, as_rows
 
-__all__ = ["KernelModes", "ModeSearch", "ModeUpdate", "Modes", "VectorModes", "cluster_means"]
-
 ModeUpdate = Literal["byproduct", "mean_shift", "densest"]
 
 # A mean shift ends when a mode moves by less than this, relative to the bandwidth, or after this number of steps.

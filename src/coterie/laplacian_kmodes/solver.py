@@ -14,11 +14,6 @@ from coterie.graphs import bridge_components
 from coterie.laplacian_kmodes.memberships import GraphMemberships
 from coterie.laplacian_kmodes.modes import Modes, ModeSearch
 
-__all__ = [
-    "HISTORY_FIELDS", "KModesProblem", "KModesResult", "automatic_graph_weight", "bound_optimization", "cut_weight",
-    "normalized_cut",
-]  # fmt: skip
-
 # Fields of the history in addition to those of every fit.
 HISTORY_FIELDS = (("discrete", np.float64), ("n_updates", np.int64), ("n_modes_moved", np.int64))
 

@@ -27,9 +27,6 @@ from coterie.mixture.parameters import MixtureParameters
 from coterie.mixture.posteriors import order_by
 from coterie.rows import RowSource
 
-__all__ = ["ComponentSearch", "FactorSearch", "component_search"]
-
-
 _BLOCK_BYTES = 128 << 20
 _CELLS_PER_ROOT = 4
 

@@ -13,11 +13,6 @@ from coterie.fitting.report import Report
 from coterie.mixture.parameters import Directions, MixtureParameters
 from coterie.mixture.posteriors import Posteriors
 
-__all__ = [
-    "HISTORY_FIELDS", "EMOptions", "EMResult", "effective_size", "em", "first_factors", "has_converged", "m_step",
-    "own_variances", "shared_variance",
-]  # fmt: skip
-
 HISTORY_FIELDS = (("n_distances", np.int64),)
 
 # Iterations over which gains are averaged at the least: those that search gain more than others.

@@ -53,8 +53,6 @@ from coterie.seeding.markov_chain import seed_by_markov_chain
 from coterie.seeding.rounds import sample_of
 from coterie.seeding.split_merge import seed_by_split_and_merge
 
-__all__ = ["TruncatedGaussianMixture"]
-
 Components = Annotated[int, Param("Number of components; some may be dropped.", least=1, flag="-k")]
 CovarianceType = Annotated[
     Literal["tied_spherical", "spherical", "diag", "factors"],

@@ -9,8 +9,6 @@ from coterie.estimators.method import MembershipMeasure, Method, Objective
 from coterie.mixture.estimator import TruncatedGaussianMixture
 from coterie.rows import RowSource
 
-__all__ = ["GMM"]
-
 
 def _own_posteriors(model: TruncatedGaussianMixture, rows: RowSource, labels: IntArray) -> FloatArray:
     """Return the (truncated) posterior probability of each row's component."""

@@ -18,8 +18,6 @@ from coterie.rows import as_rows
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["FactorScan", "select_n_factors"]
-
 
 @dataclass(frozen=True)
 class FactorScan:

@@ -11,8 +11,6 @@ import numpy.typing as npt
 from coterie.arrays import Array, FloatArray
 from coterie.cached import cached_property
 
-__all__ = ["Directions", "MixtureParameters", "count_parameters"]
-
 _LINE_BYTES = 64
 
 # Variances that factors add, relative to the largest one: less is lost to rounding.

@@ -20,8 +20,6 @@ from coterie.mixture.component_search import component_search
 from coterie.mixture.parameters import Directions, MixtureParameters
 from coterie.mixture.posteriors import Moments, TruncatedPosteriors, first_neighbors
 
-__all__ = ["ChunkPosteriors", "LearnedNeighbors", "label_all"]
-
 
 class LearnedNeighbors:
     """The neighborhoods that chunks have learned: each component's is that of the chunk where it has the most rows.

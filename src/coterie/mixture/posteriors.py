@@ -20,8 +20,6 @@ from coterie.blocks.kernel_rows import KEPT_BYTES, kernel_blocks, kernel_rows
 from coterie.mixture.parameters import Directions, MixtureParameters
 from coterie.rows import RowSource
 
-__all__ = ["Moments", "Posteriors", "TruncatedPosteriors", "distinct_draws", "first_neighbors", "order_by"]
-
 # A block searches with the neighborhoods of the block before; block sizes depend only on the shape.
 _BLOCK_BYTES = 256 << 20
 

@@ -18,8 +18,6 @@ from coterie.limits.memory import Need
 from coterie.multilevel.solver import multilevel_partition
 from coterie.rows import RowSource
 
-__all__ = ["MultilevelGraphClustering"]
-
 
 class MultilevelGraphClustering(GraphEstimator):
     """Communities of a nearest-neighbor graph, in a given number: clusters of any shape.

@@ -6,9 +6,6 @@ from coterie.estimators.method import MembershipMeasure, Method, Objective, Prog
 from coterie.estimators.on_graph import own_memberships
 from coterie.multilevel.estimator import MultilevelGraphClustering
 
-__all__ = ["MULTILEVEL"]
-
-
 MULTILEVEL = Method(
     name="multilevel",
     estimator=MultilevelGraphClustering,

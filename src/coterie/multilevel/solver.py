@@ -16,10 +16,6 @@ from coterie import _kernels
 from coterie.arrays import FloatArray, IntArray
 from coterie.cached import cached_property
 
-__all__ = [
-    "INFORMATION", "NORMALIZED_CUT", "CoarseGraph", "Objective", "merged", "multilevel_partition", "refined",
-]  # fmt: skip
-
 Kind = Literal["information", "modularity", "normalized_cut"]  # in the order of the kernels
 
 # The coarsest graph has at least this number of nodes per cluster, or this share of all vertices.

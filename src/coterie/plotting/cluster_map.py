@@ -20,8 +20,6 @@ from coterie.plotting.layout import label_places, lay_out, sample_by_cluster
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["cluster_map", "draw_map"]
-
 _MOST_ROWS, _MOST_NAMES, _MOST_LETTERS = 10_000, 60, 32
 
 # The color of rows in no cluster.

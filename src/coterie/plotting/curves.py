@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-__all__ = ["plot_curves", "plot_history"]
-
-
 def plot_history(model: Any, *, ax: Axes | None = None) -> Axes:
     """Draw the objective of a fit, or another field of its history, against seconds.
 

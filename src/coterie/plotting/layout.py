@@ -14,8 +14,6 @@ from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.graphs import nearest_neighbors
 from coterie.graphs.spectral import spectral_vectors
 
-__all__ = ["PROJECTIONS", "Layout", "label_places", "lay_out", "sample_by_cluster"]
-
 PROJECTIONS = ("auto", "tsne", "pca")
 
 # 10,000 x 384 rows of texts keep 48% of their neighbors with these, and with three times as many iterations, too.
@@ -35,19 +33,10 @@ _FEWEST = 30
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Positions of rows in two dimensions.
+    """Positions of rows in two dimensions by "t-SNE", "PCA", or "eigenvectors" of a graph.
 
-    Attributes
-    ----------
-    points : ndarray of shape (m, 2), float64
-        The places.
-    method : str
-        "t-SNE", "PCA", or "eigenvectors" of a graph.
-    kept : float
-        The mean share of the ten nearest rows of a row that are among its ten nearest on the map; NaN for fewer than
-        three rows.
-    neighbors : ndarray of shape (m, l)
-        The nearest rows of each row, at most ten; -1 where a vertex of a graph has fewer.
+    `neighbors` are the nearest rows of each, at most ten, -1 where a vertex of a graph has fewer; `kept` is the mean
+    share of them that are among the nearest on the map, NaN for fewer than three rows.
     """
 
     points: FloatArray
@@ -64,31 +53,11 @@ def lay_out(
     is_graph: bool = False,
     n_threads: int | None = None,
 ) -> Layout:
-    """Place rows in two dimensions.
+    """Place rows, or the vertices of a graph whose weights `block` holds, in two dimensions.
 
-    Parameters
-    ----------
-    block : ndarray or csr_array of shape (m, d)
-        The rows, or the (m, m) weights of a graph.
-    projection : {"auto", "tsne", "pca"}
-        "tsne": openTSNE on our nearest neighbors, from principal components, seeded, 300 iterations, one thread.
-        "pca": principal components of the rows, of a graph its eigenvectors. "auto": t-SNE where openTSNE is installed.
-    metric : {"euclidean", "cosine"}
-        Of the neighbors.
-    is_graph : bool
-        Whether `block` is a graph.
-    n_threads : int, optional
-        Threads of the search for neighbors.
+    "tsne" is openTSNE on our nearest neighbors, from principal components, seeded, 300 iterations, one thread; "pca"
+    are principal components of the rows, of a graph its eigenvectors; "auto" is t-SNE where openTSNE is installed.
 
-    Raises
-    ------
-    ValueError
-        If there is no such projection.
-    ImportError
-        If openTSNE is asked for and missing.
-
-    Notes
-    -----
     4 s for 10,000 rows by t-SNE (Linderman et al., Nature Methods 2019, through openTSNE: Poličar et al., 2019), less
     than a second by principal components; neighbors are found in O(m^2 d).
     """
@@ -192,16 +161,9 @@ def _kept_share(neighbors: IndexArray, points: FloatArray, n_threads: int | None
 
 
 def sample_by_cluster(labels: IntArray, most: int, first: Array | None = None) -> IndexArray:
-    """Return a sample of rows, in proportion to the sizes of the clusters, with some of each.
+    """Return a sample of at most `most` rows, in proportion to the sizes of the clusters, with some of each.
 
-    Parameters
-    ----------
-    labels : ndarray of shape (n,), int
-        Clusters, -1 for none.
-    most : int
-        Rows of the sample.
-    first : ndarray of shape (n,), bool, optional
-        Rows of each cluster that are taken before others.
+    Rows with True in `first` are taken before others of their cluster.
 
     Examples
     --------
@@ -236,14 +198,7 @@ def label_places(
 ) -> list[tuple[float, float] | None]:
     """Return where the centers of labels go so that none covers another, None where there is no space.
 
-    Parameters
-    ----------
-    anchors : ndarray of shape (k, 2)
-        Where the labels should be, the most important first.
-    sizes : ndarray of shape (k, 2)
-        Their widths and heights.
-    extent : tuple of float
-        Width and height of the picture, from 0.
+    The anchors are where they should be, the most important first, `sizes` and `extent` widths and heights.
     """
     placed: list[tuple[float, float, float, float]] = []
     found: list[tuple[float, float] | None] = []

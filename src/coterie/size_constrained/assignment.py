@@ -30,8 +30,6 @@ from coterie.size_constrained.dual_ascent import DualPoint, PriceProblem, ascend
 from coterie.size_constrained.priced_lists import PricedLists, Pricing
 from coterie.size_constrained.sizes import SizeBounds, common_weight
 
-__all__ = ["PricedAssignment", "assign_within", "move_rows"]
-
 # Part of the rows that may be nearer to a centroid that is not listed before lists are computed again.
 _MOST_UNCERTAIN = 0.01
 

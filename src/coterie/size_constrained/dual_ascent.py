@@ -20,8 +20,6 @@ from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.size_constrained.priced_lists import PricedLists, Pricing
 from coterie.size_constrained.sizes import SizeBounds
 
-__all__ = ["Curvature", "DualPoint", "PriceProblem", "ascend"]
-
 # How well a system is solved, and products with its matrix at most.
 _SOLVED, _MOST_PRODUCTS = 1e-3, 500
 

@@ -40,8 +40,6 @@ from coterie.rows import RowSource
 from coterie.size_constrained.passes import SizedPasses, SizedSearch, lists_of_rows
 from coterie.size_constrained.sizes import SizeBounds, check_sizes
 
-__all__ = ["SizeConstrainedKMeans", "size_constrained"]
-
 # Part of the time left that an initialization may take.
 _SEEDING_SHARE = 0.25
 

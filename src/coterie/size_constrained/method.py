@@ -6,8 +6,6 @@ from coterie.estimators.method import Method
 from coterie.kmeans.method import INERTIA
 from coterie.size_constrained.estimator import SizeConstrainedKMeans
 
-__all__ = ["SIZE_CONSTRAINED"]
-
 SIZE_CONSTRAINED = Method(
     name="size-constrained",
     estimator=SizeConstrainedKMeans,

@@ -31,17 +31,6 @@ from coterie.size_constrained.dual_ascent import PriceProblem, ascend
 from coterie.size_constrained.priced_lists import Followed, PricedLists, Pricing
 from coterie.size_constrained.sizes import SizeBounds, common_weight
 
-__all__ = [
-    "FOLLOWED",
-    "Listing",
-    "SizedAssignment",
-    "SizedPasses",
-    "SizedSearch",
-    "balanced",
-    "listed",
-    "lists_of_rows",
-]
-
 Blocks = Callable[[], Iterator[tuple[slice, Any]]]
 
 # All centroids of each row are listed where that takes no more than this.

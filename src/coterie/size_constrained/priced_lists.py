@@ -9,8 +9,6 @@ import numpy as np
 from coterie import _kernels
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
 
-__all__ = ["Followed", "PricedLists", "Pricing"]
-
 # Part of the rows for which prices may fall so far that a centroid that is not listed could be nearer.
 _MAY_BE_UNSURE = 0.005
 

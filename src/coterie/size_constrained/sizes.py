@@ -10,8 +10,6 @@ import numpy as np
 
 from coterie.arrays import Array, FloatArray
 
-__all__ = ["SizeBounds", "check_sizes", "common_weight"]
-
 
 @dataclass(frozen=True)
 class SizeBounds:
