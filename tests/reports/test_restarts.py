@@ -173,7 +173,7 @@ def test_clear_clusters_of_paths_and_graphs_are_stable(model):
         X = graph.maximum(graph.T)
     report = coterie.report(model.fit(X), X, stability=2, n_clusters=3)
     assert report.subject.n_clusters == 3
-    assert (report.clusters.stability.means >= 0.75).all()
+    assert (report.clusters.stability >= 0.75).all()
     assert "Stability is not measured" not in report.markdown[0]
 
 

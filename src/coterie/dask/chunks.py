@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -23,17 +23,29 @@ _CHUNK_BYTES, _ROW_MULTIPLE = 64 << 20, 4096
 
 
 @dataclass(frozen=True)
-class FileRange:
-    """Rows of a path of `coterie.open_rows`, which a worker opens itself.
+class Files:
+    """A path of `coterie.open_rows` with its options.
 
-    The `token` tells the chunks of one fit from those of others, whose files may have been other ones of the same name.
+    The `token` tells the files of one fit from those of others, which may have been other ones of the same name.
     """
 
     path: str
-    options: tuple[tuple[str, Any], ...]
+    token: str
+    options: Mapping[str, Any] = field(compare=False)
+
+
+@lru_cache(maxsize=4)
+def _opened(files: Files) -> RowSource:
+    return open_rows(files.path, **files.options)
+
+
+@dataclass(frozen=True)
+class FileRange:
+    """Rows of files, which a worker opens itself."""
+
+    files: Files
     start: int
     stop: int
-    token: str
 
     @property
     def n_rows(self) -> int:
@@ -47,7 +59,7 @@ class FileRange:
 
     def open(self, _: Any = None) -> RowSource:
         """Read the rows into memory; errors name the file and the row."""
-        source = _source(self.path, self.token, _Held(self.options))
+        source = _opened(self.files)
         block = np.empty((self.stop - self.start, source.shape[1]), dtype=source.dtype)
         at = 0
         with np.errstate(
@@ -64,24 +76,6 @@ class FileRange:
         return part_of(source, block)
 
 
-class _Held:
-    """Options that a cache does not look at: those of one fit are the same."""
-
-    def __init__(self, options: tuple[tuple[str, Any], ...]) -> None:
-        self.options = options
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Held)
-
-    def __hash__(self) -> int:
-        return 0
-
-
-@lru_cache(maxsize=4)
-def _source(path: str, _: str, held: _Held) -> RowSource:
-    return open_rows(path, **dict(held.options))
-
-
 @dataclass(frozen=True)
 class Partition:
     """A chunk of a Dask array, or a partition of a Dask DataFrame with options of `coterie.as_rows`."""
@@ -89,11 +83,11 @@ class Partition:
     number: int
     first_row: int
     n_rows: int
-    columns: tuple[tuple[str, Any], ...] = ()
+    columns: Mapping[str, Any] = field(default_factory=dict)
 
     def open(self, data: Any) -> RowSource:
         """Return the rows, in memory, of what Dask has computed."""
-        rows = as_rows(data, **dict(self.columns))
+        rows = as_rows(data, **self.columns)
         if rows.is_sparse:
             raise TypeError("Dask collections of sparse chunks are not supported: pass dense chunks.")
         # What lies in memory is not copied: pages of 256 MB that are written for the first time take half a second.
@@ -134,7 +128,7 @@ class Chunks:
 
 def chunks_of(X: Any, options: Mapping[str, Any] | None = None) -> Chunks:
     """Return the chunks of a Dask array, the partitions of a Dask DataFrame, or pieces of about 64 MiB of files."""
-    given = tuple(sorted((options or {}).items()))
+    given = dict(options or {})
     if isinstance(X, str | os.PathLike):
         return _of_files(os.fspath(X), given)
     kind = type(X).__module__.partition(".")[0]
@@ -148,19 +142,19 @@ def chunks_of(X: Any, options: Mapping[str, Any] | None = None) -> Chunks:
     )
 
 
-def _of_files(path: str, options: tuple[tuple[str, Any], ...]) -> Chunks:
-    source = open_rows(path, **dict(options))
+def _of_files(path: str, options: Mapping[str, Any]) -> Chunks:
+    source = open_rows(path, **options)
     if source.is_sparse:
         raise TypeError(f"{path} holds sparse rows, which workers do not take: fit coterie.open_rows(path).")
     # Workers may have another working folder.
-    path, token = path if "://" in path else os.path.abspath(path), uuid.uuid4().hex
+    files = Files(path if "://" in path else os.path.abspath(path), uuid.uuid4().hex, options)
     n_rows, size = source.shape[0], max(1, int(_CHUNK_BYTES / source.row_bytes()))
     if size > _ROW_MULTIPLE:
         # All of about one size, so that workers of as many chunks have as much to do.
         n_chunks = -(-n_rows // (size - size % _ROW_MULTIPLE))
         size = -(-n_rows // (n_chunks * _ROW_MULTIPLE)) * _ROW_MULTIPLE
     starts = range(0, n_rows, size)
-    return Chunks([FileRange(path, options, low, min(low + size, n_rows), token) for low in starts], source)
+    return Chunks([FileRange(files, low, min(low + size, n_rows)) for low in starts], source)
 
 
 def _of_array(X: Any) -> Chunks:
@@ -181,7 +175,7 @@ def _of_array(X: Any) -> Chunks:
     return Chunks(chunks, as_rows(np.zeros((1, X.shape[1]), dtype=X.dtype)), [delayed[i] for i in numbers], X)
 
 
-def _of_frame(X: Any, columns: tuple[tuple[str, Any], ...]) -> Chunks:
+def _of_frame(X: Any, columns: Mapping[str, Any]) -> Chunks:
     X = X.optimize()  # which may leave out partitions
     lengths = np.asarray(X.map_partitions(len).compute(), dtype=np.intp)
     numbers = np.flatnonzero(lengths)
@@ -191,4 +185,4 @@ def _of_frame(X: Any, columns: tuple[tuple[str, Any], ...]) -> Chunks:
     delayed = X.to_delayed()
     chunks: list[Chunk] = [Partition(int(i), int(starts[i]), int(lengths[i]), columns) for i in numbers]
     first = X.partitions[int(numbers[0])].head(1, npartitions=1, compute=True)
-    return Chunks(chunks, as_rows(first, **dict(columns)), [delayed[i] for i in numbers], X)
+    return Chunks(chunks, as_rows(first, **columns), [delayed[i] for i in numbers], X)

@@ -125,7 +125,9 @@ def prepared_rows(model: Any, X: Any) -> RowSource:
     else:
         is_chosen = False
     if not any(step[0] == "transform" for step in done):
-        expected = _expected_names(model, steps)
+        first = next((step for step in steps if step[0] == "transform"), None)
+        # The names of the columns before any step.
+        expected = getattr(model, "feature_names_in_", None) if first is None else first[2]
         has_cells = any(step[0] == "transform" and step[3] is not None for step in steps)
         # The columns of a step with cells may have no names: vectors, or no numbers.
         positions = (
@@ -167,12 +169,6 @@ def _is_same(one: _Step, other: _Step) -> bool:
     if len(one) != len(other) or one[0] != other[0] or one[2:] != other[2:]:
         return False
     return one[1:2] == other[1:2] or joblib.hash(one[1:2]) == joblib.hash(other[1:2])
-
-
-def _expected_names(model: Any, steps: Sequence[_Step]) -> Any:
-    """Return the names of the columns before any step, None if they have none."""
-    first = next((step for step in steps if step[0] == "transform"), None)
-    return getattr(model, "feature_names_in_", None) if first is None else first[2]
 
 
 def _names_of(X: Any, rows: RowSource) -> list[str] | None:

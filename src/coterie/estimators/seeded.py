@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
@@ -10,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array
 from coterie.backend.measure import MeasuredRows
-from coterie.blocks.dataset import ChunkRows
 from coterie.estimators.base import Estimator
 from coterie.fitting.checks import warn
 from coterie.fitting.deadline import UNLIMITED, Deadline
@@ -21,14 +21,7 @@ from coterie.seeding.rounds import sample_of, seed_in_rounds
 from coterie.seeding.seeds import Seeds, seed_at_random
 from coterie.seeding.split_merge import seed_by_split_and_merge
 
-
-class _Seeding(Protocol):
-    def __call__(
-        self, data: ChunkRows, n_clusters: int, random: np.random.RandomState, /, *, deadline: Deadline
-    ) -> Seeds: ...
-
-
-SEEDINGS: dict[str, _Seeding] = {
+SEEDINGS: dict[str, Callable[..., Seeds]] = {
     "k-means++": seed_by_square_distance,
     "afk-mc2": seed_by_markov_chain,
     "random": seed_at_random,

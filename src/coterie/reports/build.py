@@ -367,7 +367,7 @@ def _quality_section(
 ) -> Section:
     lines: list[str] = []
     if clusters.stability is not None:
-        lost = np.flatnonzero(clusters.stability.means < 0.6)
+        lost = np.flatnonzero(clusters.stability < 0.6)
         if len(lost):
             verb = "was" if len(lost) == 1 else "were"
             lines.append(

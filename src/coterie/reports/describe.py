@@ -14,7 +14,6 @@ import scipy.sparse as sp
 from coterie.arrays import FloatArray, IndexArray, IntArray
 from coterie.blocks.kernel_rows import dense
 from coterie.names import read_names
-from coterie.reports.stability import Stability
 from coterie.reports.subject import EXAMPLES, Subject, cluster_sums
 
 Names: TypeAlias = "str | Path | Mapping[int, str] | Callable[[list[str], list[str]], str] | None"
@@ -47,7 +46,7 @@ class Clusters:
     column_names: list[str]
     cohesion: FloatArray | None
     separation: FloatArray | None
-    stability: Stability | None
+    stability: FloatArray | None
     exemplars: list[list[int]]
     borderline: list[list[int]]
 
@@ -63,7 +62,7 @@ class Clusters:
 def describe(
     subject: Subject,
     neighbors: IndexArray,
-    stability: Stability | None = None,
+    stability: FloatArray | None = None,
     *,
     names: Names = None,
     terms: Sequence[str] | None = None,
@@ -110,8 +109,7 @@ def describe(
 
 def measures_of(clusters: Clusters) -> dict[str, FloatArray]:
     """Return the measures of quality that are known, by name, with a number for each cluster."""
-    stability = None if clusters.stability is None else clusters.stability.means
-    found = {"cohesion": clusters.cohesion, "separation": clusters.separation, "stability": stability}
+    found = {name: getattr(clusters, name) for name in ("cohesion", "separation", "stability")}
     return {name: values for name, values in found.items() if values is not None}
 
 

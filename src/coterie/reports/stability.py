@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,27 +21,11 @@ _SHARE_OF_GRAPH = 0.8
 _SECONDS = 1.2
 
 
-@dataclass(frozen=True, slots=True)
-class Stability:
-    """Overlap (Jaccard's index) of each cluster with the most similar cluster of each fit of a half sample."""
-
-    means: FloatArray
-    lowest: FloatArray
-    n_fits: int
-    n_rows: int
-
-    def word(self, cluster: int) -> str:
-        """Return the interpretation of the stability of a cluster (Hennig 2007)."""
-        mean = self.means[cluster]
-        if np.isnan(mean):
-            return "not measured"
-        return "stable" if mean >= 0.75 else "doubtful" if mean >= 0.6 else "not reproduced"
-
-
-def measure_stability(subject: Subject, n_fits: int) -> tuple[Stability | None, str]:
+def measure_stability(subject: Subject, n_fits: int) -> tuple[FloatArray | None, str]:
     """Fit halves of a sample, and find the clusters in these fits, unless that would take too long or mean nothing.
 
-    Also returned is a sentence on what was done, or why it was not.
+    Returned are the mean overlaps (Jaccard's index) of each cluster with the most similar cluster of each fit (Hennig
+    2007), and a sentence on what was done, or why it was not.
     """
     model, sample = subject.model, subject.sample
     if n_fits < 1:
@@ -72,8 +55,8 @@ def measure_stability(subject: Subject, n_fits: int) -> tuple[Stability | None, 
     overlaps = np.array([_overlaps(subject, n_rows, seed, changes) for seed in range(affordable)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a cluster without a row in any half
-        means, lowest = np.nanmean(overlaps, axis=0), np.nanmin(overlaps, axis=0)
-    return Stability(means, lowest, affordable, n_rows), (
+        means = np.nanmean(overlaps, axis=0)
+    return means, (
         f"Stability: the mean overlap (Jaccard's index) of a cluster with the most similar one in {affordable} fits of "
         f"{n_rows:,} random {what} each{'' if not changes else ', with one run'}; from 0.75 on it counts as stable, "
         f"below 0.6 as not reproduced. With this few {what} it is biased downward."

@@ -30,12 +30,10 @@ class Sample:
     """
 
     ids: IndexArray
-    rows: Block
     points: FloatArray
     n_above: int
     directions: FloatArray
     center: FloatArray
-    n_rows: int
 
     def views(self) -> list[FloatArray]:
         """Return the points in the directions above noise, and in all where these are more.
@@ -53,23 +51,19 @@ class Sample:
 def draw_sample(source: RowSource, size: int, random: np.random.RandomState) -> Sample:
     """Draw rows without replacement, all if there are at most `size`, and find their principal directions."""
     n_rows = source.shape[0]
-    if n_rows <= size:
-        ids, rows = np.arange(n_rows), source.read()
-    else:
-        ids = np.sort(random.choice(n_rows, size, replace=False))
-        rows = source.take(ids)
+    ids = np.arange(n_rows) if n_rows <= size else np.sort(random.choice(n_rows, size, replace=False))
+    rows = source.read() if n_rows <= size else source.take(ids)
     check_range(rows, ids)
     if sp.issparse(rows):
         center = np.zeros(source.shape[1])
         directions = _sparse_directions(rows, random)
         n_above = directions.shape[1]
     else:
-        dense = np.asarray(rows, dtype=np.float64)
-        center = dense.mean(axis=0)
-        directions, n_above = _dense_directions(dense - center, random)
-        rows = dense
+        rows = np.asarray(rows, dtype=np.float64)
+        center = rows.mean(axis=0)
+        directions, n_above = _dense_directions(rows - center, random)
     points = np.asarray((rows if sp.issparse(rows) else rows - center) @ directions, dtype=np.float64)
-    return Sample(ids.astype(np.int64), rows, points, n_above, directions, center, n_rows)
+    return Sample(ids.astype(np.int64), points, n_above, directions, center)
 
 
 def check_range(rows: Block, ids: Array) -> None:
