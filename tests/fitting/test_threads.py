@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from coterie.fitting.threads import _control_group_quota, effective_n_threads, single_threaded_blas
+from coterie.fitting.threads import _processors, effective_n_threads, single_threaded_blas
 
 
 def test_all_processors_of_this_process(monkeypatch):
@@ -37,7 +37,7 @@ def test_bad_numbers(bad):
 
 
 @pytest.mark.parametrize(
-    ("files", "expected"),
+    ("files", "quota"),
     [
         ({"cpu.max": "150000 100000"}, 2),
         ({"cpu.max": "max 100000"}, None),
@@ -46,16 +46,25 @@ def test_bad_numbers(bad):
         ({}, None),
     ],
 )
-def test_quota_of_a_container(monkeypatch, tmp_path, files, expected):
+def test_quota_of_a_container(monkeypatch, tmp_path, files, quota):
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    plain_open = builtins.open
-    root = "/sys/fs/cgroup/"
-    monkeypatch.setattr(
-        builtins, "open", lambda path, *rest: plain_open(str(path).replace(root, f"{tmp_path}/"), *rest)
-    )
-    assert _control_group_quota() == expected
+    root, plain_open, plain_exists = "/sys/fs/cgroup/", builtins.open, os.path.exists
+
+    def moved(path):
+        return str(path).replace(root, f"{tmp_path}/")
+
+    monkeypatch.setattr(builtins, "open", lambda path, *rest: plain_open(moved(path), *rest))
+    monkeypatch.setattr(os.path, "exists", lambda path: plain_exists(moved(path)))
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(16), raising=False)
+    _processors.cache_clear()
+    try:
+        assert effective_n_threads(None) == (quota or 16)
+    finally:
+        _processors.cache_clear()
 
 
 def test_blas_has_one_thread_for_a_while():

@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 from time import monotonic
 from typing import Any
 
+import joblib
 from threadpoolctl import ThreadpoolController
 
 # More than any machine has; a system that is asked for millions fails in ways of its own.
@@ -37,42 +38,16 @@ def effective_n_threads(n_threads: int | None) -> int:
                 f"n_threads must be None or an integer from 1 to {_MOST_THREADS}, got {n_threads!r}."
             )
         return int(n_threads)
-    try:
-        available = len(os.sched_getaffinity(0))
-    except AttributeError:  # macOS
-        available = os.cpu_count() or 1
-    quota = _recent_quota(int(monotonic()))
-    if quota is not None:
-        available = min(available, quota)
+    available = _processors(int(monotonic()))
     # A list such as "4,2" gives one number per level of nesting.
     requested = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    if requested.isdigit() and int(requested) > 0:
-        available = min(available, int(requested))
-    return max(1, available)
+    return min(available, int(requested)) if requested.isdigit() and int(requested) > 0 else available
 
 
 @lru_cache(maxsize=1)
-def _recent_quota(second: int) -> int | None:
-    """Return the quota of this second: to read a file takes a third of the time to label a row."""
-    return _control_group_quota()
-
-
-def _control_group_quota() -> int | None:
-    """Return the processors that a container may use (control groups version 2, then 1), None for all."""
-    try:
-        with open("/sys/fs/cgroup/cpu.max") as file:
-            quota, period = file.read().split()
-    except (OSError, ValueError):
-        try:
-            with open("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") as file:
-                quota = file.read().strip()
-            with open("/sys/fs/cgroup/cpu/cpu.cfs_period_us") as file:
-                period = file.read().strip()
-        except OSError:
-            return None
-    if not quota.isdigit() or not period.isdigit():
-        return None
-    return max(1, -(-int(quota) // int(period)))
+def _processors(second: int) -> int:
+    """Return the processors of this second: to read the quota takes a third of the time to label a row."""
+    return joblib.cpu_count()
 
 
 def single_threaded_blas(most_multiply_adds: float = math.inf) -> Any:
