@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 import coterie
-from coterie import KMeans, LaplacianKModes, NestedMiniBatchKMeans, TruncatedGaussianMixture
-from coterie.cli.errors import UsageError, in_options
+from coterie.cli.errors import UsageError
 from coterie.cli.inputs import DASH, about
 from coterie.cli.models import (
     AUTO,
@@ -17,8 +16,9 @@ from coterie.cli.models import (
     FitJob,
     find_offered,
     flag_of,
+    make_model,
     n_clusters_of,
-    read_settings,
+    names_of,
     size_facts,
 )
 from coterie.cli.options import given
@@ -37,12 +37,7 @@ _LABELS = "labels.npy"
 _TRAFFIC = ("n_tasks", "n_sent", "n_received", "n_exchanged")
 
 # The methods that run on a cluster; the first is the usual one.
-_ESTIMATORS = {
-    "k-means": KMeans,
-    "nested": NestedMiniBatchKMeans,
-    "gmm": TruncatedGaussianMixture,
-    "laplacian-kmodes": LaplacianKModes,
-}
+_METHODS = ("k-means", "nested", "gmm", "laplacian-kmodes")
 
 
 def fit_on_cluster(job: FitJob, address: str) -> tuple[Any, dict[str, Any]]:
@@ -97,12 +92,12 @@ def fit_on_cluster(job: FitJob, address: str) -> tuple[Any, dict[str, Any]]:
 
 
 def _method(job: FitJob) -> Method:
-    name = job.method or next(iter(_ESTIMATORS))
+    name = job.method or _METHODS[0]
     name = name if name == AUTO else find_offered(name).name
-    if name not in _ESTIMATORS:
+    if name not in _METHODS:
         raise UsageError(
             f"--scheduler takes no --method {name}, which reads all rows in one process: use "
-            f"{', '.join(_ESTIMATORS)}, or fit a sample of the rows."
+            f"{', '.join(_METHODS)}, or fit a sample of the rows."
         )
     return find_offered(name)
 
@@ -127,17 +122,9 @@ def _model(job: FitJob, method: Method) -> Any:
             )
     if job.n_clusters is None:
         raise UsageError(NO_COUNT)
-    estimator: Any = _ESTIMATORS[method.name]
-    known = estimator().get_params(deep=False)
-    for name in job.parameters.keys() - known.keys():
+    for name in job.parameters.keys() - names_of(method):
         raise UsageError(f"--method {method.name} takes no {flag_of(name)} with --scheduler.")
-    settings = read_settings(method, job.parameters)
-    model = estimator(job.n_clusters, random_state=job.seed, **settings)
-    try:
-        model.check_parameters()
-    except (ValueError, TypeError) as error:
-        raise UsageError(in_options(str(error))) from error
-    return model
+    return make_model(method, job.parameters, n_clusters=job.n_clusters, seed=job.seed)
 
 
 def _client(address: str) -> Any:
