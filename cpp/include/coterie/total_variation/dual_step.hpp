@@ -19,11 +19,8 @@ struct EdgeDualStep {
     const T* steps;  // width
     T* duals;
     Index n_columns, width, last_edge;
+    bool by_weight;  // whether steps are multiplied by the weight of the edge, which else cancels in them
 };
-
-// Use of the weight of an edge: in K'P only, as it cancels in the step of the dual if that is inversely proportional to
-// it; or in both.
-enum class EdgeWeights { kInPull, kInStepAndPull };
 
 constexpr int floor_power_of_two(int n) { return n < 2 ? 1 : 2 * floor_power_of_two(n / 2); }
 
@@ -51,13 +48,11 @@ struct RowLanes {
         tail.begin(extrapolated + kHead, steps + kHead, sums + kHead);
     }
     // The duals of an edge to a row with memberships `other`; adds its part of K'P here and, if Both, there.
-    template <EdgeWeights Weights, bool Both>
-    inline __attribute__((always_inline)) void update(T* duals, const T* other, T weight, T* theirs) {
+    template <bool Both>
+    inline __attribute__((always_inline)) void update(T* duals, const T* other, T step, T weight, T* theirs) {
         Head dual = *reinterpret_cast<const Head*>(duals);
         const Head difference = own - *reinterpret_cast<const Head*>(other);
-        if constexpr (Weights == EdgeWeights::kInStepAndPull) dual += difference * weight * scale;
-        else dual += difference * scale;
-        dual = clipped<Isa>(dual);
+        dual = clipped<Isa>(dual + difference * step * scale);
         *reinterpret_cast<Head*>(duals) = dual;
         // Added to zeros: GCC does not fuse a pair of equal numbers.
         const Head factor = Head{} + weight;
@@ -66,7 +61,7 @@ struct RowLanes {
             Head& sum = *reinterpret_cast<Head*>(theirs);
             sum = multiply_add<Head>(-dual, factor, sum);
         }
-        tail.template update<Weights, Both>(duals + kHead, other + kHead, weight, Both ? theirs + kHead : theirs);
+        tail.template update<Both>(duals + kHead, other + kHead, step, weight, Both ? theirs + kHead : theirs);
     }
     inline __attribute__((always_inline)) void end(T* sums) const {
         *reinterpret_cast<Head*>(sums) = total;
@@ -77,13 +72,13 @@ struct RowLanes {
 template <class Isa, class T>
 struct RowLanes<Isa, T, 0> {
     void begin(const T*, const T*, const T*) {}
-    template <EdgeWeights Weights, bool Both>
-    void update(T*, const T*, T, T*) {}
+    template <bool Both>
+    void update(T*, const T*, T, T, T*) {}
     void end(T*) const {}
 };
 
 // The duals of the edges of row i, N columns from `panel` on; adds K'P of row i, and of the later rows of its block.
-template <class Isa, EdgeWeights Weights, int N, class T>
+template <class Isa, int N, class T>
 inline __attribute__((always_inline)) void dual_step_of_row(const BlockedGraph<T>& graph, const EdgeDualStep<T>& step,
                                                             Index i, Index panel, T* divergences) {
     constexpr Index kAhead = 16, kDualsAhead = 96;
@@ -98,19 +93,21 @@ inline __attribute__((always_inline)) void dual_step_of_row(const BlockedGraph<T
     // Without weights the same 1 is read for every edge: another form of the function would have the same bits.
     const T one = 1;
     const T* const weights = graph.weights == nullptr ? &one : graph.weights;
-    const Index stride = graph.weights == nullptr ? 0 : 1;
-    const auto weight_of = [&](Index e) { return weights[e * stride]; };
+    const T* const multiples = step.by_weight ? weights : &one;
+    const Index stride = graph.weights == nullptr ? 0 : 1, multiple_stride = step.by_weight ? stride : 0;
     row.begin(extrapolated + i * width, step.steps + panel, divergences + i * width);
     for (Index e = graph.starts[i]; e < middle; ++e, duals += n_columns) {
         const Index j = graph.columns[e] * width;
         prefetch_duals(duals + kDualsAhead * n_columns);
-        row.template update<Weights, true>(duals, extrapolated + j, weight_of(e), divergences + j);
+        row.template update<true>(duals, extrapolated + j, multiples[e * multiple_stride], weights[e * stride],
+                                  divergences + j);
     }
     for (Index e = middle; e < end; ++e, duals += n_columns) {
         // Rows of other blocks are rarely in the L1 cache.
         __builtin_prefetch(extrapolated + graph.columns[min_index(e + kAhead, step.last_edge)] * width);
         prefetch_duals(duals + kDualsAhead * n_columns);
-        row.template update<Weights, false>(duals, extrapolated + graph.columns[e] * width, weight_of(e), nullptr);
+        row.template update<false>(duals, extrapolated + graph.columns[e] * width, multiples[e * multiple_stride],
+                                   weights[e * stride], nullptr);
     }
     row.end(divergences + i * width);
 }
@@ -122,9 +119,16 @@ Index first_of_last_columns(Index n_columns) {
     return max_index(0, ceil_div(n_columns, kLanes<T>) - 2) * kLanes<T>;
 }
 
+// Compiled once, not into the function of each number of columns.
+template <class Isa, class T>
+__attribute__((noinline)) void dual_step_of_panel(const BlockedGraph<T>& graph, const EdgeDualStep<T>& step, Index i,
+                                                  Index panel, T* divergences) {
+    dual_step_of_row<Isa, static_cast<int>(kLanes<T>)>(graph, step, i, panel, divergences);
+}
+
 // divergences: of the block's rows. N: number of columns that are processed last; all of them if they fit into one
 // panel.
-template <class Isa, EdgeWeights Weights, int N, class T>
+template <class Isa, int N, class T>
 void dual_step_of_block(const BlockedGraph<T>& graph, const EdgeDualStep<T>& step, Index first, Index last, T* divergences) {
     for (Index l = 0; l < (last - first) * step.width; ++l) divergences[l] = 0;
     // As if it were of all rows.
@@ -132,8 +136,8 @@ void dual_step_of_block(const BlockedGraph<T>& graph, const EdgeDualStep<T>& ste
     const Index last_columns = N > kLanes<T> ? first_of_last_columns<T>(step.n_columns) : 0;
     for (Index i = first; i < last; ++i) {
         for (Index panel = 0; panel < last_columns; panel += kLanes<T>)
-            dual_step_of_row<Isa, Weights, static_cast<int>(kLanes<T>)>(graph, step, i, panel, sums + panel);
-        dual_step_of_row<Isa, Weights, N>(graph, step, i, last_columns, sums + last_columns);
+            dual_step_of_panel<Isa>(graph, step, i, panel, sums + panel);
+        dual_step_of_row<Isa, N>(graph, step, i, last_columns, sums + last_columns);
     }
 }
 
@@ -141,13 +145,12 @@ template <class T>
 using EdgeDualStepOfBlock = void (*)(const BlockedGraph<T>&, const EdgeDualStep<T>&, Index, Index, T*);
 
 // The function for the number of columns that are processed last.
-template <class Isa, EdgeWeights Weights, class T, int N = 2 * static_cast<int>(kLanes<T>)>
+template <class Isa, class T, int N = 2 * static_cast<int>(kLanes<T>)>
 EdgeDualStepOfBlock<T> dual_step_for(Index n_columns) {
     if constexpr (N > 1) {
-        if (n_columns - first_of_last_columns<T>(n_columns) != N)
-            return dual_step_for<Isa, Weights, T, N - 1>(n_columns);
+        if (n_columns - first_of_last_columns<T>(n_columns) != N) return dual_step_for<Isa, T, N - 1>(n_columns);
     }
-    return dual_step_of_block<Isa, Weights, N, T>;
+    return dual_step_of_block<Isa, N, T>;
 }
 
 }  // namespace

@@ -23,15 +23,14 @@ double iterate_primal_dual(const BlockedGraph<T>& graph, const PrimalDualState<T
         return PrimalDualScratch<Isa, T>{Buffer<T>(graph.block_rows * width), Buffer<T>(kLanes<T> * width),
                                          Buffer<T>(state.n_columns * kLanes<T>), Buffer<T>(2 * kLanes<T>)};
     };
-    const EdgeDualStepOfBlock<T> dual_step =
-        outer.steps_by_weight ? dual_step_for<Isa, EdgeWeights::kInStepAndPull, T>(state.n_columns)
-                              : dual_step_for<Isa, EdgeWeights::kInPull, T>(state.n_columns);
+    const EdgeDualStepOfBlock<T> dual_step = dual_step_for<Isa, T>(state.n_columns);
     Buffer<T> steps(width);
     T *current = state.extrapolated, *next = state.spare;
     for (Index k = 0; k < n_iterations; ++k) {
         const double theta = 1 / __builtin_sqrt(1 + 2 * convexity * tau);
         for (Index r = 0; r < width; ++r) steps[r] = outer.dual_steps[r] / static_cast<T>(tau);
-        const EdgeDualStep<T> dual{current, steps.data(), state.duals, state.n_columns, width, graph.starts[graph.n_rows] - 1};
+        const EdgeDualStep<T> dual{current, steps.data(), state.duals, state.n_columns, width,
+                                   graph.starts[graph.n_rows] - 1, outer.steps_by_weight};
         const PrimalStep<T> primal{static_cast<T>(tau), static_cast<T>(theta), next};
         parallel_for(graph.n_blocks(), n_threads, make_scratch, [&](Index b, PrimalDualScratch<Isa, T>& scratch) {
             const Index first = b * graph.block_rows, last = graph.block_end(b);
