@@ -39,10 +39,15 @@ void sort_listed(const T* distances, Index m, std::int32_t* listed, T* kept) {
         if (kept[k] == infinity<T>()) listed[k] = listed[0];
 }
 
-template <class Isa, class T, bool Scaled>
-void measure_listed(const DenseRows<T>& x, const ScaledCenters<T>& centers, Index m, std::int32_t* ids, T* distances,
-                    int n_threads) {
+// Measures the distance of each row to the centers that it lists, and sorts the list by it; equal ones stay in order.
+// Where a list repeats its first entry, that stands in for a missing one, at an infinite distance.
+// IN x, centers; IN/OUT ids (n x m); OUT distances (n x m).
+template <class Isa, class T>
+void distances_to_listed(const DenseRows<T>& x, const ScaledCenters<T>& centers, Index m, std::int32_t* ids,
+                         T* distances, int n_threads) {
     constexpr Index W = kLanes<T>, kChunk = 512;
+    const bool is_scaled = centers.scales != nullptr;
+    const auto distances_of = is_scaled ? distances_of_row<Isa, T, true> : distances_of_row<Isa, T, false>;
     const Index width = ceil_div(x.n_columns, W) * W;
     const Index padded = m + 1;
     const Buffer<T> points = padded_rows<Isa>(centers.centers, centers.n_centers, x.n_columns, width, n_threads);
@@ -61,25 +66,15 @@ void measure_listed(const DenseRows<T>& x, const ScaledCenters<T>& centers, Inde
             for (Index k = 0; k < padded; ++k) {
                 const Index c = listed[min_index(k, m - 1)];
                 scratch.centers[k] = points.data() + c * width;
-                scratch.scales[k] = Scaled ? scales.data() + c * width : nullptr;
+                scratch.scales[k] = is_scaled ? scales.data() + c * width : nullptr;
             }
-            distances_of_row<Isa, T, Scaled>(scratch.row.data(), width, scratch.centers.data(), scratch.scales.data(),
-                                             m, scratch.found.data());
+            distances_of(scratch.row.data(), width, scratch.centers.data(), scratch.scales.data(), m,
+                         scratch.found.data());
             for (Index k = 0; k < m; ++k)
                 scratch.found[k] = scratch.found[k] * centers.precisions[listed[k]] + centers.offsets[listed[k]];
             sort_listed(scratch.found.data(), m, listed, distances + i * m);
         }
     });
-}
-
-// Measures the distance of each row to the centers that it lists, and sorts the list by it; equal ones stay in order.
-// Where a list repeats its first entry, that stands in for a missing one, at an infinite distance.
-// IN x, centers; IN/OUT ids (n x m); OUT distances (n x m).
-template <class Isa, class T>
-void distances_to_listed(const DenseRows<T>& x, const ScaledCenters<T>& centers, Index m, std::int32_t* ids,
-                         T* distances, int n_threads) {
-    centers.scales == nullptr ? measure_listed<Isa, T, false>(x, centers, m, ids, distances, n_threads)
-                              : measure_listed<Isa, T, true>(x, centers, m, ids, distances, n_threads);
 }
 
 }  // namespace

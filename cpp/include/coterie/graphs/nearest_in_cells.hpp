@@ -129,8 +129,9 @@ void nearest_in_cells(const DenseRows<T>& x, const CellPanels<T>& cells, const C
             lists[r] = {scratch.scores.data() + r * capacity, scratch.ids.data() + r * capacity, m};
             asking[r] = r;
         }
-        // id(slot): which point is in a slot, -1 for one that has been met already.
-        const auto compare = [&](Index n_asking, const T* panels, const T* offsets, Index n_panels, auto id) {
+        // slots: which point is in each; those that have been met already are marked as visitors.
+        const auto compare = [&](Index n_asking, const T* panels, const T* offsets, Index n_panels,
+                                 const std::int32_t* slots) {
             for (Index p = 0; p < n_panels; ++p)
                 for (Index first = 0; first < n_asking; first += H) {
                     const Index n = min_index(H, n_asking - first);
@@ -140,17 +141,20 @@ void nearest_in_cells(const DenseRows<T>& x, const CellPanels<T>& cells, const C
                     const Index n_padded = min_index(H, ceil_div(n, kStep) * kStep);
                     for (Index r = 0; r < n_padded; ++r) places[r] = x.row(rows[asking[first + min_index(r, n - 1)]]);
                     dense_tiles<Isa, T, H, 64>(places, n_padded, d, panels + p * d * W, offsets + p * W, tile);
-                    for (Index r = 0; r < n; ++r)
-                        lists[asking[first + r]].add_lanes(tile + r * W, [&](int lane) { return id(p * W + lane); });
+                    const auto id = [&](int lane) {
+                        const std::int32_t point = slots[p * W + lane];
+                        return scratch.is_visitor[point] ? std::int32_t{-1} : point;
+                    };
+                    for (Index r = 0; r < n; ++r) lists[asking[first + r]].add_lanes(tile + r * W, id);
                 }
         };
-        const auto compare_cell = [&](Index n_asking, Index c, auto id) {
+        const auto compare_cell = [&](Index n_asking, Index c) {
             const Index p = cells.panel_starts[c];
             compare(n_asking, cells.panels + p * d * W, cells.panel_offsets + p * W, cells.panel_starts[c + 1] - p,
-                    [&](Index slot) { return id(cells.order[p * W + slot]); });
+                    cells.order + p * W);
         };
         if (own >= 0) {
-            compare_cell(n_rows, own, [](std::int32_t point) { return point; });
+            compare_cell(n_rows, own);
             for (Index r = 0; r < n_rows; ++r) lists[r].shrink();
             for (Index first = 0; first < n_visitors; first += n_packed * W) {
                 const Index n = min_index(n_packed * W, n_visitors - first), n_panels = ceil_div(n, W);
@@ -165,8 +169,7 @@ void nearest_in_cells(const DenseRows<T>& x, const CellPanels<T>& cells, const C
                     rows_to_lanes<Isa>(points, taken, n_taken, panel);
                     for (Index e = 0; e < d * W; ++e) panel[e] *= T(-2);
                 }
-                compare(n_rows, scratch.panels.data(), scratch.offsets.data(), n_panels,
-                        [&](Index slot) { return visitors[first + slot]; });
+                compare(n_rows, scratch.panels.data(), scratch.offsets.data(), n_panels, visitors + first);
             }
         }
         Index n_pairs = 0;
@@ -183,8 +186,7 @@ void nearest_in_cells(const DenseRows<T>& x, const CellPanels<T>& cells, const C
             const Index c = pairs[i] / kRows;
             Index n_asking = 0;
             for (; i < n_pairs && pairs[i] / kRows == c; ++i) asking[n_asking++] = pairs[i] % kRows;
-            compare_cell(n_asking, c,
-                         [&](std::int32_t point) { return scratch.is_visitor[point] ? std::int32_t{-1} : point; });
+            compare_cell(n_asking, c);
         }
         for (Index v = 0; v < n_visitors; ++v) scratch.is_visitor[visitors[v]] = 0;
         for (Index r = 0; r < n_rows; ++r) lists[r].finish(scores + rows[r] * m, ids + rows[r] * m);

@@ -51,43 +51,67 @@ struct Seen {
     Buffer<T> energies;
 };
 
-// Distances of rows from components: from their means, optionally in scaled columns.
-template <class Isa, class T, bool Scaled>
-class CenterMetric {
+template <class T>
+struct MetricScratch {
+    FactorScratch<T> rows;
+    Buffer<T> lanes;
+    Buffer<const T*> means, scales;
+};
+
+// Distances of rows from components.
+template <class T>
+struct Metric {
+    Index n_components;
+    const T* precisions;  // of components, or nullptr: 1 / 2
+    const T* offsets;     // of components
+
+    Metric(Index n_components, const T* precisions, const T* offsets)
+        : n_components(n_components), precisions(precisions), offsets(offsets) {}
+
+    virtual MetricScratch<T> scratch(Index most_met) const = 0;
+    // Sets the components that rows will be compared with.
+    virtual void prepare(const ComponentList&, MetricScratch<T>&) const {}
+    // Distances of some rows of a tile, at most one to a lane, to the gathered components: line i of `out` is of the
+    // i-th. is_few: for a tile of few rows, columns can be the lanes.
+    virtual void measure(const DenseRows<T>& x, const Index* rows, Index n, bool is_few, const ComponentList& met, T* out,
+                         MetricScratch<T>& scratch) const = 0;
+};
+
+// Distances from means, optionally in scaled columns.
+template <class Isa, class T>
+class CenterMetric final : public Metric<T> {
    public:
     CenterMetric(const ScaledCenters<T>& components, Index n_columns, int n_threads)
-        : components_(components),
+        : Metric<T>(components.n_centers, components.precisions, components.offsets),
+          is_scaled_(components.scales != nullptr),
           width_(ceil_div(n_columns, kLanes<T>) * kLanes<T>),
           means_(padded_rows<Isa>(components.centers, components.n_centers, n_columns, width_, n_threads)),
           scales_(padded_rows<Isa>(components.scales, components.n_centers, n_columns, width_, n_threads)) {}
 
-    Index n_components() const { return components_.n_centers; }
-    T precision(Index c) const { return components_.precisions[c]; }
-    T offset(Index c) const { return components_.offsets[c]; }
-
-    struct Scratch {
-        Buffer<T> rows, lanes;
-        Buffer<const T*> means, scales;
-    };
-    Scratch scratch(Index most_met) const {
+    MetricScratch<T> scratch(Index most_met) const override {
         const Index padded = ceil_div(most_met, kLanes<T>) * kLanes<T>;
-        return {Buffer<T>(kFewestLanes * width_), Buffer<T>(max_index(kLanes<T> * width_, kFewestLanes * padded)),
+        return {FactorScratch<T>(kFewestLanes, width_, 0), Buffer<T>(max_index(kLanes<T> * width_, kFewestLanes * padded)),
                 Buffer<const T*>(padded + kSpareCenters), Buffer<const T*>(padded + kSpareCenters)};
     }
 
-    // Sets the components that rows will be compared with.
-    void prepare(const ComponentList& met, Scratch& scratch) const {
+    void prepare(const ComponentList& met, MetricScratch<T>& scratch) const override {
         for (Index i = 0; i < met.size + kSpareCenters; ++i) {
             const Index c = met.ids[min_index(i, met.size - 1)];
             scratch.means[i] = means_.data() + c * width_;
-            scratch.scales[i] = Scaled ? scales_.data() + c * width_ : nullptr;
+            scratch.scales[i] = is_scaled_ ? scales_.data() + c * width_ : nullptr;
         }
     }
 
-    // Distances of some rows of a tile, at most one to a lane, to the gathered components: line i of `out` is of the
-    // i-th. For a tile of few rows, columns are the lanes.
     void measure(const DenseRows<T>& x, const Index* rows, Index n, bool is_few, const ComponentList& met, T* out,
-                 Scratch& scratch) const {
+                 MetricScratch<T>& scratch) const override {
+        is_scaled_ ? measure_as<true>(x, rows, n, is_few, met, out, scratch)
+                   : measure_as<false>(x, rows, n, is_few, met, out, scratch);
+    }
+
+   private:
+    template <bool Scaled>
+    void measure_as(const DenseRows<T>& x, const Index* rows, Index n, bool is_few, const ComponentList& met, T* out,
+                    MetricScratch<T>& scratch) const {
         constexpr Index W = kLanes<T>, kAtOnce = kTileCenters<Isa, T>;
         const T* const* const means = scratch.means.data();
         const T* const* const scales = scratch.scales.data();
@@ -97,58 +121,52 @@ class CenterMetric {
             return;
         }
         const Index padded = ceil_div(met.size, kAtOnce) * kAtOnce;
-        T *const copies = scratch.rows.data(), *const found = scratch.lanes.data();
+        T *const copies = scratch.rows.rows.data(), *const found = scratch.lanes.data();
         for (Index r = 0; r < n; ++r) copy_padded<Isa>(x.row(rows[r]), x.n_columns, copies + r * width_);
         square_distances<Isa, T, Scaled>(copies, n, width_, means, scales, padded, found, padded);
         for (Index i = 0; i < met.size; ++i)
             for (Index r = 0; r < n; ++r) out[i * W + r] = found[r * padded + i];
     }
 
-   private:
-    const ScaledCenters<T>& components_;
+    bool is_scaled_;
     Index width_;
     Buffer<T> means_, scales_;
 };
 
 // Distances of rows from components with factors.
 template <class Isa, class T>
-class FactorMetric {
+class FactorMetric final : public Metric<T> {
    public:
-    FactorMetric(const FactorComponents<T>& components, Index, int n_threads)
-        : components_(components), padded_(components, n_threads) {}
+    FactorMetric(const FactorComponents<T>& components, int n_threads)
+        : Metric<T>(components.n_components, nullptr, components.offsets), padded_(components, n_threads) {}
 
-    Index n_components() const { return components_.n_components; }
-    T precision(Index) const { return T(0.5); }
-    T offset(Index c) const { return components_.offsets[c]; }
-
-    using Scratch = FactorScratch<T>;
-    Scratch scratch(Index) const { return Scratch(kLanes<T>, padded_.width, padded_.n_factors); }
-    void prepare(const ComponentList&, Scratch&) const {}
-
+    MetricScratch<T> scratch(Index) const override {
+        return {FactorScratch<T>(kLanes<T>, padded_.width, padded_.n_factors), Buffer<T>(0), Buffer<const T*>(0),
+                Buffer<const T*>(0)};
+    }
     void measure(const DenseRows<T>& x, const Index* rows, Index n, bool, const ComponentList& met, T* out,
-                 Scratch& scratch) const {
-        for (Index r = 0; r < n; ++r)
-            copy_padded<Isa>(x.row(rows[r]), x.n_columns, scratch.rows.data() + r * padded_.width);
+                 MetricScratch<T>& scratch) const override {
+        T* const copies = scratch.rows.rows.data();
+        for (Index r = 0; r < n; ++r) copy_padded<Isa>(x.row(rows[r]), x.n_columns, copies + r * padded_.width);
         for (Index i = 0; i < met.size; ++i)
-            factor_distances<Isa, T>(scratch.rows.data(), n, padded_, met.ids[i], out + i * kLanes<T>, scratch);
+            factor_distances<Isa, T>(copies, n, padded_, met.ids[i], out + i * kLanes<T>, scratch.rows);
     }
 
    private:
-    const FactorComponents<T>& components_;
     PaddedComponents<Isa, T> padded_;
 };
 
-template <class Isa, class T, class Metric>
-void search_tile(const DenseRows<T>& x, const Metric& metric, const TruncatedSearch<T>& search, const Index* rows,
-                 Index n, Seen<T>& seen, SearchScratch<Isa, T>& scratch, typename Metric::Scratch& metric_scratch) {
+template <class Isa, class T>
+void search_tile(const DenseRows<T>& x, const Metric<T>& metric, const TruncatedSearch<T>& search, const Index* rows,
+                 Index n, Seen<T>& seen, SearchScratch<Isa, T>& scratch, MetricScratch<T>& metric_scratch) {
     constexpr Index W = kLanes<T>;
     gather_candidates(search, rows, n, scratch.met, scratch.expanded);
     const Index m = scratch.met.size, padded = ceil_div(m, W) * W;
     metric.prepare(scratch.met, metric_scratch);
     for (Index i = 0; i < padded; ++i) {
         const Index c = scratch.met.ids[min_index(i, m - 1)];
-        scratch.precisions[i] = metric.precision(c);
-        scratch.offsets[i] = metric.offset(c);
+        scratch.precisions[i] = metric.precisions == nullptr ? T(0.5) : metric.precisions[c];
+        scratch.offsets[i] = metric.offsets[c];
         scratch.column_sums[i] = 0;
     }
     for (Index first = 0; first < n; first += W) {
@@ -172,10 +190,10 @@ void search_tile(const DenseRows<T>& x, const Metric& metric, const TruncatedSea
 // same best component are processed together, a tile at a time: each row of a tile is compared with the candidates of
 // all. Neighbors are learned from the same groups or, with `regroup`, from rows with the same best component
 // afterwards. Returns the number of distances.
-template <class Isa, class T, class Metric>
-Index search_components(const DenseRows<T>& x, const Metric& metric, const TruncatedSearch<T>& search, int n_threads) {
+template <class Isa, class T>
+Index search_components(const DenseRows<T>& x, const Metric<T>& metric, const TruncatedSearch<T>& search, int n_threads) {
     constexpr Index W = kLanes<T>, kMostRows = 512;
-    const Index n_components = metric.n_components();
+    const Index n_components = metric.n_components;
     const Index tile = search.rows_per_tile, n_neighbors = search.n_neighbors;
     const Index most_met = min_index(
         n_components, tile * (search.n_candidates * n_neighbors + (search.extra == nullptr ? 0 : 1)));
@@ -198,7 +216,7 @@ Index search_components(const DenseRows<T>& x, const Metric& metric, const Trunc
 
     struct Scratch {
         SearchScratch<Isa, T> tile;
-        typename Metric::Scratch metric;
+        MetricScratch<T> metric;
     };
     const auto make_scratch = [&] {
         return Scratch{{ComponentList(tile * (search.n_candidates * n_neighbors + 1), n_components),
@@ -264,16 +282,14 @@ Index search_components(const DenseRows<T>& x, const Metric& metric, const Trunc
 template <class Isa, class T>
 Index truncated_search(const DenseRows<T>& x, const ScaledCenters<T>& components, const TruncatedSearch<T>& search,
                        int n_threads) {
-    return components.scales == nullptr
-               ? search_components<Isa>(x, CenterMetric<Isa, T, false>(components, x.n_columns, n_threads), search, n_threads)
-               : search_components<Isa>(x, CenterMetric<Isa, T, true>(components, x.n_columns, n_threads), search, n_threads);
+    return search_components<Isa>(x, CenterMetric<Isa, T>(components, x.n_columns, n_threads), search, n_threads);
 }
 
 // The same for components with factors.
 template <class Isa, class T>
 Index factor_search(const DenseRows<T>& x, const FactorComponents<T>& components, const TruncatedSearch<T>& search,
                     int n_threads) {
-    return search_components<Isa>(x, FactorMetric<Isa, T>(components, x.n_columns, n_threads), search, n_threads);
+    return search_components<Isa>(x, FactorMetric<Isa, T>(components, n_threads), search, n_threads);
 }
 
 }  // namespace
