@@ -101,7 +101,7 @@ def test_scores_by_chance_depend_on_the_sizes_alone():
 
 
 def fake_fit(name, labels):
-    return _Fit(find_method(name), None, np.array(labels), 1.0)
+    return _Fit(name, find_method(name), None, np.array(labels), 1.0)
 
 
 def fake_scores(score, agreement, neighbors, information):
@@ -225,3 +225,15 @@ def test_each_record_has_all_criteria_and_steps_are_reported(blobs):
 def test_methods_without_a_number_of_clusters_are_refused(blobs):
     with pytest.raises(ValueError, match="density finds the number of clusters itself"):
         coterie.compare(blobs[0], 3, methods=["density", "k-means"])
+
+
+def test_total_variation_with_equal_priors_is_compared_where_estimates_differ(blobs):
+    names = ["k-means", "total-variation"]
+    assert len(coterie.compare(blobs[0], 3, methods=names, random_state=0, n_threads=1).records) == 2
+    random = np.random.RandomState(0)
+    X = random.normal(3.0 * np.repeat([[0, 0], [1, 1]], (400, 60), axis=0), 1)
+    found = coterie.compare(X, 2, methods=names, random_state=0, n_threads=1)
+    equal = "total-variation, equal priors"
+    assert [record["method"] for record in found.records] == [*names, equal]
+    assert np.ptp(found.models["total-variation"].class_priors_) > 0
+    assert found.models[equal].class_priors is None

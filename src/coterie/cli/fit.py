@@ -110,6 +110,7 @@ from coterie.cli.runs import (
 )
 from coterie.cli.selection import comparison_facts
 from coterie.estimators import OBJECTIVE, Method, find_method, usual_method
+from coterie.estimators.method import name_of
 from coterie.estimators.outliers import OutlierScoring
 from coterie.figures import counted
 from coterie.fitting.threads import effective_n_threads
@@ -473,7 +474,8 @@ def _compared(
     half = None if limit is None else limit / 2
     budget = half or _COMPARISON_TIME
     found = compare(rows, k, budget=budget, random_state=job.seed, n_threads=threads, callback=callback)
-    model, method = clone(found.best_model_), find_method(found.best)
+    model = clone(found.best_model_)
+    method = find_method(name_of(model))
     limits = {"max_time": half, "n_threads": threads}
     model.set_params(**{name: value for name, value in limits.items() if name in names_of(method)})
     usual = method.estimator().get_params()

@@ -90,7 +90,7 @@ class Comparison:
     Attributes
     ----------
     best : str
-        Method with the highest score, of those without empty clusters (if there are any) and with at least half of the
+        Name of the fit with the highest score, in general that of its method, of those without empty clusters (if there are any) and with at least half of the
         highest information.
     confidence : {"clear", "likely", "open"}
         "clear": all three criteria (agreement, neighbors, information) are highest for the same clusters as the score;
@@ -98,11 +98,12 @@ class Comparison:
     reasons : tuple of str
         Explanation in sentences; the first states the result.
     records : tuple of dict
-        One for each method, as in `table`.
+        One for each fit, as in `table`. Total variation has a second one, "total-variation, equal priors", if estimated
+        class priors are unequal.
     agreement : ndarray of shape (m, m), float64
         Adjusted Rand index of the clusterings of any two methods.
     models : dict of str to estimator
-        Fit of each method.
+        Fitted estimators by name.
     sample_ids : ndarray of shape (n_compared,), int64
         Rows that were compared on.
     left_out : tuple of str
@@ -176,8 +177,8 @@ def compare(
     """Cluster the rows by several methods and recommend one.
 
     All methods are fitted to the same rows, with the best of three restarts; k-means and mixtures with
-    ``init="split-merge"``, total variation with estimated class priors. The clusterings are scored without labels (see
-    Notes).
+    ``init="split-merge"``, total variation with estimated class priors and, where these are unequal, also with equal
+    ones. The clusterings are scored without labels (see Notes).
 
     Parameters
     ----------
@@ -256,7 +257,7 @@ def compare(
     if budget is not None and n_compared > _PILOT_ROWS:
         pilot = _drawn_ids(n_compared, max(_PILOT_ROWS, 3 * k), random)
         fits = _fitted(chosen, k, settings, rows[pilot], clock, left_out, str)
-        chosen = [fit.method for fit in fits]
+        chosen = list(dict.fromkeys(fit.method for fit in fits))
         n_kept = _affordable_rows(fits, len(pilot), n_compared, clock)
         if sample_size is None and n_kept < n_compared:
             some = _drawn_ids(n_compared, n_kept, random) if n_kept > len(pilot) else pilot
@@ -279,9 +280,9 @@ def compare(
         "seconds": clock.seconds,
     }
     records = tuple(
-        {**_record(fit, k), **scores[fit.method.name], **_known_scores(fit, known)} for fit in fits
+        {**_record(fit, k), **scores[fit.name], **_known_scores(fit, known)} for fit in fits
     )
-    models = {fit.method.name: fit.model for fit in fits}
+    models = {fit.name: fit.model for fit in fits}
     return Comparison(best, confidence, reasons, records, agreement, models, ids, tuple(left_out), facts)
 
 
@@ -366,8 +367,9 @@ class _Clock:
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """The fit of a method: the model, its clusters numbered from 0, seconds."""
+    """A fit of a method: its name, the model, its clusters numbered from 0, seconds."""
 
+    name: str
     method: Method
     model: Any
     labels: IntArray
@@ -384,11 +386,11 @@ def _fitted(
     tell: Callable[[str], Any],
 ) -> list[_Fit]:
     """Cluster rows by each method; list those that fail, with the reason, in `left_out`."""
-    fits = []
-    for method in chosen:
-        tell(method.name)
+    fits: list[_Fit] = []
+
+    def fit(name: str, method: Method, **options: Any) -> Any:
         limit = None if clock.left == np.inf else max(clock.left, 1e-3)
-        parameters = {**settings, str(method.clusters): k, "max_time": limit}
+        parameters = {**settings, str(method.clusters): k, "max_time": limit, **options}
         model = method.estimator()
         known = model.get_params()
         init = parameters_of(method.estimator).get("init") if isinstance(model, Estimator) else None
@@ -401,13 +403,21 @@ def _fitted(
                 warnings.simplefilter("always")
                 model.fit(rows)
         except (ValueError, MemoryError, ArithmeticError) as error:
-            left_out.append(f"{method.name}: {' '.join(str(error).split())}")
-            continue
+            left_out.append(f"{name}: {' '.join(str(error).split())}")
+            return None
         if any("max_time" in str(warning.message) for warning in caught):
-            left_out.append(f"{method.name}: its fit did not end within the budget")
-            continue
+            left_out.append(f"{name}: its fit did not end within the budget")
+            return None
         labels = np.unique(model.labels_, return_inverse=True)[1].astype(np.int32)
-        fits.append(_Fit(method, model, labels, time.perf_counter() - began))
+        fits.append(_Fit(name, method, model, labels, time.perf_counter() - began))
+        return model
+
+    for method in chosen:
+        tell(method.name)
+        model = fit(method.name, method)
+        # Neither equal nor estimated class priors are better on most data, and where both are the same one fit is both.
+        if np.ptp(getattr(model, "class_priors_", 0.0)) > 0:
+            fit(f"{method.name}, equal priors", method, class_priors=None)
     return fits
 
 
@@ -448,7 +458,7 @@ def _scores(
         near = float((likelihood - by_chance[0]) / max(largest - by_chance[0], _TINY))
         information = float((_information(labels, graph) - by_chance[1]) / max(np.log(k), _TINY))
         score = 1 - (1 - agreed) * (1 - near)
-        found[fit.method.name] = dict(zip(CRITERIA, (score, agreed, near, information)))
+        found[fit.name] = dict(zip(CRITERIA, (score, agreed, near, information)))
     return found
 
 
@@ -534,7 +544,7 @@ def _recommendation(
     fits: Sequence[_Fit], scores: dict[str, dict[str, float]], k: int
 ) -> tuple[str, str, tuple[str, ...]]:
     def value(fit: _Fit, criterion: str = "score") -> float:
-        return scores[fit.method.name][criterion]
+        return scores[fit.name][criterion]
 
     def flaw(fit: _Fit) -> str:
         n_empty = k - int(fit.labels.max()) - 1
@@ -543,24 +553,24 @@ def _recommendation(
             if n_empty
             else "its information is less than half of the highest"
         )
-        return f"{fit.method.name} is not recommended: {what}."
+        return f"{fit.name} is not recommended: {what}."
 
     whole = [fit for fit in fits if int(fit.labels.max()) + 1 == k]
     most = max((value(fit, "information") for fit in whole), default=0.0)
     whole = [fit for fit in whole if value(fit, "information") >= min(_LEAST_INFORMATION * most, most)]
     flaws = [flaw(fit) for fit in fits if fit not in whole]
     best = max(whole or fits, key=value)
-    similarity = {fit.method.name: _nmi(fit.labels, best.labels) for fit in whole}
-    others = [fit for fit in whole if similarity[fit.method.name] <= _SAME]
+    similarity = {fit.name: _nmi(fit.labels, best.labels) for fit in whole}
+    others = [fit for fit in whole if similarity[fit.name] <= _SAME]
     # The first of the methods with the same clusters: simpler methods come first.
-    alike = [fit.method.name for fit in whole if fit not in others] or [best.method.name]
+    alike = [fit.name for fit in whole if fit not in others] or [best.name]
     if len(fits) == 1:
         return alike[0], "open", (f"Only {alike[0]} was compared: there is no choice to make.",)
     if not whole:
         return alike[0], "open", ("No method found the number of clusters that was asked for.", *flaws)
     if not others:
         return alike[0], "clear", (f"Take {alike[0]}: {', '.join(alike)} find the same clusters.", *flaws)
-    same = [fit for fit in whole if similarity[fit.method.name] >= _CONFIRMED]
+    same = [fit for fit in whole if similarity[fit.name] >= _CONFIRMED]
     different = [fit for fit in whole if fit not in same]
     n_confirmed = sum(
         not different or max(value(fit, name) for fit in same) > max(value(fit, name) for fit in different)
@@ -568,8 +578,8 @@ def _recommendation(
         if name != "score"
     )
     second = max(others, key=value)
-    owner = "" if alike[0] == best.method.name else f" of {best.method.name}"
-    values = f"score {value(best):.3f}{owner}, next {second.method.name} with {value(second):.3f}"
+    owner = "" if alike[0] == best.name else f" of {best.name}"
+    values = f"score {value(best):.3f}{owner}, next {second.name} with {value(second):.3f}"
     if n_confirmed < 2:
         reason = (
             f"No clear winner: {alike[0]} has the highest score ({values}), but two of its three criteria favor "
@@ -592,7 +602,7 @@ def _record(fit: _Fit, k: int) -> dict[str, Any]:
     objective = fit.method.objective or OBJECTIVE
     value = getattr(fit.model, objective.attribute, None)
     return {
-        "method": fit.method.name,
+        "method": fit.name,
         "seconds": fit.seconds,
         "objective_name": objective.name,
         "objective": None if value is None else float(value),
