@@ -17,6 +17,7 @@ from scipy.special import logsumexp
 import coterie
 from tests.reference import convex_clustering as convex
 from tests.reference import density, total_variation
+from tests.reference.k_means import square_distances
 from tests.support.bits import same_bits
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -63,13 +64,9 @@ def precision(X):
     return 1e-4 if X.dtype.itemsize < 8 else 1e-9
 
 
-def squares_to(X, centers):
-    return ((np.asarray(X, np.float64)[:, None] - np.asarray(centers, np.float64)[None]) ** 2).sum(axis=2)
-
-
 def check_assignment(X, model, labels):
     """Each row has the label of its nearest center, up to rounding."""
-    squares = squares_to(X, model.cluster_centers_)
+    squares = square_distances(X, model.cluster_centers_)
     own = squares[np.arange(len(X)), labels]
     assert np.all(own - squares.min(axis=1) <= relative(X, 4 * precision(X)))
     return own
@@ -101,7 +98,7 @@ def test_k_means(problem, which):
     w = np.ones(len(X)) if weights is None else weights
     if estimator is coterie.BisectingKMeans:  # labels by the tree, not by the nearest of all centers
         same_bits(model.predict(X), model.labels_)
-        own = squares_to(X, model.cluster_centers_)[np.arange(len(X)), model.labels_]
+        own = square_distances(X, model.cluster_centers_)[np.arange(len(X)), model.labels_]
     else:
         own = check_assignment(X, model, model.labels_)
         check_assignment(X, model, model.predict(X))
@@ -147,7 +144,7 @@ def test_size_constraints_reach_the_optimum_of_the_linear_program(problem, share
     assert least <= sizes.min()
     assert sizes.max() <= most
     n = len(X)
-    costs = squares_to(X, model.cluster_centers_)
+    costs = square_distances(X, model.cluster_centers_)
     rows = np.kron(np.eye(n), np.ones(k))
     columns = np.kron(np.ones(n), np.eye(k))
     best = linprog(

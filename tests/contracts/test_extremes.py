@@ -19,6 +19,7 @@ from coterie import (
 )
 from coterie.centers.lloyd import ALGORITHMS
 from coterie.coresets import lightweight_coreset
+from tests.reference.k_means import square_distances
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -104,12 +105,6 @@ def fitted(model, X):
         lines = str(error).splitlines()
     assert len(lines) == 1
     return None
-
-
-def square_distances(X, centers):
-    """By differences, in float64."""
-    X, centers = X.astype(np.float64), centers.astype(np.float64)
-    return np.stack([np.sum((X - center) ** 2, axis=1) for center in centers], axis=1)
 
 
 def check_nearest(X, model, labels):

@@ -5,6 +5,9 @@ from __future__ import annotations
 from math import log
 
 import numpy as np
+from scipy.cluster.hierarchy import linkage
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import squareform
 
 from tests.reference.k_means import square_distances
 
@@ -19,31 +22,15 @@ def mutual_reachability(X, min_samples):
 
 
 def spanning_tree_weights(reach):
-    """Return the weights of a minimum spanning tree, ascending (Prim)."""
-    nearest, inside, weights = reach[0].copy(), np.zeros(len(reach), dtype=bool), []
-    inside[0] = True
-    for _ in range(len(reach) - 1):
-        following = int(np.where(inside, np.inf, nearest).argmin())
-        weights.append(nearest[following])
-        inside[following] = True
-        nearest = np.minimum(nearest, reach[following])
-    return np.sort(weights)
+    """Return the weights of a minimum spanning tree, ascending: the heights of single linkage."""
+    return linkage(squareform(reach, checks=False), "single")[:, 2] if len(reach) > 1 else np.zeros(0)
 
 
 def parts_below(reach, rows, height):
     """Return the sets of rows that edges lighter than a height connect."""
-    left, parts = set(rows), []
-    while left:
-        part, waiting = set(), [min(left)]
-        while waiting:
-            row = waiting.pop()
-            if row in part:
-                continue
-            part.add(row)
-            waiting += [other for other in left - part if reach[row, other] < height]
-        left -= part
-        parts.append(frozenset(part))
-    return parts
+    rows = np.array(sorted(rows))
+    labels = connected_components(reach[np.ix_(rows, rows)] < height)[1]
+    return [frozenset(rows[labels == label].tolist()) for label in range(labels.max() + 1)]
 
 
 def merge_height(reach, rows):

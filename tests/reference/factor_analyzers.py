@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
+from scipy.stats import multivariate_normal
 
 Array = npt.NDArray[np.float64]
 
@@ -19,11 +20,7 @@ def energies(X, means, noise, weights, factors) -> Array:
     X = np.asarray(X, dtype=np.float64)
     out = np.empty((len(X), len(means)))
     for c, (mean, variances, weight, own) in enumerate(zip(means, noise, weights, factors)):
-        full = covariance(own, variances)
-        relative = X - mean
-        squares = np.sum(relative * np.linalg.solve(full, relative.T).T, axis=1)
-        logdet = np.linalg.slogdet(full)[1]
-        out[:, c] = 0.5 * (squares + logdet + X.shape[1] * np.log(2 * np.pi)) - np.log(weight)
+        out[:, c] = -multivariate_normal.logpdf(X, mean, covariance(own, variances)) - np.log(weight)
     return out
 
 

@@ -66,20 +66,6 @@ def knn_graph(X, n_neighbors, weight=lambda square: 1.0, symmetrize="max", inclu
     return out
 
 
-def connected_components(edges) -> npt.NDArray[np.intp]:
-    """Labels in the order of the first vertices; edges is a boolean matrix."""
-    labels = np.full(len(edges), -1)
-    for start in range(len(edges)):
-        if labels[start] < 0:
-            label, waiting = labels.max() + 1, [start]
-            while waiting:
-                vertex = waiting.pop()
-                if labels[vertex] < 0:
-                    labels[vertex] = label
-                    waiting += np.flatnonzero(edges[vertex] | edges[:, vertex]).tolist()
-    return labels
-
-
 def bridges(X, labels) -> list[tuple[int, int]]:
     """Kruskal's tree of components: all pairs of rows by distance, then numbers, taken if they connect something."""
     squares = square_distances(X, X)
@@ -90,17 +76,6 @@ def bridges(X, labels) -> list[tuple[int, int]]:
             labels[labels == labels[j]] = labels[i]
             chosen.append((i, j))
     return chosen
-
-
-def laplacian(W, normalized=False) -> Array:
-    W = np.array(W, dtype=np.float64)
-    np.fill_diagonal(W, 0)
-    degrees = W.sum(axis=1)
-    L = np.diag(degrees) - W
-    if normalized:
-        scale = np.array([1 / np.sqrt(degree) if degree > 0 else 0.0 for degree in degrees])
-        L = scale[:, None] * L * scale
-    return L
 
 
 def shares_of_neighbors(graph):

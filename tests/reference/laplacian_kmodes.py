@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import softmax
 
 from tests.reference.k_means import square_distances
 
@@ -14,11 +15,6 @@ def kernel(X, points, bandwidth) -> Array:
     """(n, L): exp(-||x - m||^2 / (2 s^2))."""
     X, points = np.asarray(X, dtype=np.float64), np.asarray(points, dtype=np.float64)
     return np.exp(-square_distances(X, points) / (2 * bandwidth**2))
-
-
-def softmax(logits) -> Array:
-    shares = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return shares / shares.sum(axis=1, keepdims=True)
 
 
 def shifted(K) -> Array:
@@ -43,12 +39,12 @@ def discrete_objective(labels, affinities, K, lam) -> float:
 
 def updated(Z, affinities, K, lam) -> Array:
     """All memberships at once (Eq. 8)."""
-    return softmax(affinities + lam * K @ Z)
+    return softmax(affinities + lam * K @ Z, axis=1)
 
 
 def minimized(affinities, K, lam, n_updates) -> list[Array]:
     """The memberships before the first update and after each."""
-    states = [softmax(affinities)]
+    states = [softmax(affinities, axis=1)]
     for _ in range(n_updates):
         states.append(updated(states[-1], affinities, K, lam))
     return states
@@ -84,11 +80,3 @@ def alternated(K, k, modes, lam, n_rounds, n_updates) -> tuple[Array, npt.NDArra
         Z = minimized(k[:, modes], K, lam, n_updates)[-1]
         modes = densest(Z, k)
     return Z, modes
-
-
-def modularity(K, labels) -> float:
-    """Newman and Girvan's: over the pairs of a cluster, the weight less that of edges whose ends met at random."""
-    K = (K + K.T) / 2
-    degrees, whole = K.sum(axis=1), K.sum()
-    pairs = [(p, q) for p in range(len(K)) for q in range(len(K)) if labels[p] == labels[q]]
-    return float(sum(K[p, q] - degrees[p] * degrees[q] / whole for p, q in pairs) / whole)
