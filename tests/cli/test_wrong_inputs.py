@@ -1,6 +1,5 @@
-"""Whatever is wrong with a file is said in one line that names it and the way out, and nothing is written."""
+"""Whatever is wrong with a file is told in one line that names the file and the fix, and nothing is written."""
 
-import resource
 import shlex
 import time
 
@@ -13,6 +12,7 @@ pytest.importorskip("zarr")
 
 from tests.cli.running import everything, failed
 from tests.cli.wrong_inputs import WRONG_INPUTS
+from tests.support.limited import peak as peak_bytes
 
 MOST_BYTES = 2**30
 MOST_SECONDS = 10  # of a processor: others may have it meanwhile
@@ -33,7 +33,3 @@ def test_wrong_input_is_one_line_with_advice(name, folder, capsys, recwarn):
         assert part in message
     assert len(message) < 800
     assert everything(folder) == before
-
-
-def peak_bytes():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

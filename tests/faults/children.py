@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from coterie.cli import main
 
-__all__ = ["Ended", "failed_in_one_line", "in_child", "listed"]
+__all__ = ["Ended", "failed_in_one_line", "in_child"]
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,3 @@ def failed_in_one_line(ended: Ended, *said: str) -> None:
     assert ended.err.startswith("coterie: error: ")
     for part in said:
         assert part in ended.err, ended.err
-
-
-def listed(folder) -> list[str]:
-    """Return all that is in a folder."""
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))

@@ -22,7 +22,8 @@ import pytest
 from sklearn.cluster import KMeans
 
 from coterie.cli import main
-from tests.faults.children import in_child, listed
+from tests.cli.running import everything
+from tests.faults.children import in_child
 from tests.support.bits import same_bits, same_fits
 from tests.support.estimators import CASES
 from tests.support.processes import ended, forks, started
@@ -195,4 +196,4 @@ class TestProcesses:
         assert set(seen) <= {2, *counts}
         assert clusters(0) in {k for k, one in zip(counts, runs) if one.code == 0}
         assert main(["verify", "out", "--quiet"]) == 0
-        assert listed(folder) == sorted([rows, "out", *(f"out/{name}" for name in FILES)])
+        assert everything(folder) == sorted([rows, "out", *(f"out/{name}" for name in FILES)])

@@ -13,7 +13,8 @@ import pytest
 from coterie.blocks import kernel_rows
 from coterie.centers.passes import ClusterPasses
 from coterie.rows import RowSource
-from tests.faults.children import failed_in_one_line, in_child, listed
+from tests.cli.running import everything
+from tests.faults.children import failed_in_one_line, in_child
 
 
 def write(ending):
@@ -59,7 +60,7 @@ def test_file_is_removed_while_read(folder, ending):
         assert ended.code in (0, 1)
     if ended.code:
         failed_in_one_line(ended, name)
-        assert listed(folder) == []
+        assert everything(folder) == []
 
 
 @pytest.mark.parametrize("ending", ["npy", "npz", "csv", "parquet", "feather"])
@@ -71,7 +72,7 @@ def test_a_file_that_shrinks(folder, ending):
     )
     if ended.code:
         failed_in_one_line(ended, name)
-        assert listed(folder) == [name]
+        assert everything(folder) == [name]
 
 
 def test_a_file_that_changes(folder):
@@ -83,7 +84,7 @@ def test_a_file_that_changes(folder):
             file.write(np.full(100, np.nan).tobytes())
 
     failed_in_one_line(in_child(f"fit {name} -k 5 --quiet --out out", between_passes(change)), name)
-    assert listed(folder) == [name]
+    assert everything(folder) == [name]
 
 
 def test_a_file_that_becomes_a_folder(folder):
@@ -94,7 +95,7 @@ def test_a_file_that_becomes_a_folder(folder):
         os.mkdir(name)
 
     failed_in_one_line(in_child(f"fit {name} -k 5 --quiet --out out", between_passes(change)), name)
-    assert listed(folder) == [name]
+    assert everything(folder) == [name]
 
 
 def test_a_file_that_becomes_slow(folder):
@@ -121,7 +122,7 @@ def test_no_regular_file(folder, name, kind):
     make_special(name, kind)
     ended = in_child(f"fit {name} -k 2 --quiet --out out", little_memory, seconds=10)
     failed_in_one_line(ended, name)
-    assert listed(folder) == [name]
+    assert everything(folder) == [name]
 
 
 @pytest.mark.parametrize("kind", ["pipe", "endless"])

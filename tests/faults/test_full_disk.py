@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import coterie
-from tests.faults.children import failed_in_one_line, in_child, listed
+from tests.cli.running import everything
+from tests.faults.children import failed_in_one_line, in_child
 
 
 def files_of_at_most(n_bytes):
@@ -20,12 +21,12 @@ def files_of_at_most(n_bytes):
 
 
 def test_every_method(folder, command):
-    before = listed(folder)
+    before = everything(folder)
     ended = in_child(command, partial(files_of_at_most, 4_000))
     failed_in_one_line(
         ended, "error: out", "so it was not written. Free some space, or write to another disk\n"
     )
-    assert listed(folder) == before
+    assert everything(folder) == before
 
 
 def test_the_line_names_the_file(folder, rows):
@@ -46,12 +47,12 @@ def test_an_older_result_stays_whole(folder, rows, n_bytes):
 @pytest.mark.parametrize("results", ["npy", "parquet", "csv"])
 def test_predict(folder, rows, results):
     assert in_child(f"fit {rows} -k 3 --quiet --out out").code == 0
-    before = listed(folder)
+    before = everything(folder)
     ended = in_child(
         f"predict out/model.coterie {rows} --quiet --out found.{results}", partial(files_of_at_most, 500)
     )
     failed_in_one_line(ended)
-    assert listed(folder) == before
+    assert everything(folder) == before
 
 
 def test_a_disk_that_is_full_at_once(folder, rows):
@@ -64,7 +65,7 @@ def test_a_disk_that_is_full_at_once(folder, rows):
         writing.start()
 
     failed_in_one_line(in_child(f"fit {rows} -k 3 --quiet --out out", full), "No space left")
-    assert listed(folder) == [rows]
+    assert everything(folder) == [rows]
 
 
 def test_a_model_in_python(folder):
@@ -82,4 +83,4 @@ def test_a_model_in_python(folder):
 
 
 def contents(folder):
-    return {name: (folder / name).read_bytes() for name in listed(folder) if (folder / name).is_file()}
+    return {name: (folder / name).read_bytes() for name in everything(folder) if (folder / name).is_file()}

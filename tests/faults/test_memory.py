@@ -10,7 +10,8 @@ import pytest
 from scipy.linalg import blas
 
 import coterie
-from tests.faults.children import in_child, listed
+from tests.cli.running import everything
+from tests.faults.children import in_child
 
 MEGABYTE = 2**20
 
@@ -29,18 +30,18 @@ def more_memory_at_most(n_bytes):
 
 @pytest.mark.parametrize("megabytes", [4, 40])
 def test_every_method(folder, command, megabytes):
-    before = listed(folder)
+    before = everything(folder)
     ended = in_child(command, partial(more_memory_at_most, megabytes * MEGABYTE), seconds=6)
     if ended.code == -signal.SIGALRM and "MemoryError" in ended.err:
         pytest.xfail("CPython waits for ever for a thread that finds no memory to begin with")
     if ended.code == 0:
-        assert any(name.endswith("summary.json") for name in listed(folder))
+        assert any(name.endswith("summary.json") for name in everything(folder))
         return
     assert ended.code == 1, ended
     assert ended.err.count("\n") == 1
     assert ended.err.startswith("coterie: error: ")
     assert "Traceback" not in ended.err
-    assert listed(folder) == before
+    assert everything(folder) == before
 
 
 @pytest.mark.parametrize("ending", ["npy", "npz", "csv", "parquet"])
@@ -57,7 +58,7 @@ def test_every_kind_of_file(folder, ending):
         "parquet": lambda: frame.to_parquet("rows.parquet"),
     }
     write[ending]()
-    before = listed(folder)
+    before = everything(folder)
 
     def read_and_limit():
         coterie.open_rows(f"rows.{ending}").read()
@@ -68,4 +69,4 @@ def test_every_kind_of_file(folder, ending):
     if ended.code == 1:
         assert ended.err.count("\n") == 1
         assert ended.err.startswith("coterie: error: ")
-        assert listed(folder) == before
+        assert everything(folder) == before

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import coterie
-from tests.faults.children import failed_in_one_line, in_child, listed
+from tests.cli.running import everything
+from tests.faults.children import failed_in_one_line, in_child
 
 
 def as_anybody():
@@ -32,17 +33,17 @@ def closed(folder, rows):
 @pytest.mark.parametrize("out", ["closed", "closed/deeper/out"])
 def test_a_folder_to_write_to(folder, rows, closed, command, out):
     np.save("few.npy", np.load(rows)[:50])
-    before = listed(folder)
+    before = everything(folder)
     failed_in_one_line(in_child(f"{command} --quiet --out {out}", as_anybody), "closed", "annot write")
-    assert listed(folder) == before
+    assert everything(folder) == before
 
 
 def test_labels_of_predict(folder, rows, closed):
     coterie.KMeans(3, random_state=0).fit(np.load(rows)).save("m.coterie")
-    before = listed(folder)
+    before = everything(folder)
     ended = in_child(f"predict m.coterie {rows} --quiet --out closed/labels.npy", as_anybody)
     failed_in_one_line(ended, "closed", "ermission")
-    assert listed(folder) == before
+    assert everything(folder) == before
 
 
 @pytest.mark.parametrize("name", ["t.npy", "t.csv", "t.parquet", "t.svm", "shards", "shards/0.npy"])

@@ -1,6 +1,7 @@
 """Number of passes: a file is not parsed to open it, and no more often than needed."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
@@ -67,3 +68,10 @@ def test_nested_mini_batches_parse_a_file_once(compute_labels, parquet_file):
     )
     model.fit(rows)
     assert rows.n_passes == 1
+
+
+def test_one_number_of_parquet_is_read_to_open_it(tmp_path, n_parsed):
+    """The first row says how long vectors are; of the others nothing is read."""
+    parquet.write_table(pa.table({"v": list(numbers(1000))}), tmp_path / "x.parquet")
+    assert open_rows(tmp_path / "x.parquet").shape == (1000, 5)
+    assert sum(n_parsed) == 1

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from coterie.rows import RowSource, as_rows
 from coterie.rows import source as source_module
 from coterie.rows.source import ShardedSource
+from tests.rows.formats import dense
 
 
 class PiecesSource(RowSource):
@@ -47,10 +48,6 @@ def sharded(draw):
     parts = np.split(X, np.cumsum(sizes)[:-1])
     source = ShardedSource([as_rows(make(part)) for part in parts], list(map(str, sizes)), "shards")
     return X, source
-
-
-def dense(block):
-    return block.toarray() if sp.issparse(block) else block
 
 
 @given(sharded(), st.integers(1, 60))

@@ -246,25 +246,6 @@ def test_shards_of_vectors(tmp_path):
         open_rows(tmp_path)
 
 
-def test_one_number_of_parquet_is_read_to_open_it(tmp_path, monkeypatch):
-    """The first row says how long vectors are; of the others nothing is read."""
-    sizes = []
-    read = parquet.ParquetFile.iter_batches
-
-    def counted(self, *args, **options):
-        for batch in read(self, *args, **options):
-            sizes.append(batch.num_rows)
-            yield batch
-
-    monkeypatch.setattr(parquet.ParquetFile, "iter_batches", counted)
-    parquet.write_table(table(numbers(1000)), tmp_path / "x.parquet")
-    assert open_rows(tmp_path / "x.parquet").shape == (1000, 5)
-    assert sum(sizes) == 1
-    parquet.write_table(table(numbers(1000), "fixed"), tmp_path / "x.parquet")
-    assert open_rows(tmp_path / "x.parquet").shape == (1000, 5)
-    assert sum(sizes) == 1
-
-
 @pytest.mark.parametrize("kind", ["list", "fixed"])
 def test_parquet_is_streamed_within_row_groups(kind, tmp_path):
     """A row group of 64 MiB is not held in memory, only a few blocks of it."""
