@@ -10,13 +10,10 @@ from coterie import KMeans, MiniBatchKMeans, open_rows
 from coterie.rows import as_rows
 from coterie.rows.derived import NormalizedRows
 from tests.support.bits import same_bits
-from tests.support.estimators import every_estimator
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 pandas = pytest.importorskip("pandas")
-
-ASKED = ("predict", "transform", "score", "predict_proba", "responsibilities", "score_samples")
 
 
 @pytest.fixture
@@ -38,16 +35,6 @@ def kinds_of(frame, folder):
     yield as_rows(frame)
     yield pytest.importorskip("polars").from_pandas(frame)
     yield pytest.importorskip("pyarrow").Table.from_pandas(frame)
-
-
-@every_estimator(lambda case: hasattr(case.estimator, "predict"))
-def test_columns_in_another_order_are_reordered(case):
-    frame = pandas.DataFrame(case.rows()).rename(columns="x{}".format)
-    model = case.make().fit(frame)
-    other = frame[frame.columns[::-1]]
-    for name in ASKED:
-        if hasattr(model, name):
-            same_bits(getattr(model, name)(other), getattr(model, name)(frame), name)
 
 
 def test_every_kind_of_table(model, frame, tmp_path):
@@ -130,17 +117,6 @@ def test_an_array_has_the_chosen_columns(frame, tmp_path):
     X = frame.to_numpy()
     same_bits(model.predict(X), model.labels_)
     same_bits(model.predict(X[:, [3, 0]]), model.labels_)
-
-
-@every_estimator(lambda case: hasattr(case.estimator, "predict"))
-def test_normalized_once(case):
-    X = case.rows() * np.random.default_rng(0).uniform(1, 50, size=(len(case.rows()), 1))
-    unit = NormalizedRows(as_rows(X))
-    model = case.make().fit(unit)
-    assert model.preparation_ == (("normalize",),)
-    for name in ASKED:
-        if hasattr(model, name):
-            same_bits(getattr(model, name)(X), getattr(model, name)(unit), name)
 
 
 def test_an_unknown_step(frame):

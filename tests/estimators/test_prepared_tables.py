@@ -83,12 +83,16 @@ def test_blocks_that_are_prepared_already(model, frame):
 
 
 @every_estimator(lambda case: hasattr(case.estimator, "predict"))
-def test_every_estimator(case):
-    X = case.rows() * np.geomspace(1, 50, case.rows().shape[1])
-    rows = prepare_rows(X, scale="standard")
+def test_every_method_prepares_other_rows(case):
+    """By the columns of the fit in their order, its scales, and once to length 1."""
+    X = case.rows()
+    frame = pandas.DataFrame(X * np.geomspace(1, 50, X.shape[1])).rename(columns="x{}".format)
+    rows = prepare_rows(frame, scale="standard", normalize=True)
     model = case.make().fit(rows)
-    same_bits(model.predict(X), model.predict(rows))
-    same_bits(model.predict(X[:50]), model.predict(rows)[:50])
+    for name in ("predict", "transform", "score", "predict_proba", "responsibilities", "score_samples"):
+        if hasattr(model, name):
+            same_bits(getattr(model, name)(frame[frame.columns[::-1]]), getattr(model, name)(rows), name)
+    same_bits(model.predict(frame[:50]), model.predict(rows)[:50])
 
 
 def test_without_columns_of_numbers(frame):
