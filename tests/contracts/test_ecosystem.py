@@ -64,7 +64,8 @@ def test_frames_come_out(case, container):
     model = case.make().set_output(transform=container).fit(small(case))
     found = model.transform(small(case))
     assert isinstance(found, library.DataFrame)
-    assert list(found.columns) == list(model.get_feature_names_out())
+    names = [f"{case.estimator.__name__.lower()}{number}" for number in range(found.shape[1])]
+    assert list(found.columns) == list(model.get_feature_names_out()) == names
     plain = clone(model).set_output(transform="default").fit(small(case)).transform(small(case))
     np.testing.assert_array_equal(found.to_numpy(), plain)
 

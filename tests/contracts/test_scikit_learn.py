@@ -19,7 +19,7 @@ from coterie import (
     TotalVariationClustering,
     TruncatedGaussianMixture,
 )
-from tests.support.bits import same_bits, same_fits
+from tests.support.bits import same_fits
 from tests.support.estimators import EXPECTED_FAILURES, every_case, every_estimator
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -58,11 +58,6 @@ def test_clones_are_unfitted(case):
                 getattr(other, method)(case.rows())
 
 
-@every_estimator(lambda case: hasattr(case.estimator, "fit_predict"))
-def test_fit_predict_gives_the_labels(case):
-    same_bits(case.make().fit_predict(case.rows()), case.fitted.labels_)
-
-
 @every_estimator()
 def test_names_of_features(case):
     frame = pytest.importorskip("pandas").DataFrame(case.rows()).rename(columns="x{}".format)
@@ -75,18 +70,6 @@ def test_names_of_features(case):
             model.predict(frame.rename(columns=str.upper))
     model.fit(frame.to_numpy())
     assert not hasattr(model, "feature_names_in_")
-
-
-@every_estimator(lambda case: hasattr(case.estimator, "transform"))
-def test_names_of_output_features(case):
-    frame = pytest.importorskip("pandas").DataFrame(case.rows()).rename(columns="x{}".format)
-    model = case.make().set_output(transform="pandas").fit(frame)
-    prefix = case.estimator.__name__.lower()
-    expected = [f"{prefix}{number}" for number in range(model.transform(frame).shape[1])]
-    assert list(model.get_feature_names_out()) == expected
-    out = model.transform(frame)
-    assert list(out.columns) == expected
-    same_bits(out.to_numpy(), case.make().fit(frame).transform(frame))
 
 
 @every_estimator()
