@@ -6,43 +6,39 @@ docs/figures.json has seconds of one run of `python -m benchmarks.whole_fits` an
 accuracies of other pages. Tests compare it with the README and with these pages.
 """
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
-FIGURES = ROOT / "docs" / "figures.json"
-IMAGE = ROOT / "docs" / "images" / "speed.png"
+from benchmarks.harness.reporting import DOCS, bold_best
+from coterie.figures import INK, new_figure, tidy
+
+FIGURES, IMAGE = DOCS / "figures.json", DOCS / "images" / "speed.png"
 
 
 def table(figures: dict[str, Any]) -> str:
     """Return the table of seconds of the README as Markdown."""
     lines = ["| work | coterie, s | strongest competitor, s | competitor | difference in quality |"]
     lines.append("|---|---:|---:|---|---|")
-    for row in figures["rows"]:
-        seconds = row["coterie"], row["competitor"]
-        cells = [f"**{value:g}**" if value == min(seconds) else f"{value:g}" for value in seconds]
-        lines.append(f"| {' | '.join([row['work'], *cells, row['name'], row['quality']])} |")
-    return "\n".join(lines)
+    return "\n".join(lines + [_line(row, "work", "g", min, row["quality"]) for row in figures["rows"]])
 
 
 def accuracy_table(figures: dict[str, Any]) -> str:
     """Return the table of accuracies of the README as Markdown."""
     lines = ["| data | coterie | strongest competitor | competitor |", "|---|---:|---:|---|"]
-    for row in figures["accuracy"]:
-        values = row["coterie"], row["competitor"]
-        cells = [f"**{value:.1f}**" if value == max(values) else f"{value:.1f}" for value in values]
-        lines.append(f"| {' | '.join([row['data'], *cells, row['name']])} |")
-    return "\n".join(lines)
+    return "\n".join(lines + [_line(row, "data", ".1f", max) for row in figures["accuracy"]])
+
+
+def _line(row: dict[str, Any], what: str, form: str, best: Callable[..., float], *others: str) -> str:
+    values = [row["coterie"], row["competitor"]]
+    cells = bold_best([format(value, form) for value in values], values, best)
+    return f"| {' | '.join([row[what], *cells, row['name'], *others])} |"
 
 
 def draw(figures: dict[str, Any], path: Path) -> None:
     """Draw how many times the seconds of coterie the strongest competitor takes, a bar a row."""
-    from coterie.figures import INK, new_figure, tidy
-
     rows = figures["rows"][::-1]
     ratios = [row["competitor"] / row["coterie"] for row in rows]
     figure = new_figure((7, 0.6 * len(rows) + 0.7))
@@ -61,12 +57,7 @@ def draw(figures: dict[str, Any], path: Path) -> None:
     figure.savefig(path, dpi=130)
 
 
-def main() -> None:
-    """Draw the chart and print the tables."""
+if __name__ == "__main__":
     figures = json.loads(FIGURES.read_text(encoding="utf-8"))
     draw(figures, IMAGE)
     print(table(figures), accuracy_table(figures), sep="\n\n")
-
-
-if __name__ == "__main__":
-    main()

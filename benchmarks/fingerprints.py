@@ -10,8 +10,6 @@ used (and the choice of the instruction set), so that the same file runs before 
 machines differ, because their libraries round differently.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import inspect
@@ -169,16 +167,9 @@ def k_means() -> Cases:
         KMeans(12, n_init=5, max_iter=20), KMeans(12, coreset_size=800), KMeans(1), KMeans(6, init=far),
         KMeans(6, init=far, algorithm="elkan"), BisectingKMeans(12), SizeConstrainedKMeans(12, 300),
     ], X)  # fmt: skip
-    yield from fits(
-        [
-            KMeans(12),
-            KMeans(12, algorithm="elkan"),
-            KMeans(12, coreset_size=800),
-            BisectingKMeans(7),
-        ],
-        X,
-        sample_weight=weights(6_000),
-    )
+    yield from fits([
+        KMeans(12), KMeans(12, algorithm="elkan"), KMeans(12, coreset_size=800), BisectingKMeans(7),
+    ], X, sample_weight=weights(6_000))  # fmt: skip
     yield fit(KMeans(100, tol=0), wide)
     yield fit(KMeans(300, max_iter=10), wide.astype(np.float32))
     for dtype in ("uint8", "int64", "float16"):
@@ -356,14 +347,8 @@ def density() -> Cases:
     yield fit(DensityClustering(space="rows"), X.astype(np.float32))
     yield fit(DensityClustering(), X[:, 20:22])
     yield fit(DensityClustering(), np.repeat(X[:300], 3, axis=0))
-    yield from fits(
-        [
-            DensityClustering(),
-            DensityClustering(search="approximate"),
-            MultilevelGraphClustering(12),
-        ],
-        larger,
-    )
+    models = DensityClustering(), DensityClustering(search="approximate"), MultilevelGraphClustering(12)
+    yield from fits(models, larger)
 
 
 def steps() -> Cases:
@@ -467,9 +452,7 @@ def _hash_of(run: Callable[[], Any]) -> str:
 def main() -> int:
     """Print the hash of each fit; return 1 if one failed or differs from the file to compare with."""
     available = available_instruction_sets()
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.fingerprints", description=__doc__.splitlines()[0]
-    )
+    parser = argparse.ArgumentParser("python -m benchmarks.fingerprints", description=__doc__.splitlines()[0])
     parser.add_argument("--instruction-set", default=available[0], choices=[*available, "all"])
     parser.add_argument("--out", type=Path, help="write the lines to this file too")
     parser.add_argument("--compare", type=Path, help="a file that --out wrote: list what differs from it")

@@ -3,17 +3,14 @@
 python -m benchmarks.machine [--quick]
 """
 
-from __future__ import annotations
-
 import argparse
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.harness.processes import Processes
+from benchmarks.harness.measuring import Processes, seconds_of
 from benchmarks.harness.reporting import Report, command_line
 
 SIDE, QUICK_SIDE = 2048, 512
@@ -44,34 +41,19 @@ def memory_bandwidth(n_threads: int) -> dict[str, float]:
 
 def best_seconds(function: Callable[[], object]) -> float:
     """Return the shortest of several calls, after one that is not counted: the limit, not the average."""
-    function()
-    seconds = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        function()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
+    return min([seconds_of(function) for _ in range(1 + REPEATS)][1:])
 
 
-def main() -> None:
-    """Measure and print for one and two threads."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.machine", description=(__doc__ or "").splitlines()[0]
-    )
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser("python -m benchmarks.machine", description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small products, to see that everything runs")
     side = QUICK_SIDE if parser.parse_args().quick else SIDE
     report, processes = Report("machine", command_line("machine")), Processes()
     rates = [processes.run(sgemm_rate, n, side) for n in THREADS]
     bandwidths = [processes.run(memory_bandwidth, n) for n in THREADS]
     rows = [[f"float32 product, {side} cubed (GFLOP/s)", *(f"{rate:.0f}" for rate in rates)]]
-    rows += [
-        [f"memory {kind} (GB/s)", *(f"{found[kind]:.1f}" for found in bandwidths)]
-        for kind in ("read", "copy")
-    ]
+    for kind in ("read", "copy"):
+        rows.append([f"memory {kind} (GB/s)", *(f"{found[kind]:.1f}" for found in bandwidths)])
     report.table("Limits of this machine", ["", "1 thread", "2 threads"], rows)
     report.data |= {"sgemm_gflops": rates, "bandwidth_gb_s": bandwidths}
     report.say("", f"Written to {report.save().name}")
-
-
-if __name__ == "__main__":
-    main()

@@ -20,8 +20,7 @@ MODELS = (
 )  # fmt: skip
 
 
-def main() -> None:
-    """Print a line for each model."""
+if __name__ == "__main__":
     warnings.simplefilter("ignore")
     X = np.random.default_rng(0).normal(size=(300_000, 64)).astype(np.float32)
     for model in MODELS:
@@ -33,7 +32,3 @@ def main() -> None:
         is_whole &= not hasattr(model, "predict") or len(model.predict(X[:1000])) == 1000
         missing = "" if is_whole else "  labels are missing"
         print(f"{type(model).__name__:28} {seconds:5.2f} s{missing}", flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -5,8 +5,6 @@
 `docs/development/images.md` says for every picture which command draws it.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable
 from pathlib import Path
@@ -15,11 +13,10 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import make_moons
 
+from benchmarks.harness.reporting import DOCS
 from coterie import ConvexClusterPath, KMeans, LaplacianKModes
 from coterie.datasets import load_digits, load_mammals
 from coterie.plotting import plot_cluster_images, plot_clusters, plot_modes
-
-IMAGES = Path(__file__).parents[1] / "docs" / "images"
 
 
 def _k_means() -> tuple[np.ndarray, KMeans]:
@@ -60,10 +57,8 @@ DRAWN: dict[str, Callable[[], Any]] = {
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.pictures", description=(__doc__ or "").splitlines()[0]
-    )
-    parser.add_argument("folder", nargs="?", type=Path, default=IMAGES, help="default: docs/images")
+    parser = argparse.ArgumentParser("python -m benchmarks.pictures", description=__doc__.splitlines()[0])
+    parser.add_argument("folder", nargs="?", type=Path, default=DOCS / "images", help="default: docs/images")
     folder = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     for name, figure in DRAWN.items():

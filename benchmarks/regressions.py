@@ -9,8 +9,6 @@ in turns, from the same seeds. A row is slower if its least CPU seconds are more
 a row that a build cannot run is named with its error. Exits with 1 where a row is slower.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json
@@ -26,8 +24,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.datasets import load_iris
 
 from benchmarks.harness.contenders import model_of
+from benchmarks.harness.data import tables
+from benchmarks.harness.data.files import labeled
+from benchmarks.harness.data.images import mnist
 
 ROOT = Path(__file__).parents[1]
 BUILDS = ROOT / "build" / "regressions"
@@ -66,8 +68,6 @@ def _neighbors(X: np.ndarray, method: str = "auto", n_threads: int = 2) -> Any:
 
 @cache
 def _model_of_iris() -> Any:
-    from sklearn.datasets import load_iris
-
     return model_of("coterie.KMeans", 3, random_state=0).fit(load_iris().data)
 
 
@@ -76,7 +76,27 @@ def _import(X: np.ndarray) -> Any:
     return []
 
 
-# A name of `_data`, and what is timed. The last rows take less than a second each, with one thread.
+def _blobs(n_rows: int, n_columns: int) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    centers = rng.normal(size=(50, n_columns))
+    return (centers[rng.integers(50, size=n_rows)] + rng.normal(size=(n_rows, n_columns))).astype(np.float32)
+
+
+# What makes the rows of each name.
+DATA: dict[str, Callable[[], np.ndarray]] = {
+    "million": lambda: tables.blobs(1_000_000),
+    "embeddings": lambda: tables.embeddings(100_000),
+    "mnist": lambda: mnist(70_000),
+    "optdigits": lambda: labeled("optdigits")[0],
+    "plane": lambda: tables.blobs(500)[:, :2],
+    "iris": lambda: load_iris().data,
+    **{
+        f"blobs-{d}": partial(_blobs, n, d)
+        for n, d in ((6_000, 784), (20_000, 62), (8_000, 200), (3_000, 16))
+    },
+    "blobs-2": lambda: _blobs(12_000, 2).astype(np.float64),
+}
+# A name of `DATA`, and what is timed. The last rows take less than a second each, with one thread.
 ROWS: dict[str, tuple[str, Fit]] = {
     "k-means, 1M x 32, k = 1,000, 25 iterations": ("million", partial(_k_means, k=1000, max_iter=25)),
     "the same, Yinyang": ("million", partial(_k_means, k=1000, max_iter=25, algorithm="yinyang")),
@@ -109,37 +129,12 @@ ROWS: dict[str, tuple[str, Fit]] = {
 }  # fmt: skip
 
 
-def _blobs(n_rows: int, n_columns: int) -> np.ndarray:
-    rng = np.random.default_rng(0)
-    centers = rng.normal(size=(50, n_columns))
-    return (centers[rng.integers(50, size=n_rows)] + rng.normal(size=(n_rows, n_columns))).astype(np.float32)
-
-
 def _data(name: str) -> Path:
     """Write the rows of a name as .npy, unless they are there, and return the path."""
-    from sklearn.datasets import load_iris
-
-    from benchmarks.harness.data.generated import blobs, embeddings
-    from benchmarks.harness.data.images import mnist
-    from benchmarks.harness.data.labeled import labeled
-
-    makers: dict[str, Callable[[], np.ndarray]] = {
-        "million": lambda: blobs(1_000_000),
-        "embeddings": lambda: embeddings(100_000),
-        "mnist": lambda: mnist(70_000),
-        "optdigits": lambda: labeled("optdigits")[0].astype(np.float32),
-        "plane": lambda: blobs(500)[:, :2],
-        "iris": lambda: load_iris().data,
-        "blobs-784": lambda: _blobs(6_000, 784),
-        "blobs-62": lambda: _blobs(20_000, 62),
-        "blobs-200": lambda: _blobs(8_000, 200),
-        "blobs-16": lambda: _blobs(3_000, 16),
-        "blobs-2": lambda: _blobs(12_000, 2).astype(np.float64),
-    }
     path = BUILDS / f"{name}.npy"
     if not path.exists():
         BUILDS.mkdir(parents=True, exist_ok=True)
-        np.save(path, makers[name]())
+        np.save(path, DATA[name]())
     return path
 
 
@@ -188,10 +183,7 @@ def build(revision: str) -> Path:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print a line for each row; return 1 where one is slower."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.regressions", description=__doc__.split("\n")[0]
-    )
+    parser = argparse.ArgumentParser("python -m benchmarks.regressions", description=__doc__.splitlines()[0])
     parser.add_argument("builds", nargs="+", help="a commit to compare with, or two of NAME=FOLDER")
     parser.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS), metavar="NAME")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each build, in turns")

@@ -6,8 +6,6 @@ A fit ends with labels: where a package returns none, a pass that finds them is 
 computed by one function for all.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness.benchmark import Benchmark, run_steps
-from benchmarks.harness.cells import TIMES, memory_cell
 from benchmarks.harness.contenders import EVERY_ROW, Contender, faiss_with, threaded
-from benchmarks.harness.measuring import measured
+from benchmarks.harness.measuring import inertia, measured
 from benchmarks.harness.options import SystemParser
-from benchmarks.harness.quality import inertia
+from benchmarks.harness.reporting import TIMES, memory_cell, relative
 
 OURS = "coterie"
 
@@ -61,7 +58,6 @@ CONTENDERS: dict[str, Contender] = {
 
 
 def run_fit(name: str, data: Path, n_clusters: int, seed: int, n_threads: int) -> dict[str, Any]:
-    """Fit one contender and measure it."""
     X, fit = np.load(data), CONTENDERS[name].call
     fit(X[:1000], 10, seed, n_threads)  # starts thread pools and chooses code paths
     with measured(n_threads) as cost:
@@ -74,31 +70,17 @@ def measure_fits(benchmark: Benchmark, key: str) -> None:
     name, n_rows, n_clusters = WORK[key]
     if benchmark.quick:
         n_rows, n_clusters = n_rows // 50, max(10, n_clusters // 50)
-    data, limit = benchmark.data(name, n_rows), benchmark.options.limit
+    data = benchmark.data(name, n_rows)
     title = f"{key}. {name}, {n_rows:,} x {np.load(data, mmap_mode='r').shape[1]}, k = {n_clusters:,}"
-    summaries = benchmark.measure(
-        title,
-        benchmark.select(CONTENDERS),
-        lambda name, seed: benchmark.isolated_within(
-            limit, run_fit, name, data, n_clusters, seed, benchmark.threads
-        ),
-        repeat_slow=False,
+    run = benchmark.each(run_fit, data, n_clusters, limit=benchmark.options.limit)
+    summaries = benchmark.measure(title, benchmark.select(CONTENDERS), run, repeat_slow=False)
+    inertias = relative(
+        summaries, "inertia", lambda ratio: f"{100 * (ratio - 1):+.2f}%", OURS if OURS in summaries else ""
     )
-    reference = summaries.get(OURS, next(iter(summaries.values()), {}))
-    columns = {
-        **TIMES,
-        "inertia": lambda s: f"{100 * (s['inertia'] / reference['inertia'] - 1):+.2f}%",
-        "memory": memory_cell,
-    }
-    benchmark.table(title, columns, summaries)
-
-
-def main() -> None:
-    """Measure what the command line asks for."""
-    parser = SystemParser("whole_fits", __doc__, list(WORK), usual=USUAL, quick=USUAL)
-    parser.add("--limit", default=300.0, help="seconds after which a fit is given up")
-    run_steps("whole_fits", parser.read(), dict.fromkeys(WORK, measure_fits))
+    benchmark.table(title, {**TIMES, "inertia": inertias, "memory": memory_cell}, summaries)
 
 
 if __name__ == "__main__":
-    main()
+    parser = SystemParser("whole_fits", __doc__, list(WORK), usual=USUAL, quick=USUAL)
+    parser.add("--limit", default=300.0, help="seconds after which a fit is given up")
+    run_steps("whole_fits", parser.read(), dict.fromkeys(WORK, measure_fits))

@@ -1,25 +1,166 @@
-"""The figures and tables of Chi and Lange (2015); here Figures 1 to 4: how the weights shape the path."""
+"""The figures and tables of Chi and Lange (2015)."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import combinations
+from statistics import mean
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.sparse import coo_array
+from sklearn.datasets import make_moons
+from sklearn.decomposition import PCA
+from sklearn.metrics import adjusted_rand_score
 
-from benchmarks.convex.paper_data import (
-    Known,
-    five_clusters,
-    iris,
-    mammals,
-    senate_as_published,
-    senate_subsets,
-    two_moons,
-)
-from benchmarks.convex.paper_pictures import Panel, draw_graph, draw_panels
-from benchmarks.convex.paper_steps import make_solvers, make_table_1, make_warm_starts
-from benchmarks.convex.paper_times import make_table_2, make_table_3
-from benchmarks.harness.papers import Item, PaperRun
+from benchmarks.convex.paths import PAPER_SIZES, PAPER_TOL, PHI, SOLVERS, moons, run_path
+from benchmarks.harness.benchmark import Item, PaperRun
+from benchmarks.harness.contenders import Contender
+from coterie import ConvexClustering, ConvexClusterPath
+from coterie.datasets import load_iris, load_mammals, load_senate
+from coterie.figures import new_figure
+
+# The published table: senators and issues, and how many senators of each party (D, I, R).
+SENATORS, ISSUES, PARTIES = 29, 15, (15, 1, 13)
+
+
+@dataclass(frozen=True)
+class Known:
+    """Rows, their classes if there are any, and names of rows worth naming."""
+
+    rows: np.ndarray
+    classes: np.ndarray | None = None
+    class_names: tuple[str, ...] = ()
+    names: dict[int, str] = field(default_factory=dict)
+
+
+def two_moons() -> Known:
+    """Return two half moons of 100 rows each; the paper's are drawn anew, with noise of 0.1."""
+    rows, classes = make_moons(200, noise=0.1, random_state=0)
+    return Known(rows, classes, ("upper moon", "lower moon"))
+
+
+def five_clusters() -> Known:
+    """Return five clusters of 20 rows that are well apart."""
+    random = np.random.default_rng(0)
+    turn = 2 * np.pi * np.arange(5) / 5
+    classes = np.repeat(np.arange(5), 20)
+    rows = 3 * np.column_stack([np.cos(turn), np.sin(turn)])[classes] + 0.35 * random.normal(size=(100, 2))
+    return Known(rows, classes, tuple(f"cluster {label + 1}" for label in range(5)))
+
+
+def iris() -> Known:
+    rows, classes = load_iris()
+    return Known(rows.astype(float), classes, ("setosa", "versicolor", "virginica"))
+
+
+def mammals() -> Known:
+    """Return the teeth of 27 mammals; the bats and what lies near the brown bat on a plane are named."""
+    table = load_mammals()
+    return Known(table.data, names=dict(enumerate(map(str, table.row_names))))
+
+
+def senate_as_published(issues: tuple[int, ...]) -> Known:
+    """Return the unique voting records on 15 of 20 issues, coded 0 and 1 as in the paper; see `senate_subsets`."""
+    table = load_senate()
+    votes = table.data[:, list(issues)]
+    kept = _unique_records(votes)
+    parties, names = (
+        ("Democrats", "Independent", "Republicans"),
+        dict(enumerate(map(str, table.row_names[kept]))),
+    )
+    return Known((votes[kept] > 0).astype(float), table.target[kept], parties, names)
+
+
+def senate_subsets() -> list[tuple[int, ...]]:
+    """Return the choices of 15 issues that leave as many unique senators of each party as the paper has.
+
+    Of the 20 issues that the table has, the paper takes 15 and does not say which; it says how many senators remain.
+    """
+    table = load_senate()
+    found = []
+    for issues in combinations(range(table.data.shape[1]), ISSUES):
+        kept = _unique_records(table.data[:, list(issues)])
+        if len(kept) == SENATORS and tuple(np.bincount(table.target[kept], minlength=3)) == PARTIES:
+            found.append(issues)
+    return found
+
+
+def _unique_records(votes: np.ndarray) -> np.ndarray:
+    """Return the rows without a missing vote; of equal ones the first."""
+    complete = np.flatnonzero((votes != 0).all(axis=1))
+    codes = (votes[complete] > 0) @ (1 << np.arange(votes.shape[1]))
+    return complete[np.sort(np.unique(codes, return_index=True)[1])]
+
+
+# Colors that also the color-blind tell apart (after Okabe and Ito).
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+
+Panel = tuple[str, Known, Any]  # title, rows, fitted path
+
+
+def draw_panels(panels: Sequence[Panel], n_columns: int, named: Sequence[str]) -> Any:
+    """Draw the paths of centroids, each panel on the first two principal components of its rows.
+
+    The rows that are `named` have their names beside them; a single "*" is all of them.
+    """
+    n_lines = -(-len(panels) // n_columns)
+    figure = new_figure((5.2 * n_columns, 4.2 * n_lines))
+    axes = figure.subplots(n_lines, n_columns, squeeze=False).ravel()
+    for axis, (title, known, fitted) in zip(axes, panels):
+        _draw_paths(axis, known, fitted, named)
+        axis.set_title(title, fontsize=10)
+    handles, labels = axes[0].get_legend_handles_labels()
+    if labels:
+        figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 3 * n_columns))
+    return figure
+
+
+def _draw_paths(axis: Any, known: Known, fitted: Any, named: Sequence[str]) -> None:
+    from matplotlib.collections import LineCollection
+
+    path = fitted.centroids_path_.transpose(1, 0, 2)
+    curves = PCA(2).fit(known.rows).transform(path.reshape(-1, path.shape[2])).reshape(*path.shape[:2], 2)
+    classes = np.zeros(len(curves), dtype=int) if known.classes is None else known.classes
+    colors = np.array(COLORS)[classes] if known.classes is not None else np.full(len(curves), COLORS[0])
+    axis.add_collection(LineCollection(list(curves), colors=colors, linewidths=0.8, alpha=0.55))
+    for label, name in enumerate(known.class_names or ("",)):
+        own = curves[classes == label, 0]
+        axis.scatter(*own.T, s=16, color=COLORS[label], linewidths=0, zorder=2, label=name or None)
+    _draw_ends(axis, curves)
+    for at, name in known.names.items():
+        if name in named or "*" in named:
+            place = {"xytext": (3, 3), "textcoords": "offset points", "fontsize": 7, "zorder": 4}
+            axis.annotate(name, curves[at, 0], color=colors[at], **place)
+    axis.autoscale_view()
+    axis.margins(0.08)
+    axis.set(xlabel="first principal component", ylabel="second principal component")
+
+
+def _draw_ends(axis: Any, curves: np.ndarray) -> None:
+    """Mark where the centroids are in the end."""
+    ends = np.unique(np.round(curves[:, -1], 9), axis=0)
+    axis.scatter(*ends.T, s=60, color="white", edgecolors="black", linewidths=1.4, zorder=3)
+
+
+def draw_graph(rows: np.ndarray, fitted: Any) -> Any:
+    """Draw a graph with numbered nodes, and where its centroids go."""
+    figure = new_figure((5.2, 4.2))
+    axis = figure.subplots()
+    for head, tail in fitted.edges_:
+        axis.plot(*rows[[head, tail]].T, color="#777777", linewidth=1, linestyle=":")
+    curves = fitted.centroids_path_.transpose(1, 0, 2)
+    for curve in curves:
+        axis.plot(*curve.T, color=COLORS[0], linewidth=1.5)
+    axis.scatter(*rows.T, s=300, color="white", edgecolors="black", zorder=2)
+    for at, row in enumerate(rows):
+        axis.annotate(str(at + 1), row, ha="center", va="center", zorder=3)
+    _draw_ends(axis, curves)
+    axis.margins(0.15)
+    axis.set_title("edges dotted, centroids blue, their limits white", fontsize=10)
+    return figure
+
 
 QUICK_GAMMAS, GAMMAS = 25, 200
 SET_A: dict[str, Any] = {"weights": "dense", "distance_decay": 0.0}
@@ -27,16 +168,12 @@ HEADERS = ["weights", "edges", "ARI at k <= 2", "best ARI", "k at best ARI", "sp
 
 
 def _path(run: PaperRun, known: Known, **weights: Any) -> Any:
-    from coterie import ConvexClusterPath
-
     n_gammas = QUICK_GAMMAS if run.quick else GAMMAS
     return ConvexClusterPath(n_gammas=n_gammas, n_threads=run.threads, **weights).fit(known.rows)
 
 
 def _cells(title: str, known: Known, path: Any) -> list[str]:
     """Return the adjusted Rand index of the labels at two clusters, and of the best ones."""
-    from sklearn.metrics import adjusted_rand_score
-
     agreements = [float(adjusted_rand_score(known.classes, labels)) for labels in path.labels_path_]
     best = int(np.argmax(agreements))
     last = f"{agreements[path.index_at(2)]:.2f}" if path.n_clusters_path_.min() <= 2 else "-"
@@ -56,15 +193,11 @@ def _show(
         "Paths of the centroids on two principal components, from the rows to one common point: a panel for each "
         "choice of weights"
     )
-    run.draw("paths", partial(draw_panels, panels, n_columns, named), alt)
+    run.draw("paths", draw_panels(panels, n_columns, named), alt)
 
 
 def make_figure_1(run: PaperRun) -> None:
     """Follow the graph of Figure 1 to its end: each component is at its mean."""
-    from scipy.sparse import coo_array
-
-    from coterie import ConvexClusterPath
-
     rows = np.array([[0.0, 0.0], [1.0, 1.2], [3.0, 0.2], [4.0, 1.0], [0.2, 2.0]])
     heads, tails = np.array([0, 0, 2]), np.array([1, 4, 3])
     upper = coo_array((np.ones(3), (heads, tails)), shape=(5, 5)).tocsr()
@@ -80,37 +213,28 @@ def make_figure_1(run: PaperRun) -> None:
     headers = ["node", "cluster", "row", "centroid at the last gamma", "mean of its component"]
     run.report.table(title, headers, cells)
     alt = "Five numbered nodes: the centroids of 1, 2 and 5 end at one point, those of 3 and 4 at another"
-    run.draw("graph", partial(draw_graph, rows, path), alt)
+    run.draw("graph", draw_graph(rows, path), alt)
+
+
+def _panel(run: PaperRun, known: Known, n_neighbors: int, phi: float) -> Panel:
+    path = _path(run, known, n_neighbors=n_neighbors, distance_decay=phi, connect=True)
+    return f"{n_neighbors} neighbors, phi = {phi:g}", known, path
 
 
 def make_figure_2(run: PaperRun) -> None:
     """Follow five clusters that are well apart."""
-    known = five_clusters()
-    path = _path(run, known, n_neighbors=10, distance_decay=0.5, connect=True)
-    _show(run, "Five clusters of 20 rows", [("10 neighbors, phi = 0.5", known, path)], 1)
+    _show(run, "Five clusters of 20 rows", [_panel(run, five_clusters(), 10, 0.5)], 1)
 
 
 def make_figure_3(run: PaperRun) -> None:
     """Follow two half moons under two by two kinds of weights."""
-    known = two_moons()
-    panels: list[Panel] = [
-        (
-            f"{n_neighbors} neighbors, phi = {phi:g}",
-            known,
-            _path(run, known, n_neighbors=n_neighbors, distance_decay=phi, connect=True),
-        )
-        for n_neighbors in (10, 50)
-        for phi in (0.0, 0.5)
-    ]
+    panels = [_panel(run, two_moons(), n_neighbors, phi) for n_neighbors in (10, 50) for phi in (0.0, 0.5)]
     _show(run, "Two half moons of 100 rows each", panels, 2)
 
 
 def _two_sets(run: PaperRun, known: Known, n_neighbors: int, phi: float) -> list[Panel]:
-    sparse = _path(run, known, n_neighbors=n_neighbors, distance_decay=phi, connect=True)
-    return [
-        ("Set A: all weights 1", known, _path(run, known, **SET_A)),
-        (f"Set B: {n_neighbors} neighbors, phi = {phi:g}", known, sparse),
-    ]
+    title, *sparse = _panel(run, known, n_neighbors, phi)
+    return [("Set A: all weights 1", known, _path(run, known, **SET_A)), (f"Set B: {title}", *sparse)]
 
 
 def make_iris(run: PaperRun) -> None:
@@ -161,9 +285,8 @@ def make_mammals(run: PaperRun) -> None:
         for title, _, path in panels
         for name in ("brownbat", "redbat")
     ]
-    run.report.table(
-        "First fusions of two bats", ["weights", "mammal", "at gamma", "fused with", "largest gap"], cells, 2
-    )
+    headers = ["weights", "mammal", "at gamma", "fused with", "largest gap"]
+    run.report.table("First fusions of two bats", headers, cells, 2)
 
 
 def _fusions_of(path: Any, known: Known, name: str) -> list[str]:
@@ -175,6 +298,194 @@ def _fusions_of(path: Any, known: Known, name: str) -> list[str]:
             text = ", ".join(others) if len(others) <= 6 else f"{len(others)} others"
             return [name, f"{gamma:.3g}", text]
     return [name, "-", "none"]
+
+
+NORMS: dict[str, tuple[Any, str]] = {
+    "l1": ("l1", "soft threshold of each entry"),
+    "l2": ("l2", "shrinks the whole vector"),
+    "l1,2": ([[0, 1], [2, 3, 4]], "shrinks each group"),
+    "linf": ("linf", "v minus its projection on the l1 ball"),
+}
+ALGORITHMS: dict[str, dict[str, Any]] = {
+    "Algorithm 1, ADMM; gap": {"solver": "admm"},
+    "Algorithm 1, ADMM; nu = 1, gap": {"solver": "admm", "step_size": 1.0},
+    "Algorithm 1, ADMM; Boyd's residuals": {"solver": "admm", "stopping": "residuals"},
+    "Algorithm 2, AMA; the paper's step": {"solver": "plain-ama", "step_size": "paper"},
+    "Algorithm 3, fast AMA with restarts; the paper's step": {"step_size": "paper"},
+    "AMA; our steps by weight": {"solver": "plain-ama"},
+    "fast AMA with restarts; our steps by weight": {},
+}
+MAX_ITER = 200_000
+
+
+def make_table_1(run: PaperRun) -> None:
+    """Compare the proximal maps with a plain minimization of sigma ||v|| + 1/2 ||u - v||^2.
+
+    With two rows, an edge of weight 1 and gamma, the difference of the centroids is the proximal map of the rows'
+    difference with sigma = 2 gamma: so the public estimator shows its maps.
+    """
+    random = np.random.default_rng(0)
+    cells = []
+    for name, (norm, comment) in NORMS.items():
+        worst = max(_deviation(norm, random) for _ in range(3 if run.quick else 30))
+        cells.append([name, comment, f"{worst:.0e}"])
+    title = "The proximal map of each norm against a numerical minimum, p = 5"
+    run.report.table(title, ["norm", "operation", "largest deviation"], cells, 2)
+
+
+def _deviation(norm: Any, random: np.random.Generator) -> float:
+    """Return how far the two are apart for a random vector and sigma."""
+    vector, sigma = random.normal(size=5), float(random.uniform(0.1, 1.5))
+    rows = np.vstack([vector / 2, -vector / 2])
+    model = ConvexClustering(
+        sigma / 2, weights="precomputed", norm=norm, solver="admm", tol=1e-15, max_iter=MAX_ITER
+    ).fit(rows, graph=np.array([[0.0, 1.0], [1.0, 0.0]]))
+    ours = model.centroids_[0] - model.centroids_[1]
+    return float(np.abs(ours - _minimum(vector, sigma, norm)).max())
+
+
+def _minimum(vector: np.ndarray, sigma: float, norm: Any) -> np.ndarray:
+    """Minimize sigma ||v|| + 1/2 ||u - v||^2 by a search along lines, on which the minimum lies by symmetry.
+
+    Within a group of an l2 norm that is the line from 0 to u, each entry of l1 being such a group; for linf it is the
+    curve of u with its entries cut off at t.
+    """
+    if norm == "linf":
+        most = _lowest(lambda t: sigma * t + 0.5 * np.sum((vector - np.clip(vector, -t, t)) ** 2))
+        return np.clip(vector, -most, most)
+    groups = {"l1": [[j] for j in range(5)], "l2": [list(range(5))]}
+    found = np.empty_like(vector)
+    for group in groups[norm] if isinstance(norm, str) else norm:
+        part = vector[group]
+        length = float(np.linalg.norm(part))
+        found[group] = part / length * _lowest(lambda t, length=length: sigma * t + 0.5 * (length - t) ** 2)
+    return found
+
+
+def _lowest(function: Callable[[float], float]) -> float:
+    """Return where a convex function of 0 to 10 is lowest."""
+    found = minimize_scalar(function, bounds=(0, 10), method="bounded", options={"xatol": 1e-10})
+    return float(found.x)
+
+
+def make_solvers(run: PaperRun) -> None:
+    """Count the iterations of the paper's algorithms, one gamma each; no timings."""
+    n_rows, tol = (100, 1e-4) if run.quick else (500, 1e-6)
+    rows = np.random.default_rng(0).standard_normal((n_rows, 2))
+    cells = []
+    graphs = {"dense": {"weights": "dense"}, "n / 4 neighbors": {"n_neighbors": n_rows // 4}}
+    for weights, graph in graphs.items():
+        for name, solver in ALGORITHMS.items():
+            model = ConvexClustering(
+                0.1, distance_decay=PHI, tol=tol, max_iter=MAX_ITER, n_threads=run.threads, **graph, **solver
+            ).fit(rows)
+            gap = model.dual_gap_ / model.objective_
+            cells.append([weights, name, f"{model.n_iter_:,}", f"{gap:.0e}", f"{model.n_clusters_}"])
+    title = f"Iterations until done: {n_rows} normal rows, gamma = 0.1, phi = 2, tol = {tol:g}"
+    run.report.table(title, ["weights", "algorithm", "iterations", "relative gap", "clusters"], cells, 2)
+
+
+def make_warm_starts(run: PaperRun) -> None:
+    """Count the iterations of increasingly dense warm starts (section 9); no timings."""
+    settings = {
+        "two moons, 50 neighbors after 5 and 15": (
+            moons(300 if run.quick else 2000), {"n_neighbors": 50}, [5, 15], (0.1, 1.0, 10.0)
+        ),
+        "normal rows, all edges after 10 and 40 neighbors": (
+            np.random.default_rng(0).normal(size=(300, 2)), {"weights": "dense"}, [10, 40], (0.05, 0.2, 1.0)
+        ),
+    }  # fmt: skip
+    cells = []
+    for name, (rows, graph, numbers, gammas) in settings.items():
+        options: dict[str, Any] = {"distance_decay": PHI, "tol": 1e-6, "max_iter": MAX_ITER}
+        options |= {"n_threads": run.threads, **graph}
+        for gamma in gammas[: 1 if run.quick else None]:
+            cold = ConvexClustering(gamma, **options).fit(rows)
+            warm = ConvexClustering(gamma, warm_neighbors=numbers, **options).fit(rows)
+            before = " + ".join(f"{n_iter:,}" for n_iter in warm.warm_n_iter_)
+            cells.append([name, f"{gamma:g}", f"{cold.n_iter_:,}", before, f"{warm.n_iter_:,}"])
+    headers = ["rows and edges", "gamma", "from zero", "on the sparser graphs", "then on the graph"]
+    run.report.table("Iterations to a relative gap of 1e-6", headers, cells)
+
+
+REPLICATES = 10
+
+# Mean seconds of the paper's own tables.
+PUBLISHED: dict[str, dict[str, tuple[float, ...]]] = {
+    "dense": {
+        "subgradient (Hocking et al. 2011)": (44.40, 287.86, 2361.84, 3231.21, 13895.50),
+        "fast AMA": (16.09, 71.67, 295.23, 542.45, 1109.67),
+        "ADMM": (109.13, 922.72, 3322.83, 7127.22, 13087.09),
+    },
+    "sparse": {
+        "subgradient (Hocking et al. 2011)": (6.52, 37.42, 161.68, 437.32, 386.45),
+        "fast AMA": (1.50, 2.94, 4.46, 6.02, 7.44),
+        "ADMM": (5.42, 30.93, 88.63, 192.54, 436.49),
+    },
+}
+
+
+def _make(run: PaperRun, kind: str) -> None:
+    """Time whole paths by every solver, on the same rows, and draw the box plots."""
+    names = run.select({name: Contender("coterie", run_path) for name in SOLVERS})
+    sizes, n_replicates = PAPER_SIZES[:1] if run.quick else PAPER_SIZES, len(run.seeds(REPLICATES))
+    seconds: dict[str, dict[int, list[float]]] = {name: {} for name in names}
+    gaps: dict[str, float] = dict.fromkeys(names, 0.0)
+    for n_rows in sizes:
+        each = run.each(run_path, kind, n_rows)
+        for name, s in run.measure(f"{kind}, n = {n_rows}", names, each, repeats=n_replicates).items():
+            seconds[name][n_rows] = [found["seconds"] for found in s["each"]]
+            gaps[name] = max(gaps[name], *(found["largest gap"] for found in s["each"]))
+    lines = [
+        [f"coterie {name}", *_means(map(mean, by_size.values())), f"{gaps[name]:.0e}"]
+        for name, by_size in seconds.items()
+        if by_size
+    ]
+    lines += [
+        [f"published: {name}", *_means(theirs[: len(sizes)]), "-"] for name, theirs in PUBLISHED[kind].items()
+    ]
+    weights = "dense weights" if kind == "dense" else "n / 4 neighbors"
+    title = f"Mean seconds of a path of 50 gammas, {weights}, phi = 2, {n_replicates} replicates"
+    run.report.table(title, ["solver", *map(str, sizes), "largest gap"], lines)
+    run.say(f"Relative gap {PAPER_TOL:g}, or residuals to {PAPER_TOL:g}; the time includes the graph.")
+    alt = "Seconds for 100 to 500 rows: boxes of our solvers, far below the published means"
+    run.draw("boxes", _draw_boxes(seconds, PUBLISHED[kind], weights), alt)
+
+
+def _means(values: Iterable[float]) -> list[str]:
+    return [f"{value:.3g}" if value < 100 else f"{value:,.0f}" for value in values]
+
+
+make_table_2, make_table_3 = partial(_make, kind="dense"), partial(_make, kind="sparse")
+
+
+def _draw_boxes(
+    seconds: Mapping[str, Mapping[int, Sequence[float]]], published: Mapping[str, Sequence[float]], title: str
+) -> Any:
+    """Draw box plots of the square root of seconds, as the paper does, with its means as crosses.
+
+    `seconds` has the replicates by solver and number of rows, `published` the mean seconds for 100, 200, ... rows.
+    """
+    figure = new_figure((7.6, 5.4))
+    axis = figure.subplots()
+    width = 70 / len(seconds)
+    for number, (solver, by_size) in enumerate(seconds.items()):
+        color = COLORS[number % len(COLORS)]
+        shift = width * (number - (len(seconds) - 1) / 2)
+        axis.boxplot(
+            [np.sqrt(values) for values in by_size.values()], positions=[n + shift for n in by_size],
+            widths=0.8 * width, patch_artist=True, manage_ticks=False, label=f"ours, {solver}",
+            boxprops={"facecolor": color, "edgecolor": color}, medianprops={"color": "white"},
+            whiskerprops={"color": color}, capprops={"color": color},
+            flierprops={"marker": ".", "markeredgecolor": color},
+        )  # fmt: skip
+    for (name, means), mark in zip(published.items(), "xv+"):
+        sizes = 100 * np.arange(1, len(means) + 1)
+        axis.plot(sizes, np.sqrt(means), mark, color="black", label=f"published mean, {name}")
+    axis.set(yscale="log", xlabel="rows", ylabel="square root of seconds", title=title)
+    axis.set_xticks(100 * np.arange(1, 6))
+    figure.legend(loc="outside lower center", ncols=2, fontsize=8)
+    return figure
 
 
 ITEMS = {

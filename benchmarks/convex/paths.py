@@ -1,15 +1,22 @@
-"""Whole paths: of two moons of growing sizes, and of the problems of the paper."""
+"""Whole paths: of two moons of growing sizes, of the problems of the paper, of any rows, and with tree weights."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn import datasets
+from sklearn.metrics import adjusted_rand_score
 
-from benchmarks.harness.benchmark import Benchmark
-from benchmarks.harness.cells import mib_cell, number
+from benchmarks.harness.benchmark import Benchmark, Result
+from benchmarks.harness.contenders import Contender
+from benchmarks.harness.data.files import arrays_of, needed_file, real_file, sampled, snippets
+from benchmarks.harness.data.quality_sets import SETS
 from benchmarks.harness.measuring import measured
-from benchmarks.harness.rounds import Result
+from benchmarks.harness.reporting import CPU, Columns, mib_cell, number
+from coterie import ConvexClusterPath
+from coterie.datasets import load_iris, load_mammals, load_senate
+from coterie.metrics import clustering_accuracy
 
 PHI = 2.0  # the scale of distances in the weights
 PAPER_SIZES, MOON_SIZES = (100, 200, 300, 400, 500), (1000, 5000, 20_000, 100_000)
@@ -30,32 +37,34 @@ SOLVERS: dict[str, dict[str, Any]] = {
 
 
 def moons(n_rows: int) -> np.ndarray:
-    """Return two half moons with noise of 0.05."""
-    from sklearn.datasets import make_moons
-
-    return make_moons(n_rows, noise=0.05, random_state=0)[0]
+    return datasets.make_moons(n_rows, noise=0.05, random_state=0)[0]
 
 
-def run_path(kind: str, n_rows: int, solver: str, n_threads: int, seed: int = 0) -> dict[str, Any]:
-    """Follow one path; return its costs, its largest relative gap and its iterations."""
-    from coterie import ConvexClusterPath
+def followed(X: np.ndarray, **options: Any) -> tuple[ConvexClusterPath, Result]:
+    """Follow one path; return it, its costs, its largest relative gap, and how many gammas and iterations it took."""
+    model = ConvexClusterPath(**options)
+    with measured() as cost:
+        model.fit(X)
+    gap, n_gammas = float(model.relative_gaps_.max()), len(model.gammas_)
+    return model, vars(cost) | {"largest gap": gap, "iterations": model.n_iter_, "gammas": n_gammas}
 
+
+def run_path(solver: str, kind: str, n_rows: int, seed: int, n_threads: int) -> Result:
+    """Follow one path of moons or of the paper's rows."""
     if kind == "moons":
         X, gammas, tol = moons(n_rows), MOON_GAMMAS, MOON_TOL
         graph: dict[str, Any] = {"n_neighbors": 15}
     else:
         X, gammas, tol = np.random.default_rng(seed).standard_normal((n_rows, 2)), PAPER_GAMMAS, PAPER_TOL
         graph = {"weights": "dense"} if kind == "dense" else {"n_neighbors": n_rows // 4}
-    model = ConvexClusterPath(
-        gammas, distance_decay=PHI, tol=tol, n_threads=n_threads, max_iter=50_000, **graph, **SOLVERS[solver]
-    )
-    with measured() as cost:
-        model.fit(X)
-    return {
-        **vars(cost),
-        "gap": float(model.relative_gaps_.max()),
-        "iterations": model.n_iter_,
+    options = {
+        "gammas": gammas,
+        "distance_decay": PHI,
+        "tol": tol,
+        "n_threads": n_threads,
+        "max_iter": 50_000,
     }
+    return followed(X, **options, **graph, **SOLVERS[solver])[1]
 
 
 def measure_moons(benchmark: Benchmark, kind: str) -> None:
@@ -63,18 +72,162 @@ def measure_moons(benchmark: Benchmark, kind: str) -> None:
     title = f"two moons, 15 neighbors, phi = 2, 50 gammas from 0.01 to 100, relative gap {MOON_TOL:g}"
     sizes = {f"n = {n_rows:,}": n_rows for n_rows in map(int, benchmark.options.sizes)}
 
-    def run(name: str, _: int) -> Result:
-        theirs = {"theirs": CCMMR_SECONDS.get(sizes[name])}
-        return benchmark.isolated(run_path, kind, sizes[name], FASTEST, benchmark.threads) | theirs
+    def run(name: str, seed: int) -> Result:
+        theirs = {"CCMMR's s": CCMMR_SECONDS.get(sizes[name])}
+        return benchmark.each(run_path, kind, sizes[name])(FASTEST, seed) | theirs
 
     once = {name: 1 for name, n_rows in sizes.items() if n_rows > 5000}
-    summaries = benchmark.measure(title, list(sizes), run, most_rounds=once)
-    columns = {
-        "seconds": number("seconds", ".3g"),
-        "CPU s": number("cpu_seconds", ".3g"),
-        "iterations": number("iterations", ",.0f"),
-        "largest gap": number("gap", ".1e"),
-        "MiB": mib_cell,
-        "CCMMR's s": number("theirs", "g"),
+    columns: Columns = {
+        "seconds": ".3g", "CPU s": number("cpu_seconds", ".3g"), "iterations": ",.0f", "largest gap": ".1e",
+        "MiB": mib_cell, "CCMMR's s": "g",
+    }  # fmt: skip
+    benchmark.table(title, columns, benchmark.measure(title, list(sizes), run, most_rounds=once))
+
+
+# --- default paths of any rows
+
+# Rows of larger sets that are taken.
+MOST_ROWS = 2000
+
+Rows = tuple[np.ndarray, np.ndarray | None]
+
+
+def _shared(name: str) -> Rows:
+    """Return the first rows of a table of the folder of real data, complete ones."""
+    with np.load(needed_file(name)) as file:
+        X, classes = file["X"].astype(np.float32), file["y"]
+    kept = np.flatnonzero(np.isfinite(X).all(axis=1))[:MOST_ROWS]
+    return X[kept], classes[kept]
+
+
+def _overlapping(n: int, p: int) -> Rows:
+    """Return rows of five clusters whose means differ by less than the noise in each column."""
+    random = np.random.default_rng(0)
+    means, classes = 0.5 * random.normal(size=(5, p)), random.integers(5, size=n)
+    return means[classes] + random.normal(size=(n, p)), classes
+
+
+def _constant_column() -> Rows:
+    X, y = datasets.make_blobs(500, 6, centers=3, random_state=1)
+    X[:, 2] = 7
+    return X, y
+
+
+def _moved(read: Callable[[], Rows], shift: float, scale: float) -> Rows:
+    X, y = read()
+    return scale * (X + shift), y
+
+
+def _unlabeled(draw: Callable[[np.random.Generator], np.ndarray]) -> Callable[[], Rows]:
+    return lambda: (draw(np.random.default_rng(0)), None)
+
+
+_load_wine, _wide_blobs = (
+    partial(datasets.load_wine, return_X_y=True), partial(datasets.make_blobs, cluster_std=6, random_state=0)
+)  # fmt: skip
+_SHARED = ("optdigits", "pendigits", "shuttle", "cod_rna", "four_moons_regen", "kddc98_pva97nk", "mnist")
+# What makes the rows of each set that is here; the last ones are of one awkward kind each.
+SOURCES: dict[str, Callable[[], Rows]] = {
+    "iris": load_iris,
+    "senate": lambda: (load_senate(complete=True).data, load_senate(complete=True).target),
+    "mammals": lambda: (load_mammals().data, None),
+    "moons": partial(datasets.make_moons, 1000, noise=0.05, random_state=0),
+    "digits": partial(datasets.load_digits, return_X_y=True),
+    "wine": _load_wine,
+    "breast_cancer": partial(datasets.load_breast_cancer, return_X_y=True),
+    "diabetes": lambda: (datasets.load_diabetes(scaled=False).data, None),
+    **{name: partial(_shared, f"{name}.npz") for name in _SHARED if real_file(f"{name}.npz")},
+    **({"searchsnippets": lambda: tuple(part[:MOST_ROWS] for part in snippets())}
+       if real_file("searchsnippets.parquet") else {}),
+    "wide, 64 x 6,830": partial(_wide_blobs, 64, 6830, centers=4),
+    "wide, 700 x 765": partial(_wide_blobs, 700, 765, centers=5),
+    "long": partial(datasets.make_blobs, 2000, 2, centers=5, random_state=0),
+    "heavy-tailed": _unlabeled(lambda random: random.standard_t(1.5, size=(1000, 10))),
+    "integer": _unlabeled(lambda random: random.integers(0, 4, size=(1000, 3))),
+    "constant column": _constant_column,
+    "units of 1e-9": partial(_moved, load_iris, 0.0, 1e-9),
+    "far away, units of 1e6": partial(_moved, _load_wine, 1e4, 1e6),
+    "normal, 2,000 x 100": _unlabeled(lambda random: random.normal(size=(2000, 100))),
+    "overlapping, 700 x 765": partial(_overlapping, 700, 765),
+    "overlapping, 2,000 x 1,000": partial(_overlapping, 2000, 1000),
+}  # fmt: skip
+FEW = ("iris", "senate", "mammals", "wine", "integer", "constant column", "units of 1e-9", "wide, 64 x 6,830")
+
+
+def run_default(name: str, n_threads: int) -> Result:
+    """Follow the default path of one set; return what became of it."""
+    X, classes = SOURCES[name]()
+    path, found = followed(X if X.dtype.kind == "f" else X.astype(float), n_threads=n_threads)
+    if classes is not None:
+        found["accuracy"] = clustering_accuracy(classes, path.labels_at(len(np.unique(classes))))
+    return found | {"shape": X.shape}
+
+
+def measure_any(benchmark: Benchmark, key: str) -> None:
+    """Follow default paths: each should converge."""
+    columns: Columns = {
+        "shape": lambda s: "{:,} x {:,}".format(*s["shape"]), "gammas": "d", "iterations": ",d",
+        "largest gap": ".1e", "accuracy": ".2f", "CPU s": CPU,
+    }  # fmt: skip
+    names = FEW if benchmark.quick else tuple(SOURCES)
+    chosen = benchmark.select({name: Contender("coterie", run_default) for name in names})
+    found = {name: benchmark.isolated(run_default, name, benchmark.threads) for name in chosen}
+    benchmark.report.columns("default paths, relative gap 1e-05", columns, found, "rows")
+
+
+# --- tree weights: growth with the number of rows, and accuracy beside the weights of nearest neighbors
+
+# Rows and columns.
+SIZES = [(10_000, 2), (100_000, 2), (1_000_000, 2), (10_000, 50), (100_000, 50)]
+TREE_ROWS = 1000
+TREE = {"weights": "tree", "norm": "l1"}
+# The half moons of the R package CCMMR (Touw, Groenen and Terada), 75 rows each; larger ones are generated.
+CCMMR, CCMMR_FILE = "half moons of CCMMR", "two_half_moons_150.npz"
+
+
+def run_tree(n_rows: int, n_columns: int, n_threads: int) -> Result:
+    """Follow the path of half moons, or of 20 normal clusters in more columns."""
+    random = np.random.default_rng(0)
+    if n_columns == 2:
+        X = moons(n_rows)
+    else:
+        means = 3 * random.normal(size=(20, n_columns))
+        X = means[random.integers(20, size=n_rows)] + random.normal(size=(n_rows, n_columns))
+    path, found = followed(X, **TREE, n_gammas=50, n_threads=n_threads)
+    return found | {"splits": int(path.n_splits_.sum())}
+
+
+def run_accuracy(name: str, n_threads: int) -> Result:
+    """Compare paths with both kinds of weights by their agreement with the classes."""
+    X, classes = sampled(*(arrays_of(CCMMR_FILE) if name == CCMMR else SETS[name].read()), TREE_ROWS)
+    X = np.asarray(X, dtype=np.float64)
+    found = {}
+    for kind, options in {"tree": TREE, "knn": {}}.items():
+        path, cost = followed(X, n_threads=n_threads, **options)
+        found[f"{kind}, accuracy"] = clustering_accuracy(classes, path.labels_at(len(np.unique(classes))))
+        found[f"{kind}, best ARI"] = max(adjusted_rand_score(classes, labels) for labels in path.labels_path_)
+        found[f"{kind}, CPU s"] = cost["cpu_seconds"]
+    return found
+
+
+def measure_trees(benchmark: Benchmark, key: str) -> None:
+    """Show how time and gaps grow with the rows."""
+    columns: Columns = {
+        "gammas": "d", "problems solved": number("iterations", "d"), "largest gap": ".0e", "splits": ",d", "CPU s": CPU,
+    }  # fmt: skip
+    found = {
+        f"{n:,} x {p}": benchmark.isolated(run_tree, n, p, benchmark.threads)
+        for n, p in SIZES[: 1 if benchmark.quick else None]
     }
-    benchmark.table(title, columns, summaries)
+    benchmark.report.columns('weights="tree", norm="l1", 50 gammas', columns, found, "rows")
+
+
+def measure_tree_accuracy(benchmark: Benchmark, key: str) -> None:
+    """Show the agreement with known classes beside the default weights and norm."""
+    names = [name for name, known in SETS.items() if known.is_here and not known.is_graph]
+    names = [*([CCMMR] if real_file(CCMMR_FILE) else []), *names][: 2 if benchmark.quick else None]
+    found = {name: benchmark.isolated(run_accuracy, name, benchmark.threads) for name in names}
+    columns: Columns = dict.fromkeys(next(iter(found.values())), ".2f")
+    found["mean"] = {header: np.mean([one[header] for one in found.values()]) for header in columns}
+    title = "tree weights (l1) beside nearest neighbors (l2), default gammas"
+    benchmark.report.columns(title, columns, found, "rows")

@@ -1,7 +1,5 @@
 """The neighbors of all rows of a data set in all ways, each in a process of its own, and how many are the true ones."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,22 +7,18 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness.benchmark import Benchmark
-from benchmarks.harness.cells import TIMES, mib_cell, number
 from benchmarks.harness.contenders import Contender, faiss_with
 from benchmarks.harness.measuring import measured
-from benchmarks.harness.rounds import Result
+from benchmarks.harness.reporting import TIMES, mib_cell, number
+from coterie.graphs import nearest_neighbors
 
 N_NEIGHBORS = 10
 RECALL_ROWS = 1000  # whose neighbors are found exactly
 WARM_UP_ROWS = 3000
-
-
 SEED = 0
 
 
 def _coterie(X: np.ndarray, m: int, n_threads: int, *, method: str = "approximate", **options: float) -> Any:
-    from coterie.graphs import nearest_neighbors
-
     return nearest_neighbors(X, m, method=method, random_state=SEED, n_threads=n_threads, **options)[0]
 
 
@@ -71,7 +65,7 @@ GRAPHS: dict[str, Contender] = {
 }
 
 
-def run_graph(name: str, data: Path, n_neighbors: int, n_threads: int) -> dict[str, Any]:
+def run_graph(name: str, data: Path, n_neighbors: int, _seed: int, n_threads: int) -> dict[str, Any]:
     """Find the neighbors of all rows and measure it; the recall is that of a sample of the rows."""
     X = np.load(data)
     find = GRAPHS[name].call
@@ -83,14 +77,10 @@ def run_graph(name: str, data: Path, n_neighbors: int, n_threads: int) -> dict[s
 
 def recall(X: np.ndarray, ids: np.ndarray) -> float:
     """Return the share of the nearest rows that were found, over a sample; equal distances count as found."""
-    from coterie.graphs import nearest_neighbors
-
     m = ids.shape[1]
     sample = np.sort(np.random.default_rng(SEED).choice(len(X), RECALL_ROWS, replace=False))
     _, true_squares = nearest_neighbors(X, m + 1, queries=X[sample], method="exact")
-    squares = np.array(
-        [np.sum((X[i].astype(np.float64) - X[found]) ** 2, axis=1) for i, found in zip(sample, ids[sample])]
-    )
+    squares = np.sum((X[sample, None].astype(np.float64) - X[ids[sample]]) ** 2, axis=2)
     # One of the m + 1 is the row itself.
     return float(np.mean(squares <= true_squares[:, m:] * (1 + 1e-6)))
 
@@ -102,14 +92,9 @@ ROWS = {"mnist": (70_000, 784, True), "blobs": (1_000_000, 32, False)}
 def measure_row(benchmark: Benchmark, key: str) -> None:
     """Find the neighbors of all rows of a data set, in all ways."""
     n_rows, n_columns, is_exact = ROWS[key]
-    if benchmark.quick:
-        n_rows = 3000
-    data = benchmark.data(key, n_rows)
-
-    def run(name: str, _repeat: int) -> Result:
-        return benchmark.isolated(run_graph, name, data, N_NEIGHBORS, benchmark.threads)
-
+    n_rows = 3000 if benchmark.quick else n_rows
     title = f"{key}, {n_rows:,} x {n_columns}, {N_NEIGHBORS} nearest neighbors of all rows"
     names = [name for name in benchmark.select(GRAPHS) if is_exact or not name.endswith(" exact")]
+    run = benchmark.each(run_graph, benchmark.data(key, n_rows), N_NEIGHBORS)
     summaries = benchmark.measure(title, names, run)
     benchmark.table(title, {"recall": number("recall", ".4f"), **TIMES, "MiB": mib_cell}, summaries)

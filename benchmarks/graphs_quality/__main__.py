@@ -1,36 +1,19 @@
 """Run what is not there yet, print the tables, and write the page if asked."""
 
-from __future__ import annotations
-
 import argparse
 from functools import partial
 from itertools import product
 
 import benchmarks.graphs_quality
-from benchmarks.graphs_quality.contenders import CONTENDERS, GRAPH_METHODS
+from benchmarks.graphs_quality.contenders import CONTENDERS, GRAPH_METHODS, Cell, run_cell, warm_up
 from benchmarks.graphs_quality.page import GUIDE, MOST_ROWS, PAGE, tables, with_table, written_page
-from benchmarks.graphs_quality.runs import Cell, run_cell, warm_up
 from benchmarks.harness.contenders import selected
 from benchmarks.harness.data.quality_sets import SETS, prepared
+from benchmarks.harness.measuring import Processes, limit_threads
 from benchmarks.harness.options import SystemParser
-from benchmarks.harness.processes import Processes, limit_threads
-from benchmarks.harness.reporting import RESULTS
-from benchmarks.harness.results import Results
+from benchmarks.harness.reporting import RESULTS, Results
 
 QUICK_ROWS, QUICK_SETS = 200, ("iris", "moons")
-
-
-def parser() -> SystemParser:
-    """Return what reads the command line."""
-    parser = SystemParser(
-        "graphs_quality", benchmarks.graphs_quality.__doc__, list(SETS), quick=QUICK_SETS, rows_option="--sets",
-        rounds=("--seeds", 1),
-    )  # fmt: skip
-    parser.add("--limit", default=300.0, help="seconds after which a cell is given up")
-    parser.add("--most-rows", default=MOST_ROWS, quick=QUICK_ROWS, help="drawn of larger sets")
-    text = f"write {PAGE.name} of what is there, and the table of {GUIDE.name}"
-    parser.add_argument("--page", action="store_true", help=text)
-    return parser
 
 
 def measure(options: argparse.Namespace, results: Results) -> None:
@@ -49,9 +32,16 @@ def measure(options: argparse.Namespace, results: Results) -> None:
     process.close()
 
 
-def main() -> None:
-    """Do what was asked for."""
-    options = parser().read()
+if __name__ == "__main__":
+    parser = SystemParser(
+        "graphs_quality", benchmarks.graphs_quality.__doc__, list(SETS), quick=QUICK_SETS, rows_option="--sets",
+        rounds=("--seeds", 1),
+    )  # fmt: skip
+    parser.add("--limit", default=300.0, help="seconds after which a cell is given up")
+    parser.add("--most-rows", default=MOST_ROWS, quick=QUICK_ROWS, help="drawn of larger sets")
+    text = f"write {PAGE.name} of what is there, and the table of {GUIDE.name}"
+    parser.add_argument("--page", action="store_true", help=text)
+    options = parser.read()
     limit_threads(1)
     results = Results(RESULTS / f"graphs_quality-{options.most_rows}")
     measure(options, results)
@@ -59,7 +49,3 @@ def main() -> None:
     if options.page:
         PAGE.write_text(written_page(results, options.most_rows))
         GUIDE.write_text(with_table(GUIDE.read_text(), results))
-
-
-if __name__ == "__main__":
-    main()

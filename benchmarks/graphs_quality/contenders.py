@@ -1,14 +1,20 @@
-"""The methods, each told the number of clusters and otherwise left to its defaults, on one thread."""
-
-from __future__ import annotations
+"""The methods, each told the number of clusters and otherwise left to its defaults, on one thread; one run on a set."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.neighbors import kneighbors_graph
 
 from benchmarks.harness.contenders import Contender, bisected, leiden_on, model_of
+from benchmarks.harness.measuring import measured
+from benchmarks.harness.reporting import Cell
+from coterie.metrics import clustering_accuracy
 
 SLK_BO, SLK_MS = "SLK-BO", "SLK-MS"
 TV_3, TV_30 = "total variation (3)", "total variation (30)"
@@ -38,58 +44,43 @@ class Task:
         return "precomputed" if self.is_graph else "knn"
 
 
-def _fit(path: str, *, is_seeded: bool = True, **options: Any) -> Callable[[Task], np.ndarray]:
-    """Return what fits a model on rows."""
-
-    def run(task: Task) -> np.ndarray:
-        seeded = {"random_state": task.seed} if is_seeded else {}
-        return model_of(path, task.n_clusters, **options, **seeded).fit(task.rows).labels_
-
-    return run
+def _fit(task: Task, path: str, *, is_seeded: bool = True, **options: Any) -> np.ndarray:
+    seeded = {"random_state": task.seed} if is_seeded else {}
+    return model_of(path, task.n_clusters, **options, **seeded).fit(task.rows).labels_
 
 
 def _mixture(
-    covariance_type: str = "tied_spherical", n_factors: int = 0, init: str = "auto"
-) -> Callable[[Task], np.ndarray]:
-    def run(task: Task) -> np.ndarray:
-        model = model_of(
-            "coterie.TruncatedGaussianMixture", task.n_clusters, covariance_type=covariance_type,
-            n_factors=min(n_factors, task.rows.shape[1] - 1), init=init, random_state=task.seed, n_threads=1,
-        )  # fmt: skip
-        return model.fit(task.rows).predict(task.rows)
-
-    return run
+    task: Task, covariance_type: str = "tied_spherical", n_factors: int = 0, *, init: str
+) -> np.ndarray:
+    model = model_of(
+        "coterie.TruncatedGaussianMixture", task.n_clusters, covariance_type=covariance_type,
+        n_factors=min(n_factors, task.rows.shape[1] - 1), init=init, random_state=task.seed, n_threads=1,
+    )  # fmt: skip
+    return model.fit(task.rows).predict(task.rows)
 
 
-def _k_modes(mode_update: str) -> Callable[[Task], np.ndarray]:
-    def run(task: Task) -> np.ndarray:
-        options = {"random_state": task.seed, "n_threads": 1, "mode_update": mode_update}
-        model = model_of("coterie.LaplacianKModes", task.n_clusters, affinity=task.affinity, **options)
-        # The graph is the kernel, too.
-        return model.fit((task.rows, task.rows) if task.is_graph else task.rows).labels_
-
-    return run
+def _k_modes(task: Task, mode_update: str) -> np.ndarray:
+    options = {"mode_update": mode_update, "affinity": task.affinity, "n_threads": 1}
+    # The graph is the kernel, too.
+    rows = (task.rows, task.rows) if task.is_graph else task.rows
+    return _fit(replace(task, rows=rows), "coterie.LaplacianKModes", **options)
 
 
-def _total_variation(n_init: int, class_priors: str | None = None) -> Callable[[Task], np.ndarray]:
-    return lambda task: _fit(
-        "coterie.TotalVariationClustering", affinity=task.affinity, n_init=n_init, class_priors=class_priors,
-        n_threads=1,
-    )(task)  # fmt: skip
+def _total_variation(task: Task, n_init: int, class_priors: str | None = None) -> np.ndarray:
+    options = {"affinity": task.affinity, "n_init": n_init, "class_priors": class_priors, "n_threads": 1}
+    return _fit(task, "coterie.TotalVariationClustering", **options)
 
 
 def _multilevel(task: Task) -> np.ndarray:
     options = {"n_neighbors": min(_N_NEIGHBORS, task.rows.shape[0] - 1), "affinity": task.affinity}
-    return _fit("coterie.MultilevelGraphClustering", is_seeded=False, n_threads=1, **options)(task)
+    return _fit(task, "coterie.MultilevelGraphClustering", is_seeded=False, n_threads=1, **options)
 
 
 def _spectral(task: Task) -> np.ndarray:
-    import scipy.sparse as sp
-
     affinity = "precomputed" if task.is_graph else "nearest_neighbors"
     rows = sp.csr_matrix(task.rows) if task.is_graph else task.rows
     options = {"affinity": affinity, "assign_labels": "cluster_qr"}
-    return _fit("sklearn.cluster.SpectralClustering", **options)(replace(task, rows=rows))
+    return _fit(replace(task, rows=rows), "sklearn.cluster.SpectralClustering", **options)
 
 
 def _hdbscan(task: Task) -> np.ndarray:
@@ -100,9 +91,6 @@ def _hdbscan(task: Task) -> np.ndarray:
 
 def _leiden(task: Task) -> np.ndarray:
     """Leiden on neighbors of either end."""
-    import scipy.sparse as sp
-    from sklearn.neighbors import kneighbors_graph
-
     if task.is_graph:
         graph = sp.csr_array(task.rows)
     else:
@@ -118,43 +106,89 @@ def leiden_labels(graph: Any, n_clusters: int, seed: int) -> np.ndarray:
     return bisected(lambda at: labels(kind, resolution_parameter=at, seed=seed), n_clusters, *_RESOLUTIONS)
 
 
-def _genie(task: Task) -> np.ndarray:
-    model = model_of("genieclust.Genie", n_clusters=task.n_clusters)
-    return model.fit_predict(np.asarray(task.rows, dtype=np.float64))
-
-
 def _evoc(task: Task) -> np.ndarray:
     model = model_of("evoc.EVoC", approx_n_clusters=task.n_clusters, random_state=task.seed)
     return model.fit_predict(np.ascontiguousarray(task.rows, dtype=np.float32))
 
 
+def _ours(call: Callable[..., np.ndarray], *args: Any, **options: Any) -> Contender:
+    return Contender("coterie", lambda task: call(task, *args, **options))
+
+
+_COVARIANCES = {"": (), ", diag": ("diag",)} | {f", {h} factors": ("factors", h) for h in (1, 2, 5)}
 METHODS_OF_OURS: dict[str, Contender] = {
-    "k-means": Contender("coterie", _fit("coterie.KMeans", n_init=N_INIT, n_threads=1)),
+    "k-means": _ours(_fit, "coterie.KMeans", n_init=N_INIT, n_threads=1),
     **{
-        f"mixture{start}{kind}": Contender("coterie", _mixture(*covariance, init=init))
+        f"mixture{start}{kind}": _ours(_mixture, *covariance, init=init)
         for start, init in (("", "auto"), (" from k-means", "k-means"))
-        for kind, covariance in {
-            "": (),
-            ", diag": ("diag",),
-            **{f", {h} factors": ("factors", h) for h in (1, 2, 5)},
-        }.items()
+        for kind, covariance in _COVARIANCES.items()
     },
-    SLK_BO: Contender("coterie", _k_modes("byproduct")),
-    SLK_MS: Contender("coterie", _k_modes("mean_shift")),
-    TV_3: Contender("coterie", _total_variation(3)),
-    TV_30: Contender("coterie", _total_variation(30)),
-    TV_PRIORS: Contender("coterie", _total_variation(3, "estimate")),
-    MULTILEVEL: Contender("coterie", _multilevel),
+    SLK_BO: _ours(_k_modes, "byproduct"),
+    SLK_MS: _ours(_k_modes, "mean_shift"),
+    TV_3: _ours(_total_variation, 3),
+    TV_30: _ours(_total_variation, 30),
+    TV_PRIORS: _ours(_total_variation, 3, "estimate"),
+    MULTILEVEL: _ours(_multilevel),
 }
+_K_MEANS, _WARD = "sklearn.cluster.KMeans", "sklearn.cluster.AgglomerativeClustering"
 CONTENDERS: dict[str, Contender] = {
     **METHODS_OF_OURS,
-    "k-means (scikit-learn)": Contender("sklearn", _fit("sklearn.cluster.KMeans", n_init=N_INIT)),
+    "k-means (scikit-learn)": Contender("sklearn", partial(_fit, path=_K_MEANS, n_init=N_INIT)),
     SPECTRAL: Contender("sklearn", _spectral),
-    "Ward": Contender("sklearn", _fit("sklearn.cluster.AgglomerativeClustering", is_seeded=False)),
+    "Ward": Contender("sklearn", partial(_fit, path=_WARD, is_seeded=False)),
     "HDBSCAN": Contender("sklearn", _hdbscan),
     LEIDEN: Contender("leidenalg", _leiden),
-    "Genie": Contender("genieclust", _genie),
+    "Genie": Contender(
+        "genieclust",
+        lambda task: model_of("genieclust.Genie", task.n_clusters).fit_predict(task.rows.astype(float)),
+    ),
     EVOC: Contender("evoc", _evoc),
 }
 # These take a graph as it is.
 GRAPH_METHODS = (SLK_BO, TV_3, TV_30, TV_PRIORS, MULTILEVEL, SPECTRAL, LEIDEN)
+
+
+_WARM_ROWS, _WARM_CLUSTERS = 300, 3
+
+
+@cache
+def warm_up(method: str) -> None:
+    """Import what a method needs and let it compile itself, on rows that do not count; once a process."""
+    rows = np.random.RandomState(0).normal(size=(_WARM_ROWS, 5)).astype(np.float32)
+    rows[:, 0] += 20 * (np.arange(_WARM_ROWS) % _WARM_CLUSTERS)
+    CONTENDERS[method].call(Task(rows, False, _WARM_CLUSTERS, 0))
+
+
+def run_cell(method: str, data: Path, seed: int) -> Cell:
+    """Cluster a set by a method; score the labels, rows that are told to be noise being one cluster more."""
+    task, classes = _task(data, seed)
+    with measured() as cost:
+        labels = np.asarray(CONTENDERS[method].call(task))
+    is_noise = labels == NOISE
+    return {
+        **scores_of(classes, labels),
+        "clusters": len(np.unique(labels[~is_noise])),
+        "noise": float(is_noise.mean()),
+        **vars(cost),
+        "n_rows": task.rows.shape[0],
+        "n_columns": task.rows.shape[1],
+        "classes": task.n_clusters,
+    }
+
+
+def scores_of(classes: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    """Return by what clusters are compared with classes."""
+    return {
+        "accuracy": float(clustering_accuracy(classes, labels - labels.min())),
+        "nmi": float(normalized_mutual_info_score(classes, labels)),
+        "ari": float(adjusted_rand_score(classes, labels)),
+    }
+
+
+def _task(data: Path, seed: int) -> tuple[Task, np.ndarray]:
+    with np.load(data) as arrays:
+        classes = arrays["y"]
+        is_graph = "X" not in arrays
+        parts = tuple(arrays[name] for name in ("data", "indices", "indptr")) if is_graph else ()
+        rows: Any = sp.csr_array(parts, shape=(len(classes), len(classes))) if is_graph else arrays["X"]
+        return Task(rows, is_graph, int(classes.max()) + 1, seed), classes

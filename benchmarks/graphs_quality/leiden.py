@@ -6,8 +6,6 @@ Sets of `benchmarks.graphs_quality`, and MNIST as a whole ("mnist (70000)"). Eac
 once. Leiden searches the resolution that gives the number of classes. Needs `pip install leidenalg igraph` (GPL).
 """
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from statistics import fmean
@@ -19,8 +17,8 @@ import scipy.sparse as sp
 from benchmarks.graphs_quality.contenders import leiden_labels
 from benchmarks.graphs_quality.page import MOST_ROWS
 from benchmarks.harness.data.quality_sets import SETS, prepared
+from benchmarks.harness.measuring import limit_threads
 from benchmarks.harness.options import SystemParser
-from benchmarks.harness.processes import limit_threads
 from benchmarks.harness.reporting import Report, command_line
 from coterie import MultilevelGraphClustering
 from coterie.graphs import knn_graph
@@ -50,8 +48,12 @@ def scores(method: str, graph: sp.csr_array, y: np.ndarray) -> tuple[float, floa
     return clustering_accuracy(y, labels), normalized_mutual_info_score(y, labels), seconds
 
 
-def main() -> None:
-    """Do what was asked for."""
+def _cells(scores: zip) -> list[str]:
+    accuracy, nmi, seconds = scores
+    return [*(f"{value:.3f}" for value in (*accuracy, *nmi)), *(f"{value:.2f}" for value in seconds)]
+
+
+if __name__ == "__main__":
     parser = SystemParser(
         "graphs_quality.leiden", __doc__, [*SETS, MNIST], quick=["iris", "moons"], rows_option="--sets", rounds=None
     )  # fmt: skip
@@ -75,12 +77,3 @@ def main() -> None:
     headers = [f"{score}, {method}" for score in ("accuracy", "NMI", "CPU s") for method in METHODS]
     report.table("Multilevel and Leiden", ["set, rows, classes", *headers], rows)
     report.save()
-
-
-def _cells(scores: zip) -> list[str]:
-    accuracy, nmi, seconds = scores
-    return [*(f"{value:.3f}" for value in (*accuracy, *nmi)), *(f"{value:.2f}" for value in seconds)]
-
-
-if __name__ == "__main__":
-    main()

@@ -1,24 +1,34 @@
 """The tables of all cells that are there, and the page that is made of them."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator
+from itertools import count, product, takewhile
+from math import isnan
 from statistics import fmean
+
+import pandas as pd
 
 from benchmarks.graphs_quality.contenders import CONTENDERS, METHODS_OF_OURS
 from benchmarks.graphs_quality.recommend import COMPARE
-from benchmarks.graphs_quality.runs import Cell
 from benchmarks.harness.data.quality_sets import GENERATED, REAL, SETS
-from benchmarks.harness.reporting import machine_line, markdown_table
-from benchmarks.harness.results import FAILED, Results
+from benchmarks.harness.reporting import DOCS, FAILED, Results, machine_line, markdown_table
 
-PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "graphs_quality.md"
+PAGE = DOCS / "benchmarks" / "graphs_quality.md"
 # The page that says which method to take, and the lines in it between which a table is written.
-GUIDE = Path(__file__).parents[2] / "docs" / "start" / "which_method.md"
+GUIDE = DOCS / "start" / "which_method.md"
 _BEGIN, _END = "<!-- written by python -m benchmarks.graphs_quality --page -->", "<!-- up to here -->"
 SCORES = ("accuracy", "nmi", "ari")
-Table = Mapping[str, Mapping[str, Cell]]
+FACTS = (
+    "set",
+    "method",
+    FAILED,
+    *SCORES,
+    "cpu_seconds",
+    "clusters",
+    "classes",
+    "n_rows",
+    "n_columns",
+    "machine",
+)
 METHODS, OURS = (COMPARE, *CONTENDERS), {COMPARE, *METHODS_OF_OURS}
 # More than any set has: unless told otherwise sets are whole.
 MOST_ROWS = 1_000_000
@@ -50,35 +60,40 @@ defaults, and runs once (seed 0) on one thread. Methods of coterie are bold. Acc
 {machines}"""
 
 
-def _cells(results: Results) -> Table:
+def _cells(results: Results) -> pd.DataFrame:
     """Return the cells by set and method, scores and seconds being means over seeds; failures as they are."""
-    found: dict[str, dict[str, Cell]] = {}
-    for name in SETS:
-        for method in METHODS:
-            runs: list[Cell] = []
-            while (cell := results.read(name, method, len(runs))) is not None:
-                runs.append(cell)
-            if runs:
-                found.setdefault(name, {})[method] = _mean(runs)
-    return found
+    found = []
+    for name, method in product(SETS, METHODS):
+        runs = [*takewhile(bool, (results.read(name, method, seed) for seed in count()))]
+        failed = [run for run in runs if FAILED in run]
+        if runs and not failed:
+            means = {key: fmean(run[key] for run in runs) for key in (*SCORES, "cpu_seconds", "clusters")}
+            found.append({"set": name, "method": method} | runs[0] | means)
+        elif runs:
+            found.append({"set": name, "method": method} | failed[0])
+    return pd.DataFrame(found, columns=list(FACTS))
 
 
-def _mean(runs: Sequence[Cell]) -> Cell:
-    failed = [run for run in runs if FAILED in run]
-    if failed:
-        return failed[0]
-    return runs[0] | {key: fmean(run[key] for run in runs) for key in (*SCORES, "cpu_seconds", "clusters")}
+def _ended(cells: pd.DataFrame) -> pd.DataFrame:
+    return cells[cells[FAILED].isna()]
 
 
-def _ended(cells: Table, names: Iterable[str]) -> dict[str, dict[str, Cell]]:
-    """Return the cells of sets without those that failed."""
-    return {name: {method: run for method, run in cells[name].items() if FAILED not in run} for name in names}
+def _by_set(cells: pd.DataFrame, score: str) -> pd.DataFrame:
+    """Return a score by set and method, in their order; missing where a fit did not end."""
+    return cells.pivot(index="set", columns="method", values=score).reindex(
+        index=cells["set"].unique(),
+        columns=[method for method in METHODS if (cells["method"] == method).any()],
+    )
 
 
-def _shortfalls(cells: Table, names: Iterable[str], method: str, score: str = "accuracy") -> list[float]:
-    """Return how far a method is behind the best score of each of these sets, of those on which it ended."""
-    rows = [row for row in _ended(cells, names).values() if method in row]
-    return [max(run[score] for run in row.values()) - row[method][score] for row in rows]
+def _of_rows(cells: pd.DataFrame) -> pd.DataFrame:
+    return cells[~cells["set"].isin([name for name, known in SETS.items() if known.is_graph])]
+
+
+def _behind(cells: pd.DataFrame, score: str = "accuracy") -> pd.DataFrame:
+    """Return how far each method is behind the best score of each set of rows."""
+    scores = _by_set(_of_rows(cells), score)
+    return scores.rsub(scores.max(axis=1), axis=0)
 
 
 def _shown(method: str) -> str:
@@ -88,36 +103,20 @@ def _shown(method: str) -> str:
 def tables(results: Results) -> list[str]:
     """Return what the page shows, beginning with means over all sets, as lines of Markdown."""
     cells = _cells(results)
-    return [
-        *_summary(cells),
-        *_accuracies(cells),
-        *_failures(cells),
-    ]
+    return [*_summary(cells), *_accuracies(cells), *_failures(cells)]
 
 
-def _methods(cells: Table) -> list[str]:
-    return [method for method in METHODS if any(method in row for row in cells.values())]
-
-
-def _summary(cells: Table) -> Iterator[str]:
-    names = [name for name in cells if not SETS[name].is_graph]
-    lines = []
-    for method in _methods(cells):
-        ended = {name: row[method] for name, row in _ended(cells, names).items() if method in row}
-        if not ended:
-            continue
-        runs, behind = ended.values(), _shortfalls(cells, names, method)
-        behind_nmi = _shortfalls(cells, names, method, "nmi")
-        kinds = (
-            [run["accuracy"] for name, run in ended.items() if name in kind] for kind in (REAL, GENERATED)
-        )
+def _summary(cells: pd.DataFrame) -> Iterator[str]:
+    lines, gaps = [], [_behind(cells, score) for score in ("accuracy", "nmi")]
+    ended = dict(iter(_ended(_of_rows(cells)).groupby("method")))
+    for method, own in ((method, ended[method]) for method in METHODS if method in ended):
+        kinds = (own["accuracy"][own["set"].isin(kind)] for kind in (REAL, GENERATED))
         lines.append([
-            _shown(method), str(len(runs)),
-            *(f"{fmean(run[score] for run in runs):.3f}" for score in SCORES),
-            *(f"{fmean(values):.3f}" if values else "-" for values in kinds),
-            *(f"{of(some):.3f}" for some in (behind, behind_nmi) for of in (fmean, max)),
-            str(sum(run["clusters"] == run["classes"] for run in runs)),
-            f"{sum(run['cpu_seconds'] for run in runs):.0f}",
+            _shown(method), str(len(own)),
+            *(f"{own[score].mean():.3f}" for score in SCORES),
+            *(f"{values.mean():.3f}" if len(values) else "-" for values in kinds),
+            *(f"{of:.3f}" for gap in gaps for of in (gap[method].mean(), gap[method].max())),
+            str((own["clusters"] == own["classes"]).sum()), f"{own['cpu_seconds'].sum():.0f}",
         ])  # fmt: skip
     lines.sort(key=lambda line: float(line[7]))
     headers = ["", "sets", "accuracy", "NMI", "ARI", "accuracy, real sets", "accuracy, generated sets",
@@ -130,69 +129,54 @@ def _summary(cells: Table) -> Iterator[str]:
     )
 
 
-def _comparable(cells: Table) -> tuple[list[str], list[str]]:
-    """Return the methods that ended on nine tenths of the sets of rows, and the sets on which all of them ended."""
-    names = [name for name in cells if not SETS[name].is_graph]
-    rows = _ended(cells, names)
-    methods = [m for m in _methods(cells) if sum(m in row for row in rows.values()) >= 0.9 * len(names)]
-    return methods, [name for name in names if all(method in rows[name] for method in methods)]
+def _comparable(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return how far those methods are behind that ended on nine tenths of the sets, where all of them ended."""
+    behind = _behind(cells)
+    return behind.loc[:, behind.notna().mean() >= 0.9].dropna()
 
 
-def _closest(cells: Table, is_ours: bool) -> str:
-    """Return the comparable method that is the least behind the best accuracy."""
-    methods, names = _comparable(cells)
-    means = {m: fmean(_shortfalls(cells, names, m)) for m in methods if (m in OURS) == is_ours}
-    return f"{min(means, key=means.__getitem__)} ({min(means.values()):.3f})" if means else "-"
+def _closest(behind: pd.DataFrame, is_ours: bool) -> str:
+    """Return the method that is the least behind the best accuracy."""
+    means = behind.loc[:, [(method in OURS) == is_ours for method in behind]].mean()
+    return f"{means.idxmin()} ({means.min():.3f})" if len(means) else "-"
 
 
-def _accuracies(cells: Table) -> Iterator[str]:
-    methods, lines = _methods(cells), []
-    for name, row in _ended(cells, cells).items():
-        best = max((run["accuracy"] for run in row.values()), default=0.0)
-        found = {method: f"{run['accuracy']:.3f}" for method, run in row.items()}
-        found |= {m: f"**{found[m]}**" for m, run in row.items() if run["accuracy"] >= best - 5e-4}
-        lines.append([_described(name, row), *(found.get(method, "-") for method in methods)])
-    yield from ("", "## Accuracy", "", *markdown_table(["", *methods], lines))
+def _accuracies(cells: pd.DataFrame) -> Iterator[str]:
+    accuracy, lines = _by_set(cells, "accuracy"), []
+    shapes = _ended(cells).groupby("set").first()
+    for name, row in accuracy.iterrows():
+        found = ["-" if isnan(value) else f"{value:.3f}" for value in row]
+        best = [f"**{cell}**" if value >= row.max() - 5e-4 else cell for cell, value in zip(found, row)]
+        if name in shapes.index:
+            shape = shapes.loc[name]
+            columns = "" if SETS[name].is_graph else f" x {shape['n_columns']:,.0f}"
+            name = f"{name}, {shape['n_rows']:,.0f}{columns}, {shape['classes']:.0f}"
+        lines.append([name, *best])
+    yield from ("", "## Accuracy", "", *markdown_table(["", *accuracy], lines))
 
 
-def _described(name: str, ended: Mapping[str, Cell]) -> str:
-    """Return the set with its shape and its number of classes."""
-    if not ended:
-        return name
-    run = next(iter(ended.values()))
-    shape = f"{run['n_rows']:,}" + ("" if SETS[name].is_graph else f" x {run['n_columns']:,}")
-    return f"{name}, {shape}, {run['classes']}"
-
-
-def _failures(cells: Table) -> Iterator[str]:
-    failed: dict[tuple[str, str], list[str]] = {}
-    for name, row in cells.items():
-        for method, run in row.items():
-            if FAILED in run:
-                failed.setdefault((method, run[FAILED]), []).append(name)
-    if failed:
-        lines = [f"- {method}, {', '.join(names)}: {why}." for (method, why), names in failed.items()]
+def _failures(cells: pd.DataFrame) -> Iterator[str]:
+    failed = cells.dropna(subset=FAILED).groupby(["method", FAILED], sort=False)["set"]
+    if len(failed):
+        lines = [f"- {method}, {', '.join(names)}: {why}." for (method, why), names in failed]
         yield from ("", "## Not measured", "", *lines)
 
 
 def written_page(results: Results, most_rows: int) -> str:
-    """Return the whole page."""
     cells = _cells(results)
-    runs = [run for row in cells.values() for run in row.values()]
-    dates = sorted({run["machine"]["date"][:10] for run in runs})
-    machines = sorted({machine_line(run["machine"]) for run in runs})
-    absent = [name for name in SETS if name not in cells]
+    behind = _comparable(cells)
+    dates = sorted({machine["date"][:10] for machine in cells["machine"]})
+    absent = [name for name in SETS if name not in set(cells["set"])]
+    is_whole = most_rows == MOST_ROWS
     introduction = _INTRODUCTION.format(
-        ours=_closest(cells, True),
-        peer=_closest(cells, False),
-        n_common=len(_comparable(cells)[1]),
-        n_cells=sum(FAILED not in run for run in runs),
+        ours=_closest(behind, True),
+        peer=_closest(behind, False),
+        n_common=len(behind),
+        n_cells=len(_ended(cells)),
         dates=" to ".join(dict.fromkeys((dates[0], dates[-1]))) if dates else "none",
-        sets="Sets are whole."
-        if most_rows == MOST_ROWS
-        else f"Larger sets are sampled to {most_rows:,} rows.",
-        option="" if most_rows == MOST_ROWS else f" --most-rows {most_rows}",
-        machines="\n".join(machines),
+        sets="Sets are whole." if is_whole else f"Larger sets are sampled to {most_rows:,} rows.",
+        option="" if is_whole else f" --most-rows {most_rows}",
+        machines="\n".join(sorted({machine_line(machine) for machine in cells["machine"]})),
     )
     missing = ["", f"Not here: {', '.join(absent)}."] if absent else []
     return "\n".join([introduction, *missing, *tables(results)]) + "\n"
@@ -205,18 +189,18 @@ def with_table(text: str, results: Results) -> str:
     return "\n".join([before + _BEGIN, "", *_guide(_cells(results)), "", _END + after])
 
 
-def _guide(cells: Table) -> list[str]:
+def _guide(cells: pd.DataFrame) -> list[str]:
     """Return how far each method is behind the best, for real sets and generated ones, and what it takes."""
-    methods, common = _comparable(cells)
-    kinds = [[name for name in common if name in some] for some in (REAL, GENERATED)]
-    lines = []
-    for method in methods:
-        behind = [_shortfalls(cells, names, method) for names in kinds]
-        if all(behind):
-            rows = _ended(cells, (name for names in kinds for name in names)).values()
-            seconds = fmean(row[method]["cpu_seconds"] for row in rows if method in row)
-            means = [f"{fmean(some):.3f}" for some in behind]
-            lines.append([_shown(method), *means, f"{max(map(max, behind)):.3f}", f"{seconds:.2f}"])
+    behind = _comparable(cells)
+    kinds = [behind[behind.index.isin(kind)] for kind in (REAL, GENERATED)]
+    seconds = _by_set(cells, "cpu_seconds").loc[behind.index]
+    lines = [
+        [
+            _shown(method), *(f"{kind[method].mean():.3f}" for kind in kinds), f"{behind[method].max():.3f}",
+            f"{seconds[method].mean():.2f}",
+        ]
+        for method in (behind if all(map(len, kinds)) else ())
+    ]  # fmt: skip
     lines.sort(key=lambda line: float(line[1]) + float(line[2]))
     counts = [f"{len(names)} {kind} sets" for names, kind in zip(kinds, ("real", "generated"))]
     return markdown_table(["", *counts, "at worst", "CPU s, mean"], lines)

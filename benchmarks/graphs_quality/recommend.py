@@ -9,8 +9,6 @@ of classes. Results of a set are kept in a file: a run that was ended goes on wh
 `pip install leidenalg igraph` (GPL).
 """
 
-from __future__ import annotations
-
 import itertools
 import time
 from functools import partial
@@ -18,18 +16,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.stats import spearmanr
 from sklearn.base import clone
 
 import coterie
-from benchmarks.graphs_quality.contenders import LEIDEN
-from benchmarks.graphs_quality.runs import run_cell, scores_of
-from benchmarks.harness.data.quality_sets import GENERATED, REAL, SETS, prepared
-from benchmarks.harness.data.shapes import drawn_shape
+from benchmarks.graphs_quality.contenders import LEIDEN, run_cell, scores_of
+from benchmarks.harness.data.quality_sets import GENERATED, REAL, SETS, drawn_shape, prepared
+from benchmarks.harness.measuring import limit_threads
 from benchmarks.harness.options import SystemParser
-from benchmarks.harness.processes import limit_threads
-from benchmarks.harness.reporting import RESULTS, machine_facts, machine_line, markdown_table
-from benchmarks.harness.results import Cell, Results
+from benchmarks.harness.reporting import DOCS, RESULTS, Cell, Results, machine_line, markdown_table
 
 FRESH = {
     f"seeds {first} to {last}": [f"fresh-{seed}" for seed in range(first, last + 1)]
@@ -38,7 +34,7 @@ FRESH = {
 NAMES = [*(name for name in SETS if not SETS[name].is_graph), *itertools.chain(*FRESH.values())]
 COMPARE, K_MEANS = "compare", "k-means"
 SCORES = {"accuracy": "accuracy", "nmi": "NMI"}
-PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "compare.md"
+PAGE = DOCS / "benchmarks" / "compare.md"
 _PAGE = """# Recommendations of compare
 
 On {n_sets} data sets with known classes, the method that `coterie.compare` recommends has a mean accuracy of
@@ -133,12 +129,13 @@ def tables(found: dict[str, dict[str, Cell]]) -> list[str]:
     headers += ["largest shortfall, accuracy", "rank correlation"]
     summary = [_means(kind, group) for kind, group in groups.items() if group]
     by_confidence = []
+    losses = pd.DataFrame({one: [line[one][1] - line[one][0] for line in lines.values()] for one in SCORES})
+    confidences = np.array([line["confidence"] for line in lines.values()])
     for confidence in ("clear", "likely", "open"):
-        some = [line for line in lines.values() if line["confidence"] == confidence]
-        if some:
-            losses = np.array([[line[score][1] - line[score][0] for score in SCORES] for line in some])
-            means = [f"{mean:.3f}" for mean in losses.mean(axis=0)]
-            by_confidence.append([confidence, str(len(some)), *means, f"{losses[:, 0].max():.3f}"])
+        some = losses[confidences == confidence]
+        if len(some):
+            cells = [f"{loss:.3f}" for loss in (*some.mean(), some["accuracy"].max())]
+            by_confidence.append([confidence, str(len(some)), *cells])
     losing = ["confidence", "sets", "shortfall, accuracy", "NMI", "largest shortfall, accuracy"]
     return [
         *("## Means", "", *markdown_table(headers, summary)),
@@ -147,28 +144,16 @@ def tables(found: dict[str, dict[str, Cell]]) -> list[str]:
 
 
 def _means(kind: str, lines: list[dict[str, Any]]) -> list[str]:
-    means = {score: np.mean([line[score] for line in lines], axis=0) for score in SCORES}
+    means = [value for score in SCORES for value in np.mean([line[score] for line in lines], axis=0)]
     losses = [line["accuracy"][1] - line["accuracy"][0] for line in lines]
     correlation = np.nanmean([line["accuracy correlation"] for line in lines])
-    return [
-        kind,
-        str(len(lines)),
-        *(f"{value:.3f}" for score in SCORES for value in means[score]),
-        f"{max(losses):.3f}",
-        f"{correlation:.2f}",
-    ]
+    return [kind, str(len(lines)), *(f"{x:.3f}" for x in (*means, max(losses))), f"{correlation:.2f}"]
 
 
-def main() -> None:
-    """Do what was asked for."""
+if __name__ == "__main__":
     parser = SystemParser(
-        "graphs_quality.recommend",
-        __doc__,
-        NAMES,
-        quick=["iris", "fresh-4300"],
-        rows_option="--sets",
-        rounds=None,
-    )
+        "graphs_quality.recommend", __doc__, NAMES, quick=["iris", "fresh-4300"], rows_option="--sets", rounds=None
+    )  # fmt: skip
     parser.add("--most-rows", default=2000, quick=200, help="drawn of larger sets")
     parser.add_argument("--fresh-seed", type=int, help="only sets that are drawn from this seed on")
     parser.add("--fresh", default=40, quick=1, help="number of sets from --fresh-seed")
@@ -178,23 +163,17 @@ def main() -> None:
         options.rows = [f"fresh-{options.fresh_seed + number}" for number in range(options.fresh)]
     limit_threads(1)
     results = Results(RESULTS / f"graphs_quality-{options.most_rows}")
-    found = {}
-    for name in options.rows:
-        if name not in SETS or SETS[name].is_here:
-            found[name] = measured(name, results, options.most_rows)
+    here = [name for name in options.rows if name not in SETS or SETS[name].is_here]
+    found = {name: measured(name, results, options.most_rows) for name in here}
     missing = ", ".join(name for name in NAMES if name not in found)
     page = _PAGE.format(
         n_sets=len(found),
         means=np.mean([line_of(cells)["accuracy"] for cells in found.values()], axis=0),
         most_rows=options.most_rows,
-        machine=machine_line(machine_facts()),
+        machine=machine_line(),
         missing=f"\nNot measured: {missing}.\n" if missing else "",
         tables="\n".join(tables(found)),
     )
     print(page)
     if options.page:
         PAGE.write_text(page)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,8 +1,7 @@
 """Shared code of the benchmarks of all methods.
 
 - `contenders`: what is compared
-- `options`: the command lines; `benchmark`: one run, what its steps work with; `papers`: figures and tables of papers
-- `processes`, `rounds`, `measuring`: where, in which order and how runs are measured
+- `options`: the command lines; `benchmark`: one run, what its steps and the items of papers work with
+- `measuring`: where and how runs are measured; `reporting`: how results are shown and kept
 - `data`: real data sets, stand-ins and generators
-- `quality`, `cells`, `reporting`, `results`: what is computed of results, how it is shown and kept
 """

@@ -3,8 +3,6 @@
 Peers are imported where they are called, so that all modules can be imported without them.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -92,16 +90,15 @@ class Contender:
     module: str
     call: Callable[..., Any]
     takes_centers: bool = True
+    sparse: bool = True  # takes CSR rows
     converges: bool = True  # stops by itself; otherwise it gets the iterations that scikit-learn took
 
     @property
     def installed(self) -> bool:
-        """Whether the package can be imported."""
         return find_spec(self.module) is not None
 
 
 def is_peer(name: str) -> bool:
-    """Tell whether a contender is another package."""
     return not name.startswith("coterie")
 
 

@@ -1,21 +1,31 @@
-"""Measure a block of code: seconds, CPU seconds, peak memory, and the load of other processes.
+"""Measure a block of code, in a process of its own: seconds, CPU seconds, peak memory, the load of other processes.
 
-Measure on a quiet machine, and not under ``nice``: beside one busy process of normal priority the scheduler
-packs the threads of a nice one onto a single processor, and what waits at barriers becomes ten times slower.
+A fresh process for every run, because threads that another package's OpenMP or BLAS left spinning, or memory that it
+keeps, would otherwise be charged to the next one. Measure on a quiet machine, and not under ``nice``: beside one busy
+process of normal priority the scheduler packs the threads of a nice one onto a single processor, and what waits at
+barriers becomes ten times slower.
 """
 
-from __future__ import annotations
-
 import gc
+import math
 import os
 import re
 import resource
+import signal
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partialmethod
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 
 def clock(n_threads: int = 0) -> Callable[[], float]:
@@ -89,3 +99,72 @@ def seconds_of(function: Callable[[], object], n_threads: int = 0) -> float:
     begin = seconds()
     function()
     return seconds() - begin
+
+
+def inertia(X: Any, centers: np.ndarray) -> float:
+    """Return the sum of squared distances of dense or sparse rows to the nearest centroid, in float64."""
+    from sklearn.metrics import pairwise_distances_argmin_min
+
+    centers = np.ascontiguousarray(centers, X.dtype)
+    return float(pairwise_distances_argmin_min(X, centers, metric="sqeuclidean")[1].sum())
+
+
+def limit_threads(n_threads: int) -> None:
+    """Set the environment that OpenMP and BLAS read when other processes start."""
+    for name in ("OMP", "OPENBLAS", "MKL", "NUMEXPR"):
+        os.environ[f"{name}_NUM_THREADS"] = str(n_threads)
+
+
+class Processes:
+    """Calls importable functions in a new process each, or in one that is kept, so that packages are imported once.
+
+    With one thread limits of new processes count seconds of the processor, as `measuring.clock` does.
+    """
+
+    def __init__(self, n_threads: int = 0, *, kept: bool = False) -> None:
+        self._counts_cpu, self._is_kept = n_threads == 1 and not kept, kept
+        self._pool: ProcessPoolExecutor | None = None
+
+    def run_within(
+        self, limit: float | None, function: Callable[..., Any], /, *args: Any, **kwargs: Any
+    ) -> Any:
+        """Call a function, but end its process and raise a TimeoutError after so many seconds."""
+        cpu_limit = math.ceil(limit) if limit and self._counts_cpu else None
+        if self._pool is None:
+            context = get_context("spawn")
+            self._pool = ProcessPoolExecutor(1, context, initializer=_begin, initargs=(cpu_limit,))
+        process = self._pool.submit(os.getpid).result()  # starting is not part of the call
+        call = self._pool.submit(function, *args, **kwargs)
+        used = _seconds_of_children()
+        is_done = wait([call], None if self._counts_cpu else limit).done
+        if not is_done:
+            os.kill(process, signal.SIGKILL)  # the executor would wait for the call
+        if not self._is_kept or isinstance(call.exception(), BrokenProcessPool):
+            self.close()
+        if not is_done:
+            raise TimeoutError(f"not done after {limit:g} s")
+        # The limit counts ticks of the clock, of which a busy machine may charge more than were used.
+        is_over = cpu_limit and _seconds_of_children() - used >= 0.5 * cpu_limit
+        if is_over and isinstance(call.exception(), BrokenProcessPool):
+            raise TimeoutError(f"not done after {limit:g} s of a processor")
+        return call.result()
+
+    run = partialmethod(run_within, None)
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+
+def _seconds_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _begin(most_seconds: int | None) -> None:
+    if most_seconds:
+        resource.setrlimit(resource.RLIMIT_CPU, (most_seconds, most_seconds))
+    # What other packages print must not get between the lines of the tables.
+    warnings.simplefilter("ignore")
+    os.dup2(2, 1)

@@ -1,7 +1,5 @@
 """The options of the command lines: one parser, to which a system adds what it alone has."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Sequence
@@ -10,12 +8,10 @@ from typing import Any
 
 
 def words(text: str) -> list[str]:
-    """Read words with commas between them."""
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def numbers(text: str) -> list[float]:
-    """Read numbers with commas between them."""
     return [float(word) for word in words(text)]
 
 
@@ -55,22 +51,18 @@ class SystemParser(argparse.ArgumentParser):
     def add(self, *flags: str, default: Any = None, quick: Any = None, help: str, **others: Any) -> None:
         """Add an option with a default, and with another one for --quick (None: the same)."""
         others.setdefault("type", type(default))
-        shown = "" if default in (None, []) else f" (default: {_shown(default)})"
+        shown = [",".join(map(str, v)) if isinstance(v, (list, tuple)) else str(v) for v in (default, quick)]
+        text = "" if default in (None, []) else f" (default: {shown[0]})"
         if quick is not None and quick != default:
-            shown = f"{shown[:-1]}; quick: {_shown(quick)})"
-        action = self.add_argument(*flags, default=default, help=help + shown, **others)
+            text = f"{text[:-1]}; quick: {shown[1]})"
+        action = self.add_argument(*flags, default=default, help=help + text, **others)
         if quick is not None:
             self._quick[action.dest] = quick
 
     def read(self, arguments: Sequence[str] | None = None) -> argparse.Namespace:
-        """Read the command line."""
         if "--quick" in (sys.argv if arguments is None else arguments):
             self.set_defaults(**self._quick)
         return self.parse_args(arguments)
-
-
-def _shown(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
 def _names(allowed: Sequence[str]) -> Callable[[str], list[str]]:

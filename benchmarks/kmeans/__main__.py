@@ -3,18 +3,14 @@
 import benchmarks.kmeans
 from benchmarks.harness.benchmark import run_steps
 from benchmarks.harness.options import SystemParser
-from benchmarks.kmeans.assignments import measure_assignments
-from benchmarks.kmeans.fits import measure_fit, measure_memory
-from benchmarks.kmeans.rows import FIT_ROWS
-from benchmarks.kmeans.seedings import SEEDING_ROWS, measure_seedings
-from benchmarks.kmeans.sizes import SIZE_ROWS, measure_sizes
+from benchmarks.kmeans import fits
 
 STEPS = {
-    **dict.fromkeys(FIT_ROWS, measure_fit),
-    "e": measure_assignments,
-    "f": measure_memory,
-    **dict.fromkeys(SEEDING_ROWS, measure_seedings),
-    **dict.fromkeys(SIZE_ROWS, measure_sizes),
+    **dict.fromkeys(fits.FIT_ROWS, fits.measure_fit),
+    "e": fits.measure_assignments,
+    "f": fits.measure_memory,
+    **dict.fromkeys(fits.SEEDING_ROWS, fits.measure_seedings),
+    **dict.fromkeys(fits.SIZE_ROWS, fits.measure_sizes),
 }
 
 if __name__ == "__main__":

@@ -5,8 +5,6 @@
 On one thread. Most sets are drawn; MNIST, shuttle and pendigits are in the folder COTERIE_DATA.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from functools import partial
@@ -16,9 +14,9 @@ import numpy as np
 
 from benchmarks.harness.contenders import model_of
 from benchmarks.harness.data.quality_sets import SETS, prepared
+from benchmarks.harness.measuring import limit_threads
 from benchmarks.harness.options import SystemParser
-from benchmarks.harness.processes import limit_threads
-from benchmarks.harness.reporting import RESULTS, machine_facts, machine_line, markdown_table
+from benchmarks.harness.reporting import RESULTS, machine_line, markdown_table
 
 _OURS = partial(model_of, "coterie.KMeans", n_threads=1)
 FITS: dict[str, Callable[..., Any]] = {
@@ -64,23 +62,13 @@ def nested_blobs(seed: int) -> np.ndarray:
     return centers.reshape(100, 6)[random.integers(100, size=10_000)] + random.normal(size=(10_000, 6))
 
 
-def uniform(seed: int, n_rows: int, n_columns: int) -> np.ndarray:
-    """Draw rows without clusters."""
-    return np.random.default_rng(seed).uniform(size=(n_rows, n_columns))
-
-
-def skewed(seed: int) -> np.ndarray:
-    """Draw blobs whose logarithms are normal."""
-    return np.exp(0.5 * blobs(seed, 5_000, 12, 6, distance=6))
-
-
 def labeled(name: str, n_rows: int) -> np.ndarray:
     """Return rows of a set of `benchmarks.graphs_quality`."""
     with np.load(prepared(name, n_rows, RESULTS / "initializations")) as arrays:
         return np.asarray(arrays["X"], dtype=np.float32)
 
 
-DATA: dict[str, tuple[partial[np.ndarray], int]] = {
+DATA: dict[str, tuple[Callable[[], np.ndarray], int]] = {
     "blobs in a plane": (partial(blobs, 1, 5_000, 50, 2, distance=50), 50),
     "blobs": (partial(blobs, 2, 5_000, 50, 10, distance=28), 50),
     "many blobs": (partial(blobs, 3, 30_000, 300, 16, distance=22), 300),
@@ -93,22 +81,21 @@ DATA: dict[str, tuple[partial[np.ndarray], int]] = {
     "heavy tails": (partial(blobs, 10, 6_000, 10, 8, distance=35, freedom=2), 10),
     "nested blobs": (partial(nested_blobs, 11), 100),
     "overlapping": (partial(blobs, 12, 2_000, 3, 2, distance=4), 3),
-    "skewed": (partial(skewed, 13), 12),
-    "uniform in a plane": (partial(uniform, 14, 10_000, 2), 100),
-    "uniform": (partial(uniform, 15, 6_000, 20), 30),
-    "MNIST 10": (partial(labeled, "mnist", 10_000), 10),
-    "MNIST 50": (partial(labeled, "mnist", 10_000), 50),
-    "MNIST 300": (partial(labeled, "mnist", 10_000), 300),
-    "embeddings 100": (partial(labeled, "snippets", 12_000), 100),
-    "embeddings 1000": (partial(labeled, "snippets", 12_000), 1_000),
-    "shuttle (scaled)": (partial(labeled, "shuttle (scaled)", 20_000), 30),
-    "pendigits": (partial(labeled, "pendigits", 10_992), 40),
+    # The logarithms are blobs.
+    "skewed": (lambda: np.exp(0.5 * blobs(13, 5_000, 12, 6, distance=6)), 12),
+    "uniform in a plane": (lambda: np.random.default_rng(14).uniform(size=(10_000, 2)), 100),
+    "uniform": (lambda: np.random.default_rng(15).uniform(size=(6_000, 20)), 30),
+    **{
+        name: (partial(labeled, known, n_rows), n_clusters)
+        for name, known, n_rows, n_clusters in (
+            *((f"MNIST {k}", "mnist", 10_000, k) for k in (10, 50, 300)),
+            *((f"embeddings {k}", "snippets", 12_000, k) for k in (100, 1_000)),
+            ("shuttle (scaled)", "shuttle (scaled)", 20_000, 30),
+            ("pendigits", "pendigits", 10_992, 40),
+        )
+        if SETS[known].is_here
+    },
 }
-
-
-def is_here(draw: partial[np.ndarray]) -> bool:
-    """Return whether the rows of a set can be drawn or read."""
-    return draw.func is not labeled or SETS[draw.args[0]].is_here
 
 
 def measured(rows: np.ndarray, n_clusters: int, n_seeds: int) -> dict[str, np.ndarray]:
@@ -130,8 +117,13 @@ def measured(rows: np.ndarray, n_clusters: int, n_seeds: int) -> dict[str, np.nd
     return {name: values.mean(axis=0) / (best, 1) - (1, 0) for name, values in found.items()}
 
 
-def main() -> None:
-    """Print the table."""
+def _cells(found: dict[str, np.ndarray]) -> list[str]:
+    found = dict.fromkeys(FITS) | found
+    inertias = ["" if one is None else f"+{100 * max(one[0], 0.0):.2f}%" for one in found.values()]
+    return inertias + ["" if one is None else f"{one[1]:.3f}" for one in found.values()]
+
+
+if __name__ == "__main__":
     parser = SystemParser(
         "kmeans.initializations", __doc__, [*DATA], quick=["overlapping"], rows_option="--sets", rounds=("--seeds", 3)
     )  # fmt: skip
@@ -141,25 +133,13 @@ def main() -> None:
     lines, all_found = [], []
     for name in options.rows:
         draw, n_clusters = DATA[name]
-        if is_here(draw):
-            rows = np.ascontiguousarray(draw())
-            all_found.append(measured(rows, n_clusters, options.repeats))
-            shape = f"{name}, {len(rows):,} x {rows.shape[1]}, {n_clusters:,}"
-            lines.append([shape, *_cells(all_found[-1])])
-            print(lines[-1], flush=True)
+        rows = np.ascontiguousarray(draw())
+        all_found.append(measured(rows, n_clusters, options.repeats))
+        lines.append([f"{name}, {len(rows):,} x {rows.shape[1]}, {n_clusters:,}", *_cells(all_found[-1])])
+        print(lines[-1], flush=True)
     shown = [found for found in all_found if len(found) == len(FITS)]
     if shown:
         means = {name: np.mean([found[name] for found in shown], axis=0) for name in FITS}
         lines.append(["mean, k <= 100", *_cells(means)])
     headers = ["rows, k", *(f"inertia, {name}" for name in FITS), *(f"CPU s, {name}" for name in FITS)]
-    print("\n".join([machine_line(machine_facts()), "", *markdown_table(headers, lines)]))
-
-
-def _cells(found: dict[str, np.ndarray]) -> list[str]:
-    found = dict.fromkeys(FITS) | found
-    inertias = ["" if one is None else f"+{100 * max(one[0], 0.0):.2f}%" for one in found.values()]
-    return inertias + ["" if one is None else f"{one[1]:.3f}" for one in found.values()]
-
-
-if __name__ == "__main__":
-    main()
+    print("\n".join([machine_line(), "", *markdown_table(headers, lines)]))

@@ -5,5 +5,4 @@
 
 For each data set ten starts of each method on one graph of 5 nearest neighbors. Row blobs: a million rows in 100
 clusters against the search for neighbors alone.
-Ziko, Granger and Ben Ayed, Scalable Laplacian K-modes, 2018.
 """

@@ -4,13 +4,14 @@ Plain NumPy. Between two searches for the modes, memberships Z minimize lambda t
 rows of the simplex, by accelerated projected gradients; the modes are mean shifts with weights z.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.metrics.pairwise import rbf_kernel
+
+from coterie.total_variation.initialization import on_the_simplex
 
 # Relative to the objective and to the bandwidth.
 _TOL = 1e-5
@@ -36,7 +37,7 @@ def laplacian_k_modes(
     """Alternate memberships and modes until no mode moves; a directed graph counts half in each direction."""
     rows, modes = np.asarray(X, dtype=np.float64), np.asarray(centers, dtype=np.float64)
     both = sp.csr_array((graph + graph.T) * 0.5, dtype=np.float64)
-    memberships = on_simplex(gaussian(rows, modes, bandwidth))
+    memberships = on_the_simplex(gaussian(rows, modes, bandwidth))
     for _ in range(_MOST_ROUNDS):
         memberships = memberships_of(both, gaussian(rows, modes, bandwidth), lam, memberships, _TOL)
         before, modes = modes, mean_shifts(rows, memberships, modes, bandwidth)
@@ -62,7 +63,7 @@ def memberships_of(
     current = ahead = start
     value, momentum = objective(start), 1.0
     for _ in range(_MOST_GRADIENTS):
-        found = on_simplex(ahead - step * (2 * lam * laplacian(ahead) - affinities))
+        found = on_the_simplex(ahead - step * (2 * lam * laplacian(ahead) - affinities))
         new = objective(found)
         if new > value and momentum > 1:
             ahead, momentum = current, 1.0
@@ -74,15 +75,6 @@ def memberships_of(
         if settled:
             break
     return current
-
-
-def on_simplex(points: np.ndarray) -> np.ndarray:
-    """Return the nearest point of the simplex to each row."""
-    descending = -np.sort(-points, axis=1)
-    places = np.arange(1, points.shape[1] + 1)
-    excess = (np.cumsum(descending, axis=1) - 1) / places
-    n_positive = np.sum(descending > excess, axis=1)
-    return np.maximum(points - excess[np.arange(len(points)), n_positive - 1, None], 0)
 
 
 def mean_shifts(X: np.ndarray, weights: np.ndarray, modes: np.ndarray, bandwidth: float) -> np.ndarray:
@@ -100,5 +92,4 @@ def mean_shifts(X: np.ndarray, weights: np.ndarray, modes: np.ndarray, bandwidth
 
 def gaussian(X: np.ndarray, modes: np.ndarray, bandwidth: float) -> np.ndarray:
     """Return exp(-||x - m||^2 / (2 s^2)), shape (n, L)."""
-    squares = np.einsum("ij,ij->i", X, X)[:, None] + np.einsum("ij,ij->i", modes, modes) - 2 * (X @ modes.T)
-    return np.exp(np.maximum(squares, 0) / (-2 * bandwidth**2))
+    return rbf_kernel(X, modes, gamma=1 / (2 * bandwidth**2))

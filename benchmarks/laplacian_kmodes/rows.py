@@ -1,37 +1,205 @@
-"""Rows whose classes are known, clustered by all methods with many starts; and a whole fit of a million rows."""
+"""Rows whose classes are known, clustered with many starts; and a whole fit of a million rows.
 
-from __future__ import annotations
+Contenders are Laplacian K-modes, k-means, and what the paper compares with. All but k-means and mean shift share the
+graph of neighbors. Peers are small, plain versions where no kept library has one.
+"""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.cluster import MeanShift, estimate_bandwidth
 
-from benchmarks.harness.benchmark import Benchmark
-from benchmarks.harness.cells import TIMES, mib_cell, number, ratio_to
-from benchmarks.harness.contenders import model_of
-from benchmarks.harness.data.labeled import has_labeled, save_labeled
+from benchmarks.harness.benchmark import Benchmark, Result
+from benchmarks.harness.contenders import Contender, model_of
+from benchmarks.harness.data.files import has_labeled, save_labeled
 from benchmarks.harness.measuring import clock, measured
-from benchmarks.harness.rounds import Result
-from benchmarks.laplacian_kmodes.contenders import (
-    CONTENDERS,
-    EVERYONE,
-    GRAPH,
-    MODE_UPDATES,
-    N_NEIGHBORS,
-    SEED,
-    SLK_BO,
-    SPECTRAL,
-    Neighbors,
-    Setting,
-)
+from benchmarks.harness.reporting import TIMES, mib_cell, number, relative
+from benchmarks.laplacian_kmodes.lk import gaussian, laplacian_k_modes, mean_shifts
+from coterie import LaplacianKModes
+from coterie.graphs import gaussian_bandwidth, graph_of_neighbors, nearest_neighbors
+from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
+from coterie.seeding import k_means_plus_plus
+
+N_NEIGHBORS = 5
+SEED = 0
+GRAPH = "coterie graph"  # the search for neighbors, in tables
+K_MEANS = "coterie k-means"
+SPECTRAL, NCUT, MEAN_SHIFT = "scikit-learn spectral", "scikit-learn NCut", "scikit-learn mean shift"
+K_MODES, KERNEL_K_MEANS, LK = "K-modes (own, plain)", "kernel k-means (own, plain)", "LK (own, plain)"
+SLK_MS, SLK_BO = "coterie SLK-MS", "coterie SLK-BO"
+MODE_UPDATES = {SLK_MS: "mean_shift", SLK_BO: "byproduct"}
+
+_MOST_ROUNDS = 100
+# Mean shifts from every row of MNIST take hours.
+_MEAN_SHIFT_ROWS, _MEAN_SHIFT_SEEDS, _MEAN_SHIFT_QUANTILES = 1000, 30, (0.01, 0.02, 0.05, 0.1, 0.2)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Parameters of all contenders; `bandwidth_factor` multiplies the bandwidth of the modes, `init` is theirs too."""
+
+    n_clusters: int
+    lam: float
+    n_init: int
+    n_threads: int
+    bandwidth_factor: float = 1.0
+    init: str = "k-means++"
+
+
+class Neighbors(NamedTuple):
+    """The nearest rows of all rows."""
+
+    ids: np.ndarray
+    squares: np.ndarray
+
+    @classmethod
+    def found(cls, X: np.ndarray, n_threads: int) -> Self:
+        return cls(*nearest_neighbors(X, N_NEIGHBORS, random_state=SEED, n_threads=n_threads)[:2])
+
+    def graph(self, symmetrize: str = "mean") -> Any:
+        return graph_of_neighbors(*self, symmetrize=symmetrize)
+
+    def bandwidth(self, factor: float) -> float:
+        return float(factor * gaussian_bandwidth(self.squares))
+
+
+def _neighbors_file(data: Path) -> Path:
+    return data.with_name(f"{data.stem}-neighbors.npz")
+
+
+def load_neighbors(data: Path) -> Neighbors:
+    """Return the neighbors that `run_graph` kept beside the data."""
+    with np.load(_neighbors_file(data)) as file:
+        return Neighbors(*file.values())
+
+
+Prepared = Callable[[], np.ndarray]
+
+
+def _labels_of(model: Any, rows: Any) -> np.ndarray:
+    return model.fit(rows).labels_
+
+
+def _k_means(X: np.ndarray, _: Neighbors, setting: Setting, seed: int) -> Prepared:
+    options = {"n_init": setting.n_init, "random_state": seed, "n_threads": setting.n_threads}
+    return partial(_labels_of, model_of("coterie.KMeans", setting.n_clusters, **options), X)
+
+
+def _spectral(_: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int, *, labels: str) -> Prepared:
+    options = {"affinity": "precomputed", "assign_labels": labels, "random_state": seed}
+    model = model_of("sklearn.cluster.SpectralClustering", setting.n_clusters, **options)
+    return partial(_labels_of, model, sp.csr_matrix(neighbors.graph()))
+
+
+class OnNeighbors(LaplacianKModes):
+    """A `LaplacianKModes` on neighbors that are given."""
+
+    neighbors: Neighbors
+
+    def _neighbors(self, rows: Any, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+        return self.neighbors.ids, self.neighbors.squares
+
+
+def _modes(X: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int, *, mode_update: str) -> Prepared:
+    model = OnNeighbors(
+        setting.n_clusters, graph_weight=setting.lam, n_neighbors=N_NEIGHBORS, mode_update=mode_update,
+        bandwidth=neighbors.bandwidth(setting.bandwidth_factor), init=setting.init, n_init=setting.n_init,
+        select_by="objective", random_state=seed, n_threads=setting.n_threads,
+    )  # fmt: skip
+    model.neighbors = neighbors
+    return partial(_labels_of, model, X)
+
+
+def greedy_centers(X: np.ndarray, n_clusters: int, seed: int, n_threads: int) -> np.ndarray:
+    return k_means_plus_plus(X, n_clusters, random_state=seed, n_threads=n_threads)[0]
+
+
+def _k_modes(X: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int) -> np.ndarray:
+    """Carreira-Perpinan and Wang's K-modes (2013): rows go to the closest mode, modes are mean shifts of their rows."""
+    bandwidth, modes = (
+        neighbors.bandwidth(setting.bandwidth_factor),
+        greedy_centers(X, setting.n_clusters, seed, setting.n_threads),
+    )
+    labels = np.zeros(0)
+    for _ in range(_MOST_ROUNDS):
+        # The logarithm of the kernel: far rows have a closest mode, too.
+        squares = np.einsum("ij,ij->i", modes, modes) - 2 * (X @ modes.T)
+        before, labels = labels, squares.argmin(axis=1)
+        if np.array_equal(before, labels):
+            break
+        modes = mean_shifts(X, np.eye(len(modes), dtype=X.dtype)[labels], modes, bandwidth)
+    return labels
+
+
+def _mean_shift(X: np.ndarray, _: Neighbors, setting: Setting, seed: int) -> np.ndarray:
+    """Mean shifts among 1,000 rows, from 30 of them; each row goes to the closest end.
+
+    It finds a number of clusters by itself: of several bandwidths the one with about as many as are wanted counts.
+    """
+    random = np.random.RandomState(seed)
+    some = X[random.permutation(len(X))[:_MEAN_SHIFT_ROWS]]
+    models = [
+        MeanShift(bandwidth=bandwidth, seeds=some[:_MEAN_SHIFT_SEEDS], max_iter=100).fit(some)
+        for quantile in _MEAN_SHIFT_QUANTILES
+        if (bandwidth := estimate_bandwidth(some, quantile=quantile, random_state=seed)) > 0
+    ]
+    best = min(models, key=lambda model: abs(len(model.cluster_centers_) - setting.n_clusters))
+    return best.predict(X)
+
+
+def _kernel_k_means(X: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int) -> np.ndarray:
+    """Kernel k-means with the graph as the kernel: K_pp - 2 mean_q K_pq + the mean of K within the cluster."""
+    graph, bandwidth = neighbors.graph().astype(np.float64), neighbors.bandwidth(setting.bandwidth_factor)
+    labels = gaussian(X, greedy_centers(X, setting.n_clusters, seed, setting.n_threads), bandwidth).argmax(
+        axis=1
+    )
+    for _ in range(_MOST_ROUNDS):
+        members = np.eye(setting.n_clusters)[labels]
+        means = (graph @ members) / np.maximum(members.sum(axis=0), 1)
+        within = np.sum(members * means, axis=0) / np.maximum(members.sum(axis=0), 1)
+        distances = np.where(members.any(axis=0), within - 2 * means, np.inf)
+        before, labels = labels, distances.argmin(axis=1)
+        if np.array_equal(before, labels):
+            break
+    return labels
+
+
+def _lk(X: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int) -> np.ndarray:
+    """Wang's and Carreira-Perpinan's Laplacian K-modes (2014)."""
+    bandwidth, seeds = (
+        neighbors.bandwidth(setting.bandwidth_factor),
+        greedy_centers(X, setting.n_clusters, seed, setting.n_threads),
+    )
+    return laplacian_k_modes(X, neighbors.graph("none"), seeds, bandwidth, setting.lam).labels
+
+
+def _plain(call: Callable[..., np.ndarray]) -> Contender:
+    return Contender("sklearn", partial(partial, call))
+
+
+# In the order of the paper.
+EVERYONE: dict[str, Contender] = {
+    K_MEANS: Contender("coterie", _k_means),
+    K_MODES: _plain(_k_modes),
+    MEAN_SHIFT: _plain(_mean_shift),
+    # The eigenvectors are discretized as Shi's and Malik's code does.
+    NCUT: Contender("sklearn", partial(_spectral, labels="discretize")),
+    SPECTRAL: Contender("sklearn", partial(_spectral, labels="cluster_qr")),
+    KERNEL_K_MEANS: _plain(_kernel_k_means),
+    LK: _plain(_lk),
+    **{name: Contender("coterie", partial(_modes, mode_update=how)) for name, how in MODE_UPDATES.items()},
+}
+CONTENDERS = {name: EVERYONE[name] for name in (K_MEANS, SPECTRAL, *MODE_UPDATES)}
 
 STARTS = 10
 # The paper picks seeds and lambdas by the accuracy on a tenth of the rows, whose labels are given.
 LABELED_SHARE = 0.1
 BLOB_ROWS, BLOB_CLUSTERS = 1_000_000, 100
-Starts = dict[str, list[float]]
 
 
 @dataclass(frozen=True)
@@ -47,7 +215,6 @@ class LabeledRow:
 
     @property
     def title(self) -> str:
-        """Data and parameters."""
         wide = f", bandwidth x {self.bandwidth_factor:g}" if self.bandwidth_factor != 1 else ""
         start = f", starts from {self.init}" if self.init != "k-means++" else ""
         return f"{self.data}, {self.scaling}, {self.n_clusters} clusters, lambda {self.lam:g}{wide}{start}"
@@ -68,7 +235,6 @@ ROWS = {
 
 
 def load_labeled(data: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and classes."""
     with np.load(data) as file:
         return file["X"], file["y"]
 
@@ -78,48 +244,43 @@ def run_graph(data: Path, n_threads: int) -> dict[str, Any]:
     X, _ = load_labeled(data)
     with measured(n_threads) as cost:
         neighbors = Neighbors.found(X, n_threads)
-    neighbors.save(data)
+    np.savez(_neighbors_file(data), *neighbors)
     return vars(cost)
 
 
 def run_clustering(name: str, data: Path, setting: Setting, seed: int) -> dict[str, Any]:
     """Cluster the rows, on the graph of `run_graph` where one is needed, and measure it."""
     X, y = load_labeled(data)
-    run = CONTENDERS[name].call(X, Neighbors.load(data), setting, seed)
+    run = CONTENDERS[name].call(X, load_neighbors(data), setting, seed)
     with measured(setting.n_threads) as cost:
         labels = run()
     return vars(cost) | _scores(y, labels)
 
 
-def run_starts(name: str, data: Path, setting: Setting, n_seeds: int) -> Starts:
+def run_starts(name: str, data: Path, setting: Setting, n_seeds: int) -> list[Result]:
     """Fit once for each seed, on the graph of `run_graph`.
 
-    The lists over the seeds include `known`, the accuracy on those rows whose labels a user may know.
+    The scores include `known`, the accuracy on those rows whose labels a user may know.
     """
     X, y = load_labeled(data)
-    neighbors = Neighbors.load(data)
+    neighbors = load_neighbors(data)
     known = np.random.default_rng(SEED).random(len(y)) < LABELED_SHARE
-    results: Starts = {}
-    single, seconds_by = replace(setting, n_init=1), clock(setting.n_threads)
+    single, found = replace(setting, n_init=1), []
+    seconds = clock(setting.n_threads)
     for seed in range(n_seeds):
-        started = seconds_by()
+        begin = seconds()
         labels = EVERYONE[name].call(X, neighbors, single, seed)()
-        result = {"seconds": seconds_by() - started, **_scores(y, labels)}
-        result["known"] = _scores(y[known], labels[known])["accuracy"]
-        for key, value in result.items():
-            results.setdefault(key, []).append(value)
-    return results
+        took = {"seconds": seconds() - begin, "known": _scores(y[known], labels[known])["accuracy"]}
+        found.append(took | _scores(y, labels))
+    return found
 
 
 def _scores(y: np.ndarray, labels: np.ndarray) -> dict[str, float]:
-    from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
-
-    nmi = float(normalized_mutual_info_score(y, labels))
-    return {"nmi": nmi, "accuracy": clustering_accuracy(y, labels)}
+    nmi, accuracy = normalized_mutual_info_score(y, labels), clustering_accuracy(y, labels)
+    return {"nmi": float(nmi), "accuracy": accuracy}
 
 
 def measure_row(benchmark: Benchmark, key: str) -> None:
-    """Cluster a data set in all ways."""
     row, threads = ROWS[key], benchmark.threads
     if not has_labeled(row.data):
         benchmark.say(f"{key}: skipped, {row.data}.npz is not in COTERIE_DATA.")
@@ -128,35 +289,30 @@ def measure_row(benchmark: Benchmark, key: str) -> None:
     data = benchmark.isolated(save_labeled, row.data, row.scaling, n_rows, benchmark.folder)
     setting = Setting(row.n_clusters, row.lam, STARTS, threads, row.bandwidth_factor, row.init)
 
-    def run(name: str, repeat: int) -> Result:
+    def run(name: str, seed: int) -> Result:
         if name == GRAPH:
             return benchmark.isolated(run_graph, data, threads)
         limit = benchmark.options.limit if name == SPECTRAL else None
-        return benchmark.isolated_within(limit, run_clustering, name, data, setting, repeat)
+        return benchmark.isolated_within(limit, run_clustering, name, data, setting, seed)
 
     title = f"{key}. {row.title}"
     summaries = benchmark.measure(title, [GRAPH, *benchmark.select(CONTENDERS)], run)
-    columns = {"NMI": number("nmi", ".3f"), "accuracy": number("accuracy", ".3f"), **TIMES}
-    benchmark.table(title, columns, summaries)
+    benchmark.table(title, {"NMI": number("nmi", ".3f"), "accuracy": ".3f", **TIMES}, summaries)
     benchmark.say(
         f"Graph: {N_NEIGHBORS} neighbors, found once. {STARTS} starts each (spectral: one), the one with the "
         "lowest objective counts; medians over the seeds of the rounds.",
     )
 
 
-def run_whole(name: str, data: Path, setting: Setting) -> dict[str, Any]:
+def run_whole(name: str, data: Path, setting: Setting, _seed: int, n_threads: int) -> Result:
     """Measure a whole fit, the search for neighbors included, or that search alone."""
     X = np.load(data)
-    if name == GRAPH:
-        with measured() as cost:
-            Neighbors.found(X, setting.n_threads)
-        return vars(cost)
     model = model_of(
         "coterie.LaplacianKModes", setting.n_clusters, graph_weight=setting.lam, n_neighbors=N_NEIGHBORS,
-        mode_update=MODE_UPDATES[name], n_init=setting.n_init, random_state=SEED, n_threads=setting.n_threads,
+        mode_update=MODE_UPDATES.get(name), n_init=setting.n_init, random_state=SEED, n_threads=n_threads,
     )  # fmt: skip
     with measured() as cost:
-        model.fit(X)
+        Neighbors.found(X, n_threads) if name == GRAPH else model.fit(X)
     return vars(cost)
 
 
@@ -166,8 +322,6 @@ def measure_blobs(benchmark: Benchmark, key: str) -> None:
     data = benchmark.data("blobs", n_rows)
     setting = Setting(BLOB_CLUSTERS, 1.3, 1, benchmark.threads)
     title = f"{key}. blobs, {n_rows:,} x 32, {BLOB_CLUSTERS} clusters, one start"
-    summaries = benchmark.measure(
-        title, [GRAPH, SLK_BO], lambda name, _: benchmark.isolated(run_whole, name, data, setting)
-    )
-    columns = {**TIMES, "of the graph alone": ratio_to(summaries, GRAPH), "MiB": mib_cell}
-    benchmark.table(title, columns, summaries)
+    summaries = benchmark.measure(title, [GRAPH, SLK_BO], benchmark.each(run_whole, data, setting))
+    ratio = relative(summaries, "seconds", "{:.2f}".format, GRAPH)
+    benchmark.table(title, {**TIMES, "of the graph alone": ratio, "MiB": mib_cell}, summaries)

@@ -6,5 +6,4 @@
 
 By default all data sets are run, with a table of what labels for all rows cost at the end. Row scaling
 is the seconds of an iteration against the number of components, row factors mixtures of factor analyzers.
-Hirschberger, Forster and Lücke, A variational EM acceleration for efficient clustering at very large scales, 2022.
 """

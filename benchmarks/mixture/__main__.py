@@ -5,10 +5,9 @@ from pathlib import Path
 import benchmarks.mixture
 from benchmarks.harness.benchmark import Benchmark, run_steps
 from benchmarks.harness.options import SystemParser
-from benchmarks.mixture.factors import measure_factors
+from benchmarks.mixture.contenders import QUICK, ROWS
 from benchmarks.mixture.rows import ROW_NOTES, measure_row
-from benchmarks.mixture.scaling import measure_scaling
-from benchmarks.mixture.settings import QUICK, ROWS
+from benchmarks.mixture.scaling import measure_factors, measure_scaling
 
 STEPS = dict.fromkeys(ROWS, measure_row) | {"scaling": measure_scaling, "factors": measure_factors}
 
@@ -20,7 +19,6 @@ def finish(benchmark: Benchmark) -> None:
 
 
 def parser() -> SystemParser:
-    """Return what reads the command line."""
     doc, rounds = benchmarks.mixture.__doc__, ("--seeds", 3)
     parser = SystemParser("mixture", doc, list(STEPS), usual=list(ROWS), quick=QUICK, rounds=rounds)
     parser.add("--budget", default=600.0, help="seconds a fit may take")

@@ -1,21 +1,124 @@
-"""The fits: mixtures and k-means, on all rows and on a coreset.
+"""The data sets, what is asked on each, and the fits: mixtures and k-means, on all rows and on a coreset.
 
 All get the same rows, number of clusters and threads; those with a coreset draw the same one from the same seed, and
 those that begin with AFK-MC2 on it get the same initial centers. No fit labels all rows, except where scikit-learn's
 and our k-means on all rows do so as part of their last iteration.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
-from benchmarks.harness.contenders import Contender, threaded
-from benchmarks.mixture.settings import PUBLISHED, Coreset, Setting, draw_coreset, draw_seeds
+from benchmarks.harness.benchmark import Benchmark
+from benchmarks.harness.contenders import Contender, model_of, threaded
+from benchmarks.harness.data.files import real_file
+from coterie.coresets import lightweight_coreset
+from coterie.seeding import afk_mc2
+
+Coreset = tuple[np.ndarray, np.ndarray | None]
+
+# Algorithm 2 as written.
+PUBLISHED: dict[str, int] = dict(search_group_size=1, search_every=1, coreset_tol=0)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is asked of the contenders of a row; the letters are those of the paper."""
+
+    n_clusters: int  # C
+    coreset_size: int  # N'
+    n_candidates: int = 5  # C'
+    n_neighbors: int = 5  # G
+    random_candidate: bool = False
+    init: str = "afk-mc2"
+    chain_length: int = 2  # m
+    search_group_size: int = 16
+    search_every: int = 3
+    initial_e_steps: int = 1
+    tol: float = 1e-4
+    coreset_tol: float = 0.1
+    n_test: int = 0  # the last rows, which are not fitted: errors are theirs
+
+    def split(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows to be fitted, and those whose error is measured: the same unless some are held out."""
+        return (X[: -self.n_test], X[-self.n_test :]) if self.n_test else (X, X)
+
+    def mixture(self, seed: int, n_threads: int, **others: Any) -> Any:
+        """Return the unfitted estimator, without a coreset."""
+        unasked = ("n_clusters", "coreset_size", "n_test")
+        own = {name: value for name, value in vars(self).items() if name not in unasked}
+        options = own | {"compute_labels": False, "random_state": seed, "n_threads": n_threads} | others
+        return model_of("coterie.TruncatedGaussianMixture", self.n_clusters, **options)
+
+    @property
+    def tiny(self) -> Self:
+        """One for few rows, to load packages and start their threads."""
+        return replace(self, n_clusters=20, coreset_size=500, n_test=0)
+
+
+def draw_coreset(
+    X: np.ndarray, setting: Setting, seed: int | np.random.RandomState, n_threads: int
+) -> Coreset:
+    return lightweight_coreset(X, setting.coreset_size, random_state=seed, n_threads=n_threads)[:2]
+
+
+def draw_seeds(
+    coreset: Coreset, setting: Setting, random: np.random.RandomState, n_threads: int
+) -> np.ndarray:
+    """Return initial centers by AFK-MC2: after `draw_coreset` with the same source, those that vc-GMM begins with."""
+    rows, weights = coreset
+    options = {"chain_length": setting.chain_length, "sample_weight": weights}
+    return afk_mc2(rows, setting.n_clusters, random_state=random, n_threads=n_threads, **options)[0]
+
+
+@dataclass(frozen=True)
+class MixtureRow:
+    """One data set and what is asked of the contenders; `real` is the file without which a stand-in is made."""
+
+    data: str
+    n_rows: int
+    setting: Setting
+    real: str = ""
+    large: bool = False  # every fit on all rows is heavy, and has AFK-MC2 as its reference too
+
+    @property
+    def title(self) -> str:
+        s = self.setting
+        candidates = f"C' = {s.n_candidates}{' + 1' * s.random_candidate}, G = {s.n_neighbors}"
+        sizes = f"C = {s.n_clusters:,}, N' = {s.coreset_size:,}"
+        held_out = f", errors of the last {s.n_test:,}" if s.n_test else ""
+        return f"{self.n_rows:,} rows{held_out}, {sizes}, {candidates}, m = {s.chain_length}"
+
+    def for_options(self, benchmark: Benchmark) -> Self:
+        if not benchmark.quick:
+            return self
+        s = self.setting
+        sizes = {"n_clusters": max(10, s.n_clusters // 10), "coreset_size": s.coreset_size // 10}
+        return replace(self, n_rows=self.n_rows // 100, setting=replace(s, n_test=s.n_test // 100, **sizes))
+
+    def file(self, benchmark: Benchmark, key: str) -> Path:
+        """Return the file of the rows; say so if they are a stand-in."""
+        if self.real and real_file(self.real) is None:
+            benchmark.say(f"{key}: {self.real} is not in COTERIE_DATA, generated rows stand in for it.")
+        return benchmark.data(self.data, self.n_rows)
+
+
+ROWS = {
+    "mnist": MixtureRow("unit_mnist", 70_000, Setting(500, 4096), "mnist.npz"),
+    "cod_rna": MixtureRow(
+        "cod_rna", 331_152, Setting(500, 32_768, 3, 3, random_candidate=True, chain_length=20), "cod_rna.npz"
+    ),
+    "cifar10_12k": MixtureRow("cifar10_12k", 12_000, Setting(500, 4096), "cifar10_12k.npz"),
+    "aug90": MixtureRow("aug90", 515_345, Setting(4000, 65_536), "mnist.npz", large=True),
+    "blobs64": MixtureRow("blobs64", 1_000_000, Setting(2048, 65_536), large=True),
+}
+# What --quick leaves out: photographs are as images of digits are, and aug90 is made from all of these.
+QUICK = ("mnist", "cod_rna", "blobs64")
+
 
 CORESET, SEEDING = "coreset_seconds", "seeding_seconds"
 
@@ -28,13 +131,6 @@ class Fit:
     n_iter: int
     n_distances: float  # evaluated, by the seeding and for the coreset too
     parts: dict[str, Callable[[], object]]  # coreset and seeding once more, to be timed
-
-
-def rows_to_fit(
-    X: np.ndarray, setting: Setting, random: np.random.RandomState, n_threads: int, coreset: bool
-) -> Coreset:
-    """Return all rows, or a coreset of them with its weights."""
-    return draw_coreset(X, setting, random, n_threads) if coreset else (X, None)
 
 
 def _parts(
@@ -69,7 +165,7 @@ def _k_means(
     X: np.ndarray, setting: Setting, seed: int, n_threads: int, *, path: str, coreset: bool, chain: bool = False
 ) -> Fit:  # fmt: skip
     random, n_clusters, is_ours = np.random.RandomState(seed), setting.n_clusters, path.startswith("coterie")
-    rows, weights = drawn = rows_to_fit(X, setting, random, n_threads, coreset)
+    rows, weights = drawn = draw_coreset(X, setting, random, n_threads) if coreset else (X, None)
     options: dict[str, Any] = {} if is_ours else {"algorithm": "lloyd"}
     options["init"] = draw_seeds(drawn, setting, random, n_threads) if chain else "k-means++"
     options |= {"n_init": 1, "tol": setting.tol, "random_state": seed, "n_threads": n_threads}
@@ -107,25 +203,24 @@ VAR_GMM_S, VC_GMM = "coterie var-GMM-S", "coterie vc-GMM"
 PUBLISHED_STEPS, EARLY_STOP = f"{VC_GMM}, the papers' steps", f"{VC_GMM}, tol=1e-3"
 
 
-def _of(module: str, call: Callable[..., Fit], **options: Any) -> Contender:
-    return Contender(module, partial(call, **options))
+def _of(call: Callable[..., Fit], path: str = "", **options: Any) -> Contender:
+    options |= {"path": path} if path else {}
+    return Contender(path.partition(".")[0] or "coterie", partial(call, **options))
 
 
-_PEER: dict[str, Any] = {"module": "sklearn", "call": partial(_k_means, path="sklearn.cluster.KMeans")}
-_OWN: dict[str, Any] = {"module": "coterie", "call": partial(_k_means, path="coterie.KMeans")}
-_MIXTURE: dict[str, Any] = {"module": "coterie", "call": _mixture}
+_PEER, _OWN = (partial(_of, _k_means, path) for path in ("sklearn.cluster.KMeans", "coterie.KMeans"))
 FITS: dict[str, Contender] = {
     # The first of these two that is measured is what errors and speed-ups are relative to.
-    REFERENCE: _of(**_PEER, coreset=False),
-    CHAIN_REFERENCE: _of(**_OWN, coreset=False, chain=True),
-    OWN_ALL_ROWS: _of(**_OWN, coreset=False),
+    REFERENCE: _PEER(coreset=False),
+    CHAIN_REFERENCE: _OWN(coreset=False, chain=True),
+    OWN_ALL_ROWS: _OWN(coreset=False),
     SEEDS_ALONE: Contender("coterie", _seeds_alone),
-    PEER_ON_CORESET: _of(**_PEER, coreset=True),
-    OWN_ON_CORESET: _of(**_OWN, coreset=True),
-    PEER_CHAIN: _of(**_PEER, coreset=True, chain=True),
-    OWN_CHAIN: _of(**_OWN, coreset=True, chain=True),
-    VAR_GMM_S: _of(**_MIXTURE, coreset=False),
-    VC_GMM: _of(**_MIXTURE, coreset=True),
-    PUBLISHED_STEPS: _of(**_MIXTURE, coreset=True, **PUBLISHED),
-    EARLY_STOP: _of(**_MIXTURE, coreset=True, tol=1e-3),
+    PEER_ON_CORESET: _PEER(coreset=True),
+    OWN_ON_CORESET: _OWN(coreset=True),
+    PEER_CHAIN: _PEER(coreset=True, chain=True),
+    OWN_CHAIN: _OWN(coreset=True, chain=True),
+    VAR_GMM_S: _of(_mixture, coreset=False),
+    VC_GMM: _of(_mixture, coreset=True),
+    PUBLISHED_STEPS: _of(_mixture, coreset=True, **PUBLISHED),
+    EARLY_STOP: _of(_mixture, coreset=True, tol=1e-3),
 }

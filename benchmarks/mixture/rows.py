@@ -1,30 +1,100 @@
-"""Whole fits on a data set, and the labels of its rows."""
-
-from __future__ import annotations
+"""Whole fits on a data set, each in a process of its own, and the labels of its rows."""
 
 import copy
+import time
 from collections import defaultdict
-from functools import partial
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness.benchmark import Benchmark
-from benchmarks.harness.cells import mib_cell
+from benchmarks.harness.benchmark import Benchmark, Result, Summaries
 from benchmarks.harness.contenders import model_of
-from benchmarks.harness.measuring import seconds_of
+from benchmarks.harness.measuring import inertia, measured, seconds_of
+from benchmarks.harness.reporting import TIMES, Columns, mib_cell, number
 from benchmarks.mixture.contenders import (
     CHAIN_REFERENCE,
+    CORESET,
     FITS,
     OWN_ALL_ROWS,
     REFERENCE,
+    ROWS,
     VAR_GMM_S,
     VC_GMM,
+    Fit,
+    MixtureRow,
+    Setting,
 )
-from benchmarks.mixture.fits import Point, columns_of, measure_points
-from benchmarks.mixture.settings import ROWS, MixtureRow, Setting
+
+# By the names of their lines: a contender, and its setting.
+Points = Mapping[str, tuple[str, Setting]]
+
+
+def run_fit(name: str, data: Path, setting: Setting, seed: int, n_threads: int) -> dict[str, Any]:
+    """Fit one contender and measure it; its error and the seconds of its parts are measured afterwards."""
+    X, tested = setting.split(np.load(data))
+    fit, found = fitted(name, X, setting, seed, n_threads)
+    return found | {"error": inertia(tested, fit.centers) / len(tested)}
+
+
+def fitted(
+    name: str, X: np.ndarray, setting: Setting, seed: int, n_threads: int
+) -> tuple[Fit, dict[str, Any]]:
+    """Fit one contender; return what it returned and what it took."""
+    fitting = FITS[name].call
+    fitting(X[:2000], setting.tiny, seed, n_threads)
+    with measured(n_threads) as cost:
+        fit = fitting(X, setting, seed, n_threads)
+    seconds = {CORESET: 0.0} | {part: seconds_of(call, n_threads) for part, call in fit.parts.items()}
+    sizes = {"n_iter": int(fit.n_iter), "n_distances": fit.n_distances, "input_bytes": X.nbytes}
+    return fit, vars(cost) | seconds | sizes
+
+
+def measure_points(
+    benchmark: Benchmark,
+    title: str,
+    data: Path,
+    points: Points,
+    *,
+    heavy: tuple[str, ...],
+    repeats: int | None = None,
+    limit: float | None = None,
+    call: Callable[..., Any] = run_fit,
+) -> Summaries:
+    """Fit all points, each in a process of its own, `heavy` contenders once."""
+
+    def fit(name: str, seed: int) -> Result:
+        contender, setting = points[name]
+        return benchmark.each(call, data, setting, limit=limit)(contender, seed)
+
+    names = [name for name, (contender, _) in points.items() if FITS[contender].installed]
+    once = {name: 1 for name in names if points[name][0] in heavy}
+    return benchmark.measure(title, names, fit, repeats=repeats, most_rounds=once)
+
+
+def error_cell(reference: float) -> Callable[[Result], str]:
+    """Return what makes a cell of the median error relative to the reference, and its range."""
+
+    def cell(s: Result) -> str:
+        relative = [100 * (run["error"] / reference - 1) for run in s["each"]]
+        text = f"{np.median(relative):+.2f}%"
+        return text + (f" ({min(relative):+.2f} to {max(relative):+.2f})" if len(relative) > 1 else "")
+
+    return cell
+
+
+def columns_of(reference: Result) -> Columns:
+    """Return the columns of a table of fits, with errors relative to those of the reference."""
+    distances, iterations = number("n_distances", ".2e"), number("n_iter", ".0f")
+    return {
+        "error": error_cell(reference["error"]),
+        **TIMES,
+        "distances": distances,
+        "iterations": iterations,
+    }
+
 
 HEAVY = (REFERENCE, VAR_GMM_S)
 ALL_ROWS = (*HEAVY, CHAIN_REFERENCE, OWN_ALL_ROWS)
@@ -39,7 +109,7 @@ def measure_row(benchmark: Benchmark, key: str) -> None:
     data, limit = row.file(benchmark, key), benchmark.options.budget + UNTIMED_SECONDS
     left_out = REFERENCE if row.large else CHAIN_REFERENCE
     names = [name for name in benchmark.select(FITS) if name != left_out]
-    points = {name: Point(name, "", row.setting) for name in names}
+    points = {name: (name, row.setting) for name in names}
     title = f"{key}. {row.title}"
     heavy = ALL_ROWS if row.large else HEAVY
     summaries = measure_points(benchmark, title, data, points, heavy=heavy, limit=limit)
@@ -63,26 +133,20 @@ def run_labels(data: Path, setting: Setting, n_threads: int) -> dict[str, Any]:
     peer.cluster_centers_ = means
     found: dict[str, np.ndarray] = {}
     seconds: dict[str, list[float]] = defaultdict(list)
-
-    def label(name: str, fitted: Any) -> None:
-        found[name] = fitted.predict(X)
-
     for _ in range(LABEL_REPEATS):
         for name in ("exact", "truncated", "scikit-learn"):
             # A copy forgets what the search before has kept: the cells of the means count.
-            ours = peer if name == "scikit-learn" else copy.deepcopy(model).set_params(assignment=name)
-            seconds[name].append(seconds_of(partial(label, name, ours)))
-    energies = {name: _energy(X, means, labels) for name, labels in found.items()}
+            labeling = peer if name == "scikit-learn" else copy.deepcopy(model).set_params(assignment=name)
+            begin = time.perf_counter()
+            found[name] = labeling.predict(X)
+            seconds[name].append(time.perf_counter() - begin)
+    gaps = (X - means[found[name]] for name in ("truncated", "exact"))
+    truncated, exact = (float(np.einsum("ij,ij->", gap, gap, dtype=np.float64)) for gap in gaps)
     return {name: median(times) for name, times in seconds.items()} | {
         "fit": fit_seconds,
         "differ": float(np.mean(found["exact"] != found["truncated"])),
-        "rise": energies["truncated"] / energies["exact"] - 1,
+        "rise": truncated / exact - 1,
     }
-
-
-def _energy(X: np.ndarray, centers: np.ndarray, labels: np.ndarray) -> float:
-    gap = X - centers[labels]
-    return float(np.einsum("ij,ij->", gap, gap, dtype=np.float64)) / len(X)
 
 
 def _measure_labels(benchmark: Benchmark, row: MixtureRow, data: Path, limit: float) -> None:

@@ -1,22 +1,27 @@
-"""Seconds of an iteration against the number of components."""
+"""Seconds of an iteration against the number of components; mixtures of factor analyzers, also on held-out rows."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from dataclasses import replace
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture
 
-from benchmarks.harness.benchmark import Benchmark
-from benchmarks.harness.cells import milliseconds_cell
+from benchmarks.harness.benchmark import Benchmark, Result
 from benchmarks.harness.contenders import Contender, model_of
+from benchmarks.harness.data.files import real_file
+from benchmarks.harness.data.tables import overlapping_blobs
 from benchmarks.harness.measuring import measured, seconds_of
-from benchmarks.harness.rounds import Result
-from benchmarks.mixture.contenders import VC_GMM
-from benchmarks.mixture.settings import ROWS, Coreset, Setting, draw_coreset
+from benchmarks.harness.reporting import milliseconds_cell
+from benchmarks.mixture.contenders import ROWS, VC_GMM, Coreset, Setting, draw_coreset
+from coterie import TruncatedGaussianMixture
+from coterie.mixture.parameters import count_parameters
+from coterie.plotting import plot_curves
 
 SCALING_CLUSTERS = (256, 512, 1024, 2048, 4096, 8192)
 SLOPE_FROM = 512
@@ -35,9 +40,8 @@ def _mixture_iterations(coreset: Coreset, setting: Setting, seed: int, n_threads
 
 
 def _lloyd(path: str, setting: Setting, max_iter: int, **options: Any) -> Any:
-    return model_of(
-        path, setting.n_clusters, n_init=1, max_iter=max_iter, tol=0, algorithm="lloyd", **options
-    )
+    options |= {"n_init": 1, "max_iter": max_iter, "tol": 0, "algorithm": "lloyd"}
+    return model_of(path, setting.n_clusters, **options)
 
 
 def _coterie_iterations(coreset: Coreset, setting: Setting, seed: int, n_threads: int) -> Any:
@@ -93,34 +97,33 @@ def measure_scaling(benchmark: Benchmark, key: str) -> None:
 
     def run(name: str, seed: int) -> Result:
         method, c = lines[name]
-        setting = replace(row.setting, n_clusters=c)
-        return benchmark.isolated(run_iterations, method, data, setting, seed, benchmark.threads)
+        return benchmark.each(run_iterations, data, replace(row.setting, n_clusters=c))(method, seed)
 
     title = f"scaling: {row.data}, a coreset of {n_rows:,} rows, milliseconds of an iteration"
     once = {name: 1 for name, (method, _) in lines.items() if method != VC_GMM}
     summaries = benchmark.measure(title, list(lines), run, most_rounds=once)
-    found = {
-        c: {m: summaries[f"{m}, C = {c:,}"] for m in methods if f"{m}, C = {c:,}" in summaries} for c in sizes
-    }
-    cells = [
-        [
-            f"C = {c:,}",
-            *(milliseconds_cell(of_c[method]) if method in of_c else "-" for method in methods),
-            f"{of_c[VC_GMM]['n_distances'] / n_rows:.1f}" if VC_GMM in of_c else "-",
-        ]
-        for c, of_c in found.items()
-    ]
+    found = {c: {m: summaries.get(f"{m}, C = {c:,}") for m in methods} for c in sizes}
+    cells = []
+    for c, of_c in found.items():
+        times = [milliseconds_cell(s) if s else "-" for s in of_c.values()]
+        ours = of_c.get(VC_GMM)
+        cells.append([f"C = {c:,}", *times, f"{ours['n_distances'] / n_rows:.1f}" if ours else "-"])
     benchmark.report.table(title, ["", *methods, "distances per row"], cells)
     benchmark.say_disturbed(summaries)
-    curves = {m: [(c, of_c[m]["seconds"]) for c, of_c in found.items() if m in of_c] for m in methods}
+    curves = {m: [(c, of_c[m]["seconds"]) for c, of_c in found.items() if of_c[m]] for m in methods}
     slopes = ", ".join(f"{method} {_slope(points):.2f}" for method, points in curves.items())
     benchmark.say(
         f"Log-log slope from C = {SLOPE_FROM} on (least squares): {slopes}. Milliseconds: means of {CYCLE} iterations,",
         f"one of which searches, medians of these from the {SETTLED_ITERATION}th on; of Lloyd's algorithm medians of",
         "the iterations after the first, from random rows; then medians over the seeds.",
     )
-    title = f"{row.data}, a coreset of {n_rows:,} rows, {benchmark.threads} threads"
-    benchmark.draw("scaling", lambda path: _draw(curves, title, path))
+    shown = {name: ([c for c, _ in line], [1000 * s for _, s in line]) for name, line in curves.items()}
+    axes = plot_curves(
+        shown, xlabel="components C", ylabel="milliseconds of an iteration",
+        title=f"{row.data}, a coreset of {n_rows:,} rows, {benchmark.threads} threads",
+    )  # fmt: skip
+    axes.set_xticks(SCALING_CLUSTERS, [str(c) for c in SCALING_CLUSTERS])
+    benchmark.draw("scaling", axes.figure)
 
 
 def _slope(points: Sequence[tuple[int, float]]) -> float:
@@ -131,10 +134,154 @@ def _slope(points: Sequence[tuple[int, float]]) -> float:
     return float(np.polyfit(c, seconds, 1)[0])
 
 
-def _draw(curves: dict[str, list[tuple[int, float]]], title: str, path: Path) -> None:
-    from coterie.plotting import plot_curves
+REG_COVAR = 1e-3
+# Rows of the scaling, and the sizes from which one is changed.
+N_ROWS, N_COMPONENTS, N_COLUMNS, N_FACTORS = 262_144, 500, 64, 5
+COMPONENTS, COLUMNS, FACTORS = (500, 1000, 2000, 4000, 8000), (32, 64, 128, 256), (1, 2, 4, 8, 16)
+# Iterations of a timed fit; components have factors from the sixth on, and one in three searches.
+TIMED_ITERATIONS, LAST_ITERATIONS = 18, 9
+# Beside scikit-learn.
+FEW_ROWS, FEW_COMPONENTS, FEW_ITERATIONS = 16_384, (100, 500), 5
 
-    lines = {name: ([c for c, _ in points], [1000 * s for _, s in points]) for name, points in curves.items()}
-    axes = plot_curves(lines, xlabel="components C", ylabel="milliseconds of an iteration", title=title)
-    axes.set_xticks(SCALING_CLUSTERS, [str(c) for c in SCALING_CLUSTERS])
-    axes.figure.savefig(path)
+
+@dataclass(frozen=True)
+class HeldOutSet:
+    """Rows of which a sixth is held out."""
+
+    file: str
+    n_rows: int
+    n_components: int
+    scale: float | None  # what rows are divided by; None: columns are standardized
+    n_factors: tuple[int, ...]
+    is_full: bool = True  # whether scikit-learn fits full covariances
+
+    def split(self, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows to fit and rows to score, at most n_rows together."""
+        X = np.load(real_file(self.file))["X"]
+        X = X[np.random.RandomState(0).permutation(len(X))[: min(n_rows, self.n_rows)]].astype(np.float32)
+        X = (
+            X / np.float32(self.scale)
+            if self.scale
+            else ((X - X.mean(axis=0)) / X.std(axis=0)).astype(np.float32)
+        )
+        n_scored = len(X) // 6
+        return X[n_scored:], X[:n_scored]
+
+
+HELD_OUT = {
+    "MNIST": HeldOutSet("mnist.npz", 24_000, 50, 255, (5, 10, 20), is_full=False),
+    "CIFAR-10": HeldOutSet("cifar10_12k.npz", 12_000, 20, 255, (5, 10, 20), is_full=False),
+    "optdigits": HeldOutSet("optdigits.npz", 5_620, 20, 16, (5, 10, 20)),
+    "pendigits": HeldOutSet("pendigits.npz", 10_992, 20, 100, (4, 8, 12)),
+    "shuttle": HeldOutSet("shuttle.npz", 58_000, 20, None, (1, 2, 4)),
+}
+
+
+def _fit_seconds(model: Any, X: np.ndarray) -> float:
+    """Fit a model, which need not converge; return the CPU seconds."""
+    begin = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X)
+    return time.process_time() - begin
+
+
+def _mixture(n_components: int, covariance_type: str, n_factors: int, n_threads: int, **others: Any) -> Any:
+    return TruncatedGaussianMixture(
+        n_components, covariance_type=covariance_type, n_factors=n_factors, random_state=0, n_threads=n_threads,
+        compute_labels=False, **others,
+    )  # fmt: skip
+
+
+def measure_factors(benchmark: Benchmark, key: str) -> None:
+    rows = [line for name in HELD_OUT for line in _held_out(benchmark, name)]
+    title = f"factors: mean log-likelihood of a held-out sixth, reg_covar = {REG_COVAR:g}"
+    headers = ["data", "model", "fitted rows", "held-out rows", "iterations", "CPU s"]
+    benchmark.report.table(title, headers, rows)
+    _scaling(benchmark)
+    _beside_scikit_learn(benchmark)
+
+
+def _held_out(benchmark: Benchmark, name: str) -> list[list[str]]:
+    data, rows = HELD_OUT[name], []
+    if real_file(data.file) is None:
+        benchmark.say(f"{data.file} is not in COTERIE_DATA.")
+        return []
+    fitted, scored = data.split(600 if benchmark.quick else data.n_rows)
+    n_components = min(data.n_components, len(fitted) // 25)
+    sizes = {"diag": 0} | {f"factors, H = {h}": h for h in data.n_factors}
+    options = {"init": "afk-mc2", "reg_covar": REG_COVAR}
+    models: dict[str, Any] = {
+        kind: _mixture(n_components, kind.split(",")[0], h, benchmark.threads, **options)
+        for kind, h in sizes.items()
+    }
+    if data.is_full:
+        models["scikit-learn full"] = GaussianMixture(n_components, reg_covar=REG_COVAR, random_state=0)
+    shape = f"{name}, {len(fitted) + len(scored):,} x {fitted.shape[1]:,}, C = {n_components}"
+    for method, model in models.items():
+        seconds = _fit_seconds(model, fitted)
+        scores = [f"{model.score(part):.2f}" for part in (fitted, scored)]
+        rows.append([shape, method, *scores, str(model.n_iter_), f"{seconds:.1f}"])
+    return rows
+
+
+def _iteration_seconds(
+    X: np.ndarray, n_components: int, n_factors: int, covariance_type: str = "factors"
+) -> tuple[float, float]:
+    """Return the CPU seconds of an iteration on one thread, mean of three cycles, and its distances per row."""
+    clock: list[float] = []
+    model = _mixture(
+        n_components, covariance_type, n_factors, 1, init="random", tol=0.0, max_iter=TIMED_ITERATIONS,
+        callback=lambda progress: clock.append(time.process_time()),
+    )  # fmt: skip
+    _fit_seconds(model, X)
+    distances = model.history_["n_distances"][-LAST_ITERATIONS:].mean() / len(X)
+    return (clock[-1] - clock[-1 - LAST_ITERATIONS]) / LAST_ITERATIONS, float(distances)
+
+
+def _scikit_learn_seconds(X: np.ndarray, n_components: int, covariance_type: str) -> float:
+    """Return the CPU seconds of an iteration of scikit-learn: two fits differ by `FEW_ITERATIONS` of them.
+
+    With few rows a component, `reg_covar` keeps its covariance regular, whatever the fit is.
+    """
+    options = {"covariance_type": covariance_type, "init_params": "random", "tol": 0.0, "reg_covar": 1.0}
+    seconds = [
+        _fit_seconds(GaussianMixture(n_components, max_iter=n, random_state=0, **options), X)
+        for n in (1, 1 + FEW_ITERATIONS)
+    ]
+    return (seconds[1] - seconds[0]) / FEW_ITERATIONS
+
+
+def _scaling(benchmark: Benchmark) -> None:
+    n_rows = 4_096 if benchmark.quick else N_ROWS
+    axes: dict[str, tuple[Sequence[int], Callable[[int], tuple[int, int, int]]]] = {
+        "C": (COMPONENTS, lambda value: (value, N_COLUMNS, N_FACTORS)),
+        "d": (COLUMNS, lambda value: (N_COMPONENTS, value, N_FACTORS)),
+        "H": (FACTORS, lambda value: (N_COMPONENTS, N_COLUMNS, value)),
+    }
+    rows, slopes = [], []
+    for name, (values, sizes) in axes.items():
+        values = [value for value in values if 8 * sizes(value)[0] <= n_rows]
+        found = []
+        for value in values:
+            c, d, h = sizes(value)
+            seconds, distances = _iteration_seconds(overlapping_blobs(n_rows, d), c, h)
+            found.append(seconds)
+            cells = [f"{1000 * seconds:.0f}", f"{distances:.1f}", f"{count_parameters('factors', c, d, h):,}"]
+            rows.append([f"{name} = {value:,}", *cells])
+        if len(values) > 1:
+            slopes.append(f"{name} {np.polyfit(np.log(values), np.log(found), 1)[0]:.2f}")
+    title = f"factors: CPU ms of an iteration, {n_rows:,} rows, C = {N_COMPONENTS}, d = {N_COLUMNS}, H = {N_FACTORS}"
+    benchmark.report.table(title, ["", "ms", "distances per row", "parameters"], rows)
+    benchmark.say("Log-log slopes: " + ", ".join(slopes) + ".")
+
+
+def _beside_scikit_learn(benchmark: Benchmark) -> None:
+    n_rows = 4_096 if benchmark.quick else FEW_ROWS
+    X, rows = overlapping_blobs(n_rows, N_COLUMNS), []
+    for n_components in (c for c in FEW_COMPONENTS if 8 * c <= n_rows):
+        found = [_iteration_seconds(X, n_components, N_FACTORS, kind)[0] for kind in ("diag", "factors")]
+        found += [_scikit_learn_seconds(X, n_components, kind) for kind in ("diag", "full")]
+        rows.append([f"C = {n_components:,}", *(f"{1000 * seconds:.1f}" for seconds in found)])
+    headers = ["", "diag", f"factors, H = {N_FACTORS}", "scikit-learn diag", "scikit-learn full"]
+    benchmark.report.table(f"factors: CPU ms of an iteration, {n_rows:,} x {N_COLUMNS} rows", headers, rows)

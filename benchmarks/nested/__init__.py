@@ -6,5 +6,4 @@
 Curves show the energy (mean squared distance to the nearest centroid) of held-out rows against the seconds of the fit,
 evaluation not counted. The start is the paper's, k distinct rows drawn uniformly, the same for all that take one; in
 row blobs each package begins with its own k-means++, whose time counts.
-Newling and Fleuret, Nested mini-batch k-means, 2016.
 """

@@ -4,16 +4,10 @@ from pathlib import Path
 
 import benchmarks.nested
 from benchmarks.harness.benchmark import Benchmark, run_steps
-from benchmarks.harness.cells import seconds_cell
 from benchmarks.harness.options import SystemParser
-from benchmarks.nested.contenders import (
-    CURVES,
-    K_MEANS_PLUS_PLUS,
-    NESTED_DEFAULT_START,
-    SUPERKMEANS_ITERATIONS,
-)
-from benchmarks.nested.curves import LEVELS, CurveRow, excess_cell, measure_curves, time_cell
-from benchmarks.nested.picture import draw
+from benchmarks.harness.reporting import seconds_cell
+from benchmarks.nested.contenders import CURVES, DEFAULT_START, K_MEANS_PLUS_PLUS, SUPERKMEANS_ITERATIONS
+from benchmarks.nested.curves import LEVELS, CurveRow, draw, measure_curves
 
 CURVE_ROWS = {
     row.data: row
@@ -30,7 +24,7 @@ def measure_curve(benchmark: Benchmark, key: str) -> None:
     """Record all contenders on a data set."""
     row = CURVE_ROWS[key].for_options(benchmark)
     # Where all begin with k-means++, that is what nested batches do, too.
-    left_out = NESTED_DEFAULT_START if row.start == K_MEANS_PLUS_PLUS else ""
+    left_out = DEFAULT_START if row.start == K_MEANS_PLUS_PLUS else ""
     contenders = {name: contender for name, contender in CURVES.items() if name != left_out}
     title = f"{key}. {row.title}"
     found = measure_curves(benchmark, title, row, contenders, benchmark.options.budget)
@@ -39,12 +33,11 @@ def measure_curve(benchmark: Benchmark, key: str) -> None:
     curves, summaries = found
     benchmark.kept.append(curves)
     columns = {
-        f"seconds to {100 * level:g}%": lambda s, level=level: time_cell(curves, s["name"], level)
+        f"seconds to {100 * level:g}%": lambda s, level=level: curves.time_cell(s["name"], level)
         for level in LEVELS
     }
-    columns["final excess"] = lambda s: (
-        excess_cell(curves, s["name"]) + "*" * (not CURVES[s["name"]].takes_centers)
-    )
+    own = {name: "*" * (not contender.takes_centers) for name, contender in CURVES.items()}
+    columns["final excess"] = lambda s: curves.excess_cell(s["name"]) + own[s["name"]]
     benchmark.table(title, columns | {"seconds in all": seconds_cell}, summaries)
     benchmark.say(f"E* = {curves.best_energy:.6g}")
 
@@ -58,11 +51,10 @@ def finish(benchmark: Benchmark) -> None:
             "and standard deviation; * the package draws its own initial centroids. superkmeans reports no progress,",
             f"so each point is a separate fit ({', '.join(map(str, SUPERKMEANS_ITERATIONS))} iterations).",
         )
-        benchmark.draw("curves", lambda path: draw(benchmark.kept, path))
+        benchmark.draw("curves", draw(benchmark.kept))
 
 
 def parser() -> SystemParser:
-    """Return what reads the command line."""
     parser = SystemParser("nested", benchmarks.nested.__doc__, list(CURVE_ROWS), rounds=("--seeds", 5))
     parser.add("--budget", default=30.0, quick=0.2, help="seconds of each fit")
     parser.add("--plot", type=Path, help="the picture (default: beside the JSON file)")

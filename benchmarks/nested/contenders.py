@@ -1,16 +1,19 @@
 """What competes: each fits a `Task` and shows its centroids to a `Recorder`."""
 
-from __future__ import annotations
-
+import gc
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.harness.contenders import EVERY_ROW, SUPERKMEANS_ALL_ROWS, Contender, faiss_with, model_of
+from benchmarks.harness.data.tables import load_rows
+from benchmarks.harness.measuring import clock, inertia, measured
 
 K_MEANS_PLUS_PLUS = "k-means++"
 UNLIMITED = 10**6  # iterations or epochs: the time is what is limited
@@ -29,10 +32,6 @@ class Recorder:
         self.budget, self.clock = budget, clock
         self.points: list[tuple[float, np.ndarray]] = []
         self._next = self._paused = 0.0
-        self.start()
-
-    def start(self) -> None:
-        """Set the clock to 0."""
         self._begin = self.clock()
 
     def see(self, centers: np.ndarray) -> bool:
@@ -46,11 +45,9 @@ class Recorder:
         return seconds >= self.budget
 
     def finish(self, centers: np.ndarray) -> None:
-        """Record the centroids that the fit returned."""
         self.add(self.clock() - self._begin - self._paused, centers)
 
     def add(self, seconds: float, centers: np.ndarray) -> None:
-        """Record centroids that were found after so many seconds."""
         self.points.append((seconds, np.array(centers, np.float32)))
 
     @property
@@ -70,18 +67,6 @@ class Task:
     seed: int
     n_threads: int
 
-    @property
-    def given(self) -> np.ndarray | None:
-        """The initial centroids, None where the contender has to find them."""
-        return None if isinstance(self.start, str) else self.start
-
-
-@dataclass(frozen=True)
-class CurveContender(Contender):
-    """A function that fits a `Task` and shows its centroids to a `Recorder`."""
-
-    sparse: bool = True  # takes CSR rows
-
 
 def _fit(task: Task, recorder: Recorder, name: str, **options: Any) -> None:
     model = model_of(
@@ -89,10 +74,6 @@ def _fit(task: Task, recorder: Recorder, name: str, **options: Any) -> None:
         callback=lambda progress: recorder.see(progress.centers), **{"init": task.start} | options,
     ).fit(task.rows)  # fmt: skip
     recorder.finish(model.cluster_centers_)
-
-
-def _exact(task: Task, recorder: Recorder, *, algorithm: str) -> None:
-    _fit(task, recorder, "KMeans", n_init=1, tol=0, algorithm=algorithm)
 
 
 def _mini_batch(task: Task, recorder: Recorder, *, reassignment_ratio: float = 0.01) -> None:
@@ -144,7 +125,7 @@ def _faiss(task: Task, recorder: Recorder, *, rows_per_centroid: int) -> None:
         min_points_per_centroid=1,
         init_method=faiss.ClusteringInitMethod_KMEANS_PLUS_PLUS,  # where it is given no centroids
     )  # fmt: skip
-    before, settled = task.given, False
+    before, settled = None if isinstance(task.start, str) else task.start, False
     while not settled:
         model.train(rows, init_centroids=before)
         centers = np.asarray(model.centroids)
@@ -176,31 +157,76 @@ def setting_name(rho: float, bounds: str) -> str:
 
 
 NESTED, LLOYD = "coterie nested", "coterie lloyd"
-NESTED_DEFAULT_START = "coterie nested, k-means++"
+DEFAULT_START = "coterie nested, k-means++"
 SCULLEY = "coterie mini-batch, no reassignment"
 STREAM = "scikit-learn mini-batch, partial_fit"
 
-CURVES: dict[str, CurveContender] = {
-    NESTED: CurveContender("coterie", _nested),
-    NESTED_DEFAULT_START: CurveContender("coterie", partial(_nested, init=K_MEANS_PLUS_PLUS)),
-    "coterie mini-batch": CurveContender("coterie", _mini_batch),
-    SCULLEY: CurveContender("coterie", partial(_mini_batch, reassignment_ratio=0)),
-    LLOYD: CurveContender("coterie", partial(_exact, algorithm="lloyd")),
-    "coterie yinyang": CurveContender("coterie", partial(_exact, algorithm="yinyang")),
-    STREAM: CurveContender("sklearn", _scikit_learn_stream),
-    "scikit-learn mini-batch, fit": CurveContender("sklearn", _scikit_learn_fit),
+CURVES: dict[str, Contender] = {
+    NESTED: Contender("coterie", _nested),
+    DEFAULT_START: Contender("coterie", partial(_nested, init=K_MEANS_PLUS_PLUS)),
+    "coterie mini-batch": Contender("coterie", _mini_batch),
+    SCULLEY: Contender("coterie", partial(_mini_batch, reassignment_ratio=0)),
+    LLOYD: Contender("coterie", partial(_fit, name="KMeans", n_init=1, tol=0, algorithm="lloyd")),
+    "coterie yinyang": Contender(
+        "coterie", partial(_fit, name="KMeans", n_init=1, tol=0, algorithm="yinyang")
+    ),
+    STREAM: Contender("sklearn", _scikit_learn_stream),
+    "scikit-learn mini-batch, fit": Contender("sklearn", _scikit_learn_fit),
     **{
-        f"faiss, {name}": CurveContender("faiss", partial(_faiss, rows_per_centroid=n), sparse=False)
+        f"faiss, {name}": Contender("faiss", partial(_faiss, rows_per_centroid=n), sparse=False)
         for name, n in (("256 rows per centroid", 256), ("all rows", EVERY_ROW))
     },
-    "superkmeans, all rows": CurveContender("superkmeans", _superkmeans, takes_centers=False, sparse=False),
+    "superkmeans, all rows": Contender("superkmeans", _superkmeans, takes_centers=False, sparse=False),
 }
 # Nested batches with other thresholds, with and without bounds: for Figure 3 of the paper.
 RHOS = (0.1, 1.0, 10.0, 100.0, 1000.0)
-SETTINGS: dict[str, CurveContender] = {
-    setting_name(rho, bounds): CurveContender(
-        "coterie", partial(_nested, doubling_threshold=rho, bounds=bounds)
-    )
+SETTINGS: dict[str, Contender] = {
+    setting_name(rho, bounds): Contender("coterie", partial(_nested, doubling_threshold=rho, bounds=bounds))
     for bounds in ("auto", "off")
     for rho in RHOS
 }
+
+
+WARM_UP_SECONDS = 0.05
+
+
+def run_curve(
+    name: str, data: Path, valid: Path, start: str, n_clusters: int, batch_size: int, budget: float, seed: int,
+    n_threads: int
+) -> dict[str, Any]:  # fmt: skip
+    """Fit one contender and return its curve, a list of (seconds, validation energy).
+
+    `start` is "random" (distinct rows, the same for all contenders of a seed) or "k-means++". Seconds are those of the
+    clock, or of the processor where there is one thread. Energies of copies are computed when the fit is over.
+    """
+    rows = load_rows(data)
+    first = start if start == K_MEANS_PLUS_PLUS else first_rows(rows, n_clusters, seed)
+    task = Task(rows, first, batch_size, n_clusters, seed, n_threads)
+    _warm_up(name, task)
+    with measured(n_threads) as cost:
+        recorder = Recorder(budget, clock(n_threads))
+        (CURVES | SETTINGS)[name].call(task, recorder)
+    held_out = load_rows(valid)
+    found = [inertia(held_out, centers) / held_out.shape[0] for _, centers in recorder.points]
+    return {
+        "seconds": recorder.seconds,
+        "cpu_seconds": cost.cpu_seconds,
+        # What is disturbed is judged by the seconds that count.
+        "other_seconds": cost.other_seconds * recorder.seconds / cost.seconds,
+        "curve": [(round(seconds, 6), energy) for (seconds, _), energy in zip(recorder.points, found)],
+    }
+
+
+def _warm_up(name: str, task: Task) -> None:
+    """Load the package and start its threads on a few rows."""
+    rows = task.rows[: 4 * task.n_clusters]
+    small = replace(task, rows=rows, start=copy(task.start), batch_size=min(task.batch_size, rows.shape[0]))
+    (CURVES | SETTINGS)[name].call(small, Recorder(WARM_UP_SECONDS))
+    gc.collect()
+
+
+def first_rows(rows: Any, n_clusters: int, seed: int) -> np.ndarray:
+    """Return the initial centroids: distinct rows, drawn uniformly."""
+    chosen = np.random.default_rng(seed).choice(rows.shape[0], n_clusters, replace=False)
+    first = rows[np.sort(chosen)]
+    return np.ascontiguousarray(first if isinstance(first, np.ndarray) else first.toarray())

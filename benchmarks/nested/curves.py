@@ -1,23 +1,26 @@
-"""Time-energy curves: what is measured on a data set, and when each contender comes near the best energy.
+"""Time-energy curves: what is measured on a data set, when each contender comes near the best energy, and a picture.
 
 A curve is a list of (seconds, validation energy) of one fit; a contender has one for each seed. Energies are
 told as relative excess over E*, the lowest one that anything in the run has found.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf, isinf, nan
+from functools import cached_property
+from math import ceil, inf, isinf, nan
 from pathlib import Path
 from statistics import mean, median, median_low, stdev
+from typing import Any, Self
 
-from benchmarks.harness.benchmark import Benchmark
+import numpy as np
+
+from benchmarks.harness.benchmark import Benchmark, Summaries
+from benchmarks.harness.contenders import Contender
 from benchmarks.harness.data.files import real_file
-from benchmarks.harness.data.splits import save_split
-from benchmarks.harness.rounds import Result, Summaries
-from benchmarks.nested.contenders import CurveContender
-from benchmarks.nested.runs import run_curve
+from benchmarks.harness.data.tables import save_split
+from benchmarks.harness.reporting import legend_below
+from benchmarks.nested.contenders import run_curve
+from coterie.figures import new_figure
 
 LEVELS = (0.02, 0.01, 0.005)
 Curve = Sequence[Sequence[float]]
@@ -38,11 +41,9 @@ class CurveRow:
 
     @property
     def title(self) -> str:
-        """The sizes."""
         return f"{self.n_train:,} + {self.n_valid:,} rows, k = {self.n_clusters:,}"
 
-    def for_options(self, benchmark: Benchmark) -> CurveRow:
-        """Return the row, smaller with --quick."""
+    def for_options(self, benchmark: Benchmark) -> Self:
         if not benchmark.quick:
             return self
         sizes = {"n_train": self.n_train // 50, "n_valid": self.n_valid // 50}
@@ -64,7 +65,7 @@ class RowCurves:
     title: str
     curves: dict[str, list[Curve]]
 
-    @property
+    @cached_property
     def best_energy(self) -> float:
         """E*: the lowest energy of all contenders, seeds and points."""
         return min((e for fits in self.curves.values() for fit in fits for _, e in fit), default=nan)
@@ -78,15 +79,7 @@ class RowCurves:
         """Return the median of `times`; infinity where fewer than half of the seeds get there."""
         return median_low(self.times(name, level))
 
-    def total(self, name: str) -> float:
-        """Return the median of the seconds of the whole fits."""
-        return median(curve[-1][0] for curve in self.curves[name])
-
-    def final_excess(self, name: str) -> list[float]:
-        """Return the relative excess at the end of each fit."""
-        return [curve[-1][1] / self.best_energy - 1 for curve in self.curves[name]]
-
-    def excess_at(self, name: str, seconds: float) -> list[float]:
+    def excess_at(self, name: str, seconds: float = inf) -> list[float]:
         """Return the relative excess of each seed at a time: that of its last point by then, or else of its first."""
         found = []
         for curve in self.curves[name]:
@@ -94,21 +87,38 @@ class RowCurves:
             found.append((by_then[-1] if by_then else curve[0][1]) / self.best_energy - 1)
         return found
 
-    def ratio(self, level: float, ours: str, other: str) -> tuple[float, bool]:
-        """Return how many times sooner we are at a level than another.
+    def time_cell(self, name: str, level: float) -> str:
+        """Return the median and the range of the seconds to a level."""
+        times, middle = self.times(name, level), self.time(name, level)
+        if isinf(middle):
+            reached = sum(not isinf(t) for t in times)
+            return "never" + f" ({reached} of {len(times)} did)" * bool(reached)
+        spread = f" ({seconds_text(min(times))}-{seconds_text(max(times))})" if len(times) > 1 else ""
+        return seconds_text(middle) + spread
 
-        Where it never gets there, it is at least so many times, which the second value tells: until it ended.
+    def excess_cell(self, name: str) -> str:
+        """Return the mean of the final excess and, of several seeds, the standard deviation."""
+        excess = self.excess_at(name)
+        spread = f" +- {100 * stdev(excess):.2f}" if len(excess) > 1 else ""
+        return f"{100 * mean(excess):.2f}{spread}%"
+
+    def ratio(self, level: float, ours: str, other: str) -> str:
+        """Return how many times sooner we are at a level than another; "-" where ours never gets there.
+
+        Where the other never gets there, it is at least so many times: until it ended.
         """
-        first, time = self.time(other, level), self.time(ours, level)
-        bounded = isinf(first)
-        return (0.0 if isinf(time) else (self.total(other) if bounded else first) / time), bounded
+        theirs, time = self.time(other, level), self.time(ours, level)
+        if isinf(time):
+            return "-"
+        ratio = (median(curve[-1][0] for curve in self.curves[other]) if isinf(theirs) else theirs) / time
+        return "> " * isinf(theirs) + f"{ratio:.{2 if ratio < 10 else 1 if ratio < 100 else 0}f}"
 
 
 def measure_curves(
     benchmark: Benchmark,
     title: str,
     row: CurveRow,
-    contenders: Mapping[str, CurveContender],
+    contenders: Mapping[str, Contender],
     budget: float,
     repeats: int | None = None,
 ) -> tuple[RowCurves, Summaries] | None:
@@ -116,16 +126,12 @@ def measure_curves(
     files = row.files(benchmark)
     if files is None:
         return None
-    sizes, threads = (row.n_clusters, row.batch_size), benchmark.threads
-
-    def run(name: str, seed: int) -> Result:
-        return benchmark.isolated(run_curve, name, *files, row.start, sizes, seed, threads, budget)
-
     able = {name: contender for name, contender in contenders.items() if contender.sparse or not row.sparse}
+    run = benchmark.each(run_curve, *files, row.start, row.n_clusters, row.batch_size, budget)
     summaries = benchmark.measure(title, benchmark.select(able), run, repeats=repeats)
-    results = benchmark.report.data["rows"][title]
-    curves = {name: [run["curve"] for run in results[name]] for name in summaries}
-    return RowCurves(title, curves), summaries
+    return RowCurves(
+        title, {name: [run["curve"] for run in s["each"]] for name, s in summaries.items()}
+    ), summaries
 
 
 def seconds_text(seconds: float) -> str:
@@ -133,25 +139,68 @@ def seconds_text(seconds: float) -> str:
     return "never" if isinf(seconds) else f"{seconds:.{3 if seconds < 1 else 2 if seconds < 10 else 1}f}"
 
 
-def time_cell(row: RowCurves, name: str, level: float) -> str:
-    """Return the median and the range of the seconds to a level."""
-    times = row.times(name, level)
-    if isinf(row.time(name, level)):
-        reached = sum(not isinf(t) for t in times)
-        return "never" + f" ({reached} of {len(times)} did)" * bool(reached)
-    if len(times) == 1:
-        return seconds_text(times[0])
-    return f"{seconds_text(row.time(name, level))} ({seconds_text(min(times))}-{seconds_text(max(times))})"
+LEAST_EXCESS = 1e-4  # what lies below is drawn there
+# Colors that also the color-blind tell apart (after Okabe and Ito, and Tol). Ours are solid, peers dashed.
+STYLES = {
+    "coterie nested": ("#d55e00", "-"),
+    "coterie nested, k-means++": ("#e69f00", "-"),
+    "coterie mini-batch": ("#009e73", "-"),
+    "coterie mini-batch, no reassignment": ("#b15928", "-"),
+    "coterie lloyd": ("#0072b2", "-"),
+    "coterie yinyang": ("#56b4e9", "-"),
+    "scikit-learn mini-batch, partial_fit": ("#117733", "--"),
+    "scikit-learn mini-batch, fit": ("#999933", "--"),
+    "faiss, 256 rows per centroid": ("#cc79a7", "--"),
+    "faiss, all rows": ("#882255", "--"),
+    "superkmeans, all rows": ("#000000", "--"),
+}
 
 
-def ratio_text(ratio: float, bounded: bool) -> str:
-    """Return a ratio of `RowCurves.ratio`; "-" where ours never gets there."""
-    digits = 2 if ratio < 10 else 1 if ratio < 100 else 0
-    return "> " * bounded + f"{ratio:.{digits}f}" if ratio else "-"
+def draw(rows: Sequence[RowCurves]) -> Any:
+    """Draw one panel per data row: the median excess over the seeds against seconds, with its range as a band."""
+    n_columns = min(3, len(rows)) if len(rows) != 4 else 2
+    n_lines = ceil(len(rows) / n_columns)
+    figure = new_figure((max(7.0, 5.2 * n_columns), 4.0 * n_lines + 1.1))
+    axes = figure.subplots(n_lines, n_columns, squeeze=False).ravel()
+    for axis, row in zip(axes, rows):
+        _draw_row(axis, row)
+    for axis in axes[len(rows) :]:
+        axis.set_axis_off()
+    for axis in axes[::n_columns]:
+        axis.set_ylabel("validation energy above the best, %")
+    legend_below(figure, min(4, 2 * n_columns))
+    return figure
 
 
-def excess_cell(row: RowCurves, name: str) -> str:
-    """Return the mean of the final excess and, of several seeds, the standard deviation."""
-    excess = row.final_excess(name)
-    spread = f" +- {100 * stdev(excess):.2f}" if len(excess) > 1 else ""
-    return f"{100 * mean(excess):.2f}{spread}%"
+def _draw_row(axis: Any, row: RowCurves) -> None:
+    for level in LEVELS:
+        axis.axhline(100 * level, color="#bbbbbb", linewidth=0.8, zorder=0)
+    highest = 0.0
+    for name in row.curves:
+        seconds, excess = _on_grid(row, name)
+        color, dash = STYLES[name]
+        middle = 100 * np.median(excess, axis=0)
+        width = 2.4 if name == "coterie nested" else 1.5
+        axis.plot(seconds, middle, dash, color=color, linewidth=width, label=name)
+        axis.plot(seconds[-1], middle[-1], "o", color=color, markersize=5)  # where it ended
+        low, high = 100 * excess.min(axis=0), 100 * excess.max(axis=0)
+        axis.fill_between(seconds, low, high, color=color, alpha=0.12, linewidth=0)
+        highest = max(highest, float(middle[0]))
+    axis.set(xscale="log", yscale="log", title=row.title, xlabel="seconds of the fit")
+    axis.set_ylim(80 * LEAST_EXCESS, min(2 * highest, 200))
+    axis.yaxis.set_major_formatter("{x:g}")
+    axis.xaxis.set_major_formatter("{x:g}")
+    axis.grid(axis="x", color="#eeeeee", linewidth=0.8)
+
+
+def _on_grid(row: RowCurves, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return common seconds and the excess of every seed at them: that of its last point before.
+
+    From the median of the first seconds to that of the last; what is a single point stays one.
+    """
+    seconds = [[at for at, _ in curve] for curve in row.curves[name]]
+    begin = median(times[0] for times in seconds)
+    end = max(begin, median(times[-1] for times in seconds))
+    grid = np.geomspace(begin, end, 200 if max(map(len, seconds)) > 1 else 1)
+    held = np.transpose([row.excess_at(name, at) for at in grid * (1 + 1e-9)])
+    return grid, np.maximum(held, LEAST_EXCESS)

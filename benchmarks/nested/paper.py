@@ -1,39 +1,143 @@
-"""The figures and tables of Newling and Fleuret (2016); here energy against seconds, by threshold and bounds too."""
+"""The figures and tables of Newling and Fleuret (2016)."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from math import inf, isinf
+from math import inf
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import pairwise_distances_argmin
 from threadpoolctl import threadpool_limits
 
-from benchmarks.harness.cells import TIMES, number
+from benchmarks.harness.benchmark import Item, PaperRun, Result
 from benchmarks.harness.contenders import Contender, threaded
-from benchmarks.harness.data.splits import load_rows
-from benchmarks.harness.measuring import measured
-from benchmarks.harness.papers import Item, PaperRun
-from benchmarks.harness.quality import inertia
-from benchmarks.harness.reporting import lines_of
-from benchmarks.harness.rounds import Result
-from benchmarks.nested.contenders import CURVES, LLOYD, NESTED, RHOS, SCULLEY, SETTINGS, STREAM, setting_name
-from benchmarks.nested.curves import (
-    LEVELS,
-    CurveRow,
-    RowCurves,
-    excess_cell,
-    measure_curves,
-    ratio_text,
-    seconds_text,
+from benchmarks.harness.data.tables import load_rows, mnist_split
+from benchmarks.harness.measuring import inertia, measured
+from benchmarks.harness.reporting import TIMES, bold_best, lines_of, number
+from benchmarks.nested.contenders import (
+    CURVES,
+    LLOYD,
+    NESTED,
+    RHOS,
+    SCULLEY,
+    SETTINGS,
+    STREAM,
+    first_rows,
+    setting_name,
 )
-from benchmarks.nested.paper_samples import make_figure_1, make_revisits
-from benchmarks.nested.picture import draw
-from benchmarks.nested.runs import first_rows
+from benchmarks.nested.curves import LEVELS, CurveRow, RowCurves, draw, measure_curves, seconds_text
 from coterie.figures import new_figure
+
+SAMPLE_ROUNDS, N_CLUSTERS, BATCH = 30, 50, 5000
+OF_BATCH = "moved by a round on b rows"
+OF_MORE = "distance to the result of 2b rows"
+ESTIMATE = "its estimate, sigma_C / 2"
+
+
+def make_figure_1(run: PaperRun) -> None:
+    """Measure how far centroids move by a sample, and how much farther by one of twice the size."""
+    batch, k, rounds = (500, 10, 12) if run.quick else (BATCH, N_CLUSTERS, SAMPLE_ROUNDS)
+    rows = mnist_split(2 * batch, 1)[0]
+    centers = first_rows(rows, k, 0)
+    moves: dict[str, list[float]] = {OF_BATCH: [], OF_MORE: [], ESTIMATE: []}
+    corners: list[np.ndarray] = []
+    for _ in range(rounds):
+        labels = pairwise_distances_argmin(rows, centers)
+        of_batch, errors = _means(rows[:batch], labels[:batch], centers)
+        of_more, _ = _means(rows, labels, centers)
+        steps = (np.linalg.norm(step, axis=1) for step in (of_batch - centers, of_more - of_batch))
+        for name, values in zip(moves, (*steps, 0.5 * errors)):
+            moves[name].append(float(np.mean(values[np.isfinite(values)])))
+        largest = int(np.bincount(labels[:batch], minlength=k).argmax())
+        corners.append(np.array([centers[largest], of_batch[largest], of_more[largest]]))
+        centers = of_batch
+    _table_of_moves(run, moves, f"{2 * batch:,} rows of MNIST, b = {batch:,}, k = {k}")
+    late = min(rounds - 1, 11)
+    shown = [
+        ("first round: redundant", _in_plane(corners[0])),
+        (f"round {late + 1}", _in_plane(corners[late])),
+    ]
+    alt = (
+        "Mean movement by a round on b rows, which falls below the distance to the result of 2b rows; both movements "
+        "of one centroid in an early and in a late round"
+    )
+    run.draw("moves", _draw_moves(moves, shown), alt)
+
+
+def _table_of_moves(run: PaperRun, moves: dict[str, list[float]], title: str) -> None:
+    cells = []
+    for at in (n for n in (1, 2, 3, 5, 8, 12, 20, 30) if n <= len(moves[OF_BATCH])):
+        of_batch, of_more, estimate = (lengths[at - 1] for lengths in moves.values())
+        case = "redundant" if of_more < of_batch else "premature fine-tuning"
+        cells.append([str(at), *(f"{length:.1f}" for length in (of_batch, of_more, estimate)), case])
+    run.report.table(f"Mean lengths, {title}", ["round", *moves, "name in the paper"], cells)
+    run.report.data["moves"] = moves
+
+
+def _means(rows: np.ndarray, labels: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean of each cluster, and sigma_C of Eq. 4, infinite for fewer than two rows."""
+    found, errors = centers.copy(), np.full(len(centers), np.inf)
+    for label in range(len(centers)):
+        own = rows[labels == label]
+        if len(own) > 0:
+            found[label] = own.mean(axis=0, dtype=np.float64)
+        if len(own) > 1:
+            errors[label] = np.sqrt(np.sum((own - centers[label]) ** 2, dtype=np.float64)) / len(own)
+    return found, errors
+
+
+def _in_plane(points: np.ndarray) -> np.ndarray:
+    """Return three points in their own plane, the first at 0."""
+    away = (points - points[0]).astype(np.float64)
+    axes = np.linalg.svd(away, full_matrices=False)[2][:2]
+    return away @ axes.T
+
+
+def make_revisits(run: PaperRun) -> None:
+    """Count the visits of the first epoch of uniformly drawn batches that see a row again."""
+    cells = []
+    for n_rows, batch in ((400_000, 5000), (75_000, 5000), (20_000, 5000), (5000, 5000)):
+        shares = [_share_of_revisits(n_rows, batch, seed) for seed in run.seeds(20)]
+        expected = (1 - batch / n_rows) ** (n_rows // batch)
+        cells.append(
+            [f"{n_rows:,}", f"{batch:,}", f"{np.mean(shares):.4f}", f"{expected:.4f}", f"{np.exp(-1):.4f}"]
+        )
+    headers = ["rows", "batch", "repeated, share", "(1 - b / N)^(N / b)", "1 / e"]
+    run.report.table("Draws of the first epoch that are repeated", headers, cells)
+
+
+def _share_of_revisits(n_rows: int, batch: int, seed: int) -> float:
+    random: Any = np.random.default_rng(seed)
+    seen = np.zeros(n_rows, dtype=bool)
+    for _ in range(n_rows // batch):
+        seen[random.choice(n_rows, batch, replace=False)] = True
+    return 1 - np.count_nonzero(seen) / (n_rows // batch * batch)
+
+
+def _draw_moves(moves: Mapping[str, Sequence[float]], corners: Sequence[tuple[str, np.ndarray]]) -> Any:
+    """Draw the lengths of moves by round, and the moves of one centroid in an early and a late round.
+
+    A corner is a title, and the old centroid, that of the sample and that of twice the sample, in their own plane.
+    """
+    figure = new_figure((5.2 * (1 + len(corners)), 4.5))
+    lengths, *others = figure.subplots(1, 1 + len(corners))
+    for (name, values), color in zip(moves.items(), ("#0072b2", "#d55e00", "#009e73")):
+        lengths.plot(1 + np.arange(len(values)), values, marker=".", color=color, label=name)
+    lengths.set(yscale="log", xlabel="round on the same sample", ylabel="mean length")
+    for axis, (title, points) in zip(others, corners):
+        for end, color, name in ((1, "#0072b2", "by b rows"), (2, "#d55e00", "by 2b rows")):
+            axis.annotate("", points[end], points[0], arrowprops={"arrowstyle": "->", "color": color})
+            axis.plot(*points[end], "o", color=color, label=name)
+        axis.plot(*points[0], "o", color="black", label="before")
+        axis.set_aspect("equal", adjustable="datalim")
+        axis.margins(0.25)
+        axis.set_title(title, fontsize=10)
+    for axis in figure.axes:
+        axis.legend(fontsize=8)
+    return figure
+
 
 SEEDS, THRESHOLD_SEEDS = 20, 5
 SECONDS, THRESHOLD_SECONDS = 15.0, 10.0
@@ -69,8 +173,8 @@ STREAMS = {
 
 
 def run_pass(
-    name: str, data: Path, valid: Path, n_clusters: int, batch_size: int, seed: int
-) -> dict[str, Any]:
+    name: str, data: Path, valid: Path, n_clusters: int, batch_size: int, seed: int, _n_threads: int
+) -> Result:
     """Show all rows once, in batches; return the cost and the validation energy afterwards."""
     rows = load_rows(data)
     start = first_rows(rows, n_clusters, seed)
@@ -92,10 +196,7 @@ def make_table_1(run: PaperRun) -> None:
         files = row.files(run)
         if files is None:
             continue
-
-        def one(package: str, seed: int, files: Any = files, row: CurveRow = row) -> Result:
-            return run.isolated(run_pass, package, *files, row.n_clusters, row.batch_size, seed)
-
+        one = run.each(run_pass, *files, row.n_clusters, row.batch_size)
         title = f"{name}: {row.title}, batches of {row.batch_size:,}, one thread"
         summaries = run.measure(title, run.select(STREAMS), one, repeats=len(run.seeds(ROUNDS)))
         columns = {
@@ -111,16 +212,13 @@ def make_table_1(run: PaperRun) -> None:
     run.say("`!`: other processes used a tenth of a processor or more.")
 
 
-def _bold_least(cells: Sequence[str], values: Sequence[float]) -> list[str]:
-    least = min(values)
-    return [
-        f"**{cell}**" if value == least and not isinf(value) else cell for cell, value in zip(cells, values)
-    ]
+def _within(run: PaperRun, seconds: float) -> float:
+    return seconds / 100 if run.quick else seconds
 
 
 def _curves(run: PaperRun, name: str, names: Sequence[str], n_seeds: int, budget: float) -> RowCurves | None:
     row, wanted = PAPER_ROWS[name].for_options(run), {key: (CURVES | SETTINGS)[key] for key in names}
-    title, seconds = f"{name}: {row.title}", run.within(budget)
+    title, seconds = f"{name}: {row.title}", _within(run, budget)
     found = measure_curves(run, title, row, wanted, seconds, len(run.seeds(n_seeds)))
     return found[0] if found and found[1] else None
 
@@ -135,24 +233,22 @@ def make_figure_2(run: PaperRun) -> None:
             rows.append(curves)
             _table_of_times(run, curves)
     alt = "Excess of the held-out energy against seconds: a panel for each data set, a line for each method"
-    run.draw("curves", lambda path: draw(rows, path), alt)
+    run.draw("curves", draw(rows), alt)
 
 
 def _table_of_times(run: PaperRun, curves: RowCurves) -> None:
     columns = []
     for level in LEVELS:
-        cells = [_time_and_ratio(curves, name, level) for name in curves.curves]
-        columns.append(_bold_least(cells, [curves.time(name, level) for name in curves.curves]))
-    finals = [mean(curves.final_excess(name)) for name in curves.curves]
-    columns.append(_bold_least([excess_cell(curves, name) for name in curves.curves], finals))
+        times = [curves.time(name, level) for name in curves.curves]
+        ratios = [
+            curves.ratio(level, NESTED, name) if NESTED in curves.curves else "-" for name in curves.curves
+        ]
+        cells = [seconds_text(at) + f" ({ratio})" * (ratio != "-") for at, ratio in zip(times, ratios)]
+        columns.append(bold_best(cells, times))
+    finals = [mean(curves.excess_at(name)) for name in curves.curves]
+    columns.append(bold_best([curves.excess_cell(name) for name in curves.curves], finals))
     headers = ["", *(f"seconds to {100 * level:g}% (ratio)" for level in LEVELS), "final excess"]
     run.report.table(curves.title, headers, [[*line] for line in zip(curves.curves, *columns)])
-
-
-def _time_and_ratio(curves: RowCurves, name: str, level: float) -> str:
-    text = seconds_text(curves.time(name, level))
-    ratio = ratio_text(*curves.ratio(level, NESTED, name)) if NESTED in curves.curves else "-"
-    return text if ratio == "-" else f"{text} ({ratio})"
 
 
 def make_figure_3(run: PaperRun) -> None:
@@ -170,24 +266,24 @@ def make_figure_3(run: PaperRun) -> None:
         if curves is not None:
             rows.append(curves)
             _table_of_thresholds(run, curves)
-    times = [run.within(seconds) for seconds in SHOWN_SECONDS[-2:]]
+    times = [_within(run, seconds) for seconds in SHOWN_SECONDS[-2:]]
     alt = "Excess against rho after 2 and 10 seconds, and against seconds: a panel for each data set"
-    run.draw("thresholds", lambda path: _draw_thresholds(rows, times, path), alt)
+    run.draw("thresholds", _draw_thresholds(rows, times), alt)
 
 
 def _table_of_thresholds(run: PaperRun, curves: RowCurves) -> None:
-    times = [run.within(seconds) for seconds in SHOWN_SECONDS]
+    times = [_within(run, seconds) for seconds in SHOWN_SECONDS]
     columns = []
     for seconds in (*times, inf):
         cells = [f"{100 * mean(curves.excess_at(name, seconds)):.2f}" for name in curves.curves]
-        columns.append(_bold_least(cells, [float(cell) for cell in cells]))
+        columns.append(bold_best(cells, [float(cell) for cell in cells]))
     settings = [name.removeprefix("coterie nested, rho = ").split(", bounds ") for name in curves.curves]
     headers = ["rho", "bounds", *(f"at {seconds:g} s" for seconds in times), "in the end"]
     lines = [[*setting, *line] for setting, line in zip(settings, zip(*columns))]
     run.report.table(curves.title, headers, lines)
 
 
-def _draw_thresholds(rows: Sequence[RowCurves], times: Sequence[float], path: Path) -> None:
+def _draw_thresholds(rows: Sequence[RowCurves], times: Sequence[float]) -> Any:
     """Draw a line of panels with the excess against rho, and one with all curves with bounds."""
     figure = new_figure((5.2 * len(rows), 8.4))
     axes = figure.subplots(2, len(rows), squeeze=False)
@@ -198,18 +294,15 @@ def _draw_thresholds(rows: Sequence[RowCurves], times: Sequence[float], path: Pa
         line[0].set_ylabel("held-out energy above the best, %")
         handles = {label: handle for axis in line for handle, label in zip(*axis.get_legend_handles_labels())}
         line[-1].legend(handles.values(), handles, fontsize=8)
-    figure.savefig(path, dpi=110)
+    return figure
 
 
 def _draw_excess(axis: Any, row: RowCurves, times: Sequence[float]) -> None:
     for seconds, color in zip(times, TIME_COLORS):
         for bounds, word, dash in (("auto", "on", "-"), ("off", "off", "--")):
             names = {rho: setting_name(rho, bounds) for rho in RHOS}
-            found = {
-                rho: 100 * mean(row.excess_at(name, seconds))
-                for rho, name in names.items()
-                if name in row.curves
-            }
+            shown = {rho: row.excess_at(name, seconds) for rho, name in names.items() if name in row.curves}
+            found = {rho: 100 * mean(excess) for rho, excess in shown.items()}
             if found:
                 label = f"at {seconds:g} s, bounds {word}"
                 axis.plot(list(found), list(found.values()), dash, marker="o", color=color, label=label)

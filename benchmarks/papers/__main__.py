@@ -1,18 +1,14 @@
 """List the figures and tables of the papers, make those that are named, or put what was made into the pages."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import traceback
 
 import benchmarks.papers
-from benchmarks.harness.benchmark import begun
+from benchmarks.harness.benchmark import PaperRun, begun
 from benchmarks.harness.options import SystemParser
-from benchmarks.harness.papers import PaperRun
 from benchmarks.harness.reporting import Report
-from benchmarks.papers.items import ITEMS, PAPERS, command, stem_of
-from benchmarks.papers.pages import listing, write_pages
+from benchmarks.papers.pages import ITEMS, PAPERS, command, listing, stem_of, write_pages
 
 
 def parser() -> SystemParser:
@@ -35,29 +31,24 @@ def read_options() -> argparse.Namespace:
     unknown = [name for name in names if name not in ITEMS and name not in PAPERS]
     if unknown:
         reader.error(f"no {', '.join(unknown)}; `python -m benchmarks.papers` lists what there is")
-    options.items = [
-        full
-        for paper, items in PAPERS.items()
-        for full in (f"{paper}-{name}" for name in items)
-        if full in names or paper in names
-    ]
+    options.items = [full for full in ITEMS if {full, full.partition("-")[0]} & set(names)]
     return options
 
 
 def given(options: argparse.Namespace) -> list[str]:
     """Return the options that change what an item measures, as they are written on a command line."""
-    names = ("threads", "seeds", "limit", "gb", "only", "skip")
-    given = [f"--{name}" for name in names if getattr(options, name)]
-    values = [getattr(options, flag[2:]) for flag in given]
-    shown = [
-        ",".join(value)
-        if isinstance(value, list)
-        else f"{value:g}"
-        if isinstance(value, float)
-        else str(value)
-        for value in values
-    ]
-    return [word for pair in zip(given, shown) for word in pair] + ["--quick"] * options.quick
+    found = []
+    for name in ("threads", "seeds", "limit", "gb", "only", "skip"):
+        if value := getattr(options, name):
+            shown = (
+                f"{value:g}"
+                if isinstance(value, float)
+                else ",".join(value)
+                if isinstance(value, list)
+                else value
+            )
+            found += [f"--{name}", str(shown)]
+    return found + ["--quick"] * options.quick
 
 
 def make(full: str, options: argparse.Namespace) -> bool:
@@ -80,7 +71,6 @@ def make(full: str, options: argparse.Namespace) -> bool:
 
 
 def main() -> None:
-    """Do what was asked for."""
     options = read_options()
     if not options.items and not options.pages:
         print(listing())

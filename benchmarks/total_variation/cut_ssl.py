@@ -4,8 +4,6 @@ A plain implementation after Holtz, Chen, Cloninger, Cheng and Mishne, Continuou
 semi-supervised learning, NeurIPS 2024.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -71,7 +69,7 @@ def cut_ssl(graph: sp.csr_array, known: np.ndarray, shares: np.ndarray) -> np.nd
 
 def _conjugate_gradients(
     matrix: Callable[[np.ndarray], np.ndarray], right: np.ndarray, start: np.ndarray, n_iterations: int,
-    precision: float, diagonal: np.ndarray | float = 1.0,
+    precision: float, diagonal: np.ndarray | float = 1.0
 ) -> np.ndarray:  # fmt: skip
     """Solve ``matrix(X) = right``, all columns at once, preconditioned by a diagonal."""
     X = start.copy()

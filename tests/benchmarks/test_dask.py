@@ -1,6 +1,6 @@
 """The forecast for many machines follows from the throughput of one thread."""
 
-from benchmarks.dask.__main__ import forecast
+from benchmarks.dask import forecast
 
 
 def test_forecast_of_the_page():

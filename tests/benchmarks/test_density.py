@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from benchmarks.density.__main__ import written_page
-from benchmarks.density.runs import OURS, RUNS
-from benchmarks.harness.reporting import machine_facts
-from benchmarks.harness.results import FAILED, Results
+from benchmarks.density import OURS, RUNS, written_page
+from benchmarks.harness.reporting import FAILED, Results, machine_facts
 
 
 @pytest.fixture

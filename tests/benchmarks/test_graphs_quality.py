@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from benchmarks.graphs_quality import recommend
-from benchmarks.graphs_quality.contenders import CONTENDERS, GRAPH_METHODS, METHODS_OF_OURS
+from benchmarks.graphs_quality.contenders import CONTENDERS, GRAPH_METHODS, METHODS_OF_OURS, run_cell
 from benchmarks.graphs_quality.page import GUIDE, MOST_ROWS, tables, with_table, written_page
-from benchmarks.graphs_quality.runs import run_cell
 from benchmarks.harness.contenders import bisected
 from benchmarks.harness.data.quality_sets import SETS, prepared
-from benchmarks.harness.results import FAILED, Results
+from benchmarks.harness.reporting import FAILED, Results
 
 METHOD, PEER = "k-means", "Ward"
 MACHINE = {

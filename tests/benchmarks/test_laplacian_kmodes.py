@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from benchmarks.laplacian_kmodes.criteria import CRITERIA, judged
-from benchmarks.laplacian_kmodes.lk import laplacian_k_modes, memberships_of, on_simplex
-from benchmarks.laplacian_kmodes.paper_objectives import printed_objective
+from benchmarks.laplacian_kmodes.lk import laplacian_k_modes, memberships_of
+from benchmarks.laplacian_kmodes.paper import CRITERIA, judged, printed_objective
+from coterie.total_variation.initialization import on_the_simplex
 from tests.reference import laplacian_kmodes as oracle
 
 
@@ -17,20 +17,10 @@ def problem():
     return sp.csr_array(K + K.T), random.random((40, 4))
 
 
-def test_the_nearest_point_of_the_simplex():
-    points = np.random.default_rng(0).normal(size=(200, 5)) * 3
-    nearest = on_simplex(points)
-    np.testing.assert_allclose(nearest.sum(axis=1), 1)
-    assert nearest.min() >= 0
-    # No vertex lies in the direction of the point.
-    toward = np.einsum("ij,ikj->ik", points - nearest, np.eye(5)[None] - nearest[:, None])
-    assert toward.max() < 1e-9
-
-
 @pytest.mark.parametrize("lam", [0.0, 0.3, 2.0])
 def test_memberships_are_the_minimum_of_the_convex_programme(problem, lam):
     graph, affinities = problem
-    Z = memberships_of(graph, affinities, lam, on_simplex(affinities), 1e-10)
+    Z = memberships_of(graph, affinities, lam, on_the_simplex(affinities), 1e-10)
     K = graph.toarray()
     gradient = 2 * lam * (K.sum(axis=1)[:, None] * Z - K @ Z) - affinities
     # Where a membership is above 0 the gradient is the row's lowest.

@@ -5,10 +5,18 @@ import pytest
 
 from benchmarks.harness.data.images import cifar10_split
 from benchmarks.harness.data.tables import save_images
-from benchmarks.harness.quality import inertia
-from benchmarks.mixture.contenders import FITS, OWN_CHAIN, PEER_CHAIN, VC_GMM, rows_to_fit
-from benchmarks.mixture.paper_sets import SETS
-from benchmarks.mixture.settings import MixtureRow, Setting, draw_seeds
+from benchmarks.harness.measuring import inertia
+from benchmarks.mixture.contenders import (
+    FITS,
+    OWN_CHAIN,
+    PEER_CHAIN,
+    VC_GMM,
+    MixtureRow,
+    Setting,
+    draw_coreset,
+    draw_seeds,
+)
+from benchmarks.mixture.paper import SETS
 from coterie.mixture import estimator as mixture_module
 
 SETTING = Setting(20, 300, chain_length=5)
@@ -32,7 +40,8 @@ def test_k_means_begins_where_the_mixture_does(X, coreset, monkeypatch):
     monkeypatch.setattr(mixture_module, "seed_by_markov_chain", watched)
     SETTING.mixture(7, 2, coreset_size=300 if coreset else None, max_iter=1, tol=0).fit(X)
     random = np.random.RandomState(7)
-    seeds = draw_seeds(rows_to_fit(X, SETTING, random, 2, coreset), SETTING, random, 2)
+    drawn = draw_coreset(X, SETTING, random, 2) if coreset else (X, None)
+    seeds = draw_seeds(drawn, SETTING, random, 2)
     np.testing.assert_array_equal(seeds, began[0])
 
 

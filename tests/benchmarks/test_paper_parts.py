@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.convex.paper_data import (
+from benchmarks.convex.paper import (
     ISSUES,
     SENATORS,
     five_clusters,
@@ -13,7 +13,7 @@ from benchmarks.convex.paper_data import (
     senate_subsets,
     two_moons,
 )
-from benchmarks.harness.data.splits import SPLITS
+from benchmarks.harness.data.tables import SPLITS
 from benchmarks.nested.contenders import CURVES, RHOS, SCULLEY, SETTINGS, setting_name
 from benchmarks.nested.curves import RowCurves
 from benchmarks.nested.paper import CONTENDERS, PAPER_ROWS

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from benchmarks.harness.papers import Item
+from benchmarks.harness.benchmark import Item
 from benchmarks.papers import __main__ as main_module
-from benchmarks.papers import items, pages
+from benchmarks.papers import pages
 
 PAGE = """# A Toy
 
@@ -37,14 +37,15 @@ In the paper: 0.3
 """
 
 
-def draw(path):
-    path.write_bytes(b"a picture")
+class Figure:
+    def savefig(self, path, dpi):
+        path.write_bytes(b"a picture")
 
 
 def make_toy(run):
     rows = [[str(seed), "1.5"] for seed in run.seeds(3)]
     run.report.table("Energies", ["seed", "energy"], rows)
-    run.draw("curves", draw)
+    run.draw("curves", Figure())
 
 
 def fail(run):
@@ -56,10 +57,10 @@ TOY = {"figure-1": Item(make_toy), "table-1": Item(make_toy, ("no such file.npz"
 
 @pytest.fixture
 def toy(monkeypatch, tmp_path):
-    for module in (items, pages, main_module):
+    for module in (pages, main_module):
         monkeypatch.setattr(module, "PAPERS", {"toy": TOY})
         monkeypatch.setattr(module, "ITEMS", {f"toy-{name}": item for name, item in TOY.items()})
-    monkeypatch.setattr(items, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(pages, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(pages, "PAGES", tmp_path / "pages")
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "toy.md").write_text(PAGE)
@@ -71,11 +72,11 @@ def run(monkeypatch, *arguments):
     main_module.main()
 
 
-@pytest.mark.parametrize("paper", items.PAPERS)
+@pytest.mark.parametrize("paper", pages.PAPERS)
 def test_every_item_has_a_section_of_its_page(paper):
     found = list(pages.sections((pages.PAGES / f"{paper}.md").read_text()))
     assert {section.item for section in found if section.item} == {
-        f"{paper}-{name}" for name in items.PAPERS[paper]
+        f"{paper}-{name}" for name in pages.PAPERS[paper]
     }
     for section in found:
         assert section.shows.endswith((".", "?"))

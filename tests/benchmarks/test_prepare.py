@@ -15,10 +15,18 @@ from scipy.io import savemat
 from sklearn.datasets import load_digits
 
 from benchmarks.prepare import __main__ as main_module
-from benchmarks.prepare import builders
-from benchmarks.prepare.checks import Facts, check, content_hash, rows_hash
-from benchmarks.prepare.originals import Downloads, MissingFilesError, read_idx
-from benchmarks.prepare.sets import SETS, DataSet
+from benchmarks.prepare import sets as builders
+from benchmarks.prepare.sets import (
+    SETS,
+    DataSet,
+    Downloads,
+    Facts,
+    MissingFilesError,
+    check,
+    content_hash,
+    read_idx,
+    rows_hash,
+)
 
 RANDOM = np.random.default_rng(0)
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from benchmarks.harness.processes import Processes
+from benchmarks.harness.measuring import Processes
 
 
 def test_a_limit_counts_the_processor_with_one_thread():

@@ -3,9 +3,7 @@
 import pytest
 
 from benchmarks.harness.contenders import is_peer
-from benchmarks.speed.__main__ import cells_of_others
-from benchmarks.speed.rows import ROWS
-from benchmarks.speed.small import run_small
+from benchmarks.speed.__main__ import ROWS, cells_of_others, run_small
 
 SECONDS = {"coterie auto": 1.0, "coterie lloyd": 4.0, "coterie elkan": 2.0, "faiss": 3.0, "superkmeans": 2.5}
 
@@ -34,5 +32,5 @@ def test_table_has_the_fastest_package_and_our_best_fixed_setting():
 
 
 def test_small_work_is_timed_by_itself():
-    found = run_small("predict", "coterie", 1, repeats=3)
+    found = run_small("coterie", "predict", 0, 1, repeats=3)
     assert 0 < found["seconds"] < 1

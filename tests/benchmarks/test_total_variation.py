@@ -5,12 +5,17 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import make_blobs
 
-from benchmarks.total_variation.contenders import CONTENDERS, LABELED, UNLABELED
+from benchmarks.total_variation.contenders import CONTENDERS, LABELED, UNLABELED, known_labels
 from benchmarks.total_variation.cut_ssl import _conjugate_gradients, cut_ssl
-from benchmarks.total_variation.graphs import known_labels
-from benchmarks.total_variation.left_stochastic import left_stochastic_memberships
-from benchmarks.total_variation.paper import DATA, PUBLISHED, PUBLISHED_SECONDS, SHARES
-from benchmarks.total_variation.paper_figures import scaled, spectral_relaxation
+from benchmarks.total_variation.paper import (
+    DATA,
+    PUBLISHED,
+    PUBLISHED_SECONDS,
+    SHARES,
+    left_stochastic_memberships,
+    scaled,
+    spectral_relaxation,
+)
 from coterie.graphs import knn_graph
 from coterie.metrics import clustering_accuracy
 

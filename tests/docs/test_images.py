@@ -9,7 +9,7 @@ from benchmarks.chart import IMAGE
 from benchmarks.mixture.__main__ import parser as mixture_parser
 from benchmarks.nested.__main__ import parser as nested_parser
 from benchmarks.pictures import DRAWN
-from benchmarks.reports.__main__ import parser as report_parser
+from benchmarks.reports import parser as report_parser
 from tests.docs.pages import ROOT
 
 PARSERS = {

@@ -3,13 +3,13 @@
 The folder is ``$COTERIE_DATA``, by default ``../shared/data`` beside the repository if that exists.
 """
 
-from __future__ import annotations
-
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 Rows = tuple[Any, np.ndarray]
 
@@ -45,8 +45,6 @@ def arrays_of(file: str) -> Rows:
 
 def csr_of(file: str, dtype: type = np.float32) -> Rows:
     """Return the CSR matrix and the classes, if there are any, of an .npz file."""
-    import scipy.sparse as sp
-
     with np.load(needed_file(file)) as arrays:
         parts = (
             arrays["data"].astype(dtype),
@@ -58,7 +56,6 @@ def csr_of(file: str, dtype: type = np.float32) -> Rows:
 
 def documents_of(file: str) -> Rows:
     """Return terms weighted by log(1 + count) log(n / documents), rows of length 1; without empty documents."""
-    import scipy.sparse as sp
     from sklearn.feature_extraction.text import TfidfTransformer
 
     counts, classes = csr_of(file)
@@ -74,3 +71,41 @@ def snippets() -> Rows:
     table = pq.read_table(needed_file("searchsnippets.parquet"), columns=["embedding", "topic"])
     rows = np.stack(table["embedding"].to_numpy())
     return rows.astype(np.float32), table["topic"].to_numpy().astype(np.int64)
+
+
+def has_labeled(name: str) -> bool:
+    """Tell whether a data set of `labeled` is here."""
+    return name == "digits" or real_file(f"{name}.npz") is not None
+
+
+def labeled(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows (float32) and the classes of a data set that has them; digits are scikit-learn's."""
+    if name == "digits":
+        from sklearn.datasets import load_digits
+
+        X, y = load_digits(return_X_y=True)
+        return X.astype(np.float32), y
+    return arrays_of(f"{name}.npz")
+
+
+def _divided(rows: np.ndarray, divisors: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(rows / np.where(divisors == 0, 1, divisors), dtype=np.float32)
+
+
+SCALINGS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "as they are": np.ascontiguousarray,
+    "rows of length 1": lambda X: _divided(X, np.linalg.norm(X.astype(np.float64), axis=1, keepdims=True)),
+    "standardized columns": lambda X: _divided(
+        X - X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
+    ),
+    "columns in 0..1": lambda X: _divided(X - X.min(axis=0), np.ptp(X, axis=0)),
+}
+
+
+def save_labeled(name: str, scaling: str, n_rows: int | None, folder: Path) -> Path:
+    """Write the first rows of a data set of `labeled` in a scaling of `SCALINGS` as .npz, with X and y."""
+    path = folder / f"{name}-{scaling.replace(' ', '-')}.npz"
+    if not path.exists():
+        X, y = labeled(name)
+        np.savez(path, X=SCALINGS[scaling](X[:n_rows]), y=y[:n_rows])
+    return path

@@ -1,18 +1,145 @@
-"""The sets: rows and classes as they come, some also with standardized columns; texts by their latent topics."""
+"""Labeled sets: rows and classes as they come, some also with standardized columns; texts by their latent topics."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn import datasets
+from sklearn.decomposition import TruncatedSVD
+from sklearn.preprocessing import normalize
 
-from benchmarks.harness.data import shapes
-from benchmarks.harness.data.files import Rows, arrays_of, csr_of, documents_of, real_file, sampled, snippets
-from benchmarks.harness.data.labeled import SCALINGS, labeled
+from benchmarks.harness.data.files import (
+    SCALINGS,
+    Rows,
+    arrays_of,
+    csr_of,
+    documents_of,
+    labeled,
+    real_file,
+    sampled,
+    snippets,
+)
+from coterie.datasets import load_senate
+
+
+def uneven_blobs(
+    sizes: Sequence[int] = (600, 200, 60, 30), n_columns: int = 5, widening: float = 0.0
+) -> Rows:
+    """Return normal blobs of these sizes, each wider than the one before by `widening`."""
+    random = np.random.RandomState(0)
+    centers = random.uniform(-8, 8, (len(sizes), n_columns))
+    blobs = [
+        centers[i] + (1 + widening * i) * random.normal(size=(n, n_columns)) for i, n in enumerate(sizes)
+    ]
+    return np.vstack(blobs), np.repeat(np.arange(len(sizes)), sizes)
+
+
+def elongated_blobs() -> Rows:
+    """Return three blobs, long in the same direction."""
+    rows, classes = datasets.make_blobs(900, centers=3, random_state=170)
+    return rows @ np.array([[0.6, -0.6], [-0.4, 0.8]]), classes
+
+
+def around_centers(
+    seed: int,
+    k: int,
+    shape: tuple[int, int],
+    spread: float,
+    noise: Callable[[Any, tuple[int, int]], np.ndarray],
+) -> Rows:
+    random = np.random.RandomState(seed)
+    centers, classes = random.normal(scale=spread, size=(k, shape[1])), random.randint(k, size=shape[0])
+    return centers[classes] + noise(random, shape), classes
+
+
+def lognormal() -> Rows:
+    """Return four clusters that are normal in the logarithms of their six columns."""
+    rows, classes = around_centers(
+        10, 4, (900, 6), 1.2, lambda random, shape: 0.5 * random.normal(size=shape)
+    )
+    return np.exp(rows), classes
+
+
+def nested_rings() -> Rows:
+    random = np.random.RandomState(3)
+    classes, angles = np.arange(900) % 3, random.uniform(0, 2 * np.pi, 900)
+    circles = (1 + 1.2 * classes)[:, None] * np.c_[np.cos(angles), np.sin(angles)]
+    return circles + random.normal(scale=0.12, size=(900, 2)), classes
+
+
+def grid_of_blobs() -> Rows:
+    """Return 25 blobs on a grid that touch."""
+    random = np.random.RandomState(11)
+    classes = random.randint(25, size=1500)
+    return 4 * np.c_[classes % 5, classes // 5] + random.normal(scale=0.9, size=(1500, 2)), classes
+
+
+def spirals() -> Rows:
+    """Return three arms of a spiral, with noise."""
+    random = np.random.RandomState(4)
+    classes, turns = np.arange(900) % 3, np.sqrt(random.uniform(0.05, 1, 900))
+    angles = 3 * np.pi * turns + 2 * np.pi * classes / 3
+    arms = (10 * turns)[:, None] * np.c_[np.cos(angles), np.sin(angles)]
+    return arms + random.normal(scale=0.2, size=(900, 2)), classes
+
+
+def drawn_shape(random: np.random.RandomState) -> Rows:
+    """Return clusters whose kind, number, sizes, widths, columns and noise are drawn.
+
+    Round, stretched, heavy-tailed and skewed clusters have up to 30 columns; arcs, rings and spirals are in a plane of
+    up to 20 columns.
+    """
+    kind = random.choice(["round", "stretched", "heavy tails", "skewed", "arcs", "rings", "spirals"])
+    n_rows = random.randint(400, 2001)
+    is_planar = kind in ("arcs", "rings", "spirals")
+    k = random.randint(2, 5 if is_planar else 13)
+    evenness = random.choice([2.0, 10.0, 100.0])  # of Dirichlet's distribution of the sizes
+    shares = (random.dirichlet(np.full(k, evenness)) + 0.2 / k) / 1.2
+    classes = random.choice(k, n_rows, p=shares)
+    classes[:k] = np.arange(k)
+    if is_planar:
+        rows = _planar(kind, classes, k, random)
+    else:
+        n_columns = random.randint(2, 31)
+        separation = random.uniform(3, 8) / np.sqrt(2 * n_columns) * (2 if kind == "heavy tails" else 1)
+        centers, widths = random.normal(scale=separation, size=(k, n_columns)), random.uniform(0.5, 1.5, k)
+        shape = (n_rows, n_columns)
+        drawn = random.standard_t(3, shape) if kind == "heavy tails" else random.normal(size=shape)
+        if kind == "stretched":
+            square = (n_columns, n_columns)
+            stretches = [
+                np.linalg.qr(random.normal(size=square))[0] * np.exp(random.uniform(-1, 1, n_columns))
+                for _ in range(k)
+            ]
+            drawn = np.array([stretches[label] @ row for label, row in zip(classes, drawn)])
+        rows = centers[classes] + widths[classes, None] * drawn
+        if kind == "skewed":
+            rows = np.exp(rows / 2)
+    return rows, classes
+
+
+def _planar(kind: str, classes: np.ndarray, k: int, random: np.random.RandomState) -> np.ndarray:
+    """Return curves in a random plane, with noise in the plane and less noise in the other columns."""
+    n_rows, noise = len(classes), random.uniform(0.04, 0.14)
+    if kind == "arcs":  # each within the opening of the one before
+        angles = random.uniform(0, np.pi, n_rows)
+        up = np.where(classes % 2 == 0, 1, -1)
+        points = np.c_[np.cos(angles) + classes, up * (np.sin(angles) - 0.25)]
+    elif kind == "rings":
+        angles = random.uniform(0, 2 * np.pi, n_rows)
+        points = (1 + classes)[:, None] * np.c_[np.cos(angles), np.sin(angles)]
+    else:
+        turns = np.sqrt(random.uniform(0.05, 1, n_rows))
+        angles = 2.5 * np.pi * turns + 2 * np.pi * classes / k
+        points = (8 * turns)[:, None] * np.c_[np.cos(angles), np.sin(angles)] / k * 2
+    points = points + random.normal(scale=noise, size=points.shape)
+    n_columns = random.randint(2, 21)
+    plane = np.linalg.qr(random.normal(size=(n_columns, 2)))[0]
+    return points @ plane.T + random.normal(scale=noise / 2, size=(n_rows, n_columns))
+
 
 SCALED = " (scaled)"
 # Of the latent semantic analysis of texts.
@@ -30,19 +157,10 @@ class QualitySet:
 
     @property
     def is_here(self) -> bool:
-        """Whether it can be read."""
         return not self.file or real_file(self.file) is not None
 
 
-def _of_scikit_learn(name: str) -> Rows:
-    from sklearn import datasets
-
-    return getattr(datasets, name)(return_X_y=True)
-
-
 def _votes() -> Rows:
-    from coterie.datasets import load_senate
-
     votes = load_senate()
     # A class of one row is none: one senator was independent.
     kept = np.bincount(votes.target)[votes.target] > 1
@@ -57,9 +175,6 @@ def _donors() -> Rows:
 
 def _topics(rows: Any, classes: np.ndarray) -> Rows:
     """Return texts by latent semantic analysis, rows of length 1."""
-    from sklearn.decomposition import TruncatedSVD
-    from sklearn.preprocessing import normalize
-
     topics = TruncatedSVD(N_TOPICS, random_state=0).fit_transform(rows)
     return normalize(topics).astype(np.float32), classes
 
@@ -86,10 +201,10 @@ def _standardized(read: Callable[[], Rows]) -> Rows:
 
 
 REAL: dict[str, QualitySet] = {
-    "iris": QualitySet(partial(_of_scikit_learn, "load_iris")),
+    "iris": QualitySet(partial(datasets.load_iris, return_X_y=True)),
     "votes": QualitySet(_votes),
-    **_both("wine", partial(_of_scikit_learn, "load_wine")),
-    **_both("breast cancer", partial(_of_scikit_learn, "load_breast_cancer")),
+    **_both("wine", partial(datasets.load_wine, return_X_y=True)),
+    **_both("breast cancer", partial(datasets.load_breast_cancer, return_X_y=True)),
     "digits": QualitySet(partial(labeled, "digits")),
     **{
         name: QualitySet(partial(labeled, name), f"{name}.npz")
@@ -109,17 +224,23 @@ REAL: dict[str, QualitySet] = {
 }
 GENERATED: dict[str, QualitySet] = {
     "four moons": QualitySet(partial(arrays_of, "four_moons_regen.npz"), "four_moons_regen.npz"),
-    "moons": QualitySet(shapes.half_moons),
-    "spirals": QualitySet(shapes.spirals),
-    "nested rings": QualitySet(shapes.nested_rings),
-    "elongated blobs": QualitySet(shapes.elongated_blobs),
-    "blobs of unequal size": QualitySet(shapes.uneven_blobs),
-    "blobs unlike in size and width": QualitySet(partial(shapes.uneven_blobs, (700, 150, 100, 50), 3, 0.3)),
-    "blobs unlike in width": QualitySet(shapes.blobs_unlike_in_width),
-    "25 blobs on a grid": QualitySet(shapes.grid_of_blobs),
-    "heavy tails": QualitySet(shapes.heavy_tails),
-    "lognormal": QualitySet(shapes.lognormal),
-    "many columns": QualitySet(shapes.many_columns),
+    "moons": QualitySet(partial(datasets.make_moons, 1000, noise=0.1, random_state=0)),
+    "spirals": QualitySet(spirals),
+    "nested rings": QualitySet(nested_rings),
+    "elongated blobs": QualitySet(elongated_blobs),
+    "blobs of unequal size": QualitySet(uneven_blobs),
+    "blobs unlike in size and width": QualitySet(partial(uneven_blobs, (700, 150, 100, 50), 3, 0.3)),
+    "blobs unlike in width": QualitySet(
+        partial(datasets.make_blobs, 900, centers=3, cluster_std=[1.0, 2.5, 0.5], random_state=170)
+    ),
+    "25 blobs on a grid": QualitySet(grid_of_blobs),
+    "heavy tails": QualitySet(
+        partial(around_centers, 5, 5, (1000, 8), 6, lambda random, shape: random.standard_t(3, shape))
+    ),
+    "lognormal": QualitySet(lognormal),
+    "many columns": QualitySet(
+        partial(around_centers, 6, 8, (1000, 50), 0.45, lambda random, shape: random.normal(size=shape))
+    ),
 }
 SETS = {**REAL, **GENERATED}
 

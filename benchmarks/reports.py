@@ -1,6 +1,8 @@
-"""Time reports, or take a picture of one."""
+"""Reports: what they add to a fit of 100,000 rows, and what they look like.
 
-from __future__ import annotations
+python -m benchmarks.reports                                       # seconds and bytes
+python -m benchmarks.reports --plot FILE.png [--of texts|table|cells|choose-k|compare] [--scheme dark] [--width 400]
+"""
 
 import argparse
 import io
@@ -16,7 +18,6 @@ from typing import Any
 import numpy as np
 import pyarrow
 
-import benchmarks.reports
 import coterie
 from benchmarks.harness.data.files import needed_file
 from benchmarks.harness.measuring import measured
@@ -28,7 +29,6 @@ READY = "#explorer[data-ready=yes]"
 
 
 def page_of_digits() -> str:
-    """Return the report of a fit of the digits."""
     X, y = load_digits()
     model = coterie.KMeans(10, n_init=10, random_state=0).fit(X)
     return coterie.report(model, X, known=y, image_shape=(8, 8), title="Handwritten digits").html
@@ -86,10 +86,7 @@ PAGES = {
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return what reads the command line."""
-    reader = argparse.ArgumentParser(
-        prog="python -m benchmarks.reports", description=(benchmarks.reports.__doc__ or "").splitlines()[0]
-    )
+    reader = argparse.ArgumentParser("python -m benchmarks.reports", description=__doc__.splitlines()[0])
     reader.add_argument("--plot", type=Path, help="take a picture of a page instead")
     reader.add_argument("--of", choices=tuple(PAGES), default="digits", help="which page")
     reader.add_argument("--scheme", choices=("light", "dark"), default="light", help="the reader's theme")

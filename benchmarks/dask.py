@@ -1,21 +1,30 @@
-"""The rows and the fits; `python -m benchmarks.dask.runs KIND NAME FOLDER K ITERATIONS` runs one and prints JSON."""
+"""Fits on a Dask cluster against one machine and other libraries' clusters, and a forecast for many machines.
 
-from __future__ import annotations
+    python -m benchmarks.dask [--rows k-means,mixture] [--n-rows 4000000] [--clusters 1000] [--folder FOLDER] [--quick]
 
-import json
-import sys
+All workers run on this machine, with one thread each. The forecast of row k-means is calculated from the throughput of
+one worker in its first pass, which leaves no distance out.
+"""
+
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import dask.array as da
 import numpy as np
+from distributed import Client, LocalCluster
 
 import coterie
+import coterie.dask
+from benchmarks.harness.benchmark import Benchmark, Result, run_steps
 from benchmarks.harness.contenders import Contender
 from benchmarks.harness.measuring import measured
+from benchmarks.harness.options import SystemParser
+from benchmarks.harness.reporting import TIMES, number
 
 N_SHARDS = 8
 # Rows of 64 float32 that are a chunk of about 64 MiB.
@@ -29,23 +38,23 @@ def make_rows(folder: Path, n_rows: int, n_columns: int, k: int) -> Path:
         return shards
     shards.mkdir()
     centers = np.random.default_rng(0).normal(size=(k, n_columns)).astype(np.float32) * 2
-    for number, size in enumerate(np.diff(np.linspace(0, n_rows, N_SHARDS + 1).astype(int))):
-        draw = np.random.default_rng(1 + number)
+    for at, size in enumerate(np.diff(np.linspace(0, n_rows, N_SHARDS + 1).astype(int))):
+        draw = np.random.default_rng(1 + at)
         part = centers[draw.integers(k, size=size)]
         part += draw.standard_normal(part.shape, dtype=np.float32)
-        np.save(shards / f"part-{number}.npy", part)
+        np.save(shards / f"part-{at}.npy", part)
         if find_spec("pyspark"):
-            _write_parquet(folder / "spark.parquet", number, part)
+            _write_parquet(folder / "spark.parquet", at, part)
     return shards
 
 
-def _write_parquet(folder: Path, number: int, part: np.ndarray) -> None:
+def _write_parquet(folder: Path, at: int, part: np.ndarray) -> None:
     """Write rows as lists of doubles."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     folder.mkdir(exist_ok=True)
-    pq.write_table(pa.table({"features": list(part.astype(np.float64))}), folder / f"{number}.parquet")
+    pq.write_table(pa.table({"features": list(part.astype(np.float64))}), folder / f"{at}.parquet")
 
 
 # --- contenders: fits of a folder of shards; those with workers have them and their modules before the clock starts
@@ -150,11 +159,6 @@ CONTENDERS: dict[str, dict[str, Contender]] = {
 
 def _client(stack: ExitStack, n_workers: int) -> Any:
     """Return a client of workers that have imported what a fit needs, as this process has."""
-    import dask.array as da
-    from distributed import Client, LocalCluster
-
-    import coterie.dask
-
     cluster = LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None)
     client = stack.enter_context(Client(stack.enter_context(cluster)))
     rows = da.random.default_rng(0).normal(size=(100 * n_workers, 2), chunks=(100, 2))
@@ -166,7 +170,6 @@ def _client(stack: ExitStack, n_workers: int) -> Any:
 def _on_workers(client: Any, folder: Path) -> Any:
     """Return the rows as a Dask array whose chunks the workers hold."""
     import dask
-    import dask.array as da
 
     chunks = []
     for path in sorted(folder.glob("*.npy")):
@@ -191,9 +194,51 @@ def _inertia_of(centers: np.ndarray, folder: Path) -> float:
     return float(model.history_.objective[0])
 
 
-if __name__ == "__main__":
-    kind, name, folder, k, n_iterations = sys.argv[1:]
+def run_fit(
+    name: str, kind: str, folder: Path, k: int, n_iterations: int, _seed: int, _n_threads: int
+) -> Result:
+    """Fit one contender; initial centers are rows from all shards."""
     rows = coterie.open_rows(folder)
-    # Initial centers are rows from all shards.
-    seeds = rows.take(np.linspace(0, rows.shape[0] - 1, int(k)).astype(int))
-    print(json.dumps(CONTENDERS[kind][name].call(Path(folder), seeds, int(n_iterations))))
+    seeds = rows.take(np.linspace(0, rows.shape[0] - 1, k).astype(int))
+    return CONTENDERS[kind][name].call(folder, seeds, n_iterations)
+
+
+N_ITERATIONS = 10
+# A forecast: rows, columns and clusters of a fit, threads of a machine, and bytes per second of the client's link.
+WORKERS = (16, 64, 256)
+FORECAST, N_THREADS, NETWORK = (80_000_000, 3072, 1000), 32, 1.25e9
+
+
+def compare(benchmark: Benchmark, key: str) -> None:
+    """Fit all contenders of a kind, in turns."""
+    n_rows = benchmark.options.n_rows
+    n_columns, n_blobs = (16, 50) if benchmark.quick else (64, 1000)
+    folder = benchmark.isolated(make_rows, benchmark.folder, n_rows, n_columns, n_blobs)
+    n_clusters = n_blobs * (4 if key == "mixture" else 1)
+    title = f"{key}. {n_rows:,} x {n_columns}, k = {n_clusters:,}, {N_ITERATIONS} iterations"
+
+    run = benchmark.each(run_fit, key, folder, n_clusters, N_ITERATIONS)
+    summaries = benchmark.measure(title, benchmark.select(CONTENDERS[key]), run)
+    quality = {"inertia, or free energy per row": number("objective", ".6g")}
+    benchmark.table(title, TIMES | quality, summaries)
+    if ONE_WORKER in summaries:
+        rate = summaries[ONE_WORKER]["rate"]
+        benchmark.say(f"{rate / 1e9:.1f} GFLOP/s of one thread in the first pass.")
+        headers = ["", *(f"{n} workers" for n in WORKERS)]
+        benchmark.report.table("Forecast of a pass", headers, list(forecast(rate)))
+
+
+def forecast(rate: float) -> Iterator[list[str]]:
+    """Yield lines of memory and seconds of a pass of Lloyd's algorithm, for so many operations a second and thread."""
+    n, d, k = FORECAST
+    yield ["rows of a worker, GiB", *(f"{4 * n * d / w / 2**30:.1f}" for w in WORKERS)]
+    yield ["computing, s", *(f"{2 * n * d * k / (w * N_THREADS * rate):.1f}" for w in WORKERS)]
+    # Centers in float32 to each worker, at most sums and counts of rows that move, in float64, from it.
+    traveling = 4 * k * d + 16 * k * (d + 1)
+    yield ["centers and sums through the client, s", *(f"{w * traveling / NETWORK:.1f}" for w in WORKERS)]
+
+
+if __name__ == "__main__":
+    parser = SystemParser("dask", __doc__, list(CONTENDERS))
+    parser.add("--n-rows", default=4_000_000, quick=20_000, help="rows")
+    run_steps("dask", parser.read(), dict.fromkeys(CONTENDERS, compare))
