@@ -3,20 +3,11 @@
 import numpy as np
 import pytest
 
-from tests.support.command_line import declared_once
-
 
 @pytest.fixture(autouse=True, scope="session")
-def extras():
+def extras(options_declared_once):
     """Commands need these."""
-    pytest.importorskip("cyclopts")
     pytest.importorskip("skops")
-
-
-@pytest.fixture(autouse=True, scope="session")
-def options_declared_once(extras):
-    with declared_once():
-        yield
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from contextlib import redirect_stderr, redirect_stdout
 import pytest
 
 from coterie.cli import main
-from tests.support.command_line import declared_once
 from tests.support.sources import ROOT
 
 PAGE = ROOT / "docs/start/five_minutes.md"
@@ -28,6 +27,7 @@ def without_seconds(text):
     return re.sub(r"[\d.e-]+ s\b", "... s", text).strip()
 
 
+@pytest.mark.usefixtures("options_declared_once")
 def test_quick_start_matches_its_recording(tmp_path, monkeypatch):
     """All commands run in this process, which takes from their output what `head` would."""
     for module in ("cyclopts", "skops", "pyarrow", "pandas", "jinja2", "openTSNE", "matplotlib"):
@@ -35,15 +35,14 @@ def test_quick_start_matches_its_recording(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     steps = recorded()
     assert len(steps) >= 5
-    with declared_once():
-        for command, printed in steps:
-            line, _, n_lines = command.partition(" | head -n ")
-            program, *arguments = shlex.split(line)
-            with redirect_stdout(io.StringIO()) as output, redirect_stderr(output):
-                if program == "coterie":
-                    assert main(arguments) == 0
-                else:
-                    assert (program, arguments[0]) == ("python", "-c")
-                    exec(arguments[1])
-            found = "".join(output.getvalue().splitlines(keepends=True)[: int(n_lines) if n_lines else None])
-            assert without_seconds(found) == without_seconds(printed), command
+    for command, printed in steps:
+        line, _, n_lines = command.partition(" | head -n ")
+        program, *arguments = shlex.split(line)
+        with redirect_stdout(io.StringIO()) as output, redirect_stderr(output):
+            if program == "coterie":
+                assert main(arguments) == 0
+            else:
+                assert (program, arguments[0]) == ("python", "-c")
+                exec(arguments[1])
+        found = "".join(output.getvalue().splitlines(keepends=True)[: int(n_lines) if n_lines else None])
+        assert without_seconds(found) == without_seconds(printed), command

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from coterie.cli import main
-from tests.support.command_line import declared_once
 
 COMMANDS = [f"coterie.cli.{name}" for name in ("app", "fit", "predict", "path", "info")]
 
@@ -29,7 +28,7 @@ FEW = {"laplacian-kmodes": 400, "total-variation": 400, "path": 60}
 
 
 @pytest.fixture(autouse=True, scope="session")
-def system():
+def system(request):
     """Forks, limits and users are those of Linux."""
     if sys.platform != "linux":
         pytest.skip("limits of processes are those of Linux")
@@ -45,10 +44,9 @@ def system():
         *COMMANDS,
     ):
         importlib.import_module(module)
-    with declared_once():
-        for line in ("fit gone -k 2", "predict gone gone", "path gone", "info gone"):
-            assert main(line.split()) == 1
-        yield
+    request.getfixturevalue("options_declared_once")
+    for line in ("fit gone -k 2", "predict gone gone", "path gone", "info gone"):
+        assert main(line.split()) == 1
 
 
 @pytest.fixture

@@ -12,15 +12,10 @@ pytest.importorskip("zarr")
 from tests.fuzz.inputs import as_input, run_input
 from tests.fuzz.seeds import CORPUS, SEEDS
 from tests.fuzz.targets import TARGETS
-from tests.support.command_line import declared_once
+
+pytestmark = pytest.mark.usefixtures("options_declared_once")
 
 INPUTS = sorted(path for path in CORPUS.rglob("*") if path.is_file())
-
-
-@pytest.fixture(scope="module", autouse=True)
-def options_declared_once():
-    with declared_once():
-        yield
 
 
 @pytest.mark.parametrize("path", INPUTS, ids=lambda path: f"{path.parent.name}-{path.name}")

@@ -280,6 +280,7 @@ def test_fit_stops_if_a_file_changes(name, tmp_path, monkeypatch):
     assert not hasattr(model, "labels_")
 
 
+@pytest.mark.usefixtures("options_declared_once")
 def test_command_line_writes_no_results_of_changed_files(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(kernel_rows, "KEPT_BYTES", 0)
     X, path = numbers(600), tmp_path / "x.npy"

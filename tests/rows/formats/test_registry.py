@@ -122,6 +122,7 @@ def test_errors_of_a_format_from_outside_name_the_file(tmp_path):
         open_rows(tmp_path / "y.toy").read()
 
 
+@pytest.mark.usefixtures("options_declared_once")
 def test_command_line_reads_registered_formats(tmp_path, monkeypatch, capsys):
     register_format(loaded_toy())
     monkeypatch.chdir(tmp_path)
