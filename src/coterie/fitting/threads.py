@@ -23,8 +23,8 @@ _WHOLE_PRODUCT = 8192
 def effective_n_threads(n_threads: int | None) -> int:
     """Return the number of threads to use, at least 1; a number from 1 to 4096 is taken as it is.
 
-    None stands for all processors that this process may use: CPU affinity, the quota of a Linux control group and
-    `OMP_NUM_THREADS` count.
+    None stands for all processors that this process may use: CPU affinity, the quota of a Linux control group,
+    `OMP_NUM_THREADS` and `LOKY_MAX_CPU_COUNT` count.
 
     Examples
     --------
