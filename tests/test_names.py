@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import coterie
-from coterie.names import read_merges, read_names, write_names
+from coterie.names import read_merges, read_names
 
 
 def test_relabel_merges_and_names():
@@ -20,10 +20,10 @@ def test_relabel_merges_and_names():
         coterie.relabel([0.5])
 
 
-def test_files_are_read_as_they_are_written(tmp_path):
-    names = {3: 'a "quoted", name', 0: "größer\u202e", 11: "x"}
-    write_names(tmp_path / "names.csv", names)
-    assert read_names(tmp_path / "names.csv") == names
+def test_files_of_a_report(tmp_path):
+    lines = 'cluster,name\n0,größer\u202e\n3,"a ""quoted"", name"\n11,x\n'
+    (tmp_path / "names.csv").write_text(lines, encoding="utf-8")
+    assert read_names(tmp_path / "names.csv") == {3: 'a "quoted", name', 0: "größer\u202e", 11: "x"}
     (tmp_path / "merges.csv").write_text("﻿cluster,into\r\n2,1\r\n1,0\r\n", encoding="utf-8")
     assert read_merges(tmp_path / "merges.csv") == {2: 0, 1: 0}
 

@@ -47,14 +47,6 @@ def read_merges(merges: str | Path | Mapping[int, int]) -> dict[int, int]:
     return found
 
 
-def write_names(path: str | Path, names: Mapping[int, str]) -> None:
-    """Write the names of clusters as `read_names` reads them."""
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["cluster", "name"])
-        writer.writerows(sorted(names.items()))
-
-
 def relabel(
     labels: npt.ArrayLike,
     *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -61,8 +61,6 @@ from coterie.laplacian_kmodes.solver import (
 )
 from coterie.limits.memory import Need
 from coterie.rows import Block, RowSource, as_rows
-
-MODE_UPDATES = get_args(ModeUpdate)
 
 GraphWeight = Annotated[
     Literal["auto"] | float,
