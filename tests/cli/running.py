@@ -16,17 +16,16 @@ def everything(folder):
 
 
 def begun(*arguments, stdin=None):
-    """Start the command that answers signals in a child; gives its process id and what it writes to standard error."""
+    """Start the command that answers signals in a child; gives its process id and what it writes to standard output and error."""
     reading, writing = os.pipe()
 
     def command():
         os.dup2(writing, 2)
         os.close(writing)
-        sys.stdin, sys.stderr, sys.argv = stdin, os.fdopen(2, "w", buffering=1), ["coterie", *arguments]
-        for number in (
-            signal.SIGINT,
-            signal.SIGTERM,
-        ):  # ignored where a shell runs the tests in the background
+        sys.stdin, sys.argv = stdin, ["coterie", *arguments]
+        sys.stdout = sys.stderr = os.fdopen(2, "w", buffering=1)
+        # A shell that runs the tests in the background ignores both.
+        for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
         coterie_command.main()
 
