@@ -90,6 +90,21 @@ def test_metadata_and_header(model, tmp_path):
     assert header.metadata == {"normalize": True, "columns": ["a", "b"]}
 
 
+def test_files_of_older_versions_say_beside_the_model_how_rows_were_prepared(model, tmp_path):
+    path = tmp_path / "model.coterie"
+    for metadata, steps in (
+        ({"normalize": True, "columns": ["a", "b"]}, (("columns", ["a", "b"]), ("normalize",))),
+        ({"normalize": True, "columns": None}, (("normalize",),)),
+    ):
+        persistence.save(model, path, metadata=metadata)
+        assert persistence.load(path).preparation_ == steps
+    persistence.save(model, path, metadata={"normalize": False, "columns": None})
+    assert not hasattr(persistence.load(path), "preparation_")
+    model.preparation_ = (("normalize",),)
+    persistence.save(model, path, metadata={"normalize": True, "columns": ["a"]})
+    assert persistence.load(path).preparation_ == model.preparation_
+
+
 def test_functions_are_left_out_with_a_warning(tmp_path):
     model = Partition(n_clusters=4, init=np.add, callback=print)
     with pytest.warns(UserWarning, match="callback, init will have the default"):

@@ -210,7 +210,8 @@ def load(path: str | os.PathLike[str]) -> Any:
             f"(the file was written by coterie {header.coterie_version}, this is {__version__})."
         )
     model = estimator_class(**state["parameters"])
-    fitted = _fitted_of(state)
+    preparation = _preparation_of(header.metadata)
+    fitted = {**({"preparation_": preparation} if preparation else {}), **_fitted_of(state)}
     _check_state(model, fitted, os.fspath(path))
     model.__setstate__(fitted)
     return model
@@ -230,6 +231,16 @@ def _check_state(model: Any, fitted: Mapping[str, Any], whose: str) -> None:
         model._check_state(fitted)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{whose}: {_short(error)}") from error
+
+
+def _preparation_of(metadata: Mapping[str, Any]) -> tuple[tuple[Any, ...], ...]:
+    """Return the preparation of rows from the metadata of `coterie fit`, for models without it.
+
+    These are estimators of other libraries, and all models in files of coterie 0.1 that lack a `preparation_`.
+    """
+    columns = metadata.get("columns")
+    steps: list[tuple[Any, ...]] = [] if columns is None else [("columns", columns)]
+    return (*steps, ("normalize",)) if metadata.get("normalize") else tuple(steps)
 
 
 def read_header(path: str | os.PathLike[str]) -> ModelHeader:

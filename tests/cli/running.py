@@ -16,7 +16,7 @@ def everything(folder):
 
 
 def begun(*arguments, stdin=None):
-    """Start the command that answers signals in a child; gives its process id and what it writes to standard output and error."""
+    """Start the command that answers signals in a child; gives its process id and the pipe of what it writes."""
     reading, writing = os.pipe()
 
     def command():

@@ -41,3 +41,22 @@ def test_columns_in_another_order(folder, X, capsys):
     frame.rename(columns={"a": "x"}).to_csv("other.csv", index=False)
     message = failed(capsys, 1, "predict", "coterie-out/model.coterie", "other.csv")
     assert "Cannot read other.csv: no column 'a'. Its columns are 'x', 'b', 'c', 'd'." in message
+
+
+def test_python_prepares_rows_as_the_command_does(folder, X):
+    X = X * np.random.default_rng(1).uniform(1, 50, size=(300, 1))
+    np.save("rows.npy", X)
+    assert main(["fit", "rows.npy", "-k", "5", "--normalize", "-q"]) == 0
+    assert main(["predict", "coterie-out/model.coterie", "rows.npy", "-q"]) == 0
+    labels = np.load("labels.npy")
+    assert np.array_equal(labels, np.load("coterie-out/labels.npy"))
+    assert np.array_equal(coterie.load("coterie-out/model.coterie").predict(X), labels)
+
+
+def test_a_model_file_of_an_older_version(folder, table, X):
+    """It says only beside the model how its rows were prepared."""
+    unit = X[:, [3, 0]] / np.linalg.norm(X[:, [3, 0]], axis=1, keepdims=True)
+    model = coterie.KMeans(3, random_state=0).fit(unit)
+    coterie.save(model, "old.coterie", metadata={"normalize": True, "columns": ["d", "a"]})
+    assert main(["predict", "old.coterie", table, "--out", "labels.npy", "-q"]) == 0
+    assert np.array_equal(np.load("labels.npy"), model.labels_)

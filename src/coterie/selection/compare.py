@@ -90,8 +90,8 @@ class Comparison:
     Attributes
     ----------
     best : str
-        Name of the fit with the highest score, in general that of its method, of those without empty clusters (if there are any) and with at least half of the
-        highest information.
+        Name of the fit with the highest score, of those without empty clusters (if there are any) and with at least
+        half of the highest information.
     confidence : {"clear", "likely", "open"}
         "clear": all three criteria (agreement, neighbors, information) are highest for the same clusters as the score;
         "likely": two of them; "open": fewer.
@@ -279,9 +279,7 @@ def compare(
         "budget": budget,
         "seconds": clock.seconds,
     }
-    records = tuple(
-        {**_record(fit, k), **scores[fit.name], **_known_scores(fit, known)} for fit in fits
-    )
+    records = tuple({**_record(fit, k), **scores[fit.name], **_known_scores(fit, known)} for fit in fits)
     models = {fit.name: fit.model for fit in fits}
     return Comparison(best, confidence, reasons, records, agreement, models, ids, tuple(left_out), facts)
 
