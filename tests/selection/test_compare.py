@@ -237,3 +237,13 @@ def test_total_variation_with_equal_priors_is_compared_where_estimates_differ(bl
     assert [record["method"] for record in found.records] == [*names, equal]
     assert np.ptp(found.models["total-variation"].class_priors_) > 0
     assert found.models[equal].class_priors is None
+
+
+def test_methods_are_timed_on_some_of_the_rows_where_there_is_a_budget():
+    random = np.random.RandomState(0)
+    X = random.normal(3.0 * np.repeat([[0, 0], [1, 1]], (1300, 200), axis=0), 1)
+    found = coterie.compare(
+        X, 2, methods=["k-means", "total-variation"], budget=60, random_state=0, n_threads=1
+    )
+    assert [record["method"] for record in found.records][:2] == ["k-means", "total-variation"]
+    assert len(found.sample_ids) == 1500

@@ -257,7 +257,7 @@ def compare(
     if budget is not None and n_compared > _PILOT_ROWS:
         pilot = _drawn_ids(n_compared, max(_PILOT_ROWS, 3 * k), random)
         fits = _fitted(chosen, k, settings, rows[pilot], clock, left_out, str)
-        chosen = list(dict.fromkeys(fit.method for fit in fits))
+        chosen = [method for method in chosen if any(fit.method is method for fit in fits)]
         n_kept = _affordable_rows(fits, len(pilot), n_compared, clock)
         if sample_size is None and n_kept < n_compared:
             some = _drawn_ids(n_compared, n_kept, random) if n_kept > len(pilot) else pilot
