@@ -244,3 +244,28 @@ def _best_move(W, labels, i, n_clusters, lam, weights) -> int:
         if change < -1e-9 * before and change < lowest:
             best, lowest = r, change
     return int(best)
+
+
+def quadratic_steps(W, known, sizes, X, n_steps, s=0.1) -> Array:
+    """Steps of the alternating direction method for ``tr X'(L - s D) X / 2``; returns X where it is not negative.
+
+    Each one minimizes the linearized objective plus half the squared distances in D to the last X and to Z - U, under
+    the sums of the rows and columns, by the linear system of its multipliers.
+    """
+    R = X.shape[1]
+    free, degrees = np.flatnonzero(known < 0), W.sum(axis=1)
+    m = len(free)
+    # Sums of the rows, then of the columns, of the free rows, read row by row.
+    sums = np.vstack([np.kron(np.eye(m), np.ones(R)), np.kron(np.ones(m), np.eye(R))])
+    right = np.concatenate([np.ones(m), sizes - np.bincount(known[known >= 0], minlength=R)])
+    X = X.copy()
+    X[known >= 0] = np.eye(R)[known[known >= 0]]
+    Z, U = np.maximum(X, 0), np.zeros_like(X)
+    for _ in range(n_steps):
+        gradient = (np.diag((1 - s) * degrees) - W) @ X
+        target = ((X - gradient / degrees[:, None] + Z - U) / 2)[free]
+        inverse = np.repeat(1 / degrees[free], R)
+        multipliers = np.linalg.lstsq((sums * inverse) @ sums.T, sums @ target.ravel() - right, rcond=None)[0]
+        X[free] = target - (inverse * (sums.T @ multipliers)).reshape(m, R)
+        Z, U = np.maximum(X + U, 0), U + X - np.maximum(X + U, 0)
+    return Z

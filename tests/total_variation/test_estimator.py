@@ -270,7 +270,7 @@ class TestLabels:
         graph, y = digits
         labels = known(y, 1)
         model = TotalVariationClustering(10, affinity="precomputed", random_state=0).fit(graph, labels)
-        assert len(model.energies_) == 1
+        assert len(model.energies_) == 2
         assert np.mean(model.labels_ == y) > 0.85
 
     def test_clusters_go_by_the_labels_inside_of_them(self):
@@ -316,6 +316,16 @@ class TestLabels:
         graph, y = digits
         model = TotalVariationClustering(10, affinity="precomputed").fit(graph, known(y, 18))
         assert np.mean(model.labels_ == y) > 0.97
+
+    def test_two_runs_from_labels_unless_one_is_asked_for(self, digits):
+        graph, y = digits
+        once, twice = (
+            TotalVariationClustering(10, affinity="precomputed", n_init=n_init).fit(graph, known(y, 1))
+            for n_init in (1, 30)
+        )
+        assert once.energies_.tolist() == [twice.energies_[0]]
+        assert len(twice.energies_) == 2
+        assert twice.energy_ in twice.energies_
 
     def test_a_class_without_labels_is_found(self, blobs):
         X, y = blobs

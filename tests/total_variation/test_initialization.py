@@ -1,8 +1,11 @@
 """Initialization of total variation clustering."""
 
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
+import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
@@ -13,6 +16,7 @@ from coterie.total_variation.initialization import (
     drawn_vertices,
     initial_memberships,
     on_the_simplex,
+    quadratic_memberships,
 )
 from coterie.total_variation.problem import CutProblem
 from tests.reference import total_variation as oracle
@@ -35,12 +39,50 @@ def test_given_memberships_are_the_one_start():
     assert start is given
 
 
-def test_a_label_for_each_class_gives_one_start():
+def test_a_label_for_each_class_gives_two_starts():
     problem = path_problem([0, -1, 1])
     assert not problem.draws_vertices
-    (start,) = initial_memberships(problem, None)
+    start, sized = initial_memberships(problem, None)
     assert start[0].argmax() == 0
     assert np.all(start[2:].argmax(axis=1) == 1)
+    assert set(sized.ravel()) == {0, 1}
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5])
+def test_clusters_of_the_quadratic_program_have_the_sizes_of_the_priors(share):
+    problem = replace(path_problem([0] + [-1] * 10 + [1]), priors=np.array([share, 1 - share]))
+    Z = quadratic_memberships(problem)
+    np.testing.assert_allclose(Z.sum(axis=0), 12 * problem.priors, rtol=0.02)
+    np.testing.assert_array_equal(Z.argmax(axis=1), np.arange(12) >= 12 * share)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_quadratic_program_against_the_oracle(seed):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(24, 2)) + 3 * np.eye(3)[np.arange(24) % 3, :2]
+    graph = knn_graph(X, 4).astype(np.float64)
+    known = np.where(np.arange(24) < 3, np.arange(24) % 3, -1).astype(np.int32)
+    priors = random.dirichlet([20, 20, 20])
+    problem = CutProblem(graph, 3, known, None, np.random.RandomState(0), 1, priors=priors)
+    W, free = graph.toarray(), known < 0
+    centering = np.eye(21) - 1 / 21
+    system = centering @ (np.diag(W.sum(axis=1)) - W)[np.ix_(free, free)] @ centering
+    first = np.zeros((24, 3))
+    first[free] = (
+        np.linalg.lstsq(system, centering @ W[free][:, ~free], rcond=None)[0] + priors - (1 - 3 * priors) / 21
+    )
+    expected = oracle.quadratic_steps(W, known, 24 * priors, first, 400)
+    np.testing.assert_allclose(quadratic_memberships(problem), expected, atol=0.02)
+
+
+def test_the_quadratic_program_with_isolated_vertices_and_without_edges():
+    graph = sp.block_diag([PATH, sp.csr_array((3, 3))], format="csr")
+    known = np.full(15, -1, dtype=np.int32)
+    known[[0, 11]] = 0, 1
+    for one in (graph, sp.csr_array((15, 15))):
+        Z = quadratic_memberships(CutProblem(sp.csr_array(one), 2, known, None, np.random.RandomState(0), 1))
+        assert np.all(np.isfinite(Z))
+        np.testing.assert_array_equal(Z[[0, 11]].argmax(axis=1), [0, 1])
 
 
 def test_the_second_of_drawn_starts_is_the_rough_clusters():

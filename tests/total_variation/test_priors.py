@@ -300,23 +300,6 @@ class TestEstimator:
         assert np.mean(model.labels_ == y) > 0.97
         np.testing.assert_allclose(model.class_priors_, SHARES, atol=0.02)
 
-    @pytest.mark.parametrize("seed", [0, 1])
-    def test_labels_and_priors_also_start_from_the_clusters_of_equal_priors(self, uneven, seed):
-        X, y = uneven
-        known = np.full(len(y), -1)
-        random = np.random.default_rng(seed)
-        for label in range(4):
-            known[random.choice(np.flatnonzero(y == label))] = label
-
-        def fit(**options):
-            return TotalVariationClustering(4, random_state=0, **options).fit(X, known)
-
-        once, both = (fit(class_priors=SHARES, n_init=n_init) for n_init in (1, 2))
-        again = fit(class_priors=SHARES, init=np.eye(4)[fit().labels_])
-        assert both.energies_.tolist() == [once.energy_, again.energy_]
-        assert both.energy_ == min(both.energies_)
-        np.testing.assert_array_equal(both.labels_[known >= 0], known[known >= 0])
-
     def test_priors_do_not_depend_on_threads(self, uneven):
         options = dict(class_priors="estimate", balance="degrees", size_max=325, n_init=1, random_state=3)
         models = [TotalVariationClustering(4, n_threads=n, **options).fit(uneven[0][::2]) for n in (1, 2)]

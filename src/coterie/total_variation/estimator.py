@@ -37,7 +37,6 @@ from coterie.size_constrained.sizes import SizeBounds, check_sizes
 from coterie.total_variation.priors import (
     check_class_priors,
     minimize_cut_and_priors,
-    minimize_cut_from_equal_priors,
     priors_of_labels,
 )
 from coterie.total_variation.problem import CutProblem
@@ -105,13 +104,13 @@ class TotalVariationClustering(GraphEstimator):
     metric : {"euclidean", "cosine"}
         "cosine": each row is divided by its length first (normalization).
     n_init : int
-        Number of runs with different initializations, of which one is kept, see `select_by`. One run where nothing is
-        random: if memberships or a label of each class are given. With labels of each class and `class_priors`, unless
-        this is 1, also a run with equal priors and one from its clusters; the lowest (P) under the priors is kept.
+        Number of runs with different initializations, of which one is kept, see `select_by`. One run if memberships are
+        given. Two, unless this is 1, if a label of each class is: nothing is random then.
     init : "diffusion" or array-like of shape (n, R)
         "diffusion": a vertex drawn from each cluster of a normalized cut is diffused over the graph, or the labels of
         `y` where it has any. Without labels the second run is initialized with that normalized cut itself, so that the
-        result is at least as good. Or memberships: non-negative rows that sum to 1.
+        result is at least as good; with labels of each class, with the solution of a quadratic program with classes of
+        the expected sizes (Holtz et al. 2024). Or memberships: non-negative rows that sum to 1.
     steps : {"preconditioned", "paper"}
         "paper": Algorithm 1 as published, for comparison. One step size for all rows and columns, from the norm of the
         gradient; the stop is tested after each inner iteration; an outer step ends after 100 of them; a run ends with
@@ -251,7 +250,8 @@ class TotalVariationClustering(GraphEstimator):
     Bresson, Laurent, Uminsky and von Brecht, Multiclass total variation clustering, NeurIPS 2013. Chambolle and Pock, A
     first-order primal-dual algorithm for convex problems with applications to imaging, 2011. Pock and Chambolle,
     Diagonal preconditioning for first order primal-dual algorithms in convex optimization, ICCV 2011. Michelot, A
-    finite algorithm for finding the projection of a point onto the canonical simplex of R^n, 1986.
+    finite algorithm for finding the projection of a point onto the canonical simplex of R^n, 1986. Holtz, Chen,
+    Cloninger, Cheng and Mishne, Continuous partitioning for graph-based semi-supervised learning, NeurIPS 2024.
 
     Examples
     --------
@@ -351,7 +351,9 @@ class TotalVariationClustering(GraphEstimator):
                 graph, self.n_clusters, known, given, random, n_threads, self.balance_weight,
                 priors=self._priors(known), weights=vertex_weights(graph, self.balance), bounds=bounds,
             )  # fmt: skip
-            n_runs = int(self.n_init) if self.n_clusters > 1 and problem.draws_vertices else 1
+            n_runs = int(self.n_init) if self.n_clusters > 1 else 1
+            if not problem.draws_vertices:
+                n_runs = 1 if given is not None or self.steps == "paper" else min(n_runs, 2)
             options = CutOptions(
                 n_runs, self.max_iter, self.n_swaps, self.inner_tol, self.tol, self.steps, self.select_by
             )
@@ -360,10 +362,6 @@ class TotalVariationClustering(GraphEstimator):
             if self._estimates_priors:
                 report.n_runs += 1
                 best, energies, priors = minimize_cut_and_priors(problem, options, report)
-            elif self.n_init > 1 and problem.is_labeled_unequally and not options.is_paper:
-                report.n_runs = 3
-                best, energies = minimize_cut_from_equal_priors(problem, options, report)
-                priors = problem.priors
             else:
                 (best, energies), priors = minimize_cut(problem, options, report), problem.priors
         fitted = {

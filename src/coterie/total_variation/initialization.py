@@ -13,12 +13,14 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.fitting.deadline import UNLIMITED, Deadline, OutOfTime
+from coterie.graphs.cuts import degrees_of
 from coterie.graphs.spectral import SpectralVectors, local_order, spectral_vectors
 from coterie.kmeans.exact import k_means_until
 from coterie.total_variation.problem import CutGraph, CutProblem
 
 __all__ = [
-    "RoughCut", "diffused", "drawn_vertices", "initial_memberships", "normalized_cut", "on_the_simplex", "rough_cut",
+    "RoughCut", "diffused", "drawn_vertices", "initial_memberships", "normalized_cut", "on_the_simplex",
+    "quadratic_memberships", "rough_cut",
 ]  # fmt: skip
 
 # Relative residual of the conjugate gradients.
@@ -26,6 +28,13 @@ _TOLERANCE = 1e-6
 
 # Least number of eigenvectors that order the vertices.
 _ORDER_VECTORS = 10
+
+# Of the quadratic program: how far it is from convex, and the maximum number of steps, as in the paper's experiments;
+# the mean change of a row at which they end, tested after each tenth one.
+_CONCAVITY, _QUADRATIC_STEPS, _STILL, _UNTESTED = 0.1, 400, 1e-4, 10
+
+# Of its first memberships: conjugate gradients, and their relative residual, of which the partition hardly depends.
+_HARMONIC_STEPS, _HARMONIC_TOLERANCE = 100, 1e-2
 
 
 @dataclass(frozen=True)
@@ -100,6 +109,8 @@ def initial_memberships(
 ) -> Iterator[FloatArray]:
     """Yield initial memberships: given ones, or diffused labels, with a drawn vertex for each class without labels.
 
+    With labels of each class the second ones are the clusters of a quadratic program with sizes.
+
     Parameters
     ----------
     problem : CutProblem
@@ -128,6 +139,7 @@ def initial_memberships(
         yield problem.given
     elif clusters is None:
         yield diffused_labels(problem.known)
+        yield np.eye(problem.n_clusters)[quadratic_memberships(problem, deadline).argmax(axis=1)]
     else:
         for number in count():
             if number == (0 if cut_first else 1) and np.all(problem.known < 0):
@@ -239,6 +251,88 @@ def _solved_in_time(
         return cg(system, column, rtol=_TOLERANCE, M=scaling, callback=check)[0]
     except OutOfTime:
         return latest
+
+
+def quadratic_memberships(problem: CutProblem, deadline: Deadline = UNLIMITED) -> Array:
+    """Return memberships from labels of each class and the sizes of the classes.
+
+    They minimize ``tr X'(L - s D) X / 2`` over memberships X of given column sums, with L the Laplacian and D the
+    degrees: for s > 0 solutions are almost binary (Holtz et al., Continuous partitioning for graph-based
+    semi-supervised learning, NeurIPS 2024). The first X is harmonic, with shifted means; steps are those of the
+    alternating direction method, linearized in the metric D.
+
+    Parameters
+    ----------
+    problem : CutProblem
+        Has labels of each class, and their priors; without, sizes are equal.
+    deadline : Deadline
+        No further steps when it has passed.
+
+    Returns
+    -------
+    ndarray of shape (n, R), float32
+        Not negative; sums of rows and columns are those of the last steps, up to their precision.
+    """
+    n, R, known = problem.n_vertices, problem.n_clusters, problem.known
+    fixed, own = known >= 0, np.eye(R, dtype=np.float32)[known[known >= 0]]
+    degrees = degrees_of(problem.graph)
+    degrees[degrees == 0] = np.min(degrees[degrees > 0], initial=1)
+    averages = sp.csr_array(sp.diags_array(1 / degrees) @ problem.graph).astype(np.float32)
+    looseness = np.where(fixed, 0, 1 / degrees / np.sum(1 / degrees[~fixed])).astype(np.float32)[:, None]
+    priors = np.full(R, 1 / R) if problem.priors is None else problem.priors
+    missing = np.maximum(n * priors - own.sum(axis=0), 0)
+    missing *= np.count_nonzero(~fixed) / missing.sum()
+    X = np.empty((n, R), dtype=np.float32)
+    X[fixed] = own
+    X[~fixed] = _harmonic(problem, degrees, deadline) + missing / np.count_nonzero(~fixed)
+    sizes = own.sum(axis=0) + missing
+    Z, U = np.maximum(X, 0), np.zeros_like(X)
+    for step in range(_QUADRATIC_STEPS):
+        X = averages @ X + _CONCAVITY * X
+        X += Z
+        X -= U
+        X /= 2
+        X[fixed] = own
+        X -= (X.sum(axis=1, keepdims=True) - 1) / R
+        X -= looseness * (X.sum(axis=0, dtype=np.float64) - sizes).astype(np.float32)
+        U += X
+        before, Z = Z, np.maximum(U, 0)
+        U -= Z
+        is_tested = step % _UNTESTED == 0
+        if deadline.is_over or (
+            is_tested and max(np.abs(X - Z).mean(), np.abs(Z - before).mean()) * R < _STILL
+        ):
+            break
+    return Z
+
+
+def _harmonic(problem: CutProblem, degrees: FloatArray, deadline: Deadline) -> FloatArray:
+    """Return the harmonic functions of the labels at the vertices without one, minus their means.
+
+    With few labels they are close to constant, and the means are those of the classes with the most edges.
+    """
+    free = problem.known < 0
+    rows = problem.graph[free].astype(np.float64)
+    own = np.eye(problem.n_clusters)[problem.known[~free]]
+    right = rows[:, ~free] @ own
+    inside, degrees = rows[:, free], degrees[free]
+
+    def laplacian(f: FloatArray) -> FloatArray:
+        f = f - f.mean()
+        f = degrees * f - inside @ f
+        return f - f.mean()
+
+    m = len(degrees)
+    system = LinearOperator((m, m), matvec=laplacian, dtype=np.float64)
+
+    def solve(column: FloatArray) -> FloatArray:
+        if deadline.is_over:
+            return np.zeros(m)
+        f = cg(system, column - column.mean(), rtol=_HARMONIC_TOLERANCE, maxiter=_HARMONIC_STEPS)[0]
+        return f - f.mean()
+
+    with ThreadPoolExecutor(problem.n_threads) as pool:
+        return np.column_stack(list(pool.map(solve, right.T)))
 
 
 def on_the_simplex(rows: Array) -> FloatArray:

@@ -19,7 +19,6 @@ from coterie.total_variation.solver import SPECTRAL_SHARE, CutOptions, CutResult
 __all__ = [
     "check_class_priors",
     "minimize_cut_and_priors",
-    "minimize_cut_from_equal_priors",
     "normalized_cut",
     "priors_of_labels",
 ]
@@ -119,40 +118,6 @@ def minimize_cut_and_priors(
     run, energy = minimize_cut(sized, few, report, rough)
     energies = np.append(energies, energy)
     return (run, energies, priors) if is_better(run.labels) else (best, energies, equal)
-
-
-def minimize_cut_from_equal_priors(
-    problem: CutProblem, options: CutOptions, report: Report
-) -> tuple[CutResult, FloatArray]:
-    """Cut a graph, of which each class has labels, from these labels, and from the clusters that equal priors give.
-
-    With one label for each digit of MNIST, the run from the labels ended with digits exchanged for two of eight choices
-    of the labels; from the clusters of equal priors it found them.
-
-    Parameters
-    ----------
-    problem : CutProblem
-        With labels of each class, and priors.
-    options : CutOptions
-        When a run ends.
-    report : Report
-        Called after each outer step.
-
-    Returns
-    -------
-    best : CutResult
-        The one with the lower (P), in the order of the data.
-    energies : ndarray of shape (2,), or (1,) where the first run was stopped
-        (P) at the end of both runs.
-    """
-    rough = rough_cut(problem, report.deadline.share(SPECTRAL_SHARE))
-    first, energies = minimize_cut(problem, options, report, rough)
-    if report.reason is not None:
-        return first, energies
-    equal = minimize_cut(replace(problem, priors=None), replace(options, n_swaps=0), report, rough)[0]
-    given = np.eye(problem.n_clusters)[equal.labels]
-    second, energy = minimize_cut(replace(problem, given=given), options, report, rough)
-    return min(first, second, key=lambda result: result.rank), np.append(energies, energy)
 
 
 def normalized_cut(edges: Edges, labels: IntArray, n_clusters: int, degrees: FloatArray) -> float:

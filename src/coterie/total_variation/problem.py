@@ -175,12 +175,6 @@ class CutProblem:
         """Whether any cluster may have any prior: priors differ, and there are no labels."""
         return self.priors is not None and bool(np.all(self.known < 0)) and bool(np.ptp(self.priors) > 0)
 
-    @property
-    def is_labeled_unequally(self) -> bool:
-        """Whether each class has a label, and priors differ."""
-        has_all = self.given is None and not self.draws_vertices
-        return has_all and self.priors is not None and bool(np.ptp(self.priors) > 0)
-
     def draw_seed(self) -> int:
         """Draw the seed of another random generator."""
         return int(self.random.randint(np.iinfo(np.int32).max))
