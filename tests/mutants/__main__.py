@@ -315,7 +315,12 @@ def failing_test(tests: list[str], folder: Path, seconds: float) -> str:
         return "time"
     if process.returncode == 0:
         return ""
-    found = [line.split(" ")[1] for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    # Names of tests may have spaces; a message follows " - ".
+    found = [
+        line.split(" ", 1)[1].split(" - ")[0]
+        for line in output.splitlines()
+        if line.startswith(("FAILED ", "ERROR "))
+    ]
     return found[0] if found else f"exit code {process.returncode}"
 
 
