@@ -140,7 +140,7 @@ void bind_total_variation_of(nb::module_& m, const char* name, const char* maker
 
 Index move_vertices_of_graph(In1<Index> starts, In1<std::int32_t> columns, std::optional<In1<double>> weights,
                              std::optional<In1<double>> sizes, In1<std::uint8_t> fixed, In1<double> asymmetries,
-                             Out1<std::int32_t> clusters) {
+                             double least, double most, Out1<std::int32_t> clusters) {
     const Index n = static_cast<Index>(clusters.shape(0)), n_clusters = static_cast<Index>(asymmetries.shape(0));
     require_size(starts, n + 1, "starts has the wrong length");
     require_starts(starts);
@@ -151,7 +151,8 @@ Index move_vertices_of_graph(In1<Index> starts, In1<std::int32_t> columns, std::
     require_size(fixed, n, "fixed has the wrong length");
     require_between(clusters, 0, n_clusters, "a cluster is out of range");
     const CutVertices vertices{starts.data(), columns.data(),     data_or_null(weights), data_or_null(sizes),
-                                  fixed.data(),  asymmetries.data(), n,                     n_clusters};
+                                  fixed.data(),  asymmetries.data(), n,                     n_clusters,
+                                  least,         most};
     return move_vertices(vertices, clusters.data());
 }
 
@@ -162,7 +163,7 @@ void bind_total_variation(nb::module_& m) {
     bind_total_variation_of<double>(m, "BlockedGraphFloat64", "blocked_graph_float64");
     m.def("move_vertices", &move_vertices_of_graph, arg("starts").noconvert(), arg("columns").noconvert(),
           arg("weights").noconvert().none(), arg("sizes").none(), arg("fixed"), arg("asymmetries"),
-          arg("clusters").noconvert(), Unlocked());
+          arg("least"), arg("most"), arg("clusters").noconvert(), Unlocked());
 }
 
 }  // namespace coterie

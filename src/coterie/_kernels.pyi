@@ -637,10 +637,10 @@ def iterate_primal_dual(
 
 # Moves single vertices between clusters as long as (P) falls; returns how often. IN starts (n + 1,), columns, weights:
 # every edge at both ends (None: 1 each), sizes (n,): what a vertex counts in that of its cluster (None: 1 each),
-# fixed (n,), asymmetries (R,): lambda; IN/OUT clusters (n,).
+# fixed (n,), asymmetries (R,): lambda, bounds of the number of vertices of a cluster; IN/OUT clusters (n,).
 def move_vertices(
     starts: Longs, columns: Ints, weights: Doubles | None, sizes: Doubles | None, fixed: npt.NDArray[np.uint8],
-    asymmetries: Doubles, clusters: Ints,
+    asymmetries: Doubles, least: float, most: float, clusters: Ints,
 ) -> int: ...  # fmt: skip
 
 # OUT medians (R,), sums (3, R): above, below, total variations; counts (2, R): above, below. Memberships in 0 .. 1.

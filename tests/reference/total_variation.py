@@ -198,10 +198,13 @@ def outer_step(
     return State(F, P, tau, done)
 
 
-def moved_vertices(W, labels, n_clusters, lam=None, weights=None, fixed=None) -> npt.NDArray[np.integer]:
+def moved_vertices(
+    W, labels, n_clusters, lam=None, weights=None, fixed=None, least=0, most=np.inf
+) -> npt.NDArray[np.integer]:
     """Clusters after moves of single vertices, as long as (P) falls: each to the one next to it that lowers it most.
 
-    Vertices move in their order; one is looked at again after a neighbor has moved, and all are when nothing moves.
+    At least and at most so many vertices stay in each. Vertices move in their order; one is looked at again after a
+    neighbor has moved, and all are when nothing moves.
     """
     n, labels = len(W), labels.copy()
     fixed = np.zeros(n, dtype=bool) if fixed is None else fixed
@@ -212,7 +215,9 @@ def moved_vertices(W, labels, n_clusters, lam=None, weights=None, fixed=None) ->
             if not waiting[i]:
                 continue
             waiting[i] = False
-            best = _best_move(W, labels, i, n_clusters, lam, weights)
+            if np.sum(labels == labels[i]) - 1 < least:
+                continue
+            best = _best_move(W, labels, i, n_clusters, lam, weights, most)
             if best != labels[i]:
                 labels[i], has_moved = best, True
                 waiting |= (W[i] > 0) & ~fixed
@@ -223,7 +228,7 @@ def moved_vertices(W, labels, n_clusters, lam=None, weights=None, fixed=None) ->
             waiting = ~fixed
 
 
-def _best_move(W, labels, i, n_clusters, lam, weights) -> int:
+def _best_move(W, labels, i, n_clusters, lam, weights, most) -> int:
     lams = np.broadcast_to(n_clusters - 1 if lam is None else lam, n_clusters)
     sizes = np.ones(len(W)) if weights is None else weights
 
@@ -235,7 +240,7 @@ def _best_move(W, labels, i, n_clusters, lam, weights) -> int:
     best, lowest = labels[i], 0.0
     # In the order in which the neighbors have them.
     for r in dict.fromkeys(labels[np.flatnonzero(W[i])]):
-        if r == labels[i]:
+        if r == labels[i] or np.sum(labels == r) + 1 > most:
             continue
         moved = labels.copy()
         moved[i] = r

@@ -10,6 +10,7 @@ from sklearn.datasets import make_blobs
 import tests.reference.total_variation as oracle
 from coterie import TotalVariationClustering, _kernels
 from coterie.graphs import knn_graph
+from coterie.size_constrained.sizes import SizeBounds
 from coterie.total_variation.problem import CutGraph
 from coterie.total_variation.rounding import VertexMoves
 from coterie.total_variation.solver import StoppingRule
@@ -43,6 +44,18 @@ def test_the_moves_of_a_plain_version(n, R, balance_weight, is_weighted, dtype, 
     expected = oracle.moved_vertices(W, labels, R, balance_weights, sizes, fixed)
     assert moved_labels.dtype == np.int32
     np.testing.assert_array_equal(moved_labels, expected)
+
+
+@given(slack=st.integers(0, 3), **problems)
+def test_the_moves_of_a_plain_version_within_size_bounds(slack, **problem):
+    W, labels, balance_weights, sizes, fixed, _ = some_problem(**problem)
+    counts = np.bincount(labels, minlength=len(balance_weights))
+    bounds = SizeBounds(counts.min() - slack, counts.max() + slack)
+    moves = VertexMoves(CutGraph(sp.csr_array(W)), balance_weights, sizes, fixed, bounds)
+    expected = oracle.moved_vertices(
+        W, labels, len(counts), balance_weights, sizes, fixed, bounds.least, bounds.most
+    )
+    np.testing.assert_array_equal(moves.after_moves(labels), expected)
 
 
 @given(**problems)
@@ -82,15 +95,26 @@ class TestFits:
         relaxed = sum(oracle.energy(graph.toarray(), f, 5) for f in model.memberships_.astype(float).T)
         np.testing.assert_allclose(model.relaxed_energy_, relaxed, rtol=1e-4)
 
-    def test_no_moves_with_steps_of_the_paper_or_size_bounds(self, graph, monkeypatch):
+    def test_no_moves_with_steps_of_the_paper(self, graph, monkeypatch):
         def fail(self, labels):
             raise AssertionError
 
         monkeypatch.setattr(VertexMoves, "after_moves", fail)
-        options = dict(affinity="precomputed", n_init=2, random_state=0)
-        TotalVariationClustering(6, steps="paper", **options).fit(graph)
-        model = TotalVariationClustering(6, size_min=90, **options).fit(graph)
-        assert np.bincount(model.labels_).min() >= 90
+        TotalVariationClustering(6, affinity="precomputed", steps="paper", n_init=2, random_state=0).fit(
+            graph
+        )
+
+    def test_no_move_within_size_bounds_lowers_the_cut_of_a_fit(self, graph):
+        bounds, y = SizeBounds(90, 110), np.full(600, -1)
+        y[::40] = np.arange(15) % 6
+        model = TotalVariationClustering(
+            6, affinity="precomputed", size_min=90, size_max=110, n_init=2, random_state=0
+        ).fit(graph, y)
+        sizes = np.bincount(model.labels_)
+        assert 90 <= sizes.min() <= sizes.max() <= 110
+        np.testing.assert_array_equal(model.labels_[y >= 0], y[y >= 0])
+        moves = VertexMoves(CutGraph(graph), np.full(6, 5.0), None, y >= 0, bounds)
+        np.testing.assert_array_equal(moves.after_moves(model.labels_), model.labels_)
 
 
 def path_of(*steps, tol=1e-4):
@@ -175,7 +199,8 @@ class TestRunsEndedByEarlierOnes:
 def move_arguments():
     return dict(
         starts=np.array([0, 1, 2]), columns=np.array([1, 0], dtype=np.int32), weights=None, sizes=None,
-        fixed=np.zeros(2, dtype=np.uint8), asymmetries=np.ones(2), clusters=np.array([0, 1], dtype=np.int32),
+        fixed=np.zeros(2, dtype=np.uint8), asymmetries=np.ones(2), least=0.0, most=2.0,
+        clusters=np.array([0, 1], dtype=np.int32),
     )  # fmt: skip
 
 

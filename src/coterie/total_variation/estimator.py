@@ -133,8 +133,8 @@ class TotalVariationClustering(GraphEstimator):
         Size of a cluster in (P): its number of rows, or the sum of their degrees, as in the normalized cut.
     size_min, size_max : float, optional
         Minimum and maximum number of rows of a cluster; below 1: fraction of all rows. Memberships are rounded to
-        clusters of these sizes at the least total loss. Rows of a cluster with equal memberships are ranked by a random
-        walk on the graph: those nearest to other clusters move first.
+        clusters of these sizes at the least total loss, and vertices then move within them. Rows of a cluster with
+        equal memberships are ranked by a random walk on the graph: those nearest to other clusters move first.
     select_by : {"shared-neighbors", "energy"}
         The run that is kept. "energy": the one with the lowest (P), as in the paper. "shared-neighbors": a run with (P)
         at most 5% above the lowest is preferred if it is better by 5% in the product of (P) and (P) with edges weighted
@@ -230,8 +230,8 @@ class TotalVariationClustering(GraphEstimator):
     large graphs), so that neighbors are close in memory.
 
     After an outer step memberships are rounded, and unlabeled vertices move one by one to adjacent clusters as long as
-    (P) decreases. After a run with labels, clusters exchange their classes if this lowers (P) and keeps more of the
-    edges of labeled rows. Both steps are left out with `steps="paper"` and with size constraints.
+    (P) decreases. After a run with labels and without size constraints, clusters exchange their classes if this lowers
+    (P) and keeps more of the edges of labeled rows. Both steps are left out with `steps="paper"`.
 
     Without labels and priors a run ends early because of runs that went to their end: if its cut has been that of one
     of them for half of its iterations; or if it would be more than 5% above the lowest, and so not be selected, even if

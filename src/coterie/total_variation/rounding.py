@@ -105,15 +105,23 @@ class VertexMoves:
         Weights of vertices in the sizes of clusters, in the order of the graph; None: 1 each.
     fixed : ndarray of shape (n,), bool
         Vertices that do not move.
+    bounds : SizeBounds, optional
+        Of the number of vertices of a cluster.
     """
 
     def __init__(
-        self, graph: CutGraph, balance_weights: FloatArray, weights: FloatArray | None, fixed: BoolArray
+        self,
+        graph: CutGraph,
+        balance_weights: FloatArray,
+        weights: FloatArray | None,
+        fixed: BoolArray,
+        bounds: SizeBounds | None = None,
     ) -> None:
         edges = graph.adjacency
         self._starts, self._columns = edges.indptr.astype(np.int64), edges.indices.astype(np.int32)
         self._edge_weights = None if np.all(edges.data == 1) else edges.data.astype(np.float64)
         self._balance_weights, self._weights, self._fixed = balance_weights, weights, fixed.astype(np.uint8)
+        self._bounds = SizeBounds(0, len(fixed)) if bounds is None else bounds
 
     def after_moves(self, labels: IntArray) -> IntArray:
         """Return clusters whose (P) no move of a single vertex lowers.
@@ -133,7 +141,7 @@ class VertexMoves:
         moved_labels = labels.copy()
         _kernels.move_vertices(
             self._starts, self._columns, self._edge_weights, self._weights, self._fixed, self._balance_weights,
-            moved_labels,
+            self._bounds.least, self._bounds.most, moved_labels,
         )  # fmt: skip
         return moved_labels
 

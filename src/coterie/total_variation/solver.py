@@ -167,8 +167,10 @@ def minimize_cut(
         steps=STEPS[options.steps](graph), n_threads=problem.n_threads,
     )  # fmt: skip
     moves = None
-    if not options.is_paper and problem.bounds is None:
-        moves = VertexMoves(graph, problem.balance_weights, arranged.weights, arranged.known >= 0)
+    if not options.is_paper:
+        moves = VertexMoves(
+            graph, problem.balance_weights, arranged.weights, arranged.known >= 0, problem.bounds
+        )
     run = _Run(arranged, graph, descent, moves, options, report)
     selection = RunSelection(options.select_by, graph.edges, R, problem.balance_weights, arranged.weights)
     energies: list[float] = []
@@ -259,15 +261,14 @@ class _Run:
     def rounded(self) -> _Rounding:
         """Return the clusters that memberships round to, after moves or within the size bounds."""
         labels, cut = self.descent.rounded()
-        if self.problem.bounds is None:
-            moved_labels = self.after_moves(labels)
-            return _Rounding(moved_labels, self.descent.cut(moved_labels), cut)
-        labels = labels_within(
-            self.problem.graph, self.descent.memberships, labels, self.problem.bounds, self.problem.known >= 0,
-            self.problem.n_threads,
-        )  # fmt: skip
-        cut = self.descent.cut(labels)
-        return _Rounding(labels, cut, cut)
+        if self.problem.bounds is not None:
+            labels = labels_within(
+                self.problem.graph, self.descent.memberships, labels, self.problem.bounds, self.problem.known >= 0,
+                self.problem.n_threads,
+            )  # fmt: skip
+            cut = self.descent.cut(labels)
+        moved_labels = self.after_moves(labels)
+        return _Rounding(moved_labels, self.descent.cut(moved_labels), cut)
 
 
 @dataclass(frozen=True)
@@ -430,7 +431,7 @@ def _with_matched_labels(run: _Run, result: CutResult) -> CutResult:
     """
     known = run.problem.known
     fixed = known >= 0
-    if run.moves is None or not fixed.any():
+    if run.moves is None or run.problem.bounds is not None or not fixed.any():
         return result
     numbers = numbers_by_labels(run.graph.edges, result.labels, known, run.problem.n_clusters)
     labels = run.after_moves(np.where(fixed, known, numbers[result.labels]).astype(np.int32))

@@ -15,6 +15,7 @@ struct CutVertices {
     const std::uint8_t* fixed;     // n_vertices: whether a vertex is fixed
     const double* asymmetries;     // n_clusters: lambda
     Index n_vertices, n_clusters;
+    double least, most;  // bounds of the number of vertices of a cluster
 
     double weight(Index e) const { return weights == nullptr ? 1.0 : weights[e]; }
     double size(Index i) const { return sizes == nullptr ? 1.0 : sizes[i]; }
@@ -30,9 +31,10 @@ class MovingVertices {
    public:
     MovingVertices(const CutVertices& vertices, std::int32_t* clusters)
         : vertices_(vertices), clusters_(clusters), cuts_(vertices.n_clusters), sizes_(vertices.n_clusters),
-          links_(vertices.n_clusters), neighbors_(vertices.n_clusters) {
-        for (Index r = 0; r < vertices.n_clusters; ++r) cuts_[r] = sizes_[r] = links_[r] = 0;
+          links_(vertices.n_clusters), neighbors_(vertices.n_clusters), counts_(vertices.n_clusters) {
+        for (Index r = 0; r < vertices.n_clusters; ++r) cuts_[r] = sizes_[r] = links_[r] = counts_[r] = 0;
         for (Index i = 0; i < vertices.n_vertices; ++i) {
+            counts_[clusters[i]] += 1;
             sizes_[clusters[i]] += vertices.size(i);
             whole_ += vertices.size(i);
             for (Index e = vertices.starts[i]; e < vertices.starts[i + 1]; ++e)
@@ -43,7 +45,7 @@ class MovingVertices {
     // Moves vertex i to the adjacent cluster that lowers (P) most; returns whether there is one.
     bool move(Index i) {
         const std::int32_t own = clusters_[i];
-        if (!touches_others(i)) return false;
+        if (counts_[own] - 1 < vertices_.least || !touches_others(i)) return false;
         double degree = 0;
         Index n_neighbors = 0;
         for (Index e = vertices_.starts[i]; e < vertices_.starts[i + 1]; ++e) {
@@ -58,7 +60,7 @@ class MovingVertices {
         double lowest = 0;
         for (Index k = 0; k < n_neighbors; ++k) {
             const std::int32_t other = neighbors_[k];
-            if (other == own) continue;
+            if (other == own || counts_[other] + 1 > vertices_.most) continue;
             const double before = now + cost(other, 0, 0);
             const double change = without + cost(other, degree - 2 * links_[other], size) - before;
             if (change < -kLeastGain * before && change < lowest) {
@@ -69,6 +71,8 @@ class MovingVertices {
         if (best != own) {
             cuts_[own] += leaving;
             sizes_[own] -= size;
+            counts_[own] -= 1;
+            counts_[best] += 1;
             cuts_[best] += degree - 2 * links_[best];
             sizes_[best] += size;
             clusters_[i] = best;
@@ -94,6 +98,7 @@ class MovingVertices {
     std::int32_t* clusters_;
     Buffer<double> cuts_, sizes_, links_;
     Buffer<std::int32_t> neighbors_;
+    Buffer<double> counts_;
     double whole_ = 0;
 };
 
