@@ -273,7 +273,8 @@ class TestLabels:
         assert len(model.energies_) == 2
         assert np.mean(model.labels_ == y) > 0.85
 
-    def test_clusters_go_by_the_labels_inside_of_them(self):
+    @pytest.mark.parametrize("sizes", [{}, dict(size_min=38, size_max=42)])
+    def test_clusters_go_by_the_labels_inside_of_them(self, sizes):
         # Two cliques with a few edges between them. The run begins with each label's class in the other clique.
         n = 40
         graph = np.kron(np.eye(2), np.ones((n, n)))
@@ -283,7 +284,7 @@ class TestLabels:
         labels = np.full(2 * n, -1)
         labels[[20, 60]] = y[[20, 60]]
         turned = np.eye(2)[1 - y]
-        model = TotalVariationClustering(2, affinity="precomputed", init=turned).fit(graph, labels)
+        model = TotalVariationClustering(2, affinity="precomputed", init=turned, **sizes).fit(graph, labels)
         np.testing.assert_array_equal(model.labels_, y)
         np.testing.assert_array_equal(model.memberships_.argmax(axis=1), y)
         np.testing.assert_array_equal(model.memberships_[[20, 60]], np.eye(2)[y[[20, 60]]])

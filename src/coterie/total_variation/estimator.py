@@ -230,8 +230,8 @@ class TotalVariationClustering(GraphEstimator):
     large graphs), so that neighbors are close in memory.
 
     After an outer step memberships are rounded, and unlabeled vertices move one by one to adjacent clusters as long as
-    (P) decreases. After a run with labels and without size constraints, clusters exchange their classes if this lowers
-    (P) and keeps more of the edges of labeled rows. Both steps are left out with `steps="paper"`.
+    (P) decreases. After a run with labels, clusters exchange their classes if this lowers (P) and keeps more of the
+    edges of labeled rows. Both steps are left out with `steps="paper"`.
 
     Without labels and priors a run ends early because of runs that went to their end: if its cut has been that of one
     of them for half of its iterations; or if it would be more than 5% above the lowest, and so not be selected, even if

@@ -258,14 +258,20 @@ class _Run:
         """Return clusters after moves of single vertices, where there are any."""
         return labels if self.moves is None else self.moves.after_moves(labels)
 
+    def within_bounds(self, memberships: Array, labels: IntArray) -> IntArray:
+        """Return the clusters that memberships with these labels round to within the size bounds, if there are any."""
+        problem = self.problem
+        if problem.bounds is None:
+            return labels
+        return labels_within(
+            problem.graph, memberships, labels, problem.bounds, problem.known >= 0, problem.n_threads
+        )
+
     def rounded(self) -> _Rounding:
         """Return the clusters that memberships round to, after moves or within the size bounds."""
         labels, cut = self.descent.rounded()
         if self.problem.bounds is not None:
-            labels = labels_within(
-                self.problem.graph, self.descent.memberships, labels, self.problem.bounds, self.problem.known >= 0,
-                self.problem.n_threads,
-            )  # fmt: skip
+            labels = self.within_bounds(self.descent.memberships, labels)
             cut = self.descent.cut(labels)
         moved_labels = self.after_moves(labels)
         return _Rounding(moved_labels, self.descent.cut(moved_labels), cut)
@@ -431,15 +437,16 @@ def _with_matched_labels(run: _Run, result: CutResult) -> CutResult:
     """
     known = run.problem.known
     fixed = known >= 0
-    if run.moves is None or run.problem.bounds is not None or not fixed.any():
+    if run.moves is None or not fixed.any():
         return result
     numbers = numbers_by_labels(run.graph.edges, result.labels, known, run.problem.n_clusters)
-    labels = run.after_moves(np.where(fixed, known, numbers[result.labels]).astype(np.int32))
+    memberships = result.memberships[:, np.argsort(numbers)]
+    memberships[fixed] = np.eye(memberships.shape[1])[known[fixed]]
+    labels = np.where(fixed, known, numbers[result.labels]).astype(np.int32)
+    labels = run.after_moves(run.within_bounds(memberships, labels))
     cut = run.descent.cut(labels)
     if cut >= result.objective:
         return result
-    memberships = result.memberships[:, np.argsort(numbers)]
-    memberships[fixed] = np.eye(memberships.shape[1])[known[fixed]]
     energy = run.descent.start(memberships, fixed)
     return replace(result, objective=cut, relaxed_objective=energy, labels=labels, memberships=memberships)
 
