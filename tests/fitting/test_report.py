@@ -114,6 +114,18 @@ def test_iterations_stop_in_time_for_the_labels(n_final_steps, n_steps, monkeypa
     assert (len(report.history()), report.reason) == (n_steps, "max_time")
 
 
+def test_time_for_the_labels_is_that_of_the_first_step(monkeypatch):
+    """The first step reads all rows, as that for the labels does, and takes three seconds; others take one."""
+    clock = TickingClock(monkeypatch, 0.0)
+    report = Report(SimpleNamespace(max_iter=99, max_time=10.5, callback=None, verbose=0))
+    report.n_final_steps = 1.0
+    report.start_run()
+    clock.seconds += 3
+    while not report(0.0, np.zeros((1, 1))):
+        clock.seconds += 1
+    assert clock.seconds == 7
+
+
 def test_limits_cannot_be_changed():
     with pytest.raises(AttributeError):
         Stop(3, 0.5).max_iter = 4

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_blobs, make_moons
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import normalized_mutual_info_score
 
 import coterie
@@ -209,6 +209,12 @@ class TestFit:
     def test_an_unfitted_clone_has_the_same_parameters(self):
         model = LaplacianKModes(3, graph_weight=2.5, init="k-means")
         assert clone(model).get_params() == model.get_params()
+
+
+@pytest.mark.parametrize("name", ["cluster_centers_", "graph_weight_", "published_objective_"])
+def test_there_are_no_modes_before_the_fit(name):
+    with pytest.raises(NotFittedError):
+        getattr(LaplacianKModes(2), name)
 
 
 class TestPredict:
