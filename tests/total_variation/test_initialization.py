@@ -75,14 +75,24 @@ def test_the_quadratic_program_against_the_oracle(seed):
     np.testing.assert_allclose(quadratic_memberships(problem), expected, atol=0.02)
 
 
-def test_the_quadratic_program_with_isolated_vertices_and_without_edges():
-    graph = sp.block_diag([PATH, sp.csr_array((3, 3))], format="csr")
+@pytest.mark.parametrize("scale", [1, 1e-30, 1e30])
+def test_the_quadratic_program_with_isolated_vertices(scale):
+    graph = sp.csr_array(sp.block_diag([PATH, sp.csr_array((3, 3))]))
     known = np.full(15, -1, dtype=np.int32)
     known[[0, 11]] = 0, 1
-    for one in (graph, sp.csr_array((15, 15))):
-        Z = quadratic_memberships(CutProblem(sp.csr_array(one), 2, known, None, np.random.RandomState(0), 1))
-        assert np.all(np.isfinite(Z))
-        np.testing.assert_array_equal(Z[[0, 11]].argmax(axis=1), [0, 1])
+    problem = CutProblem(graph, 2, known, None, np.random.RandomState(0), 1)
+    Z = quadratic_memberships(problem)
+    np.testing.assert_array_equal(Z[:12].argmax(axis=1), HALVES)
+    scaled = quadratic_memberships(replace(problem, graph=scale * graph.astype(np.float64)))
+    np.testing.assert_allclose(scaled, Z, atol=1e-3)
+
+
+def test_the_quadratic_program_without_edges():
+    known = np.array([0, -1, -1, 1], dtype=np.int32)
+    problem = CutProblem(sp.csr_array((4, 4)), 2, known, None, np.random.RandomState(0), 1)
+    Z = quadratic_memberships(problem)
+    assert np.all(np.isfinite(Z))
+    np.testing.assert_array_equal(Z[[0, 3]].argmax(axis=1), [0, 1])
 
 
 def test_the_second_of_drawn_starts_is_the_rough_clusters():

@@ -276,7 +276,8 @@ def quadratic_memberships(problem: CutProblem, deadline: Deadline = UNLIMITED) -
     n, R, known = problem.n_vertices, problem.n_clusters, problem.known
     fixed, own = known >= 0, np.eye(R, dtype=np.float32)[known[known >= 0]]
     degrees = degrees_of(problem.graph)
-    degrees[degrees == 0] = np.min(degrees[degrees > 0], initial=1)
+    degrees[degrees == 0] = degrees.mean() or 1.0
+    degrees = np.maximum(degrees, np.finfo(np.float32).tiny * degrees.max())
     averages = sp.csr_array(sp.diags_array(1 / degrees) @ problem.graph).astype(np.float32)
     looseness = np.where(fixed, 0, 1 / degrees / np.sum(1 / degrees[~fixed])).astype(np.float32)[:, None]
     priors = np.full(R, 1 / R) if problem.priors is None else problem.priors
