@@ -68,11 +68,12 @@ def test_labels_fit_the_centroids_also_before_the_end():
     np.testing.assert_array_equal(result.labels, oracle.square_distances(X, result.centers).argmin(axis=1))
 
 
-def test_a_cluster_without_mass_takes_the_farthest_row_that_has_some():
-    X = np.array([[0.0], [1], [2], [50], [90]])
-    data, centers = some_data(X, np.array([1.0, 1, 1, 1, 0]), k=2), np.array([[1.0], [500]])
+@pytest.mark.parametrize("scale", [1, 1e-3])
+def test_a_cluster_without_mass_takes_the_farthest_row_that_has_some(scale):
+    X = scale * np.array([[0.0], [1], [2], [50], [90]])
+    data, centers = some_data(X, np.array([1.0, 1, 1, 1, 0]), k=2), scale * np.array([[1.0], [500]])
     result = lloyd(passes_of(data, 2), centers, stop=Stop(1), report=Report())
-    np.testing.assert_allclose(result.centers, [[1], [50]])
+    np.testing.assert_allclose(result.centers, scale * np.array([[1], [50]]))
 
 
 def test_choose_algorithm_by_shape():
