@@ -108,12 +108,11 @@ class Task:
 def _coterie(task: Task, *, n_swaps: int = 0, knows_sizes: bool = False, **options: Any) -> np.ndarray:
     # Swaps go on where a few trials have ended; the paper's trials are besides start (a).
     n_init = min(task.n_init, 2) if n_swaps else task.n_init + ("steps" in options)
-    options |= {"n_init": n_init, "n_swaps": n_swaps}
-    if knows_sizes:
-        # Peers have clusters of exactly these sizes.
-        bounds = {"size_min": 0.95 * task.shares.min(), "size_max": min(1.05 * task.shares.max(), 1 - 1e-9)}
-        options |= {"class_priors": task.shares, **bounds}
-    return _graph_model("TotalVariationClustering", task, **options).fit(task.graph, task.known).labels_
+    if knows_sizes:  # peers have clusters of exactly these sizes
+        least, most = 0.95 * task.shares.min(), 1.05 * task.shares.max()
+        options |= {"class_priors": task.shares, "size_min": least, "size_max": most}
+    model = _graph_model("TotalVariationClustering", task, n_init=n_init, n_swaps=n_swaps, **options)
+    return model.fit(task.graph, task.known).labels_
 
 
 def _graph_model(name: str, task: Task, **options: Any) -> Any:

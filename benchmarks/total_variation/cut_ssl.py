@@ -9,13 +9,10 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
-# Values of s, in turn, and steps of the alternating direction method for each, as in the authors' code: at s = 0 the
-# program is convex. On some of the graphs here s = 0.2 is better, and on others it is much worse.
+# Values of s, in turn, and steps for each, as in the authors' code. On some graphs s = 0.2 is much better or worse.
 SCHEDULE = ((0.0, 100), (0.1, 400))
-# Of the augmented Lagrangian, in degrees; the steps are convex where it is more than s.
-PENALTY = 1.0
-# The residual at which the steps for a value of s end.
-TOLERANCE = 1e-3
+# Of the augmented Lagrangian, in degrees: steps are convex where it is more than s. They end at this residual.
+PENALTY, TOLERANCE = 1.0, 1e-3
 # Of the conjugate gradients: for the start, and within a step, which begins at the last solution.
 START, STEP = (100, 1e-6), (50, 1e-4)
 
