@@ -30,7 +30,7 @@ _TOLERANCE = 1e-6
 _ORDER_VECTORS = 10
 
 # Of the quadratic program: how far it is from convex, and the maximum number of steps, as in the paper's experiments;
-# the mean change of a row at which they end, tested after each tenth one.
+# the mean change of a row at which they end, tested at every tenth one.
 _CONCAVITY, _QUADRATIC_STEPS, _STILL, _UNTESTED = 0.1, 400, 1e-4, 10
 
 # Of its first memberships: conjugate gradients, and their relative residual, of which the partition hardly depends.
@@ -259,7 +259,8 @@ def quadratic_memberships(problem: CutProblem, deadline: Deadline = UNLIMITED) -
     They minimize ``tr X'(L - s D) X / 2`` over memberships X of given column sums, with L the Laplacian and D the
     degrees: for s > 0 solutions are almost binary (Holtz et al., Continuous partitioning for graph-based
     semi-supervised learning, NeurIPS 2024). The first X is harmonic, with shifted means; steps are those of the
-    alternating direction method, linearized in the metric D.
+    alternating direction method, linearized in the metric D, of
+    O((edges + n) R) operations each.
 
     Parameters
     ----------
@@ -271,7 +272,7 @@ def quadratic_memberships(problem: CutProblem, deadline: Deadline = UNLIMITED) -
     Returns
     -------
     ndarray of shape (n, R), float32
-        Not negative; sums of rows and columns are those of the last steps, up to their precision.
+        Not negative. Rows sum to 1, and columns to the sizes, only in the limit of the steps.
     """
     n, R, known = problem.n_vertices, problem.n_clusters, problem.known
     fixed, own = known >= 0, np.eye(R, dtype=np.float32)[known[known >= 0]]

@@ -268,7 +268,7 @@ class _Run:
         )
 
     def rounded(self) -> _Rounding:
-        """Return the clusters that memberships round to, after moves or within the size bounds."""
+        """Return the clusters that memberships round to, within the size bounds and after moves."""
         labels, cut = self.descent.rounded()
         if self.problem.bounds is not None:
             labels = self.within_bounds(self.descent.memberships, labels)
