@@ -252,10 +252,11 @@ def _loaded_labels(file: str) -> Any:
         return load_array(file)
     path = str(recovered(file))
     check_regular_file(path)
+    os.stat(path)  # its error says that there is no such file, that of NumPy does not
     try:
         with recorded_warnings():  # of files without a line
             return np.loadtxt(path, delimiter=",", ndmin=1)
-    except (FileNotFoundError, PermissionError):
+    except PermissionError:
         raise
     except (ValueError, EOFError, OSError) as error:  # also what is compressed by its name only
         raise ValueError(
