@@ -39,12 +39,13 @@ def test_given_memberships_are_the_one_start():
     assert start is given
 
 
-def test_a_label_for_each_class_gives_one_start():
+def test_a_label_for_each_class_gives_two_starts():
     problem = path_problem([0, -1, 1])
     assert not problem.draws_vertices
-    (start,) = initial_memberships(problem, None)
+    start, sized = initial_memberships(problem, None)
     assert start[0].argmax() == 0
     assert np.all(start[2:].argmax(axis=1) == 1)
+    assert set(sized.ravel()) == {0, 1}
 
 
 @pytest.mark.parametrize("share", [0.25, 0.5])

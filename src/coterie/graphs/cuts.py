@@ -186,21 +186,10 @@ def cut_of_edges(
     """
     if balance_weight is None:
         balance_weight = n_clusters - 1
-    return float(np.sum(energies_of_clusters(edges, clusters, n_clusters, balance_weight, weights)))
-
-
-def energies_of_clusters(
-    edges: Edges,
-    clusters: npt.NDArray[np.integer[Any]],
-    n_clusters: int,
-    balance_weight: float | FloatArray,
-    weights: FloatArray | None,
-) -> FloatArray:
-    """Return the term of each cluster in the `balanced_cut`; infinite if any cluster is empty."""
     cuts, sizes = cuts_and_sizes(edges, clusters, n_clusters, weights)
     if np.any(sizes == 0):
-        return np.full(n_clusters, np.inf)
-    return cuts / np.minimum(balance_weight * sizes, sizes.sum() - sizes)
+        return float("inf")
+    return float(np.sum(cuts / np.minimum(balance_weight * sizes, sizes.sum() - sizes)))
 
 
 def modularity(graph: sp.csr_array, labels: IntArray) -> float:

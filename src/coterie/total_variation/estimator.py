@@ -139,9 +139,7 @@ class TotalVariationClustering(GraphEstimator):
         The run that is kept. "energy": the one with the lowest (P), as in the paper. "shared-neighbors": a run with (P)
         at most 5% above the lowest is preferred if it is better by 5% in the product of (P) and (P) with edges weighted
         by the fraction of neighbors that their ends share. On MNIST this selects the run that finds the ten digits,
-        with (P) 0.5% above the lowest. With labels of each class, the clusters of the quadratic program of `init` are
-        returned themselves if they keep 5% more of the edges between labeled and other rows, even without the labeled
-        row that gains most: small cuts are not the classes where many edges join different ones, as for texts.
+        with (P) 0.5% above the lowest.
     n_swaps : int
         Maximum number of split-merge moves of the best clusters after the runs: one cluster is halved and two are
         merged, the move that lowers (P) most, as long as (P) decreases; then one more run starts from the result.
@@ -171,9 +169,8 @@ class TotalVariationClustering(GraphEstimator):
     labels_ : ndarray of shape (n,), int32
         Cluster of each row: the largest of its memberships.
     memberships_ : ndarray of shape (n, R)
-        F of the outer step with the smallest cut, of the last one with `steps="paper"`, or of the quadratic program,
-        see `select_by`; non-negative rows that sum to 1. Rows that moved (see Notes) have membership 1 in their
-        cluster.
+        F of the outer step with the smallest cut, or of the last one with `steps="paper"`; non-negative rows that sum
+        to 1. Rows that moved (see Notes) have membership 1 in their cluster.
     outlier_scores_ : ndarray of shape (n,), float32
         Mean distance of each row to its nearest neighbors, divided by the scale of its cluster (`cluster_scales_`): 1
         for the median row of a cluster. Neighbors are used because clusters of a graph have no center. New rows are
@@ -182,8 +179,7 @@ class TotalVariationClustering(GraphEstimator):
     cluster_scales_ : ndarray of shape (R,), float64
         The lower median of these distances of each cluster's rows.
     energy_ : float
-        (P) of `labels_`, see Notes; infinite if a cluster is empty. Higher than in `energies_` if clusters of the
-        quadratic program are returned.
+        (P) of `labels_`, see Notes; infinite if a cluster is empty.
     relaxed_energy_ : float
         The relaxed energy of `memberships_`.
     energies_ : ndarray of shape (n_runs,), float64
@@ -193,7 +189,7 @@ class TotalVariationClustering(GraphEstimator):
     affinity_matrix_ : csr_array of shape (n, n)
         The graph W.
     converged_ : bool
-        Whether the run that was kept reached `tol`; for the quadratic program the best run, also below.
+        Whether the run that was kept reached `tol`.
     n_iter_ : int
         Inner iterations of that run.
     history_ : record array
@@ -235,9 +231,7 @@ class TotalVariationClustering(GraphEstimator):
 
     After an outer step memberships are rounded, and unlabeled vertices move one by one to adjacent clusters as long as
     (P) decreases. After a run with labels, clusters exchange their classes if this lowers (P) and keeps more of the
-    edges of labeled rows. After the two runs with labels of each class, the R pairs of clusters with the most edges
-    between them are cut again by multilevel partitions; if (P) falls by more than 5% of the pair's part of it, one more
-    run starts there. All this is left out with `steps="paper"`.
+    edges of labeled rows. Both steps are left out with `steps="paper"`.
 
     Without labels and priors a run ends early because of runs that went to their end: if its cut has been that of one
     of them for half of its iterations; or if it would be more than 5% above the lowest, and so not be selected, even if

@@ -14,7 +14,6 @@ from coterie.graphs.edges import Edges, edges_of_graph
 from coterie.multilevel.solver import INFORMATION, NORMALIZED_CUT, CoarseGraph, multilevel_partition
 from coterie.total_variation.initialization import rough_cut
 from coterie.total_variation.problem import CutProblem
-from coterie.total_variation.rounding import keeps_clearly_more
 from coterie.total_variation.solver import SPECTRAL_SHARE, CutOptions, CutResult, minimize_cut
 
 __all__ = [
@@ -62,8 +61,7 @@ def minimize_cut_and_priors(
     or memberships are given, those of the clusters found. One more run starts there, with these sizes as priors and at
     most half of the iterations so far. It is returned if its normalized cut is lower by a fifth, as cuts under
     different priors cannot be compared by (P), and if half of the information of the edges is left (see
-    `MultilevelGraphClustering`) or falls by less than the cut; not if the others keep clearly more of the edges of
-    labeled vertices. Otherwise the result is that of equal priors.
+    `MultilevelGraphClustering`) or falls by less than the cut; otherwise the result is that of equal priors.
 
     Parameters
     ----------
@@ -119,9 +117,7 @@ def minimize_cut_and_priors(
     few = replace(options, n_runs=1, n_swaps=0, max_iter=min(options.max_iter, most))
     run, energy = minimize_cut(sized, few, report, rough)
     energies = np.append(energies, energy)
-    if not is_better(run.labels) or keeps_clearly_more(edges, problem.known, best.labels, run.labels):
-        return best, energies, equal
-    return run, energies, priors
+    return (run, energies, priors) if is_better(run.labels) else (best, energies, equal)
 
 
 def normalized_cut(edges: Edges, labels: IntArray, n_clusters: int, degrees: FloatArray) -> float:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
@@ -17,9 +15,7 @@ from coterie.size_constrained.priced_lists import PricedLists
 from coterie.size_constrained.sizes import SizeBounds
 from coterie.total_variation.problem import CutGraph
 
-__all__ = [
-    "VertexMoves", "check_known_sizes", "keeps_clearly_more", "labels_within", "matched_numbers", "numbers_by_labels",
-]  # fmt: skip
+__all__ = ["VertexMoves", "check_known_sizes", "labels_within", "matched_numbers", "numbers_by_labels"]
 
 # Steps and restart probability of the random walk that separates rows inside a cluster from those at its border.
 _STEPS, _RETURN = 20, 0.5
@@ -27,9 +23,6 @@ _STEPS, _RETURN = 20, 0.5
 # Memberships below this are raised to it before the logarithm. Logarithmic costs move the borders between clusters;
 # linear ones would move single rows to distant clusters.
 _NONE = 1e-12
-
-# Fraction by which the weight of the edges at labeled vertices must be larger; .03 leads to about the same.
-_CLEARLY = 0.05
 
 
 def labels_within(
@@ -62,7 +55,8 @@ def labels_within(
     ndarray of shape (n,), int32
     """
     R = memberships.shape[1]
-    if bounds.allow(np.bincount(labels, minlength=R)):
+    sizes = np.bincount(labels, minlength=R)
+    if np.all((sizes >= bounds.least) & (sizes <= bounds.most)):
         return labels
     scores = -np.log(np.maximum(_after_random_walk(graph, memberships), _NONE))
     # A path of R moves costs less than that.
@@ -199,27 +193,7 @@ def numbers_by_labels(edges: Edges, labels: IntArray, known: IntArray, n_cluster
     ndarray of shape (R,), int64
     """
     kept = np.zeros((n_clusters, n_clusters))
-    for ends, others, weights in _edges_from_labels(edges, known):
-        np.add.at(kept, (labels[others], known[ends]), weights)
-    return np.asarray(linear_sum_assignment(kept, maximize=True)[1], dtype=np.int64)
-
-
-def keeps_clearly_more(edges: Edges, known: IntArray, labels: IntArray, others: IntArray) -> bool:
-    """Tell whether more edges between labeled and unlabeled vertices are within clusters than within other ones.
-
-    Their weight must be larger by more than 5% even without the labeled vertex that gains most, which may be atypical.
-    """
-    ends, far, weights = map(np.concatenate, zip(*_edges_from_labels(edges, known)))
-    kept, kept_by_others = (
-        np.bincount(ends, weights * (clusters[far] == known[ends]), minlength=len(known))
-        for clusters in (labels, others)
-    )
-    without = np.arange(len(known)) != np.argmax(kept - kept_by_others)
-    return bool(kept[without].sum() > (1 + _CLEARLY) * kept_by_others[without].sum())
-
-
-def _edges_from_labels(edges: Edges, known: IntArray) -> Iterator[tuple[IntArray, IntArray, Array]]:
-    """Yield labeled ends, unlabeled other ends, and the weights, of edges in both directions."""
     for ends, others in ((edges.heads, edges.tails), (edges.tails, edges.heads)):
-        chosen = np.flatnonzero((known[ends] >= 0) & (known[others] < 0))
-        yield ends[chosen], others[chosen], edges.weights[chosen]
+        from_known = np.flatnonzero((known[ends] >= 0) & (known[others] < 0))
+        np.add.at(kept, (labels[others[from_known]], known[ends[from_known]]), edges.weights[from_known])
+    return np.asarray(linear_sum_assignment(kept, maximize=True)[1], dtype=np.int64)

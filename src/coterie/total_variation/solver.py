@@ -23,21 +23,10 @@ from coterie.fitting.report import Report
 from coterie.graphs.cuts import cut_of_edges
 from coterie.graphs.edges import Edges, edges_of_graph, shared_neighbors
 from coterie.total_variation.descent import STEPS, TotalVariationDescent
-from coterie.total_variation.initialization import (
-    RoughCut,
-    initial_memberships,
-    quadratic_memberships,
-    rough_cut,
-)
+from coterie.total_variation.initialization import RoughCut, initial_memberships, rough_cut
 from coterie.total_variation.problem import CutGraph, CutProblem
-from coterie.total_variation.rounding import (
-    VertexMoves,
-    keeps_clearly_more,
-    labels_within,
-    matched_numbers,
-    numbers_by_labels,
-)
-from coterie.total_variation.split_merge import cut_pairs_again, split_and_merge
+from coterie.total_variation.rounding import VertexMoves, labels_within, matched_numbers, numbers_by_labels
+from coterie.total_variation.split_merge import split_and_merge
 
 __all__ = [
     "HISTORY_FIELDS",
@@ -139,14 +128,14 @@ def minimize_cut(
     report: Report,
     rough: RoughCut | None = None,
 ) -> tuple[CutResult, FloatArray]:
-    """Run from several initializations, and once more from the best clusters if moves of whole ones lower (P).
+    """Run from several initializations, apply split-merge moves to the best clusters, and run once more from these.
 
     Parameters
     ----------
     problem : CutProblem
         The problem.
     options : CutOptions
-        Number of runs and split-merge moves, and when a run ends.
+        Number of runs and moves, and when a run ends.
     report : Report
         Called after each outer step.
     rough : RoughCut, optional
@@ -203,28 +192,17 @@ def minimize_cut(
             add(memberships)
         if len(energies) == options.n_runs or report.reason is not None:
             break
-    sized = None
-    if options.n_runs > 1 and not problem.draws_vertices and report.reason is None:
-        sized = quadratic_memberships(problem, report.deadline)
-        add(np.eye(R)[sized.argmax(axis=1)])
     if not energies:
         raise ValueError(
             "A cluster has the same membership in every row, so there is nothing to start from. Give other "
             f"memberships or labels, or look for fewer than {R} clusters."
         )
     best = _restored(selection.best, graph)
-    if sized is not None and report.reason is None:
-        labels = cut_pairs_again(problem, best.labels, report.deadline)
-        if labels is not best.labels:
-            add(np.eye(R)[labels])
-            best = _restored(selection.best, graph)
     if options.n_swaps > 0 and report.reason is None:
         deadline = report.deadline.share(_SPLIT_MERGE_SHARE)
         halve = _halving(problem, deadline)
         add(np.eye(R)[split_and_merge(problem, best.labels, halve, options.n_swaps, deadline)])
         best = _restored(selection.best, graph)
-    if sized is not None and report.reason is None and options.select_by == "shared-neighbors":
-        best = _nearest_to_labels(run, best, sized)
     return best, np.array(energies)
 
 
@@ -482,31 +460,6 @@ def _with_moved_vertices(run: _Run, result: CutResult) -> CutResult:
     memberships[moved] = np.eye(memberships.shape[1])[result.labels[moved]]
     energy = run.descent.start(memberships, run.problem.known >= 0)
     return replace(result, relaxed_objective=energy, memberships=memberships)
-
-
-def _nearest_to_labels(run: _Run, best: CutResult, memberships: FloatArray) -> CutResult:
-    """Return a result, or memberships as they are if their clusters keep clearly more of the edges of labeled vertices.
-
-    Small cuts are not the classes where many edges join different ones, as in graphs of texts.
-    """
-    graph, known = run.graph, run.problem.known
-    fixed = known >= 0
-    memberships = graph.arranged(memberships)
-    memberships[fixed] = np.eye(run.problem.n_clusters)[known[fixed]]
-    energy = run.descent.start(memberships, fixed)
-    labels = run.within_bounds(memberships, run.descent.rounded()[0])
-    cut = run.descent.cut(labels)
-    is_valid = np.isfinite(energy) and np.isfinite(cut)
-    if not is_valid or not keeps_clearly_more(graph.edges, known, labels, graph.arranged(best.labels)):
-        return best
-    found = replace(
-        best,
-        objective=cut,
-        relaxed_objective=energy,
-        labels=labels,
-        memberships=run.descent.memberships,
-    )
-    return _restored(_with_moved_vertices(run, found), graph)
 
 
 # --- selection of a run --------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Moves of whole clusters, which descent of the relaxation cannot make: halve one and merge two, or cut two again."""
+"""Split-merge moves of a balanced cut, which descent of the relaxation cannot make: halve one cluster, merge two."""
 
 from __future__ import annotations
 
@@ -11,22 +11,17 @@ from scipy.optimize import linear_sum_assignment
 
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
 from coterie.fitting.deadline import UNLIMITED, Deadline
-from coterie.graphs.cuts import cut_of_edges, energies_of_clusters
+from coterie.graphs.cuts import cut_of_edges
 from coterie.graphs.edges import edges_of_graph
-from coterie.multilevel.solver import multilevel_partition
 from coterie.total_variation.problem import CutProblem
 from coterie.total_variation.rounding import matched_numbers
 
-__all__ = ["cut_pairs_again", "split_and_merge"]
+__all__ = ["split_and_merge"]
 
 Halve = Callable[[sp.csr_array], Array]
 
 # Replaces the infinite energy of an empty cluster, so that it can be subtracted from sums.
 _EMPTY = 1e6
-
-# Fraction of the energies of two clusters by which (P) must fall if they are cut again. Halves across their border cost
-# a tenth more; smaller gains are seldom better clusters.
-_CLEARLY = 0.05
 
 
 @dataclass(frozen=True)
@@ -88,58 +83,6 @@ def split_and_merge(
             break
         changed = _changed(labels, moved, n_clusters)
         labels, energy = moved, found
-    return labels
-
-
-def cut_pairs_again(problem: CutProblem, labels: IntArray, deadline: Deadline = UNLIMITED) -> IntArray:
-    """Cut the union of two clusters again where that clearly lowers (P), for the R pairs with the most edges between.
-
-    Descent can end with a border inside of each of two clusters instead of between them.
-
-    Parameters
-    ----------
-    problem : CutProblem
-        With at least two clusters; labeled vertices remain in theirs, and sizes within the bounds.
-    labels : ndarray of shape (n,), int32
-        The clusters.
-    deadline : Deadline
-        No further pairs when it has passed.
-
-    Returns
-    -------
-    ndarray of shape (n,), int32
-        The same array if (P) falls clearly for no pair.
-
-    Notes
-    -----
-    Unions are cut by multilevel partitions: O(R edges) operations at most.
-    """
-    graph, R, edges, known = problem.graph, problem.n_clusters, edges_of_graph(problem.graph), problem.known
-
-    def energies_of(labels: IntArray) -> FloatArray:
-        return energies_of_clusters(edges, labels, R, problem.balance_weights, problem.weights)
-
-    energies = energies_of(labels)
-    if not np.all(np.isfinite(energies)):  # a cluster is empty, and stays so
-        return labels
-    pairs = R * labels[edges.heads].astype(np.int64) + labels[edges.tails]
-    between = np.bincount(pairs, edges.weights, minlength=R * R).reshape(R, R)
-    between = np.triu(between + between.T, 1)
-    for pair in np.argsort(-between, axis=None, kind="stable")[: min(R, np.count_nonzero(between))]:
-        if deadline.is_over:
-            break
-        ends = np.array(divmod(pair, R))
-        rows = np.flatnonzero(np.isin(labels, ends))
-        halves = multilevel_partition(sp.csr_array(graph[rows][:, rows]), 2)[0]
-        most = energies.sum() - _CLEARLY * energies[ends].sum()
-        for numbers in (ends, ends[::-1]):
-            moved = labels.copy()
-            moved[rows] = numbers[halves]
-            moved = np.where(known >= 0, known, moved)
-            found = energies_of(moved)
-            is_allowed = problem.bounds is None or problem.bounds.allow(np.bincount(moved))
-            if is_allowed and found.sum() < most:
-                labels, energies, most = moved, found, found.sum()
     return labels
 
 
