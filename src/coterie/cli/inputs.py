@@ -256,7 +256,7 @@ def _loaded_labels(file: str) -> Any:
     try:
         with recorded_warnings():  # of files without a line
             return np.loadtxt(path, delimiter=",", ndmin=1)
-    except PermissionError:
+    except (FileNotFoundError, PermissionError):
         raise
     except (ValueError, EOFError, OSError) as error:  # also what is compressed by its name only
         raise ValueError(

@@ -259,8 +259,7 @@ def quadratic_memberships(problem: CutProblem, deadline: Deadline = UNLIMITED) -
     They minimize ``tr X'(L - s D) X / 2`` over memberships X of given column sums, with L the Laplacian and D the
     degrees: for s > 0 solutions are almost binary (Holtz et al., Continuous partitioning for graph-based
     semi-supervised learning, NeurIPS 2024). The first X is harmonic, with shifted means; steps are those of the
-    alternating direction method, linearized in the metric D, of
-    O((edges + n) R) operations each.
+    alternating direction method, linearized in the metric D, of O((edges + n) R) operations each.
 
     Parameters
     ----------
