@@ -49,6 +49,10 @@ class SizeBounds:
                 f"and there are {total:g}: allow {total / n_clusters:g} or more, or ask for more clusters."
             )
 
+    def allow(self, sizes: Array) -> bool:
+        """Tell whether these sizes are within the bounds."""
+        return bool(np.all((sizes >= self.least) & (sizes <= self.most)))
+
     def scaled(self, part: float) -> SizeBounds:
         """Return the bounds for a sample of this share of the total."""
         return SizeBounds(self.least * part, self.most * part)

@@ -231,7 +231,10 @@ class TotalVariationClustering(GraphEstimator):
 
     After an outer step memberships are rounded, and unlabeled vertices move one by one to adjacent clusters as long as
     (P) decreases. After a run with labels, clusters exchange their classes if this lowers (P) and keeps more of the
-    edges of labeled rows. Both steps are left out with `steps="paper"`.
+    edges of labeled rows. After the two runs with labels of each class, the R pairs of clusters with the most edges
+    between them are cut again by multilevel partitions; if (P) falls by more than a tenth of the mean energy of a
+    cluster and as many edges of labeled rows are kept, one more run starts there. All this is left out with
+    `steps="paper"`.
 
     Without labels and priors a run ends early because of runs that went to their end: if its cut has been that of one
     of them for half of its iterations; or if it would be more than 5% above the lowest, and so not be selected, even if

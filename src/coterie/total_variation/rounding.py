@@ -55,8 +55,7 @@ def labels_within(
     ndarray of shape (n,), int32
     """
     R = memberships.shape[1]
-    sizes = np.bincount(labels, minlength=R)
-    if np.all((sizes >= bounds.least) & (sizes <= bounds.most)):
+    if bounds.allow(np.bincount(labels, minlength=R)):
         return labels
     scores = -np.log(np.maximum(_after_random_walk(graph, memberships), _NONE))
     # A path of R moves costs less than that.

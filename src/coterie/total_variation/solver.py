@@ -26,7 +26,7 @@ from coterie.total_variation.descent import STEPS, TotalVariationDescent
 from coterie.total_variation.initialization import RoughCut, initial_memberships, rough_cut
 from coterie.total_variation.problem import CutGraph, CutProblem
 from coterie.total_variation.rounding import VertexMoves, labels_within, matched_numbers, numbers_by_labels
-from coterie.total_variation.split_merge import split_and_merge
+from coterie.total_variation.split_merge import cut_pairs_again, split_and_merge
 
 __all__ = [
     "HISTORY_FIELDS",
@@ -128,14 +128,14 @@ def minimize_cut(
     report: Report,
     rough: RoughCut | None = None,
 ) -> tuple[CutResult, FloatArray]:
-    """Run from several initializations, apply split-merge moves to the best clusters, and run once more from these.
+    """Run from several initializations, and once more from the best clusters if moves of whole ones lower (P).
 
     Parameters
     ----------
     problem : CutProblem
         The problem.
     options : CutOptions
-        Number of runs and moves, and when a run ends.
+        Number of runs and split-merge moves, and when a run ends.
     report : Report
         Called after each outer step.
     rough : RoughCut, optional
@@ -198,6 +198,11 @@ def minimize_cut(
             f"memberships or labels, or look for fewer than {R} clusters."
         )
     best = _restored(selection.best, graph)
+    if options.n_runs > 1 and not problem.draws_vertices and report.reason is None:
+        labels = cut_pairs_again(problem, best.labels, report.deadline)
+        if labels is not best.labels:
+            add(np.eye(R)[labels])
+            best = _restored(selection.best, graph)
     if options.n_swaps > 0 and report.reason is None:
         deadline = report.deadline.share(_SPLIT_MERGE_SHARE)
         halve = _halving(problem, deadline)
