@@ -66,13 +66,12 @@ def _k_modes(task: Task, mode_update: str) -> np.ndarray:
     return _fit(replace(task, rows=rows), "coterie.LaplacianKModes", **options)
 
 
-def _total_variation(task: Task, n_init: int, class_priors: str | None = None) -> np.ndarray:
-    options = {"affinity": task.affinity, "n_init": n_init, "class_priors": class_priors, "n_threads": 1}
-    return _fit(task, "coterie.TotalVariationClustering", **options)
+def _total_variation(task: Task, **options: Any) -> np.ndarray:
+    return _fit(task, "coterie.TotalVariationClustering", affinity=task.affinity, n_threads=1, **options)
 
 
-def _multilevel(task: Task) -> np.ndarray:
-    options = {"n_neighbors": min(_N_NEIGHBORS, task.rows.shape[0] - 1), "affinity": task.affinity}
+def _multilevel(task: Task, **options: Any) -> np.ndarray:
+    options |= {"n_neighbors": min(_N_NEIGHBORS, task.rows.shape[0] - 1), "affinity": task.affinity}
     return _fit(task, "coterie.MultilevelGraphClustering", is_seeded=False, n_threads=1, **options)
 
 
@@ -125,10 +124,12 @@ METHODS_OF_OURS: dict[str, Contender] = {
     },
     SLK_BO: _ours(_k_modes, "byproduct"),
     SLK_MS: _ours(_k_modes, "mean_shift"),
-    TV_3: _ours(_total_variation, 3),
-    TV_30: _ours(_total_variation, 30),
-    TV_PRIORS: _ours(_total_variation, 3, "estimate"),
+    TV_3: _ours(_total_variation, n_init=3),
+    TV_30: _ours(_total_variation, n_init=30),
+    TV_PRIORS: _ours(_total_variation, n_init=3, class_priors="estimate"),
     MULTILEVEL: _ours(_multilevel),
+    f"{TV_3}, self-tuning": _ours(_total_variation, n_init=3, weights="self-tuning"),
+    f"{MULTILEVEL}, self-tuning": _ours(_multilevel, weights="self-tuning"),
 }
 _K_MEANS, _WARD = "sklearn.cluster.KMeans", "sklearn.cluster.AgglomerativeClustering"
 CONTENDERS: dict[str, Contender] = {

@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 
+from coterie import MultilevelGraphClustering, TotalVariationClustering
 from coterie.estimators.on_graph import GraphEstimator
 from coterie.estimators.parameters import Affinity, Clusters, Iterations, Neighbors, Tolerance
 from coterie.graphs import knn_graph
+from coterie.metrics import clustering_accuracy
 
 X = np.array([[0.0], [1], [2], [10], [11], [12]])
 
@@ -28,7 +31,7 @@ class NearestHalf(GraphEstimator):
     ):
         self.n_clusters, self.n_neighbors, self.affinity = n_clusters, n_neighbors, affinity
         self.max_iter, self.tol, self.max_time, self.callback = max_iter, tol, max_time, callback
-        self.n_threads = None
+        self.n_threads, self.weights = None, "binary"
 
     def fit(self, X):
         self.check_parameters()
@@ -96,3 +99,17 @@ def test_tags(affinity):
 def test_wrong_arguments(options, message):
     with pytest.raises(ValueError, match=message):
         NearestHalf(**options).fit(X)
+
+
+@pytest.mark.parametrize("method", [MultilevelGraphClustering, TotalVariationClustering])
+class TestSelfTuningWeights:
+    def test_they_are_those_of_the_graph(self, method):
+        X, y = make_blobs([300, 300], 2, centers=[(0, 0), (8, 0)], cluster_std=[3, 0.3], random_state=0)
+        binary, tuned = (method(2, n_neighbors=9, weights=w).fit(X) for w in ("binary", "self-tuning"))
+        graph = knn_graph(X, 9, weights="self-tuning")
+        np.testing.assert_allclose(tuned.affinity_matrix_.toarray(), graph.toarray())
+        assert clustering_accuracy(y, tuned.labels_) > clustering_accuracy(y, binary.labels_)
+
+    def test_affinities_have_none(self, method):
+        with pytest.raises(ValueError, match="weights='self-tuning' needs distances of rows"):
+            method(2, affinity="precomputed", weights="self-tuning").fit(np.ones((4, 4)))

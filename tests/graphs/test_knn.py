@@ -6,7 +6,13 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie.graphs import connected_components, gaussian_bandwidth, knn_graph
+from coterie.graphs import (
+    connected_components,
+    gaussian_bandwidth,
+    graph_of_neighbors,
+    knn_graph,
+    nearest_neighbors,
+)
 from tests.graphs.examples import DTYPES, METHOD, ROWS, check_stored, few_values, some_rows
 from tests.reference import graphs as oracle
 from tests.support.bits import same_bits
@@ -37,8 +43,33 @@ def test_graphs_are_those_of_the_oracle(weights, symmetrize, seed, include_self,
     np.testing.assert_allclose(stored, expected, rtol=1e-12)
 
 
+@settings(max_examples=20)
+@given(seed=st.integers(0, 1000), m=st.integers(1, 9), n_lost=st.integers(0, 9))
+def test_self_tuning_weights_are_those_of_the_formula(seed, m, n_lost):
+    X = few_values(30, 3, seed)  # with equal rows
+    ids, squares = nearest_neighbors(X, m, **METHOD)
+    ids[:5, m - min(n_lost, m - 1) :], squares[:5, m - min(n_lost, m - 1) :] = -1, np.inf
+    found = graph_of_neighbors(ids, squares, weights="self-tuning", symmetrize="none").toarray()
+    scales = [np.sqrt(np.sort(square[near >= 0])[:7][-1]) for near, square in zip(ids, squares)]
+    for i, (near, square) in enumerate(zip(ids, squares)):
+        assert np.count_nonzero(found[i]) == np.count_nonzero(near >= 0)
+        for j, distance in zip(near[near >= 0], np.sqrt(square)):
+            own, other = (scale or distance for scale in (scales[i], scales[j]))
+            exponent = distance**2 / (own * other) if distance else 0
+            assert found[i, j] == pytest.approx(np.exp(-min(exponent, 20)))
+
+
+def test_self_tuning_weights_have_no_unit_and_keep_far_rows():
+    X = np.vstack([some_rows(60, 2, 0), [[1e6, 0]]])
+    graph = knn_graph(X, 8, weights="self-tuning", **METHOD)
+    np.testing.assert_allclose(
+        knn_graph(1e-9 * X, 8, weights="self-tuning", **METHOD).toarray(), graph.toarray()
+    )
+    assert connected_components(graph).max() == connected_components(knn_graph(X, 8, **METHOD)).max()
+
+
 @pytest.mark.parametrize("symmetrize", ["max", "mean"])
-@pytest.mark.parametrize("weights", list(WEIGHTS))
+@pytest.mark.parametrize("weights", [*WEIGHTS, "self-tuning"])
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_graphs_are_symmetric_to_the_bit(dtype, sparse, weights, symmetrize):
@@ -94,7 +125,7 @@ def test_bandwidth():
     [
         (
             dict(weights="heat"),
-            "weights must be one of 'binary', 'distance', 'gaussian' or callable, got 'heat'",
+            "weights must be one of 'binary', 'distance', 'gaussian', 'self-tuning' or callable, got 'heat'",
         ),
         (dict(symmetrize="min"), "symmetrize must be one of 'max', 'mean', 'none', got 'min'"),
         (dict(bandwidth=0), "bandwidth must be None or a positive number"),

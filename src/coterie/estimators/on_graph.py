@@ -19,6 +19,7 @@ from coterie.estimators.outliers import SCALES, OutlierScoring
 from coterie.fitting.checks import warn
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import check_graph, graph_of_neighbors, nearest_neighbors
+from coterie.graphs.knn import SELF_TUNING
 from coterie.rows import Block, RowSource
 
 # Attributes of a fit of iterative runs.
@@ -45,6 +46,7 @@ class GraphEstimator(
 
     n_clusters: int
     n_neighbors: int
+    weights: Any
     affinity: str
     metric: str = "euclidean"
     n_threads: int | None
@@ -172,7 +174,7 @@ class GraphEstimator(
     def _symmetric_graph(
         self, rows: RowSource, block: Block, seed: int
     ) -> tuple[sp.csr_array, FloatArray | None]:
-        """Return the graph without loops, edges of neighbors weighing 1 in both directions, or the given affinities.
+        """Return the graph of nearest neighbors, or the given affinities without loops.
 
         The `block` holds the rows. Also returned are mean distances of rows to their neighbors, None for affinities.
         """
@@ -186,7 +188,7 @@ class GraphEstimator(
             rows if have_own_backend(rows) else block, min(self.n_neighbors, n - 1), random_state=seed,
             n_threads=effective_n_threads(self.n_threads),
         )  # fmt: skip
-        return graph_of_neighbors(ids, squares), mean_distances(squares)
+        return graph_of_neighbors(ids, squares, weights=self.weights), mean_distances(squares)
 
     def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         # With precomputed affinities predictions do not need the rows; older files have None.
@@ -224,6 +226,8 @@ class GraphEstimator(
 
     def check_parameters(self) -> None:
         super().check_parameters()
+        if self.weights == SELF_TUNING and self.affinity == "precomputed":
+            raise ValueError("weights='self-tuning' needs distances of rows, which affinities do not have.")
         if self.metric == "cosine" and self.affinity == "precomputed":
             raise ValueError("metric='cosine' divides rows by their lengths, which affinities do not have.")
 

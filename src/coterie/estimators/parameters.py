@@ -320,6 +320,11 @@ Neighbors = Annotated[
     int, Param("Number of nearest neighbors of each row in the graph.", least=1, flag="--neighbors")
 ]
 
+GraphWeights = Annotated[
+    Literal["binary", "self-tuning"],
+    Param("Weights of the edges: 1 (binary), or smaller for long ones among short ones (self-tuning)."),
+]
+
 Affinity = Annotated[
     Literal["knn", "precomputed"],
     Param("The graph: of nearest neighbors (knn), or the file is a matrix of affinities (precomputed)."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any, Literal, TypeAlias
 
@@ -18,6 +18,11 @@ from coterie.graphs.neighbors import Seed, nearest_neighbors
 Weights: TypeAlias = str | Callable[[Array], npt.ArrayLike]
 
 _WEIGHTS = ("binary", "distance", "gaussian")
+# Scales of rows need all edges, not a distance alone.
+SELF_TUNING = "self-tuning"
+
+# The neighbor whose distance is the scale of a row, as in the paper; the largest exponent, so that no edge is lost.
+_SCALE_NEIGHBOR, _MOST_DECAY = 7, 20
 _SYMMETRIZE = ("max", "mean", "none")
 
 
@@ -45,9 +50,11 @@ def knn_graph(
         Neighbors of each row, without the row itself; less than n.
     metric : {"euclidean", "cosine"}
         See `nearest_neighbors`.
-    weights : {"binary", "distance", "gaussian"} or callable
-        "binary": 1. "distance": the distance. "gaussian": exp(-distance^2 / (2 s^2)) with the bandwidth s. A
-        callable gets the squared distances, shape (n, n_neighbors), and returns non-negative weights of that shape.
+    weights : {"binary", "distance", "gaussian", "self-tuning"} or callable
+        "binary": 1. "distance": the distance. "gaussian": exp(-distance^2 / (2 s^2)) with the bandwidth s.
+        "self-tuning": exp(-distance^2 / (s_i s_j)), at least exp(-20), where s_i is the distance of row i to its 7th
+        neighbor (Zelnik-Manor and Perona 2004), or to row j if that is 0. A callable gets the squared distances, shape
+        (n, n_neighbors), and returns non-negative weights of that shape.
     bandwidth : float, optional
         s of the Gaussian weights. None: the root of the mean squared distance to a neighbor, see
         `gaussian_bandwidth`.
@@ -84,6 +91,7 @@ def knn_graph(
     References
     ----------
     von Luxburg, A tutorial on spectral clustering, Statistics and Computing 17, 2007, section 2.2.
+    Zelnik-Manor and Perona, Self-tuning spectral clustering, NeurIPS 2004.
 
     Examples
     --------
@@ -95,7 +103,7 @@ def knn_graph(
            [0., 0., 0., 1.],
            [0., 0., 1., 0.]])
     """
-    check_weights(weights, bandwidth)
+    check_weights(weights, bandwidth, (*_WEIGHTS, SELF_TUNING))
     check_option("symmetrize", symmetrize, _SYMMETRIZE)
     ids, squares = nearest_neighbors(
         X,
@@ -151,7 +159,11 @@ def graph_of_neighbors(
            [1., 0., 0.],
            [0., 2., 0.]])
     """
+    check_weights(weights, bandwidth, (*_WEIGHTS, SELF_TUNING))
     check_option("symmetrize", symmetrize, _SYMMETRIZE)
+    if weights == SELF_TUNING:
+        square_distances = _locally_scaled(ids, square_distances)
+        weights, bandwidth = "gaussian", 0.5**0.5
     is_none = ids < 0
     if is_none.any():
         if bandwidth is None and weights == "gaussian" and not is_none.all():
@@ -247,13 +259,28 @@ def gaussian_bandwidth(square_distances: npt.ArrayLike) -> float:
     return float(np.sqrt(mean)) or 1.0
 
 
-def check_weights(weights: Any, bandwidth: Any) -> None:
+def check_weights(weights: Any, bandwidth: Any, names: Sequence[str] = _WEIGHTS) -> None:
     """Raise a ValueError unless these are valid options for edge weights."""
-    if not callable(weights) and not (isinstance(weights, str) and weights in _WEIGHTS):
-        allowed = ", ".join(map(repr, _WEIGHTS))
+    if not callable(weights) and not (isinstance(weights, str) and weights in names):
+        allowed = ", ".join(map(repr, names))
         raise ValueError(f"weights must be one of {allowed} or callable, got {weights!r}.")
     if bandwidth is not None and not (isinstance(bandwidth, Real) and 0 < float(bandwidth) < np.inf):
         raise ValueError(f"bandwidth must be None or a positive number, got {bandwidth!r}.")
+
+
+def _locally_scaled(ids: IntArray, squares: Array) -> Array:
+    """Return squared distances divided by the scales of both rows."""
+    distances = np.sqrt(squares, dtype=np.float64)
+    ranked = np.sort(np.where(ids < 0, -1, distances), axis=1)  # those that are missing first
+    n_found = np.count_nonzero(ids >= 0, axis=1)
+    n_missing, m = ids.shape[1] - n_found, ids.shape[1]
+    scales = ranked[np.arange(len(ids)), np.minimum(n_missing + _SCALE_NEIGHBOR, m) - 1][:, None]
+    # Among equal rows a scale can be 0.
+    own, others = (np.where(s > 0, s, distances) for s in (scales, scales[ids, 0]))
+    with np.errstate(invalid="ignore"):
+        scaled = (distances / own) * (distances / others)
+    scaled[distances == 0] = 0
+    return np.where(ids < 0, np.inf, np.minimum(scaled, _MOST_DECAY)).astype(squares.dtype)
 
 
 def _called_weights(squares: Array, weights: Callable[[Array], npt.ArrayLike]) -> Array:

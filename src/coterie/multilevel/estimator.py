@@ -12,7 +12,7 @@ from coterie.estimators.declared import FittedAttribute, Scalar
 from coterie.estimators.memory import given_graph, memberships, neighbor_graph, rows_in_memory
 from coterie.estimators.on_graph import GraphEstimator
 from coterie.estimators.outliers import FitDistances
-from coterie.estimators.parameters import Affinity, Clusters, Metric, Neighbors, Threads
+from coterie.estimators.parameters import Affinity, Clusters, GraphWeights, Metric, Neighbors, Threads
 from coterie.fitting.threads import single_threaded_blas
 from coterie.limits.memory import Need
 from coterie.multilevel.solver import multilevel_partition
@@ -31,7 +31,10 @@ class MultilevelGraphClustering(GraphEstimator):
         Number of clusters k.
     n_neighbors : int
         Nearest neighbors of each row in the graph, without the row itself; all other rows, with a warning, if there are
-        fewer. Edges are undirected and have weight 1.
+        fewer. Edges are undirected.
+    weights : {"binary", "self-tuning"}
+        Weights of the edges. "binary": 1. "self-tuning": smaller for edges that are long beside those around; better
+        for clusters unlike in width and for noisy shapes, see `coterie.graphs.knn_graph`.
     affinity : {"knn", "precomputed"}
         "precomputed": X is a symmetric matrix of non-negative affinities, dense or sparse.
     metric : {"euclidean", "cosine"}
@@ -105,12 +108,14 @@ class MultilevelGraphClustering(GraphEstimator):
         n_clusters: Clusters = 8,
         *,
         n_neighbors: Neighbors = 15,
+        weights: GraphWeights = "binary",
         affinity: Affinity = "knn",
         metric: Metric = "euclidean",
         n_threads: Threads = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
+        self.weights = weights
         self.affinity = affinity
         self.metric = metric
         self.n_threads = n_threads

@@ -16,6 +16,7 @@ from coterie.estimators.parameters import (
     Affinity,
     Callback,
     Clusters,
+    GraphWeights,
     Iterations,
     MaxTime,
     Metric,
@@ -98,7 +99,10 @@ class TotalVariationClustering(GraphEstimator):
         Number of clusters R.
     n_neighbors : int
         Nearest neighbors of each row in the graph, without the row itself; all other rows, with a warning, if there are
-        fewer. Edges are undirected and have weight 1.
+        fewer. Edges are undirected.
+    weights : {"binary", "self-tuning"}
+        Weights of the edges. "binary": 1. "self-tuning": smaller for edges that are long beside those around; better
+        for clusters unlike in width and for noisy shapes, see `coterie.graphs.knn_graph`.
     affinity : {"knn", "precomputed"}
         "precomputed": X is a symmetric matrix of non-negative affinities W, dense or sparse.
     metric : {"euclidean", "cosine"}
@@ -274,6 +278,7 @@ class TotalVariationClustering(GraphEstimator):
         n_clusters: Clusters = 8,
         *,
         n_neighbors: Neighbors = 10,
+        weights: GraphWeights = "binary",
         affinity: Affinity = "knn",
         metric: Metric = "euclidean",
         n_init: CutRuns = 30,
@@ -297,6 +302,7 @@ class TotalVariationClustering(GraphEstimator):
     ) -> None:
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
+        self.weights = weights
         self.affinity = affinity
         self.metric = metric
         self.n_init = n_init
