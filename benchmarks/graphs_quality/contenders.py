@@ -17,9 +17,8 @@ from benchmarks.harness.reporting import Cell
 from coterie.metrics import clustering_accuracy
 
 SLK_BO, SLK_MS = "SLK-BO", "SLK-MS"
-TV_3, TV_30 = "total variation (3)", "total variation (30)"
-TV_PRIORS = f"{TV_3}, estimated priors"
-MULTILEVEL = "multilevel"
+TV, MULTILEVEL = "total variation", "multilevel"
+TV_PRIORS = f"{TV}, estimated priors"
 SPECTRAL, LEIDEN, EVOC = "spectral", "Leiden", "EVoC"
 NOISE = -1
 N_INIT = 10
@@ -124,12 +123,11 @@ METHODS_OF_OURS: dict[str, Contender] = {
     },
     SLK_BO: _ours(_k_modes, "byproduct"),
     SLK_MS: _ours(_k_modes, "mean_shift"),
-    TV_3: _ours(_total_variation, n_init=3),
-    TV_30: _ours(_total_variation, n_init=30),
-    TV_PRIORS: _ours(_total_variation, n_init=3, class_priors="estimate"),
+    TV: _ours(_total_variation),
+    TV_PRIORS: _ours(_total_variation, class_priors="estimate"),
+    f"{TV}, binary": _ours(_total_variation, weights="binary"),
     MULTILEVEL: _ours(_multilevel),
-    f"{TV_3}, self-tuning": _ours(_total_variation, n_init=3, weights="self-tuning"),
-    f"{MULTILEVEL}, self-tuning": _ours(_multilevel, weights="self-tuning"),
+    f"{MULTILEVEL}, binary": _ours(_multilevel, weights="binary"),
 }
 _K_MEANS, _WARD = "sklearn.cluster.KMeans", "sklearn.cluster.AgglomerativeClustering"
 CONTENDERS: dict[str, Contender] = {
@@ -146,7 +144,7 @@ CONTENDERS: dict[str, Contender] = {
     EVOC: Contender("evoc", _evoc),
 }
 # These take a graph as it is.
-GRAPH_METHODS = (SLK_BO, TV_3, TV_30, TV_PRIORS, MULTILEVEL, SPECTRAL, LEIDEN)
+GRAPH_METHODS = (SLK_BO, TV, TV_PRIORS, MULTILEVEL, SPECTRAL, LEIDEN)
 
 
 _WARM_ROWS, _WARM_CLUSTERS = 300, 3

@@ -51,9 +51,9 @@ defaults, and runs once (seed 0) on one thread. Methods of coterie are bold. Acc
   columns of latent semantic analysis, normalized to length 1.
 - compare: the method that `coterie.compare` recommends ([page](compare.md)), fitted to all rows. CPU s: of the
   comparison.
-- k-means: ten restarts. Total variation: 3 and 30 restarts, and 3 with `class_priors="estimate"`. Spectral clustering:
-  `cluster_qr` on a graph of nearest neighbors. Multilevel and Leiden: 15 neighbors, Leiden at the resolution that
-  gives about k clusters. HDBSCAN takes no number of clusters; its noise counts as one cluster. EVoC:
+- k-means: ten restarts. Total variation: also with `class_priors="estimate"`. Binary: `weights="binary"`. Spectral
+  clustering: `cluster_qr` on a graph of nearest neighbors. Multilevel and Leiden: 15 neighbors, Leiden at the
+  resolution that gives about k clusters. HDBSCAN takes no number of clusters; its noise counts as one cluster. EVoC:
   `approx_n_clusters`.
 - The defaults of Laplacian K-modes were chosen on some of these sets.
 

@@ -30,9 +30,7 @@ methods = {
         coterie.TruncatedGaussianMixture(k, covariance_type="diag", random_state=0).fit(X).labels_
     ),
     "Laplacian K-modes": lambda X, k: coterie.LaplacianKModes(k, random_state=0).fit(X).labels_,
-    "total variation": lambda X, k: (
-        coterie.TotalVariationClustering(k, n_init=5, random_state=0).fit(X).labels_
-    ),
+    "total variation": lambda X, k: coterie.TotalVariationClustering(k).fit(X).labels_,
     "convex": lambda X, k: coterie.ConvexClusterPath(n_neighbors=10, tol=1e-3).fit(X).labels_at(k),
 }
 

@@ -24,8 +24,7 @@ fits = {
     "of sizes that are found": "estimate",
 }
 models = {
-    title: coterie.TotalVariationClustering(2, class_priors=priors, n_init=5, random_state=0).fit(X)
-    for title, priors in fits.items()
+    title: coterie.TotalVariationClustering(2, class_priors=priors).fit(X) for title, priors in fits.items()
 }
 for title, model in models.items():
     print(f"{title}:", np.sort(np.bincount(model.labels_)))

@@ -231,7 +231,7 @@ def test_total_variation_with_equal_priors_is_compared_where_estimates_differ(bl
     names = ["k-means", "total-variation"]
     assert len(coterie.compare(blobs[0], 3, methods=names, random_state=0, n_threads=1).records) == 2
     random = np.random.RandomState(0)
-    X = random.normal(3.0 * np.repeat([[0, 0], [1, 1]], (400, 60), axis=0), 1)
+    X = random.normal(4.0 * np.repeat([[0, 0], [1, 1]], (300, 30), axis=0), 1)
     found = coterie.compare(X, 2, methods=names, random_state=0, n_threads=1)
     equal = "total-variation, equal priors"
     assert [record["method"] for record in found.records] == [*names, equal]

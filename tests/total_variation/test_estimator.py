@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, make_blobs, make_moons
 from sklearn.exceptions import ConvergenceWarning
 
-from coterie import TotalVariationClustering
+from coterie import MultilevelGraphClustering, TotalVariationClustering
 from coterie.graphs import knn_graph
 from coterie.metrics import balanced_cut, clustering_accuracy, purity
 from tests.reference import total_variation as oracle
@@ -93,6 +93,19 @@ class TestUnsupervised:
         for other in models[1:]:
             np.testing.assert_array_equal(other.memberships_, models[0].memberships_)
             np.testing.assert_array_equal(other.energies_, models[0].energies_)
+
+    def test_one_run_starts_from_the_multilevel_partition(self, digits):
+        graph = digits[0]
+        partition = MultilevelGraphClustering(10, affinity="precomputed").fit(graph).labels_
+        options = {"affinity": "precomputed", "n_threads": 1}
+        models = [TotalVariationClustering(10, random_state=seed, **options).fit(graph) for seed in (0, 1)]
+        given = TotalVariationClustering(10, init=np.eye(10)[partition], **options).fit(graph)
+        for model in (*models, given):
+            np.testing.assert_array_equal(model.labels_, models[0].labels_)
+            assert model.energies_.tolist() == models[0].energies_.tolist()
+        more = TotalVariationClustering(10, n_init=3, random_state=0, **options).fit(graph)
+        assert more.energies_[0] == models[0].energy_
+        assert len(set(more.energies_)) > 1
 
     def test_given_memberships(self, blobs):
         X, y = blobs
@@ -335,6 +348,10 @@ class TestLabels:
         model = TotalVariationClustering(5, n_init=4, random_state=0).fit(X, labels)
         assert len(model.energies_) == 4
         assert np.mean(model.labels_ == y) > 0.98
+        # The first start has clusters with the numbers of known classes.
+        once = TotalVariationClustering(5, n_init=1).fit(X, labels)
+        assert np.mean(once.labels_ == y) > 0.98
+        assert len(TotalVariationClustering(5, random_state=0).fit(X, labels).energies_) == 2
 
     def test_a_class_of_every_row_is_ignored(self, blobs):
         X, y = blobs

@@ -14,8 +14,6 @@ figure, all_axes = plt.subplots(1, 3, figsize=(11, 3.3), sharex=True, sharey=Tru
 for axes, (title, balance_weight) in zip(all_axes, fits.items()):
     labels = y
     if balance_weight is not None:
-        labels = coterie.TotalVariationClustering(
-            2, balance_weight=balance_weight, n_init=8, random_state=0
-        ).fit_predict(X)
+        labels = coterie.TotalVariationClustering(2, balance_weight=balance_weight).fit_predict(X)
     axes.scatter(*X.T, s=6, c=labels, cmap="tab10", vmax=9)
     axes.set(title=title, xticks=[], yticks=[])

@@ -6,14 +6,15 @@ from sklearn.datasets import make_blobs
 
 import coterie
 
-X, y = make_blobs([900, 45], centers=np.array([(0.0, 0.0), (3.0, 0.0)]), cluster_std=0.6, random_state=0)
+X, y = make_blobs([900, 45], centers=np.array([(0.0, 0.0), (3.5, 0.0)]), cluster_std=0.6, random_state=0)
 fits = {
     "true clusters": y,
     "MultilevelGraphClustering(2)": coterie.MultilevelGraphClustering(2).fit_predict(X),
-    "DensityClustering()": coterie.DensityClustering().fit_predict(X),
+    "total variation, estimated sizes": (
+        coterie.TotalVariationClustering(2, class_priors="estimate").fit_predict(X)
+    ),
 }
 figure, all_axes = plt.subplots(1, 3, figsize=(11, 3.3), sharex=True, sharey=True)
 for axes, (title, labels) in zip(all_axes, fits.items()):
-    axes.scatter(*X[labels < 0].T, s=6, color="0.75")
-    axes.scatter(*X[labels >= 0].T, s=6, c=labels[labels >= 0], cmap="tab10", vmax=9)
+    axes.scatter(*X.T, s=6, c=labels, cmap="tab10", vmax=9)
     axes.set(title=title, xticks=[], yticks=[])

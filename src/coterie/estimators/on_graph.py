@@ -19,7 +19,6 @@ from coterie.estimators.outliers import SCALES, OutlierScoring
 from coterie.fitting.checks import warn
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import check_graph, graph_of_neighbors, nearest_neighbors
-from coterie.graphs.knn import SELF_TUNING
 from coterie.rows import Block, RowSource
 
 # Attributes of a fit of iterative runs.
@@ -226,8 +225,6 @@ class GraphEstimator(
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        if self.weights == SELF_TUNING and self.affinity == "precomputed":
-            raise ValueError("weights='self-tuning' needs distances of rows, which affinities do not have.")
         if self.metric == "cosine" and self.affinity == "precomputed":
             raise ValueError("metric='cosine' divides rows by their lengths, which affinities do not have.")
 

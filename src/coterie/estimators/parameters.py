@@ -321,8 +321,8 @@ Neighbors = Annotated[
 ]
 
 GraphWeights = Annotated[
-    Literal["binary", "self-tuning"],
-    Param("Weights of the edges: 1 (binary), or smaller for long ones among short ones (self-tuning)."),
+    Literal["self-tuning", "binary"],
+    Param("Weights of the edges: smaller for long ones among short ones (self-tuning), or 1 (binary)."),
 ]
 
 Affinity = Annotated[

@@ -32,9 +32,9 @@ class MultilevelGraphClustering(GraphEstimator):
     n_neighbors : int
         Nearest neighbors of each row in the graph, without the row itself; all other rows, with a warning, if there are
         fewer. Edges are undirected.
-    weights : {"binary", "self-tuning"}
-        Weights of the edges. "binary": 1. "self-tuning": smaller for edges that are long beside those around; better
-        for clusters unlike in width and for noisy shapes, see `coterie.graphs.knn_graph`.
+    weights : {"self-tuning", "binary"}
+        Weights of the edges between neighbors. "self-tuning": smaller for edges that are long beside those around, see
+        `coterie.graphs.knn_graph`. "binary": 1.
     affinity : {"knn", "precomputed"}
         "precomputed": X is a symmetric matrix of non-negative affinities, dense or sparse.
     metric : {"euclidean", "cosine"}
@@ -108,7 +108,7 @@ class MultilevelGraphClustering(GraphEstimator):
         n_clusters: Clusters = 8,
         *,
         n_neighbors: Neighbors = 15,
-        weights: GraphWeights = "binary",
+        weights: GraphWeights = "self-tuning",
         affinity: Affinity = "knn",
         metric: Metric = "euclidean",
         n_threads: Threads = None,

@@ -23,6 +23,7 @@ from coterie.estimators.parameters import (
     Neighbors,
     Param,
     RandomState,
+    Runs,
     SizeBound,
     Threads,
     Tolerance,
@@ -46,7 +47,6 @@ from coterie.total_variation.solver import HISTORY_FIELDS, CutOptions, CutResult
 
 __all__ = ["TotalVariationClustering"]
 
-CutRuns = Annotated[int, Param("Number of runs with different initializations; see --select-by.", least=1)]
 CutInit = Annotated[
     Literal["diffusion"] | Any,
     Param(
@@ -100,27 +100,27 @@ class TotalVariationClustering(GraphEstimator):
     n_neighbors : int
         Nearest neighbors of each row in the graph, without the row itself; all other rows, with a warning, if there are
         fewer. Edges are undirected.
-    weights : {"binary", "self-tuning"}
-        Weights of the edges. "binary": 1. "self-tuning": smaller for edges that are long beside those around; better
-        for clusters unlike in width and for noisy shapes, see `coterie.graphs.knn_graph`.
+    weights : {"self-tuning", "binary"}
+        Weights of the edges between neighbors. "self-tuning": smaller for edges that are long beside those around, see
+        `coterie.graphs.knn_graph`. "binary": 1.
     affinity : {"knn", "precomputed"}
         "precomputed": X is a symmetric matrix of non-negative affinities W, dense or sparse.
     metric : {"euclidean", "cosine"}
         "cosine": each row is divided by its length first (normalization).
-    n_init : int
-        Number of runs with different initializations, of which one is kept, see `select_by`. One run if memberships are
-        given. Two, unless this is 1, if a label of each class is: nothing is random then.
+    n_init : "auto" or int
+        Number of runs with different initializations, of which one is kept, see `select_by`. "auto": one, two with
+        labels. One if memberships are given; at most two if a label of each class is. These runs are not random.
     init : "diffusion" or array-like of shape (n, R)
-        "diffusion": a vertex drawn from each cluster of a normalized cut is diffused over the graph, or the labels of
-        `y` where it has any. Without labels the second run is initialized with that normalized cut itself, so that the
-        result is at least as good; with labels of each class, with the solution of a quadratic program with classes of
+        "diffusion": a vertex drawn from each cluster of a multilevel partition (see `MultilevelGraphClustering`) is
+        diffused over the graph, or the labels of `y` where it has any. While a class has no label, the first run starts
+        from that partition itself; otherwise the second one from the solution of a quadratic program with classes of
         the expected sizes (Holtz et al. 2024). Or memberships: non-negative rows that sum to 1.
     steps : {"preconditioned", "paper"}
         "paper": Algorithm 1 as published, for comparison. One step size for all rows and columns, from the norm of the
         gradient; the stop is tested after each inner iteration; an outer step ends after 100 of them; a run ends with
         the first outer step that changes the energy by less than `tol`, and returns its last memberships; edge weights
-        are not rescaled; and without labels the first of the `n_init` runs is initialized with the normalized cut,
-        start (a) of the paper, the others with (b). The paper's protocol is `n_init=31`, and `max_iter=10000` with (a)
+        are not rescaled; and without labels the partition is a normalized cut, start (a) of the paper, the others
+        are (b). The paper's protocol is `n_init=31`, and `max_iter=10000` with (a)
         alone.
     balance_weight : float, optional
         lambda of (P), see Notes: the weight of a vertex inside a cluster relative to one outside. For a given cut, a
@@ -278,10 +278,10 @@ class TotalVariationClustering(GraphEstimator):
         n_clusters: Clusters = 8,
         *,
         n_neighbors: Neighbors = 10,
-        weights: GraphWeights = "binary",
+        weights: GraphWeights = "self-tuning",
         affinity: Affinity = "knn",
         metric: Metric = "euclidean",
-        n_init: CutRuns = 30,
+        n_init: Runs = "auto",
         init: CutInit = "diffusion",
         steps: StepSizes = "preconditioned",
         balance_weight: BalanceWeight = None,
@@ -360,9 +360,7 @@ class TotalVariationClustering(GraphEstimator):
                 graph, self.n_clusters, known, given, random, n_threads, self.balance_weight,
                 priors=self._priors(known), weights=vertex_weights(graph, self.balance), bounds=bounds,
             )  # fmt: skip
-            n_runs = int(self.n_init) if self.n_clusters > 1 else 1
-            if not problem.draws_vertices:
-                n_runs = 1 if given is not None or self.steps == "paper" else min(n_runs, 2)
+            n_runs = self._n_runs(problem)
             options = CutOptions(
                 n_runs, self.max_iter, self.n_swaps, self.inner_tol, self.tol, self.steps, self.select_by
             )
@@ -396,6 +394,12 @@ class TotalVariationClustering(GraphEstimator):
         self._store_fitted(columns | fitted)
         report.warn_if_out_of_time()
         return self
+
+    def _n_runs(self, problem: CutProblem) -> int:
+        if problem.n_clusters == 1 or problem.given is not None:
+            return 1
+        n_runs = (1 + bool(np.any(problem.known >= 0))) if self.n_init == "auto" else int(self.n_init)
+        return n_runs if problem.draws_vertices else min(n_runs, 1 if self.steps == "paper" else 2)
 
     def _warn_of_one_large_cluster(self, best: CutResult) -> None:
         """Warn if it has more than nine tenths of the rows and edges between clusters are cut.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import count
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +15,7 @@ from coterie.fitting.deadline import UNLIMITED, Deadline, OutOfTime
 from coterie.graphs.cuts import degrees_of
 from coterie.graphs.spectral import SpectralVectors, local_order, spectral_vectors
 from coterie.kmeans.exact import k_means_until
+from coterie.multilevel.solver import multilevel_partition
 from coterie.total_variation.problem import CutGraph, CutProblem
 
 __all__ = [
@@ -39,7 +39,7 @@ _HARMONIC_STEPS, _HARMONIC_TOLERANCE = 100, 1e-2
 
 @dataclass(frozen=True)
 class RoughCut:
-    """Results of the first eigenvectors of a graph, which all runs share.
+    """What all runs on a graph share.
 
     Attributes
     ----------
@@ -53,27 +53,29 @@ class RoughCut:
     clusters: IntArray | None
 
 
-def rough_cut(problem: CutProblem, deadline: Deadline) -> RoughCut:
+def rough_cut(problem: CutProblem, deadline: Deadline, *, is_paper: bool = False) -> RoughCut:
     """Return a local order of the vertices and rough clusters, where they are needed.
 
-    After the deadline the order is that of the data, and all vertices are one cluster.
+    After the deadline the order is that of the data, and all vertices are one cluster. The clusters are a multilevel
+    partition; with the steps of the paper a normalized cut, as there.
     """
     n, draws = problem.n_vertices, problem.draws_vertices
     has_blocks = n > CutGraph.rows_of_a_block(n)
+    order, clusters = None, np.zeros(n, dtype=np.int32) if draws else None
     seed = problem.draw_seed()
-    if not (draws or has_blocks):
-        return RoughCut(None, None)
-    n_vectors = max(problem.n_clusters if draws else 0, _ORDER_VECTORS)
     try:
-        spectrum = spectral_vectors(problem.graph, n_vectors, seed, deadline, by_components=True)
+        if has_blocks or (draws and is_paper):
+            n_vectors = max(problem.n_clusters if draws and is_paper else 0, _ORDER_VECTORS)
+            spectrum = spectral_vectors(problem.graph, n_vectors, seed, deadline, by_components=True)
+            order = local_order(spectrum) if has_blocks else None
     except OutOfTime:
-        return RoughCut(None, np.zeros(n, dtype=np.int32) if draws else None)
-    order = local_order(spectrum) if has_blocks else None
-    if not draws:
-        return RoughCut(order, None)
-    clusters = normalized_cut(
-        spectrum, problem.n_clusters, seed=seed, n_threads=problem.n_threads, deadline=deadline
-    )
+        return RoughCut(order, clusters)
+    if draws and is_paper:
+        clusters = normalized_cut(
+            spectrum, problem.n_clusters, seed=seed, n_threads=problem.n_threads, deadline=deadline
+        )
+    elif draws and not deadline.is_over:
+        clusters = multilevel_partition(problem.graph, problem.n_clusters)[0]
     return RoughCut(order, clusters)
 
 
@@ -105,7 +107,7 @@ def normalized_cut(
 
 
 def initial_memberships(
-    problem: CutProblem, clusters: IntArray | None, *, cut_first: bool = False, deadline: Deadline = UNLIMITED
+    problem: CutProblem, clusters: IntArray | None, deadline: Deadline = UNLIMITED
 ) -> Iterator[FloatArray]:
     """Yield initial memberships: given ones, or diffused labels, with a drawn vertex for each class without labels.
 
@@ -117,16 +119,13 @@ def initial_memberships(
         Has the labels, or the memberships.
     clusters : ndarray of shape (n,), int32, or None
         Rough clusters to draw from; None where nothing is drawn, so that there is one initialization only.
-    cut_first : bool
-        Whether the rough clusters themselves come first, as in the paper.
     deadline : Deadline
         Diffusion ends with its current iterates when it has passed.
 
     Yields
     ------
     ndarray of shape (n, R), float64
-        Rows in the simplex. Where no class is known the second ones are the rough clusters themselves, unless they
-        come first.
+        Rows in the simplex. Where vertices are drawn the first ones are the rough clusters themselves.
     """
 
     def diffused_labels(labels: IntArray) -> FloatArray:
@@ -141,14 +140,12 @@ def initial_memberships(
         yield diffused_labels(problem.known)
         yield np.eye(problem.n_clusters)[quadratic_memberships(problem, deadline).argmax(axis=1)]
     else:
-        for number in count():
-            if number == (0 if cut_first else 1) and np.all(problem.known < 0):
-                yield np.eye(problem.n_clusters)[clusters]
-            else:
-                labels = drawn_vertices(
-                    clusters, problem.known, problem.n_clusters, problem.random, problem.priors
-                )
-                yield diffused_labels(labels)
+        yield np.eye(problem.n_clusters)[clusters]
+        while True:
+            labels = drawn_vertices(
+                clusters, problem.known, problem.n_clusters, problem.random, problem.priors
+            )
+            yield diffused_labels(labels)
 
 
 def drawn_vertices(

@@ -88,7 +88,9 @@ def minimize_cut_and_priors(
         return normalized_cut(edges, labels, R, degrees)
 
     equal = np.full(R, 1 / R)
-    rough = None if R == 1 else rough_cut(problem, report.deadline.share(SPECTRAL_SHARE))
+    rough = None
+    if R > 1:
+        rough = rough_cut(problem, report.deadline.share(SPECTRAL_SHARE), is_paper=options.is_paper)
     best, energies = minimize_cut(problem, options, report, rough)
     if R == 1 or report.reason is not None or cut(best.labels) == 0:
         return best, energies, equal

@@ -158,7 +158,7 @@ def minimize_cut(
         whole = np.zeros(n, dtype=np.int32), np.ones((n, 1), dtype=problem.graph.dtype)
         return CutResult(0.0, 0.0, *whole, history=report.history()), np.zeros(1)
     if rough is None:
-        rough = rough_cut(problem, report.deadline.share(SPECTRAL_SHARE))
+        rough = rough_cut(problem, report.deadline.share(SPECTRAL_SHARE), is_paper=options.is_paper)
     # The paper takes weights as they are.
     graph = CutGraph(problem.graph, rough.order, unit=1.0 if options.is_paper else None)
     arranged = problem.arranged(graph)
@@ -181,12 +181,8 @@ def minimize_cut(
             selection.add(result)
             energies.append(result.objective)
 
-    initializations = initial_memberships(
-        problem,
-        _matched_clusters(problem, rough.clusters),
-        cut_first=options.is_paper,
-        deadline=report.deadline,
-    )
+    clusters = _matched_clusters(problem, rough.clusters)
+    initializations = initial_memberships(problem, clusters, report.deadline)
     for memberships in islice(initializations, options.n_runs + _MOST_CONSTANT):
         if report.reason is None or not energies:
             add(memberships)
@@ -219,11 +215,14 @@ def _restored(result: CutResult, graph: CutGraph) -> CutResult:
 
 
 def _matched_clusters(problem: CutProblem, clusters: IntArray | None) -> Any:
-    """Number rough clusters to match their sizes with the priors, where these differ."""
-    if clusters is None or not problem.is_matched:
-        return clusters
+    """Number rough clusters by the labels; without, to match their sizes with the priors, where these differ."""
+    if clusters is None:
+        return None
     edges = edges_of_graph(problem.graph)
-    numbers = matched_numbers(edges, clusters, problem.balance_weights, problem.weights)
+    if problem.is_matched:
+        numbers = matched_numbers(edges, clusters, problem.balance_weights, problem.weights)
+    else:
+        numbers = numbers_by_labels(edges, clusters, problem.known, problem.n_clusters)
     return numbers[clusters].astype(np.int32)
 
 
