@@ -265,7 +265,7 @@ def laplacian_k_modes() -> Cases:
 
 
 def total_variation() -> Cases:
-    """Initializations, labels, swaps, and graphs of so many vertices that these are ordered and cut into blocks."""
+    """Initializations, labels, and graphs of so many vertices that these are ordered and cut into blocks."""
     (X, classes), large = datasets.load_digits(), blobs(20_000, 8)
     known = np.full(len(X), -1)
     known[np.unique(classes, return_index=True)[1]] = np.arange(10)
@@ -273,17 +273,17 @@ def total_variation() -> Cases:
     cut = partial(TotalVariationClustering, 10, n_init=2, max_iter=400)
     isolated = sp.csr_array(sp.block_diag([graphs.knn_graph(blobs(900, 3, 30), 4), sp.csr_array((5, 5))]))
     yield from fits([
-        cut(n_init=4), cut(n_swaps=2), cut(init=memberships), cut(inner_tol=0, tol=0, n_init=1), cut(steps="paper"),
+        cut(n_init=4), cut(init=memberships), cut(inner_tol=0, tol=0, n_init=1), cut(steps="paper"),
         TotalVariationClustering(1), cut(balance_weight=3.0),
     ], X)  # fmt: skip
-    yield from fits([cut(), cut(n_swaps=2), cut(class_priors="estimate")], X, known)
+    yield from fits([cut(), cut(class_priors="estimate")], X, known)
     yield fit(cut(), X.astype(np.float32))
     yield fit(TotalVariationClustering(2, n_init=3), moons(250))
     yield fit(cut(), words(1_500))
     yield fit(cut(affinity="precomputed"), isolated)
     yield fit(cut(affinity="precomputed"), graphs.knn_graph(X, 10, metric="cosine", weights="gaussian"))
     yield fit(cut(), large[:3_000])
-    yield fit(cut(n_init=1, n_swaps=1, max_iter=200), large[:3_000].astype(np.float32))
+    yield fit(cut(n_init=1, max_iter=200), large[:3_000].astype(np.float32))
     yield fit(cut(n_init=1, max_iter=150), large)
     yield fit(cut(max_iter=150), large, np.where(np.arange(20_000) < 10, np.arange(20_000), -1))
 

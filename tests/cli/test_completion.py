@@ -34,7 +34,7 @@ def test_bash_completes(script):
     asked = {
         ("coterie", "sel"): "select-graph-weight",
         ("coterie", "fit", "--chain"): "--chain-length",
-        ("coterie", "fit", "rows.npy", "--n-sw"): "--n-swaps",
+        ("coterie", "fit", "rows.npy", "--inner"): "--inner-tol",
     }
     lines = [text]
     for words in asked:

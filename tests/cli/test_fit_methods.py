@@ -35,8 +35,8 @@ SAME = {
     "--no-diagonal-shift": coterie.LaplacianKModes(3, diagonal_shift=False),
     "--method total-variation --steps paper --balance-weight 1.5 --n-init 2 --seed 3": coterie.TotalVariationClustering(
         3, steps="paper", balance_weight=1.5, n_init=2, random_state=3),
-    "--n-swaps 1 --inner-tol 0.01 --n-neighbors 4 --n-init 1": coterie.TotalVariationClustering(
-        3, n_swaps=1, inner_tol=0.01, n_neighbors=4, n_init=1),
+    "--inner-tol 0.01 --n-neighbors 4 --n-init 1": coterie.TotalVariationClustering(
+        3, inner_tol=0.01, n_neighbors=4, n_init=1),
     "--method gmm --search-group-size 1 --search-every 1 --initial-e-steps 2": coterie.TruncatedGaussianMixture(
         3, search_group_size=1, search_every=1, initial_e_steps=2),
     "--method gmm --covariance-type factors --n-factors 2": coterie.TruncatedGaussianMixture(

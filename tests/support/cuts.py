@@ -22,11 +22,3 @@ def some_memberships(n, R, seed, sharp=0.0):
     F[chosen] = np.eye(R)[random.integers(R, size=chosen.sum())]
     F[:R] = np.eye(R)
     return F
-
-
-def swapped(labels, is_second, divided, kept, freed, n_clusters):
-    """Return the clusters after one has been divided and two have been joined."""
-    moved = np.where((labels == divided) & is_second, n_clusters, labels)
-    moved[moved == freed] = kept
-    moved[moved == n_clusters] = freed
-    return moved

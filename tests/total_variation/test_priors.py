@@ -22,9 +22,8 @@ from coterie.total_variation.descent import RowStatistics, TotalVariationDescent
 from coterie.total_variation.priors import normalized_cut, priors_of_labels
 from coterie.total_variation.problem import CutGraph, CutProblem
 from coterie.total_variation.rounding import labels_within, matched_numbers
-from coterie.total_variation.split_merge import _best_move
 from tests.reference import total_variation as oracle
-from tests.support.cuts import DTYPES, some_memberships, some_weights, swapped
+from tests.support.cuts import DTYPES, some_memberships, some_weights
 
 SIZES = (600, 200, 60, 30)
 SHARES = np.array(SIZES) / sum(SIZES)
@@ -157,23 +156,6 @@ class TestBruteForce:
             for order in permutations(range(R))
         ]
         assert oracle.balanced_cut(W, numbers[labels], R, lams, degrees) == pytest.approx(min(costs))
-
-    @settings(max_examples=20)
-    @given(n=st.integers(8, 30), R=st.integers(2, 4), weighted=st.booleans(), seed=st.integers(0, 999))
-    def test_the_best_of_all_swaps(self, n, R, weighted, seed):
-        random = np.random.default_rng(seed)
-        W, labels = some_weights(n, 0.3, seed, False), random.integers(R, size=n).astype(np.int32)
-        is_second, lams = random.random(n) < 0.5, balance_weights_of(some_priors(R, seed))
-        degrees = W.sum(axis=1) if weighted else None
-        swap = _best_move(sp.csr_array(W), labels, is_second, lams, degrees)
-        energies = []
-        for divided, kept, freed in product(range(R), range(R), range(R + 1)):
-            if kept != freed and (kept, freed) != (divided, R):
-                moved = swapped(labels, is_second, divided, kept, freed, R)
-                if len(np.unique(moved)) == R:
-                    energies.append(oracle.balanced_cut(W, moved, R, lams, degrees))
-        if energies and swap.energy < 1e5:
-            assert swap.energy == pytest.approx(min(energies), rel=1e-6)
 
 
 class TestSizes:

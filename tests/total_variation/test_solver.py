@@ -24,11 +24,9 @@ def graph():
 
 
 def test_solver_without_an_estimator(graph):
-    model = TotalVariationClustering(4, affinity="precomputed", n_init=2, n_swaps=2, random_state=5).fit(
-        graph
-    )
+    model = TotalVariationClustering(4, affinity="precomputed", n_init=2, random_state=5).fit(graph)
     best, energies = minimize_cut(
-        problem_of(graph, 4, 5), CutOptions(2, 2000, n_swaps=2, select_by="shared-neighbors"), Report()
+        problem_of(graph, 4, 5), CutOptions(2, 2000, select_by="shared-neighbors"), Report()
     )
     np.testing.assert_array_equal(best.labels, model.labels_)
     np.testing.assert_array_equal(best.memberships, model.memberships_)

@@ -79,9 +79,6 @@ SelectBy = Annotated[
     Literal["shared-neighbors", "energy"],
     Param("Which run is kept: that of the smallest cut (energy), or a better one by shared neighbors."),
 ]
-Swaps = Annotated[
-    int, Param("Maximum number of swaps (split one cluster, merge two) after the runs.", least=0)
-]
 InnerTolerance = Annotated[
     float, Param("Fraction of the guaranteed descent that an outer step may miss.", least=0, below=1)
 ]
@@ -144,9 +141,6 @@ class TotalVariationClustering(GraphEstimator):
         at most 5% above the lowest is preferred if it is better by 5% in the product of (P) and (P) with edges weighted
         by the fraction of neighbors that their ends share. On MNIST this selects the run that finds the ten digits,
         with (P) 0.5% above the lowest.
-    n_swaps : int
-        Maximum number of split-merge moves of the best clusters after the runs: one cluster is halved and two are
-        merged, the move that lowers (P) most, as long as (P) decreases; then one more run starts from the result.
     inner_tol : float
         Relative slack of the descent that the theory guarantees for an outer step.
     tol : float
@@ -290,7 +284,6 @@ class TotalVariationClustering(GraphEstimator):
         size_min: SizeBound = None,
         size_max: SizeBound = None,
         select_by: SelectBy = "shared-neighbors",
-        n_swaps: Swaps = 0,
         inner_tol: InnerTolerance = 1e-3,
         tol: Tolerance = 1e-4,
         max_iter: Iterations = 2000,
@@ -314,7 +307,6 @@ class TotalVariationClustering(GraphEstimator):
         self.size_min = size_min
         self.size_max = size_max
         self.select_by = select_by
-        self.n_swaps = n_swaps
         self.inner_tol = inner_tol
         self.tol = tol
         self.max_iter = max_iter
@@ -361,10 +353,8 @@ class TotalVariationClustering(GraphEstimator):
                 priors=self._priors(known), weights=vertex_weights(graph, self.balance), bounds=bounds,
             )  # fmt: skip
             n_runs = self._n_runs(problem)
-            options = CutOptions(
-                n_runs, self.max_iter, self.n_swaps, self.inner_tol, self.tol, self.steps, self.select_by
-            )
-            report.n_runs = n_runs + (self.n_swaps > 0)
+            options = CutOptions(n_runs, self.max_iter, self.inner_tol, self.tol, self.steps, self.select_by)
+            report.n_runs = n_runs
             priors: FloatArray | None
             if self._estimates_priors:
                 report.n_runs += 1

@@ -116,7 +116,7 @@ def minimize_cut_and_priors(
     priors /= priors.sum()
     sized = replace(problem, priors=priors, given=np.eye(R)[labels])
     most = max(1, best.n_inner * len(energies) // 2)
-    few = replace(options, n_runs=1, n_swaps=0, max_iter=min(options.max_iter, most))
+    few = replace(options, n_runs=1, max_iter=min(options.max_iter, most))
     run, energy = minimize_cut(sized, few, report, rough)
     energies = np.append(energies, energy)
     return (run, energies, priors) if is_better(run.labels) else (best, energies, equal)

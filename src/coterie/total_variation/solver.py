@@ -8,25 +8,22 @@ best rounding. With ``steps="paper"`` it is the algorithm as published.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import isclose
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.fitting.deadline import Deadline
 from coterie.fitting.report import Report
 from coterie.graphs.cuts import cut_of_edges
 from coterie.graphs.edges import Edges, edges_of_graph, shared_neighbors
 from coterie.total_variation.descent import STEPS, TotalVariationDescent
 from coterie.total_variation.initialization import RoughCut, initial_memberships, rough_cut
+from coterie.total_variation.pairs import cut_pairs_again
 from coterie.total_variation.problem import CutGraph, CutProblem
 from coterie.total_variation.rounding import VertexMoves, labels_within, matched_numbers, numbers_by_labels
-from coterie.total_variation.split_merge import cut_pairs_again, split_and_merge
 
 __all__ = [
     "HISTORY_FIELDS",
@@ -44,8 +41,8 @@ HISTORY_FIELDS = (("n_inner", np.int64), ("descended", np.bool_), ("cut", np.flo
 # Maximum number of initializations with a constant column that are skipped.
 _MOST_CONSTANT = 10
 
-# Fractions of the remaining time for eigenvectors and split-merge moves.
-SPECTRAL_SHARE, _SPLIT_MERGE_SHARE = 1 / 3, 0.5
+# Fraction of the remaining time for eigenvectors.
+SPECTRAL_SHARE = 1 / 3
 
 # A run ends after this multiple of the iterations that found its clusters, and at least this number of iterations.
 _PATIENCE, _FEWEST_INNER = 2, 300
@@ -71,7 +68,6 @@ class CutOptions:
 
     n_runs: int
     max_iter: int
-    n_swaps: int = 0
     inner_tol: float = 1e-3
     tol: float = 1e-4
     steps: str = "preconditioned"
@@ -81,10 +77,6 @@ class CutOptions:
     def is_paper(self) -> bool:
         """Whether the algorithm is the published one: no moves of vertices, and the last rounding is returned."""
         return self.steps == "paper"
-
-
-# Parameters of halving a cluster.
-_HALVING = CutOptions(n_runs=2, max_iter=100)
 
 
 @dataclass(frozen=True)
@@ -128,14 +120,14 @@ def minimize_cut(
     report: Report,
     rough: RoughCut | None = None,
 ) -> tuple[CutResult, FloatArray]:
-    """Run from several initializations, and once more from the best clusters if moves of whole ones lower (P).
+    """Run from several initializations, and once more from the best clusters if pairs cut again clearly lower (P).
 
     Parameters
     ----------
     problem : CutProblem
         The problem.
     options : CutOptions
-        Number of runs and split-merge moves, and when a run ends.
+        Number of runs, and when a run ends.
     report : Report
         Called after each outer step.
     rough : RoughCut, optional
@@ -199,11 +191,6 @@ def minimize_cut(
         if labels is not best.labels:
             add(np.eye(R)[labels])
             best = _restored(selection.best, graph)
-    if options.n_swaps > 0 and report.reason is None:
-        deadline = report.deadline.share(_SPLIT_MERGE_SHARE)
-        halve = _halving(problem, deadline)
-        add(np.eye(R)[split_and_merge(problem, best.labels, halve, options.n_swaps, deadline)])
-        best = _restored(selection.best, graph)
     return best, np.array(energies)
 
 
@@ -224,18 +211,6 @@ def _matched_clusters(problem: CutProblem, clusters: IntArray | None) -> Any:
     else:
         numbers = numbers_by_labels(edges, clusters, problem.known, problem.n_clusters)
     return numbers[clusters].astype(np.int32)
-
-
-def _halving(problem: CutProblem, deadline: Deadline) -> Callable[[sp.csr_array], IntArray]:
-    """Return a function that cuts a subgraph into two clusters, each time with the same seed."""
-    seed = problem.draw_seed()
-
-    def halve(part: sp.csr_array) -> IntArray:
-        unknown = np.full(part.shape[0], -1, dtype=np.int32)
-        halves = CutProblem(part, 2, unknown, None, np.random.RandomState(seed), problem.n_threads)
-        return minimize_cut(halves, _HALVING, Report(deadline=deadline))[0].labels
-
-    return halve
 
 
 # --- one run ---------------------------------------------------------------------------------------------------------
