@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 import tests.reference.multilevel as oracle
 from coterie import _kernels
+from coterie.fitting.deadline import Deadline, OutOfTime
+from coterie.graphs import knn_graph
 from coterie.multilevel.solver import (
     INFORMATION,
     CoarseGraph,
@@ -156,3 +158,12 @@ def test_wrong_arrays_are_errors():
     clusters, sizes, waits = np.ones((2, 2)), np.ones(2, dtype=np.int64), np.ones(2, dtype=np.uint8)
     with pytest.raises(ValueError, match="label"):
         _kernels.move_nodes(graph, 0, 1.0, False, np.array([0, 2], dtype=np.int32), waits, clusters, sizes)
+
+
+def test_a_partition_ends_at_its_deadline():
+    graph = knn_graph(np.random.default_rng(0).normal(size=(200, 2)), 5)
+    with pytest.raises(OutOfTime):
+        multilevel_partition(graph, 4, deadline=Deadline(0.0))
+    assert np.array_equal(
+        multilevel_partition(graph, 4, deadline=Deadline(600.0))[0], multilevel_partition(graph, 4)[0]
+    )

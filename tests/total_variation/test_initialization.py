@@ -10,13 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
+from coterie.fitting.deadline import Deadline
 from coterie.graphs import knn_graph
+from coterie.multilevel.solver import multilevel_partition
 from coterie.total_variation.initialization import (
     diffused,
     drawn_vertices,
     initial_memberships,
     on_the_simplex,
     quadratic_memberships,
+    rough_cut,
 )
 from coterie.total_variation.problem import CutProblem
 from tests.reference import total_variation as oracle
@@ -102,6 +105,13 @@ def test_the_first_start_without_labels_is_the_rough_clusters():
     np.testing.assert_array_equal(starts[0], np.eye(2)[HALVES])
     for start in starts:
         np.testing.assert_allclose(start.sum(axis=1), 1)
+
+
+def test_rough_clusters_are_a_multilevel_partition_unless_time_is_over():
+    partition = multilevel_partition(PATH, 2)[0]
+    np.testing.assert_array_equal(rough_cut(path_problem(), Deadline()).clusters, partition)
+    assert not rough_cut(path_problem(), Deadline(0.0)).clusters.any()
+    assert rough_cut(path_problem(known=[0, 1]), Deadline()).clusters is None
 
 
 def test_vertices_are_drawn_out_of_different_clusters():

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from coterie import _kernels
 from coterie.arrays import FloatArray, IntArray
 from coterie.cached import cached_property
+from coterie.fitting.deadline import UNLIMITED, Deadline
 
 Kind = Literal["information", "modularity", "normalized_cut"]  # in the order of the kernels
 
@@ -116,7 +117,10 @@ class CoarseGraph:
 
 
 def multilevel_partition(
-    adjacency: sp.csr_array, n_clusters: int, objective: Objective = INFORMATION
+    adjacency: sp.csr_array,
+    n_clusters: int,
+    objective: Objective = INFORMATION,
+    deadline: Deadline = UNLIMITED,
 ) -> tuple[IntArray, float]:
     """Partition the vertices of a graph into a given number of clusters.
 
@@ -132,6 +136,8 @@ def multilevel_partition(
         Number of clusters, at most n; none is empty.
     objective : Objective
         What partitions are refined and chosen by.
+    deadline : Deadline
+        Checked after each pass over a level.
 
     Returns
     -------
@@ -139,21 +145,29 @@ def multilevel_partition(
     value : float
         The objective of the partition.
 
+    Raises
+    ------
+    OutOfTime
+        When the deadline has passed.
+
     Notes
     -----
     O(edges) operations for each pass over a level, and O(m log m) for merges of a coarsest graph of m edges.
     """
-    levels, nodes_of = aggregation_levels(CoarseGraph(adjacency), n_clusters)
+    levels, nodes_of = aggregation_levels(CoarseGraph(adjacency), n_clusters, deadline)
     found = []
     for criterion in _MERGED_BY:
-        labels = refined(levels[-1], objective, merged(levels[-1], criterion, n_clusters), n_clusters)
+        labels = merged(levels[-1], criterion, n_clusters)
+        labels = refined(levels[-1], objective, labels, n_clusters, deadline=deadline)
         for graph, nodes in zip(levels[-2::-1], nodes_of[::-1]):
-            labels = refined(graph, objective, labels[nodes], n_clusters)
+            labels = refined(graph, objective, labels[nodes], n_clusters, deadline=deadline)
         found.append((labels, objective.value(levels[0], labels, n_clusters)))
     return max(found, key=lambda one: one[1])
 
 
-def aggregation_levels(graph: CoarseGraph, n_clusters: int) -> tuple[list[CoarseGraph], list[IntArray]]:
+def aggregation_levels(
+    graph: CoarseGraph, n_clusters: int, deadline: Deadline = UNLIMITED
+) -> tuple[list[CoarseGraph], list[IntArray]]:
     """Aggregate a graph by Louvain's method until no node moves, at a resolution that leaves enough nodes.
 
     The resolution is doubled from 1 on until the coarsest graph has 8 nodes for each cluster, or a quarter of the
@@ -172,7 +186,9 @@ def aggregation_levels(graph: CoarseGraph, n_clusters: int) -> tuple[list[Coarse
     resolution = 1.0
     while resolution <= graph.n_nodes:
         levels, nodes_of = [graph], []
-        while (step := _aggregated(levels[-1], resolution)) is not None and step[0].n_nodes >= n_clusters:
+        while step := _aggregated(levels[-1], resolution, deadline):
+            if step[0].n_nodes < n_clusters:
+                break
             levels.append(step[0])
             nodes_of.append(step[1])
         if levels[-1].n_nodes >= least_nodes:
@@ -181,10 +197,13 @@ def aggregation_levels(graph: CoarseGraph, n_clusters: int) -> tuple[list[Coarse
     return [graph], []
 
 
-def _aggregated(graph: CoarseGraph, resolution: float) -> tuple[CoarseGraph, IntArray] | None:
+def _aggregated(
+    graph: CoarseGraph, resolution: float, deadline: Deadline
+) -> tuple[CoarseGraph, IntArray] | None:
     """Return the next level, and which of its nodes each node is in; None if no node moves."""
     each = np.arange(graph.n_nodes, dtype=np.int32)
-    labels = refined(graph, Objective("modularity", resolution), each, graph.n_nodes, may_empty=True)
+    objective = Objective("modularity", resolution)
+    labels = refined(graph, objective, each, graph.n_nodes, may_empty=True, deadline=deadline)
     names, numbers = np.unique(labels, return_inverse=True)
     if len(names) == graph.n_nodes:
         return None
@@ -193,7 +212,13 @@ def _aggregated(graph: CoarseGraph, resolution: float) -> tuple[CoarseGraph, Int
 
 
 def refined(
-    graph: CoarseGraph, objective: Objective, labels: IntArray, n_clusters: int, *, may_empty: bool = False
+    graph: CoarseGraph,
+    objective: Objective,
+    labels: IntArray,
+    n_clusters: int,
+    *,
+    may_empty: bool = False,
+    deadline: Deadline = UNLIMITED,
 ) -> IntArray:
     """Move single nodes to adjacent clusters, as long as an objective rises.
 
@@ -212,6 +237,8 @@ def refined(
         Number of clusters.
     may_empty : bool
         Whether a cluster may lose its last node.
+    deadline : Deadline
+        Checked after each pass.
 
     Returns
     -------
@@ -226,6 +253,7 @@ def refined(
         )
         if n_moves == 0 and of_all:
             break
+        deadline.check()
         of_all = n_moves == 0
         if of_all:
             waits[:] = 1

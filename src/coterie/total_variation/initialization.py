@@ -56,8 +56,8 @@ class RoughCut:
 def rough_cut(problem: CutProblem, deadline: Deadline, *, is_paper: bool = False) -> RoughCut:
     """Return a local order of the vertices and rough clusters, where they are needed.
 
-    After the deadline the order is that of the data, and all vertices are one cluster. The clusters are a multilevel
-    partition; with the steps of the paper a normalized cut, as there.
+    What is not ready at the deadline is the order of the data, and one cluster of all vertices. The clusters are a
+    multilevel partition; with the steps of the paper a normalized cut, as there.
     """
     n, draws = problem.n_vertices, problem.draws_vertices
     has_blocks = n > CutGraph.rows_of_a_block(n)
@@ -68,14 +68,14 @@ def rough_cut(problem: CutProblem, deadline: Deadline, *, is_paper: bool = False
             n_vectors = max(problem.n_clusters if draws and is_paper else 0, _ORDER_VECTORS)
             spectrum = spectral_vectors(problem.graph, n_vectors, seed, deadline, by_components=True)
             order = local_order(spectrum) if has_blocks else None
+        if draws and is_paper:
+            clusters = normalized_cut(
+                spectrum, problem.n_clusters, seed=seed, n_threads=problem.n_threads, deadline=deadline
+            )
+        elif draws:
+            clusters = multilevel_partition(problem.graph, problem.n_clusters, deadline=deadline)[0]
     except OutOfTime:
-        return RoughCut(order, clusters)
-    if draws and is_paper:
-        clusters = normalized_cut(
-            spectrum, problem.n_clusters, seed=seed, n_threads=problem.n_threads, deadline=deadline
-        )
-    elif draws and not deadline.is_over:
-        clusters = multilevel_partition(problem.graph, problem.n_clusters)[0]
+        pass
     return RoughCut(order, clusters)
 
 

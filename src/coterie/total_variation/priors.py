@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from coterie.arrays import FloatArray, IntArray
+from coterie.fitting.deadline import OutOfTime
 from coterie.fitting.report import Report
 from coterie.graphs.cuts import checked_priors, cuts_and_sizes, degrees_of
 from coterie.graphs.edges import Edges, edges_of_graph
 from coterie.multilevel.solver import INFORMATION, NORMALIZED_CUT, CoarseGraph, multilevel_partition
 from coterie.total_variation.initialization import rough_cut
 from coterie.total_variation.problem import CutProblem
-from coterie.total_variation.solver import SPECTRAL_SHARE, CutOptions, CutResult, minimize_cut
+from coterie.total_variation.solver import ROUGH_SHARE, CutOptions, CutResult, minimize_cut
 
 __all__ = [
     "check_class_priors",
@@ -90,12 +91,17 @@ def minimize_cut_and_priors(
     equal = np.full(R, 1 / R)
     rough = None
     if R > 1:
-        rough = rough_cut(problem, report.deadline.share(SPECTRAL_SHARE), is_paper=options.is_paper)
+        rough = rough_cut(problem, report.deadline.share(ROUGH_SHARE), is_paper=options.is_paper)
     best, energies = minimize_cut(problem, options, report, rough)
     if R == 1 or report.reason is not None or cut(best.labels) == 0:
         return best, energies, equal
     is_free = problem.given is None and np.all(problem.known < 0)
-    labels = multilevel_partition(problem.graph, R, NORMALIZED_CUT)[0] if is_free else best.labels
+    labels = best.labels
+    if is_free:
+        try:
+            labels = multilevel_partition(problem.graph, R, NORMALIZED_CUT, report.deadline)[0]
+        except OutOfTime:
+            return best, energies, equal
     coarse = CoarseGraph(problem.graph)
 
     def scores(labels: IntArray) -> tuple[float, float]:

@@ -27,7 +27,7 @@ from coterie.total_variation.rounding import VertexMoves, labels_within, matched
 
 __all__ = [
     "HISTORY_FIELDS",
-    "SPECTRAL_SHARE",
+    "ROUGH_SHARE",
     "CutOptions",
     "CutResult",
     "RunSelection",
@@ -41,8 +41,8 @@ HISTORY_FIELDS = (("n_inner", np.int64), ("descended", np.bool_), ("cut", np.flo
 # Maximum number of initializations with a constant column that are skipped.
 _MOST_CONSTANT = 10
 
-# Fraction of the remaining time for eigenvectors.
-SPECTRAL_SHARE = 1 / 3
+# Fraction of the remaining time for the order and the rough clusters.
+ROUGH_SHARE = 1 / 3
 
 # A run ends after this multiple of the iterations that found its clusters, and at least this number of iterations.
 _PATIENCE, _FEWEST_INNER = 2, 300
@@ -150,7 +150,7 @@ def minimize_cut(
         whole = np.zeros(n, dtype=np.int32), np.ones((n, 1), dtype=problem.graph.dtype)
         return CutResult(0.0, 0.0, *whole, history=report.history()), np.zeros(1)
     if rough is None:
-        rough = rough_cut(problem, report.deadline.share(SPECTRAL_SHARE), is_paper=options.is_paper)
+        rough = rough_cut(problem, report.deadline.share(ROUGH_SHARE), is_paper=options.is_paper)
     # The paper takes weights as they are.
     graph = CutGraph(problem.graph, rough.order, unit=1.0 if options.is_paper else None)
     arranged = problem.arranged(graph)
