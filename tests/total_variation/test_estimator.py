@@ -119,6 +119,8 @@ class TestUnsupervised:
         X = np.concatenate([np.random.default_rng(0).normal(c, 0.1, (30, 2)) for c in (0, 10, 20)])
         model = TotalVariationClustering(3, n_neighbors=4, n_init=5, random_state=0).fit(X)
         assert model.energy_ == 0
+        assert model.converged_
+        assert TotalVariationClustering(3, n_neighbors=4).fit(X).n_iter_ <= 2
         assert clustering_accuracy(np.repeat([0, 1, 2], 30), model.labels_) == 1
 
     def test_isolated_vertices_join_a_cluster(self):

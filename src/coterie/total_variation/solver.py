@@ -291,7 +291,9 @@ def _descend(run: _Run, energy: float) -> CutResult:
     n_inner, n_still, reason = 0, 0, "max_iter"
     while n_inner < options.max_iter:
         before = energy
-        step = descent.outer_step(options.inner_tol, options.max_iter - n_inner, report.deadline)
+        # No energy is below 0: inner iterations would not end.
+        most = options.max_iter - n_inner if energy > 0 else 1
+        step = descent.outer_step(options.inner_tol, most, report.deadline)
         n_inner += step.n_inner
         if not step.is_valid:
             break
