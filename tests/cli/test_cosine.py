@@ -18,7 +18,7 @@ def test_rows_of_zeros(folder, X, capsys):
     np.save("rows.npy", X)
     message = failed(capsys, 1, "fit", "rows.npy", "-k", "3", "--metric", "cosine", "-q")
     assert "rows of zeros" in message
-    assert "First bad row: 17." in message
+    assert "First bad row: 17 of rows.npy." in message
     arguments = ["fit", "rows.npy", "-k", "3", "--metric", "cosine", "--zero-rows", "ignore"]
     assert main([*arguments, "--json", "-q"]) == 0
     report = json.loads(capsys.readouterr().out)

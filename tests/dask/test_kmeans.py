@@ -172,11 +172,11 @@ class TestErrors:
         monkeypatch.setattr("coterie.dask.chunks._CHUNK_BYTES", 4000)
         X = rows()
         X[700, 2] = bad
-        with pytest.raises(ValueError, match=r"First bad row: 700\. It is row 200 of chunk 2 of X"):
+        with pytest.raises(ValueError, match=r"First bad row: 700, row 200 of chunk 2 of X"):
             KMeans(K).fit(on_workers(X))
         for number, part in enumerate(np.split(X, 3)):
             np.save(tmp_path / f"part-{number}.npy", part)
-        with pytest.raises(ValueError, match=r"First bad row: 700\. It is row 100 of .*part-2.npy"):
+        with pytest.raises(ValueError, match=r"First bad row: 700, row 100 of .*part-2.npy"):
             KMeans(K).fit(coterie.dask.rows(str(tmp_path / "part-*.npy")))
 
     def test_overflow_names_the_row(self, client):

@@ -188,7 +188,7 @@ def test_bad_rows_of_shards_are_named_by_file(name, tmp_path):
     rows = open_rows(tmp_path)
     row, message = (
         2 * N_ROWS - 1,
-        rf"First bad row: {2 * N_ROWS - 1}\. It is row {N_ROWS - 1} of .*1\{extension}\.",
+        rf"First bad row: {2 * N_ROWS - 1}, row {N_ROWS - 1} of .*1\{extension}\.",
     )
     spooled = () if name == "svm" else (lambda: SpooledRows(rows).read(),)
     for read in (rows.read, lambda: rows.take([row]), lambda: NormalizedRows(rows).read(), *spooled):

@@ -115,8 +115,9 @@ class BadRowError(ValueError):
         cls, problem: str, row: int, place: tuple[int, str] | None, *, is_missing: bool = False
     ) -> BadRowError:
         """Return the error for a row of a file, if `place` is its number there and the file's name."""
-        where = "" if place is None else " It is row {} of {}.".format(*place)
-        error = cls(f"{problem} First bad row: {row}.{where}")
+        number, file = (row, "") if place is None else place
+        where = f", row {number}" * (number != row) + f" of {file}" * bool(file)
+        error = cls(f"{problem} First bad row: {row}{where}.")
         error.is_missing = is_missing
         return error
 

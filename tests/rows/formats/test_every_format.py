@@ -72,9 +72,11 @@ def test_bad_numbers_are_named_by_row(name, value, tmp_path):
             part[3, 2] = value
         write(tmp_path / f"part-{number}{extension}", part)
     source = open_rows(tmp_path)
-    with pytest.raises(ValueError, match=r"^Input X contains (NaN|infinity .*)\. First bad row: 20\."):
+    with pytest.raises(
+        ValueError, match=r"^Input X contains (NaN|infinity .*)\. First bad row: 20, row 3 of \S+\."
+    ):
         list(source.blocks(11))
-    with pytest.raises(ValueError, match=r"First bad row: 20\."):
+    with pytest.raises(ValueError, match=r"First bad row: 20, row 3 of \S+\."):
         source.take([19, 20])
 
 

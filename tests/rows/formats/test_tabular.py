@@ -61,7 +61,7 @@ def test_missing_values_of_files_are_nan(tmp_path):
     frame.to_parquet(tmp_path / "x.parquet")
     frame.to_csv(tmp_path / "x.csv", index=False)
     for name in ("x.parquet", "x.csv"):
-        with pytest.raises(ValueError, match=r"Input X contains NaN\. First bad row: 1\."):
+        with pytest.raises(ValueError, match=r"Input X contains NaN\. First bad row: 1 of \S+\. "):
             open_rows(tmp_path / name).read()
 
 
@@ -73,7 +73,7 @@ def test_missing_values_are_counted_by_column(tmp_path, monkeypatch):
     frame[:50].to_csv(tmp_path / "1.csv", index=False, na_rep="n/a")
     frame[50:].to_csv(tmp_path / "2.csv", index=False, na_rep="n/a")
     message = (
-        r"^Input X contains NaN\. First bad row: 20\. (It is row 20 of \S+\. )?"
+        r"^Input X contains NaN\. First bad row: 20( of \S+)?\. "
         r"Of 100 rows 15 have such values: 'age' in 12, 'income' in 5\. "
         r"Fill in numbers with prepare_rows\(X, missing='median'\) \(--missing median\), or drop the rows with "
         r"missing='drop' \(--missing drop\), "
@@ -100,7 +100,5 @@ def test_missing_values_of_many_columns():
 def test_damage_behind_a_missing_value(tmp_path, monkeypatch):
     monkeypatch.setattr("coterie.rows.formats.csv._BLOCK_BYTES", 200)
     (tmp_path / "x.csv").write_text("a,b\n" + "1,2\n" * 5 + "1,\n" + "1,2\n" * 500 + "1,x\n")
-    with pytest.raises(
-        ValueError, match=r"^Input X contains NaN\. First bad row: 5\. It is row 5 of \S*x.csv\.$"
-    ):
+    with pytest.raises(ValueError, match=r"^Input X contains NaN\. First bad row: 5 of \S*x.csv\.$"):
         list(open_rows(tmp_path / "x.csv").blocks(100))
