@@ -106,7 +106,8 @@ class TotalVariationClustering(GraphEstimator):
         "cosine": each row is divided by its length first (normalization).
     n_init : "auto" or int
         Number of runs with different initializations, of which one is kept, see `select_by`. "auto": one, two with
-        labels. One if memberships are given; at most two if a label of each class is. These runs are not random.
+        labels. One if memberships are given; at most two if a label of each class is. Only runs from drawn vertices are
+        random.
     init : "diffusion" or array-like of shape (n, R)
         "diffusion": a vertex drawn from each cluster of a multilevel partition (see `MultilevelGraphClustering`) is
         diffused over the graph, or the labels of `y` where it has any. While a class has no label, the first run starts
@@ -116,9 +117,8 @@ class TotalVariationClustering(GraphEstimator):
         "paper": Algorithm 1 as published, for comparison. One step size for all rows and columns, from the norm of the
         gradient; the stop is tested after each inner iteration; an outer step ends after 100 of them; a run ends with
         the first outer step that changes the energy by less than `tol`, and returns its last memberships; edge weights
-        are not rescaled; and without labels the partition is a normalized cut, start (a) of the paper, the others
-        are (b). The paper's protocol is `n_init=31`, and `max_iter=10000` with (a)
-        alone.
+        are not rescaled; and without labels the partition is a normalized cut: the first run is start (a) of the paper,
+        the others are (b). The paper's protocol is `n_init=31`, and `max_iter=10000` with (a) alone.
     balance_weight : float, optional
         lambda of (P), see Notes: the weight of a vertex inside a cluster relative to one outside. For a given cut, a
         cluster of n / (lambda + 1) rows has the lowest cost. None: R - 1, for equal sizes.
@@ -139,8 +139,7 @@ class TotalVariationClustering(GraphEstimator):
     select_by : {"shared-neighbors", "energy"}
         The run that is kept. "energy": the one with the lowest (P), as in the paper. "shared-neighbors": a run with (P)
         at most 5% above the lowest is preferred if it is better by 5% in the product of (P) and (P) with edges weighted
-        by the fraction of neighbors that their ends share. On MNIST this selects the run that finds the ten digits,
-        with (P) 0.5% above the lowest.
+        by the fraction of neighbors that their ends share.
     inner_tol : float
         Relative slack of the descent that the theory guarantees for an outer step.
     tol : float
@@ -224,8 +223,8 @@ class TotalVariationClustering(GraphEstimator):
     An inner iteration takes O((edges + n) R) operations; a test after every 5th to 25th takes half as many. Steps are
     those of Pock and Chambolle's diagonal preconditioner, inversely proportional to the degree of a vertex and the
     scale of a column; with `steps="paper"` one step size suits the largest degree and the smallest column. Memory: R
-    floats for each edge, and 5 n R floats. Rows are first ordered by eigenvectors of the normalized cut (Lanczos for
-    large graphs), so that neighbors are close in memory.
+    floats for each edge, and 5 n R floats. Rows of large graphs are first ordered by eigenvectors of the normalized
+    cut, so that neighbors are close in memory.
 
     After an outer step memberships are rounded, and unlabeled vertices move one by one to adjacent clusters as long as
     (P) decreases. After a run with labels, clusters exchange their classes if this lowers (P) and keeps more of the
