@@ -203,8 +203,8 @@ def _restored(result: CutResult, graph: CutGraph) -> CutResult:
 
 def _matched_clusters(problem: CutProblem, clusters: IntArray | None) -> Any:
     """Number rough clusters by the labels; without, to match their sizes with the priors, where these differ."""
-    if clusters is None:
-        return None
+    if clusters is None or not (problem.is_matched or np.any(problem.known >= 0)):
+        return clusters
     edges = edges_of_graph(problem.graph)
     if problem.is_matched:
         numbers = matched_numbers(edges, clusters, problem.balance_weights, problem.weights)
