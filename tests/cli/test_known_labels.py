@@ -6,6 +6,7 @@ import pytest
 import coterie
 from coterie.cli import main
 from coterie.cli.inputs import read_known_labels
+from coterie.rows import as_rows
 from tests.cli.running import failed
 
 SOME = np.where(np.arange(300) % 3, -1, np.arange(300) // 100)
@@ -26,6 +27,7 @@ ARRAYS = {
     "none": (SOME[:0], "300 labels, one for each row, got shape (0,)"),
     "two columns": (np.stack([SOME, SOME], axis=1), "got shape (300, 2)"),
     "a single number": (np.array(3), "got shape ()"),
+    "no class": (np.full(300, -1), "has no class of any row"),
     "a class for every row": (np.arange(300) % 3, "a class for every row: none is left to cluster"),
     "one-hot": (np.eye(3)[SOME], "got shape (300, 3)"),
 }  # fmt: skip
@@ -83,15 +85,48 @@ def test_files_that_are_no_labels(folder, rows, capsys):
 
 
 def test_labels_are_read_from_each_format(folder):
-    expected = np.array([0, -1, 2], dtype=np.int32)
+    expected, three = np.array([0, -1, 2], dtype=np.int32), as_rows(np.zeros((3, 1)))
     for number, labels in enumerate([expected, expected.astype(float), expected.astype(np.int8)]):
         np.save(f"{number}.npy", labels)
-        np.testing.assert_array_equal(read_known_labels(f"{number}.npy", 3, 3), expected)
+        np.testing.assert_array_equal(read_known_labels(f"{number}.npy", three, 3)[0], expected)
     np.save("yes.npy", np.array([True, False]))
-    np.testing.assert_array_equal(read_known_labels("yes.npy", 2, 2), [1, 0])
+    np.testing.assert_array_equal(read_known_labels("yes.npy", as_rows(np.zeros((2, 1))), 2)[0], [1, 0])
     for text in ("0\n-1\n2\n", "0\n-1\n2", "# classes\n0\n-1.0\n2\n"):
         (folder / "known.csv").write_text(text)
-        np.testing.assert_array_equal(read_known_labels("known.csv", 3, 3), expected)
+        np.testing.assert_array_equal(read_known_labels("known.csv", three, 3)[0], expected)
+
+
+def test_a_column_of_the_table(folder, X, capsys):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    names = np.array(["red", "green", "blue"], dtype=object)[np.arange(300) // 100]
+    numbers = 2 - np.arange(300) // 100  # in the order of the names
+    some = np.arange(300) % 25 == 0
+    frame["names"], frame["all"] = np.where(some, names, None), names
+    frame["numbers"], frame["gaps"] = np.where(some, numbers, -1), np.where(some, numbers, np.nan)
+    frame.to_csv("people.csv", index=False)
+    line = ["people.csv", "-k", "3", "--exclude", "numbers,gaps", "--force", "--labels"]
+    found = []
+    for name, exclude in (("names", "numbers,gaps"), ("numbers", "gaps"), ("gaps", "numbers")):
+        line[4] = exclude
+        assert main(["fit", *line, name]) == 0
+        said = capsys.readouterr().out
+        assert "Used: 4 columns (a, b, c, d)." in said
+        assert ("clusters of the known classes: 0 blue, 1 green, 2 red" in said) == (name == "names")
+        found.append(coterie.load("coterie-out/model.coterie").labels_)
+        assert main(["verify", "coterie-out", "-q"]) == 0
+        assert main(["compare", *line, name, "--methods", "k-means,gmm", "-q"]) == 0
+    np.testing.assert_array_equal(found[0][some], numbers[some])
+    assert all(np.array_equal(labels, found[0]) for labels in found)
+    capsys.readouterr()
+    assert failed(capsys, 2, "fit", *line, "nobody").startswith(
+        "--labels must be a file or a column of the table, got 'nobody'"
+    )
+    assert "must hold classes from 0 to 2" in failed(capsys, 1, "fit", *line, "a")
+    assert "all has a class for every row" in failed(capsys, 1, "fit", *line, "all")
+    line[2] = "2"
+    assert failed(capsys, 1, "fit", *line, "names") == "names has 3 classes, more than 2 clusters."
 
 
 def test_names_among_unknown_classes_are_refused(X):

@@ -193,7 +193,8 @@ def command(shown: Sequence[str] = ()) -> Callable[..., None]:
         keep
             Columns of a table that the results keep, with commas between them; they are not clustered.
         labels
-            A file of known classes for total-variation: from 0 to k - 1, -1 where unknown.
+            Known classes of some rows for total-variation: a column, or a file of numbers from 0 to k - 1, -1 where
+            unknown.
         out
             Folder for the results; by default coterie-out.
         labels_out
@@ -326,17 +327,21 @@ def _fit_file(
     """Cluster the rows of a file that is there by one of several models."""
     reading = job.tables.for_jobs()
     affinities = job.parameters.get("affinity") == "precomputed"
-    rows, reading_warnings, used = open_prepared(path, kept=job.kept.names, affinities=affinities, **reading)
+    rows, reading_warnings, used = open_prepared(
+        path, kept=job.kept.names, labels=job.labels, affinities=affinities, **reading
+    )
     _check_rows(job, rows)
     if models:
         method = usual_method([method for method, _ in models], rows.shape[0])
         model = next(model for known, model in models if known is method)
         _check_method(job, method, rows)
         check_neighbors(model, job.parameters, rows, job.file)
-    known = None
+    known, classes = None, list[str]()
     if job.labels is not None:
         assert job.n_clusters is not None  # as of all methods that take labels
-        known = read_known_labels(job.labels, rows.shape[0], job.n_clusters)
+        known, classes = read_known_labels(job.labels, rows, job.n_clusters)
+        if known.max() < 0:
+            raise ValueError(f"{job.labels} has no class of any row.")
         if known.min() >= 0:
             raise ValueError(
                 f"{job.labels} has a class for every row: none is left to cluster. Write -1 where the class is to be "
@@ -383,6 +388,7 @@ def _fit_file(
         "outliers": outlier_facts(outliers, job.outliers),
         "continued": None if continued is None or match is None else continued.facts(match),
         "known_labels": job.labels,
+        **({"known_classes": classes} if classes else {}),
         "graph": job.graph,
         "used": used,
         "folder": str(job.out),
@@ -584,6 +590,7 @@ def _write(
 def fit_lines(facts: dict[str, Any]) -> list[str]:
     """Return the lines of a fit."""
     source, sizes, left = facts["input"], facts["cluster_sizes"], facts["clusters_left"]
+    names = facts.get("known_classes")
     requested, steps, noise = facts["clusters"], facts["iterations"], facts.get("noise", 0)
     dropped = f" ({requested - left:,} of {requested:,} dropped)" if left < requested else ""
     objective = ""
@@ -604,6 +611,11 @@ def fit_lines(facts: dict[str, Any]) -> list[str]:
         f"{'' if steps is None else counted(steps, 'iteration') + ' in '}{facts['seconds']:.3g} s, {objective}"
         f"{sizes['smallest']:,} to {counted(sizes['largest'], 'row')} a cluster",
         *_cluster_lines(facts),
+        *(
+            ["clusters of the known classes: " + ", ".join(f"{n} {name}" for n, name in enumerate(names))]
+            if names
+            else []
+        ),
         *outlier_lines(facts),
         *continued_lines(facts),
         *file_lines(facts),
@@ -672,8 +684,8 @@ def select_graph_weight_command() -> Callable[..., None]:
         graph_weights
             The weights to try, with commas between them.
         labels
-            A file of known classes from 0 to k - 1, -1 where unknown, which select the fit; by default the modularity
-            of the clusters on the graph does.
+            Known classes, a column or a file of numbers from 0 to k - 1, -1 where unknown, which select the fit; by
+            default the modularity of the clusters on the graph does.
         max_iter
             Maximum number of iterations for each weight.
         out
@@ -704,7 +716,7 @@ def _search_graph_weights(
     graph_weights: Sequence[float], labels: str | None, quiet: bool, model: Any, rows: RowSource
 ) -> tuple[Any, float, list[str], dict[str, Any]]:
     """Return the best model, the seconds, warnings, and what is known of each weight, as `FitJob.search` does."""
-    known = None if labels is None else read_known_labels(labels, rows.shape[0], model.n_clusters)
+    known = None if labels is None else read_known_labels(labels, rows, model.n_clusters)[0]
     started = time.perf_counter()
     with display(quiet) as screen, recorded_warnings() as warned, watch(model, screen):
         scan = select_graph_weight(model, rows, graph_weights, y=known)

@@ -8,6 +8,7 @@ import sys
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from coterie.estimators.preparation import prepared_rows
 from coterie.graphs import given_neighbors, graph_of_neighbors
 from coterie.limits.files import check_archive, check_regular_file
 from coterie.outputs import TemporaryFolder, naming, recovered
+from coterie.reports.classes import is_known
 from coterie.rows import RowSource, as_rows, open_rows, prepare_rows, table_roles
 from coterie.rows.checks import BadRowError, NotATableError
 from coterie.rows.columns import NO_COLUMNS
@@ -44,15 +46,16 @@ def open_prepared(
     columns: list[str | int] | None = None,
     exclude: list[str | int] | None = None,
     kept: Sequence[str] = (),
+    labels: str | None = None,
     preparing: Mapping[str, Any] | None = None,
     affinities: bool = False,
     **reading: Any,
 ) -> tuple[RowSource, list[str], str | None]:
     """Open the rows of a file and prepare them to be clustered.
 
-    `kept` columns are left out, too; `preparing` has options of `prepare_rows`, `reading` those of `open_rows`. With
-    `affinities` the file may hold the neighbors that a graph is made of. Also returned are warnings, and a sentence
-    that names the features of a table and the columns that are left out.
+    `kept` columns are left out, too, and one of known `labels`; `preparing` has options of `prepare_rows`, `reading`
+    those of `open_rows`. With `affinities` the file may hold the neighbors that a graph is made of. Also returned are
+    warnings, and a sentence that names the features of a table and the columns that are left out.
     """
     file = str(recovered(file))
     if file.endswith(".coterie") and os.path.isfile(file):
@@ -73,7 +76,10 @@ def open_prepared(
         steps = dict(preparing or {})
         roles = None
         if columns is None and given is None:
-            roles = table_roles(file, exclude=left_out, categories=steps.get("categories"), **told_how)
+            roles_without = partial(table_roles, file, categories=steps.get("categories"), **told_how)
+            roles = roles_without(exclude=left_out)
+            if labels is not None and roles is not None and labels in roles.features:
+                roles = roles_without(exclude=[*(left_out or []), labels])
         if roles is not None:
             columns = [*roles.features, *roles.categories]
             steps["categories"] = list(roles.categories) or None
@@ -195,9 +201,24 @@ def _graph_of_given(file: str) -> sp.csr_array | None:
     return graph_of_neighbors(*given_neighbors(ids, distances))
 
 
-def read_known_labels(file: str, n_rows: int, n_clusters: int) -> IntArray:
-    """Read the classes of the rows, whole numbers, -1 where they are not known."""
-    labels = _loaded_labels(file)
+def read_known_labels(file: str, rows: RowSource, n_clusters: int) -> tuple[IntArray, list[str]]:
+    """Read the classes of rows, a column or a file: numbers, -1 if not known, and the names of texts in a column."""
+    n_rows, metadata = rows.shape[0], rows.metadata_columns
+    is_column = metadata is not None and file in metadata.names
+    names: list[str] = []
+    if is_column or (rows.is_table and not os.path.exists(recovered(file))):
+        classes = read_classes(file, rows, "--labels")
+        known = is_known(classes)
+        if all(isinstance(value, (int, float)) for value in classes[known]):
+            labels = np.where(known, classes, -1).astype(float)
+        else:
+            found, numbers = np.unique(classes[known].astype(str), return_inverse=True)
+            names, labels = found.tolist(), np.full(n_rows, -1)
+            if len(names) > n_clusters:
+                raise ValueError(f"{file} has {len(names)} classes, more than {n_clusters} clusters.")
+            labels[known] = numbers
+    else:
+        labels = _loaded_labels(file)
     if labels.dtype.kind not in "biuf":
         raise ValueError(
             f"{file} must hold whole numbers, -1 where a class is not known, not {labels.dtype}. Number the names of "
@@ -213,7 +234,7 @@ def read_known_labels(file: str, n_rows: int, n_clusters: int) -> IntArray:
             f"{file} must hold classes from 0 to {n_clusters - 1}, and -1 where they are not known, but holds "
             f"{labels[first]} for the row {first}, counted from 0."
         )
-    return labels.astype(np.int32)
+    return labels.astype(np.int32), names
 
 
 def read_classes(known: str, rows: RowSource, flag: str) -> Any:

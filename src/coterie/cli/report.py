@@ -190,7 +190,7 @@ def verify(
         again = clone(model) if n_threads is None else clone(model).set_params(n_threads=n_threads)
         _compare(fit, folder, {"parameters": hashes_of_fit(model)["parameters"]})
         known = fit.known_labels
-        classes = None if known is None else read_known_labels(known, rows.shape[0], fit.clusters)
+        classes = None if known is None else read_known_labels(known, rows, fit.clusters)[0]
         graph = None if fit.graph is None else read_graph(fit.graph, rows.shape[0])
         seconds, warned = fit_model(again, rows, classes, graph=graph, quiet=quiet)
     found = hashes_of_fit(again)

@@ -153,7 +153,7 @@ def compare(
     _require(report)
     with run_folder(out, "compare", file, force=force) as outputs:
         files = _files(outputs, out, "comparison.csv", "comparison", report)
-        rows, reading_warnings, _ = open_prepared(file, **tables.for_jobs())
+        rows, reading_warnings, _ = open_prepared(file, labels=labels, **tables.for_jobs())
         known = None if labels is None else read_classes(labels, rows, "--labels")
         with display(quiet) as screen, recorded_warnings() as warned, about(file):
             found = compare_methods(
