@@ -68,7 +68,7 @@ def open_prepared(
     with (
         recorded_warnings() as recorded,
         about(file),
-        _only_tables_have(kept if exclude is None else (), file),
+        _only_tables_have(exclude, kept, file),
     ):
         told_how = {option: value for option, value in reading.items() if value is not None}
         given = _graph_of_given(file) if affinities and not told_how else None
@@ -105,7 +105,7 @@ def open_for_model(
     chosen = next((step[1] for step in getattr(model, "preparation_", ()) if step[0] == "columns"), None)
     columns = chosen if chosen is None else chosen or NO_COLUMNS
     left_out = [*(exclude or []), *kept] or None
-    with about(file), _only_tables_have(kept if exclude is None else (), file):
+    with about(file), _only_tables_have(exclude, kept, file):
         given = _graph_of_given(file) if getattr(model, "affinity", None) == "precomputed" else None
         if given is not None:
             return as_rows(given)
@@ -150,16 +150,13 @@ def about(file: str) -> Iterator[None]:
 
 
 @contextmanager
-def _only_tables_have(kept: Sequence[str], file: str) -> Iterator[None]:
-    """Raise an error for --id and --keep if the file is not a table, whose columns cannot be excluded."""
+def _only_tables_have(exclude: Sequence[str | int] | None, kept: Sequence[str], file: str) -> Iterator[None]:
+    """Raise an error for options that name columns if the file is not a table."""
     try:
         yield
     except NotATableError as error:
-        if kept and error.option == "exclude":
-            raise UsageError(
-                f"--id and --keep name columns of a table, and {file} is not a table."
-            ) from error
-        raise
+        options = "--exclude names" if exclude else "--id and --keep name" if kept else "--columns names"
+        raise UsageError(f"{options} columns of a table, and {file} is not a table.") from error
 
 
 def input_facts(file: str, rows: RowSource) -> dict[str, Any]:
@@ -340,7 +337,7 @@ def local_file(file: str, format: str | None) -> Iterator[tuple[str, str]]:
         _copy(path)
         try:
             yield path, STANDARD_INPUT
-        except (ValueError, ImportError) as error:
+        except (UsageError, ValueError, ImportError) as error:
             message = str(error).replace(f"coterie fit {path}", f"coterie fit {DASH} --format {format}")
             raise type(error)(message.replace(path, STANDARD_INPUT)) from error
 
