@@ -121,9 +121,26 @@ A, B = [0, 0, 1, 1, 2, 2], [0, 1, 2, 0, 1, 2]
     ],
 )
 def test_confidence_counts_the_criteria_that_agree(of_b, confidence):
-    fits = [fake_fit("k-means", A), fake_fit("gmm", B)]
-    scores = {"k-means": fake_scores(1.0, 0.5, 0.5, 0.5), "gmm": of_b}
+    fits = [fake_fit("k-means", A), fake_fit("gmm", B), fake_fit("nested", A[::-1])]
+    scores = {
+        "k-means": fake_scores(1.0, 0.5, 0.5, 0.5),
+        "gmm": of_b,
+        "nested": fake_scores(0.9, 0.4, 0.4, 0.4),
+    }
     assert _recommendation(fits, scores, 3)[:2] == ("k-means", confidence)
+
+
+def test_clusters_of_one_method_alone_are_not_clear():
+    fits = [fake_fit("k-means", A), fake_fit("gmm", B)]
+    scores = {"k-means": fake_scores(1.0, 0.5, 0.5, 0.5), "gmm": fake_scores(0.5, 0.1, 0.1, 0.4)}
+    name, confidence, reasons = _recommendation(fits, scores, 3)
+    assert (name, confidence) == ("k-means", "likely")
+    assert reasons[0].endswith(
+        "All three criteria choose its clusters. No other method finds similar clusters."
+    )
+    scores["gmm"]["information"] = 0.1  # too little
+    name, confidence, reasons = _recommendation(fits, scores, 3)
+    assert (name, confidence, reasons[0]) == ("k-means", "likely", "Take k-means: no other method is left.")
 
 
 def test_method_with_empty_clusters_is_not_recommended():

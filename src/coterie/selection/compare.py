@@ -93,8 +93,9 @@ class Comparison:
         Name of the fit with the highest score, of those without empty clusters (if there are any) and with at least
         half of the highest information.
     confidence : {"clear", "likely", "open"}
-        "clear": all three criteria (agreement, neighbors, information) are highest for the same clusters as the score;
-        "likely": two of them; "open": fewer.
+        "clear": all three criteria (agreement, neighbors, information) are highest for the same clusters as the score,
+        and another method finds these clusters, too (normalized mutual information of at least 0.9); "likely": two of
+        them are, or all three, but no other method finds the clusters; "open": fewer.
     reasons : tuple of str
         Explanation in sentences; the first states the result.
     records : tuple of dict
@@ -566,9 +567,12 @@ def _recommendation(
         return alike[0], "open", (f"Only {alike[0]} was compared: there is no choice to make.",)
     if not whole:
         return alike[0], "open", ("No method found the number of clusters that was asked for.", *flaws)
-    if not others:
-        return alike[0], "clear", (f"Take {alike[0]}: {', '.join(alike)} find the same clusters.", *flaws)
     same = [fit for fit in whole if similarity[fit.name] >= _CONFIRMED]
+    is_found_again = any(fit.method is not best.method for fit in same)
+    if not others:
+        confidence = "clear" if is_found_again else "likely"
+        why = f"{', '.join(alike)} find the same clusters" if is_found_again else "no other method is left"
+        return alike[0], confidence, (f"Take {alike[0]}: {why}.", *flaws)
     different = [fit for fit in whole if fit not in same]
     n_confirmed = sum(
         not different or max(value(fit, name) for fit in same) > max(value(fit, name) for fit in different)
@@ -584,12 +588,13 @@ def _recommendation(
             "others. Compare their clusters on your data."
         )
         return alike[0], "open", (reason, *flaws)
-    confidence, how = (
-        ("likely", "Two of three criteria") if n_confirmed == 2 else ("clear", "All three criteria")
-    )
+    confidence = "clear" if n_confirmed == 3 and is_found_again else "likely"
+    how = "All three criteria" if n_confirmed == 3 else "Two of three criteria"
     finds = "find" if len(alike) > 2 else "finds"
     also = f" {', '.join(alike[1:])} {finds} the same clusters." if len(alike) > 1 else ""
-    return alike[0], confidence, (f"Take {alike[0]}: {values}. {how} choose its clusters.{also}", *flaws)
+    alone = "" if is_found_again else " No other method finds similar clusters."
+    reason = f"Take {alike[0]}: {values}. {how} choose its clusters.{also}{alone}"
+    return alike[0], confidence, (reason, *flaws)
 
 
 # --- output ---------------------------------------------------------------------------------------------------
