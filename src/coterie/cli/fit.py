@@ -684,8 +684,8 @@ def select_graph_weight_command() -> Callable[..., None]:
         graph_weights
             The weights to try, with commas between them.
         labels
-            Known classes, a column or a file of numbers from 0 to k - 1, -1 where unknown, which select the fit; by
-            default the modularity of the clusters on the graph does.
+            Known classes, a column of texts or a file of numbers from 0 to k - 1, -1 where unknown, which select the
+            fit; by default the modularity of the clusters on the graph does.
         max_iter
             Maximum number of iterations for each weight.
         out
