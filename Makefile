@@ -137,7 +137,7 @@ $(VENV)/.demo: options := --config-settings=cmake.define.COTERIE_INSTRUCTION_SET
 $(VENV)/.test: extras := test
 $(VENV)/.bench: extras := bench
 $(VENV)/.demo $(VENV)/.test $(VENV)/.bench: $(VENV)/.build $(SOURCES)
-	$(INSTALL) --no-build-isolation-package coterie $(options) '.[$(extras)]'
+	$(INSTALL) --reinstall-package coterie --no-build-isolation-package coterie $(options) '.[$(extras)]'
 	$(if $(options),rm -f $(VENV)/.test $(VENV)/.bench)
 	touch $@
 

@@ -5,6 +5,7 @@
 Rows are normal (300,000 x 64, float32). Each model must have labels for all rows, and predict where its method can.
 """
 
+import argparse
 import time
 import warnings
 
@@ -20,7 +21,8 @@ MODELS = (
 )  # fmt: skip
 
 
-if __name__ == "__main__":
+def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     warnings.simplefilter("ignore")
     X = np.random.default_rng(0).normal(size=(300_000, 64)).astype(np.float32)
     for model in MODELS:
@@ -32,3 +34,7 @@ if __name__ == "__main__":
         is_whole &= not hasattr(model, "predict") or len(model.predict(X[:1000])) == 1000
         missing = "" if is_whole else "  labels are missing"
         print(f"{type(model).__name__:28} {seconds:5.2f} s{missing}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

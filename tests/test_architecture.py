@@ -11,7 +11,6 @@ import pytest
 
 import coterie
 from coterie import _kernels
-from tests.support import messages
 from tests.support.sources import (
     ROOT,
     SOURCES,
@@ -59,7 +58,7 @@ def test_every_method_has_its_folders():
     wanted = []
     for room in METHODS:
         wanted += [f"src/coterie/{room}/", f"tests/{room}/", f"benchmarks/{room}/"]
-        wanted += [f"docs/development/decisions/{room}.md", f"docs/benchmarks/{room}.md"]
+        wanted += [f"docs/benchmarks/{room}.md"]
     for room in PAPERS:
         wanted += [f"cpp/bindings/bind_{room}.cpp", f"cpp/include/coterie/{room}/"]
     missing = [
@@ -124,14 +123,6 @@ class TestImports:
                 if parts[0] == "coterie" and is_private(name) and name != "_kernels":
                     faults.append(f"{place(path, line)}: {name} of {module}")
         assert not faults, listed(faults)
-
-
-@in_checkout
-def test_list_of_messages_is_current():
-    """It is there to be read in one place."""
-    assert messages.LIST.read_text(encoding="utf-8") == messages.listed(), (
-        "python -m tests.support.messages > tests/messages.txt"
-    )
 
 
 @in_checkout

@@ -53,7 +53,7 @@ class Invariant:
     open: Mapping[str, str] = field(default_factory=dict)
 
 
-# See "Duplicate rows" in docs/development/decisions/graphs.md.
+# Duplicates of a row may share labels in any way.
 COPIES = "equal rows are each other's nearest neighbors, so that the graph has fewer edges to others"
 ESTIMATORS = {
     "k-means": Invariant(lambda change: KMeans(N_CLUSTERS, n_init=10, random_state=0), "inertia_"),

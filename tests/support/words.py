@@ -1,16 +1,9 @@
-"""Find words that the project does not use, in pages, messages and help; `make lint` runs it.
+"""Find words that the pages for users do not use: metaphors and British spellings; `make lint` runs it."""
 
-Pages are plain technical English with the terms of the field; this rejects what is never right there, such as metaphors
-and British spellings. Decisions have a limit of words, so that they stay decisions.
-"""
-
-import ast
 import re
 import sys
-from collections.abc import Iterator
 
-from tests.support.messages import messages, name_of, text_of
-from tests.support.sources import ROOT, SOURCES, parsed, python_files
+from tests.support.sources import ROOT
 
 # What a page or a message says instead is behind each.
 INSTEAD = {
@@ -47,7 +40,7 @@ INSTEAD = {
     r"(it|that|which|page|line|error|message)s? says? so": "what it says",
     r"who(m)?ever|of one's own": "the user, own",
 }
-# American spelling, as in `cluster_centers_`: of pages and messages, and of names, docstrings and comments.
+# American spelling, as in `cluster_centers_`.
 AMERICAN = {
     r"centre[sd]?": "center",
     r"neighbour\w*": "neighbor",
@@ -68,76 +61,25 @@ AMERICAN = {
 WORDS = {
     re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE): word for pattern, word in (INSTEAD | AMERICAN).items()
 }
-SPELLINGS = {
-    re.compile(rf"(?<![a-z])(?:{pattern})(?![a-z])", re.IGNORECASE): word
-    for pattern, word in AMERICAN.items()
-}
-MOST_WORDS = 400  # of a decision
 _CODE = re.compile(r"^```.*?^```|^:::+.*?$|`[^`\n]+`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
+_MADE = {"made", "gallery", "tutorials", "development"}
 
 
-def pages() -> Iterator[tuple[str, str]]:
-    """Yield the name and the prose of each page."""
-    found = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
-    for path in sorted(found):
-        if (
-            "made" not in path.parts
-            and path.parent.name not in ("gallery", "tutorials")
-            and path.name != "commands.md"
-        ):
-            text = path.read_text(encoding="utf-8")
-            yield path.relative_to(ROOT).as_posix(), _CODE.sub(lambda code: "\n" * code[0].count("\n"), text)
-
-
-def texts_of_examples() -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of each example: its docstring and its comments."""
-    for path in python_files(ROOT / "examples"):
-        source = path.read_text(encoding="utf-8")
-        comments = re.findall(r"^# .*$", source, re.MULTILINE)
-        docstring = ast.get_docstring(ast.parse(source)) or ""
-        yield path.relative_to(ROOT).as_posix(), "\n".join([docstring, *comments])
-
-
-def messages_and_help() -> Iterator[tuple[str, str]]:
-    """Yield the file and the text of each error, warning and help of a parameter."""
-    for path in python_files(SOURCES):
-        tree, name = parsed(path), path.relative_to(ROOT).as_posix()
-        yield from ((name, text) for _, text in messages(tree))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and name_of(node.func) in (
-                "Param",
-                "Parameter",
-                "Need",
-                "Method",
-            ):
-                for argument in [*node.args, *(keyword.value for keyword in node.keywords)]:
-                    if isinstance(argument, ast.Constant | ast.JoinedStr | ast.BinOp):
-                        yield name, text_of(argument)
-
-
-def faults() -> Iterator[str]:
-    """Yield a line for each word that is not used here, and for each decision that is too long."""
-    texts = [(WORDS, *named) for named in [*pages(), *texts_of_examples(), *messages_and_help()]]
-    sources = [
-        path for folder in (SOURCES, ROOT / "benchmarks", ROOT / "tests") for path in python_files(folder)
-    ]
-    texts += [
-        (SPELLINGS, path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
-        for path in sources
-        if path.name not in ("words.py", "sources.py")
-    ]
-    for words, name, text in texts:
-        for pattern, word in words.items():
-            for match in pattern.finditer(text):
-                line = text.count("\n", 0, match.start()) + 1
-                yield f"{name}:{line}: write {word!r}, not {match[0]!r}"
-    for path in sorted((ROOT / "docs" / "development" / "decisions").glob("*.md")):
-        n_words = len(path.read_text(encoding="utf-8").split())
-        if n_words > MOST_WORDS:
-            yield f"{path.relative_to(ROOT).as_posix()}: {n_words} words, at most {MOST_WORDS}"
+def faults() -> list[str]:
+    """Return a line for each word that is not used here."""
+    found = []
+    for path in sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]):
+        if _MADE.isdisjoint(path.parts) and path.name != "commands.md":
+            text = _CODE.sub(lambda code: "\n" * code[0].count("\n"), path.read_text(encoding="utf-8"))
+            for pattern, word in WORDS.items():
+                for match in pattern.finditer(text):
+                    line = text.count("\n", 0, match.start()) + 1
+                    name = path.relative_to(ROOT).as_posix()
+                    found.append(f"{name}:{line}: write {word!r}, not {match[0]!r}")
+    return found
 
 
 if __name__ == "__main__":
-    found = list(faults())
+    found = faults()
     print("\n".join(found) or "No word that is not used here.")
     sys.exit(bool(found))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from coterie.convex.estimator import ConvexClustering, ConvexClusterPath
 from coterie.estimators.method import Method, Objective, Progress
 
-_PAGE = "docs/development/decisions/convex.md"
+_PAGE = "docs/development/decisions.md"
 
 
 CONVEX_PATH = Method(

@@ -15,7 +15,7 @@ __all__ = [
 # Files of more rows than this are clustered by nested mini-batches, which are far sooner within 1% of k-means there.
 _NESTED_ROWS = 100_000
 
-_PAGE = "docs/development/decisions/kmeans.md"
+_PAGE = "docs/development/decisions.md"
 
 INERTIA = Objective("inertia_", "inertia")
 

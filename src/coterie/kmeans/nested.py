@@ -694,7 +694,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     that one doubling gains about as much as all later ones together: `min_improvement` compares the gain of the last
     doubling with the wanted accuracy. It is an estimate, not a bound: with 0.01 three fits ended 0.4, 0.5 and 1.0%
     above those of all rows, after a seventh to a half of the processor time; where a later doubling would have found
-    another cluster, 2.0%, and 1.8% with 0.001 (docs/development/decisions/kmeans.md).
+    another cluster, 2.0%, and 1.8% with 0.001.
 
     Cosine. The standard error of a center is that of a direction: the spread of its rows perpendicular to it, over the
     mean of cos.

@@ -13,5 +13,5 @@ LAPLACIAN_KMODES = Method(
     objective=Objective("objective_", "objective"),
     progress=Progress(name="relaxed objective"),
     membership=MembershipMeasure("membership", own_memberships),
-    page="docs/development/decisions/laplacian_kmodes.md",
+    page="docs/development/decisions.md",
 )

@@ -24,5 +24,5 @@ GMM = Method(
     clusters="n_components",
     drops_clusters=True,
     membership=MembershipMeasure("posterior", _own_posteriors),
-    page="docs/development/decisions/mixture.md",
+    page="docs/development/decisions.md",
 )

@@ -27,5 +27,5 @@ TOTAL_VARIATION = Method(
     takes_labels=True,
     membership=MembershipMeasure("membership", own_memberships),
     pictures={"memberships": _plot_memberships},
-    page="docs/development/decisions/total_variation.md",
+    page="docs/development/decisions.md",
 )

@@ -1,6 +1,6 @@
 // Parallel loops. Only this file and threads.cpp use threads.
 //
-// Own threads rather than OpenMP (figures in docs/development/decisions/machine.md): at the end of a loop OpenMP waits
+// Own threads rather than OpenMP (figures in docs/development/decisions.md): at the end of a loop OpenMP waits
 // for every thread, including those that a busy machine has not scheduled; here the caller runs the remaining tasks
 // itself and does not wait for threads that have not started. It also avoids a second OpenMP runtime in a process with
 // other packages.
