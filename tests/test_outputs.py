@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coterie.outputs import OutputFolder, TemporaryFolder, recovered, replacing
+from coterie.outputs import OutputFolder, TemporaryFolder, printable, recovered, replacing
 
 
 def write(folder, *names, text="new", output="", replaced=()):
@@ -356,3 +356,21 @@ class TestTemporaryFolder:
         with TemporaryFolder(tmp_path, "name"):
             assert (precious / ".coterie-lock").read_text() == "mine"
             assert new.is_dir()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("größe in µm, 大小", "größe in µm, 大小"),
+        ("\x1b]0;title\x07\x1b[31mred", r"\x1b]0;title\x07\x1b[31mred"),
+        ("a\nb\rc\td", r"a\nb\rc\td"),
+        ("\x9b31m \u202egnp.exe \u2028 \udc80", r"\x9b31m \u202egnp.exe \u2028 \udc80"),
+        (b"\x1b", r"b'\x1b'"),
+    ],
+)
+def test_printable_escapes_control_characters(text: object, shown: str) -> None:
+    assert printable(text) == shown
+
+
+def test_printable_keeps_what_is_asked_for() -> None:
+    assert printable("two\nlines\x1b", keep="\n") == "two\nlines\\x1b"

@@ -38,6 +38,14 @@ _PLAN = ".coterie-plan"
 _ATTEMPTS, _PAUSE = 250, 0.02
 
 
+def printable(text: object, keep: str = "") -> str:
+    """Return a text with its control characters escaped, except those to `keep`: safe to print on a terminal.
+
+    Names of columns and files and texts of tables and models come from others, who may put escape sequences there.
+    """
+    return "".join(c if c.isprintable() or c in keep else ascii(c)[1:-1] for c in str(text))
+
+
 class OutputFolder:
     """Write the files of one run, which replace those of an earlier run at once when all are written.
 
