@@ -8,7 +8,7 @@ export UV_SYSTEM_CERTS = 1
 unexport PYTHONDONTWRITEBYTECODE
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src cpp -type f -not -path '*/__pycache__/*')
 
-.PHONY: demo test test-slow test-site test-wheel test-extras test-arm64 lint papers docs sanitize fuzz bench sdist wheels \
+.PHONY: demo test test-slow test-site test-wheel test-extras test-arm64 ci-oldest ci-newest lint papers docs sanitize fuzz bench sdist wheels \
 	conda release pins clean
 
 demo: $(VENV)/.demo
@@ -94,6 +94,14 @@ test-wheel:
 # Each extra alone, with the wheel of this machine, in an environment of its own.
 test-extras:
 	$(PYTHON) -m release.extras "$$($(PYTHON) -m release.wheel_of_this_machine)"
+
+# The tests with the oldest and with the newest versions of all requirements; PYTHON names an interpreter.
+ci-oldest: resolution := lowest-direct
+ci-newest: resolution := highest
+ci-oldest ci-newest: ci-%: $(BIN)/uv
+	$(BIN)/uv venv --quiet --clear --python $(PYTHON) build/$*
+	$(BIN)/uv pip install --quiet --python build/$* --resolution $(resolution) '.[test]'
+	OPENBLAS_NUM_THREADS=1 build/$*/bin/python -m pytest -n auto --dist loadfile
 
 # Kernels and estimators on an emulated 64-bit ARM. Slow: release/arm64 runs any other part.
 test-arm64: $(VENV)/.release
