@@ -121,7 +121,7 @@ def lightweight_coreset(
     >>> bool(abs(weights.sum() / 10_000 - 1) < 0.1)
     True
     """
-    check_positive_integer("size", size)
+    size = check_positive_integer("size", size)
     with open_backend(as_rows(X), sample_weight, n_threads) as backend:
         return draw_coreset(backend, size, random_stream(random_state))
 

@@ -1010,7 +1010,7 @@ class ConvexClusterPath(ConvexEstimator):
     def index_at(self, n_clusters: int) -> int:
         """Return the index of the first gamma with at most this number of clusters; see `labels_at`."""
         check_is_fitted(self, "labels_path_")
-        check_positive_integer("n_clusters", n_clusters)
+        n_clusters = check_positive_integer("n_clusters", n_clusters)
         few = np.flatnonzero(self.n_clusters_path_ <= n_clusters)
         if len(few) == 0:
             raise ValueError(

@@ -287,7 +287,7 @@ class DensityClustering(ClusterMixin, Estimator):
         csr_array of shape (m, n_clusters + 1), float64
             The last column is noise; rows sum to 1.
         """
-        check_positive_integer("n_top", n_top)
+        n_top = check_positive_integer("n_top", n_top)
         found, labels, anchors, joins = self._joined(X)
         m, n = len(labels), len(found.cut.ends)
         if n == 0:
@@ -312,7 +312,7 @@ class DensityClustering(ClusterMixin, Estimator):
         ndarray of shape (n,), int32
             -1 for noise.
         """
-        check_positive_integer("n_clusters", n_clusters)
+        n_clusters = check_positive_integer("n_clusters", n_clusters)
         found = self._result()
         leaves = found.leaves
         if not len(leaves.least_sizes):

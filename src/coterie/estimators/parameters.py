@@ -22,7 +22,7 @@ import math
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from numbers import Real
+from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal
 
@@ -133,6 +133,15 @@ class Parameter:
             return "must be less than 2**63, got a far larger number."
         return f"must be {self.expected}, got {_short(value)}."
 
+    def converted(self, value: Any) -> Any:
+        """Return a valid value with numbers of NumPy and other libraries as Python's bool, int or float."""
+        if isinstance(value, np.bool_):
+            return bool(value)
+        if not isinstance(value, Real) or self._is_any or value is self.default:
+            return value
+        kind: Any = int if isinstance(value, Integral) or float not in self.types else float
+        return value if type(value) in (bool, kind) else kind(value)
+
     def _allows(self, value: Any) -> bool:
         if value is self.default or value is None:
             return value is self.default or self.takes_none
@@ -206,11 +215,18 @@ def parameters_of(estimator: type) -> dict[str, Parameter]:
 
 
 def validate(estimator: Any) -> None:
-    """Raise a ParameterError for the first parameter of an estimator that its declaration does not allow."""
+    """Raise a ParameterError for the first invalid parameter, and convert NumPy's numbers to Python's.
+
+    Arithmetic with a parameter such as ``np.uint8(10)`` would overflow.
+    """
     for name, parameter in parameters_of(type(estimator)).items():  # type: ignore[arg-type]
-        problem = parameter.problem(getattr(estimator, name, None))
+        value = getattr(estimator, name, None)
+        problem = parameter.problem(value)
         if problem is not None:
             raise ParameterError(name, problem)
+        converted = parameter.converted(value)
+        if converted is not value:
+            setattr(estimator, name, converted)
 
 
 def _declared(name: str, default: Any, hint: Any) -> Parameter:

@@ -46,13 +46,14 @@ def check_sample_weight(sample_weight: npt.ArrayLike | None, rows: RowSource) ->
     return weights
 
 
-def check_positive_integer(name: str, value: Any) -> None:
-    """Raise a ValueError that names the parameter if its value is not a positive integer."""
+def check_positive_integer(name: str, value: Any) -> int:
+    """Return a value as an int; raise a ValueError that names the parameter if it is no positive integer."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not is_number or not -math.inf < value < math.inf or value != int(value) or value < 1:
         raise ValueError(f"{name} must be a positive integer, got {value!r}.")
     if value >= _TOO_MANY:
         raise ValueError(f"{name} must be less than 2**63, got {value:.4g}.")
+    return int(value)
 
 
 def check_seed_and_threads(estimator: BaseEstimator) -> None:

@@ -157,8 +157,9 @@ class NeighborIndex:
         TypeError
             If one of rows and queries is sparse and the other is not.
         """
-        wanted = self.n_neighbors if n_neighbors is None else n_neighbors
-        check_positive_integer("n_neighbors", wanted)
+        wanted = check_positive_integer(
+            "n_neighbors", self.n_neighbors if n_neighbors is None else n_neighbors
+        )
         if wanted > self.n_neighbors:
             raise ValueError(
                 f"n_neighbors must not exceed the {self.n_neighbors} that the index is made for, got {wanted}."

@@ -486,7 +486,7 @@ class BisectingKMeans(CentroidEstimator):
             If the tree has fewer clusters.
         """
         check_is_fitted(self)
-        check_positive_integer("n_clusters", n_clusters)
+        n_clusters = check_positive_integer("n_clusters", n_clusters)
         if n_clusters > len(self.cluster_centers_):
             raise ValueError(
                 f"n_clusters={n_clusters} is more than the {len(self.cluster_centers_)} clusters of the tree."

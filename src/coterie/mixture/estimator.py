@@ -790,7 +790,7 @@ class TruncatedGaussianMixture(
             Which component each of them is from.
         """
         check_is_fitted(self)
-        check_positive_integer("n_samples", n_samples)
+        n_samples = check_positive_integer("n_samples", n_samples)
         random = random_stream(self.random_state)
         counts = random.multinomial(n_samples, self.weights_ / self.weights_.sum())
         y = np.repeat(np.arange(self.n_components_, dtype=np.int32), counts)

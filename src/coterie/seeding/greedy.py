@@ -11,7 +11,7 @@ from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import ChunkRows
 from coterie.centers.frame import CenterFrame
-from coterie.fitting.checks import random_stream
+from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.fitting.deadline import UNLIMITED, Deadline, now
 from coterie.fitting.threads import single_threaded_blas
 from coterie.seeding.seeds import Seeds, draw_together, rows_to_seed, take_rows, warn_of_time_limit
@@ -91,6 +91,9 @@ def k_means_plus_plus(
     >>> sorted(centers.ravel().tolist())
     [0.0, 1.0, 5.0]
     """
+    n_clusters = check_positive_integer("n_clusters", n_clusters)
+    if n_local_trials is not None:
+        n_local_trials = check_positive_integer("n_local_trials", n_local_trials)
     data = rows_to_seed(X, n_clusters, sample_weight, n_threads)
     with single_threaded_blas():
         return seed_by_square_distance(data, n_clusters, random_stream(random_state), n_local_trials)
@@ -106,8 +109,6 @@ def seed_by_square_distance(
     """See `k_means_plus_plus`; near the deadline plain instead of greedy, then all remaining rows in one draw."""
     if n_local_trials is None:
         n_local_trials = 2 + int(np.log(n_clusters))
-    if n_local_trials < 1:
-        raise ValueError(f"n_local_trials must be at least 1, got {n_local_trials}.")
     growing, n_trials = _GrowingCenters(data, n_clusters, random), n_local_trials
     while growing.n_left > 0 and growing.measure() and not deadline.is_over:
         begin, n_before = now(), growing.n_left

@@ -11,7 +11,7 @@ from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.dataset import ChunkRows
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame, nearest_centers
-from coterie.fitting.checks import random_stream
+from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.fitting.threads import single_threaded_blas
 from coterie.seeding.seeds import Seeds, draw_together, rows_to_seed, take_rows, warn_of_time_limit
@@ -75,6 +75,8 @@ def afk_mc2(
     >>> bool((centers == X[indices]).all())
     True
     """
+    n_clusters = check_positive_integer("n_clusters", n_clusters)
+    chain_length = check_positive_integer("chain_length", chain_length)
     data = rows_to_seed(X, n_clusters, sample_weight, n_threads)
     with single_threaded_blas():
         return seed_by_markov_chain(data, n_clusters, random_stream(random_state), chain_length)
@@ -93,8 +95,6 @@ def seed_by_markov_chain(
     deadline: Deadline = UNLIMITED,
 ) -> Seeds:
     """See `afk_mc2`; near the deadline the last centers are proposals, drawn together."""
-    if chain_length < 1:
-        raise ValueError(f"chain_length must be at least 1, got {chain_length}.")
     weights = np.ones(data.n_rows) if data.weights is None else data.weights.astype(np.float64)
     by_weight = np.cumsum(weights / weights.sum())
     indices = np.empty(n_clusters, dtype=np.intp)

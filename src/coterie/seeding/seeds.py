@@ -34,7 +34,6 @@ def rows_to_seed(
 ) -> ChunkRows:
     """Return the rows of a seeding, checked and measured."""
     rows = as_rows(X)
-    check_positive_integer("n_clusters", n_clusters)
     if n_clusters > rows.shape[0]:
         raise ValueError(f"n_samples={rows.shape[0]} should be >= n_clusters={n_clusters}.")
     data = measure_rows(rows, sample_weight, n_clusters=n_clusters, n_threads=n_threads)
@@ -131,6 +130,7 @@ def random_rows(
     >>> centers.shape
     (2, 5)
     """
+    n_clusters = check_positive_integer("n_clusters", n_clusters)
     data = rows_to_seed(X, n_clusters, sample_weight, n_threads)
     return seed_at_random(data, n_clusters, random_stream(random_state))
 
