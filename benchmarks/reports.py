@@ -1,7 +1,7 @@
 """Reports: what they add to a fit of 100,000 rows, and what they look like.
 
 python -m benchmarks.reports                                       # seconds and bytes
-python -m benchmarks.reports --plot FILE.png [--of texts|table|cells|choose-k|compare] [--scheme dark] [--width 400]
+python -m benchmarks.reports --plot FILE.png [--of texts|table|cells|compare] [--scheme dark] [--width 400]
 """
 
 import argparse
@@ -68,11 +68,6 @@ def page_of_cells() -> str:
     return coterie.DensityClustering().fit(rows).report(rows, title="4,000 simulated cells").html
 
 
-def page_of_choice() -> str:
-    """Return what `choose_k` says of the digits."""
-    return coterie.choose_k(load_digits()[0], (2, 20), random_state=0).page("handwritten digits").html()
-
-
 def page_of_comparison() -> str:
     """Return what `compare` says of 150 flowers: of the digits it would be the same, after minutes."""
     X, y = load_iris()
@@ -81,7 +76,7 @@ def page_of_comparison() -> str:
 
 PAGES = {
     "digits": page_of_digits, "texts": page_of_texts, "table": page_of_table, "cells": page_of_cells,
-    "choose-k": page_of_choice, "compare": page_of_comparison,
+    "compare": page_of_comparison,
 }  # fmt: skip
 
 

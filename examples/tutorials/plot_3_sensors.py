@@ -51,8 +51,7 @@ print(windows.head(3).round(2))
 # to be healthy.
 healthy = windows.iloc[:360]
 rows = coterie.prepare_rows(healthy, scale="standard")
-choice = coterie.choose_k(rows, (2, 8), random_state=0)
-print(choice)
+print(coterie.DensityClustering().fit(rows).n_clusters_)
 model = coterie.KMeans(3, n_init=10, random_state=0).fit(rows)
 
 # %%

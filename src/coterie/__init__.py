@@ -49,16 +49,13 @@ from coterie.total_variation.estimator import TotalVariationClustering
 from coterie.total_variation.method import TOTAL_VARIATION
 
 if TYPE_CHECKING:
+    from coterie.comparison.compare import Comparison, compare
     from coterie.reports import Report, report
-    from coterie.selection.choose_k import KChoice, choose_k
-    from coterie.selection.compare import Comparison, compare
 
 # Names that most processes do not use are imported on demand: name and module.
 _LATER = {
-    "KChoice": "coterie.selection.choose_k",
-    "choose_k": "coterie.selection.choose_k",
-    "Comparison": "coterie.selection.compare",
-    "compare": "coterie.selection.compare",
+    "Comparison": "coterie.comparison.compare",
+    "compare": "coterie.comparison.compare",
     "Report": "coterie.reports",
     "report": "coterie.reports",
 }
@@ -72,7 +69,6 @@ __all__ = [
     "DensityClustering",
     "FactorScan",
     "FitProgress",
-    "KChoice",
     "KMeans",
     "GraphWeightScan",
     "LaplacianKModes",
@@ -86,7 +82,6 @@ __all__ = [
     "TruncatedGaussianMixture",
     "__version__",
     "as_rows",
-    "choose_k",
     "compare",
     "coresets",
     "datasets",
@@ -116,7 +111,7 @@ del _method
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("selection", "reports"):
+    if name in ("comparison", "reports"):
         return import_module(f"coterie.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'coterie' has no attribute {name!r}")

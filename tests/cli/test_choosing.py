@@ -1,6 +1,5 @@
-"""`coterie choose-k` and `coterie compare`."""
+"""`coterie compare`."""
 
-import csv
 import json
 import shlex
 import tomllib
@@ -24,28 +23,6 @@ def rows(tmp_path, monkeypatch):
     np.save("rows.npy", X)
     np.savetxt("classes.csv", np.repeat([0, 1, 2], 40), fmt="%d")
     return tmp_path
-
-
-def test_choose_k(rows, capsys):
-    pytest.importorskip("jinja2")
-    assert main(["choose-k", "rows.npy", "-k", "2:4", "--report", "--out", "out"]) == 0
-    printed = capsys.readouterr().out
-    assert "The data have 3 clusters." in printed
-    assert everything(rows / "out") == [
-        "choose-k.html",
-        "choose-k.png",
-        "curves.csv",
-        "run.toml",
-        "summary.json",
-    ]
-    summary = json.loads((rows / "out" / "summary.json").read_text())
-    assert (summary["clusters"], summary["sample_rows"], summary["k_range"]) == (3, 120, [2, 4])
-    page = (rows / "out" / "choose-k.html").read_text()
-    assert "Number of clusters in rows.npy: 3 clusters" in page
-    with open(rows / "out" / "curves.csv", newline="") as file:
-        lines = list(csv.DictReader(file))
-    assert {line["criterion"] for line in lines} == {"gap", "stability", "bic"}
-    assert all(float(line["low"]) <= float(line["value"]) <= float(line["high"]) for line in lines)
 
 
 def test_compare(rows, capsys):
@@ -84,9 +61,8 @@ def test_compare_with_a_column_of_classes(rows, capsys):
 
 
 def test_fit_by_the_best_of_several_methods(rows, capsys):
-    assert main(["fit", "rows.npy", "--method", "auto", "--max-time", "60s", "--seed", "5"]) == 0
+    assert main(["fit", "rows.npy", "-k", "3", "--method", "auto", "--max-time", "60s", "--seed", "5"]) == 0
     printed = capsys.readouterr().out
-    assert "The data have 3 clusters." in printed
     assert "5 methods compared on all rows; confidence: clear" in printed
     summary = json.loads((rows / "coterie-out" / "summary.json").read_text())
     choice = summary["choice"]
@@ -124,12 +100,6 @@ def test_fit_by_a_method_with_options_of_its_own(rows, monkeypatch):
     assert main(["predict", "coterie-out", "moons.npy", "-q", "--out", "labels.npy"]) == 0
 
 
-def test_rows_without_clusters_need_a_number(rows, capsys):
-    np.save("one.npy", np.random.RandomState(0).normal(size=(100, 2)))
-    said = failed(capsys, 1, "fit", "one.npy", "--method", "auto")
-    assert "The data have no clusters. Give a number by -k, or take --method density" in said
-
-
 def test_too_many_clusters_and_missing_files_are_one_line(rows, capsys):
     assert "cannot be compared" in failed(capsys, 1, "compare", "rows.npy", "-k", "100")
-    assert "nowhere.npy" in failed(capsys, 1, "choose-k", "nowhere.npy")
+    assert "nowhere.npy" in failed(capsys, 1, "compare", "nowhere.npy", "-k", "3")

@@ -16,7 +16,7 @@ _, *WRONG = [
 
 @pytest.mark.parametrize(("code", "line", "text"), WRONG, ids=[line for _, line, _ in WRONG])
 def test_wrong_commands(folder, rows, capsys, monkeypatch, code, line, text):
-    if any(word in line for word in ("--image", "path", "compare", "choose-k", "report")):
+    if any(word in line for word in ("--image", "path", "compare", "report")):
         pytest.importorskip("matplotlib")
     monkeypatch.setattr(coterie.KMeans, "fit", lambda *_: pytest.fail("fitted first"))
     assert main(shlex.split(line)) == int(code)

@@ -30,7 +30,9 @@ def test_importing_takes_little_beside_scikit_learn_and_no_extra():
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     loaded = done.stdout.split()
-    slow = "coterie.reports coterie.selection coterie.cli coterie.dask sklearn.preprocessing sklearn.metrics "
+    slow = (
+        "coterie.reports coterie.comparison coterie.cli coterie.dask sklearn.preprocessing sklearn.metrics "
+    )
     slow += "sklearn.decomposition urllib.request matplotlib openTSNE pandas pyarrow cyclopts skops h5py zarr dask "
     assert set(slow.split()) & set(loaded) == set()
     assert sum(name.startswith("coterie") for name in loaded) <= 230
@@ -46,7 +48,7 @@ def test_every_public_name_is_found_and_listed():
     assert {name for name in coterie.__all__ if not hasattr(coterie, name)} == set()
     assert dir(coterie) == sorted(coterie.__all__)
     assert coterie.report is coterie.reports.report
-    assert coterie.choose_k is coterie.selection.choose_k.choose_k
+    assert coterie.compare is coterie.comparison.compare.compare
 
 
 def test_other_names_are_no_attributes():

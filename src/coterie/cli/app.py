@@ -102,7 +102,6 @@ def build_app(shown: Sequence[str] = ()) -> App:
     for command in (
         predict.predict,
         selection.compare,
-        selection.choose_k,
         report.report,
         info.info,
         report.verify,

@@ -109,6 +109,7 @@ from coterie.cli.runs import (
     write_summary,
 )
 from coterie.cli.selection import comparison_facts
+from coterie.comparison.compare import compare
 from coterie.estimators import OBJECTIVE, Method, find_method, usual_method
 from coterie.estimators.method import name_of
 from coterie.estimators.outliers import OutlierScoring
@@ -120,8 +121,6 @@ from coterie.reports import require_report
 from coterie.results import Renaming, find_outliers
 from coterie.rows import RowSource
 from coterie.rows.formats.hdf5 import write_labels_to_obs
-from coterie.selection.choose_k import choose_k
-from coterie.selection.compare import compare
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -129,7 +128,7 @@ if TYPE_CHECKING:
 PICTURE = "modes.png"
 
 # Of --method auto: seconds of the comparison without --max-time, and the most clusters without -k.
-_COMPARISON_TIME, _MOST_CLUSTERS = 300.0, 50
+_COMPARISON_TIME = 300.0
 
 # The options of estimators that --method auto takes; the comparison chooses the others.
 _AUTO_OPTIONS = ("max_time", "n_threads")
@@ -465,18 +464,11 @@ def _compared(
 ) -> tuple[Method, Any, dict[str, Any]]:
     """Compare methods within half of the time limit; return the best one, its model, not fitted, and the evidence.
 
-    The other half is for the fit to all rows. Without -k the number of clusters is estimated first.
+    The other half is for the fit to all rows.
     """
     k, limit, threads = job.n_clusters, job.parameters.get("max_time"), job.parameters.get("n_threads")
-    about_k: tuple[str, ...] = ()
     if k is None:
-        most = max(2, min(_MOST_CLUSTERS, rows.shape[0] - 1))
-        estimate = choose_k(
-            rows, (2, most), max_time=0.0, random_state=job.seed, n_threads=threads, callback=callback
-        )
-        k, about_k = estimate.n_clusters, estimate.reasons
-        if k is None:
-            raise ValueError(f"{about_k[0]} Give a number by -k, or take --method density, which needs none.")
+        raise UsageError(NO_COUNT)
     half = None if limit is None else limit / 2
     budget = half or _COMPARISON_TIME
     found = compare(rows, k, budget=budget, random_state=job.seed, n_threads=threads, callback=callback)
@@ -490,7 +482,7 @@ def _compared(
         for name, value in settings_of(model).items()
         if name not in (method.clusters, "random_state") and value != usual[name]
     }
-    return method, model, {"choice": {**comparison_facts(found), "options": options, "about_k": about_k}}
+    return method, model, {"choice": {**comparison_facts(found), "options": options}}
 
 
 def _problem_of_method(job: FitJob, method: Method) -> str | None:
@@ -630,7 +622,6 @@ def _choice_lines(facts: dict[str, Any]) -> list[str]:
     choice = facts["choice"]
     rows = "all rows" if choice["sample_rows"] == choice["rows"] else counted(choice["sample_rows"], "row")
     return [
-        *choice["about_k"][:1],
         f"{facts['method']} has the highest score of {counted(len(choice['methods']), 'method')} compared on {rows}; "
         f"confidence: {choice['confidence']}",
         *choice["reasons"],

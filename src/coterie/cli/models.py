@@ -26,10 +26,7 @@ from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.threads import effective_n_threads
 from coterie.rows import RowSource, open_rows
 
-NO_COUNT = (
-    "The number of clusters is missing: add -k NUMBER. If it is unknown, coterie choose-k FILE estimates it, and "
-    "--method density needs none."
-)
+NO_COUNT = "The number of clusters is missing: add -k NUMBER. --method density needs none."
 
 
 @dataclass(frozen=True, slots=True)

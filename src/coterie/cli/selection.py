@@ -1,17 +1,15 @@
-"""`coterie choose-k` and `coterie compare`: which number of clusters, and which method."""
+"""`coterie compare`: which method."""
 
 from __future__ import annotations
 
 import csv
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 import coterie
-from coterie.cli.errors import UsageError
 from coterie.cli.inputs import about, input_facts, open_prepared, read_classes
 from coterie.cli.models import find_offered
 from coterie.cli.options import (
@@ -20,7 +18,6 @@ from coterie.cli.options import (
     File,
     Force,
     Json,
-    MaxTime,
     Out,
     Quiet,
     RunOptions,
@@ -35,77 +32,13 @@ from coterie.cli.output import file_lines, recorded_warnings, table_lines, tell
 from coterie.cli.progress import display, each_step
 from coterie.cli.run_file import run_files, write_run_file
 from coterie.cli.runs import SUMMARY, run_folder, write_summary
+from coterie.comparison.compare import CRITERIA, Comparison
+from coterie.comparison.compare import compare as compare_methods
+from coterie.comparison.page import comparison_page
 from coterie.outputs import OutputFolder
 from coterie.plotting import require_matplotlib
-from coterie.reports.page import Page, require_jinja
+from coterie.reports.page import require_jinja
 from coterie.rows import RowSource
-from coterie.selection.choose_k import KChoice
-from coterie.selection.choose_k import choose_k as choose_number
-from coterie.selection.compare import CRITERIA, Comparison
-from coterie.selection.compare import compare as compare_methods
-from coterie.selection.pages import choice_page, comparison_page
-
-# Steps that `coterie.choose_k` reports.
-_STEPS = 7
-
-
-def choose_k(
-    file: File,
-    /,
-    *,
-    k: Annotated[str, Parameter(name=["-k", "--clusters", "--n-clusters"])] = "2:50",
-    sample: Count = 5_000,
-    max_time: MaxTime = None,
-    seed: Seed = 0,
-    n_threads: Threads = None,
-    report: Switch = False,
-    out: Out = Path("coterie-choose-k"),
-    force: Force = False,
-    json: Json = False,
-    quiet: Quiet = False,
-    tables: TableOptions = TableOptions(),
-    run: RunOptions = RunOptions(),
-) -> None:
-    """Estimate the number of clusters of a file (experimental), or find that it has no natural one.
-
-    Parameters
-    ----------
-    file
-        Any file that `coterie fit` reads.
-    k
-        Range of the numbers of clusters that are tried.
-    sample
-        Number of rows that decide; of a larger file a sample is drawn.
-    max_time
-        Time limit such as 30s or 5m, after which no further criterion is computed.
-    report
-        Also write choose-k.html.
-    out
-        Folder for curves.csv, choose-k.png, run.toml and summary.json.
-    """
-    k_range = _range_of(k)
-    _require(report)
-    with run_folder(out, "choose-k", file, force=force) as outputs:
-        files = _files(outputs, out, "curves.csv", "choose-k", report)
-        rows, reading_warnings, _ = open_prepared(file, **tables.for_jobs())
-        if k_range[0] >= rows.shape[0]:
-            raise UsageError(f"-k {k} begins above the {rows.shape[0]} rows of {file}.")
-        with display(quiet) as screen, recorded_warnings() as warned, about(file):
-            found = choose_number(
-                rows, (k_range[0], min(k_range[1], rows.shape[0] - 1)), sample_size=sample, max_time=max_time,
-                random_state=seed, n_threads=n_threads, callback=each_step(screen, _STEPS),
-            )  # fmt: skip
-        summary = {
-            **_common_facts("choose-k", file, rows, tables, seed),
-            **_choice_facts(found),
-            "warnings": [*reading_warnings, *warned],
-            "files": files,
-        }
-        records = [record for curve in found.criteria for record in curve.records()]
-        table = [{**record, "chosen": int(record["chosen"])} for record in records]
-        fields = ["criterion", "k", "value", "low", "high", "chance", "chosen"]
-        _write(outputs, found, summary, fields, table, choice_page)
-    tell(summary, _choice_lines, json, quiet)
 
 
 def compare(
@@ -167,7 +100,7 @@ def compare(
             "warnings": [*reading_warnings, *warned],
             "files": files,
         }
-        _write(outputs, found, summary, list(found.records[0]), found.records, comparison_page)
+        _write(outputs, found, summary, list(found.records[0]), found.records)
     tell(summary, _comparison_lines, json, quiet)
 
 
@@ -179,7 +112,7 @@ def _require(report: bool) -> None:
 
 def _files(outputs: OutputFolder, out: Path, table: str, name: str, report: bool) -> dict[str, str]:
     """Return the files of a selection by their kinds, which must not be folders."""
-    names = {"curves" if name == "choose-k" else "table": table, "picture": f"{name}.png"}
+    names = {"table": table, "picture": f"{name}.png"}
     names |= {"page": f"{name}.html"} if report else {}
     files = {**{kind: out / file for kind, file in names.items()}, **run_files(out), "summary": out / SUMMARY}
     outputs.check(*(path.name for path in files.values()))
@@ -200,11 +133,10 @@ def _common_facts(
 
 def _write(
     outputs: OutputFolder,
-    found: KChoice | Comparison,
+    found: Comparison,
     summary: Mapping[str, Any],
     fields: Sequence[str],
     records: Iterable[Mapping[str, Any]],
-    make_page: Callable[..., Page],
 ) -> None:
     table, picture, *_ = (Path(path).name for path in summary["files"].values())
     with outputs.writing(table) as path, open(path, "w", newline="", encoding="utf-8") as file:
@@ -214,73 +146,11 @@ def _write(
     with outputs.writing(picture) as path:
         found.plot().savefig(path)
     if "page" in summary["files"]:
-        page = make_page(found, Path(summary["input"]["file"]).name, summary["warnings"])
+        page = comparison_page(found, Path(summary["input"]["file"]).name, summary["warnings"])
         with outputs.writing(Path(summary["files"]["page"]).name) as path:
             path.write_text(page.html(), encoding="utf-8")
     write_run_file(outputs, seed=summary["seed"])
     write_summary(outputs, summary)
-
-
-def _range_of(text: str) -> tuple[int, int]:
-    ends = re.fullmatch(r"(\d{1,9}):(\d{1,9})", text)
-    if ends is None:
-        raise UsageError(
-            f"-k must be two whole numbers with a colon between them, such as 2:50, got {text!r}."
-        )
-    lowest, highest = int(ends[1]), int(ends[2])
-    if not 2 <= lowest <= highest:
-        raise UsageError(f"-k must be a range from 2 or more upward, such as 2:50, got {text}.")
-    return lowest, highest
-
-
-def _choice_facts(found: KChoice) -> dict[str, Any]:
-    return {
-        "clusters": found.n_clusters,
-        "interval": list(found.interval),
-        "support": found.support,
-        "plausible": list(found.plausible),
-        "reasons": list(found.reasons),
-        "threshold": found.threshold,
-        "prominences": found.prominences[:100].tolist(),
-        "criteria": [
-            {
-                "name": curve.name,
-                "title": curve.title,
-                "choice": curve.choice,
-                "why": curve.why,
-                **{
-                    name: record[name]
-                    for record in curve.records()
-                    if record["chosen"]
-                    for name in ("value", "low", "high")
-                },
-            }
-            for curve in found.criteria
-        ],
-        "left_out": list(found.left_out),
-        **found.facts,
-    }
-
-
-def _choice_lines(facts: dict[str, Any]) -> list[str]:
-    source, curves = facts["input"], facts["criteria"]
-    width = max((len(curve["name"]) for curve in curves), default=0) + 2
-    whole = facts["sample_rows"] == facts["rows"]
-    lines = [
-        f"{source['file']}: {source['rows']:,} rows x {source['columns']:,} columns"
-        + ("" if whole else f", by a sample of {facts['sample_rows']:,} rows"),
-        *facts["reasons"][: len(facts["reasons"]) - bool(curves)],
-    ]
-    if curves:
-        lines.append("choices of other criteria:")
-    for curve in curves:
-        k = "none" if curve["choice"] in (None, 1) else f"{curve['choice']:,}"
-        shown = ""
-        if "value" in curve:
-            shown = f"  {curve['value']:.3g} [{curve['low']:.3g}, {curve['high']:.3g}]"
-        lines.append(f"  {curve['name']:<{width}}{k:>5}{shown}")
-    lines += [f"not computed: {what}" for what in facts["left_out"]]
-    return [*lines, f"{facts['seconds']:.3g} s", *file_lines(facts)]
 
 
 def comparison_facts(found: Comparison) -> dict[str, Any]:

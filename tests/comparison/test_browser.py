@@ -1,4 +1,4 @@
-"""The pages of `choose_k` and `compare` in a real browser: they open from a file, request nothing, and are legible."""
+"""The page of `compare` in a real browser: it opens from a file, requests nothing, and is legible."""
 
 import numpy as np
 import pytest
@@ -13,12 +13,6 @@ NAME = "<script>alert(1)</script> & \"rows'.npy"
 
 
 @pytest.fixture(scope="module")
-def choice():
-    """Of rows with three clusters, with every curve."""
-    return coterie.choose_k(rows()[0], (2, 5), random_state=0, n_threads=1)
-
-
-@pytest.fixture(scope="module")
 def comparison():
     """Of all methods that suit, one of which there is no time for, against known classes."""
     X, classes = rows()
@@ -26,15 +20,11 @@ def comparison():
 
 
 @pytest.fixture(scope="module")
-def addresses(choice, comparison, tmp_path_factory):
-    """Where the pages are."""
-    folder = tmp_path_factory.mktemp("pages")
-    found = {}
-    for name, result in {"choose-k": choice, "compare": comparison}.items():
-        file = folder / f"{name}.html"
-        file.write_text(result.page(NAME).html(), encoding="utf-8")
-        found[name] = file.as_uri()
-    return found
+def address(comparison, tmp_path_factory):
+    """Where the page is."""
+    file = tmp_path_factory.mktemp("pages") / "compare.html"
+    file.write_text(comparison.page(NAME).html(), encoding="utf-8")
+    return file.as_uri()
 
 
 @pytest.fixture(scope="module")
@@ -49,47 +39,34 @@ def rows():
     return random.normal(10.0 * np.eye(3)[classes], 1), classes
 
 
-@pytest.mark.parametrize("name", ["choose-k", "compare"])
-def test_page_opens_without_requests(window, addresses, name):
+def test_page_opens_without_requests(window, address):
     complaints, asked = Complaints(window), []
     window.on("request", lambda request: asked.append(request.url))
     window.on("dialog", lambda dialog: asked.append(dialog.message))
-    window.goto(addresses[name])
+    window.goto(address)
     assert complaints.taken() == []
-    assert [url for url in asked if not url.startswith("data:")] == [addresses[name]]
+    assert [url for url in asked if not url.startswith("data:")] == [address]
     assert NAME in window.locator("h1").inner_text()
     # There is nothing to run.
     assert window.locator("script").count() == 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["choose-k", "compare"])
-def test_screen_readers_and_eyes(window, addresses, name, scheme):
+def test_screen_readers_and_eyes(window, address, scheme):
     window.emulate_media(color_scheme=scheme)
-    window.goto(addresses[name])
+    window.goto(address)
     assert barriers(window) == []
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("name", ["choose-k", "compare"])
-def test_page_fits_the_window(window, addresses, name, width):
+def test_page_fits_the_window(window, address, width):
     window.set_viewport_size({"width": width, "height": 900})
-    window.goto(addresses[name])
+    window.goto(address)
     assert window.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_the_answer_and_every_curve_can_be_read(window, addresses, choice):
-    window.goto(addresses["choose-k"])
-    text = window.locator("main").inner_text()
-    assert "The data have 3 clusters." in text
-    for curve in choice.criteria:
-        assert curve.title in text
-        assert curve.why in text
-    assert window.locator("main svg, main img").count() >= 1
-
-
-def test_methods_scores_and_exclusions_are_printed(window, addresses, comparison):
-    window.goto(addresses["compare"])
+def test_methods_scores_and_exclusions_are_printed(window, address, comparison):
+    window.goto(address)
     text = window.locator("main").inner_text()
     assert comparison.reasons[0] in text
     for line in comparison.left_out:

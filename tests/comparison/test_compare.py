@@ -7,8 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import coterie
-from coterie.estimators import find_method
-from coterie.selection.compare import (
+from coterie.comparison.compare import (
     CRITERIA,
     _affordable_rows,
     _chance,
@@ -20,6 +19,7 @@ from coterie.selection.compare import (
     _recommendation,
     _scores,
 )
+from coterie.estimators import find_method
 
 
 @pytest.fixture(scope="module")

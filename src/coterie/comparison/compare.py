@@ -18,7 +18,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
-from coterie.arrays import FloatArray, IndexArray, IntArray
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.blocks.dataset import check_squares
 from coterie.estimators import OBJECTIVE, Estimator, Method, find_method, methods
 from coterie.estimators.parameters import parameters_of
 from coterie.fitting.checks import check_positive_integer, random_stream
@@ -27,7 +28,6 @@ from coterie.graphs import nearest_neighbors
 from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
 from coterie.reports.classes import is_known
 from coterie.rows import Block, RowSource, as_rows
-from coterie.selection.sample import check_range
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -152,13 +152,13 @@ class Comparison:
 
     def page(self, name: str = "the rows") -> Page:
         """Return a page with `html()` and `markdown()`; `name` is the title of the data set."""
-        from coterie.selection.pages import comparison_page
+        from coterie.comparison.page import comparison_page
 
         return comparison_page(self, name)
 
     def plot(self) -> Figure:
         """Draw the scores and the agreement of the methods."""
-        from coterie.selection.pages import plot_comparison
+        from coterie.comparison.page import plot_comparison
 
         return plot_comparison(self)
 
@@ -251,7 +251,7 @@ def compare(
     classes = _checked_classes(labels, source.shape[0])
     ids = _drawn_ids(source.shape[0], n_compared, random)
     rows = source.read() if len(ids) == source.shape[0] else source.take(ids)
-    check_range(rows, ids)
+    _check_range(rows, ids)
     tell = callback if callback is not None else str
     settings = {**_SETTINGS, "random_state": int(random.randint(2**31 - 1)), "n_threads": threads}
     fits: list[_Fit] = []
@@ -293,6 +293,16 @@ def _drawn_ids(n_rows: int, n_drawn: int, random: np.random.RandomState) -> Inde
     if n_drawn >= n_rows:
         return np.arange(n_rows)
     return np.sort(random.choice(n_rows, n_drawn, replace=False)).astype(np.int64)
+
+
+def _check_range(rows: Block, ids: Array) -> None:
+    """Raise the ValueError of fits if squared distances of rows to their mean overflow in their dtype."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if sp.issparse(rows):
+            squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+        else:
+            squares = np.square(rows - rows.mean(axis=0, dtype=np.float64)).sum(axis=1)
+        check_squares(squares.astype(rows.dtype), ids)
 
 
 def _candidates(rows: RowSource, names: Iterable[str] | None) -> tuple[list[Method], list[str]]:

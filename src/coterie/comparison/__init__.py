@@ -1,0 +1,1 @@
+"""Comparison of methods on the same rows (`compare`), and its page."""

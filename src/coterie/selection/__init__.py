@@ -1,1 +1,0 @@
-"""Model selection: the number of clusters (`choose_k`) and the method (`compare`)."""
