@@ -184,9 +184,11 @@ class PaperRun(Benchmark):
 
 @dataclass(frozen=True)
 class Item:
-    """What makes a figure or a table of a paper; the paper's page says what it shows."""
+    """What makes a figure or a table of a paper, where the paper has it, and what it shows."""
 
     make: Callable[[PaperRun], None]  # tables and pictures
+    place: str
+    shows: str
     data: tuple[str, ...] = ()  # files of `COTERIE_DATA`
     stands_in: str = ""  # where they are missing; empty: it cannot be made
 

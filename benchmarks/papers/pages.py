@@ -1,15 +1,12 @@
 """The list of items on the terminal, and the results in the pages of the papers.
 
-The text of a page is written by hand. A section is about a figure, a table or other results of the paper: their place,
-what they show, and whether they are reproduced. Its block holds the results of the last full run.
+The text of a page is written by hand. Its blocks hold the results of the last full run of an item.
 """
 
 import json
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.convex.paper import ITEMS as CONVEX
@@ -45,55 +42,19 @@ _PEERS = (
     "scikit-learn-intelex", "faiss", "superkmeans", "hnswlib", "pynndescent", "usearch", "graphlearning",
     "scikit-network", "genieclust", "24 GiB", "Linux",
 )  # fmt: skip
-_BLOCK = re.compile(
-    r"^<!-- (?P<made>\S+); \S+; (?P<machine>[^\n]+) -->$.*?^<!-- end -->$"
-    r"|^Not run yet: `python -m benchmarks\.papers (?P<open>\S+)`\.$",
-    re.MULTILINE | re.DOTALL,
-)
-
-
-@dataclass(frozen=True)
-class Section:
-    """A section of a page: where the paper has an item, what it shows, and what ran it on which machine."""
-
-    place: str
-    shows: str
-    reproduced: str
-    item: str
-    machine: str
-
-
-def sections(page: str) -> Iterator[Section]:
-    """Yield the sections of a page that have results, in their order."""
-    for part in page.split("\n## ")[1:]:
-        place, _, body = part.partition("\n\n")
-        block = _BLOCK.search(body)
-        if block is not None:
-            shows, _, reproduced = body.split("\n", 1)[0].partition(" **Reproduced: ")
-            item, machine = block["made"] or block["open"], block["machine"] or ""
-            yield Section(place, shows, reproduced.removesuffix(".**") or "-", item, machine)
+_BLOCK = re.compile(r"^<!-- (\S+); [^\n]+ -->$.*?^<!-- end -->$", re.MULTILINE | re.DOTALL)
 
 
 def listing() -> str:
     """Return all items as text: what each shows, its command, and whether it can be made here."""
     lines = []
-    for paper in PAPERS:
-        page = (PAGES / f"{paper}.md").read_text()
-        title, authors = re.match(r"# (.+)\n\n(.+?\))\. ", page).groups()
-        lines += ["", f"{title}, {authors}"]
-        for section in (section for section in sections(page) if section.item in ITEMS):
-            item = ITEMS[section.item]
-            lines += [
-                "",
-                f"  {section.item}: {section.place}. {section.shows}",
-                f"    {command(section.item)}",
-            ]
+    for paper, items in PAPERS.items():
+        lines += ["", (PAGES / f"{paper}.md").read_text().partition("\n")[0].removeprefix("# ")]
+        for name, item in items.items():
+            lines += ["", f"  {item.place}. {item.shows}", f"    {command(f'{paper}-{name}')}"]
             if missing := item.missing():
-                lines.append(
-                    f"    missing: {', '.join(missing)}; {item.stands_in or 'cannot be made without'}"
-                )
-            elif item.data:
-                lines.append(f"    data at hand: {', '.join(item.data)}")
+                instead = item.stands_in or "cannot be made without"
+                lines.append(f"    missing: {', '.join(missing)}; {instead}")
     return "\n".join(lines[1:])
 
 
@@ -105,7 +66,7 @@ def write_pages() -> None:
     for paper in PAPERS:
         path = PAGES / f"{paper}.md"
         page = _BLOCK.sub(lambda block: _block_now(block, images), path.read_text())
-        path.write_text(_with_machines(page))
+        path.write_text(page)
         used |= set(re.findall(r"\]\(images/(.+?)\)", page))
     for stale in {path.name for path in images.iterdir()} - used:
         (images / stale).unlink()
@@ -113,7 +74,7 @@ def write_pages() -> None:
 
 def _block_now(block: re.Match[str], images: Path) -> str:
     """Return what the last full run of an item left, else the block as it is; its pictures go to the images."""
-    full = block["made"] or block["open"]
+    full = block[1]
     stem = stem_of(full)
     if full not in ITEMS or not stem.with_suffix(".json").exists():
         return block[0]
@@ -136,15 +97,3 @@ def _block_now(block: re.Match[str], images: Path) -> str:
         table = rf"(?:^### [^\n]*\n\n)?(?:^\|[^\n]*\n){{{_MOST_LINES + 1},}}\n?"
         text = re.sub(table, "", text + "\n", flags=re.MULTILINE).rstrip("\n")
     return f"<!-- {full}; {date}; {machine} -->\n\n{text}\n\n<!-- end -->"
-
-
-def _with_machines(page: str) -> str:
-    """Return a page with the list of the machines that made its results."""
-    machines: dict[str, list[str]] = {}
-    for section in sections(page):
-        if section.machine:
-            machines.setdefault(section.machine, []).append(section.place)
-    lines = [f"- {machine}: {'; '.join(found)}\n" for machine, found in machines.items()]
-    if len(lines) == 1:
-        lines = [f"All results without another note: {next(iter(machines))}.\n"]
-    return page.partition("\n## Machines\n")[0] + ("\n## Machines\n\n" + "".join(lines) if lines else "")
