@@ -1,13 +1,13 @@
-"""Outputs appear whole or not at all, one run at a time writes them, and a folder holds one run."""
+"""Outputs appear complete or not at all, and nothing that is found beside them is used."""
 
-import json
 import os
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from coterie.outputs import OutputFolder, TemporaryFolder, printable, recovered, replacing
+from coterie.outputs import OutputFolder, printable, remove_leftovers, replacing
 
 
 def write(folder, *names, text="new", output="", replaced=()):
@@ -74,38 +74,42 @@ class TestRuns:
         assert everything(out) == before
         assert os.listdir(out.parent) == ["out"]
 
-    def test_a_file_that_cannot_be_moved_leaves_everything_as_it_was(self, out, monkeypatch):
+    def test_a_folder_that_cannot_be_renamed_stays(self, out, monkeypatch):
         before = everything(out)
         rename = os.rename
 
         def forbidden(source, target):
-            if source.name == "mine.txt" and "old" in source.parent.name:
+            if ".coterie-new-" in str(source):
                 raise PermissionError(13, "Permission denied", str(source))
             rename(source, target)
 
         monkeypatch.setattr(os, "rename", forbidden)
-        (out / "z").write_text("also of the user")
         with pytest.raises(PermissionError):
-            write(out, "a", replaced=["a", "old-only"])
-        assert everything(out) == before | {"z": "also of the user"}
+            write(out, "a")
+        assert everything(out) == before
         assert os.listdir(out.parent) == ["out"]
 
-    @pytest.mark.parametrize("call", ["rename", "unlink"])
-    def test_an_interruption_between_two_steps(self, out, monkeypatch, call):
-        """What was decided is done."""
-        real = getattr(os, call)
-        calls = []
+    @pytest.mark.parametrize("step", range(4))
+    def test_an_interruption_between_two_renames(self, out, monkeypatch, step):
+        before = everything(out)
+        rename, calls = os.rename, []
 
-        def interrupted(*arguments, **options):
-            real(*arguments, **options)
-            calls.append(arguments)
-            if len(calls) == 1:
+        def interrupted(*arguments):
+            if len(calls) == step:
+                calls.append(None)
                 raise KeyboardInterrupt
+            calls.append(arguments)
+            rename(*arguments)
 
-        monkeypatch.setattr(os, call, interrupted)
-        with pytest.raises(KeyboardInterrupt):
+        monkeypatch.setattr(os, "rename", interrupted)
+        if step < 3:
+            with pytest.raises(KeyboardInterrupt):
+                write(out, "a", "b", replaced=["a", "old-only"])
+        else:
             write(out, "a", "b", replaced=["a", "old-only"])
-        assert everything(out) == {"mine.txt": "of the user", "a": "new", "b": "new"}
+        assert everything(out) == (
+            before if step < 2 else {"mine.txt": "of the user", "a": "new", "b": "new"}
+        )
         assert os.listdir(out.parent) == ["out"]
 
 
@@ -136,17 +140,14 @@ class TestPlaces:
     def test_folders_that_cannot_be_replaced(self, out, monkeypatch):
         with monkeypatch.context() as patch:
             patch.chdir(out)
-            with pytest.raises(OSError, match="Is the current folder, so it cannot be replaced"):
+            with pytest.raises(OSError, match="contains the current folder"):
                 write(out, "a")
         (out / "deep").mkdir()
-        for where, error in (
-            (out / "deep", "Contains the current folder"),
-            (out.parent, "Contains your home folder"),
-        ):
+        for where in (out / "deep", out.parent):
             with monkeypatch.context() as patch:
                 patch.chdir(where)
                 patch.setenv("HOME", str(out / "deep"))
-                with pytest.raises(OSError, match=error):
+                with pytest.raises(OSError, match="contains the current folder"):
                     write(out, "a")
         with pytest.raises(OSError, match="Is a mount point, so it cannot be replaced as a whole"):
             write(Path("/"), "a")
@@ -159,95 +160,54 @@ class TestPlaces:
         assert os.listdir(out.parent) == ["out"]
 
 
-class TestOneRunAtATime:
-    @pytest.mark.parametrize("output", ["", "a.npy"])
-    def test_second_run_in_a_folder_fails(self, tmp_path, output):
-        folder = tmp_path / "out"
-        with (
-            OutputFolder(folder, output),
-            pytest.raises(BlockingIOError, match=f"process {os.getpid()}"),
-            OutputFolder(folder, output),
+def leftover(path, days):
+    """Make a folder with a file as a killed run leaves it, last changed some days ago."""
+    path.mkdir()
+    (path / "thesis.txt").write_text("planted")
+    os.utime(path, (time.time() - days * 86400,) * 2)
+    return path
+
+
+class TestLeftovers:
+    def test_old_ones_are_removed_and_never_used(self, out):
+        """Folders that others plant would otherwise replace files of the user."""
+        before = everything(out)
+        for name, days in (
+            (".coterie-new-0", 2),
+            (".coterie-new-1", 0),
+            (".coterie-old-2", 2),
+            (".coterie-files.out", 2),
         ):
-            pytest.fail("let in")
-        assert os.listdir(tmp_path) == []
+            leftover(out.parent / name, days)
+        write(out, "a")
+        assert everything(out) == {"a": "new", "mine.txt": before["mine.txt"], "old-only": "old"}
+        assert sorted(os.listdir(out.parent)) == [
+            ".coterie-files.out",
+            ".coterie-new-1",
+            ".coterie-old-2",
+            "out",
+        ]
 
-    def test_runs_of_other_outputs_are_not_blocked(self, tmp_path):
-        with OutputFolder(tmp_path, "a.npy") as outputs, outputs.writing("a.npy") as path:
-            path.write_text("a")
-            write(tmp_path, "b.npy", text="b", output="b.npy")
-        assert everything(tmp_path) == {"a.npy": "a", "b.npy": "b"}
+    def test_those_of_others_stay(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1, raising=False)
+        left = leftover(tmp_path / ".coterie-new-0", 2)
+        remove_leftovers(tmp_path)
+        assert everything(left) == {"thesis.txt": "planted"}
 
-    def test_stale_lock_does_not_block(self, tmp_path):
-        (tmp_path / ".coterie-lock.out").write_text("process 1 on another machine")
-        write(tmp_path / "out", "a")
-        assert os.listdir(tmp_path) == ["out"]
+    def test_links_are_not_followed(self, tmp_path):
+        mine = leftover(tmp_path / "mine", 2)
+        link = tmp_path / ".coterie-new-0"
+        link.symlink_to(mine)
+        os.utime(link, (0, 0), follow_symlinks=False)
+        remove_leftovers(tmp_path)
+        assert everything(mine) == {"thesis.txt": "planted"}
+        assert not link.is_symlink()
 
-    def test_without_locks_the_second_one_fails_too(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("coterie.outputs._lock", lambda _: False)
-        with OutputFolder(tmp_path / "out") as outputs, outputs.writing("a") as path:
-            path.write_text("first")
-            with pytest.raises(BlockingIOError, match=r"without locks; .* remove .*\.coterie-new\.out"):
-                write(tmp_path / "out", "a", text="second")
-        assert everything(tmp_path / "out") == {"a": "first"}
-
-
-class TestRecovery:
-    def decide(self, out, **files):
-        """Leave what a run leaves that was killed as soon as it had decided."""
-        ready = out.parent / ".coterie-folder.out"
-        ready.mkdir()
-        for name, text in files.items():
-            (ready / name).write_text(text)
-        (ready / ".coterie-plan").write_text(json.dumps({"new": [*files], "replaced": ["a", "old-only"]}))
-
-    @pytest.mark.parametrize("path", ["", "a", "no-such-file"])
-    def test_readers_complete_a_killed_replacement(self, out, path):
-        self.decide(out, b="new")
-        assert recovered(out / path) == out / path
-        assert everything(out) == {"b": "new", "mine.txt": "of the user"}
-        assert os.listdir(out.parent) == ["out"]
-
-    def test_some_files_of_a_folder(self, tmp_path):
-        (tmp_path / ".coterie-files.a.npy").mkdir()
-        (tmp_path / ".coterie-files.a.npy" / "a.npy").write_text("new")
-        assert recovered(tmp_path / "other") == tmp_path / "other"
-        assert everything(tmp_path) == {"a.npy": "new"}
-
-    def test_a_folder_in_the_place_of_a_file_is_named(self, tmp_path):
-        (tmp_path / ".coterie-files.a.npy").mkdir()
-        (tmp_path / ".coterie-files.a.npy" / "a.npy").write_text("new")
-        (tmp_path / "a.npy").mkdir()
-        with pytest.raises(IsADirectoryError, match=r"was left in .*\.coterie-files") as caught:
-            recovered(tmp_path / "a.npy")
-        assert caught.value.filename == str(tmp_path / "a.npy")
-
-    def test_readers_who_may_not_write(self, out, monkeypatch):
-        """They find the earlier run; if it was renamed aside already, they fail."""
-        self.decide(out, a="new")
-        before = everything(out)
-
-        def forbidden(*_):
-            raise OSError(30, "Read-only file system")
-
-        monkeypatch.setattr("coterie.outputs._lock", forbidden)
-        recovered(out / "a")
-        assert everything(out) == before
-        os.rename(out, out.parent / ".coterie-old.out")
-        with pytest.raises(OSError, match="Read-only file system"):
-            recovered(out / "a")
-
-    def test_links_are_not_followed(self, out):
-        """Or somebody else could make us move or remove files of another folder."""
-        precious = out.parent / "precious"
-        precious.mkdir()
-        (precious / "a").write_text("mine")
-        for kind in ("folder", "old"):
-            (out.parent / f".coterie-{kind}.out").symlink_to(precious)
-        (out.parent / ".coterie-files.out").symlink_to(precious)
-        before = everything(out)
-        recovered(out)
-        assert everything(precious) == {"a": "mine"}
-        assert everything(out) == before
+    def test_a_link_of_another_user_is_refused(self, out, monkeypatch):
+        (out.parent / "link").symlink_to(out)
+        monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1, raising=False)
+        with pytest.raises(OSError, match="link of another user"):
+            write(out.parent / "link", "a")
 
 
 def test_a_single_file_is_replaced(tmp_path):
@@ -332,30 +292,6 @@ def test_numpy_and_a_file_that_may_not_grow(tmp_path):
     with pytest.raises(OSError, match=r"labels\.npy"):
         grow()
     assert not list(tmp_path.iterdir())
-
-
-class TestTemporaryFolder:
-    def test_folders_of_ended_processes_are_removed(self, tmp_path):
-        left = tmp_path / "name-1"
-        left.mkdir()
-        (left / ".coterie-lock").write_text("process 1")
-        with TemporaryFolder(tmp_path, "name") as first, TemporaryFolder(tmp_path, "name") as second:
-            assert not left.exists()
-            assert first.path.is_dir()
-            assert second.path.is_dir()
-            assert (first.path / ".coterie-lock").exists()
-        assert not any(tmp_path.iterdir())
-
-    def test_folders_of_others_stay(self, tmp_path):
-        """What no living process has locked may yet be a link, or have been made just now."""
-        precious, new, link = tmp_path / "precious", tmp_path / "name-1", tmp_path / "name-2"
-        precious.mkdir()
-        new.mkdir()
-        (precious / ".coterie-lock").write_text("mine")
-        link.symlink_to(precious)
-        with TemporaryFolder(tmp_path, "name"):
-            assert (precious / ".coterie-lock").read_text() == "mine"
-            assert new.is_dir()
 
 
 @pytest.mark.parametrize(

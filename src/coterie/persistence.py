@@ -25,7 +25,7 @@ from sklearn.base import BaseEstimator
 
 from coterie._kernels import __version__
 from coterie.limits.files import check_archive, check_regular_file, shortened
-from coterie.outputs import recovered, replacing
+from coterie.outputs import replacing
 
 EstimatorClass = TypeVar("EstimatorClass", bound=type)
 
@@ -192,7 +192,6 @@ def load(path: str | os.PathLike[str]) -> Any:
     --------
     save : Writes such files, and has an example.
     """
-    path = recovered(path)
     header = read_header(path)
     estimator_class = _persistable.get(header.estimator)
     if estimator_class is None:
@@ -248,7 +247,7 @@ def read_header(path: str | os.PathLike[str]) -> ModelHeader:
 
     A file that is not a model, is damaged or of a newer format is a ValueError, a missing one a FileNotFoundError.
     """
-    path = Path(recovered(path))
+    path = Path(path)
     check_regular_file(path, may_be_folder=True)
     try:
         with zipfile.ZipFile(path) as archive:

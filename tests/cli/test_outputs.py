@@ -1,4 +1,4 @@
-"""Where commands write: looked at before anything is computed, by one run at a time."""
+"""Where commands write: looked at before anything is computed."""
 
 import json
 import os
@@ -9,7 +9,6 @@ import pytest
 
 import coterie
 from coterie.cli import main
-from coterie.outputs import OutputFolder
 from tests.cli.running import everything, failed
 
 COMMANDS = {
@@ -39,15 +38,6 @@ def fitted(rows, capsys):
 
 
 @pytest.mark.usefixtures("nothing_is_computed")
-@pytest.mark.parametrize("command", COMMANDS)
-def test_another_run_that_writes_there(rows, capsys, command):
-    with OutputFolder(Path("q")):
-        told = failed(capsys, 2, *COMMANDS[command])
-    assert told.startswith(f"Another run writes to q (process {os.getpid()} on ")
-    assert told.endswith("): wait for it, or choose another --out.")
-
-
-@pytest.mark.usefixtures("nothing_is_computed")
 @pytest.mark.parametrize(
     ("command", "place"), [(command, place) for command, places in PLACES.items() for place in places]
 )
@@ -58,33 +48,11 @@ def test_a_folder_in_the_place_of_a_file(folder, rows, capsys, command, place):
     assert everything(folder / "q") == [place]
 
 
-def test_predictions_in_one_folder(fitted, rows, capsys):
-    line = ["predict", "q/model.coterie", rows, "-q", "--out"]
-    with OutputFolder(Path("out"), "a.npy"):
-        assert "Another run writes to out/a.npy" in failed(capsys, 2, *line, "out/a.npy")
-        assert main([*line, "out/b.npy"]) == 0
-    assert everything(Path("out")) == ["b-run.toml", "b.npy"]
-
-
 def test_a_folder_in_the_place_of_labels(fitted, rows, capsys, monkeypatch):
     monkeypatch.setattr(coterie.KMeans, "predict", lambda *_: pytest.fail("computed first"))
     Path("labels.npy").mkdir()
     told = failed(capsys, 1, "predict", "q/model.coterie", rows)
     assert told == "labels.npy: Is a folder, not a file to write"
-
-
-@pytest.mark.parametrize(
-    "command", [["info", "q/model.coterie"], ["verify", "q"], ["predict", "q", "rows.npy"], ["info", "q"]]
-)
-def test_readers_complete_the_outputs_of_a_killed_run(fitted, rows, capsys, command):
-    """All of them find the four clusters of the run that was killed after it had renamed the older one aside."""
-    assert main(["fit", rows, "-k", "4", "-q", "--out", "decided"]) == 0
-    os.rename("q", ".coterie-old.q")
-    os.rename("decided", ".coterie-folder.q")
-    assert main([*command, "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert facts["same"] if command[0] == "verify" else facts["clusters"] == 4
-    assert sorted(path for path in os.listdir() if path.startswith(".")) == []
 
 
 def test_a_folder_holds_one_run(table, capsys):

@@ -3,7 +3,6 @@
 import gc
 import os
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pyarrow
@@ -99,17 +98,6 @@ def test_a_long_stream_goes_to_disk_and_is_removed(spool):
     del doubled, metadata
     gc.collect()
     assert os.listdir(spool) == []
-
-
-def test_files_of_a_killed_process_are_removed(spool):
-    left = Path(spool, "coterie-stream-0")
-    left.mkdir()
-    (left / ".coterie-lock").touch()  # which nobody holds
-    (left / "stream.arrow").write_bytes(b"half")
-    rows = as_rows(Stream(table()))
-    assert not left.exists()
-    assert len(os.listdir(spool)) == 1
-    del rows
 
 
 def test_long_and_short_streams_give_the_same_bits(spool):

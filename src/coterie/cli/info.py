@@ -21,7 +21,6 @@ from coterie.cli.options import File, Json, given
 from coterie.cli.output import table_lines, tell
 from coterie.cli.runs import MODEL, SUMMARY, Run, find_model, read_run, settings_of
 from coterie.estimators import Method, method_of
-from coterie.outputs import recovered
 from coterie.rows.columns import column_word
 from coterie.rows.roles import DISTINCT_LIMIT, ColumnProfile, profile_table, shares_of_variance
 
@@ -39,7 +38,7 @@ def info(file: File, /, *, json: Json = False) -> None:
 
 def describe(file: str) -> dict[str, Any]:
     """Return facts about a file of rows, of a table column by column, a saved model, or the folder of a run."""
-    path = str(recovered(file))
+    path = file
     if os.path.isdir(file):
         has_summary, has_model = (os.path.lexists(Path(file, name)) for name in (SUMMARY, MODEL))
         try:
@@ -109,7 +108,7 @@ def _model_facts(file: str) -> dict[str, Any]:
         "estimator": header.estimator,
         "format_version": header.format_version,
         "coterie": header.coterie_version,
-        "bytes": os.path.getsize(recovered(file)),
+        "bytes": os.path.getsize(file),
         **({"method": method.name} if method else {}),
         **header.metadata,
         "prepared_by": [_step_in_words(*step) for step in getattr(model, "preparation_", ())],

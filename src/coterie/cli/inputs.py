@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -10,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ from coterie.cli.output import recorded_warnings
 from coterie.estimators.preparation import prepared_rows
 from coterie.graphs import given_neighbors, graph_of_neighbors
 from coterie.limits.files import check_archive, check_regular_file
-from coterie.outputs import TemporaryFolder, naming, recovered
+from coterie.outputs import naming, remove_leftovers
 from coterie.reports.classes import is_known
 from coterie.rows import RowSource, as_rows, open_rows, prepare_rows, table_roles
 from coterie.rows.checks import BadRowError, NotATableError
@@ -57,7 +59,6 @@ def open_prepared(
     those of `open_rows`. With `affinities` the file may hold the neighbors that a graph is made of. Also returned are
     warnings, and a sentence that names the features of a table and the columns that are left out.
     """
-    file = str(recovered(file))
     if file.endswith(".coterie") and os.path.isfile(file):
         raise ValueError(
             f"{file} is a model, not a file of rows: coterie predict {file} ROWS labels rows by it."
@@ -203,7 +204,7 @@ def read_known_labels(file: str, rows: RowSource, n_clusters: int) -> tuple[IntA
     n_rows, metadata = rows.shape[0], rows.metadata_columns
     is_column = metadata is not None and file in metadata.names
     names: list[str] = []
-    if is_column or (rows.is_table and not os.path.exists(recovered(file))):
+    if is_column or (rows.is_table and not os.path.exists(file)):
         classes = read_classes(file, rows, "--labels")
         known = is_known(classes)
         if all(isinstance(value, (int, float)) for value in classes[known]):
@@ -239,11 +240,10 @@ def read_classes(known: str, rows: RowSource, flag: str) -> Any:
     metadata = rows.metadata_columns
     if metadata is not None and known in metadata.names:
         return np.array(metadata.read([known])[known].to_pylist(), dtype=object)
-    path = str(recovered(known))
-    if not os.path.exists(path):
+    if not os.path.exists(known):
         columns = "" if metadata is None else f" Columns that are not clustered: {', '.join(metadata.names)}."
         raise UsageError(f"{flag} must be a file or a column of the table, got {known!r}.{columns}")
-    check_regular_file(path)
+    check_regular_file(known)
     classes: Any = (
         load_array(known, "numbers or texts")
         if known.endswith(".npy")
@@ -259,7 +259,7 @@ def read_classes(known: str, rows: RowSource, flag: str) -> Any:
 def lines_of(file: str, flag: str) -> list[str]:
     """Return the lines of a text that an option names."""
     try:
-        return Path(recovered(file)).read_text(encoding="utf-8").splitlines()
+        return Path(file).read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
         raise UsageError(f"{flag}: {file} is not text in UTF-8.") from error
 
@@ -268,12 +268,11 @@ def _loaded_labels(file: str) -> Any:
     """Read a file of labels: an array in a .npy file, otherwise a text with a number on each line."""
     if file.endswith(".npy"):
         return load_array(file)
-    path = str(recovered(file))
-    check_regular_file(path)
-    os.stat(path)  # its error says that there is no such file, that of NumPy does not
+    check_regular_file(file)
+    os.stat(file)  # its error says that there is no such file, that of NumPy does not
     try:
         with recorded_warnings():  # of files without a line
-            return np.loadtxt(path, delimiter=",", ndmin=1)
+            return np.loadtxt(file, delimiter=",", ndmin=1)
     except (FileNotFoundError, PermissionError):
         raise
     except (ValueError, EOFError, OSError) as error:  # also what is compressed by its name only
@@ -285,10 +284,9 @@ def _loaded_labels(file: str) -> Any:
 
 def load_array(file: str, what: str = "numbers") -> Any:
     """Return the array of any shape in a .npy file."""
-    path = str(recovered(file))
-    check_regular_file(path)
+    check_regular_file(file)
     try:
-        array = np.load(path, allow_pickle=False)
+        array = np.load(file, allow_pickle=False)
     except (FileNotFoundError, PermissionError):
         raise
     except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
@@ -325,15 +323,16 @@ def local_file(file: str, format: str | None) -> Iterator[tuple[str, str]]:
     """Give the path of a file to read, and its name in messages.
 
     What comes through the standard input is copied to a temporary file, since fits read rows more than once and most
-    formats are not read from the beginning to the end. It is removed in the end, also after Ctrl-C or SIGTERM; what a
-    killed run has left the next one removes.
+    formats are not read from the beginning to the end. It is removed in the end, also after Ctrl-C or SIGTERM.
     """
     if file != DASH:
-        yield str(recovered(file)), file
+        yield file, file
         return
-    folder = TemporaryFolder(spool_folder(), "coterie-input")
-    with cleaned_up(folder.remove), folder:
-        path = str(Path(folder.path, f"standard-input{_ending(str(format))}"))
+    prefix = "coterie-input-"
+    remove_leftovers(Path(spool_folder()), prefix)
+    folder = TemporaryDirectory(prefix=prefix, dir=spool_folder())
+    with cleaned_up(folder.cleanup), folder as name:
+        path = str(Path(name, f"standard-input{_ending(str(format))}"))
         _copy(path)
         try:
             yield path, STANDARD_INPUT
@@ -365,10 +364,8 @@ def _copy(path: str) -> None:
     with naming(Path(path)), open(path, "wb") as file:
         while block := sys.stdin.buffer.read(_COPIED_BYTES):
             if not has_space(len(block)):
-                raise OSError(
-                    f"{spool_folder()} has no space for the standard input after {copied / 1e9:.1f} GB of it. The "
-                    "environment variable TMPDIR names another folder."
-                )
+                told = f"No space for the standard input after {copied / 1e9:.1f} GB of it; TMPDIR names another folder"
+                raise OSError(errno.ENOSPC, told, spool_folder())
             file.write(block)
             copied += len(block)
     if not copied:

@@ -41,7 +41,6 @@ from coterie.cli.runs import (
 )
 from coterie.fitting.threads import effective_n_threads
 from coterie.names import read_names
-from coterie.outputs import recovered
 from coterie.reports import Report, require_report
 from coterie.reports import report as make_report
 from coterie.rows import RowSource
@@ -227,7 +226,7 @@ def rows_of_fit(
             f"coterie {command} {folder} ADDRESS"
         )
     is_local = "://" not in file and "*" not in file and file != DASH
-    if is_local and not os.path.exists(recovered(file.partition("::")[0])):
+    if is_local and not os.path.exists(file.partition("::")[0]):
         raise FileNotFoundError(
             f"The rows of {folder} are no longer at {file}: coterie {command} {folder} FILE names where they are."
         )

@@ -17,7 +17,7 @@ from coterie.cli.errors import UsageError
 from coterie.cli.inputs import DASH, STANDARD_INPUT
 from coterie.cli.options import number_of
 from coterie.limits.files import check_regular_file
-from coterie.outputs import OutputFolder, recovered
+from coterie.outputs import OutputFolder
 from coterie.rows.remote import without_secrets
 
 RUN = "run.toml"
@@ -61,10 +61,9 @@ class RunFile:
 
     def __init__(self, path: str) -> None:
         self.path = str(Path(path, RUN)) if Path(path).is_dir() else path
-        file = str(recovered(self.path))
-        check_regular_file(file)
+        check_regular_file(self.path)
         try:
-            self._options = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+            self._options = tomllib.loads(Path(self.path).read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
             raise UsageError(f"{self.path} is not a TOML file: {error}") from error
 

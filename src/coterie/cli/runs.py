@@ -7,7 +7,7 @@ import json
 import math
 import types
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -21,7 +21,7 @@ from coterie.arrays import Array
 from coterie.cli.errors import UsageError
 from coterie.cli.output import to_json
 from coterie.limits.files import check_regular_file
-from coterie.outputs import OutputFolder, recovered
+from coterie.outputs import OutputFolder
 from coterie.rows import Block, RowSource
 from coterie.rows.remote import without_secrets
 from coterie_command import cleaned_up
@@ -112,7 +112,6 @@ _Run = TypeVar("_Run", bound=Run)
 def read_run(folder: Path, kind: type[_Run]) -> _Run:
     """Return the summary of the run that wrote a folder: `Fit`, or `Run` of any command."""
     path = folder / SUMMARY
-    recovered(path)
     check_regular_file(path)
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
@@ -226,10 +225,10 @@ def _shown(value: Any) -> str:
 
 def find_model(path: str) -> str:
     """Return the file of a model that is named by it or by the folder of the run that wrote it."""
-    if not Path(recovered(path)).is_dir():
+    if not Path(path).is_dir():
         return path
     file = Path(path, MODEL)
-    if not Path(recovered(file)).exists():
+    if not file.exists():
         raise ValueError(f"{path} is a folder without a {MODEL}: name a model, or the folder of coterie fit.")
     return str(file)
 
@@ -261,13 +260,7 @@ def run_folder(folder: Path, command: str, file: str, *, force: bool) -> Iterato
 def output_folder(folder: Path, output: str = "") -> Iterator[OutputFolder]:
     """Give an output, a whole folder or some files of one, whose files appear all at the end or not at all."""
     outputs = OutputFolder(folder, output)
-    with cleaned_up(outputs.abandon), ExitStack() as stack:
-        try:
-            stack.enter_context(outputs)
-        except BlockingIOError as error:
-            raise UsageError(
-                f"Another run writes to {folder / output} ({error.strerror}): wait for it, or choose another --out."
-            ) from error
+    with cleaned_up(outputs.abandon), outputs:
         yield outputs
 
 

@@ -6,12 +6,12 @@ import copy
 import operator
 import os
 import sys
-import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
 import numpy as np
@@ -20,7 +20,6 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from coterie.arrays import Array
-from coterie.outputs import TemporaryFolder
 from coterie.rows.arrow import ArrowSource
 from coterie.rows.checks import NotATableError, NotNumbersError, check_shape, is_small_extension
 from coterie.rows.columns import Columns, vector_length_error
@@ -103,9 +102,10 @@ class _Folder:
     """A temporary folder that is removed with the last source that reads from it, or when Python exits."""
 
     def __init__(self) -> None:
-        folder = TemporaryFolder(spool_folder(), "coterie-stream").__enter__()
-        self.stream = folder.path / "stream.arrow"
-        weakref.finalize(self, folder.remove)
+        self._folder = TemporaryDirectory(
+            prefix="coterie-stream-", dir=spool_folder()
+        )  # goes with this object
+        self.stream = Path(self._folder.name, "stream.arrow")
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("Rows of a stream in a temporary file cannot be pickled: write them to a file.")
