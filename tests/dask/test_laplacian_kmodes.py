@@ -79,5 +79,5 @@ def test_wrong_arguments(client, options, message):
 def test_rows_that_do_not_fit_this_machine(client, monkeypatch):
     monkeypatch.setattr("coterie.limits.memory._NEGLIGIBLE_BYTES", 0)
     monkeypatch.setattr("coterie.limits.memory.available_memory", lambda: 20_000)
-    with pytest.raises(MemoryError, match=r"LaplacianKModes of 300 x 4 rows: needs about"):
+    with pytest.raises(MemoryError, match="take about"):
         LaplacianKModes(L).fit(on_workers(rows()))

@@ -9,6 +9,7 @@ from coterie.limits.memory import (
     Need,
     as_size,
     available_memory,
+    check_allocation,
     check_memory,
     limited_memory,
     memory_in_bytes,
@@ -154,10 +155,21 @@ def test_memory_error_has_figures_and_advice(machine):
         check_memory([Need(4e9, "bounds")], "It")
 
 
+def test_what_does_not_fit_is_refused_with_its_size_and_a_remedy(machine):
+    machine({"/proc/meminfo": "MemAvailable: 1000000 kB"})
+    check_allocation(9e8, "bounds", "ask for fewer clusters")
+    with pytest.raises(MemoryError) as caught:
+        check_allocation(4e9, "bounds", "ask for fewer clusters")
+    assert all(part in str(caught.value) for part in ("bounds", "4.0 GB", "1.0 GB", "ask for fewer clusters"))
+    with limited_memory(3e9), pytest.raises(MemoryError, match=r"3\.0 GB that are allowed"):
+        check_allocation(4e9, "bounds", "ask for fewer clusters")
+
+
 def test_small_work_asks_the_system_nothing(monkeypatch):
     monkeypatch.delenv(memory.MEMORY_VARIABLE, raising=False)
     monkeypatch.setattr(memory, "available_memory", lambda: pytest.fail("it was asked"))
     check_memory([Need(1e7, "rows")], "It")
+    check_allocation(1e7, "rows", "fit a sample")
 
 
 def test_memory_limit_ends_with_its_block():

@@ -1,7 +1,5 @@
 """Assignments within bounds of sizes are the cheapest there are, and their certificates hold."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment, linprog
@@ -13,7 +11,7 @@ from coterie.rows import as_rows
 from coterie.size_constrained import assignment
 from coterie.size_constrained.assignment import assign_within, move_rows
 from coterie.size_constrained.dual_ascent import PriceProblem, ascend
-from coterie.size_constrained.passes import FOLLOWED, Listing, SizedSearch, balanced, listed, lists_of_rows
+from coterie.size_constrained.passes import FOLLOWED, Listing, SizedSearch, balanced
 from coterie.size_constrained.priced_lists import PricedLists
 from coterie.size_constrained.sizes import SizeBounds
 
@@ -302,23 +300,8 @@ def test_limited_lists_satisfy_sizes_and_report_the_gap(seed, monkeypatch):
     labels, inertia = search.labels(listing.blocks, listing.frame, squares, None, listing.take)
     assert set(np.bincount(labels)) <= {12, 13}
     assert max(widths) <= 4 + FOLLOWED
-    assert listed(300, 24, 8) == 4 + 4 + FOLLOWED
     monkeypatch.undo()
     least = assign_within(PricedLists.of_all(scores), bounds).value + squares.sum()
     assert inertia == pytest.approx(scores[np.arange(300), labels].sum() + squares.sum(), rel=1e-9)
     assert least <= inertia * (1 + 1e-9)
     assert inertia - least <= search.gap * inertia + 1e-6
-
-
-def test_lists_take_no_more_memory_than_a_fit_asks_for(monkeypatch):
-    monkeypatch.setattr("coterie.size_constrained.passes._LONGEST_BYTES", 0)
-    random = np.random.default_rng(1)
-    X = random.normal(size=(10_000, 4)) + 30 * random.normal(size=(12, 4))[random.integers(0, 12, 10_000)]
-    data = measure_rows(as_rows(X), n_clusters=150, n_threads=1).in_this_process()
-    search = SizedSearch(SizeBounds(60, 73), 10_000, 150, gap=1e-3, n_threads=1)
-    frame = CenterFrame(X[:150].copy(), data.shift)
-    tracemalloc.start()
-    search.labels(data.blocks, frame, data.squares, None, data.take)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak <= lists_of_rows(10_000, 150, 8).n_bytes

@@ -13,6 +13,7 @@ from coterie.arrays import Array, FloatArray, IndexArray, IntArray, lanes_of
 from coterie.blocks.dataset import FitRows
 from coterie.centers.assignment import Frame
 from coterie.centers.frame import CenterFrame
+from coterie.limits.memory import check_allocation
 
 # Memory that the bounds of "yinyang" may take.
 _BOUND_BYTES = 1 << 30
@@ -130,6 +131,11 @@ class BoundedAssignment:
         n_bounds = len(self._order) if n_groups is None else -(-n_panels // self._panels_per_group)
         self._cumulative_drift = np.zeros(n_bounds)
         self._cumulative = np.zeros(n_bounds, dtype=self._data.dtype)
+        check_allocation(
+            float(self._data.n_rows) * n_bounds * StoredBounds.dtype.itemsize,
+            "bounds of the distances of all rows",
+            "use algorithm='lloyd' (of nested k-means, bounds='off'), which has none, or a coreset",
+        )
         self._lower = np.empty((self._data.n_rows, n_bounds), dtype=StoredBounds.dtype)
 
     def regrouped(self, n_groups: int | None) -> BoundedAssignment:

@@ -19,8 +19,7 @@ from coterie.cli.output import recorded_warnings
 from coterie.cli.progress import display, watch
 from coterie.cli.results import KeptColumns
 from coterie.cli.runs import MODEL, find_model
-from coterie.estimators import Estimator, Method, find_method, method_of, methods
-from coterie.estimators.memory import check_fit_memory
+from coterie.estimators import Estimator, Method, find_method, methods
 from coterie.estimators.parameters import Parameter, parameters_of
 from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.threads import effective_n_threads
@@ -161,9 +160,6 @@ def fit_model(
 ) -> tuple[float, list[str]]:
     """Fit a model and show the progress; return the seconds and the warnings."""
     more = {} if graph is None else {"graph": graph}
-    method = method_of(model)
-    if method is not None and method.memory is not None:
-        check_fit_memory(model, rows, method.memory(model, rows))
     # Estimators of other libraries know arrays, not sources of rows.
     data: Any = rows if isinstance(model, Estimator) else rows.read()
     started = time.perf_counter()

@@ -38,7 +38,6 @@ from coterie.estimators.declared import (
     Scalar,
     first_non_finite,
 )
-from coterie.estimators.memory import rows_in_memory
 from coterie.estimators.outliers import SCALES, FitDistances, OutlierScoring, center_rounding
 from coterie.estimators.parameters import (
     Callback,
@@ -55,11 +54,10 @@ from coterie.fitting.checks import check_positive_integer, warn
 from coterie.fitting.report import FitProgress, Report, Stop, with_callbacks
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.graphs import nearest_neighbors
-from coterie.limits.memory import Need
+from coterie.limits.memory import check_allocation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-from coterie.rows import RowSource
 
 EdgeKind = Annotated[
     Literal["knn", "dense", "tree", "precomputed"],
@@ -195,34 +193,6 @@ class ConvexEstimator(ClusterMixin, Estimator):
         norm, n_threads = find_norm(self.norm, data.shape[1]), effective_n_threads(self.n_threads)
         return order_problem(data, graph, norm, self._options, n_threads=n_threads)
 
-    def _memory_needs(self, rows: RowSource) -> list[Need]:
-        n_rows, n_columns = rows.shape
-        if self.weights == "tree":
-            way_out = "take a sample of the rows"
-            return [
-                rows_in_memory(rows),
-                Need(
-                    n_rows * (n_columns * 50.0 + 100 * self.n_neighbors), "rows on a spanning tree", way_out
-                ),
-                Need(
-                    n_rows * 200.0 * effective_n_threads(self.n_threads),
-                    "breakpoints of each thread",
-                    way_out,
-                ),
-            ]
-        n_edges = n_rows * min(self.n_neighbors, n_rows) * 0.7
-        way_out = "ask for fewer neighbors, or take a sample of the rows"
-        if self.weights == "dense":
-            n_edges = n_rows * (n_rows - 1) / 2
-            way_out = "take weights='knn' (--weights knn), or a sample of the rows"
-        # Duals of this iteration and the one before, in double and in single precision, and those of the gamma before.
-        per_edge = 80.0 + 28.0 * n_columns
-        return [
-            rows_in_memory(rows),
-            Need(48.0 * n_rows * n_columns, "centroids of all rows", "take a sample of the rows"),
-            Need(n_edges * per_edge, f"edges between rows, with {n_columns} numbers each", way_out),
-        ]
-
     def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         return {
             **super()._fitted_attributes(),
@@ -244,6 +214,13 @@ class ConvexEstimator(ClusterMixin, Estimator):
                 f"Sparse data was passed, but {type(self).__name__} has dense centroids: use X.toarray()."
             )
         find_norm(self.norm, rows.shape[1])
+        n_rows, n_columns = rows.shape
+        n_neighbors = (n_rows - 1) / 2 if self.weights == "dense" else 0.7 * min(self.n_neighbors, n_rows)
+        check_allocation(
+            n_rows * n_neighbors * (80.0 + 28 * n_columns),
+            "edges between rows, with dual variables for each column,",
+            "use weights='knn' with fewer neighbors, or a sample of the rows",
+        )
         if self.weights in ("knn", "tree") and self.n_neighbors >= rows.shape[0]:
             raise ValueError(
                 f"n_neighbors={self.n_neighbors} should be < n_samples={rows.shape[0]}: a row is not its own neighbor."
@@ -828,6 +805,7 @@ class ConvexClusterPath(ConvexEstimator):
         self.check_parameters()
         given = self._given_gammas()
         n_gammas = self.n_gammas if given is None else len(given)
+        check_allocation(1000.0 * n_gammas, f"results of {n_gammas:,} gammas", "ask for fewer gammas")
         report = Report(self, _PATH_FIELDS, n_steps=n_gammas)
         report.n_final_steps = 0.0
         rows, fitted = self._rows_to_fit(X)
@@ -883,19 +861,6 @@ class ConvexClusterPath(ConvexEstimator):
         if self.stopping == "residuals":
             fitted["residuals_"] = np.array(found.residuals)
         return fitted
-
-    def _memory_needs(self, rows: RowSource) -> list[Need]:
-        n_gammas = self.n_gammas if self.gammas is None else np.size(self.gammas)
-        n_rows, n_columns = rows.shape
-        # Centroids, labels and results of each gamma, in a list and then in arrays; all centroids after access to them.
-        per_gamma = 1000.0 + n_rows * n_columns * 2 * rows.dtype.itemsize + n_rows * 12
-        # With a tree the logarithm of the number of clusters, and so of distinct centroids, decreases evenly.
-        if self.weights == "tree":
-            per_gamma = 1000.0 + n_rows * 8 + n_rows * n_columns * 8 * min(1.0, 5 / n_gammas)
-        kept = Need(
-            n_gammas * per_gamma, f"the centroids of {n_gammas:,} gammas", "ask for fewer gammas (--gammas)"
-        )
-        return [*super()._memory_needs(rows), kept]
 
     def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         return {

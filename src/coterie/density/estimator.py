@@ -28,13 +28,11 @@ from coterie.density.solver import (
 from coterie.density.spanning_tree import ReachabilityTree
 from coterie.estimators.base import Estimator
 from coterie.estimators.declared import FittedAttribute, Numbers, Rows, Scalar
-from coterie.estimators.memory import neighbor_graph, rows_in_memory
 from coterie.estimators.parameters import Metric, Neighbors, Param, RandomState, Threads
 from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import nearest_neighbors
 from coterie.graphs.equal_rows import EqualRows, equal_rows, find_rows
-from coterie.limits.memory import Need
 from coterie.rows import RowSource
 
 if TYPE_CHECKING:
@@ -467,10 +465,6 @@ class DensityClustering(ClusterMixin, Estimator):
             n_distinct = len(equal_rows(np.ascontiguousarray(fitted["_training_rows"])).first)
             if len(fitted["_coordinates"]) != n_distinct:
                 raise ValueError(f"_coordinates are not those of {n_distinct} distinct rows")
-
-    def _memory_needs(self, rows: RowSource) -> list[Need]:
-        n_neighbors = max(self.n_neighbors, self.min_samples)
-        return [rows_in_memory(rows), neighbor_graph(rows, n_neighbors, is_symmetric=False)]
 
     def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         return {

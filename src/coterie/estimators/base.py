@@ -13,13 +13,12 @@ from sklearn.utils.validation import _check_n_features, check_is_fitted
 
 from coterie.backend import have_own_backend
 from coterie.estimators.declared import Count, FittedAttribute, Names, first_non_finite, problem_of
-from coterie.estimators.memory import check_fit_memory
 from coterie.estimators.notebook import fitted_html
 from coterie.estimators.parameters import validate
 from coterie.estimators.preparation import Preparation, columns_of, prepared_rows
 from coterie.fitting.checks import check_seed_and_threads, warn
 from coterie.fitting.report import CallbackSupportMixin
-from coterie.limits.memory import Need
+from coterie.limits.memory import check_allocation
 from coterie.persistence import Persistable
 from coterie.rows import RowSource
 from coterie.rows.derived import normalized
@@ -134,12 +133,20 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
         """Return the rows of X and the fitted attributes of their columns; the model does not change."""
         rows = rows_to_fit(X, warn)
         columns = columns_of(X, rows)
-        check_fit_memory(self, rows, self._memory_needs(rows))
+        self._check_memory(rows)
         return self._normalized(rows), columns
 
-    def _memory_needs(self, rows: RowSource) -> list[Need]:
-        """Return the memory that a fit needs in addition to the rows, by the parameters, without reading rows."""
-        return []
+    def _check_memory(self, rows: RowSource) -> None:
+        """Raise a MemoryError if labels and distances of all rows, or centers, are larger than the free memory."""
+        n_rows, n_columns = rows.shape
+        n_clusters = min(getattr(self, "n_clusters", getattr(self, "n_components", 0)) or 0, n_rows)
+        per_number = 24.0 + 4 * rows.dtype.itemsize
+        check_allocation(per_number * n_rows, "labels and distances of all rows", "fit a sample of the rows")
+        check_allocation(
+            per_number * n_clusters * n_columns,
+            f"{n_clusters:,} cluster centers of {n_columns:,} columns",
+            "ask for fewer clusters, or leave out columns",
+        )
 
     def _known_columns(self) -> dict[str, Any]:
         """Return the fitted attributes that describe the columns of the last fit."""

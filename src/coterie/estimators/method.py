@@ -7,7 +7,7 @@ records in `method.py`; another package adds its own by `register_method`, or by
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from typing import Any
@@ -16,7 +16,6 @@ from sklearn.utils import get_tags
 
 from coterie.arrays import FloatArray, IntArray
 from coterie.estimators.parameters import parameters_of
-from coterie.limits.memory import Need
 from coterie.persistence import persistable
 from coterie.rows import RowSource
 
@@ -131,10 +130,6 @@ class Method:
     pictures : mapping of str to callable
         What its fitted estimator can show beside what `coterie.plotting` draws of any: a name, and a function of the
         estimator that gives Axes.
-    memory : callable, optional
-        ``memory(estimator, rows)`` returns what a fit of a `RowSource` needs at the same time beside the rows, as a
-        list of `Need`. The command line compares their sum with the free memory before a fit. Nothing may be read for
-        it. None: the estimator checks its memory itself, or nothing is known.
     page : str
         The page of the documentation: its path in the repository, or an address.
 
@@ -157,7 +152,6 @@ class Method:
     drops_clusters: bool = False
     membership: MembershipMeasure | None = None
     pictures: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    memory: Callable[[Any, RowSource], Sequence[Need]] | None = None
     page: str = ""
 
     @property

@@ -19,6 +19,7 @@ from coterie.estimators.outliers import SCALES, OutlierScoring
 from coterie.fitting.checks import warn
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import check_graph, graph_of_neighbors, nearest_neighbors
+from coterie.limits.memory import check_allocation
 from coterie.rows import Block, RowSource
 
 # Attributes of a fit of iterative runs.
@@ -170,6 +171,14 @@ class GraphEstimator(
             scores += self.memberships_[near]
         return scores
 
+    def _check_memory(self, rows: RowSource) -> None:
+        super()._check_memory(rows)
+        check_allocation(
+            8.0 * rows.shape[0] * min(self.n_clusters, rows.shape[0]) * rows.dtype.itemsize,
+            f"memberships of all rows in {self.n_clusters:,} clusters",
+            "ask for fewer clusters",
+        )
+
     def _symmetric_graph(
         self, rows: RowSource, block: Block, seed: int
     ) -> tuple[sp.csr_array, FloatArray | None]:
@@ -179,10 +188,21 @@ class GraphEstimator(
         """
         n = rows.shape[0]
         if self.affinity == "precomputed":
+            if not sp.issparse(block):
+                check_allocation(
+                    n * n * (block.dtype.itemsize + 4.0),
+                    "edges of the graph",
+                    "give the affinities as a sparse matrix",
+                )
             graph = check_graph(block, n, symmetric=True)
             return _without_loops(graph), None
         if n == 1:
             return sp.csr_array((1, 1), dtype=block.dtype), np.zeros(1)
+        check_allocation(
+            float(n) * self.n_neighbors * 7 * (4 + block.dtype.itemsize),
+            f"edges of the graph of {self.n_neighbors} neighbors",
+            "ask for fewer neighbors",
+        )
         ids, squares = nearest_neighbors(
             rows if have_own_backend(rows) else block, min(self.n_neighbors, n - 1), random_state=seed,
             n_threads=effective_n_threads(self.n_threads),

@@ -19,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import check_overflow, weighted_sum
 from coterie.blocks.kernel_rows import dense
-from coterie.centers.bounded import StoredBounds
 from coterie.centers.frame import unit_centers
 from coterie.centers.labels import labels_and_squares, nearest_labels, squares_to_centers
 from coterie.centers.means import Means, means_of
@@ -32,17 +31,13 @@ from coterie.estimators.declared import (
     Numbers,
     Scalar,
 )
-from coterie.estimators.memory import copy_of_rows
 from coterie.estimators.outliers import SCALES, FitDistances, OutlierScoring, center_rounding
 from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.checks import check_sample_weight, warn
 from coterie.fitting.threads import effective_n_threads
-from coterie.limits.memory import Need
+from coterie.limits.memory import check_allocation
 from coterie.rows import Block, RowSource
 from coterie.rows.derived import NormalizedRows, RowsWithDirection, normalized, rows_of_zeros
-
-__all__ = ["CentroidEstimator", "lower_bounds_need"]
-
 
 # How many roundings a squared distance may be off by, of squared lengths of rows and centroids; and numbers of
 # differences that are held at a time.
@@ -172,6 +167,11 @@ class CentroidEstimator(
         rows = self._rows_of(X)
         distances = cosine_distances if self._is_cosine else _distances
         centers = self.cluster_centers_.astype(rows.dtype, copy=False)
+        check_allocation(
+            float(rows.shape[0]) * len(centers) * rows.dtype.itemsize,
+            "distances of all rows to all centers",
+            "transform fewer rows at a time",
+        )
         out = np.empty((rows.shape[0], len(centers)), dtype=rows.dtype)
         for start, block in rows.blocks():
             part = slice(start, start + block.shape[0])
@@ -229,10 +229,6 @@ class CentroidEstimator(
         return _as_sklearn(self)
 
     # --- for subclasses ------------------------------------------------------------------------------------------
-
-    def _copy_of_rows(self, rows: RowSource) -> Need:
-        """Return the memory of a copy of the rows, which the cosine metric makes."""
-        return copy_of_rows(rows, is_changed=self._is_cosine)
 
     def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         return {**super()._fitted_attributes(), **_ATTRIBUTES}
@@ -429,12 +425,3 @@ def _as_sklearn(model: Any) -> Any:
     n_threads = effective_n_threads(model.n_threads)
     vars(other).update(found, cluster_centers_=centers, _n_threads=n_threads, _n_features_out=len(centers))
     return other
-
-
-def lower_bounds_need(
-    n_rows: int, n_bounds: int | None, n_clusters: int, itemsize: int, way_out: str
-) -> Need:
-    """Return the memory of an upper bound and lower ones of each row; None for one per center."""
-    per_row = n_clusters if n_bounds is None else n_bounds
-    what = "bounds of the distances of each row" + (" to each centroid" if n_bounds is None else "")
-    return Need(float(n_rows) * (per_row * StoredBounds.dtype.itemsize + itemsize), what, way_out)

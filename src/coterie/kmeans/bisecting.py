@@ -19,7 +19,6 @@ from coterie.centers.frame import unit_centers
 from coterie.centers.labels import nearest_labels, squares_to_centers
 from coterie.centers.lloyd import KMeansResult, best_of, lloyd, passes_of
 from coterie.estimators.declared import FittedAttribute, Numbers
-from coterie.estimators.memory import labels_and_centers
 from coterie.estimators.parameters import (
     Algorithm,
     Callback,
@@ -41,7 +40,6 @@ from coterie.fitting.deadline import Deadline
 from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import NO_CLUSTER, CentroidEstimator, zeros_among
-from coterie.limits.memory import Need
 from coterie.rows import RowSource, as_rows
 from coterie.rows.derived import SelectedRows
 
@@ -532,18 +530,6 @@ class BisectingKMeans(CentroidEstimator):
     def _labels_and_squares(self, rows: RowSource) -> tuple[IntArray, FloatArray]:
         labels = self._bisection.labels_of(rows, self._n_threads)
         return labels, squares_to_centers(rows, self.cluster_centers_, labels, self._n_threads)
-
-    def _memory_needs(self, rows: RowSource) -> list[Need]:
-        n_rows = rows.shape[0]
-        return [
-            labels_and_centers(rows, 2 * min(self.n_clusters, n_rows)),
-            self._copy_of_rows(rows),
-            Need(
-                n_rows * (rows.row_bytes() + 24.0),
-                "the rows of the cluster that is halved",
-                "take a sample of the rows",
-            ),
-        ]
 
     def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         return {

@@ -12,14 +12,12 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie.arrays import Array
-from coterie.backend import LocalBackend, have_own_backend, open_backend
+from coterie.backend import LocalBackend, open_backend
 from coterie.backend.measure import measure
-from coterie.centers.bounded import n_bounds_of
 from coterie.centers.labels import label_all
-from coterie.centers.lloyd import KMeansResult, best_of, choose_algorithm, lloyd, passes_of
+from coterie.centers.lloyd import KMeansResult, best_of, lloyd, passes_of
 from coterie.coresets import draw_coreset
 from coterie.estimators.declared import FittedAttribute, History
-from coterie.estimators.memory import labels_and_centers
 from coterie.estimators.parameters import (
     Algorithm,
     Callback,
@@ -41,9 +39,8 @@ from coterie.fitting.checks import random_stream, warn
 from coterie.fitting.deadline import Deadline
 from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
-from coterie.kmeans.base import CentroidEstimator, lower_bounds_need
-from coterie.limits.memory import Need
-from coterie.rows import RowSource, as_rows
+from coterie.kmeans.base import CentroidEstimator
+from coterie.rows import as_rows
 
 __all__ = ["HISTORY_FIELDS", "KMeans", "k_means_until"]
 
@@ -320,29 +317,6 @@ class KMeans(CentroidEstimator):
         )
         report.warn_if_out_of_time()
         return self
-
-    def _memory_needs(self, rows: RowSource) -> list[Need]:
-        n_rows, n_columns = rows.shape
-        n_clusters, itemsize = min(self.n_clusters, n_rows), rows.dtype.itemsize
-        needs = [labels_and_centers(rows, n_clusters)]
-        if have_own_backend(rows):
-            return needs
-        if self.coreset_size is not None:
-            n_rows = self.coreset_size
-            way_out = "take a smaller coreset_size (--coreset)"
-            needs.append(Need(2.0 * n_rows * (rows.row_bytes() + 16), "the coreset", way_out))
-        else:
-            needs.append(self._copy_of_rows(rows))
-        algorithm: str = self.algorithm
-        if algorithm == "auto":
-            shape = n_rows, n_columns
-            algorithm = choose_algorithm(shape, n_clusters, itemsize=itemsize, is_sparse=rows.is_sparse)
-            algorithm = "elkan" if algorithm == "adaptive" else algorithm  # the one that takes more
-        if algorithm != "lloyd" and n_clusters > 1:
-            n_bounds = n_bounds_of(algorithm, n_rows, n_clusters)
-            way_out = "take algorithm='lloyd', which has none, or a coreset (coreset_size, --coreset)"
-            needs.append(lower_bounds_need(n_rows, n_bounds, n_clusters, itemsize, way_out))
-        return needs
 
     def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         return {**super()._fitted_attributes(), "runs_": _RUNS}

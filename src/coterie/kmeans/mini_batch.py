@@ -21,7 +21,6 @@ from coterie.centers.rounding import NearTies
 from coterie.centers.sparse_means import SparseMeans
 from coterie.estimators.base import overflow_message
 from coterie.estimators.declared import FittedAttribute, RandomNumbers, Scalar
-from coterie.estimators.memory import labels_and_centers
 from coterie.estimators.parameters import (
     Callback,
     Clusters,
@@ -43,7 +42,6 @@ from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
-from coterie.limits.memory import Need
 from coterie.rows import RowSource, as_rows
 
 __all__ = ["MiniBatchKMeans", "MiniBatchResult", "MiniBatchState", "mini_batch"]
@@ -540,17 +538,6 @@ class MiniBatchKMeans(CentroidEstimator):
         if hasattr(self, "_centers"):
             self.cluster_centers_ = self.cluster_centers_
         return super().__getstate__()
-
-    def _memory_needs(self, rows: RowSource) -> list[Need]:
-        n_clusters = min(self.n_clusters, rows.shape[0])
-        batch = min(self.batch_size, rows.shape[0])
-        return [
-            labels_and_centers(rows, n_clusters),
-            self._copy_of_rows(rows),
-            Need(
-                4.0 * batch * rows.row_bytes(), "batches of rows", "take a smaller batch_size (--batch-size)"
-            ),
-        ]
 
     def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         of_all = super()._fitted_attributes()

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from coterie import _kernels
 from coterie.arrays import LINE_BYTES, Array, FloatArray, IndexArray
-from coterie.backend import Backend, Chunk, have_own_backend, open_backend
+from coterie.backend import Backend, Chunk, open_backend
 from coterie.backend.measure import kept_rows_of, largest_square, measure_rows, split_by_chunk
 from coterie.blocks.dataset import total_weight, useful_n_threads
 from coterie.blocks.measures import robust_shift, sample_positions
@@ -25,7 +25,6 @@ from coterie.centers.means import Means
 from coterie.centers.rounding import TieBreakingAssignment, has_near_ties
 from coterie.centers.sparse_means import SparseMeans
 from coterie.estimators.declared import FittedAttribute
-from coterie.estimators.memory import labels_and_centers
 from coterie.estimators.parameters import (
     Callback,
     Clusters,
@@ -44,8 +43,7 @@ from coterie.estimators.parameters import (
 from coterie.fitting.checks import random_stream
 from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
-from coterie.kmeans.base import CentroidEstimator, lower_bounds_need
-from coterie.limits.memory import Need
+from coterie.kmeans.base import CentroidEstimator
 from coterie.rows import RowSource, as_rows
 
 __all__ = [
@@ -886,20 +884,6 @@ class NestedMiniBatchKMeans(CentroidEstimator):
                 f"bounds={self.bounds!r} is for dense rows: sparse ones are compared with all centroids. "
                 'Use bounds="auto" or bounds="off".'
             )
-
-    def _memory_needs(self, rows: RowSource) -> list[Need]:
-        n_rows, n_columns = rows.shape
-        n_clusters, itemsize = min(self.n_clusters, n_rows), rows.dtype.itemsize
-        needs = [labels_and_centers(rows, n_clusters)]
-        needs.append(Need(16.0 * n_rows, "the random order of the rows", "take a sample of the rows"))
-        if have_own_backend(rows):
-            return needs
-        needs.append(self._copy_of_rows(rows))
-        n_bounds = n_bounds_per_row(n_rows, n_columns, n_clusters, itemsize, self.bounds)
-        if n_bounds != 0 and not rows.is_sparse:
-            way_out = "take bounds='off', which has none"
-            needs.append(lower_bounds_need(n_rows, n_bounds, n_clusters, itemsize, way_out))
-        return needs
 
     def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         return {**super()._fitted_attributes(), **self._sums_declared(3)}

@@ -17,7 +17,6 @@ from coterie.backend import have_own_backend
 from coterie.backend.measure import measure_rows
 from coterie.centers.labels import squares_to_centers
 from coterie.estimators.declared import FittedAttribute, NotStored, Numbers, Scalar
-from coterie.estimators.memory import given_graph, memberships, neighbor_graph, rows_in_memory
 from coterie.estimators.on_graph import RUNS, GraphEstimator
 from coterie.estimators.outliers import FitDistances, center_rounding
 from coterie.estimators.parameters import (
@@ -59,7 +58,6 @@ from coterie.laplacian_kmodes.solver import (
     cut_weight,
     normalized_cut,
 )
-from coterie.limits.memory import Need
 from coterie.rows import Block, RowSource, as_rows
 
 GraphWeight = Annotated[
@@ -541,14 +539,6 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     def _memberships_by_scores(self, scores: Array) -> Array:
         """Return the memberships of an update (Eq. 8)."""
         return np.asarray(softmax(scores, axis=1))
-
-    def _memory_needs(self, rows: RowSource) -> list[Need]:
-        needs = [rows_in_memory(rows), memberships(rows, self.n_clusters, n_arrays=6)]
-        if self.affinity == "knn":
-            needs.append(neighbor_graph(rows, self.n_neighbors, is_symmetric=self.symmetrize != "none"))
-        else:
-            needs.append(given_graph(rows))
-        return needs
 
     def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         has_rows = self.affinity == "knn"

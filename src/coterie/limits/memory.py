@@ -119,6 +119,22 @@ def check_memory(needs: Sequence[Need], whose: str) -> None:
     )
 
 
+def check_allocation(n_bytes: float, what: str, remedy: str) -> None:
+    """Raise a MemoryError before something larger than the available memory is allocated.
+
+    `what` is a plural noun, such as "bounds of the distances of all rows", and `remedy` an imperative.
+    """
+    if n_bytes <= _NEGLIGIBLE_BYTES and _allowed_memory() is None:
+        return
+    free = available_memory()
+    if n_bytes > free:
+        allowed = _allowed_memory()
+        limit = "" if allowed is None else f" of the {as_size(allowed)} that are allowed"
+        raise MemoryError(
+            f"The {what} take about {as_size(n_bytes)} of memory, and {as_size(free)}{limit} are free: {remedy}."
+        )
+
+
 def _allowed_memory() -> float | None:
     if _allowed is not None:
         return _allowed

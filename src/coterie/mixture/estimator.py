@@ -15,13 +15,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.backend import Backend, have_own_backend, open_backend
+from coterie.backend import Backend, open_backend
 from coterie.backend.measure import MeasuredRows, measure, measure_rows
-from coterie.blocks.kernel_rows import KEPT_BYTES, kept_rows
+from coterie.blocks.kernel_rows import kept_rows
 from coterie.cached import cached_property
 from coterie.coresets import draw_coreset
 from coterie.estimators.declared import Count, FittedAttribute, History, NotStored, Numbers, Scalar
-from coterie.estimators.memory import bytes_of_rows, copy_of_rows, labels_and_centers
 from coterie.estimators.outliers import SCALES, FitDistances, OutlierScoring
 from coterie.estimators.parameters import (
     Callback,
@@ -42,7 +41,7 @@ from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.fitting.report import Report, with_callbacks
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.kmeans.exact import k_means_until
-from coterie.limits.memory import Need
+from coterie.limits.memory import check_allocation
 from coterie.mixture.component_search import ComponentSearch, FactorSearch, component_search
 from coterie.mixture.em import HISTORY_FIELDS, EMOptions, EMResult, effective_size, em
 from coterie.mixture.parameters import MixtureParameters, count_parameters
@@ -726,6 +725,11 @@ class TruncatedGaussianMixture(
             Each row sums to 1.
         """
         rows = self._fitted_rows(X)
+        check_allocation(
+            8.0 * rows.shape[0] * self.n_components_,
+            "probabilities of all rows in all components",
+            "use responsibilities(X), or give fewer rows at a time",
+        )
         out = np.empty((rows.shape[0], self.n_components_))
         for part, energies in self._search.energies(rows):
             np.exp(-energies - logsumexp(-energies, axis=1, keepdims=True), out=out[part])
@@ -855,35 +859,6 @@ class TruncatedGaussianMixture(
                 clean += share[:, None] * found
             out[part] = clean
         return out
-
-    def _memory_needs(self, rows: RowSource) -> list[Need]:
-        n_rows = rows.shape[0]
-        n_components, itemsize = min(self.n_components, n_rows), rows.dtype.itemsize
-        n_candidates = min(self.n_candidates, n_components)
-        needs = [labels_and_centers(rows, n_components)]
-        if have_own_backend(rows):
-            return needs
-        if self.coreset_size is None:
-            needs += [
-                copy_of_rows(rows, is_changed=self.metric == "cosine"),
-                Need(min(bytes_of_rows(rows), KEPT_BYTES), "the rows, sorted by component"),
-            ]
-        else:
-            n_rows = self.coreset_size
-            way_out = "take a smaller coreset_size (--coreset)"
-            needs.append(Need(3.0 * n_rows * rows.row_bytes(), "the coreset", way_out))
-        if self.covariance_type == "factors":
-            # Factors and their sums in float64, twice with temporary arrays, and their directions.
-            of_factors = n_components * (self.n_factors + 2.0) * rows.shape[1] * (32 + itemsize)
-            needs.append(
-                Need(of_factors, "the factors of the components", "take fewer components or factors")
-            )
-        per_row = n_candidates * (12.0 + 3 * itemsize)
-        if self.search_group_size == 1:
-            per_row += n_candidates * self.n_neighbors * (4.0 + itemsize)
-        way_out = "take a coreset (coreset_size, --coreset), or fewer candidates"
-        needs.append(Need(n_rows * per_row, f"the {n_candidates} candidates of each row", way_out))
-        return needs
 
     def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         smallest = float(np.finfo(np.float64).tiny)

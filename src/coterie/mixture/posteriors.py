@@ -17,6 +17,7 @@ from coterie import _kernels
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import total_weight, weighted_sum
 from coterie.blocks.kernel_rows import KEPT_BYTES, kernel_blocks, kernel_rows
+from coterie.limits.memory import check_allocation
 from coterie.mixture.parameters import Directions, MixtureParameters
 from coterie.rows import RowSource
 
@@ -122,6 +123,11 @@ class TruncatedPosteriors:
         self._is_sorted_later = self._in_memory is not None and row_bytes < _LONG_ROW_BYTES
         self.total_weight = total_weight(n_rows, weights)
         self.n_distances = self._n_steps = 0
+        check_allocation(
+            float(n_rows) * n_candidates * (12 + 3 * rows.dtype.itemsize),
+            f"{n_candidates} candidate components of all rows",
+            "use a coreset (coreset_size), or fewer candidates",
+        )
         self._candidates = distinct_draws(random, n_rows, n_components, n_candidates)
         self._energies = np.empty((n_rows, n_candidates), dtype=rows.dtype)
         self._shares = np.empty_like(self._energies)

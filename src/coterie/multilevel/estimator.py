@@ -9,14 +9,11 @@ import scipy.sparse as sp
 
 from coterie.arrays import FloatArray, IntArray
 from coterie.estimators.declared import FittedAttribute, Scalar
-from coterie.estimators.memory import given_graph, memberships, neighbor_graph, rows_in_memory
 from coterie.estimators.on_graph import GraphEstimator
 from coterie.estimators.outliers import FitDistances
 from coterie.estimators.parameters import Affinity, Clusters, GraphWeights, Metric, Neighbors, Threads
 from coterie.fitting.threads import single_threaded_blas
-from coterie.limits.memory import Need
 from coterie.multilevel.solver import multilevel_partition
-from coterie.rows import RowSource
 
 
 class MultilevelGraphClustering(GraphEstimator):
@@ -154,11 +151,6 @@ class MultilevelGraphClustering(GraphEstimator):
             fitted["_own_distances"] = FitDistances(labels, distances, np.zeros(self.n_clusters))
         self._store_fitted(columns | fitted)
         return self
-
-    def _memory_needs(self, rows: RowSource) -> list[Need]:
-        is_knn = self.affinity == "knn"
-        graph = neighbor_graph(rows, self.n_neighbors, is_symmetric=True) if is_knn else given_graph(rows)
-        return [rows_in_memory(rows), graph, memberships(rows, self.n_clusters, n_arrays=2)]
 
     def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         return {**super()._fitted_attributes(), "objective_": Scalar()}

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from coterie.arrays import Array, IndexArray
+from coterie.limits.memory import check_allocation
 from coterie.rows.checks import BadRowError, check_finite, check_shape, compute_dtype, missing_by_column
 from coterie.rows.columns import Columns, column_positions
 
@@ -278,6 +279,12 @@ class RowSource:
 
     def read(self) -> Block:
         """Return all rows as one block; data in memory that need no conversion are not copied."""
+        if not self.in_memory:
+            check_allocation(
+                float(self.shape[0]) * self.row_bytes(),
+                "rows, all at once,",
+                "fit a sample of them, or use k-means, which reads them in blocks",
+            )
         ((_, block),) = self.blocks(self.shape[0])  # to the end, where a file is checked for changes
         return block
 

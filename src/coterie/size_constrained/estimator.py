@@ -14,7 +14,6 @@ from coterie.backend.measure import MeasuredRows, measure
 from coterie.blocks.dataset import total_weight
 from coterie.centers.lloyd import KMeansResult, best_of, lloyd
 from coterie.estimators.declared import FittedAttribute, History, Numbers
-from coterie.estimators.memory import labels_and_centers
 from coterie.estimators.parameters import (
     Callback,
     Clusters,
@@ -35,9 +34,7 @@ from coterie.fitting.checks import random_stream
 from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
-from coterie.limits.memory import Need
-from coterie.rows import RowSource
-from coterie.size_constrained.passes import SizedPasses, SizedSearch, lists_of_rows
+from coterie.size_constrained.passes import SizedPasses, SizedSearch
 from coterie.size_constrained.sizes import SizeBounds, check_sizes
 
 # Part of the time left that an initialization may take.
@@ -267,14 +264,6 @@ class SizeConstrainedKMeans(CentroidEstimator):
         )
         report.warn_if_out_of_time()
         return self
-
-    def _memory_needs(self, rows: RowSource) -> list[Need]:
-        n_clusters = min(self.n_clusters, rows.shape[0])
-        return [
-            labels_and_centers(rows, n_clusters),
-            self._copy_of_rows(rows),
-            lists_of_rows(rows.shape[0], n_clusters, rows.dtype.itemsize),
-        ]
 
     def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         return {

@@ -25,7 +25,6 @@ from coterie.centers.assignment import Frame
 from coterie.centers.frame import CenterFrame
 from coterie.centers.passes import ClusterPasses
 from coterie.fitting.deadline import UNLIMITED, Deadline
-from coterie.limits.memory import Need
 from coterie.size_constrained.assignment import PricedAssignment, assign_within
 from coterie.size_constrained.dual_ascent import PriceProblem, ascend
 from coterie.size_constrained.priced_lists import Followed, PricedLists, Pricing
@@ -177,18 +176,6 @@ class Listing:
                 scores[part] -= added[ids[part]]
         under = np.zeros(n_rows, dtype=np.int32)
         return PricedLists(ids, scores, added.astype(np.float64)[None, :], last, under, self.n_threads)
-
-
-def listed(n_rows: int, n_clusters: int, itemsize: int) -> int:
-    """Return the maximum length of the lists of a row, old and new ones while they are computed."""
-    longest = _longest(n_rows, n_clusters, itemsize)
-    return longest + min(longest + FOLLOWED, n_clusters)
-
-
-def lists_of_rows(n_rows: int, n_clusters: int, itemsize: int) -> Need:
-    """Return the memory of the lists of the nearest centers of the rows."""
-    n_bytes = n_rows * (listed(n_rows, n_clusters, itemsize) * (4.0 + itemsize) + _PER_ROW)
-    return Need(n_bytes, "lists of the nearest centers of each row", "take a sample of the rows")
 
 
 def _longest(n_rows: int, n_clusters: int, itemsize: int) -> int:

@@ -15,6 +15,7 @@ from coterie import _kernels
 from coterie.arrays import Array, BoolArray, FloatArray, IntArray, padded_rows
 from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.graphs.cuts import cut_of_edges
+from coterie.limits.memory import check_allocation
 from coterie.total_variation.problem import CutGraph
 
 __all__ = [
@@ -330,6 +331,11 @@ class TotalVariationDescent:
         self._steps = PreconditionedSteps(graph) if steps is None else steps
         self._memberships, self._extrapolated, self._spare, self._anchors = (
             padded_rows(n, n_columns, dtype) for _ in range(4)
+        )
+        check_allocation(
+            float(graph.n_duals) * n_columns * np.dtype(dtype).itemsize,
+            f"dual variables of all edges in {n_columns:,} clusters",
+            "ask for fewer clusters or neighbors",
         )
         self._duals = np.zeros((graph.n_duals, n_columns), dtype=dtype)
         self._outer = padded_rows(6, n_columns, dtype)

@@ -9,7 +9,6 @@ import numpy as np
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.estimators.declared import FittedAttribute, Numbers, Scalar
-from coterie.estimators.memory import given_graph, memberships, neighbor_graph, rows_in_memory
 from coterie.estimators.on_graph import RUNS, GraphEstimator
 from coterie.estimators.outliers import FitDistances
 from coterie.estimators.parameters import (
@@ -33,8 +32,6 @@ from coterie.fitting.checks import random_stream, warn
 from coterie.fitting.report import Report, with_callbacks
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.graphs.cuts import checked_priors, vertex_weights
-from coterie.limits.memory import Need
-from coterie.rows import RowSource
 from coterie.size_constrained.sizes import SizeBounds, check_sizes
 from coterie.total_variation.priors import (
     check_class_priors,
@@ -425,20 +422,6 @@ class TotalVariationClustering(GraphEstimator):
         bounds.check(self.n_clusters, len(known))
         check_known_sizes(known, self.n_clusters, bounds)
         return bounds
-
-    def _memory_needs(self, rows: RowSource) -> list[Need]:
-        n_rows = rows.shape[0]
-        needs = [rows_in_memory(rows), memberships(rows, self.n_clusters, n_arrays=8)]
-        if self.affinity == "knn":
-            # Mutual neighbors share an edge, and an edge between two blocks has two duals.
-            n_duals = n_rows * min(self.n_neighbors, n_rows)
-            what = f"duals of each edge and each of the {self.n_clusters} clusters"
-            way_out = "ask for fewer clusters or neighbors"
-            needs.append(neighbor_graph(rows, self.n_neighbors, is_symmetric=True))
-            needs.append(Need(float(n_duals) * self.n_clusters * rows.dtype.itemsize, what, way_out))
-        else:
-            needs.append(given_graph(rows))
-        return needs
 
     def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         # Cuts with an empty cluster are infinite.
