@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from coterie.arrays import Array, IntArray
+from coterie.arrays import Array, IndexArray, IntArray
 
 
-def read_names(names: str | Path | Mapping[int, str]) -> dict[int, str]:
-    """Return the names of clusters in a CSV file with the columns `cluster` and `name`, or a mapping as it is.
+def read_names(names: str | Path | Mapping[int, str] | Sequence[str | None]) -> dict[int, str]:
+    """Return the names of clusters in a CSV file with the columns `cluster` and `name`, a mapping or a list.
 
-    A ValueError is raised if a line has no cluster or no name, or a cluster occurs twice.
+    None, NaN and an empty text are no names. A ValueError is raised if a line of a file has no cluster or no name, or a
+    cluster occurs twice.
     """
-    if isinstance(names, Mapping):
-        return {int(cluster): str(name) for cluster, name in names.items()}
-    return dict(_lines(names, "name"))
+    if isinstance(names, str | Path):
+        return dict(_lines(names, "name"))
+    items: Any = names.items() if isinstance(names, Mapping) else enumerate(names)
+    return {
+        int(cluster): str(name) for cluster, name in items if not (name is None or name != name or name == "")
+    }
 
 
 def read_merges(merges: str | Path | Mapping[int, int]) -> dict[int, int]:
@@ -51,7 +55,7 @@ def relabel(
     labels: npt.ArrayLike,
     *,
     merges: str | Path | Mapping[int, int] | None = None,
-    names: str | Path | Mapping[int, str] | None = None,
+    names: str | Path | Mapping[int, str] | Sequence[str | None] | None = None,
 ) -> Array:
     """Merge clusters, and return names for labels.
 
@@ -62,8 +66,9 @@ def relabel(
     merges : path or mapping, optional
         The cluster into which another one goes: `merges.csv` of a report, with the columns `cluster` and `into`. The
         other clusters keep their ids.
-    names : path or mapping, optional
-        The names of clusters: `names.csv` of a report, with the columns `cluster` and `name`.
+    names : path, mapping or sequence of str, optional
+        The names of clusters: `names.csv` of a report, with the columns `cluster` and `name`. None and NaN are no
+        names.
 
     Returns
     -------
@@ -95,6 +100,26 @@ def relabel(
     ids, places = np.unique(merged, return_inverse=True)
     texts = np.array(["" if i < 0 else known.get(int(i), f"Cluster {i}") for i in ids], dtype=object)
     return texts[places]
+
+
+def known_classes(labels: npt.ArrayLike) -> tuple[IndexArray, list[str]]:
+    """Return known classes as numbers, -1 for None, NaN, -1 and empty texts, and the names of the classes."""
+    classes = np.asarray(labels)
+    if classes.dtype.kind == "f":
+        known = ~np.isnan(classes) & (classes != -1)
+    elif classes.dtype.kind in "iu":
+        known = classes != -1
+    else:
+        known = np.array(
+            [value is not None and value == value and str(value) not in ("", "-1") for value in classes]
+        )
+    known = np.asarray(known, dtype=bool)
+    # Numbers in their order, not in that of the alphabet.
+    values = classes[known] if classes.dtype.kind != "O" else classes[known].astype(str)
+    names, codes = np.unique(values, return_inverse=True)
+    numbers = np.full(classes.shape, -1, dtype=np.int64)
+    numbers[known] = codes
+    return numbers, [str(name) for name in names]
 
 
 def merge_labels(labels: IntArray, merges: Mapping[int, int]) -> IntArray:

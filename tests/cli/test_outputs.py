@@ -58,7 +58,7 @@ def test_a_folder_in_the_place_of_labels(fitted, rows, capsys, monkeypatch):
 def test_a_folder_holds_one_run(table, capsys):
     assert main(["fit", table, "-k", "5", "--results", "csv", "--report", "-q", "-o", "o"]) == 0
     Path("o/mine.txt").write_text("of the user")
-    assert main(["report", "o", "--stability", "0", "-q"]) == 0
+    assert main(["report", "o", "--no-stability", "-q"]) == 0
     assert "report-run.toml" in os.listdir("o")
     assert main(["fit", table, "-k", "3", "-q", "-o", "o"]) == 0
     assert everything(Path("o")) == [

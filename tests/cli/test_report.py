@@ -34,25 +34,24 @@ def test_fit_writes_a_report(folder, rows, capsys):
     out = capsys.readouterr().out
     assert "coterie-out/report.html" in out
     page = (folder / "coterie-out/report.html").read_text()
-    assert "coterie fit rows.npy -k 3 --method k-means" in page
-    assert "memory at its peak" in page
+    assert "coterie fit rows.npy -k 3 --report" in page
     summary = json.loads((folder / "coterie-out/summary.json").read_text())
     assert summary["files"]["report"] == "coterie-out/report.html"
     assert summary["hashes"]["sample"][:16] in page
 
 
 def test_the_report_of_a_folder(folder, people, capsys):
-    assert main(["report", "coterie-out", "--stability", "2", "--known", "kind"]) == 0
+    assert main(["report", "coterie-out", "--known", "kind"]) == 0
     assert capsys.readouterr().out == "wrote\n  coterie-out/report.html\n  coterie-out/report-run.toml\n"
     page = (folder / "coterie-out/report.html").read_text()
     assert "people.parquet" in page
-    assert "Known classes" in page
+    assert "rows with a known class" in page
     assert "apple" in page
     assert '"p169"' in page
 
 
 def test_markdown_and_points(folder, people, capsys):
-    command = shlex.split("report coterie-out --stability 0 --out pages/people.md --points map.parquet")
+    command = shlex.split("report coterie-out --no-stability --out pages/people.md --points map.parquet")
     assert main([*command, "--json"]) == 0
     files = json.loads(capsys.readouterr().out)["files"]
     assert files["report"] == "pages/people.md"
@@ -69,7 +68,7 @@ def test_known_classes_from_files(folder, rows):
     np.save("known.npy", np.repeat([0, 1, 2], 100))
     (folder / "known.txt").write_text("\n".join(np.repeat(["red", "green", "blue"], 100)))
     for known in ("known.npy", "known.txt"):
-        assert main(["report", "coterie-out", "--known", known, "--stability", "0", "-q"]) == 0
+        assert main(["report", "coterie-out", "--known", known, "--no-stability", "-q"]) == 0
         assert "100.0%" in (folder / "coterie-out/report.html").read_text()
 
 
@@ -79,7 +78,7 @@ def test_rows_that_are_gone_or_others(folder, rows, X, capsys):
     assert "are no longer at rows.npy: coterie report coterie-out FILE" in failed(
         capsys, 1, "report", "coterie-out"
     )
-    assert main(["report", "coterie-out", "moved.npy", "--stability", "0", "-q"]) == 0
+    assert main(["report", "coterie-out", "moved.npy", "--no-stability", "-q"]) == 0
     np.save("rows.npy", X + 1)
     assert "does not hold the rows of the fit" in failed(capsys, 1, "report", "coterie-out")
 
@@ -94,7 +93,6 @@ def test_wrong_options(folder, rows, capsys):
         (["--known", "kind"], "--known must be a file or a column"),
         (["--image", "3x3"], "9 numbers"),
         (["--names", "names.csv"], "cluster 7 has no name"),
-        (["--stability", "-1"], "--stability"),
     ):
         code = 1 if words in ("9 numbers", "cluster 7 has no name") else 2
         assert words in failed(capsys, code, "report", "coterie-out", *options)
@@ -108,14 +106,14 @@ def test_a_path_has_a_report(folder, X, capsys):
     assert main(["path", "rows.npy", "--gammas", "12", "--clusters", "3", "--report"]) == 0
     assert "coterie-path/report.html" in capsys.readouterr().out
     page = (folder / "coterie-path/report.html").read_text()
-    assert "coterie path rows.npy --n-gammas 12" in page
+    assert "coterie path rows.npy --gammas 12 --clusters 3" in page
     assert 'id="layer"' in page
     assert "30 rows x 4 columns in 3 clusters by convex-path" in page
 
 
 def test_names_of_a_report_are_those_of_a_prediction(folder, people, capsys):
     (folder / "names.csv").write_text("cluster,name\n0,apples\n2,plums\n")
-    assert main(["report", "coterie-out", "--names", "names.csv", "--stability", "0", "-q"]) == 0
+    assert main(["report", "coterie-out", "--names", "names.csv", "--no-stability", "-q"]) == 0
     page = (folder / "coterie-out/report.html").read_text()
     assert ">apples<" in page
     assert ">plums<" in page

@@ -132,7 +132,7 @@ def test_options_of_a_repeated_run_are_equal(rows):
 def test_a_report_is_repeated(rows):
     pytest.importorskip("jinja2")
     assert main(["fit", rows, "-k", "3", "-q", "--out", "one"]) == 0
-    assert main(["report", "one", "--stability", "0", "-q"]) == 0
-    assert written("one/report-run.toml") == {"command": "report", "folder": "one", "stability": 0}
+    assert main(["report", "one", "--no-stability", "-q"]) == 0
+    assert written("one/report-run.toml") == {"command": "report", "folder": "one", "stability": False}
     assert written("one/run.toml")["command"] == "fit"
     assert main(["report", "--config", "one/report-run.toml", "--out", "other.html", "-q"]) == 0

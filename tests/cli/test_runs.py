@@ -122,7 +122,7 @@ DAMAGED_FITS = {
 COMMANDS = {
     "info": ["info", "run"],
     "verify": ["verify", "run", "-q"],
-    "report": ["report", "run", "--stability", "0", "-q"],
+    "report": ["report", "run", "--no-stability", "-q"],
 }
 # All commands read a run by the same function: each error by the one that reads the most of it, some by the others.
 CASES = [(name, "info") for name in DAMAGED] + [(name, "verify") for name in DAMAGED_FITS]

@@ -37,7 +37,7 @@ def fitted(name):
 def reported(name):
     model, X = fitted(name)
     known = None if name.startswith("convex") else load_iris()[1]
-    return coterie.report(model, X, known=known, stability=2)
+    return coterie.report(model, X, known=known)
 
 
 @pytest.fixture(scope="session", params=[name for name in MODELS if name not in ("mini-batch", "nested")])
@@ -55,7 +55,7 @@ def iris():
 def digits():
     X, y = (array[::3] for array in load_digits())
     model = coterie.KMeans(10, random_state=0).fit(X)
-    return model, X, coterie.report(model, X, known=y, image_shape=(8, 8), stability=0)
+    return model, X, coterie.report(model, X, known=y, image_shape=(8, 8), stability=False)
 
 
 NASTY = [

@@ -100,7 +100,7 @@ def topics():
     })  # fmt: skip
     rows = coterie.as_rows(made, columns=["vector"])
     model = coterie.KMeans(4, n_init=5, random_state=0).fit(rows)
-    return model, coterie.report(model, rows, stability=0), topic
+    return model, coterie.report(model, rows, stability=False), topic
 
 
 def in_focus(page):
@@ -129,7 +129,7 @@ def test_the_report_of_each_method_opens(see, name):
 
 def test_the_pointer_finds_the_right_row(see, table):
     model, rows = table
-    report = coterie.report(model, rows, stability=0)
+    report = coterie.report(model, rows, stability=False)
     page = see(report).ready()
     page.locator("#map").scroll_into_view_if_needed()
     points = report.layout.points

@@ -13,11 +13,11 @@ from coterie.reports.page import (
     Code,
     Column,
     Facts,
-    Folded,
     Mark,
     Page,
     Picture,
     Section,
+    Shade,
     Table,
     Text,
     Warnings,
@@ -67,8 +67,12 @@ def parts_with(text):
         Code(text, text),
         Warnings([text]),
         Facts([(text, text)]),
-        Table(text, [Column(text), Column(text, True)], [[text, Mark(text, "var(--c0)")]], text),
-        Folded(text, [Text(text)]),
+        Table(
+            text,
+            [Column(text), Column(text, True)],
+            [[text, Mark(text, "var(--c0)")], [Shade(text, 0.5), 1]],
+            text,
+        ),
     ]
 
 
@@ -145,11 +149,3 @@ def test_two_pictures_share_no_name():
     html = page_of(*(Picture(figure, f"p{i}", "a") for i, figure in enumerate(figures))).html()
     names = [value for _, name, value in read(html).attributes if name == "id"]
     assert len(names) == len(set(names))
-
-
-def test_parts_inside_of_parts():
-    inner = Picture(new_figure((2, 2)), "inner", "inside")
-    page = page_of(Folded("more", [Folded("still more", [inner])]))
-    assert "inside" in page.html()
-    _, files = page.markdown()
-    assert list(files) == ["inner.png"]

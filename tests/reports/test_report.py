@@ -10,9 +10,9 @@ import scipy.sparse as sp
 
 import coterie
 from coterie.datasets import load_iris
-from coterie.reports.describe import column_effects, term_weights
+from coterie.reports.describe import column_effects, original_units, term_weights
 from coterie.reports.page import Explorer, Facts, Table, Warnings
-from coterie.reports.stability import measure_stability
+from coterie.reports.quality import measure_stability
 from coterie.reports.subject import read_subject
 from tests.reports.conftest import fitted, reported
 
@@ -43,8 +43,7 @@ def test_every_method_has_a_page(each):
     _, X, report = each
     assert len(report.html) < 1_000_000
     titles = [part.title for part in report.page.sections]
-    assert titles[:2] == ["Clusters", "Quality"]
-    assert titles[-1] == "How it was made"
+    assert titles == ["Clusters", "Descriptions", "Quality", "How it was made"]
     data = data_of(report)
     assert sum(cluster["size"] for cluster in data["clusters"]) == np.count_nonzero(
         report.subject.labels >= 0
@@ -52,19 +51,8 @@ def test_every_method_has_a_page(each):
     labels = [numbers(layer["labels"], "<i4") for layer in data["layers"]]
     np.testing.assert_array_equal(labels[data["start"]], report.subject.labels)
     assert f"{len(X):,} rows" in report.page.subtitle
-    text, pictures = report.markdown
+    text, pictures = report.page.markdown()
     assert {f"]({name})" in text for name in pictures} == {True}
-
-
-def test_sections_of_single_methods():
-    captions = {
-        "gmm": "Shares of the components of the mixture",
-        "laplacian-kmodes": "Modes: the row that stands for each cluster",
-        "total-variation": "Cuts of the graph",
-    }
-    for name, caption in captions.items():
-        assert caption in [table.caption for table in parts(reported(name), "How it was made", Table)]
-    assert "duality gap of the objective" in reported("convex-path").html
 
 
 def test_the_layers_of_a_path_and_of_density_clustering():
@@ -76,7 +64,7 @@ def test_the_layers_of_a_path_and_of_density_clustering():
     X = random.normal(size=(600, 2)) + random.integers(0, 8, (600, 2)) // 3 * 3
     model = coterie.DensityClustering().fit(X)
     assert len(model.layers_) > 1
-    data = data_of(coterie.report(model, X, stability=0))
+    data = data_of(coterie.report(model, X, stability=False))
     found = [numbers(layer["labels"], "<i4") for layer in data["layers"]]
     np.testing.assert_array_equal(found, model.layers_)
     np.testing.assert_array_equal(found[data["start"]], model.labels_)
@@ -106,7 +94,7 @@ def test_examples_are_in_the_sample(monkeypatch):
         [[0, 0], [9, 0], [0, 9], [50, 50]], [2_000, 1_500, 1_480, 20], axis=0
     )
     model = coterie.KMeans(4, n_init=5, random_state=0).fit(X)
-    report = coterie.report(model, X, stability=0)
+    report = coterie.report(model, X, stability=False)
     sample = report.subject.sample
     assert len(sample.rows) <= 300
     assert np.bincount(sample.labels).min() == 20
@@ -145,12 +133,12 @@ def test_cohesion_and_separation():
     random = np.random.default_rng(0)
     X = random.normal(size=(200, 2)) + np.repeat([[0, 0], [30, 0]], 100, axis=0)
     model = coterie.KMeans(2, random_state=0).fit(X)
-    clusters = coterie.report(model, X, stability=0).clusters
-    np.testing.assert_array_equal(clusters.cohesion, 1)
+    measures = coterie.report(model, X, stability=False).quality.measures
+    np.testing.assert_array_equal(measures["cohesion"], 1)
     distances = np.linalg.norm(X[:, None] - model.cluster_centers_, axis=2)
     a, b = distances.min(axis=1), distances.max(axis=1)
     wanted = [np.mean(((b - a) / b)[model.labels_ == cluster]) for cluster in range(2)]
-    np.testing.assert_allclose(clusters.separation, wanted)
+    np.testing.assert_allclose(measures["separation"], wanted)
 
 
 def test_names_of_texts_and_of_counts(table):
@@ -163,7 +151,7 @@ def test_names_of_texts_and_of_counts(table):
     assert [sorted(np.argsort(-line)[:4]) for line in weights] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
     model = coterie.KMeans(3, random_state=0).fit(sp.csr_array(counts.astype(float)))
     words = [f"word{i}" for i in range(12)]
-    report = coterie.report(model, sp.csr_array(counts.astype(float)), terms=words, stability=0)
+    report = coterie.report(model, sp.csr_array(counts.astype(float)), terms=words, stability=False)
     found = {tuple(sorted(terms[:4])) for terms in report.clusters.terms}
     assert ("word10", "word11", "word8", "word9") in found
     assert report.names[0] == ", ".join(report.clusters.terms[0][:3])
@@ -177,15 +165,15 @@ def test_names_of_columns():
     X = random.normal(size=(150, 3)) * [1, 1, 0] + far
     made = pyarrow.table({name: X[:, j] for j, name in enumerate(["income", "age", "member"])})
     model = coterie.KMeans(3, init=X[[0, 60, 110]]).fit(made)
-    names = coterie.report(model, made, stability=0).names
+    names = coterie.report(model, made, stability=False).names
     assert names == {0: "member, high income", 1: "low income, low age", 2: "high age, not member"}
-    assert coterie.report(model.fit(X), X, stability=0).names[0] == "Cluster 0"
+    assert coterie.report(model.fit(X), X, stability=False).names[0] == "Cluster 0"
 
 
 def test_names_that_are_given(iris, tmp_path):
     model, X, _ = iris
     (tmp_path / "names.csv").write_text('cluster,name\n2,"a, b"\n0,first\n')
-    report = coterie.report(model, X, names=tmp_path / "names.csv", stability=0)
+    report = coterie.report(model, X, names=tmp_path / "names.csv", stability=False)
     assert report.names == {0: "first", 1: "Cluster 1", 2: "a, b"}
     assert ">first<" in report.html
     asked = []
@@ -194,14 +182,14 @@ def test_names_that_are_given(iris, tmp_path):
         asked.append((exemplars, terms))
         return f"number {len(asked)}"
 
-    report = coterie.report(model, X, names=name_clusters, stability=0)
+    report = coterie.report(model, X, names=name_clusters, stability=False)
     assert list(report.names.values()) == ["number 1", "number 2", "number 3"]
     exemplars, terms = asked[0]
     assert len(exemplars) == 6
     assert "column 0 " in exemplars[0]
     assert all(re.match("(high|low) column", term) for term in terms)
     with pytest.raises(ValueError, match="names has cluster 3, and there are 3"):
-        coterie.report(model, X, names={3: "x"}, stability=0)
+        coterie.report(model, X, names={3: "x"}, stability=False)
 
 
 def test_columns_and_categories_of_the_map():
@@ -214,7 +202,7 @@ def test_columns_and_categories_of_the_map():
         "a": X[:, 0], "b": X[:, 1],
     })  # fmt: skip
     rows = coterie.as_rows(made, columns=["a", "b"])
-    report = coterie.report(coterie.KMeans(2, random_state=0).fit(rows), rows, stability=0)
+    report = coterie.report(coterie.KMeans(2, random_state=0).fit(rows), rows, stability=False)
     kind = column(report, "kind")
     assert [kind["categories"][int(code)] if code >= 0 else None for code in numbers(kind["values"], "<f4")[:4]] == [
         "x", "y", None, "z",
@@ -227,7 +215,7 @@ def test_columns_and_categories_of_the_map():
 
 def test_texts_are_escaped_and_cut(table):
     model, rows = table
-    report = coterie.report(model, rows, stability=0)
+    report = coterie.report(model, rows, stability=False)
     assert report.subject.id_name == "id"
     assert report.subject.text_name == "text"
     html = report.html
@@ -236,7 +224,7 @@ def test_texts_are_escaped_and_cut(table):
     for data in re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', html, re.DOTALL):
         assert "<" not in data
     assert "long " * 200 not in html
-    text, _ = report.markdown
+    text, _ = report.page.markdown()
     assert not re.search(r"(?<!\\)<script", text)
 
 
@@ -244,20 +232,18 @@ def test_warnings_about_sizes():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(300, 2)), [[60, 0], [61, 0]], [[0, 90]]])
     model = coterie.KMeans(3, random_state=0).fit(X)
-    (warned,) = parts(coterie.report(model, X, stability=0), "Clusters", Warnings)
+    (warned,) = parts(coterie.report(model, X, stability=False), "Clusters", Warnings)
     assert any("2 clusters hold 0.99% of the rows" in line for line in warned.lines)
     assert any("One cluster holds 99% of the rows" in line for line in warned.lines)
-    report = coterie.report(model, X, stability=0, summary={"warnings": ["told"], "clusters": 5})
+    report = coterie.report(model, X, stability=False, summary={"warnings": ["told"], "clusters": 5})
     assert parts(report, "Clusters", Warnings)[0].lines[0] == "3 of the 5 requested clusters are left."
     assert parts(report, "How it was made", Warnings)[0].lines == ["told"]
 
 
-def test_stability(monkeypatch):
-    # A machine that is busy must not take the fits for slow ones.
-    monkeypatch.setattr("coterie.reports.stability._SECONDS", 1e9)
+def test_stability():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 2)) * 0.3 + np.repeat([[0, 0], [9, 0], [0, 9], [9, 9]], 150, axis=0)
-    measured, _ = measure_stability(read_subject(coterie.KMeans(4, n_init=5, random_state=0).fit(X), X), 4)
+    measured, _ = measure_stability(read_subject(coterie.KMeans(4, n_init=5, random_state=0).fit(X), X))
     assert np.count_nonzero(measured > 0.75) >= 3
     noise = rng.uniform(size=(600, 2))
     bad = coterie.report(coterie.KMeans(12, random_state=0).fit(noise), noise)
@@ -266,16 +252,17 @@ def test_stability(monkeypatch):
 
 
 def test_known_classes(iris):
-    _, _, report = iris
-    (facts,) = parts(report, "Known classes", Facts)
+    model, X, report = iris
+    (facts,) = parts(report, "Quality", Facts)
     assert dict(facts.entries)["accuracy of the best match"] == "88.7%"
-    X, y = load_iris()
-    model, _, _ = iris
+    (table,) = parts(report, "Descriptions", Table)
+    assert "0 100%" in [line[1] for line in table.rows]
+    _, y = load_iris()
     with pytest.raises(ValueError, match="known must have one class for each of 150 rows"):
         coterie.report(model, X, known=y[:7])
     names = np.array(["setosa", "versicolor", None], dtype=object)[y]
-    (facts,) = parts(coterie.report(model, X, known=names, stability=0), "Known classes", Facts)
-    assert dict(facts.entries)["rows with a class"] == 100
+    (facts,) = parts(coterie.report(model, X, known=names, stability=False), "Quality", Facts)
+    assert dict(facts.entries)["rows with a known class"] == 100
 
 
 def test_wrong_arguments_are_one_line(iris):
@@ -310,7 +297,7 @@ def test_equal_rows():
 
 def test_a_notebook_gets_a_frame(iris):
     model, X, _ = iris
-    frame = model.report(X, stability=0)._repr_html_()
+    frame = model.report(X, stability=False)._repr_html_()
     assert frame.startswith("<iframe ")
     assert "<script" not in frame
 
@@ -329,7 +316,7 @@ def test_save(iris, tmp_path):
 def test_points_have_the_types_that_other_programs_read(table, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     model, rows = table
-    report = coterie.report(model, rows, stability=0)
+    report = coterie.report(model, rows, stability=False)
     parquet.write_table(report.points(), tmp_path / "points.parquet")
     points = parquet.read_table(tmp_path / "points.parquet")
     types = {field.name: str(field.type) for field in points.schema}
@@ -345,3 +332,91 @@ def test_thumbnails_of_rows_that_are_images(digits):
     *_, report = digits
     assert data_of(report)["thumbnails"]["src"].startswith("data:image/webp")
     assert len(report.html) < 2_000_000
+
+
+@pytest.fixture(scope="module")
+def customers():
+    """Customers of three kinds with a note each, scaled and encoded, and the table itself."""
+    pandas = pytest.importorskip("pandas")
+    random = np.random.default_rng(0)
+    kind = random.integers(0, 3, 300)
+    frame = pandas.DataFrame({
+        "id": [f"c{i}" for i in range(300)], "age": random.normal(40, 5, 300) + 25 * (kind == 1),
+        "income": random.normal(30_000, 5_000, 300) + 40_000 * (kind == 2),
+        "place": np.take(["Rome", "Oslo", "Oslo"], kind),
+        "visits": random.poisson(3 + 5 * kind),
+        "note": [f"fast delivery, great, number {i}" for i in range(300)],
+    })  # fmt: skip
+    rows = coterie.prepare_rows(
+        frame, columns=["age", "income", "place"], scale="standard", categories=["place"]
+    )
+    return coterie.KMeans(3, n_init=5, random_state=0).fit(rows), rows, frame
+
+
+def test_features_and_table_are_in_original_units(customers):
+    model, rows, frame = customers
+    report = coterie.report(model, rows, stability=False)
+    made = report.table().to_pandas().set_index("cluster")
+    means = frame.groupby(model.labels_)[["age", "income", "visits"]].mean()
+    np.testing.assert_allclose(made[means.columns], means)
+    shares = (frame["place"] == "Rome").groupby(model.labels_).mean()
+    np.testing.assert_allclose(made["place=Rome"], shares)
+    assert made["size"].tolist() == np.bincount(model.labels_).tolist()
+    oldest = int(means["age"].argmax())
+    shown = [str(feature) for feature in report.clusters.features(oldest)]
+    assert f"age {means['age'].max():.3g}, all {frame['age'].mean():.3g}" in shown
+    (table,) = parts(report, "Descriptions", Table)
+    assert [column.name for column in table.columns][:3] == ["cluster", "age", "income"]
+    assert table.rows[-1][1].value == pytest.approx(frame["age"].mean())
+
+
+def test_a_table_with_texts_is_named_by_its_numbers(customers):
+    model, rows, _ = customers
+    report = coterie.report(model, rows, stability=False)
+    assert report.subject.text_name == "note"
+    assert any("high income" in name for name in report.names.values())
+    assert "delivery" not in " ".join(report.names.values())
+    assert report.table()["example"][0].as_py().startswith("fast delivery")
+
+
+def test_scaling_is_undone(customers):
+    from sklearn.decomposition import PCA
+    from sklearn.preprocessing import MinMaxScaler
+
+    *_, frame = customers
+    numbers = frame[["age", "income"]]
+    for options in (
+        {"scale": "robust"},
+        {"missing": "mean", "scale": "standard"},
+        {"transformer": MinMaxScaler()},
+        {},
+    ):
+        rows = coterie.prepare_rows(frame, columns=["age", "income"], **options)
+        np.testing.assert_allclose(original_units(rows.read(), rows.preparation), numbers)
+    for options in ({"normalize": True}, {"transformer": PCA(2)}):
+        rows = coterie.prepare_rows(frame, columns=["age", "income"], **options)
+        assert original_units(rows.read(), rows.preparation) is None
+
+
+def test_components_of_vectors_are_no_features():
+    import pyarrow
+
+    random = np.random.default_rng(0)
+    X = random.normal(size=(90, 30)) + 9 * np.eye(3, 30)[np.arange(90) % 3]
+    words = ["tax law", "goal match", "guitar song"]
+    texts = [f"{words[i % 3]} and {words[i % 3].split()[0]} at number {i}" for i in range(90)]
+    table = pyarrow.table({"text": texts, "embedding": list(X)})
+    report = coterie.report(coterie.KMeans(3, n_init=3, random_state=0).fit(table), table, stability=False)
+    assert sorted(name.split(", ")[0] for name in report.names.values()) == ["goal", "guitar", "tax"]
+    assert all(report.clusters.features(cluster) == [] for cluster in range(3))
+    wide = pyarrow.table({f"e{i}": X[:, i] for i in range(30)})
+    model = coterie.KMeans(3, random_state=0).fit(wide)
+    assert coterie.report(model, wide, stability=False).names[0] == "Cluster 0"
+
+
+def test_a_list_of_names(iris):
+    model, X, _ = iris
+    report = coterie.report(model, X, names=["first", None, float("nan")], stability=False)
+    assert report.names == {0: "first", 1: "Cluster 1", 2: "Cluster 2"}
+    with pytest.raises(ValueError, match="names must have a name for each of 3 clusters, got 2"):
+        coterie.report(model, X, names=["first", "second"], stability=False)

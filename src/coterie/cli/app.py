@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import platform
+import shlex
 import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -34,9 +35,11 @@ from coterie.cli.models import AUTO, find_offered, offered_methods
 from coterie.cli.options import RunOptions, flag_of_token
 from coterie.cli.output import recorded_warnings, tell_warnings
 from coterie.cli.run_file import RunFile, requested_option, requested_options, running_command
+from coterie.cli.runs import command_line
 from coterie.estimators import register_installed_methods
 from coterie.fitting.threads import effective_n_threads
 from coterie.limits.memory import limited_memory, memory_in_bytes
+from coterie.rows.remote import without_secrets
 
 # The end of the completion script of cyclopts depends on the name of the installed file. With this end it also works
 # when it is sourced, and in a file of any name that zsh loads at the first completion.
@@ -57,6 +60,7 @@ def run(arguments: list[str]) -> None:
     if sorted(words) == ["--verbose", "--version"]:
         print("\n".join(installation_lines()))
         return
+    command_line.set(shlex.join(["coterie", *map(without_secrets, arguments)]))
     requested: dict[str, Any] = {}
     name = ""
 

@@ -101,6 +101,7 @@ from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.runs import (
     MODEL,
     SUMMARY,
+    command_line,
     hash_of_rows,
     hashes_of_fit,
     output_folder,
@@ -425,7 +426,7 @@ def _fit_file(
         }
     write_run_file(outputs, **chosen)
     if report is not None:
-        outputs.write(report.files(REPORT))
+        outputs.write(report.page.files(REPORT))
     return model, summary
 
 
@@ -539,6 +540,7 @@ def _fit_facts(job: FitJob, method: Method, model: Any, rows: RowSource, seconds
     return {
         "coterie": coterie.__version__,
         "command": job.command,
+        "command_line": command_line.get(),
         "method": method.name,
         "input": {**input_facts(job.file, rows), **({"format": job.format} if job.format else {})},
         "normalize": job.tables.normalize,

@@ -24,8 +24,8 @@ from coterie.cli.output import recorded_warnings
 from coterie.estimators.preparation import prepared_rows
 from coterie.graphs import given_neighbors, graph_of_neighbors
 from coterie.limits.files import check_archive, check_regular_file
+from coterie.names import known_classes
 from coterie.outputs import naming, remove_leftovers
-from coterie.reports.classes import is_known
 from coterie.rows import RowSource, as_rows, open_rows, prepare_rows, table_roles
 from coterie.rows.checks import BadRowError, NotATableError
 from coterie.rows.columns import NO_COLUMNS
@@ -206,15 +206,12 @@ def read_known_labels(file: str, rows: RowSource, n_clusters: int) -> tuple[IntA
     names: list[str] = []
     if is_column or (rows.is_table and not os.path.exists(file)):
         classes = read_classes(file, rows, "--labels")
-        known = is_known(classes)
+        labels, names = known_classes(classes)
+        known = labels >= 0
         if all(isinstance(value, (int, float)) for value in classes[known]):
-            labels = np.where(known, classes, -1).astype(float)
-        else:
-            found, numbers = np.unique(classes[known].astype(str), return_inverse=True)
-            names, labels = found.tolist(), np.full(n_rows, -1)
-            if len(names) > n_clusters:
-                raise ValueError(f"{file} has {len(names)} classes, more than {n_clusters} clusters.")
-            labels[known] = numbers
+            names, labels = [], np.where(known, classes, -1).astype(float)
+        elif len(names) > n_clusters:
+            raise ValueError(f"{file} has {len(names)} classes, more than {n_clusters} clusters.")
     else:
         labels = _loaded_labels(file)
     if labels.dtype.kind not in "biuf":

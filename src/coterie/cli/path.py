@@ -37,7 +37,7 @@ from coterie.cli.options import (
 from coterie.cli.output import file_lines, table_library, tell
 from coterie.cli.report import REPORT, fit_report
 from coterie.cli.run_file import RUN, run_files, write_run_file
-from coterie.cli.runs import SUMMARY, run_folder, settings_of, write_summary
+from coterie.cli.runs import SUMMARY, command_line, run_folder, settings_of, write_summary
 from coterie.outputs import OutputFolder
 from coterie.plotting import require_matplotlib
 from coterie.reports import require_report
@@ -164,6 +164,7 @@ def _follow(
     summary = {
         "coterie": coterie.__version__,
         "command": "path",
+        "command_line": command_line.get(),
         "input": input_facts(file, rows),
         "columns": rows.chosen if tables.exclude or tables.columns else None,
         "preparing": tables.for_jobs()["preparing"],
@@ -179,7 +180,7 @@ def _follow(
         "files": {name: str(path) for name, path in files.items()},
     }
     if report:
-        outputs.write(fit_report(model, rows, summary, {"n_clusters": n_clusters}).files(REPORT))
+        outputs.write(fit_report(model, rows, summary, {"n_clusters": n_clusters}).page.files(REPORT))
     is_whole = all_gammas or rows.shape[0] <= _FEW_ROWS
     labeled = np.flatnonzero(is_whole | (model.n_clusters_path_ <= _FEW_CLUSTERS))
     with outputs.writing(PATH) as path, open(path, "wb") as archive:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from cyclopts import Parameter
 from sklearn.base import clone
 
 from coterie.blocks.kernel_rows import kept_on_disk
@@ -27,7 +27,7 @@ from coterie.cli.inputs import (
     read_known_labels,
 )
 from coterie.cli.models import fit_model
-from coterie.cli.options import FileIfAny, Json, Natural, OutIfAny, Quiet, RunOptions, Threads, image_shape_of
+from coterie.cli.options import FileIfAny, Json, OutIfAny, Quiet, RunOptions, Threads, image_shape_of
 from coterie.cli.output import file_lines, table_library, tell
 from coterie.cli.results import kept_columns, sample_of
 from coterie.cli.run_file import RUN, run_files, write_run_file
@@ -71,7 +71,7 @@ def report(
     image: str | None = None,
     names: FileIfAny = None,
     projection: Literal["auto", "tsne", "pca"] = "auto",
-    stability: Natural = 4,
+    stability: Annotated[bool, Parameter(negative="--no-stability")] = True,
     json: Json = False,
     quiet: Quiet = False,
     run: RunOptions = RunOptions(),
@@ -106,7 +106,7 @@ def report(
     projection
         Layout of the map: tsne (auto, if openTSNE is installed) or pca.
     stability
-        Number of fits of half samples that measure the stability of the clusters; 0: none.
+        Measure the stability of the clusters in four fits of at most 2,000 rows each.
     """
     options: dict[str, Any] = {
         "image_shape": image_shape_of(image),
@@ -132,7 +132,7 @@ def report(
         with output_folder(out.parent, out.name) as outputs:
             run_file = run_files(out.parent, f"{out.stem}-{RUN}")
             outputs.check(*(path.name for path in run_file.values()))
-            pages = made.files(out.name)
+            pages = made.page.files(out.name)
             outputs.write(pages)
             write_run_file(outputs, f"{out.stem}-{RUN}")
         files = {"report": str(out), **{name: str(out.parent / name) for name in list(pages)[1:]}}
@@ -149,18 +149,7 @@ def report(
 
 def fit_report(model: Any, rows: RowSource, summary: Mapping[str, Any], options: Mapping[str, Any]) -> Report:
     """Return the report of a fit that this process has just done, with options of `coterie.report`."""
-    return make_report(model, rows, summary={**summary, "memory": _peak_memory()}, **options)
-
-
-def _peak_memory() -> str | None:
-    """Return the peak memory of this process; None if the system does not report it."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    # Kilobytes, on macOS bytes.
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    return f"{peak / 1e6:,.0f} MB"
+    return make_report(model, rows, summary=summary, **options)
 
 
 def verify(

@@ -8,6 +8,7 @@ import math
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -59,6 +60,10 @@ class Outliers:
     share: Annotated[float, 0] | None = None
 
 
+command_line: ContextVar[str] = ContextVar("command_line", default="")
+"""The command that is running, as it was typed, without secrets."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """How a text file was read."""
@@ -82,6 +87,7 @@ class Run:
     format: Annotated[int, 1]
     coterie: str
     command: str
+    command_line: str = ""
     input: Input
     seconds: Annotated[float, 0]
     files: dict[str, str]

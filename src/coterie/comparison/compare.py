@@ -26,7 +26,7 @@ from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import nearest_neighbors
 from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
-from coterie.reports.classes import is_known
+from coterie.names import known_classes
 from coterie.rows import Block, RowSource, as_rows
 
 if TYPE_CHECKING:
@@ -339,12 +339,9 @@ def _checked_classes(labels: npt.ArrayLike | None, n_rows: int) -> IndexArray | 
     classes = np.asarray(labels)
     if classes.shape != (n_rows,):
         raise ValueError(f"labels must have shape ({n_rows},), one for each row, got {classes.shape}.")
-    known = is_known(classes)
-    if not known.any():
+    numbers, _ = known_classes(classes)
+    if (numbers < 0).all():
         raise ValueError("labels contains no known class.")
-    names = classes[known] if classes.dtype.kind != "O" else classes[known].astype(str)
-    numbers = np.full(n_rows, -1, dtype=np.int64)
-    numbers[known] = np.unique(names, return_inverse=True)[1]
     return numbers
 
 

@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from coterie.cached import cached_property
 from coterie.figures import FEW_COLORS, MANY_COLORS, new_figure, require_matplotlib
-from coterie.outputs import OutputFolder
+from coterie.metrics import adjusted_rand_score, clustering_accuracy, normalized_mutual_info_score, purity
+from coterie.names import known_classes
 from coterie.plotting.cluster_map import draw_map
 from coterie.plotting.layout import Layout, lay_out
-from coterie.reports.classes import classes_section
-from coterie.reports.describe import Clusters, Names, describe, measures_of
+from coterie.reports.describe import Clusters, Names, Other, cluster_columns, describe, example_of, means_of
 from coterie.reports.explorer import explorer_data
 from coterie.reports.fit import fit_section
 from coterie.reports.page import (
@@ -32,28 +32,26 @@ from coterie.reports.page import (
     Part,
     Picture,
     Section,
+    Shade,
     Table,
     Text,
     Warnings,
     require_jinja,
 )  # fmt: skip
-from coterie.reports.restarts import Restarts, compare_restarts
-from coterie.reports.stability import measure_stability
+from coterie.reports.quality import Quality, measure_quality
 from coterie.reports.subject import Subject, read_subject
 
 # A cluster of less than this part of an equal share is small.
 _SMALL = 0.1
 
-_MOST_LINES = 1_000
+# Lines of a table, and columns of the table of means.
+_MOST_LINES, _MOST_COLUMNS = 1_000, 12
+
+# The difference of means, in standard deviations, that has the strongest shade.
+_STRONGEST = 2.0
 
 # The least lightness of a color on a dark page.
 _ON_DARK = 0.6
-
-_MEANINGS = {
-    "cohesion": "Cohesion: the mean share of the ten nearest rows of a row that are in its cluster, in the sample.",
-    "separation": "Separation: the mean simplified silhouette, (b - a) / max(a, b) of the distances a to the own "
-    "center and b to the nearest other one, in the sample; from -1 to 1.",
-}
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,13 +67,16 @@ class Report:
     layout : Layout
         Where the rows of the sample are drawn.
     clusters : Clusters
-        What is known of each cluster.
+        Descriptions of the clusters.
+    quality : Quality
+        Measures of quality of each cluster.
     """
 
     page: Page
     subject: Subject
     layout: Layout
     clusters: Clusters
+    quality: Quality
 
     def __repr__(self) -> str:
         return f"<Report: {self.page.title}, {self.page.subtitle}>"
@@ -89,11 +90,6 @@ class Report:
     def html(self) -> str:
         """The page as one HTML document, which needs no other file."""
         return self.page.html()
-
-    @cached_property
-    def markdown(self) -> tuple[str, dict[str, bytes]]:
-        """The page as Markdown, and its pictures as PNG by the names of their files."""
-        return self.page.markdown()
 
     def _repr_html_(self) -> str:
         # An own frame separates the styles of notebook and page.
@@ -120,23 +116,19 @@ class Report:
         ValueError
             If the path ends otherwise.
         """
-        target = Path(path)
-        files = self.files(target.name)
-        with OutputFolder(target.parent, target.name) as outputs:
-            outputs.write(files)
-        return [target.parent / name for name in files]
+        return self.page.save(path)
 
-    def files(self, name: str) -> dict[str, bytes]:
-        """Return what `save` writes: the contents of files by their names, the page first."""
-        stem, _, ending = name.rpartition(".")
-        if not stem or ending not in ("html", "md"):
-            raise ValueError(f"A report ends in .html or .md, got {name!r}.")
-        if ending == "html":
-            return {name: self.html.encode("utf-8")}
-        text, pictures = self.markdown
-        for picture in pictures:
-            text = text.replace(f"]({picture})", f"](<{stem}-{picture}>)")
-        return {name: text.encode("utf-8")} | {f"{stem}-{picture}": png for picture, png in pictures.items()}
+    def table(self) -> Any:
+        """Return the table of clusters, a row for each, as an Arrow table.
+
+        Its columns are ``cluster``, ``name``, ``size``, ``share``, ``example`` (the text, id or number of the most
+        representative row), ``terms`` where there are texts, the mean of each column of numbers in its original units,
+        and the share of each category, such as ``place=Rome``, also of columns that were not clustered. Components of
+        vectors are left out. Missing values that the preparation has replaced count as what they were replaced by.
+        """
+        import pyarrow
+
+        return pyarrow.table(cluster_columns(self.subject, self.clusters))
 
     def points(self) -> Any:
         """Return the rows of the map as an Arrow table: `x`, `y`, `row`, `cluster`, `label`, `id` and `text`.
@@ -185,7 +177,7 @@ def report(
     image_shape: tuple[int, ...] | None = None,
     names: Names = None,
     projection: Literal["auto", "tsne", "pca"] = "auto",
-    stability: int = 4,
+    stability: bool = True,
     title: str | None = None,
     summary: Mapping[str, Any] | None = None,
 ) -> Report:
@@ -211,16 +203,15 @@ def report(
         Names of columns that have none, such as the words of a matrix of counts.
     image_shape : tuple of int, optional
         Rows are images: (height, width), or (height, width, 3).
-    names : path, mapping or callable, optional
-        Names of clusters: a CSV file with the columns `cluster` and `name`, a mapping from cluster to name, or a
-        callable ``name_clusters(exemplars, terms) -> str``, which gets the texts of six representative rows and up to
-        ten terms of a cluster, and may ask a language model. By default names are distinctive terms or columns.
+    names : path, mapping, sequence or callable, optional
+        Names of clusters: a CSV file with the columns `cluster` and `name`, a mapping from cluster to name, a list with
+        a name for each cluster, or a callable ``name_clusters(exemplars, terms) -> str``, which gets the texts of six
+        representative rows and up to ten terms of a cluster, and may ask a language model. Where it has none (None or
+        NaN), the name is made of the distinctive terms of the texts beside vectors, or of columns of a table.
     projection : {"auto", "tsne", "pca"}, default="auto"
         The layout of the map: t-SNE (openTSNE, which "auto" takes if it is installed), or principal components.
-    stability : int, default=4
-        Number of fits of half samples that measure whether clusters are found again, in about a second, and are left
-        out if they would take longer. After a fit with one restart others are tried for half a second. 0: none of
-        either.
+    stability : bool, default=True
+        Whether to measure how well clusters are found again in four fits of at most 2,000 rows each.
     title : str, optional
         The heading.
     summary : mapping, optional
@@ -239,7 +230,7 @@ def report(
 
     Notes
     -----
-    Two passes over the rows; all else is of a sample of at most 10,000 rows, some of each cluster.
+    Three passes over the rows; all else is of a sample of at most 10,000 rows, some of each cluster.
 
     Examples
     --------
@@ -262,18 +253,18 @@ def report(
         is_graph=subject.is_graph,
         n_threads=getattr(model, "n_threads", None),
     )
-    measured, about_stability = measure_stability(subject, stability)
-    starts, about_starts = compare_restarts(subject) if stability > 0 else (None, "")
-    clusters = describe(subject, layout.neighbors, measured, names=names, terms=terms)
+    clusters = describe(subject, names=names, terms=terms)
+    quality = measure_quality(subject, layout.neighbors, stability)
+    classes = None if known is None else _classes(subject, known)
 
     def mark(cluster: int) -> Mark:
         return Mark(clusters.names[cluster], _color_name(cluster, subject.n_clusters))
 
     sections = [
-        _clusters_section(subject, layout, clusters, facts, mark),
-        _quality_section(subject, clusters, starts, [about_stability, about_starts]),
-        *([] if known is None else [classes_section(subject, known, mark)]),
-        fit_section(subject, facts, mark),
+        _clusters_section(subject, layout, clusters, quality, facts, mark),
+        _description_section(subject, clusters, classes, mark),
+        _quality_section(subject, clusters, quality, classes),
+        fit_section(subject, facts),
     ]
     source = facts.get("input", {}).get("file")
     page = Page(
@@ -283,13 +274,14 @@ def report(
         sections=sections,
         properties=color_properties(subject.n_clusters),
     )
-    return Report(page, subject, layout, clusters)
+    return Report(page, subject, layout, clusters, quality)
 
 
 def _clusters_section(
     subject: Subject,
     layout: Layout,
     clusters: Clusters,
+    quality: Quality,
     facts: Mapping[str, Any],
     mark: Callable[[int], Mark],
 ) -> Section:
@@ -311,14 +303,16 @@ def _clusters_section(
         f"{drawn}, by {layout.method}.{kept}{distances}",
         is_raster=True,
     )
-    explorer = Explorer(picture, _table(subject, clusters, mark), explorer_data(subject, layout, clusters))
+    explorer = Explorer(
+        picture, _table(subject, quality, mark), explorer_data(subject, layout, clusters, quality)
+    )
     return Section("Clusters", [explorer, Warnings(_size_warnings(subject, facts, clusters.names))])
 
 
-def _table(subject: Subject, clusters: Clusters, mark: Callable[[int], Mark]) -> Table:
+def _table(subject: Subject, quality: Quality, mark: Callable[[int], Mark]) -> Table:
     order = np.argsort(-subject.sizes, kind="stable")
     largest = max(int(subject.sizes.max(initial=1)), 1)
-    known = measures_of(clusters)
+    known = quality.measures
     lines: list[list[Cell]] = [
         [
             mark(cluster),
@@ -362,31 +356,110 @@ def _size_warnings(subject: Subject, facts: Mapping[str, Any], names: list[str])
     return lines
 
 
+@dataclass(frozen=True, slots=True)
+class _Classes:
+    """Known classes: scores of the clusters, and the commonest class of each with its share."""
+
+    scores: list[tuple[str, Cell]]
+    mostly: list[str]
+
+
+def _classes(subject: Subject, known: npt.ArrayLike) -> _Classes:
+    numbers, names = known_classes(known)
+    if numbers.shape != subject.labels.shape:
+        raise ValueError(
+            f"known must have one class for each of {len(subject.labels):,} rows, got shape {numbers.shape}."
+        )
+    counted = (numbers >= 0) & (subject.labels >= 0)
+    if not counted.any():
+        raise ValueError("known has no class of a row that is in a cluster.")
+    classes, clusters = numbers[counted], subject.labels[counted]
+    counts = np.zeros((subject.n_clusters, len(names)), dtype=np.int64)
+    np.add.at(counts, (clusters, classes), 1)
+    scores: list[tuple[str, Cell]] = [
+        ("rows with a known class", int(counted.sum())),
+        ("accuracy of the best match", f"{clustering_accuracy(classes, clusters):.1%}"),
+        ("purity", f"{purity(classes, clusters):.1%}"),
+        ("normalized mutual information", f"{normalized_mutual_info_score(classes, clusters):.2f}"),
+        ("adjusted Rand index", f"{adjusted_rand_score(classes, clusters):.2f}"),
+    ]
+    mostly = [f"{names[own.argmax()]} {own.max() / own.sum():.0%}" if own.any() else "" for own in counts]
+    return _Classes(scores, mostly)
+
+
+def _description_section(
+    subject: Subject, clusters: Clusters, classes: _Classes | None, mark: Callable[[int], Mark]
+) -> Section:
+    """Return the table of clusters: terms or means in original units, and an example of each."""
+    order = np.argsort(-subject.sizes, kind="stable")[:_MOST_LINES].tolist()
+    means = [other for other in means_of(subject, clusters) if not np.isnan(other.means).all()]
+    strengths = np.array([np.abs(other.effects).max(initial=0.0) for other in means])
+    shown = [means[i] for i in np.sort(np.argsort(-strengths, kind="stable")[:_MOST_COLUMNS])]
+    has_terms = any(clusters.terms)
+    columns = [
+        Column("cluster"),
+        *([Column("mostly")] if classes else []),
+        *([Column("terms")] if has_terms else []),
+        *(Column(other.name, True) for other in shown),
+        Column("example"),
+    ]
+
+    def line(place: int, cells: list[Cell], terms: str, example: str) -> list[Cell]:
+        shades = [Shade(_amount(other, place), _strength(other, place)) for other in shown]
+        return [*cells, *([terms] if has_terms else []), *shades, example]
+
+    lines = [
+        line(
+            cluster,
+            [mark(cluster), *([classes.mostly[cluster]] if classes else [])],
+            ", ".join(clusters.terms[cluster]),
+            example_of(subject, clusters, cluster),
+        )
+        for cluster in order
+    ]
+    if shown:
+        lines.append(line(-1, ["all rows", *([""] if classes else [])], "", ""))
+    notes = []
+    if shown:
+        notes.append(
+            "Means in original units and shares; strong colors mark what is far from the mean of all rows."
+        )
+    if len(means) > len(shown):
+        notes.append(f"The {len(shown)} of {len(means)} columns that differ most.")
+    return Section("Descriptions", [Table("Description of each cluster", columns, lines, " ".join(notes))])
+
+
+def _strength(other: Other, place: int) -> float:
+    """Return from -1 to 1 how far the mean of a cluster is from that of other rows; 0 for all rows."""
+    return float(np.clip(other.effects[place] / _STRONGEST, -1, 1)) if place >= 0 else 0.0
+
+
+def _amount(other: Other, place: int) -> str | float | None:
+    value = float(other.means[place])
+    return None if np.isnan(value) else f"{value:.0%}" if other.is_share else value
+
+
 def _quality_section(
-    subject: Subject, clusters: Clusters, starts: Restarts | None, notes: list[str]
+    subject: Subject, clusters: Clusters, quality: Quality, classes: _Classes | None
 ) -> Section:
     lines: list[str] = []
-    if clusters.stability is not None:
-        lost = np.flatnonzero(clusters.stability < 0.6)
+    stability = quality.measures.get("stability")
+    if stability is not None:
+        lost = np.flatnonzero(stability < 0.6)
         if len(lost):
             verb = "was" if len(lost) == 1 else "were"
             lines.append(
                 f"{len(lost)} of {subject.n_clusters} clusters {verb} not reproduced in fits of half samples"
                 f"{_named(lost, clusters.names)}."
             )
-    if starts is not None and starts.has_better:
-        has_starts = "n_init" in subject.model.get_params(deep=False)
-        way = "more restarts (--n-init 10)" if has_starts else "another seed"
-        lines.append(f"{starts.sentence(len(subject.labels))} Try {way}.")
     entries: list[tuple[str, Cell]] = []
-    parts: list[Part] = []
-    for name, values in measures_of(clusters).items():
+    for name, values in quality.measures.items():
         known = np.isfinite(values) & (subject.sizes > 0)
         if known.any():
             entries.append((f"mean {name}", f"{np.average(values[known], weights=subject.sizes[known]):.2f}"))
-            parts += [Text(_MEANINGS[name])] if name in _MEANINGS else []
-    parts += [Text(text) for text in notes if text]
-    return Section("Quality", [Warnings(lines), *([Facts(entries)] if entries else []), *parts])
+    entries += classes.scores if classes else []
+    facts: list[Part] = [Facts(entries)] if entries else []
+    return Section("Quality", [Warnings(lines), *facts, *map(Text, quality.notes)])
 
 
 def _named(found: Any, names: list[str]) -> str:

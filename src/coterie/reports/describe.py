@@ -1,9 +1,18 @@
-"""Descriptions of clusters: terms, columns, names, and quality."""
+"""Descriptions of clusters: names, terms, features in their original units, examples, and the table of clusters.
+
+Reports, the command line and notebooks show the same::
+
+    subject = read_subject(model, rows)
+    clusters = describe(subject)
+    clusters.names[0], clusters.terms[0][:3], clusters.features(0, 3), example_of(subject, clusters, 0)
+    cluster_columns(subject, clusters)  # clusters.csv
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -11,106 +20,224 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from coterie.arrays import FloatArray, IndexArray, IntArray
+from coterie.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from coterie.blocks.kernel_rows import dense
 from coterie.names import read_names
-from coterie.reports.subject import EXAMPLES, Subject, cluster_sums
+from coterie.reports.subject import EXAMPLES, MOST_CATEGORIES, Subject, cluster_sums
+from coterie.rows import RowSource
 
-Names: TypeAlias = "str | Path | Mapping[int, str] | Callable[[list[str], list[str]], str] | None"
+Names: TypeAlias = (
+    "str | Path | Mapping[int, str] | Sequence[str | None] | Callable[[list[str], list[str]], str] | None"
+)
 
 _READ, _MOST_WORDS = 2_000, 20_000
-_MOST_TERMS, _MOST_EFFECTS, _MOST_NAMED = 10, 6, 1_000
+_MOST_TERMS, _MOST_FEATURES, _MOST_NAMED = 10, 6, 1_000
+_EXAMPLE_LETTERS = 200
 
 # Smaller differences of means (in standard deviations) name no cluster.
 _NOTABLE = 0.5
 
-# Columns without names, if they are more, are those of an embedding or of pixels.
+# More columns without names, or whose names differ in a number only, are components of vectors.
 _MOST_UNNAMED = 20
 
-# Texts of fewer words on average are labels.
-_FEWEST_WORDS = 4
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A column in which a cluster differs: the mean there and of all rows, NaN if its units are not known.
+
+    `effect` is the difference from other rows in standard deviations; a share is the mean of zeros and ones.
+    """
+
+    name: str
+    effect: float
+    mean: float
+    overall: float
+    is_share: bool
+
+    def __str__(self) -> str:
+        if np.isnan(self.mean):
+            return self.word
+        return f"{self.name} {self._shown(self.mean)}, all {self._shown(self.overall)}"
+
+    @property
+    def word(self) -> str:
+        """The difference in words, such as "high income"."""
+        if self.is_share:
+            return self.name if self.effect > 0 else f"not {self.name}"
+        return f"{'high' if self.effect > 0 else 'low'} {self.name}"
+
+    def _shown(self, value: float) -> str:
+        if self.is_share:
+            return f"{value:.0%}"
+        return f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.3g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A column that was not clustered as numbers, or one of its categories.
+
+    `means` (or shares) are those of each cluster and, last, of all rows; `effects` the differences in standard
+    deviations of all rows.
+    """
+
+    name: str
+    means: FloatArray
+    effects: FloatArray
+    is_share: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
     """Descriptions of clusters.
 
-    `effects` are differences of means in standard deviations; None where columns mean nothing by themselves. `cohesion`
-    is the mean share of the nearest rows of a row that are in its cluster, `separation` the mean simplified silhouette.
-    `exemplars` and `borderline` are positions in the sample, the most representative and the least certain rows first.
+    `effects` are differences of means in standard deviations, `means` those of all rows in original units, both of
+    `columns`; without columns that mean something by themselves there are none. `others` are means of numbers and
+    shares of categories of columns that were not clustered as numbers. Means have that of all rows last. `exemplars`
+    and `borderline` are positions in the sample, the most representative and the least certain rows first.
     """
 
     names: list[str]
     terms: list[list[str]]
-    effects: FloatArray | None
+    columns: list[int]
     column_names: list[str]
-    cohesion: FloatArray | None
-    separation: FloatArray | None
-    stability: FloatArray | None
+    effects: FloatArray
+    means: FloatArray
+    are_shares: BoolArray
+    others: list[Other]
     exemplars: list[list[int]]
     borderline: list[list[int]]
 
-    def columns_of(self, cluster: int) -> list[tuple[str, float]]:
-        """Return the most distinctive columns of a cluster with their differences."""
-        if self.effects is None:
-            return []
-        values = self.effects[cluster]
-        order = np.argsort(-np.abs(values), kind="stable")[:_MOST_EFFECTS]
-        return [(self.column_names[i], float(values[i])) for i in order if values[i] != 0]
+    def features(self, cluster: int, most: int = _MOST_FEATURES) -> list[Feature]:
+        """Return the most distinctive columns of a cluster."""
+        effects = self.effects[cluster]
+        order = np.argsort(-np.abs(effects), kind="stable")[:most]
+        return [
+            Feature(
+                self.column_names[i], float(effects[i]), float(self.means[cluster, i]),
+                float(self.means[-1, i]), bool(self.are_shares[i]),
+            )
+            for i in order
+            if effects[i] != 0
+        ]  # fmt: skip
 
 
-def describe(
-    subject: Subject,
-    neighbors: IndexArray,
-    stability: FloatArray | None = None,
-    *,
-    names: Names = None,
-    terms: Sequence[str] | None = None,
-) -> Clusters:
-    """Describe and name the clusters of a sample, of whose rows `neighbors` are the nearest ones.
-
-    `names` are those of `coterie.report`, `terms` names of columns that have none. A ValueError is raised if names are
-    of clusters that there are not.
-    """
-    sample, k = subject.sample, subject.n_clusters
-    column_names = list(terms) if terms is not None else subject.rows.column_names
-    found = _terms(subject, column_names)
-    has_columns = not subject.is_graph and subject.image_shape is None and not found
-    has_columns &= column_names is not None or subject.rows.shape[1] <= _MOST_UNNAMED
-    effects = column_effects(sample.block, sample.labels, subject.sizes) if has_columns else None
-    shown = column_names or [f"column {i}" for i in range(subject.rows.shape[1])]
-    exemplars = _examples(subject, subject.placement.ranks)
+def describe(subject: Subject, *, names: Names = None, terms: Sequence[str] | None = None) -> Clusters:
+    """Describe and name the clusters; `names` and `terms` are those of `coterie.report`."""
+    matter = Matter.of(subject, terms)
+    labels, k = subject.sample.labels, subject.n_clusters
+    words, effects = matter.terms(labels, k), matter.effects(labels, subject.sizes)
+    measured = subject.placement.measures
     made = Clusters(
-        names=[f"Cluster {cluster}" for cluster in range(k)],
-        terms=found or [[] for _ in range(k)],
+        names=matter.names(labels, subject.sizes),
+        terms=words or [[] for _ in range(k)],
+        columns=matter.columns,
+        column_names=matter.column_names,
         effects=effects,
-        column_names=shown,
-        cohesion=_cohesion(sample.labels, neighbors, k),
-        separation=_separation(subject),
-        stability=stability,
-        exemplars=exemplars,
+        means=_original_means(subject, matter.columns),
+        are_shares=matter.are_shares,
+        others=_other_means(subject),
+        exemplars=_examples(subject, subject.placement.ranks),
         # Without distances or memberships there are no borderline rows.
-        borderline=_examples(subject, subject.placement.borderline)
-        if subject.placement.measures
-        else [[]] * k,
+        borderline=_examples(subject, subject.placement.borderline) if measured else [[]] * k,
     )
-    if found:
-        ours = [", ".join(words[:3]) for words in found]
-    elif effects is not None and column_names is not None:
-        ours = [_column_name(made, effects[cluster], sample.block) for cluster in range(k)]
-    else:
-        ours = [""] * k
-    ours = [name or f"Cluster {i}" for i, name in enumerate(ours)]
-    counts = Counter(ours)
-    made.names[:] = [name if counts[name] == 1 else f"{name} ({i})" for i, name in enumerate(ours)]
     _rename(made, subject, names)
     return made
 
 
-def measures_of(clusters: Clusters) -> dict[str, FloatArray]:
-    """Return the measures of quality that are known, by name, with a number for each cluster."""
-    found = {name: getattr(clusters, name) for name in ("cohesion", "separation", "stability")}
-    return {name: values for name, values in found.items() if values is not None}
+@dataclass(frozen=True, slots=True)
+class Matter:
+    """What clusters of a sample are described by: counts of words, or columns that mean something by themselves."""
+
+    block: Any
+    columns: list[int]
+    column_names: list[str]
+    are_named: bool
+    are_shares: BoolArray
+    counts: Any
+    words: list[str]
+
+    @classmethod
+    def of(cls, subject: Subject, terms: Sequence[str] | None = None) -> Matter:
+        """Return the columns with a meaning, else the words of the texts, of a subject."""
+        block, known = subject.sample.block, list(terms) if terms is not None else _column_names(subject.rows)
+        counts, words, columns = None, list[str](), list[int]()
+        is_counts = sp.issparse(block) and not subject.is_graph and block.data.min(initial=0) >= 0
+        if is_counts and known is not None:
+            counts, words = block, list(known)
+        elif not subject.is_graph and subject.image_shape is None:
+            columns = feature_columns(known, subject.rows.chosen, block.shape[1])
+        if not words and (known is None or not columns) and subject.sample.texts is not None:
+            counts, words = text_counts(subject.sample.texts)
+        columns = [] if words else columns
+        names = [f"column {i}" for i in columns] if known is None else [known[i] for i in columns]
+        are_shares = np.array([_is_binary(block[:, [i]]) for i in columns], dtype=bool)
+        return cls(block, columns, names, known is not None, are_shares, counts, words)
+
+    def terms(self, labels: IntArray, n_clusters: int) -> list[list[str]]:
+        """Return the terms of each cluster, [] where there are no words."""
+        if not self.words:
+            return []
+        weights = term_weights(self.counts, labels, n_clusters)
+        order = np.argsort(-weights, axis=1, kind="stable")[:, :_MOST_TERMS]
+        return [[self.words[i] for i in best if line[i] > 0] for best, line in zip(order, weights)]
+
+    def effects(self, labels: IntArray, sizes: IndexArray) -> FloatArray:
+        """Return by how many standard deviations each column differs in each cluster."""
+        return column_effects(self.block[:, self.columns], labels, sizes)
+
+    def names(self, labels: IntArray, sizes: IndexArray) -> list[str]:
+        """Return different names: three terms, the two most distinctive columns, or a number."""
+        if self.words:
+            ours = [", ".join(words[:3]) for words in self.terms(labels, len(sizes))]
+        else:
+            ours = [self._columns_name(effects) for effects in self.effects(labels, sizes)]
+        ours = [name or f"Cluster {i}" for i, name in enumerate(ours)]
+        counts = Counter(ours)
+        return [name if counts[name] == 1 else f"{name} ({i})" for i, name in enumerate(ours)]
+
+    def _columns_name(self, effects: FloatArray) -> str:
+        order = np.argsort(-np.abs(effects), kind="stable")[:2] if self.are_named else ()
+        return ", ".join(
+            Feature(self.column_names[i], float(effects[i]), np.nan, np.nan, bool(self.are_shares[i])).word
+            for i in order
+            if abs(effects[i]) >= _NOTABLE
+        )
+
+
+def _column_names(rows: RowSource) -> list[str] | None:
+    """Return the names of the columns, of encoded ones such as "place=Rome"."""
+    names = None if rows.column_names is None else list(rows.column_names)
+    for step in rows.preparation:
+        if names is not None and step[0] == "transform" and step[3] and hasattr(step[1], "categories_"):
+            pairs = zip(step[3], step[1].categories_)
+            names[len(step[2]) :] = [f"{cell}={value}" for cell, values in pairs for value in values]
+    return names
+
+
+def feature_columns(
+    names: Sequence[str] | None, chosen: Sequence[str | int] | None, n_columns: int
+) -> list[int]:
+    """Return the columns that mean something by themselves: those of a table, not components of vectors.
+
+    Components are named after the chosen column of vectors, such as ``embedding[7]``.
+
+    Examples
+    --------
+    >>> from coterie.reports.describe import feature_columns
+    >>> feature_columns(["age", "v[0]", "v[1]"], ["age", "v"], 3), feature_columns(None, None, 384)
+    ([0], [])
+    """
+    if names is None:
+        return list(range(n_columns)) if n_columns <= _MOST_UNNAMED else []
+    vectors = {str(name) for name in chosen or ()} - set(names)
+    found = [i for i, name in enumerate(names) if name.rpartition("[")[0] not in vectors]
+    stems = {re.sub(r"\d+\D?$", "", names[i]) for i in found}
+    return [] if len(found) > _MOST_UNNAMED and len(stems) == 1 else found
+
+
+def _is_binary(column: Any) -> bool:
+    values = column.data if sp.issparse(column) else np.asarray(column)[:1000]
+    return bool(np.isin(values, (0, 1)).all())
 
 
 def _rename(clusters: Clusters, subject: Subject, names: Names) -> None:
@@ -119,12 +246,12 @@ def _rename(clusters: Clusters, subject: Subject, names: Names) -> None:
     if callable(names):
         given = {}
         for cluster in range(min(k, _MOST_NAMED)):
-            columns = [
-                f"{'high' if size > 0 else 'low'} {name}" for name, size in clusters.columns_of(cluster)
-            ]
+            words = clusters.terms[cluster] or [feature.word for feature in clusters.features(cluster)]
             rows = [_text_of(subject, place, clusters) for place in clusters.exemplars[cluster]]
-            given[cluster] = str(names(rows, clusters.terms[cluster] or columns))
+            given[cluster] = str(names(rows, words))
     else:
+        if isinstance(names, Sequence) and not isinstance(names, str) and len(names) != k:
+            raise ValueError(f"names must have a name for each of {k:,} clusters, got {len(names):,}.")
         given = {} if names is None else read_names(names)
     unknown = [cluster for cluster in given if not 0 <= cluster < k]
     if unknown:
@@ -138,48 +265,13 @@ def _text_of(subject: Subject, place: int, clusters: Clusters) -> str:
     sample = subject.sample
     if sample.texts is not None:
         return sample.texts[place]
-    if clusters.effects is None:
+    if not clusters.columns:
         return sample.ids[place]
-    values = dense(sample.block[[place]])[0]
+    values = dense(sample.block[[place]])[0][clusters.columns]
     return ", ".join(f"{name} {value:.4g}" for name, value in zip(clusters.column_names, values))
 
 
-def _column_name(clusters: Clusters, effects: FloatArray, block: Any) -> str:
-    """Return the two most distinctive columns in words: "high income, low age"."""
-    words = []
-    for i in np.argsort(-np.abs(effects), kind="stable")[:2]:
-        if abs(effects[i]) < _NOTABLE:
-            break
-        column = block[:, [i]]
-        values = np.unique(column.toarray() if sp.issparse(column) else np.asarray(column)[:1000])
-        is_high = effects[i] > 0
-        binary = np.isin(values, (0, 1)).all()
-        words.append(
-            f"{('' if is_high else 'not ') if binary else ('high ' if is_high else 'low ')}{clusters.column_names[i]}"
-        )
-    return ", ".join(words)
-
-
-def _terms(subject: Subject, column_names: Sequence[str] | None) -> list[list[str]]:
-    """Return the terms of each cluster: of sparse rows of counts, else of the texts; [] where there are neither."""
-    sample = subject.sample
-    if sp.issparse(sample.block) and not subject.is_graph and sample.block.data.min(initial=0) >= 0:
-        if column_names is None:
-            return []
-        counts, words = sample.block, list(column_names)
-    else:
-        texts = sample.texts or []
-        few = texts[:200]
-        # Short texts beside columns that have names are categories and titles rather than what rows are about.
-        are_labels = sum(len(text.split()) for text in few) < _FEWEST_WORDS * len(few)
-        if not few or (are_labels and subject.rows.column_names is not None):
-            return []
-        counts, words = text_counts(texts)
-    if not words:
-        return []
-    weights = term_weights(counts, sample.labels, subject.n_clusters)
-    order = np.argsort(-weights, axis=1, kind="stable")[:, :_MOST_TERMS]
-    return [[words[i] for i in best if line[i] > 0] for best, line in zip(order, weights)]
+# --- words and columns -----------------------------------------------------------------------------------------------
 
 
 def term_weights(counts: Any, labels: IntArray, n_clusters: int) -> FloatArray:
@@ -247,40 +339,204 @@ def column_effects(block: Any, labels: IntArray, sizes: IndexArray) -> FloatArra
     return np.where((mass > 0) & (rest > 0), found, 0.0)
 
 
-def _cohesion(labels: IntArray, neighbors: IndexArray, n_clusters: int) -> FloatArray | None:
-    """Return for each cluster the mean share of the nearest rows of its rows that are in it."""
-    if not neighbors.shape[1]:
+# --- original units --------------------------------------------------------------------------------------------------
+
+
+def _original_means(subject: Subject, columns: list[int]) -> FloatArray:
+    """Return the means of columns of all rows in each cluster, and last in all, before the rows were scaled."""
+    rows, k = subject.rows, subject.n_clusters
+    if not columns:
+        return np.zeros((k + 1, 0))
+    # A group more for the rows in no cluster, which count among all.
+    groups = np.where(subject.labels < 0, k, subject.labels).astype(np.int32)
+    sums = np.zeros((k + 1, rows.shape[1]))
+    for start, block in rows.blocks():
+        sums += cluster_sums(groups[start : start + block.shape[0]], k + 1, block)
+    counts = np.append(subject.sizes, len(groups))
+    sums[k] = sums.sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        found = original_units(sums / np.where(counts > 0, counts, np.nan)[:, None], rows.preparation)
+    return np.full((k + 1, len(columns)), np.nan) if found is None else found[:, columns]
+
+
+def original_units(values: FloatArray, preparation: Sequence[tuple[Any, ...]]) -> FloatArray | None:
+    """Return values in columns of prepared rows as they were before scaling; None where that cannot be undone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import coterie
+    >>> from coterie.reports.describe import original_units
+    >>> rows = coterie.prepare_rows(np.array([[10.0, 1], [30, 1]]), scale="standard")
+    >>> original_units(np.array([[1.0, 0]]), rows.preparation)
+    array([[30.,  1.]])
+    """
+    values, width = np.array(values, dtype=np.float64), np.shape(values)[1]
+    for kind, *details in reversed(preparation):
+        if kind == "normalize":
+            return None
+        if kind != "transform":
+            continue
+        transformer, names, cells = details
+        if cells is not None:  # encoded columns behind the numbers, which are not scaled
+            width = len(names)
+            continue
+        found = _undone(values[:, :width], transformer)
+        if found is None:
+            return None
+        values[:, :width] = found
+    return values
+
+
+def _undone(values: FloatArray, transformer: Any) -> FloatArray | None:
+    """Return values before a transformer that scales each column; None for another one."""
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+
+    if isinstance(transformer, Pipeline):
+        found: FloatArray | None = values
+        for _, step in reversed(transformer.steps):
+            found = None if found is None else _undone(found, step)
+        return found
+    if transformer in (None, "passthrough"):
+        return values
+    if isinstance(transformer, SimpleImputer):
+        return None if transformer.add_indicator else values
+    if isinstance(transformer, StandardScaler | RobustScaler | MinMaxScaler | MaxAbsScaler):
+        return np.asarray(transformer.inverse_transform(values))
+    return None
+
+
+# --- the table of clusters -------------------------------------------------------------------------------------------
+
+
+def cluster_columns(subject: Subject, clusters: Clusters) -> dict[str, list[Any]]:
+    """Return the table of clusters by columns, a row for each: see `coterie.reports.Report.table`."""
+    k, n_rows = subject.n_clusters, max(len(subject.labels), 1)
+    found: dict[str, list[Any]] = {
+        "cluster": list(range(k)),
+        "name": list(clusters.names),
+        "size": subject.sizes.tolist(),
+        "share": (subject.sizes / n_rows).tolist(),
+        "example": [example_of(subject, clusters, cluster) for cluster in range(k)],
+    }
+    if any(clusters.terms):
+        found["terms"] = [", ".join(terms) for terms in clusters.terms]
+    for other in means_of(subject, clusters):
+        values = [None if np.isnan(value) else float(value) for value in other.means[:-1]]
+        found[f"{other.name}_mean" if other.name in found or other.name == "terms" else other.name] = values
+    return found
+
+
+def means_of(subject: Subject, clusters: Clusters) -> Iterator[Other]:
+    """Yield the means of all columns but components of vectors; those of encoded ones are shares of categories."""
+    steps = [step for step in subject.rows.preparation if step[0] == "transform" and step[3]]
+    n_numbers = len(steps[0][2]) if steps else subject.rows.shape[1]
+    for i, column in enumerate(clusters.columns):
+        if column < n_numbers:
+            effects = clusters.effects[:, i]
+            yield Other(clusters.column_names[i], clusters.means[:, i], effects, bool(clusters.are_shares[i]))
+    yield from clusters.others
+
+
+def example_of(subject: Subject, clusters: Clusters, cluster: int) -> str:
+    """Return the text, the id or the number of the most representative row of a cluster."""
+    if not clusters.exemplars[cluster]:
+        return ""
+    place, sample = clusters.exemplars[cluster][0], subject.sample
+    if sample.texts is None:
+        return sample.ids[place] if subject.id_name is not None else f"row {sample.rows[place]}"
+    line = " ".join(sample.texts[place][: 4 * _EXAMPLE_LETTERS].split())
+    return line if len(line) <= _EXAMPLE_LETTERS else line[: _EXAMPLE_LETTERS - 1] + "…"
+
+
+def _other_means(subject: Subject) -> list[Other]:
+    """Return the means of numbers, and the shares of few categories, of columns that were not clustered as numbers."""
+    metadata, k = subject.rows.metadata_columns, subject.n_clusters
+    encoded = {cell for step in subject.rows.preparation if step[0] == "transform" for cell in step[3] or ()}
+    hidden = {subject.id_name, subject.text_name} - encoded
+    names = [
+        name
+        for name in (metadata.names if metadata is not None else [])
+        if name not in hidden and not name.startswith("__index_level")
+    ]
+    if metadata is None or not names:
+        return []
+    # A group more for the rows in no cluster, which count among all.
+    groups = np.where(subject.labels < 0, k, subject.labels)
+    sums = {name: _Sums(k + 1, name in encoded) for name in names}
+    start = 0
+    for batch in metadata.batches(names):
+        for name, column in zip(names, batch.columns):
+            sums[name].add(column, groups[start : start + batch.num_rows])
+        start += batch.num_rows
+    sizes = np.append(subject.sizes, len(groups) - subject.sizes.sum())
+    found = []
+    for name, column in sums.items():
+        if column.is_number:
+            found.append(_other(name, column.sums, column.squares, column.counts, False))
+        for category, counts in sorted(column.categories.items()):
+            found.append(_other(f"{name}={category}", counts, counts, sizes, True))
+    return found
+
+
+def _other(name: str, sums: FloatArray, squares: FloatArray, counts: FloatArray, is_share: bool) -> Other:
+    """Return a column by the sums of groups, of which the last one is that of the rows in no cluster."""
+    mean = sums.sum() / max(counts.sum(), 1)
+    deviation = np.sqrt(max(squares.sum() / max(counts.sum(), 1) - mean**2, 0.0))
+    means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)[:-1]
+    effects = np.nan_to_num(means - mean) / deviation if deviation > 0 else np.zeros(len(means))
+    return Other(name, np.append(means, mean), effects, is_share)
+
+
+class _Sums:
+    """Sums of a column over the rows of each group: of numbers, or the counts of few categories."""
+
+    def __init__(self, n_groups: int, is_category: bool) -> None:
+        self._is_category, self._has_many = is_category, False
+        self.is_number = False
+        self.sums, self.squares, self.counts = np.zeros((3, n_groups))
+        self.categories: dict[str, FloatArray] = {}
+
+    def add(self, column: Any, groups: IntArray) -> None:
+        """Add a batch of the column."""
+        from pyarrow import types
+
+        k, kind = len(self.sums), column.type
+        are_numbers = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+        if are_numbers and not self._is_category:
+            self.is_number = True
+            values = column.cast("float64", safe=False).to_numpy(zero_copy_only=False)
+            known = ~np.isnan(values)
+            self.sums += np.bincount(groups[known], values[known], minlength=k)
+            self.squares += np.bincount(groups[known], values[known] ** 2, minlength=k)
+            self.counts += np.bincount(groups[known], minlength=k)
+            return
+        found = None if self._has_many else category_codes(column)
+        if found is None or len(self.categories.keys() | set(found[0])) > MOST_CATEGORIES:
+            self._has_many, self.categories = True, {}
+            return
+        for code, category in enumerate(found[0]):
+            own = np.bincount(groups[found[1] == code], minlength=k)
+            self.categories[category] = self.categories.get(category, np.zeros(k)) + own
+
+
+def category_codes(column: Any) -> tuple[list[str], IntArray] | None:
+    """Return the few categories of an Arrow column and their codes, -1 for missing ones; None if there are many."""
+    import pyarrow
+    import pyarrow.compute
+
+    try:
+        texts = column.cast("string")
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError):
         return None
-    known = neighbors >= 0
-    same = (known & (labels[neighbors] == labels[:, None])).sum(axis=1)
-    inside = (labels >= 0) & known.any(axis=1)
-    return _means(same[inside] / known.sum(axis=1)[inside], labels[inside], n_clusters)
-
-
-def _separation(subject: Subject) -> FloatArray | None:
-    """Return the mean simplified silhouette of each cluster: (b - a) / max(a, b) of the two nearest centers."""
-    sample, centers = subject.sample, subject.centers
-    if centers is None or len(centers) < 2:
+    encoded = pyarrow.compute.dictionary_encode(texts)
+    encoded = encoded.combine_chunks() if isinstance(encoded, pyarrow.ChunkedArray) else encoded
+    if not 0 < len(encoded.dictionary) <= MOST_CATEGORIES:
         return None
-    from sklearn.metrics import pairwise_distances_chunked
-
-    inside = np.flatnonzero(sample.labels >= 0)
-    found, start = np.zeros(len(inside)), 0
-    among = sp.csr_array(centers) if sp.issparse(sample.block) else centers
-    for distances in pairwise_distances_chunked(sample.block[inside], among):
-        rows, own = np.arange(len(distances)), sample.labels[inside[start : start + len(distances)]]
-        a = distances[rows, own]
-        distances[rows, own] = np.inf
-        b = distances.min(axis=1)
-        found[start : start + len(rows)] = (b - a) / np.maximum(np.maximum(a, b), 1e-300)
-        start += len(rows)
-    return _means(found, sample.labels[inside], subject.n_clusters)
-
-
-def _means(values: FloatArray, labels: IntArray, n_clusters: int) -> FloatArray:
-    counts = np.bincount(labels, minlength=n_clusters)
-    sums = np.bincount(labels, values, minlength=n_clusters)
-    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return encoded.dictionary.to_pylist(), codes.astype(np.int32)
 
 
 def _examples(subject: Subject, places: IntArray) -> list[list[int]]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import base64
 import io
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from coterie.arrays import Array, FloatArray, IntArray
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.kernel_rows import dense
 from coterie.plotting.layout import Layout
-from coterie.reports.describe import Clusters, describe, measures_of
+from coterie.reports.describe import Clusters, Matter, category_codes, original_units
 from coterie.reports.page import data_address
-from coterie.reports.subject import MOST_CATEGORIES, Subject
+from coterie.reports.quality import Quality
+from coterie.reports.subject import Subject
 
 # Characters of all texts on the page, and of one text.
 _TEXT_CHARACTERS, _MOST_OF_TEXT, _MOST_OF_ID = 1_600_000, 300, 60
@@ -29,14 +29,14 @@ _MOST_CLUSTERED, _MOST_KEPT = 20, 12
 _MOST_CLUSTERS, _MOST_NAMED_LAYERS = 2_000, 20
 
 
-def explorer_data(subject: Subject, layout: Layout, clusters: Clusters) -> dict[str, Any]:
+def explorer_data(subject: Subject, layout: Layout, clusters: Clusters, quality: Quality) -> dict[str, Any]:
     """Return what `page.js` reads, ready for JSON; arrays are base64 of little-endian numbers."""
     sample = subject.sample
     low = layout.points.min(axis=0)
     extent = max(float(np.ptp(layout.points, axis=0).max()), 1e-300)
     places = np.round((layout.points - low) / extent * 65_535)
     length = int(np.clip(_TEXT_CHARACTERS / max(len(sample.rows), 1), 20, _MOST_OF_TEXT))
-    layers, start = _layers(subject, layout, clusters)
+    layers, start = _layers(subject)
     return {
         "rows": _packed(sample.rows, "<f8"),
         "nRows": subject.rows.shape[0],
@@ -56,7 +56,7 @@ def explorer_data(subject: Subject, layout: Layout, clusters: Clusters) -> dict[
                 "size": int(subject.sizes[cluster]),
                 **{
                     name: round(float(values[cluster]), 3)
-                    for name, values in measures_of(clusters).items()
+                    for name, values in quality.measures.items()
                     if np.isfinite(values[cluster])
                 },
                 "terms": clusters.terms[cluster],
@@ -68,7 +68,7 @@ def explorer_data(subject: Subject, layout: Layout, clusters: Clusters) -> dict[
     }
 
 
-def _layers(subject: Subject, layout: Layout, clusters: Clusters) -> tuple[list[dict[str, Any]], int]:
+def _layers(subject: Subject) -> tuple[list[dict[str, Any]], int]:
     """Return the labels of the sample in each layer of the model, and which layer the report is of."""
     sample, model = subject.sample, subject.model
     n_rows = len(subject.labels)
@@ -88,6 +88,7 @@ def _layers(subject: Subject, layout: Layout, clusters: Clusters) -> tuple[list[
         ]
     else:
         return [own], 0
+    matter = Matter.of(subject) if len(found) <= _MOST_NAMED_LAYERS else None
     at = [place for place, labels in enumerate(found) if np.array_equal(labels, subject.labels)]
     made = [
         own | {"title": title}
@@ -95,22 +96,16 @@ def _layers(subject: Subject, layout: Layout, clusters: Clusters) -> tuple[list[
         else {
             "title": title,
             "labels": _packed(labels[sample.rows], "<i4"),
-            "clusters": _clusters_of_layer(subject, layout, labels)
-            if len(found) <= _MOST_NAMED_LAYERS
-            else None,
+            "clusters": None if matter is None else _clusters_of_layer(matter, labels, sample.rows),
         }
         for place, (title, labels) in enumerate(zip(titles, found))
     ]
     return (made, at[0]) if at else ([own | {"title": "clusters of this report"}, *made], 0)
 
 
-def _clusters_of_layer(subject: Subject, layout: Layout, labels: IntArray) -> list[dict[str, Any]]:
-    k = max(int(labels.max(initial=-1)) + 1, 1)
-    sample = replace(subject.sample, labels=labels[subject.sample.rows])
-    sizes = np.bincount(labels[labels >= 0], minlength=k)
-    other = replace(subject, labels=labels, n_clusters=k, sizes=sizes, sample=sample, centers=None)
-    names = describe(other, layout.neighbors).names
-    return [{"name": name, "size": int(size)} for name, size in zip(names, sizes)]
+def _clusters_of_layer(matter: Matter, labels: IntArray, rows: IndexArray) -> list[dict[str, Any]]:
+    sizes = np.bincount(labels[labels >= 0], minlength=1)
+    return [{"name": name, "size": int(size)} for name, size in zip(matter.names(labels[rows], sizes), sizes)]
 
 
 def _columns(subject: Subject, clusters: Clusters) -> list[dict[str, Any]]:
@@ -120,39 +115,32 @@ def _columns(subject: Subject, clusters: Clusters) -> list[dict[str, Any]]:
         {"name": name.replace("_", " "), "kind": "measure", "values": _packed(values[sample.rows], "<f4")}
         for name, values in subject.placement.measures.items()
     ]
-    kept = [name for name in sample.metadata.column_names if name not in (subject.id_name, subject.text_name)]
+    kept = [name for name in sample.metadata if name not in (subject.id_name, subject.text_name)]
     for name in kept[:_MOST_KEPT]:
         values = _values(sample.metadata[name])
         if values is not None:
             found.append({"name": name, "kind": "kept", **values})
-    if clusters.effects is not None:
+    if clusters.columns:
         strength = np.abs(clusters.effects).max(axis=0)
-        order = np.argsort(-strength, kind="stable")[:_MOST_CLUSTERED]
-        block = dense(sample.block[:, np.sort(order)])
-        for place, column in enumerate(np.sort(order).tolist()):
-            packed = _packed(block[:, place], "<f4")
-            found.append({"name": clusters.column_names[column], "kind": "clustered", "values": packed})
+        order = np.sort(np.argsort(-strength, kind="stable")[:_MOST_CLUSTERED])
+        block = dense(sample.block)
+        original = original_units(block, subject.rows.preparation)
+        for i in order.tolist():
+            packed = _packed((block if original is None else original)[:, clusters.columns[i]], "<f4")
+            found.append({"name": clusters.column_names[i], "kind": "clustered", "values": packed})
     return found
 
 
 def _values(column: Any) -> dict[str, Any] | None:
     """Return a column as numbers or as codes of few categories; None where it has neither."""
     import pyarrow
-    import pyarrow.compute
 
     kind = column.type
     if pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind):
         values = column.cast("float64", safe=False).to_numpy(zero_copy_only=False)
         return {"values": _packed(values, "<f4")}
-    try:
-        texts = column.cast("string")
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError):
-        return None
-    encoded = pyarrow.compute.dictionary_encode(texts).combine_chunks()
-    if not 0 < len(encoded.dictionary) <= MOST_CATEGORIES:
-        return None
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return {"categories": encoded.dictionary.to_pylist(), "values": _packed(codes, "<f4")}
+    codes = category_codes(column)
+    return None if codes is None else {"categories": codes[0], "values": _packed(codes[1], "<f4")}
 
 
 def _cut(text: str, length: int) -> str:

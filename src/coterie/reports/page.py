@@ -12,8 +12,8 @@ A page is data; the parts know nothing of clusterings::
     html = page.html()
     text, pictures = page.markdown()  # pictures: {"seconds.png": bytes}
 
-Cells of tables and values of facts are texts, numbers, None (a dash), `Bar` or `Mark`. Texts are escaped: only the
-templates write HTML. jinja2 comes with the extra `report`.
+Cells of tables and values of facts are texts, numbers, None (a dash), `Bar`, `Mark` or `Shade`. Texts are escaped:
+only the templates write HTML. jinja2 comes with the extra `report`.
 """
 
 from __future__ import annotations
@@ -25,16 +25,18 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
+from importlib.resources import files as package_files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from coterie._kernels import __version__
 from coterie.figures import INK
+from coterie.outputs import OutputFolder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_TEMPLATES = files("coterie.reports") / "templates"
+_TEMPLATES = package_files("coterie.reports") / "templates"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,15 @@ class Mark:
     color: str
 
 
-Cell: TypeAlias = str | float | int | Bar | Mark | None
+@dataclass(frozen=True, slots=True)
+class Shade:
+    """A value on a shade of the page: of one color for a strength up to 1, of another one for one down to -1."""
+
+    value: str | float | None
+    strength: float
+
+
+Cell: TypeAlias = str | float | int | Bar | Mark | Shade | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +132,7 @@ class Picture:
         """Return it as PNG, on white paper."""
         buffer = io.BytesIO()
         self.figure.savefig(buffer, format="png", metadata={"Software": None})
+        self.figure.set_layout_engine("none")  # a second layout would differ in the last digits
         return buffer.getvalue()
 
     def svg(self) -> str:
@@ -134,6 +145,7 @@ class Picture:
             self.figure.savefig(
                 buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None}
             )
+        self.figure.set_layout_engine("none")
         text = buffer.getvalue()
         text = text[text.index("<svg") :]
         text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
@@ -143,14 +155,6 @@ class Picture:
         for ink in ("#000000", INK.lower(), "#999999"):
             text = text.replace(ink, "currentColor")
         return text.replace("#dddddd", "var(--line)").replace("#ffffff", "var(--paper)")
-
-
-@dataclass(frozen=True, slots=True)
-class Folded:
-    """Parts behind a line that opens them; printed and in Markdown they are open."""
-
-    summary: str
-    parts: Sequence[Part]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +169,7 @@ class Explorer:
     data: Mapping[str, Any]
 
 
-Part: TypeAlias = Text | Code | Warnings | Facts | Table | Picture | Folded | Explorer
+Part: TypeAlias = Text | Code | Warnings | Facts | Table | Picture | Explorer
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +217,26 @@ class Page:
         text = _environment().get_template("page.md.jinja").render(page=self, version=__version__)
         return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n", pictures
 
+    def files(self, name: str) -> dict[str, bytes]:
+        """Return the contents of the files of the page by their names, first that of a name in .html or .md."""
+        stem, _, ending = name.rpartition(".")
+        if not stem or ending not in ("html", "md"):
+            raise ValueError(f"A page ends in .html or .md, got {name!r}.")
+        if ending == "html":
+            return {name: self.html().encode("utf-8")}
+        text, pictures = self.markdown()
+        for picture in pictures:
+            text = text.replace(f"]({picture})", f"](<{stem}-{picture}>)")
+        return {name: text.encode("utf-8")} | {f"{stem}-{picture}": png for picture, png in pictures.items()}
+
+    def save(self, path: str | Path) -> list[Path]:
+        """Write the page to a file that ends in .html, or in .md with pictures beside it; return the files."""
+        target = Path(path)
+        files = self.files(target.name)
+        with OutputFolder(target.parent, target.name) as outputs:
+            outputs.write(files)
+        return [target.parent / name for name in files]
+
     def parts(self) -> Iterator[Part]:
         """Yield all parts in their order, those inside of others after them."""
         for section in self.sections:
@@ -227,9 +251,7 @@ class Page:
 def _with_inner(parts: Sequence[Part]) -> Iterator[Part]:
     for part in parts:
         yield part
-        if isinstance(part, Folded):
-            yield from _with_inner(part.parts)
-        elif isinstance(part, Explorer):
+        if isinstance(part, Explorer):
             yield from (part.picture, part.table)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import clone
 
 from coterie.arrays import FloatArray, IndexArray, IntArray
 from coterie.blocks.kernel_rows import dense
@@ -29,9 +27,6 @@ _MOST_NUMBERS = 5e7
 # More different values of a column are no categories.
 MOST_CATEGORIES = 40
 
-# Time limit in seconds of each fit for a report.
-_LIMIT = 2.0
-
 # Representative rows of each cluster, and as many borderline ones, that are in the sample.
 EXAMPLES = 6
 
@@ -43,7 +38,7 @@ class Sample:
     rows: IndexArray
     block: Any
     labels: IntArray
-    metadata: Any
+    metadata: dict[str, Any]
     ids: list[str]
     texts: list[str] | None
 
@@ -90,8 +85,9 @@ def read_subject(
     keep: Sequence[str] | None = None,
     text: str | None = None,
     image_shape: tuple[int, ...] | None = None,
+    placement: Placement | None = None,
 ) -> Subject:
-    """Read the rows for a report: a pass for distances, one for texts, and a sample."""
+    """Read the rows for a report: a pass for distances if they are not known, one for texts, and a sample."""
     rows = rows_for(model, X)
     found = clusters_of(model, rows, labels, n_clusters)
     if image_shape is not None:
@@ -103,7 +99,7 @@ def read_subject(
     else:
         centers = np.asarray(centers, dtype=np.float64)
     count = max(int(found.max(initial=-1)) + 1, 0 if centers is None else len(centers), 1)
-    placement = place_rows(model, rows, found)
+    placement = placement or place_rows(model, rows, found)
     ranks, borderline = placement.ranks, placement.borderline
     examples = ((ranks > 0) & (ranks <= EXAMPLES)) | ((borderline > 0) & (borderline <= EXAMPLES))
     most = MOST_DRAWN if rows.is_sparse else int(np.clip(_MOST_NUMBERS / rows.shape[1], 200, MOST_DRAWN))
@@ -162,26 +158,6 @@ def clusters_of(
     return clusters.astype(np.int32)
 
 
-def seconds_of(model: Any) -> float:
-    """Return how long the iterations of a fit took; 0 where the model does not say."""
-    history = getattr(model, "history_", None)
-    return float(history["seconds"][-1]) if history is not None and len(history) else 0.0
-
-
-def refitted(model: Any, block: Any, seed: int, changes: dict[str, Any]) -> Any:
-    """Fit a copy of a model to some rows, quietly.
-
-    A ValueError is raised where a parameter such as a size constraint, or the size of a coreset, is not feasible.
-    """
-    again = clone(model)
-    known = again.get_params(deep=False)
-    usual = {"random_state": seed, "max_time": _LIMIT, "callback": None, "verbose": 0}
-    again.set_params(**{name: value for name, value in (usual | changes).items() if name in known})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return again.fit(block)
-
-
 def cluster_sums(labels: IntArray, n_clusters: int, block: Any) -> FloatArray:
     """Return the sums of the rows of each cluster, as a dense array of shape (k, d)."""
     inside = np.flatnonzero(labels >= 0)
@@ -190,32 +166,30 @@ def cluster_sums(labels: IntArray, n_clusters: int, block: Any) -> FloatArray:
     return dense(sums).astype(np.float64, copy=False)
 
 
-def _metadata(rows: RowSource, names: list[str], chosen: IndexArray) -> Any:
-    import pyarrow
-
+def _metadata(rows: RowSource, names: list[str], chosen: IndexArray) -> dict[str, Any]:
+    """Return the Arrow columns of some rows by their names."""
     if rows.metadata_columns is None or not names:
-        return pyarrow.table({})
-    found = selected_rows(rows.metadata_columns.batches(names), chosen)
-    return joined_batches([batch.take(pyarrow.array(some)) for batch, some in found])
-
-
-def _text_column(metadata: Any, text: str | None, id_name: str | None) -> str | None:
-    """Return the requested column of texts, or the one with the longest texts; few distinct texts are categories."""
+        return {}
     import pyarrow
 
+    found = selected_rows(rows.metadata_columns.batches(names), chosen)
+    table = joined_batches([batch.take(pyarrow.array(some)) for batch, some in found])
+    return dict(zip(table.column_names, table.columns))
+
+
+def _text_column(metadata: dict[str, Any], text: str | None, id_name: str | None) -> str | None:
+    """Return the requested column of texts, or the one with the longest texts; few distinct texts are categories."""
     if text is not None:
-        if text not in metadata.column_names:
-            known = ", ".join(map(repr, metadata.column_names)) or "none"
+        if text not in metadata:
+            known = ", ".join(map(repr, metadata)) or "none"
             raise ValueError(f"There is no column {text!r} among those that are not clustered: {known}.")
         return text
     lengths = {}
-    for field in metadata.schema:
-        if field.name != id_name and (
-            pyarrow.types.is_string(field.type) or pyarrow.types.is_large_string(field.type)
-        ):
-            words = metadata[field.name].slice(0, 1000).to_pylist()
+    for name, column in metadata.items():
+        if name != id_name and str(column.type) in ("string", "large_string"):
+            words = column.slice(0, 1000).to_pylist()
             if len(set(words)) > min(MOST_CATEGORIES, len(words) / 2):
-                lengths[field.name] = sum(len(word or "") for word in words)
+                lengths[name] = sum(len(word or "") for word in words)
     return max(lengths, key=lambda name: lengths[name]) if lengths else None
 
 
