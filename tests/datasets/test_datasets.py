@@ -76,3 +76,14 @@ def test_moved_digits_are_digits_that_moved():
     # Most are still nearest to a digit of their own kind.
     nearest = kinds[np.argmin(np.sum((X[:, None] - digits[None]) ** 2, axis=2), axis=1)]
     assert np.mean(nearest == y) > 0.8
+
+
+def test_definitions():
+    definitions = datasets.load_definitions()
+    assert definitions.data.shape == (2000, 64)
+    assert definitions.data.dtype == np.float32
+    assert np.isfinite(definitions.data).all()
+    assert len(set(definitions.texts)) == 2000
+    assert np.bincount(definitions.target).tolist() == [200] * 10
+    row = definitions.texts.tolist().index("first half: the first of two halves of play")
+    assert definitions.target_names[definitions.target[row]] == "time"

@@ -126,6 +126,41 @@ def load_mammals() -> Bunch:
     )
 
 
+def load_definitions() -> Bunch:
+    """Load 2,000 definitions of English nouns with embeddings, 200 of each of ten categories.
+
+    Returns
+    -------
+    Bunch
+        `data` : ndarray of shape (2000, 64), float32; embeddings by all-MiniLM-L6-v2, on their first 64 principal
+        components. `texts` : ndarray of str, "word: definition". `target` : ndarray of int64, the category as an index
+        into `target_names` (animal, artifact, communication, ...).
+
+    References
+    ----------
+    WordNet 3.0, Princeton University; its license stands beside the data, in WordNet-LICENSE.txt.
+
+    Examples
+    --------
+    >>> from coterie.datasets import load_definitions
+    >>> definitions = load_definitions()
+    >>> definitions.data.shape
+    (2000, 64)
+    >>> print(definitions.texts[0])
+    chagrin: strong feelings of embarrassment
+    """
+    _, table = _read_table("definitions.csv")
+    target_names, target = np.unique([row[0] for row in table], return_inverse=True)
+    with resources.files("coterie.datasets").joinpath("definitions.npy").open("rb") as file:
+        data = np.load(file).astype(np.float32)
+    return Bunch(
+        data=data,
+        texts=np.array([row[1] for row in table]),
+        target=target.astype(np.int64, copy=False),
+        target_names=target_names,
+    )
+
+
 def _read_table(name: str) -> tuple[list[str], list[list[str]]]:
     """Return the header and the rows of a shipped CSV, without its comment lines."""
     text = resources.files("coterie.datasets").joinpath(name).read_text(encoding="utf-8")
