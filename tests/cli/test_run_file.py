@@ -121,7 +121,7 @@ def test_addresses_with_secrets_are_not_written(folder):
 
 def test_options_of_a_repeated_run_are_equal(rows):
     pytest.importorskip("matplotlib")
-    line = "compare rows.npy -k 3 --methods k-means --sample 90 --scale standard -q --out one"
+    line = "compare rows.npy -k 3 --methods k-means --scale standard -q --out one"
     assert main(line.split()) == 0
     assert main(["compare", "--config", "one", "-q", "--out", "two"]) == 0
     one, two = written("one/run.toml"), written("two/run.toml")

@@ -14,9 +14,9 @@ NAME = "<script>alert(1)</script> & \"rows'.npy"
 
 @pytest.fixture(scope="module")
 def comparison():
-    """Of all methods that suit, one of which there is no time for, against known classes."""
+    """Of all methods that suit, against known classes."""
     X, classes = rows()
-    return coterie.compare(X, 3, labels=classes, budget=15.0, random_state=0, n_threads=1)
+    return coterie.compare(X, 3, labels=classes, random_state=0, n_threads=1)
 
 
 @pytest.fixture(scope="module")
@@ -74,5 +74,5 @@ def test_methods_scores_and_exclusions_are_printed(window, address, comparison):
     quality = window.locator("table", has_text="accuracy").first
     for record in comparison.records:
         line = quality.locator("tbody tr", has_text=record["method"]).first.inner_text().split("\t")
-        assert line[0].strip() == record["method"]
+        assert line[0].startswith(record["method"])
         assert f"{record['ari']:.3g}"[:4] in " ".join(line)

@@ -128,9 +128,6 @@ if TYPE_CHECKING:
 
 PICTURE = "modes.png"
 
-# Of --method auto: seconds of the comparison without --max-time, and the most clusters without -k.
-_COMPARISON_TIME = 300.0
-
 # The options of estimators that --method auto takes; the comparison chooses the others.
 _AUTO_OPTIONS = ("max_time", "n_threads")
 
@@ -471,8 +468,7 @@ def _compared(
     if k is None:
         raise UsageError(NO_COUNT)
     half = None if limit is None else limit / 2
-    budget = half or _COMPARISON_TIME
-    found = compare(rows, k, budget=budget, random_state=job.seed, n_threads=threads, callback=callback)
+    found = compare(rows, k, max_time=half, random_state=job.seed, n_threads=threads, callback=callback)
     model = clone(found.best_model_)
     method = find_method(name_of(model))
     limits = {"max_time": half, "n_threads": threads}

@@ -14,27 +14,26 @@ from coterie.cli.inputs import about, input_facts, open_prepared, read_classes
 from coterie.cli.models import find_offered
 from coterie.cli.options import (
     Count,
-    Counted,
     File,
     Force,
     Json,
+    MaxTime,
     Out,
     Quiet,
     RunOptions,
-    Seconds,
     Seed,
     Switch,
     TableOptions,
     Threads,
     column_names,
 )
-from coterie.cli.output import file_lines, recorded_warnings, table_lines, tell
+from coterie.cli.output import file_lines, recorded_warnings, tell
 from coterie.cli.progress import display, each_step
 from coterie.cli.run_file import run_files, write_run_file
 from coterie.cli.runs import SUMMARY, run_folder, write_summary
-from coterie.comparison.compare import CRITERIA, Comparison
+from coterie.comparison.compare import Comparison
 from coterie.comparison.compare import compare as compare_methods
-from coterie.comparison.page import comparison_page
+from coterie.comparison.scores import CRITERIA
 from coterie.outputs import OutputFolder
 from coterie.plotting import require_matplotlib
 from coterie.reports.page import require_jinja
@@ -46,10 +45,9 @@ def compare(
     /,
     *,
     k: Annotated[Count, Parameter(name=["-k", "--clusters", "--n-clusters"])],
-    budget: Seconds = 300.0,
+    max_time: MaxTime = None,
     methods: str | None = None,
     labels: str | None = None,
-    sample: Counted = None,
     seed: Seed = 0,
     n_threads: Threads = None,
     report: Switch = False,
@@ -68,14 +66,12 @@ def compare(
         Any file that `coterie fit` reads.
     k
         Number of clusters of each method.
-    budget
+    max_time
         Time limit of all fits, such as 90s, 5m or 1h.
     methods
         Only these methods, with commas between them; by default those that suit the rows.
     labels
         Known classes, which add accuracy, NMI and ARI: a column of the table, or a file with a line for each row.
-    sample
-        Number of rows to compare on; by default at most 20,000.
     report
         Also write comparison.html.
     out
@@ -90,7 +86,7 @@ def compare(
         known = None if labels is None else read_classes(labels, rows, "--labels")
         with display(quiet) as screen, recorded_warnings() as warned, about(file):
             found = compare_methods(
-                rows, k, methods=names, labels=known, budget=budget, sample_size=sample,
+                rows, k, methods=names, labels=known, max_time=max_time,
                 random_state=seed, n_threads=n_threads, callback=each_step(screen),
             )  # fmt: skip
         summary = {
@@ -146,7 +142,7 @@ def _write(
     with outputs.writing(picture) as path:
         found.plot().savefig(path)
     if "page" in summary["files"]:
-        page = comparison_page(found, Path(summary["input"]["file"]).name, summary["warnings"])
+        page = found.page(Path(summary["input"]["file"]).name, summary["warnings"])
         with outputs.writing(Path(summary["files"]["page"]).name) as path:
             path.write_text(page.html(), encoding="utf-8")
     write_run_file(outputs, seed=summary["seed"])
@@ -160,6 +156,8 @@ def comparison_facts(found: Comparison) -> dict[str, Any]:
         "confidence": found.confidence,
         "reasons": list(found.reasons),
         "methods": [dict(record) for record in found.records],
+        "differences": list(found.differences),
+        "lines": found.lines(),
         "agreement": found.agreement.tolist(),
         "criteria": dict(CRITERIA),
         "left_out": list(found.left_out),
@@ -168,45 +166,16 @@ def comparison_facts(found: Comparison) -> dict[str, Any]:
 
 
 def _comparison_lines(facts: dict[str, Any]) -> list[str]:
-    source, records = facts["input"], facts["methods"]
+    source = facts["input"]
     whole = facts["sample_rows"] == facts["rows"]
-    scores = [name for name in ("accuracy", "nmi", "ari") if name in records[0]]
     lines = [
         f"{source['file']}: {source['rows']:,} rows x {source['columns']:,} columns in {facts['clusters']:,} clusters"
-        + ("" if whole else f", compared on a sample of {facts['sample_rows']:,} rows"),
+        + ("" if whole else f", compared on a random sample of {facts['sample_rows']:,} rows"),
         *facts["reasons"],
         "",
-        *_table_of([
-            {
-                "method": record["method"],
-                "seconds": record["seconds"],
-                "objective": record["objective"],
-                "sizes": f"{record['smallest']:,}-{record['largest']:,}",
-                "lost": record["clusters_lost"],
-                **{name: record[name] for name in (*CRITERIA, *scores)},
-            }
-            for record in records
-        ]),
+        *facts["lines"],
         "",
-        "adjusted Rand index of any two methods",
-        *_table_of(
-            [{"": record["method"], **{other["method"]: value for other, value in zip(records, values)}}
-             for record, values in zip(records, facts["agreement"])]
-        ),
-        "",
-        *(f"{name}: {sentence}" for name, sentence in facts["criteria"].items()),
+        *facts["differences"],
         *(f"not compared: {what}" for what in facts["left_out"]),
-    ]  # fmt: skip
-    return [*lines, f"{facts['seconds']:.3g} s", *file_lines(facts)]
-
-
-def _table_of(records: list[dict[str, Any]]) -> list[str]:
-    """Return a line of names, and one for each record."""
-    cells = [
-        [
-            "-" if value is None else value if isinstance(value, str) else f"{value:.4g}"
-            for value in record.values()
-        ]
-        for record in records
     ]
-    return table_lines([list(records[0]), *cells], "<>")
+    return [*lines, *file_lines(facts)]

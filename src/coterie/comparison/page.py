@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
-from coterie.comparison.compare import CRITERIA
-from coterie.figures import FEW_COLORS, INK, new_figure, tidy
-from coterie.reports.page import Bar, Column, Facts, Page, Section, Table, Text, Warnings
+from coterie.arrays import IntArray
+from coterie.comparison.scores import CRITERIA
+from coterie.figures import INK, new_figure, style_of
+from coterie.plotting.layout import Layout, lay_out
+from coterie.reports.page import Bar, Cell, Column, Facts, Page, Picture, Section, Table, Text, Warnings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,66 +20,55 @@ if TYPE_CHECKING:
 
     from coterie.comparison.compare import Comparison
 
+_MAPS_A_LINE = 3
+
 
 def comparison_page(comparison: Comparison, name: str, warnings: Sequence[str] = ()) -> Page:
     """Return the page of a comparison; `name` is that of the data set, such as its file."""
     facts, records = comparison.facts, comparison.records
-    names = [record["method"] for record in records]
+    layout = _layout(comparison)
+    maps = [
+        Picture(
+            _map_alone(comparison, layout, record),
+            f"map-{number}",
+            f"Map of {len(layout.points):,} rows, colored by the {record['clusters']} clusters of {record['method']}.",
+            is_raster=True,
+            is_small=True,
+        )
+        for number, record in enumerate(records)
+    ]
     known = [score for score in ("accuracy", "nmi", "ari") if score in records[0]]
-    slowest = max(record["seconds"] for record in records)
-    entries = [
-        ("recommended", comparison.recommended or "no clear winner"),
+    table = Table(
+        "Scores (higher is better), sizes of clusters, and seconds of the fits",
+        [
+            Column("method"),
+            *(Column(name, True) for name in (*CRITERIA, *known)),
+            Column("smallest, median, largest", True),
+            Column("seconds", True),
+        ],
+        [
+            [
+                _marked(comparison, record),
+                *(_bar(record[score]) for score in CRITERIA),
+                *(f"{record[score]:.2f}" for score in known),
+                ", ".join(f"{record[size]:,}" for size in ("smallest", "median", "largest")),
+                f"{record['seconds']:.2f}",
+            ]
+            for record in records
+        ],
+        note="Known classes (accuracy, NMI, ARI) do not influence the scores." if known else "",
+    )
+    entries: list[tuple[str, Cell]] = [
+        ("recommended", comparison.recommended or "none"),
         ("confidence", comparison.confidence),
         ("clusters", facts["clusters"]),
         ("rows compared on", facts["sample_rows"]),
-        ("budget, seconds", facts["budget"]),
-        ("seconds", facts["seconds"]),
     ]
-    scores = Table(
-        "Scores, without known classes unless named",
-        [
-            Column("method"),
-            *(Column(score, True) for score in (*CRITERIA, *known)),
-        ],
-        [
-            [
-                record["method"],
-                *(_bar(record[score], records, score) for score in CRITERIA),
-                *(record[score] for score in known),
-            ]
-            for record in records
-        ],
-    )
-    sizes = Table(
-        "Time, objective and cluster sizes",
-        [
-            Column("method"),
-            Column("seconds", True),
-            Column("objective"),
-            *(Column(size, True) for size in ("value", "smallest", "median", "largest", "empty clusters")),
-        ],
-        [
-            [
-                record["method"],
-                Bar(record["seconds"], record["seconds"] / slowest if slowest else 0.0),
-                record["objective_name"],
-                *(record[key] for key in ("objective", "smallest", "median", "largest", "clusters_lost")),
-            ]
-            for record in records
-        ],
-        note="Seconds of the fit. Objectives of different methods cannot be compared.",
-    )
-    agreement = Table(
-        "Adjusted Rand index of any two methods",
-        [Column("method"), *(Column(other, True) for other in names)],
-        [
-            [method, *(Bar(float(value), min(max(float(value), 0.0), 1.0)) for value in values)]
-            for method, values in zip(names, comparison.agreement)
-        ],
-    )
+    caption = f"{len(layout.points):,} rows, by {layout.method}; the same map for each method."
     sections = [
-        Section("Recommendation", [*map(Text, comparison.reasons), Warnings(list(warnings)), Facts(entries)]),
-        Section("Methods", [scores, agreement, sizes]),
+        Section("Answer", [*map(Text, comparison.reasons), Warnings(list(warnings)), Facts(entries)]),
+        Section("Maps", [Text(f"{caption} Matching clusters have the same color."), *maps]),
+        Section("Methods", [table, *map(Text, comparison.differences)]),
         Section(
             "Criteria",
             [
@@ -85,59 +77,70 @@ def comparison_page(comparison: Comparison, name: str, warnings: Sequence[str] =
             ],
         ),
     ]
-    return Page(f"Methods for {name}", _subtitle(facts, "compared on"), sections)
-
-
-def _bar(value: float | None, records: Sequence[dict[str, Any]], score: str) -> Any:
-    """Return a score with a bar as long as its share of the best one."""
-    best = np.nanmax([0.0, *(np.nan if record[score] is None else record[score] for record in records)])
-    return value if value is None or not value > 0 else Bar(value, value / float(best))
-
-
-def _subtitle(facts: dict[str, Any], use: str) -> str:
     subtitle = f"{facts['rows']:,} rows x {facts['columns']:,} columns"
-    if facts["sample_rows"] == facts["rows"]:
-        return subtitle
-    return f"{subtitle}, {use} a sample of {facts['sample_rows']:,} rows"
-
-
-# --- plots -----------------------------------------------------------------------------------------------------------
+    if facts["sample_rows"] < facts["rows"]:
+        subtitle += f", compared on a random sample of {facts['sample_rows']:,} rows"
+    return Page(f"Methods for {name}", subtitle, sections)
 
 
 def plot_comparison(comparison: Comparison) -> Figure:
-    """Draw the scores of each method and the agreement of any two."""
-    n_methods = len(comparison.records)
-    figure = new_figure((10.0, 3.6 + 0.5 * n_methods))
-    parts: Any = figure.subfigures(2, 1, height_ratios=(1, 1.2))
-    above, below = parts
-    _draw_scores(list(above.subplots(1, len(CRITERIA))), comparison)
-    _draw_agreement(below.subplots(), comparison)
+    """Draw a map of some rows for each method, colored by its clusters."""
+    layout, records = _layout(comparison), comparison.records
+    n_columns = min(len(records), _MAPS_A_LINE)
+    n_lines = -(-len(records) // n_columns)
+    figure = new_figure((3.6 * n_columns, 3.2 * n_lines))
+    axes = np.atleast_1d(figure.subplots(n_lines, n_columns)).ravel()
+    for ax, record in zip(axes, records):
+        _draw_map(ax, comparison, layout, record)
+    for ax in axes[len(records) :]:
+        ax.set_axis_off()
     return figure
 
 
-def _draw_scores(panels: list[Axes], comparison: Comparison) -> None:
-    names = [record["method"] for record in comparison.records]
-    colors = [FEW_COLORS[5] if name == comparison.recommended else FEW_COLORS[0] for name in names]
-    for number, name in enumerate(CRITERIA):
-        ax = panels[number]
-        ax.barh(names, [record[name] for record in comparison.records], color=colors, height=0.6)
-        ax.set_title(name)
-        ax.invert_yaxis()
-        ax.locator_params(axis="x", nbins=4)
-        ax.xaxis.set_major_formatter("{x:g}")
-        tidy(ax)
-        if number:
-            ax.set_yticklabels([])
+def _layout(comparison: Comparison) -> Layout:
+    _, block = comparison._drawn
+    metric = str(getattr(comparison.best_model_, "metric", "euclidean"))
+    return lay_out(block, metric=metric)
 
 
-def _draw_agreement(ax: Axes, comparison: Comparison) -> None:
-    names = [record["method"] for record in comparison.records]
-    ax.imshow(comparison.agreement, vmin=0, vmax=1, cmap="Blues")
-    for row, values in enumerate(comparison.agreement):
-        for column, value in enumerate(values):
-            ink = "white" if value > 0.6 else INK
-            ax.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8.5, color=ink)
-    ax.set_xticks(range(len(names)), names, rotation=30, ha="right")
-    ax.set_yticks(range(len(names)), names)
-    ax.set_title("adjusted Rand index of any two methods")
-    tidy(ax)
+def _map_alone(comparison: Comparison, layout: Layout, record: dict[str, Any]) -> Figure:
+    figure = new_figure((3.6, 3.2))
+    _draw_map(figure.subplots(), comparison, layout, record)
+    return figure
+
+
+def _draw_map(ax: Axes, comparison: Comparison, layout: Layout, record: dict[str, Any]) -> None:
+    drawn, _ = comparison._drawn
+    best, own = comparison.best_model_.labels_, comparison.models[record["method"]].labels_
+    labels = _numbered_like(np.asarray(best), np.asarray(own))[drawn]
+    count = int(labels.max(initial=0)) + 1
+    for cluster in range(count):
+        color, shape = style_of(cluster, count)
+        points = layout.points[labels == cluster]
+        ax.scatter(points[:, 0], points[:, 1], s=5, c=color, marker=shape, linewidths=0, alpha=0.75)
+    ax.set(xticks=[], yticks=[])
+    is_best = record["method"] == comparison.best
+    for spine in ax.spines.values():
+        spine.set(color="#D55E00" if is_best else "#CCCCCC", linewidth=2.5 if is_best else 0.8)
+    ax.set_title(
+        f"{_marked(comparison, record)}, score {record['score']:.2f}",
+        fontsize=9, color=INK, fontweight="bold" if is_best else "normal",
+    )  # fmt: skip
+
+
+def _numbered_like(best: IntArray, own: IntArray) -> IntArray:
+    """Return labels under the numbers of the matching clusters of the best method."""
+    counts = np.zeros((int(own.max()) + 1, max(int(best.max()), int(own.max())) + 1), dtype=np.int64)
+    np.add.at(counts, (own, best), 1)
+    return np.asarray(linear_sum_assignment(counts, maximize=True)[1][own], dtype=np.int32)
+
+
+def _marked(comparison: Comparison, record: dict[str, Any]) -> str:
+    name = str(record["method"])
+    if name != comparison.best:
+        return name
+    return f"{name} ({'recommended' if comparison.recommended else 'highest score'})"
+
+
+def _bar(value: float) -> Bar | str:
+    return Bar(round(value, 2), min(value, 1.0)) if value > 0 else f"{value:.2f}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import colorsys
-import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,11 +91,7 @@ class Report:
         return self.page.html()
 
     def _repr_html_(self) -> str:
-        # An own frame separates the styles of notebook and page.
-        return (
-            f'<iframe title="{html.escape(self.page.title)}" srcdoc="{html.escape(self.html)}" '
-            'style="width: 100%; height: 800px; border: 1px solid #8888; border-radius: 6px"></iframe>'
-        )
+        return self.page._repr_html_()
 
     def save(self, path: str | Path) -> list[Path]:
         """Write the page.

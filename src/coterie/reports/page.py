@@ -19,6 +19,7 @@ only the templates write HTML. jinja2 comes with the extra `report`.
 from __future__ import annotations
 
 import base64
+import html
 import io
 import math
 import re
@@ -236,6 +237,13 @@ class Page:
         with OutputFolder(target.parent, target.name) as outputs:
             outputs.write(files)
         return [target.parent / name for name in files]
+
+    def _repr_html_(self) -> str:
+        # An own frame separates the styles of notebook and page.
+        return (
+            f'<iframe title="{html.escape(self.title)}" srcdoc="{html.escape(self.html())}" '
+            'style="width: 100%; height: 800px; border: 1px solid #8888; border-radius: 6px"></iframe>'
+        )
 
     def parts(self) -> Iterator[Part]:
         """Yield all parts in their order, those inside of others after them."""
