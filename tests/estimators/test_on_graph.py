@@ -41,7 +41,9 @@ class NearestHalf(GraphEstimator):
         self._warn_of_empty_clusters(labels, "; so it is.")
         training_rows = rows.read() if self.affinity == "knn" else None
         self._store_fitted(
-            columns | {"labels_": labels, "memberships_": np.eye(3)[labels], "_training_rows": training_rows}
+            columns
+            | {"labels_": labels, "memberships_": np.eye(3)[labels], "_training_rows": training_rows}
+            | {"vertex_rows_": np.arange(rows.shape[0], dtype=np.int32)}
         )
         return self
 

@@ -17,7 +17,7 @@ def test_equal_rows_against_comparison(X):
 
 def test_equal_rows_of_one_hash_are_compared(monkeypatch):
     monkeypatch.setattr(
-        "coterie.graphs.equal_rows._hashes", lambda rows: np.zeros(len(rows), dtype=np.uint64)
+        "coterie.graphs.equal_rows.row_hashes", lambda rows: np.zeros(len(rows), dtype=np.uint64)
     )
     X = np.array([[1.0, 2], [3, 4], [1, 2], [5, 6], [3, 4]])
     assert equal_rows(X).places.tolist() == [0, 1, 0, 2, 1]

@@ -39,8 +39,8 @@ def scan(digits, some_labels):
 
 def test_one_graph_and_ascending_weights(digits):
     estimator = LaplacianKModes(10, graph_weight=7.0, random_state=0)
-    nearest_neighbors = coterie.laplacian_kmodes.estimator.nearest_neighbors
-    with patch("coterie.laplacian_kmodes.estimator.nearest_neighbors", wraps=nearest_neighbors) as search:
+    neighbors_with_ties = coterie.laplacian_kmodes.estimator.neighbors_with_ties
+    with patch("coterie.laplacian_kmodes.estimator.neighbors_with_ties", wraps=neighbors_with_ties) as search:
         scan = select_graph_weight(estimator, digits[0], [2, 1, 3])
     assert search.call_count == 1
     np.testing.assert_array_equal(scan.graph_weights, [1, 2, 3])

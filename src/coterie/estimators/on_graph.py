@@ -12,13 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.backend import have_own_backend
 from coterie.estimators.base import Estimator
 from coterie.estimators.declared import Count, FittedAttribute, Graph, History, Numbers, Rows, Scalar
 from coterie.estimators.outliers import SCALES, OutlierScoring
 from coterie.fitting.checks import warn
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import check_graph, graph_of_neighbors, nearest_neighbors
+from coterie.graphs.distinct import Vertices, neighbors_with_ties
 from coterie.limits.memory import check_allocation
 from coterie.rows import Block, RowSource
 
@@ -38,7 +38,7 @@ class GraphEstimator(
     """A model that gives each vertex of a graph its memberships in clusters.
 
     A subclass has `fit`, which stores `labels_`, `memberships_` and `_training_rows` (not with precomputed affinities).
-    Unless it overrides them, the scores of a row are the summed memberships of its nearest training rows, and its
+    Unless it overrides them, the scores of a row are the weighted memberships of its nearest training rows, and its
     distance is the mean distance to these.
     """
 
@@ -54,6 +54,7 @@ class GraphEstimator(
     memberships_: Array
     affinity_matrix_: sp.csr_array
     _training_rows: Block
+    vertex_rows_: IntArray
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -64,8 +65,7 @@ class GraphEstimator(
     def predict(self, X: Any, *, return_distance: bool = False) -> Any:
         """Return the cluster of each row of X, by the memberships of its nearest training rows.
 
-        A row of the fit is its own nearest neighbor here, so its label may differ from the one in `labels_` where
-        its neighbors disagree.
+        Near rows count more: they are weighted by 1 / distance^2. A row of the fit has its own label.
 
         Parameters
         ----------
@@ -83,8 +83,8 @@ class GraphEstimator(
         check_is_fitted(self, "labels_")
         if return_distance:
             self._check_scales()
-        rows, scores, squares = self._scores(X)
-        labels = np.asarray(scores.argmax(axis=1), dtype=np.int32)
+        rows, scores, squares, own = self._scores(X)
+        labels = np.where(own < 0, scores.argmax(axis=1), self.labels_[own]).astype(np.int32)
         if not return_distance:
             return labels
         assert squares is not None
@@ -101,7 +101,7 @@ class GraphEstimator(
         Returns
         -------
         ndarray of shape (m, n_clusters), float64
-            Each row sums to 1. Those of the training rows may differ from `memberships_`, as in `predict`.
+            Each row sums to 1. Those of a row of the fit are its `memberships_`.
         """
         check_is_fitted(self, "labels_")
         return self._memberships_by_scores(self._scores(X)[1])
@@ -110,13 +110,19 @@ class GraphEstimator(
     def _n_features_out(self) -> int:
         return int(self.memberships_.shape[1])
 
-    def _scores(self, X: Any) -> tuple[Block, Array, Array | None]:
-        """Return the rows, their scores for each cluster, and the squared distances to their nearest training rows."""
+    def _scores(self, X: Any) -> tuple[Block, Array, Array | None, IntArray]:
+        """Return the rows, their scores for each cluster, and the squared distances to their nearest training rows.
+
+        Also returned are the training rows that they equal, -1 for none.
+        """
         rows = self._rows_of(X).with_dtype(self.memberships_.dtype).read()
         if self.affinity == "precomputed":
-            return rows, self._scores_by_affinities(rows), None
+            return rows, self._scores_by_affinities(rows), None, np.full(rows.shape[0], -1, dtype=np.int32)
         ids, squares = self._near_training_rows(rows)
-        return rows, self._scores_by_neighbors(rows, ids, squares), squares
+        scores = self._scores_by_neighbors(rows, ids, squares)
+        own = np.where(squares[:, 0] == 0, ids[:, 0], np.int32(-1))
+        scores[own >= 0] = self._scores_of_memberships(self.memberships_[own[own >= 0]])
+        return rows, scores, squares, own
 
     def _are_training_rows(self, rows: RowSource) -> bool:
         """Whether these, as `_prepared` gives them, are the rows of the fit, number by number.
@@ -145,12 +151,15 @@ class GraphEstimator(
         return self._distances(rows, labels, self._near_training_rows(rows)[1])
 
     def _near_training_rows(self, rows: Block) -> tuple[IntArray, Array]:
-        n_neighbors = min(self.n_neighbors, self._training_rows.shape[0])
-        n_threads = effective_n_threads(self.n_threads)
+        """Return the nearest vertices, as row numbers of the fit, and their squared distances."""
+        known, first = self._training_rows, self.vertex_rows_
+        if len(first) < known.shape[0]:
+            known = known[first]
         ids, squares = nearest_neighbors(
-            self._training_rows, n_neighbors, queries=rows, random_state=0, n_threads=n_threads
-        )
-        return ids, squares
+            known, min(self.n_neighbors, len(first)), queries=rows, random_state=0,
+            n_threads=effective_n_threads(self.n_threads),
+        )  # fmt: skip
+        return first[ids], squares
 
     def _distances(self, rows: Block, labels: IntArray, squares: Array) -> FloatArray:
         """Return the distances of rows to clusters, by the squared distances to their nearest training rows."""
@@ -165,11 +174,18 @@ class GraphEstimator(
         return np.asarray(affinities @ self.memberships_)
 
     def _scores_by_neighbors(self, rows: Block, ids: IntArray, squares: Array) -> Array:
-        """Return the same for rows, by their nearest training rows: the sum of their memberships."""
+        """Return the same for rows, by their nearest training rows: the sum of their memberships / distance^2."""
         scores = np.zeros((len(ids), self.memberships_.shape[1]))
-        for near in ids.T:
-            scores += self.memberships_[near]
+        # Relative to the nearest: weights from 0 to 1.
+        nearest = squares[:, :1].astype(np.float64)
+        weights = np.divide(nearest, squares, out=np.ones(squares.shape), where=squares > 0)
+        for near, weight in zip(ids.T, weights.T):
+            scores += weight[:, None] * self.memberships_[near]
         return scores
+
+    def _scores_of_memberships(self, memberships: Array) -> Array:
+        """Return the scores that `_memberships_by_scores` turns into these."""
+        return memberships
 
     def _check_memory(self, rows: RowSource) -> None:
         super()._check_memory(rows)
@@ -180,34 +196,42 @@ class GraphEstimator(
         )
 
     def _symmetric_graph(
-        self, rows: RowSource, block: Block, seed: int
-    ) -> tuple[sp.csr_array, FloatArray | None]:
-        """Return the graph of nearest neighbors, or the given affinities without loops.
+        self, block: Block, seed: int, *, is_split: bool = False
+    ) -> tuple[sp.csr_array, FloatArray | None, Vertices]:
+        """Return the graph of the distinct rows' nearest neighbors, or the given affinities without loops.
 
-        The `block` holds the rows. Also returned are mean distances of rows to their neighbors, None for affinities.
+        Also returned are the mean distance of each vertex to its neighbors, None for affinities, and the vertices. With
+        `is_split` equal rows are vertices of their own, in a graph with as many edges for each row.
         """
-        n = rows.shape[0]
         if self.affinity == "precomputed":
             if not sp.issparse(block):
                 check_allocation(
-                    n * n * (block.dtype.itemsize + 4.0),
+                    float(block.size) * (block.dtype.itemsize + 4.0),
                     "edges of the graph",
                     "give the affinities as a sparse matrix",
                 )
-            graph = check_graph(block, n, symmetric=True)
-            return _without_loops(graph), None
-        if n == 1:
-            return sp.csr_array((1, 1), dtype=block.dtype), np.zeros(1)
+            graph = _without_loops(check_graph(block, block.shape[0], symmetric=True))
+            return graph, None, Vertices(block, None, None)
+        vertices = Vertices.of(block)
+        m = vertices.rows.shape[0]
+        if m < self.n_clusters:
+            warn(f"{m} distinct rows make {m} clusters, not {self.n_clusters}.", ConvergenceWarning)
+        if m == 1:
+            return sp.csr_array((1, 1), dtype=block.dtype), np.zeros(1), vertices
         check_allocation(
-            float(n) * self.n_neighbors * 7 * (4 + block.dtype.itemsize),
+            float(m) * self.n_neighbors * 7 * (4 + block.dtype.itemsize),
             f"edges of the graph of {self.n_neighbors} neighbors",
             "ask for fewer neighbors",
         )
-        ids, squares = nearest_neighbors(
-            rows if have_own_backend(rows) else block, min(self.n_neighbors, n - 1), random_state=seed,
-            n_threads=effective_n_threads(self.n_threads),
-        )  # fmt: skip
-        return graph_of_neighbors(ids, squares, weights=self.weights), mean_distances(squares)
+        n_neighbors = vertices.n_neighbors(self.n_neighbors, self.n_clusters)
+        n_threads = effective_n_threads(self.n_threads)
+        ids, squares = neighbors_with_ties(vertices.rows, n_neighbors, random_state=seed, n_threads=n_threads)
+        graph = graph_of_neighbors(ids, squares, weights=self.weights)
+        distances = mean_distances(squares[:, :n_neighbors])
+        if is_split:
+            split = vertices.split(graph, self.n_neighbors)
+            return split, vertices.spread(distances), Vertices(block, None, None)
+        return vertices.weighted(graph), distances, vertices
 
     def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         # With precomputed affinities predictions do not need the rows; older files have None.
@@ -218,7 +242,8 @@ class GraphEstimator(
             "memberships_": Numbers(("n", "k"), least=0, are_shares=True),
             "labels_": Numbers(("n",), "integer", least=0, below="k"),
             "_training_rows": rows,
-            "affinity_matrix_": Graph("n"),
+            "vertex_rows_": Numbers(("v",), "integer", least=0, below="n"),
+            "affinity_matrix_": Graph("v"),
             **SCALES,
         }
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from coterie.arrays import Array, IntArray
+from coterie.rows import Block
 
 # Rows that one pass of the hash takes.
 _HASHED_BYTES = 16 << 20
@@ -32,8 +34,13 @@ class EqualRows:
     counts: npt.NDArray[np.int64]
 
 
-def _hashes(rows: Array) -> npt.NDArray[np.uint64]:
+def row_hashes(rows: Block) -> npt.NDArray[np.uint64]:
     """Return a number for each row, (n,) uint64, equal for equal rows."""
+    if sp.issparse(rows):
+        values = _mixed(rows.data.astype(np.float64).view(np.uint64))
+        entries = _mixed(rows.indices.astype(np.uint64) ^ values) * (rows.data != 0)
+        ends = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(entries, dtype=np.uint64)])
+        return ends[rows.indptr[1:]] - ends[rows.indptr[:-1]]
     words = rows.dtype.itemsize // 4 * rows.shape[1]
     factors = np.random.RandomState(0).randint(1, 2**63 - 1, words, dtype=np.uint64) * np.uint64(
         2
@@ -50,13 +57,26 @@ def _hashes(rows: Array) -> npt.NDArray[np.uint64]:
     return hashes
 
 
-def equal_rows(rows: Array) -> EqualRows:
+def pair_hashes(first: npt.NDArray[np.uint64], second: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return a number for each pair of hashes of rows, the same for both orders."""
+    return _mixed(_mixed(first) ^ _mixed(second))
+
+
+def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return well-mixed bits (the finalizer of SplitMix64)."""
+    mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+def equal_rows(rows: Block) -> EqualRows:
     """Find equal rows: by hashes first, then by comparison.
 
     Parameters
     ----------
-    rows : ndarray of shape (n, d)
-        Finite numbers.
+    rows : ndarray or csr_array of shape (n, d)
+        Finite numbers; sparse rows are sorted and without duplicates.
 
     Returns
     -------
@@ -73,17 +93,16 @@ def equal_rows(rows: Array) -> EqualRows:
     >>> equal_rows(np.array([[2.0], [0.0], [2.0], [-0.0]])).places
     array([0, 1, 0, 1], dtype=int32)
     """
-    n = len(rows)
-    hashes = _hashes(rows)
+    n = rows.shape[0]
+    hashes = row_hashes(rows)
     order = np.argsort(hashes, kind="stable")
     is_same = np.zeros(n, dtype=bool)
     is_same[1:] = hashes[order][1:] == hashes[order][:-1]
     pairs = np.flatnonzero(is_same)
-    is_equal = np.all(rows[order[pairs]] == rows[order[pairs - 1]], axis=1)
+    is_equal = _are_equal(rows[order[pairs]], rows[order[pairs - 1]])
     if not is_equal.all():  # different rows of one hash may lie between equal ones
-        order = np.lexsort((*(rows + rows.dtype.type(0)).T, hashes))
-        pairs = np.flatnonzero(is_same)
-        is_equal = np.all(rows[order[pairs]] == rows[order[pairs - 1]], axis=1)
+        order = _in_order_of_numbers(rows, hashes)
+        is_equal = _are_equal(rows[order[pairs]], rows[order[pairs - 1]])
     is_same[pairs] = is_equal
     sets = np.empty(n, dtype=np.int64)
     sets[order] = np.cumsum(~is_same) - 1
@@ -93,6 +112,24 @@ def equal_rows(rows: Array) -> EqualRows:
     rank[by_first] = np.arange(len(first))
     places = rank[places]
     return EqualRows(first[by_first].astype(np.int32), places.astype(np.int32), np.bincount(places))
+
+
+def _are_equal(rows: Block, others: Block) -> npt.NDArray[np.bool_]:
+    """Return which rows equal those at the same place."""
+    if not sp.issparse(rows):
+        return np.asarray(np.all(rows == others, axis=1))
+    differing = sp.csr_array(rows != others)
+    return np.diff(differing.indptr) == 0
+
+
+def _in_order_of_numbers(rows: Block, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+    """Return an order by hash, then by all numbers."""
+    if not sp.issparse(rows):
+        return np.lexsort((*(rows + rows.dtype.type(0)).T, hashes))
+    keys = [
+        (hashes[i], *zip(rows[[i]].indices.tolist(), rows[[i]].data.tolist())) for i in range(len(hashes))
+    ]
+    return np.array(sorted(range(len(hashes)), key=lambda i: keys[i]), dtype=np.int64)
 
 
 def find_rows(known: Array, queries: Array) -> IntArray:
@@ -105,7 +142,7 @@ def find_rows(known: Array, queries: Array) -> IntArray:
     >>> find_rows(np.array([[2.0], [0.0]]), np.array([[-0.0], [1.0]]))
     array([ 1, -1], dtype=int32)
     """
-    hashes, wanted = _hashes(known), _hashes(queries)
+    hashes, wanted = row_hashes(known), row_hashes(queries)
     order = np.argsort(hashes, kind="stable")
     places = np.searchsorted(hashes[order], wanted)
     found = np.full(len(queries), -1, dtype=np.int32)

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import softmax
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.backend import have_own_backend
 from coterie.backend.measure import measure_rows
 from coterie.centers.labels import squares_to_centers
 from coterie.estimators.declared import FittedAttribute, NotStored, Numbers, Scalar
@@ -35,7 +35,7 @@ from coterie.estimators.parameters import (
     Verbose,
 )
 from coterie.estimators.seeded import SeededEstimator
-from coterie.fitting.checks import random_stream
+from coterie.fitting.checks import random_stream, warn
 from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.graphs import (
@@ -43,8 +43,8 @@ from coterie.graphs import (
     edge_weights,
     gaussian_bandwidth,
     graph_of_neighbors,
-    nearest_neighbors,
 )
+from coterie.graphs.distinct import Vertices, neighbors_with_ties
 from coterie.graphs.knn import check_weights
 from coterie.laplacian_kmodes.initialization import Start, given_rows, starts, with_split_clusters
 from coterie.laplacian_kmodes.memberships import GraphMemberships
@@ -113,11 +113,13 @@ _FRESH_UPDATES, _MOST_SPLITS = 5, 3
 
 @dataclass(frozen=True)
 class FittedProblem:
-    """The problem of a fit, the modes that each of its runs ended with, and those of the run that was kept."""
+    """The problem of a fit, the modes that each of its runs ended with, those of the best one, and the rows."""
 
     problem: KModesProblem
     ends: list[Modes]
     best: Modes
+    rows: Block
+    vertices: Vertices
 
 
 class LaplacianKModes(GraphEstimator, SeededEstimator):
@@ -212,8 +214,12 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         Bandwidth s of the Gaussian kernel.
     graph_weight_ : float
         The lambda that was used.
-    affinity_matrix_ : csr_array of shape (n, n)
-        The graph, without the shift.
+    affinity_matrix_ : csr_array of shape (m, m)
+        The graph of the m distinct rows, without the shift: equal rows are one vertex. Of rows that are as far as the
+        last neighbor all are neighbors, up to `2 * n_neighbors`, beyond that some by a hash of both rows. An edge weighs
+        as many times as there are rows at its heavier end. Objectives are those of this graph.
+    vertex_rows_ : ndarray of shape (m,), int32
+        The first row at each vertex.
     converged_ : bool
         Whether `tol` was reached.
     n_iter_ : int
@@ -357,37 +363,49 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         given, random = self._given_modes(rows), random_stream(self.random_state)
         with report.scikit_learn_callbacks(X), single_threaded_blas():
             if earlier is None:
-                problem, report.n_runs = self._problem(rows, kernel, random), self._n_runs()
+                block = rows.read()
+                problem, vertices = self._problem(block, kernel, random)
+                report.n_runs = self._n_runs()
                 tried = self._starts(X, problem, given, random, report)
             else:
-                old, report.n_runs = earlier.problem, len(earlier.ends)
+                old, block, vertices = earlier.problem, earlier.rows, earlier.vertices
+                report.n_runs = len(earlier.ends)
                 weight = self._weight_of(old.graph)
                 problem = KModesProblem(old.graph, old.mode_search, self.n_clusters, weight)
                 tried = (Start(modes) for modes in earlier.ends)
             ends: list[Modes] = []
             best: KModesResult | None = None
             best_key: Any = None
-            for result in self._results(problem, tried, random, report, continues=earlier is None):
+            if vertices.places is not None and problem.graph.shape[0] <= self.n_clusters:
+                results: Iterator[KModesResult] = iter([_singletons(problem, report)])
+            else:
+                results = self._results(problem, tried, random, report, continues=earlier is None)
+            for result in results:
                 ends.append(result.modes)
                 key = (rank or self._rank)(problem, result)
                 if best is None or key < best_key:
                     best, best_key = result, key
         assert best is not None
-        fitted = self._result_fitted(best, problem, is_pair=kernel is not None)
+        fitted = self._result_fitted(best, problem, block, vertices, is_pair=kernel is not None)
         self._store_fitted(columns | fitted | {"runs_": report.runs()})
         report.warn_if_out_of_time()
-        return FittedProblem(problem, ends, best.modes)
+        return FittedProblem(problem, ends, best.modes, block, vertices)
 
-    def _problem(self, source: RowSource, kernel: Any, random: np.random.RandomState) -> KModesProblem:
+    def _problem(
+        self, rows: Block, kernel: Any, random: np.random.RandomState
+    ) -> tuple[KModesProblem, Vertices]:
         search: ModeSearch
-        rows = source.read()
+        vertices = Vertices(rows, None, None)
         if self.affinity == "knn":
             n_threads = effective_n_threads(self.n_threads)
-            ids, squares = self._neighbors(source if have_own_backend(source) else rows, random)
-            bandwidth = gaussian_bandwidth(squares) if self.bandwidth is None else float(self.bandwidth)
+            vertices, ids, squares = self._neighbors(rows, random)
+            rows = vertices.rows
+            usual = gaussian_bandwidth(squares[ids >= 0]) if squares.size else 1.0
+            bandwidth = usual if self.bandwidth is None else float(self.bandwidth)
             graph = graph_of_neighbors(
                 ids, squares, weights=self.weights, bandwidth=bandwidth, symmetrize=self.symmetrize
             )
+            graph = vertices.weighted(graph)
             search = VectorModes(rows, bandwidth, mode_update=self.mode_update, n_threads=n_threads)
         elif kernel is None:
             graph = check_graph(rows, rows.shape[0], symmetric=True)
@@ -396,12 +414,21 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
             graph, matrix = check_graph(rows), _checked_kernel(kernel, rows.shape[0])
             graph = graph.astype(np.result_type(graph.dtype, matrix.dtype), copy=False)
             search = KernelModes(matrix, mode_update=self.mode_update)
-        return KModesProblem(graph, search, self.n_clusters, self._weight_of(graph))
+        return KModesProblem(graph, search, self.n_clusters, self._weight_of(graph)), vertices
 
-    def _neighbors(self, rows: Any, random: np.random.RandomState) -> tuple[IntArray, Array]:
-        n_threads = effective_n_threads(self.n_threads)
-        ids, squares = nearest_neighbors(rows, self.n_neighbors, random_state=random, n_threads=n_threads)
-        return ids, squares
+    def _neighbors(self, rows: Block, random: np.random.RandomState) -> tuple[Vertices, IntArray, Array]:
+        """Return the distinct rows, their neighbors and the squared distances to them."""
+        vertices = Vertices.of(rows)
+        n = vertices.rows.shape[0]
+        if n < self.n_clusters:
+            warn(f"{n} distinct rows make {n} clusters, not {self.n_clusters}.", ConvergenceWarning)
+        if n == 1:
+            return vertices, np.zeros((1, 0), dtype=np.int32), np.zeros((1, 0), dtype=rows.dtype)
+        ids, squares = neighbors_with_ties(
+            vertices.rows, vertices.n_neighbors(self.n_neighbors, self.n_clusters), random_state=random,
+            n_threads=effective_n_threads(self.n_threads),
+        )  # fmt: skip
+        return vertices, ids, squares
 
     def _starts(
         self,
@@ -461,21 +488,30 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         cut = normalized_cut(problem.connected_graph, result.labels, self.n_clusters)
         return result.n_empty, cut, result.objective
 
-    def _result_fitted(self, best: KModesResult, problem: KModesProblem, *, is_pair: bool) -> dict[str, Any]:
+    def _result_fitted(
+        self, best: KModesResult, problem: KModesProblem, rows: Block, vertices: Vertices, *, is_pair: bool
+    ) -> dict[str, Any]:
         """Return the fitted attributes of a result."""
-        search, labels, modes = problem.mode_search, best.labels, best.modes
+        search, labels, modes, first = (
+            problem.mode_search,
+            vertices.spread(best.labels),
+            best.modes,
+            vertices.first_rows,
+        )
         self._warn_of_empty_clusters(
             labels, "; they keep their last modes. A smaller graph_weight keeps more of them."
         )
         found = {
-            "_training_rows": search.rows, "bandwidth_": search.bandwidth, "affinity_matrix_": problem.graph,
-            "labels_": labels, "memberships_": best.memberships, "mode_indices_": modes.indices,
+            "_training_rows": None if search.rows is None else rows, "vertex_rows_": first,
+            "bandwidth_": search.bandwidth, "affinity_matrix_": problem.graph,
+            "labels_": labels, "memberships_": vertices.spread(best.memberships),
+            "mode_indices_": np.where(modes.indices < 0, -1, first[modes.indices]),
             "objective_": best.objective, "relaxation_": best.relaxation, "is_shifted_": best.is_shifted,
             "converged_": best.reason == "converged", "history_": best.history, "n_iter_": len(best.history),
             "_fitted_to_pair": is_pair,
         }  # fmt: skip
         if self.affinity == "knn":
-            distances = self._distances_to_modes(search.rows, modes.points, labels)
+            distances = self._distances_to_modes(rows, modes.points, labels)
             own = FitDistances(labels, distances, center_rounding(modes.points))
             found |= {"modes_": modes.points, "_own_distances": own}
         return found
@@ -498,7 +534,9 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     def published_objective_(self) -> float:
         """E as the paper prints it (Eq. 1), with lambda / 2 sum_pq K_pq ||z_p - z_q||^2: twice the graph's part."""
         check_is_fitted(self, "labels_")
-        return self.objective_ + 0.5 * self.graph_weight_ * cut_weight(self.affinity_matrix_, self.labels_)
+        return self.objective_ + 0.5 * self.graph_weight_ * cut_weight(
+            self.affinity_matrix_, self.labels_[self.vertex_rows_]
+        )
 
     def _weight_of(self, graph: sp.csr_array) -> float:
         if self.graph_weight == "auto":
@@ -539,6 +577,10 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     def _memberships_by_scores(self, scores: Array) -> Array:
         """Return the memberships of an update (Eq. 8)."""
         return np.asarray(softmax(scores, axis=1))
+
+    def _scores_of_memberships(self, memberships: Array) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.log(memberships)
 
     def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         has_rows = self.affinity == "knn"
@@ -598,6 +640,20 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
                     f"init must be 'auto', 'random', 'spectral' or row numbers with affinities, got {self.init!r}."
                 )
         check_weights(self.weights, self.bandwidth)
+
+
+def _singletons(problem: KModesProblem, report: Report) -> KModesResult:
+    """Return a cluster for each row, where there are not more rows than clusters."""
+    n, k = problem.graph.shape[0], problem.n_clusters
+    labels = np.arange(n, dtype=np.int32)
+    memberships = np.eye(k, dtype=problem.graph.dtype)[labels]
+    indices = np.minimum(np.arange(k), n - 1)
+    points = problem.mode_search.rows[indices]
+    modes = Modes(points.toarray() if sp.issparse(points) else points, indices)
+    objective = 0.5 * problem.graph_weight * cut_weight(problem.graph, labels) - n
+    return KModesResult(
+        labels, memberships, modes, objective, -float(n), False, report.history(), "converged"
+    )
 
 
 # --- pairs of a graph and a kernel -----------------------------------------------------------------------------------

@@ -54,7 +54,9 @@ class GraphWeightScan:
     @property
     def modularities(self) -> FloatArray:
         """The modularity of the labels on the graph, comparable between weights; higher is better."""
-        return np.array([modularity(model.affinity_matrix_, model.labels_) for model in self.models])
+        return np.array(
+            [modularity(model.affinity_matrix_, model.labels_[model.vertex_rows_]) for model in self.models]
+        )
 
     @property
     def sizes(self) -> IndexArray:

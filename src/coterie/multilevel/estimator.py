@@ -48,8 +48,12 @@ class MultilevelGraphClustering(GraphEstimator):
         Share of the edges of each row that lead to each cluster; for a row without edges 1 for its own cluster.
     objective_ : float
         The information of the edges (see Notes), in nats: the larger, the better.
-    affinity_matrix_ : csr_array of shape (n, n)
-        The graph.
+    affinity_matrix_ : csr_array of shape (m, m)
+        The graph of the m distinct rows: equal rows are one vertex. Of rows that are as far as the last neighbor all
+        are neighbors, up to `2 * n_neighbors`, beyond that some by a hash of both rows. An edge weighs as many times as
+        there are rows at its heavier end.
+    vertex_rows_ : ndarray of shape (m,), int32
+        The first row at each vertex.
     outlier_scores_ : ndarray of shape (n,), float32
         Mean distance of each row to its neighbors, divided by the scale of its cluster (`cluster_scales_`): 1 for the
         median row of a cluster. Not with `affinity="precomputed"`.
@@ -138,17 +142,20 @@ class MultilevelGraphClustering(GraphEstimator):
         self._check_n_rows(rows)
         with single_threaded_blas():
             block = rows.read()
-            graph, distances = self._symmetric_graph(rows, block, seed=0)
-            labels, objective = multilevel_partition(graph, self.n_clusters)
+            graph, distances, vertices = self._symmetric_graph(block, seed=0)
+            labels, objective = multilevel_partition(graph, min(self.n_clusters, graph.shape[0]))
             fitted = {
-                "labels_": labels,
-                "memberships_": _shares_of_edges(graph, labels, self.n_clusters),
+                "labels_": vertices.spread(labels),
+                "memberships_": vertices.spread(_shares_of_edges(graph, labels, self.n_clusters)),
                 "objective_": objective,
                 "affinity_matrix_": graph,
+                "vertex_rows_": vertices.first_rows,
             }
         if distances is not None:
             fitted["_training_rows"] = block
-            fitted["_own_distances"] = FitDistances(labels, distances, np.zeros(self.n_clusters))
+            fitted["_own_distances"] = FitDistances(
+                fitted["labels_"], vertices.spread(distances), np.zeros(self.n_clusters)
+            )
         self._store_fitted(columns | fitted)
         return self
 

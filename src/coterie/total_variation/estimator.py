@@ -32,6 +32,7 @@ from coterie.fitting.checks import random_stream, warn
 from coterie.fitting.report import Report, with_callbacks
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.graphs.cuts import checked_priors, vertex_weights
+from coterie.graphs.distinct import Vertices
 from coterie.size_constrained.sizes import SizeBounds, check_sizes
 from coterie.total_variation.priors import (
     check_class_priors,
@@ -180,8 +181,12 @@ class TotalVariationClustering(GraphEstimator):
         (P) at the end of each run, see Notes; with `class_priors="estimate"`, for the priors of that run.
     class_priors_ : ndarray of shape (R,), float64
         The given or estimated priors. Only with `class_priors`.
-    affinity_matrix_ : csr_array of shape (n, n)
-        The graph W.
+    affinity_matrix_ : csr_array of shape (m, m)
+        The graph W of the m distinct rows: equal rows are one vertex. Of rows that are as far as the last neighbor all
+        are neighbors, up to `2 * n_neighbors`, beyond that some by a hash of both rows. An edge weighs as many times as
+        there are rows at its heavier end. With size bounds all rows are vertices, and equal ones are neighbors.
+    vertex_rows_ : ndarray of shape (m,), int32
+        The first row at each vertex.
     converged_ : bool
         Whether the run that was kept reached `tol`.
     n_iter_ : int
@@ -343,23 +348,30 @@ class TotalVariationClustering(GraphEstimator):
         with report.scikit_learn_callbacks(X), single_threaded_blas():
             block = rows.read()
             seed = int(random.randint(np.iinfo(np.int32).max)) if self.affinity == "knn" and n > 1 else 0
-            graph, distances = self._symmetric_graph(rows, block, seed)
+            graph, distances, vertices = self._symmetric_graph(block, seed, is_split=bounds is not None)
             problem = CutProblem(
-                graph, self.n_clusters, known, given, random, n_threads, self.balance_weight,
-                priors=self._priors(known), weights=vertex_weights(graph, self.balance), bounds=bounds,
+                graph, self.n_clusters, known_of_vertices(known, vertices), means_of_vertices(given, vertices), random,
+                n_threads, self.balance_weight, priors=self._priors(known), bounds=bounds,
+                weights=vertices.masses if self.balance == "rows" else vertex_weights(graph, self.balance),
             )  # fmt: skip
             n_runs = self._n_runs(problem)
             options = CutOptions(n_runs, self.max_iter, self.inner_tol, self.tol, self.steps, self.select_by)
             report.n_runs = n_runs
             priors: FloatArray | None
-            if self._estimates_priors:
+            if graph.shape[0] < self.n_clusters:
+                best, energies, priors = _singletons(problem, report)
+            elif self._estimates_priors:
                 report.n_runs += 1
                 best, energies, priors = minimize_cut_and_priors(problem, options, report)
             else:
                 (best, energies), priors = minimize_cut(problem, options, report), problem.priors
+        labels, shares = vertices.spread(best.labels), vertices.spread(best.memberships)
+        if vertices.places is not None:  # equal rows may have different known classes
+            labels[known >= 0] = known[known >= 0]
+            shares[known >= 0] = np.eye(self.n_clusters)[known[known >= 0]]
         fitted = {
-            "labels_": best.labels,
-            "memberships_": best.memberships,
+            "labels_": labels,
+            "memberships_": shares,
             "energy_": best.objective,
             "relaxed_energy_": best.relaxed_objective,
             "energies_": energies,
@@ -368,15 +380,18 @@ class TotalVariationClustering(GraphEstimator):
             "n_iter_": best.n_inner,
             "history_": best.history,
             "runs_": report.runs(),
+            "vertex_rows_": vertices.first_rows,
         }
         if priors is not None:
             fitted["class_priors_"] = priors
         if distances is not None:
             fitted["_training_rows"] = block
-            fitted["_own_distances"] = FitDistances(best.labels, distances, np.zeros(self.n_clusters))
-        self._warn_of_empty_clusters(best.labels, " in every run: the graph has no such cut that was found.")
+            fitted["_own_distances"] = FitDistances(
+                labels, vertices.spread(distances), np.zeros(self.n_clusters)
+            )
+        self._warn_of_empty_clusters(labels, " in every run: the graph has no such cut that was found.")
         if np.all(known < 0) and bounds is None:
-            self._warn_of_one_large_cluster(best)
+            self._warn_of_one_large_cluster(labels, best.objective)
         self._store_fitted(columns | fitted)
         report.warn_if_out_of_time()
         return self
@@ -387,15 +402,15 @@ class TotalVariationClustering(GraphEstimator):
         n_runs = (1 + bool(np.any(problem.known >= 0))) if self.n_init == "auto" else int(self.n_init)
         return n_runs if problem.draws_vertices else min(n_runs, 1 if self.steps == "paper" else 2)
 
-    def _warn_of_one_large_cluster(self, best: CutResult) -> None:
+    def _warn_of_one_large_cluster(self, labels: IntArray, cut: float) -> None:
         """Warn if it has more than nine tenths of the rows and edges between clusters are cut.
 
         Not where other sizes are asked for, nor for two clusters, which are often right at such sizes.
         """
         if self.class_priors is not None or self.balance_weight is not None:
             return
-        n, R, largest = len(best.labels), self.n_clusters, int(np.bincount(best.labels).max())
-        if R > 2 and largest > 0.9 * n and 0 < best.objective < math.inf:
+        n, R, largest = len(labels), self.n_clusters, int(np.bincount(labels).max())
+        if R > 2 and largest > 0.9 * n and 0 < cut < math.inf:
             warn(
                 f"One of {R} clusters has {largest} of {n} rows: few edges leave the small groups of rows in the "
                 f"others. For larger clusters set size_min (--size-min), for example to {1 / R**2:.2g}, or use "
@@ -442,6 +457,14 @@ class TotalVariationClustering(GraphEstimator):
         check_class_priors(self.class_priors, self.balance_weight, self.n_clusters)
 
 
+def _singletons(problem: CutProblem, report: Report) -> tuple[CutResult, FloatArray, FloatArray | None]:
+    """Return a cluster for each vertex, where there are more clusters than vertices."""
+    labels = np.arange(problem.n_vertices, dtype=np.int32)
+    shares = np.eye(problem.n_clusters, dtype=problem.graph.dtype)[labels]
+    best = CutResult(math.inf, 0.0, labels, shares, history=report.history())
+    return best, np.array([math.inf]), problem.priors
+
+
 def known_labels(y: Any, n: int, n_clusters: int) -> IntArray:
     """Return the known classes of n rows, -1 elsewhere; raise a ValueError for wrong ones."""
     unknown = np.full(n, -1, dtype=np.int32)
@@ -463,6 +486,27 @@ def known_labels(y: Any, n: int, n_clusters: int) -> IntArray:
             f"known, got {np.unique(labels)[:10].tolist()}."
         )
     return labels.astype(np.int32)
+
+
+def known_of_vertices(known: IntArray, vertices: Vertices) -> IntArray:
+    """Return the known class of each vertex; -1 where its rows have none, or different ones."""
+    if vertices.places is None:
+        return known
+    has = known >= 0
+    lowest = np.full(vertices.rows.shape[0], np.iinfo(np.int32).max, dtype=np.int32)
+    highest = np.full(vertices.rows.shape[0], -1, dtype=np.int32)
+    np.minimum.at(lowest, vertices.places[has], known[has])
+    np.maximum.at(highest, vertices.places[has], known[has])
+    return np.where(lowest == highest, highest, np.int32(-1))
+
+
+def means_of_vertices(memberships: FloatArray | None, vertices: Vertices) -> FloatArray | None:
+    """Return the mean memberships of the rows at each vertex."""
+    if memberships is None or vertices.places is None or vertices.masses is None:
+        return memberships
+    sums = np.zeros((len(vertices.masses), memberships.shape[1]))
+    np.add.at(sums, vertices.places, memberships)
+    return np.asarray(sums / vertices.masses[:, None])
 
 
 def given_memberships(init: Any, n: int, n_clusters: int) -> FloatArray | None:

@@ -1,0 +1,179 @@
+"""The neighbor graph of distinct rows: equal rows are one vertex, and ties do not depend on the order of the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from coterie.arrays import Array, FloatArray, IntArray
+from coterie.graphs.equal_rows import EqualRows, equal_rows, pair_hashes, row_hashes
+from coterie.graphs.exact import row_ids
+from coterie.graphs.neighbors import Seed, is_approximate, nearest_neighbors
+from coterie.rows import Block, as_rows
+
+# Entries of the lists that are held while ties are drawn.
+_MOST_ENTRIES = 1 << 24
+
+
+@dataclass(frozen=True, slots=True)
+class Vertices:
+    """The vertices of a graph of rows: the distinct ones, in the order of their first rows.
+
+    Attributes
+    ----------
+    rows : ndarray or csr_array of shape (m, d)
+        The distinct rows.
+    places : ndarray of shape (n,), int32, or None
+        The vertex of each row; None where no two rows are equal.
+    masses : ndarray of shape (m,), float64, or None
+        Rows at each vertex; None where no two rows are equal.
+    """
+
+    rows: Block
+    places: IntArray | None
+    masses: FloatArray | None
+
+    @classmethod
+    def of(cls, rows: Block) -> Vertices:
+        """Return the distinct ones of some rows; they are not copied where no two are equal."""
+        equal: EqualRows = equal_rows(rows)
+        if len(equal.first) == rows.shape[0]:
+            return cls(rows, None, None)
+        return cls(rows[equal.first], equal.places, equal.counts.astype(np.float64))
+
+    @property
+    def first_rows(self) -> IntArray:
+        """The number of the first row at each vertex: (m,), int32."""
+        if self.places is None:
+            return row_ids(self.rows.shape[0])
+        return np.unique(self.places, return_index=True)[1].astype(np.int32)
+
+    def n_neighbors(self, wanted: int, n_clusters: int) -> int:
+        """Return the number of neighbors of each: fewer where a cluster of the mean number of vertices has not as many.
+
+        Otherwise a few distinct rows are all neighbors of each other.
+        """
+        m = self.rows.shape[0]
+        if self.masses is not None:
+            wanted = min(wanted, max(1, -(-m // n_clusters) - 1))
+        return min(wanted, m - 1)
+
+    def spread(self, values: Any) -> Any:
+        """Return values of the rows from those of the vertices."""
+        return values if self.places is None else values[self.places]
+
+    def weighted(self, graph: sp.csr_array) -> sp.csr_array:
+        """Return the graph with each edge counted once for each row at its heavier end.
+
+        It is the graph in which each row has an edge to each vertex next to its own, in both directions.
+        """
+        if self.masses is None:
+            return graph
+        heads = np.repeat(self.masses, np.diff(graph.indptr))
+        weighted = graph.copy()
+        weighted.data *= np.maximum(heads, self.masses[graph.indices]).astype(graph.dtype)
+        return weighted
+
+    def split(self, graph: sp.csr_array, n_neighbors: int) -> sp.csr_array:
+        """Return a graph of all rows from that of the vertices, with about as many edges for each row.
+
+        Of each vertex next to its own a row has an edge to one row, and it has edges of weight 1 to the next rows that
+        equal it, up to `n_neighbors`.
+        """
+        if self.places is None or self.masses is None:
+            return graph
+        counts = self.masses.astype(np.int64)
+        starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
+        by_vertex = np.argsort(self.places, kind="stable")
+        number = np.empty_like(by_vertex)
+        number[by_vertex] = np.arange(len(by_vertex)) - starts[self.places[by_vertex]]  # among its equals
+        near = sp.csr_array(graph[self.places])
+        heads = np.repeat(np.arange(len(number)), np.diff(near.indptr))
+        tails = by_vertex[starts[near.indices] + number[heads] % counts[near.indices]]
+        own, several = [np.stack([heads, tails])], counts[self.places]
+        weights = [near.data]
+        for step in range(1, n_neighbors + 1):
+            some = np.flatnonzero(several > step)
+            equals = by_vertex[starts[self.places[some]] + (number[some] + step) % several[some]]
+            own.append(np.stack([some, equals]))
+            weights.append(np.ones(len(some), dtype=graph.dtype))
+        ends = np.concatenate(own, axis=1)
+        shape = len(number), len(number)
+        upper = np.stack([ends.min(axis=0), ends.max(axis=0)])  # an edge may be there in both directions
+        _, first = np.unique(upper[0] * len(number) + upper[1], return_index=True)
+        data = np.concatenate(weights)[first]
+        half = sp.csr_array(sp.coo_array((data, tuple(upper[:, first])), shape=shape))
+        joined = sp.csr_array(half + half.T)
+        joined.sort_indices()
+        return joined
+
+
+def neighbors_with_ties(
+    points: Block, n_neighbors: int, *, random_state: Seed, n_threads: int
+) -> tuple[IntArray, Array]:
+    """Return the nearest rows of distinct rows, and those that are as near as the last of them.
+
+    Up to twice the number of neighbors are returned. Where more rows are tied, those of the lowest hash of both rows
+    are taken. So the lists do not depend on the order of the rows, but for what an approximate search misses.
+
+    Parameters
+    ----------
+    points : ndarray or csr_array of shape (n, d)
+        Distinct rows, at least 2.
+    n_neighbors : int
+        At most n - 1.
+    random_state : int or RandomState
+        Of an approximate search.
+    n_threads : int
+        Threads.
+
+    Returns
+    -------
+    ids : ndarray of shape (n, w), int32
+        By distance, w from `n_neighbors` to twice that; -1 where there are no more.
+    squares : ndarray of shape (n, w)
+        Infinite for -1.
+    """
+    n, m = points.shape[0], n_neighbors
+    how: dict[str, Any] = {"random_state": random_state, "n_threads": n_threads}
+    if is_approximate("auto", as_rows(points), n):
+        ids, squares = nearest_neighbors(points, m, **how)
+        tied = np.flatnonzero(squares[:, -1] == squares[:, -2]) if m > 1 else np.arange(0)
+    else:
+        ids, squares = nearest_neighbors(points, min(m + 1, n - 1), **how)
+        tied = np.flatnonzero(squares[:, -1] == squares[:, m - 1]) if m < n - 1 else np.arange(0)
+        ids, squares = ids[:, :m], squares[:, :m]
+    if len(tied) == 0:
+        return np.ascontiguousarray(ids), np.ascontiguousarray(squares)
+    wide_ids = np.full((n, 2 * m), -1, dtype=np.int32)
+    wide_squares = np.full((n, 2 * m), np.inf, dtype=squares.dtype)
+    wide_ids[:, :m], wide_squares[:, :m] = ids, squares
+    hashes = row_hashes(points)
+    width = min(2 * m + 2, n)  # the row itself, and one more that tells whether all ties are there
+    while len(tied):
+        waiting = []
+        for some in np.array_split(tied, -(-len(tied) * width // _MOST_ENTRIES)):
+            near, far = nearest_neighbors(points, width, queries=points[some], **how)
+            far[near == some[:, None]] = -1  # first, and dropped
+            order = np.argsort(far, axis=1, kind="stable")[:, 1:]
+            near, far = np.take_along_axis(near, order, axis=1), np.take_along_axis(far, order, axis=1)
+            last = far[:, m - 1][:, None]
+            is_whole = (far[:, -1] > last[:, 0]) | (width == n)
+            waiting.append(some[~is_whole])
+            some, near, far, last = some[is_whole], near[is_whole], far[is_whole], last[is_whole]
+            # Nearer rows first, then those tied by their hashes, then all others, which are dropped.
+            ranks = pair_hashes(hashes[some][:, None], hashes[near])
+            ranks[far < last] = 0
+            order = np.lexsort((ranks, np.where(far > last, np.inf, far)), axis=1)[:, : 2 * m]
+            near, far = np.take_along_axis(near, order, axis=1), np.take_along_axis(far, order, axis=1)
+            is_kept = far <= last
+            kept = near.shape[1]
+            wide_ids[some, :kept] = np.where(is_kept, near, -1)
+            wide_squares[some, :kept] = np.where(is_kept, far, np.inf)
+        tied = np.concatenate(waiting)
+        width = min(4 * width, n)
+    widest = int(np.count_nonzero(wide_ids >= 0, axis=1).max())
+    return np.ascontiguousarray(wide_ids[:, :widest]), np.ascontiguousarray(wide_squares[:, :widest])

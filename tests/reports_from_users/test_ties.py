@@ -1,0 +1,113 @@
+"""Discrete data: answers on scales, integers, flags, rounded coordinates and repeated rows.
+
+Sources: https://github.com/lmcinnes/umap/issues/771 (many equal rows break the neighbor graph),
+https://github.com/nmslib/nmslib/issues/328 (an index of duplicates never ends),
+https://github.com/scikit-learn/scikit-learn/issues/21380 (k-means on fewer distinct rows than clusters).
+"""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import adjusted_rand_score
+
+import coterie
+
+Y = np.repeat([0, 1, 2], 400)
+
+
+def _models(k):
+    return [
+        coterie.MultilevelGraphClustering(k),
+        coterie.TotalVariationClustering(k, random_state=0),
+        coterie.TotalVariationClustering(k, class_priors="estimate", random_state=0),
+        coterie.LaplacianKModes(k, random_state=0),
+    ]
+
+
+def _scale(rng):
+    centers = np.array([[1.5, 4.5, 3], [4.5, 1.5, 3], [3, 3, 4.8]])
+    return np.clip(np.round(centers[Y] + rng.normal(0, 0.5, (1200, 3))), 1, 5), 0.9
+
+
+def _coordinates(rng):
+    cities = np.array([[48.2, 16.4], [40.7, -74.0], [35.7, 139.7]])
+    return np.round(cities[Y] + rng.normal(0, 0.05, (1200, 2)), 1), 1
+
+
+def _ages(rng):
+    return np.round(np.array([20, 45, 70])[Y] + rng.normal(0, 2, 1200))[:, None], 1
+
+
+def _flags(rng):
+    chances = np.full((3, 6), 0.03)
+    chances[[0, 0, 1, 1, 2, 2], np.arange(6)] = 0.97
+    return (rng.random((1200, 6)) < chances[Y]).astype(float), 0.93
+
+
+def _three_rows(rng):
+    return np.repeat([[1.0, 1], [3, 3], [5, 5]], 400, axis=0), 1
+
+
+@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("data", [_scale, _coordinates, _ages, _flags, _three_rows])
+def test_groups_in_discrete_data_are_found(data, number):
+    X, least = data(np.random.default_rng(0))
+    assert adjusted_rand_score(Y, _models(3)[number].fit(X).labels_) >= least
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_copies_of_rows_do_not_change_the_clusters(number):
+    rng = np.random.default_rng(0)
+    centers, y = rng.normal(size=(5, 64)), np.repeat(range(5), 100)
+    X = centers[y] + rng.normal(size=(500, 64))
+    piles = rng.integers(500, size=10)
+    labels = _models(5)[number].fit(np.r_[X, np.repeat(X[piles], 30, axis=0)]).labels_
+    assert adjusted_rand_score(y, labels[:500]) == 1
+    np.testing.assert_array_equal(labels[500:], np.repeat(labels[piles], 30))
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 7), st.integers(1, 5), st.integers(0, 3))
+def test_equal_rows_have_equal_labels(seed, levels, d, number):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, levels, (150, d)).astype(float)
+    X = X[rng.integers(0, 150, 150)]
+    k = min(4, len(np.unique(X, axis=0)))
+    model = _models(k)[number].fit(X)
+    _, places = np.unique(X, axis=0, return_inverse=True)
+    pairs = np.unique(np.c_[places.ravel(), model.labels_], axis=0)
+    assert len(pairs) == places.max() + 1
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_fewer_distinct_rows_than_clusters(number):
+    X = np.repeat([[0.0, 0], [5, 5], [9, 0]], 10, axis=0)
+    with pytest.warns(UserWarning, match="3 distinct rows"):
+        model = _models(5)[number].fit(X)
+    assert adjusted_rand_score(np.repeat([0, 1, 2], 10), model.labels_) == 1
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_known_classes_of_equal_rows_stay():
+    X = np.repeat(np.arange(12.0), 10)[:, None] + np.repeat([0, 50], 60)[:, None]
+    known = np.full(120, -1)
+    known[[0, 119]], known[[1, 2]] = [0, 1], [1, 0]  # the rows 0, 1 and 2 are equal
+    labels = coterie.TotalVariationClustering(2, random_state=0).fit(X, known).labels_
+    assert labels[[0, 1, 2, 119]].tolist() == [0, 1, 0, 1]
+    assert np.all(labels[3:60] == 0)
+    assert np.all(labels[60:] == 1)
+
+
+def test_sizes_can_split_equal_rows():
+    X = np.repeat([[0.0], [1], [9]], [80, 10, 30], axis=0)
+    model = coterie.TotalVariationClustering(2, size_min=60, size_max=60, random_state=0).fit(X)
+    assert np.bincount(model.labels_).tolist() == [60, 60]
+
+
+def test_all_rows_equal():
+    with pytest.warns(UserWarning, match="1 distinct rows"):
+        model = coterie.MultilevelGraphClustering(5).fit(np.zeros((16000, 5), dtype=np.float32))
+    assert not model.labels_.any()
+    assert model.predict(np.zeros((2, 5))).tolist() == [0, 0]
