@@ -1,8 +1,8 @@
 """Discrete data: answers on scales, integers, flags, rounded coordinates and repeated rows.
 
-Sources: https://github.com/lmcinnes/umap/issues/771 (many equal rows break the neighbor graph),
-https://github.com/nmslib/nmslib/issues/328 (an index of duplicates never ends),
-https://github.com/scikit-learn/scikit-learn/issues/21380 (k-means on fewer distinct rows than clusters).
+Sources: https://github.com/lmcinnes/umap/issues/284 (more equal rows than neighbors),
+https://github.com/lmcinnes/umap/issues/840 (ties among small variations and flags),
+https://github.com/nmslib/nmslib/issues/328 (an index of duplicates takes without end).
 """
 
 import numpy as np

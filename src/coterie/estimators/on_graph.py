@@ -101,7 +101,7 @@ class GraphEstimator(
         Returns
         -------
         ndarray of shape (m, n_clusters), float64
-            Each row sums to 1. Those of a row of the fit are its `memberships_`.
+            Each row sums to 1. With `LaplacianKModes` those of a row of the fit may differ from `memberships_`.
         """
         check_is_fitted(self, "labels_")
         return self._memberships_by_scores(self._scores(X)[1])
@@ -121,7 +121,6 @@ class GraphEstimator(
         ids, squares = self._near_training_rows(rows)
         scores = self._scores_by_neighbors(rows, ids, squares)
         own = np.where(squares[:, 0] == 0, ids[:, 0], np.int32(-1))
-        scores[own >= 0] = self._scores_of_memberships(self.memberships_[own[own >= 0]])
         return rows, scores, squares, own
 
     def _are_training_rows(self, rows: RowSource) -> bool:
@@ -182,10 +181,6 @@ class GraphEstimator(
         for near, weight in zip(ids.T, weights.T):
             scores += weight[:, None] * self.memberships_[near]
         return scores
-
-    def _scores_of_memberships(self, memberships: Array) -> Array:
-        """Return the scores that `_memberships_by_scores` turns into these."""
-        return memberships
 
     def _check_memory(self, rows: RowSource) -> None:
         super()._check_memory(rows)

@@ -216,8 +216,8 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         The lambda that was used.
     affinity_matrix_ : csr_array of shape (m, m)
         The graph of the m distinct rows, without the shift: equal rows are one vertex. Of rows that are as far as the
-        last neighbor all are neighbors, up to `2 * n_neighbors`, beyond that some by a hash of both rows. An edge weighs
-        as many times as there are rows at its heavier end. Objectives are those of this graph.
+        last neighbor all are neighbors, up to `2 * n_neighbors`, beyond that some by a hash of both rows. An edge
+        weighs as many times as there are rows at its heavier end. Objectives are those of this graph.
     vertex_rows_ : ndarray of shape (m,), int32
         The first row at each vertex.
     converged_ : bool
@@ -577,10 +577,6 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     def _memberships_by_scores(self, scores: Array) -> Array:
         """Return the memberships of an update (Eq. 8)."""
         return np.asarray(softmax(scores, axis=1))
-
-    def _scores_of_memberships(self, memberships: Array) -> Array:
-        with np.errstate(divide="ignore"):
-            return np.log(memberships)
 
     def _fitted_attributes(self) -> dict[str, FittedAttribute]:
         has_rows = self.affinity == "knn"
