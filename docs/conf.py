@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from sphinx_gallery.scrapers import figure_rst
 
 import coterie
-from coterie.cli.reference import page as commands_page
 
 HERE = Path(__file__).parent
 MODULES = [
@@ -120,12 +119,11 @@ html_sidebars = {"index": []}
 
 
 def write_reference() -> None:
-    """Write a page for each public module, from its `__all__`, and one of the commands, from their declarations."""
+    """Write a page for each public module, from its `__all__`."""
     folder = HERE / "reference" / "made"
     folder.mkdir(exist_ok=True)
     for name in MODULES:
         (folder / f"{name}.rst").write_text("\n".join(_module_page(name)) + "\n")
-    (HERE / "reference" / "commands.md").write_text(commands_page())
 
 
 def _module_page(name: str) -> list[str]:

@@ -11,7 +11,7 @@ from coterie import persistence
 from coterie.cli import main
 from coterie.estimators import method, register_method
 from tests.cli import toy
-from tests.cli.running import everything, failed
+from tests.cli.running import failed
 
 
 @pytest.fixture(autouse=True)
@@ -61,34 +61,6 @@ def test_plain_scikit_learn(folder, rows, X, capsys):
     assert main(["predict", "coterie-out/model.coterie", rows]) == 0
     assert np.array_equal(np.load("labels.npy"), expected.labels_)
     assert main(["info", "coterie-out/model.coterie"]) == 0
-
-
-def test_options_of_an_added_method_are_in_the_help(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
-    assert main(["fit", "--help"]) == 0
-    helped = capsys.readouterr().out
-    assert "toy, plain; auto:" in helped
-    assert "--slice-column" not in helped
-    assert main(["fit", "--method", "toy", "--help"]) == 0
-    helped = capsys.readouterr().out
-    assert "What is cut: all values, or without outliers." in helped
-    assert "--slice-column --column" in helped
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("--ends few", "--ends must be all or most, got 'few'"),
-        ("--slice-column -1", "--slice-column must be a non-negative integer, got '-1'."),
-        ("--slice-column one", "--slice-column must be a non-negative integer, got 'one'."),
-        ("--threads 2", "--method toy takes no --threads, which is an option of k-means, nested,"),
-        ("--labels known.csv", "toy takes no --labels"),
-    ],
-)
-def test_wrong_options(folder, rows, capsys, options, message):
-    told = failed(capsys, 2, "fit", rows, "-k", "2", "--method", "toy", *options.split())
-    assert message in told
-    assert everything(folder) == ["rows.npy"]
 
 
 def test_added_method_refuses_sparse_rows(folder, X, capsys):

@@ -19,7 +19,7 @@ from tests.cli.running import everything
 @pytest.mark.usefixtures("shown_at_once")
 def test_fit_writes_model_labels_and_summary(folder, rows, X, capsys):
     assert main(["fit", rows, "-k", "3", "--out", "out"]) == 0
-    assert everything(folder / "out") == ["labels.npy", "model.coterie", "run.toml", "summary.json"]
+    assert everything(folder / "out") == ["labels.npy", "model.coterie", "summary.json"]
     expected = coterie.KMeans(n_clusters=3, random_state=0).fit(X)
     labels = np.load("out/labels.npy")
     assert labels.dtype == np.int32

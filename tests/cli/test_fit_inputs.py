@@ -17,7 +17,6 @@ def test_table(folder, table, X, capsys):
         "examples.parquet",
         "labels.parquet",
         "model.coterie",
-        "run.toml",
         "summary.json",
     ]
     labels = pyarrow.read_table("out/labels.parquet")

@@ -35,7 +35,7 @@ def test_info_of_a_run_folder_shows_its_model(folder, rows, capsys):
     assert main(["info", "coterie-out", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert (facts["estimator"], facts["clusters"], facts["made_from"]) == ("KMeans", 3, rows)
-    assert facts["files"] == ["labels", "model", "run", "summary"]
+    assert facts["files"] == ["labels", "model", "summary"]
     assert main(["predict", "coterie-out", rows, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["model"] == os.path.join("coterie-out", "model.coterie")
     assert (folder / "labels.npy").read_bytes() == (folder / "coterie-out/labels.npy").read_bytes()

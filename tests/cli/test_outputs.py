@@ -56,13 +56,12 @@ def test_a_folder_in_the_place_of_labels(fitted, rows, capsys, monkeypatch):
 
 
 def test_a_folder_holds_one_run(table, capsys):
-    assert main(["fit", table, "-k", "5", "--results", "csv", "--report", "-q", "-o", "o"]) == 0
+    assert main(["fit", table, "-k", "5", "--report", "-q", "-o", "o"]) == 0
     Path("o/mine.txt").write_text("of the user")
     assert main(["report", "o", "--no-stability", "-q"]) == 0
-    assert "report-run.toml" in os.listdir("o")
     assert main(["fit", table, "-k", "3", "-q", "-o", "o"]) == 0
     assert everything(Path("o")) == [
-        "examples.parquet", "labels.parquet", "mine.txt", "model.coterie", "run.toml", "summary.json",
+        "examples.parquet", "labels.parquet", "mine.txt", "model.coterie", "summary.json",
     ]  # fmt: skip
     told = failed(capsys, 2, "compare", table, "-k", "3", "-o", "o")
     assert told.startswith(f"o has the results of coterie fit {table}: choose another --out")
@@ -71,10 +70,6 @@ def test_a_folder_holds_one_run(table, capsys):
 REPLACED = [
     ("fit others.npy -k 3 --out q", "q has the results of coterie fit rows.npy: choose another --out"),
     ("path rows.npy --gammas 3 --out q", "q has the results of coterie fit rows.npy"),
-    (
-        "select-graph-weight rows.npy -k 3 --graph-weights 1 --out q",
-        "q has the results of coterie fit rows.npy",
-    ),
     ("demo --out q", "q has the results of coterie fit rows.npy"),
     (
         "predict q others.npy --out q/labels.npy",
@@ -98,7 +93,6 @@ def test_results_of_another_run_are_replaced_by_force(fitted):
     shutil.copy("rows.npy", "others.npy")
     assert main(["fit", "others.npy", "-k", "4", "-q", "--out", "q", "--force"]) == 0
     assert json.loads((fitted / "summary.json").read_text())["input"]["file"] == "others.npy"
-    assert "force" not in (fitted / "run.toml").read_text()
     assert main(["predict", "q", "rows.npy", "-q", "--out", "q/labels.npy", "--force"]) == 0
 
 

@@ -34,7 +34,7 @@ def test_path(folder, rows, X, capsys):
     assert "gamma 15/15" in printed.err
     assert os.path.join("out", "path.npz") in printed.out
     assert everything(folder / "out") == [
-        "dendrogram.png", "labels.csv", "path.npz", "path.png", "run.toml", "summary.json",
+        "dendrogram.png", "labels.csv", "path.npz", "path.png", "summary.json",
     ]  # fmt: skip
     path = coterie.ConvexClusterPath(n_gammas=15, n_neighbors=10, distance_decay=0.1, connect=True).fit(X)
     labels = np.loadtxt(folder / "out" / "labels.csv", delimiter=",", skiprows=1, dtype=int)

@@ -19,7 +19,6 @@ def test_predict(folder, rows, X, capsys):
     report = json.loads(capsys.readouterr().out)
     assert report["files"] == {
         "labels": os.path.join("new", "l.npy"),
-        "run": os.path.join("new", "l-run.toml"),
     }
     assert report["input"]["rows"] == 300
     assert np.array_equal(np.load("new/l.npy"), np.load("coterie-out/labels.npy")[::-1])

@@ -42,7 +42,7 @@ def test_fit_writes_a_report(folder, rows, capsys):
 
 def test_the_report_of_a_folder(folder, people, capsys):
     assert main(["report", "coterie-out", "--known", "kind"]) == 0
-    assert capsys.readouterr().out == "wrote\n  coterie-out/report.html\n  coterie-out/report-run.toml\n"
+    assert capsys.readouterr().out == "wrote\n  coterie-out/report.html\n"
     page = (folder / "coterie-out/report.html").read_text()
     assert "people.parquet" in page
     assert "rows with a known class" in page
@@ -91,7 +91,6 @@ def test_wrong_options(folder, rows, capsys):
         (["--out", "page.pdf"], "--out must end in .html or .md"),
         (["--points", "map.csv"], "--points must end in .parquet"),
         (["--known", "kind"], "--known must be a file or a column"),
-        (["--image", "3x3"], "9 numbers"),
         (["--names", "names.csv"], "cluster 7 has no name"),
     ):
         code = 1 if words in ("9 numbers", "cluster 7 has no name") else 2

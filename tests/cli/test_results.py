@@ -27,54 +27,16 @@ def test_fit_and_predict(folder, csv):
     assert examples.num_rows == 60
     assert main(["predict", "coterie-out/model.coterie", csv, "-q"]) == 0
     assert main(["predict", "coterie-out/model.coterie", csv, "--out", "new/some.parquet", "-q"]) == 0
-    assert everything(folder / "new") == ["some-examples.parquet", "some-run.toml", "some.parquet"]
+    assert everything(folder / "new") == ["some-examples.parquet", "some.parquet"]
     for name in ("labels.parquet", "new/some.parquet"):
         assert parquet.read_table(name) == labels
     for name in ("examples.parquet", "new/some-examples.parquet"):
         assert parquet.read_table(name) == examples
 
 
-def test_csv_in_and_out(folder, X):
-    frame = pandas.DataFrame(X, columns=list("abcd"))
-    frame.insert(0, "name", [f"row, {i}" for i in range(300)])
-    frame.to_csv("rows.csv", index=False)
-    assert main(["fit", "rows.csv", "-k", "3", "--id", "name", "--results", "csv", "-q"]) == 0
-    assert main(["fit", "rows.csv", "-k", "3", "--id", "name", "--out", "binary", "-q"]) == 0
-    for name in ("labels", "examples"):
-        found = pandas.read_csv(f"coterie-out/{name}.csv")
-        pandas.testing.assert_frame_equal(
-            found, pandas.read_parquet(f"binary/{name}.parquet"), check_dtype=False
-        )
-    assert everything(folder / "coterie-out") == [
-        "examples.csv",
-        "labels.csv",
-        "model.coterie",
-        "run.toml",
-        "summary.json",
-    ]
-    assert main(["predict", "coterie-out/model.coterie", "rows.csv", "--out", "new.csv", "-q"]) == 0
-    assert (folder / "new.csv").read_text() == (folder / "coterie-out/labels.csv").read_text()
-
-
-def test_arrays_and_tables_are_written_by_extension(folder, rows, csv):
-    assert main(["fit", rows, "-k", "3", "--results", "csv", "-q"]) == 0
-    assert pandas.read_csv("coterie-out/labels.csv").columns.tolist() == RESULTS
-    assert main(["fit", csv, "-k", "3", "--results", "npy", "--out", "plain", "-q"]) == 0
-    assert np.array_equal(np.load("plain/labels.npy"), pandas.read_csv("coterie-out/labels.csv")["cluster"])
-
-
-def test_csv_holds_no_vectors(folder, X, capsys):
-    table = pandas.DataFrame({"text": "words", "vector": list(X), "other": list(X[:, :2])})
-    table.to_parquet("rows.parquet")
-    options = "-k 3 --columns vector --keep other --results csv -q"
-    told = failed(capsys, 1, "fit", "rows.parquet", *options.split())
-    assert "A .csv file cannot hold the column 'other'" in told
-    assert everything(folder) == ["rows.parquet"]
-
-
 def test_arrays_have_labels_alone(folder, rows):
     assert main(["fit", rows, "-k", "3", "-q"]) == 0
-    assert everything(folder / "coterie-out") == ["labels.npy", "model.coterie", "run.toml", "summary.json"]
+    assert everything(folder / "coterie-out") == ["labels.npy", "model.coterie", "summary.json"]
     assert main(["predict", "coterie-out/model.coterie", rows, "--out", "l.parquet", "-q"]) == 0
     assert np.array_equal(parquet.read_table("l.parquet")["cluster"], np.load("coterie-out/labels.npy"))
 
@@ -99,7 +61,7 @@ def test_a_failure_leaves_nothing(folder, csv, monkeypatch, capsys):
         raise OSError("the disk is full")
 
     monkeypatch.setattr("coterie.results.Examples.look_at", fail)
-    assert "disk is full" in failed(capsys, 1, "fit", csv, "-k", "3", "-q")
+    assert "No space left" in failed(capsys, 1, "fit", csv, "-k", "3", "-q")
     assert not (folder / "coterie-out").exists()
 
 

@@ -36,7 +36,7 @@ SOUGHT = {
 # A page of each kind, for what takes a second a page.
 SHOWN = [
     "index.html", "start/which_method.html", "guide/kmeans.html", "guide/data.html", "gallery/index.html",
-    "reference/made/coterie.KMeans.html", "papers/nested.html", "benchmarks/kmeans.html", "reference/commands.html",
+    "reference/made/coterie.KMeans.html", "papers/nested.html", "benchmarks/kmeans.html",
 ]  # fmt: skip
 
 

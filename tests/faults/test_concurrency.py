@@ -36,7 +36,7 @@ ROUNDS = int(os.environ.get("COTERIE_FAULTS", 1))
 ESTIMATORS = {case.estimator: case for case in reversed(CASES)}
 NAMES = [case.name for case in ESTIMATORS.values()] * ROUNDS
 
-FILES = ("labels.npy", "model.coterie", "run.toml", "summary.json")
+FILES = ("labels.npy", "model.coterie", "summary.json")
 
 # Attributes of paths that are computed when they are asked for, also by pickle.
 CACHED = ("linkage_", "centroids_path_")

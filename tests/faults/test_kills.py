@@ -132,4 +132,4 @@ class TestFits:
             if Path("q").exists():
                 assert self.found() in (3, 4)
         self.fit(5)
-        assert sorted(os.listdir("q")) == sorted([*NAMES, "run.toml"])
+        assert sorted(os.listdir("q")) == sorted([*NAMES])

@@ -23,7 +23,7 @@ ENDS = {signal.SIGINT: (130, "coterie: interrupted"), signal.SIGTERM: (143, "cot
 # More of them find more; each takes up to a second or so.
 MOMENTS = int(os.environ.get("COTERIE_FAULTS", 3))
 
-FILES = ["labels.npy", "model.coterie", "run.toml", "summary.json"]
+FILES = ["labels.npy", "model.coterie", "summary.json"]
 COMMAND = [sys.executable, "-m", "coterie", "fit", "rows.npy", "-k", "20", "--tol", "0", "-q", "--out", "q"]
 
 

@@ -26,7 +26,6 @@ COMMANDS = {
     "total-variation": "fit rows.npy -k 5 --method total-variation",
     "convex-clustering": "fit rows.npy --method convex-clustering --gamma 0.1",
     "path": "path rows.npy --report",
-    "select-graph-weight": "select-graph-weight rows.npy -k 5",
 }
 
 

@@ -154,7 +154,6 @@ def _array_member() -> str:
 
 # Where the commands have understood their options and begin their work.
 _WORK = (
-    "app.RunFile",
     "models.load_array",
     "fit.run_folder",
     "path.run_folder",

@@ -146,7 +146,7 @@ def test_memory_error_has_figures_and_advice(machine):
         )
     assert str(caught.value) == (
         "KMeans of 10 x 2 rows: needs about 5.0 GB of memory, and 1.0 GB are free. 4.0 GB of it are bounds: ask for "
-        "fewer clusters, or allow more (--memory, COTERIE_MEMORY)."
+        "fewer clusters, or allow more (COTERIE_MEMORY)."
     )
     with (
         limited_memory(3e9),

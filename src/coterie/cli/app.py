@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import difflib
-import inspect
 import platform
 import shlex
 import warnings
 from collections.abc import Sequence
-from contextlib import ExitStack
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal, get_args, get_origin
 
@@ -31,14 +29,12 @@ from coterie import __version__, _kernels
 from coterie.cli import demo, fit, info, path, predict, report, selection
 from coterie.cli.errors import UsageError, warning_of
 from coterie.cli.inputs import DASH, STANDARD_INPUT
-from coterie.cli.models import AUTO, find_offered, offered_methods
-from coterie.cli.options import RunOptions, flag_of_token
+from coterie.cli.models import find_offered, offered_methods
+from coterie.cli.options import flag_of_token
 from coterie.cli.output import recorded_warnings, tell_warnings
-from coterie.cli.run_file import RunFile, requested_option, requested_options, running_command
 from coterie.cli.runs import command_line
 from coterie.estimators import register_installed_methods
 from coterie.fitting.threads import effective_n_threads
-from coterie.limits.memory import limited_memory, memory_in_bytes
 from coterie.rows.remote import without_secrets
 
 # The end of the completion script of cyclopts depends on the name of the installed file. With this end it also works
@@ -61,35 +57,27 @@ def run(arguments: list[str]) -> None:
         print("\n".join(installation_lines()))
         return
     command_line.set(shlex.join(["coterie", *map(without_secrets, arguments)]))
-    requested: dict[str, Any] = {}
-    name = ""
-
-    def note(app: App, commands: tuple[str, ...], arguments: Any) -> None:
-        nonlocal name
-        name = " ".join(commands)
-        requested.update(requested_options(arguments))
-
-    file, method = requested_option(words, "--config"), requested_option(words, "--method")
-    app = build_app(() if method in (None, AUTO) else (find_offered(str(method)).name,))
-    app.config = (*([] if file is None else [RunFile(file)]), note)
+    method = _requested_option(words, "--method")
+    app = build_app(() if method is None else (find_offered(method).name,))
     try:
         command, bound, *_ = app.parse_args(words, exit_on_error=False, print_error=False)
     except CycloptsError as error:
         raise UsageError(_in_words(error)) from error
-    around = bound.kwargs.get("run", RunOptions())
-    with ExitStack() as stack:
-        stack.enter_context(warnings.catch_warnings())
+    with warnings.catch_warnings():
         if bound.kwargs.get("quiet"):
             warnings.simplefilter("ignore")
         warnings.showwarning = _show_warning
-        if around.memory is not None:
-            try:
-                stack.enter_context(limited_memory(memory_in_bytes(around.memory)))
-            except ValueError as error:
-                raise UsageError(f"--memory: {error}") from error
-        if "run" in inspect.signature(command).parameters:
-            stack.enter_context(running_command(name, requested))
         command(*bound.args, **bound.kwargs)
+
+
+def _requested_option(words: Sequence[str], flag: str) -> str | None:
+    """Return the value that a command line gives to an option, before it is parsed; None where it does not."""
+    for word, after in zip(words, [*words[1:], None]):
+        if word == flag:
+            return after
+        if word.startswith(f"{flag}="):
+            return word.partition("=")[2]
+    return None
 
 
 def build_app(shown: Sequence[str] = ()) -> App:
@@ -112,7 +100,6 @@ def build_app(shown: Sequence[str] = ()) -> App:
     ):
         app.command(command)
     app.command(path.command())
-    app.command(fit.select_graph_weight_command())
     app.command(demo.demo)
     app.command(completion)
     app.register_install_completion_command()

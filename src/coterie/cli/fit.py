@@ -1,27 +1,21 @@
-"""`coterie fit` and `coterie select-graph-weight`: from a file of rows to a model, labels and a summary."""
+"""`coterie fit`: from a file of rows to a model, labels and a summary."""
 
 from __future__ import annotations
 
 import inspect
 import shlex
-import sys
-import tempfile
-import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
-from cyclopts import Group, Parameter
-from sklearn.base import BaseEstimator, clone
+from cyclopts import Parameter
+from sklearn.base import BaseEstimator
 
 import coterie
-from coterie import persistence, select_graph_weight
+from coterie import persistence
 from coterie.blocks.kernel_rows import kept_on_disk
-from coterie.cli.continued import CHANGES, continued_lines, read_clusters
 from coterie.cli.errors import UsageError, listed
 from coterie.cli.inputs import (
     DASH,
@@ -35,7 +29,6 @@ from coterie.cli.inputs import (
     read_known_labels,
 )
 from coterie.cli.models import (
-    AUTO,
     NO_COUNT,
     FitJob,
     check_neighbors,
@@ -53,7 +46,6 @@ from coterie.cli.options import (
     INPUT,
     MORE,
     OUTPUT,
-    Count,
     Counted,
     File,
     FileIfAny,
@@ -61,30 +53,24 @@ from coterie.cli.options import (
     Format,
     Json,
     MaxTime,
-    Out,
     OutIfAny,
     Quiet,
-    RunOptions,
     Seed,
     Switch,
     TableOptions,
     Threads,
     given,
-    image_shape_of,
     method_options,
     values_of,
     with_options,
 )
 from coterie.cli.output import (
-    check_annotated,
     check_label_file,
     file_lines,
     recorded_warnings,
     table_lines,
     tell,
-    write_label_text,
 )
-from coterie.cli.progress import display, each_step, watch
 from coterie.cli.report import REPORT, fit_report
 from coterie.cli.results import (
     RowResults,
@@ -97,39 +83,24 @@ from coterie.cli.results import (
     result_files,
     sample_of,
 )
-from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.runs import (
     MODEL,
     SUMMARY,
     command_line,
     hash_of_rows,
     hashes_of_fit,
-    output_folder,
     run_folder,
     settings_of,
     write_summary,
 )
-from coterie.cli.selection import comparison_facts
-from coterie.comparison.compare import compare
-from coterie.estimators import OBJECTIVE, Method, find_method, usual_method
-from coterie.estimators.method import name_of
+from coterie.estimators import OBJECTIVE, Method, usual_method
 from coterie.estimators.outliers import OutlierScoring
 from coterie.figures import counted
 from coterie.fitting.threads import effective_n_threads
 from coterie.outputs import OutputFolder
-from coterie.plotting import check_image_shape, plot_modes, require_matplotlib
 from coterie.reports import require_report
 from coterie.results import Renaming, find_outliers
 from coterie.rows import RowSource
-from coterie.rows.formats.hdf5 import write_labels_to_obs
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-PICTURE = "modes.png"
-
-# The options of estimators that --method auto takes; the comparison chooses the others.
-_AUTO_OPTIONS = ("max_time", "n_threads")
 
 
 def command(shown: Sequence[str] = ()) -> Callable[..., None]:
@@ -150,27 +121,20 @@ def command(shown: Sequence[str] = ()) -> Callable[..., None]:
         labels: Annotated[FileIfAny, Parameter(group=INPUT)] = None,
         format: Format = None,
         out: OutIfAny = None,
-        labels_out: Annotated[FileIfAny, Parameter(group=OUTPUT)] = None,
-        results: Annotated[Literal["npy", "parquet", "csv"] | None, Parameter(group=OUTPUT)] = None,
         outliers: Annotated[str | None, Parameter(group=OUTPUT)] = None,
         report: Annotated[Switch, Parameter(group=OUTPUT)] = False,
         force: Force = False,
         json: Json = False,
         quiet: Quiet = False,
         graph: Annotated[FileIfAny, Parameter(group=MORE)] = None,
-        image: str | None = None,
-        scheduler: Annotated[str | None, Parameter(group=MORE)] = None,
         verify: Annotated[Switch, Parameter(group=MORE)] = False,
-        continued: Annotated[Path | None, Parameter(name="--continue", group=MORE)] = None,
         tables: TableOptions = TableOptions(),
         options: Any,
-        run: RunOptions = RunOptions(),
     ) -> None:
         """Cluster the rows of a file; write the model, the labels and a summary to a folder.
 
         - `coterie fit points.npy -k 10`
         - `coterie fit customers.csv -k 5 --scale standard -o customers`
-        - `coterie fit customers.csv --method auto --max-time 5m`
 
         `coterie fit --method NAME --help` also shows the options of that method.
 
@@ -182,7 +146,7 @@ def command(shown: Sequence[str] = ()) -> Callable[..., None]:
         k
             Number of clusters.
         method
-            Method: METHODS; auto: the one that a comparison of several methods finds best.
+            Method: METHODS.
         max_iter
             Maximum number of iterations.
         id
@@ -194,105 +158,51 @@ def command(shown: Sequence[str] = ()) -> Callable[..., None]:
             unknown.
         out
             Folder for the results; by default coterie-out.
-        labels_out
-            Also write the labels to this file: .npy, .h5ad (a copy of the input with labels in obs), or one label a
-            line; -: to the standard output.
-        results
-            Format of the results: npy (labels alone), or a table with all columns, parquet or csv.
         outliers
             Label this share of the rows -1, such as 1%: those farthest from their clusters.
         report
             Also write report.html, and the names of clusters to a table of results.
         graph
             A file of a graph of the rows: a symmetric sparse matrix (.npz), or arrays `ids` and `distances` (.npz).
-        image
-            Rows are images of this height and width, such as 28x28 or 32x32x3: draw the clusters to modes.png.
         verify
             Record the hash of all rows for coterie verify, which reads them once more; by default that of 20,000 rows.
-        continued
-            Folder of an older fit whose ids the clusters keep: writes changes.csv, and the ids as column lasting_id.
-        scheduler
-            Address of a Dask scheduler, such as tcp://host:8786, whose workers read the file and fit.
         """
         limits = {"max_iter": max_iter, "max_time": max_time, "n_threads": n_threads}
-        if labels_out == DASH and json:
-            raise UsageError("--json and --labels-out - both write to the standard output: give one of them.")
-        if labels_out is not None:
-            check_annotated(labels_out, file)
-        with ExitStack() as stack:
-            if out is None and labels_out is not None:
-                # Only the labels are wanted.
-                out = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="coterie-fit-")))
-            job = FitJob(
-                file=file,
-                n_clusters=k,
-                out=out or Path("coterie-out"),
-                format=format,
-                method=method,
-                parameters=given({**limits, **values_of(options)}),
-                seed=seed,
-                tables=tables,
-                image_shape=image_shape_of(image),
-                quiet=quiet,
-                force=force,
-                labels=labels,
-                graph=graph,
-                kept=kept_columns(id, keep),
-                outliers=asked_share(outliers),
-                results=results,
-                report={"image_shape": image_shape_of(image)} if report else None,
-                verify=verify,
-                continued=continued,
-            )
-            if scheduler is None:
-                model, summary = run_fit(job)
-            else:
-                from coterie.cli.cluster import fit_on_cluster
-
-                model, summary = fit_on_cluster(job, scheduler)
-        if labels_out is not None:
-            _write_labels_out(labels_out, model, job)
-        tell(summary, fit_lines, json, quiet, file=sys.stderr if labels_out == DASH else sys.stdout)
+        job = FitJob(
+            file=file,
+            n_clusters=k,
+            out=out or Path("coterie-out"),
+            format=format,
+            method=method,
+            parameters=given({**limits, **values_of(options)}),
+            seed=seed,
+            tables=tables,
+            quiet=quiet,
+            force=force,
+            labels=labels,
+            graph=graph,
+            kept=kept_columns(id, keep),
+            outliers=asked_share(outliers),
+            report={} if report else None,
+            verify=verify,
+        )
+        _, summary = run_fit(job)
+        tell(summary, fit_lines, json, quiet)
 
     offered = offered_methods()
-    more = Group(MORE, sort_key=8, show=bool(shown))
-    fit.__annotations__["image"] = Annotated[str | None, Parameter(group=more)]
     fit.__doc__ = str(fit.__doc__).replace("METHODS", ", ".join(known.name for known in offered))
     return with_options(fit, method_options(offered, shown))
-
-
-def _write_labels_out(path: str, model: Any, job: FitJob) -> None:
-    """Write the labels of a fit to a file of their own, or to the standard output."""
-    labels = model.labels_
-    if job.outliers is not None:
-        labels = find_outliers(model.outlier_scores_, job.outliers).marked(labels)
-    if path == DASH:
-        write_label_text(sys.stdout, labels)
-        return
-    with (
-        output_folder(Path(path).parent, Path(path).name) as outputs,
-        outputs.writing(Path(path).name) as staged,
-    ):
-        if path.endswith(".npy"):
-            np.save(staged, labels)
-        elif path.endswith(".h5ad"):
-            write_labels_to_obs(Path(job.file.partition("::")[0]), staged, labels)
-        else:
-            with open(staged, "w", encoding="utf-8") as file:
-                write_label_text(file, labels)
 
 
 def run_fit(job: FitJob) -> tuple[Any, dict[str, Any]]:
     """Cluster a file and write model, labels and summary; return the model and the summary."""
     models = _models(job)
-    if job.image_shape is not None:
-        require_matplotlib()
     if job.report is not None:
         require_report()
     check_format(job.file, job.format)
     file = STANDARD_INPUT if job.file == DASH else job.file
-    with run_folder(job.out, job.command, file, force=job.force) as outputs:
-        outputs.check(MODEL, SUMMARY, RUN, *([] if job.image_shape is None else [PICTURE]))
+    with run_folder(job.out, "fit", file, force=job.force) as outputs:
+        outputs.check(MODEL, SUMMARY)
         with local_file(job.file, job.format) as (path, name):
             return _fit_file(outputs, replace(job, file=name), path, models)
 
@@ -303,13 +213,7 @@ def fit_into(outputs: OutputFolder, job: FitJob, path: str) -> tuple[Any, dict[s
 
 
 def _models(job: FitJob) -> list[tuple[Method, Any]]:
-    """Return the models one of which will be fitted, each with its method; none where a comparison chooses it."""
-    if job.method == AUTO:
-        requested = {"labels": job.labels, "graph": job.graph, **job.parameters}
-        for name, value in requested.items():
-            if value is not None and name not in _AUTO_OPTIONS:
-                raise UsageError(f"--method auto takes no {flag_of(name)}: name the method that has it.")
-        return []
+    """Return the models one of which will be fitted, each with its method."""
     given_graph = {} if job.graph is None else {"weights": "precomputed"}
     parameters = {**given_graph, **job.parameters}
     return [
@@ -328,11 +232,10 @@ def _fit_file(
         path, kept=job.kept.names, labels=job.labels, affinities=affinities, **reading
     )
     _check_rows(job, rows)
-    if models:
-        method = usual_method([method for method, _ in models], rows.shape[0])
-        model = next(model for known, model in models if known is method)
-        _check_method(job, method, rows)
-        check_neighbors(model, job.parameters, rows, job.file)
+    method = usual_method([method for method, _ in models], rows.shape[0])
+    model = next(model for known, model in models if known is method)
+    _check_method(job, method, rows)
+    check_neighbors(model, job.parameters, rows, job.file)
     known, classes = None, list[str]()
     if job.labels is not None:
         assert job.n_clusters is not None  # as of all methods that take labels
@@ -345,45 +248,25 @@ def _fit_file(
                 "found, or measure how well clusters agree with classes by coterie compare --labels."
             )
     graph = None if job.graph is None else read_graph(job.graph, rows.shape[0])
-    label_file = job.out / f"labels.{job.results or ('parquet' if rows.is_table else 'npy')}"
+    label_file = job.out / f"labels.{'parquet' if rows.is_table else 'npy'}"
     check_label_file(label_file)
     files = {"model": job.out / MODEL, **result_files(label_file), "summary": job.out / SUMMARY}
-    files.update(run_files(job.out))
-    files.update({} if job.image_shape is None else {"modes": job.out / PICTURE})
     files.update({} if job.report is None else {"report": job.out / REPORT})
-    files.update({} if job.continued is None else {"changes": job.out / CHANGES})
     outputs.check(*(path.name for path in files.values()))
     kept = kept_column_names(rows, job.kept, label_file)
-    continued = None if job.continued is None else read_clusters(job.continued, job.kept, kept)
 
     # Writing the results takes a pass over the rows.
     with recorded_warnings() as disk_warnings, about(job.file):
         rows = kept_on_disk(rows, effective_n_threads(job.parameters.get("n_threads")))
     reading_warnings += disk_warnings
-    found: dict[str, Any] = {}
     with about(job.file):
-        if not models:
-            with display(job.quiet) as screen, recorded_warnings() as choice_warnings:
-                method, model, found = _compared(job, rows, each_step(screen))
-            reading_warnings += choice_warnings
-            job = replace(job, n_clusters=found["choice"]["clusters"], parameters=found["choice"]["options"])
-            _check_method(job, method, rows)
-        if job.search is None:
-            seconds, warned = fit_model(model, rows, known, graph=graph, quiet=job.quiet)
-        else:
-            model, seconds, warned, found = job.search(model, rows)
-    name = Path(job.file).name
-    picture = None if job.image_shape is None else plot_modes(rows, model, job.image_shape, data_name=name)
+        seconds, warned = fit_model(model, rows, known, graph=graph, quiet=job.quiet)
     scores = getattr(model, "outlier_scores_", None)
     outliers = None if job.outliers is None or scores is None else find_outliers(scores, job.outliers)
-    labels = model.labels_ if outliers is None else outliers.marked(model.labels_)
-    match = None if continued is None else continued.match(rows, labels)
     seen, sample = sample_of(rows)
     summary = {
         **_fit_facts(job, method, model, rows, seconds),
-        **found,
         "outliers": outlier_facts(outliers, job.outliers),
-        "continued": None if continued is None or match is None else continued.facts(match),
         "known_labels": job.labels,
         **({"known_classes": classes} if classes else {}),
         "graph": job.graph,
@@ -407,21 +290,9 @@ def _fit_file(
         report = fit_report(model, rows, summary, options)
         for line in summary["table_of_clusters"]:
             line["name"] = report.names[line["cluster"]]
-    renaming = Renaming(
-        names=None if report is None else report.names, lasting=None if match is None else match.ids
-    )
+    renaming = Renaming(names=None if report is None else report.names)
     results = RowResults(model, rows, model.labels_, kept, scores, outliers, renaming)
-    _write(outputs, method, model, results, summary, picture)
-    if continued is not None and match is not None:
-        continued.write(match, outputs)
-    chosen: dict[str, Any] = {"seed": job.seed} | ({"method": method.name} if job.command == "fit" else {})
-    if "choice" in found:
-        chosen |= {
-            "k": job.n_clusters,
-            "seed": model.get_params().get("random_state", job.seed),
-            **job.parameters,
-        }
-    write_run_file(outputs, **chosen)
+    _write(outputs, method, model, results, summary)
     if report is not None:
         outputs.write(report.page.files(REPORT))
     return model, summary
@@ -457,31 +328,6 @@ def _candidates(job: FitJob) -> list[Method]:
     raise UsageError(f"No method has all of the options {listed(takers, 'and')}.")
 
 
-def _compared(
-    job: FitJob, rows: RowSource, callback: Callable[[str], None]
-) -> tuple[Method, Any, dict[str, Any]]:
-    """Compare methods within half of the time limit; return the best one, its model, not fitted, and the evidence.
-
-    The other half is for the fit to all rows.
-    """
-    k, limit, threads = job.n_clusters, job.parameters.get("max_time"), job.parameters.get("n_threads")
-    if k is None:
-        raise UsageError(NO_COUNT)
-    half = None if limit is None else limit / 2
-    found = compare(rows, k, max_time=half, random_state=job.seed, n_threads=threads, callback=callback)
-    model = clone(found.best_model_)
-    method = find_method(name_of(model))
-    limits = {"max_time": half, "n_threads": threads}
-    model.set_params(**{name: value for name, value in limits.items() if name in names_of(method)})
-    usual = method.estimator().get_params()
-    options = {
-        name: value
-        for name, value in settings_of(model).items()
-        if name not in (method.clusters, "random_state") and value != usual[name]
-    }
-    return method, model, {"choice": {**comparison_facts(found), "options": options}}
-
-
 def _problem_of_method(job: FitJob, method: Method) -> str | None:
     """Return the error if a method lacks something that a job needs, or None."""
     if job.labels is not None and not method.takes_labels:
@@ -500,14 +346,9 @@ def _problem_of_method(job: FitJob, method: Method) -> str | None:
 
 
 def _check_rows(job: FitJob, rows: RowSource) -> None:
-    n_rows, n_columns = rows.shape
+    n_rows = rows.shape[0]
     if job.n_clusters is not None and job.n_clusters > n_rows:
         raise UsageError(f"-k {job.n_clusters} is more than the {n_rows} rows of {job.file}.")
-    if job.image_shape is not None:
-        try:
-            check_image_shape(job.image_shape, n_columns)
-        except ValueError as error:
-            raise UsageError(f"--image: {error}") from error
 
 
 def _check_method(job: FitJob, method: Method, rows: RowSource) -> None:
@@ -535,7 +376,7 @@ def _fit_facts(job: FitJob, method: Method, model: Any, rows: RowSource, seconds
     }
     return {
         "coterie": coterie.__version__,
-        "command": job.command,
+        "command": "fit",
         "command_line": command_line.get(),
         "method": method.name,
         "input": {**input_facts(job.file, rows), **({"format": job.format} if job.format else {})},
@@ -562,7 +403,6 @@ def _write(
     model: Any,
     results: RowResults,
     summary: dict[str, Any],
-    picture: Figure | None,
 ) -> None:
     # For `coterie info`.
     metadata = {"method": method.name, "normalize": summary["normalize"], "columns": summary["columns"]}
@@ -572,9 +412,6 @@ def _write(
         persistence.save(model, path, metadata=metadata)
     results.write({name: Path(path) for name, path in summary["files"].items()}, outputs)
     write_summary(outputs, summary)
-    if picture is not None:
-        with outputs.writing(PICTURE) as path:
-            picture.savefig(path)
 
 
 def fit_lines(facts: dict[str, Any]) -> list[str]:
@@ -597,7 +434,6 @@ def fit_lines(facts: dict[str, Any]) -> list[str]:
             else []
         ),
         *([facts["used"]] if facts.get("used") else []),
-        *_choice_lines(facts),
         f"{'' if steps is None else counted(steps, 'iteration') + ' in '}{facts['seconds']:.3g} s, {objective}"
         f"{sizes['smallest']:,} to {counted(sizes['largest'], 'row')} a cluster",
         *_cluster_lines(facts),
@@ -607,22 +443,8 @@ def fit_lines(facts: dict[str, Any]) -> list[str]:
             else []
         ),
         *outlier_lines(facts),
-        *continued_lines(facts),
         *file_lines(facts),
         *([f"next: coterie report {shlex.quote(facts['folder'])}"] if has_next else []),
-    ]
-
-
-def _choice_lines(facts: dict[str, Any]) -> list[str]:
-    """Return which method --method auto has chosen, the reasons and the confidence."""
-    if "choice" not in facts:
-        return []
-    choice = facts["choice"]
-    rows = "all rows" if choice["sample_rows"] == choice["rows"] else counted(choice["sample_rows"], "row")
-    return [
-        f"{facts['method']} has the highest score of {counted(len(choice['methods']), 'method')} compared on {rows}; "
-        f"confidence: {choice['confidence']}",
-        *choice["reasons"],
     ]
 
 
@@ -637,113 +459,3 @@ def _cluster_lines(facts: dict[str, Any]) -> list[str]:
         cells.append([str(row["cluster"]), f"{row['rows']:,}", f"{row['share']:.1%}", spread, features])
     others = facts["clusters_left"] - len(table)
     return ["", *table_lines(cells, ">>>><"), *([f"and {others:,} more"] if others > 0 else []), ""]
-
-
-def select_graph_weight_command() -> Callable[..., None]:
-    """Return the command with the options of Laplacian K-modes but the one that it selects."""
-    method = find_method("laplacian-kmodes")
-
-    def select_graph_weight(
-        file: File,
-        /,
-        *,
-        k: Annotated[Count, Parameter(name=["-k", "--clusters", "--n-clusters"])],
-        graph_weights: str = "1,1.3,1.6,2,3,4",
-        labels: FileIfAny = None,
-        max_iter: Counted = None,
-        max_time: MaxTime = None,
-        seed: Seed = 0,
-        n_threads: Threads = None,
-        out: Out = Path("coterie-graph-weight"),
-        force: Force = False,
-        json: Json = False,
-        quiet: Quiet = False,
-        tables: TableOptions = TableOptions(),
-        options: Any,
-        run: RunOptions = RunOptions(),
-    ) -> None:
-        """Fit laplacian-kmodes with several weights of the graph, and keep the best one.
-
-        Parameters
-        ----------
-        file
-            The rows: any file that `coterie fit` reads.
-        k
-            Number of clusters.
-        graph_weights
-            The weights to try, with commas between them.
-        labels
-            Known classes, a column of texts or a file of numbers from 0 to k - 1, -1 where unknown, which select the
-            fit; by default the modularity of the clusters on the graph does.
-        max_iter
-            Maximum number of iterations for each weight.
-        out
-            Folder for what `coterie fit` writes of the best model; summary.json has all weights.
-        """
-        limits = {"max_iter": max_iter, "max_time": max_time, "n_threads": n_threads}
-        job = FitJob(
-            file=file,
-            n_clusters=k,
-            out=out,
-            method=method.name,
-            parameters=given({**limits, **values_of(options)}),
-            seed=seed,
-            tables=tables,
-            quiet=quiet,
-            force=force,
-            command="select-graph-weight",
-            search=partial(_search_graph_weights, _weights_of(graph_weights), labels, quiet),
-        )
-        tell(run_fit(job)[1], _scan_lines, json, quiet)
-
-    return with_options(
-        select_graph_weight, method_options([method], [method.name], without=["graph_weight"])
-    )
-
-
-def _search_graph_weights(
-    graph_weights: Sequence[float], labels: str | None, quiet: bool, model: Any, rows: RowSource
-) -> tuple[Any, float, list[str], dict[str, Any]]:
-    """Return the best model, the seconds, warnings, and what is known of each weight, as `FitJob.search` does."""
-    known = None if labels is None else read_known_labels(labels, rows, model.n_clusters)[0]
-    started = time.perf_counter()
-    with display(quiet) as screen, recorded_warnings() as warned, watch(model, screen):
-        scan = select_graph_weight(model, rows, graph_weights, y=known)
-    seconds = time.perf_counter() - started
-    columns = {
-        "graph_weight": scan.graph_weights,
-        "objective": scan.objectives,
-        "modularity": scan.modularities,
-        "smallest": scan.sizes[:, -1],
-        "largest": scan.sizes[:, 0],
-        "normalized_mutual_information": scan.normalized_mutual_information,
-        "accuracy": scan.accuracy,
-    }
-    lists = {name: values.tolist() for name, values in columns.items() if values is not None}
-    table = [dict(zip(lists, row)) for row in zip(*lists.values())]
-    facts = {"best_graph_weight": scan.best_graph_weight, "scan": table}
-    return scan.best_model.set_params(callback=None), seconds, warned, facts
-
-
-def _weights_of(text: str) -> list[float]:
-    try:
-        graph_weights = [float(word) for word in text.split(",")]
-    except ValueError:
-        graph_weights = []
-    are_different = 0 < len(graph_weights) == len(set(graph_weights))
-    if not are_different or not all(0 <= value < float("inf") for value in graph_weights):
-        raise UsageError(f"--graph-weights must be different numbers with commas between them, got {text!r}.")
-    return graph_weights
-
-
-def _scan_lines(facts: dict[str, Any]) -> list[str]:
-    names = [name.replace("_", " ") for name in facts["scan"][0]]
-    rows = [
-        [f"{value:.4g}" if isinstance(value, float) else f"{value:,}" for value in row.values()]
-        for row in facts["scan"]
-    ]
-    return [
-        *table_lines([names, *rows], ">"),
-        f"best graph weight {facts['best_graph_weight']:g}",
-        *fit_lines(facts),
-    ]

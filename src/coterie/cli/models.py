@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,16 +25,14 @@ from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.threads import effective_n_threads
 from coterie.rows import RowSource, open_rows
 
-NO_COUNT = "The number of clusters is missing: add -k NUMBER. --method density needs none."
+NO_COUNT = "The number of clusters is missing: add -k NUMBER, or take --method density, which needs none."
 
 
 @dataclass(frozen=True, slots=True)
 class FitJob:
     """What to fit, how, and where the results go. `parameters` holds only what the user set, as a text or a value.
 
-    `search` fits a model several times, and returns the best one, the seconds, warnings, and facts for the summary.
-    `report` has options of `coterie.report`. With the method "auto", several methods are compared, and the best one is
-    fitted.
+    `report` has options of `coterie.report`.
 
     Without a method the parameters decide, and then the number of rows: of the usual methods those that have all
     parameters, and of these the one for the number of rows; if none has, the only other method that has them.
@@ -48,23 +46,14 @@ class FitJob:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
     tables: TableOptions = TableOptions()
-    image_shape: tuple[int, ...] | None = None
     quiet: bool = False
     force: bool = False
     labels: str | None = None
     graph: str | None = None
     kept: KeptColumns = field(default_factory=KeptColumns)
     outliers: float | None = None
-    results: str | None = None
-    command: str = "fit"
-    search: Callable[[Any, RowSource], tuple[Any, float, list[str], dict[str, Any]]] | None = None
     report: Mapping[str, Any] | None = None
     verify: bool = False
-    continued: Path | None = None
-
-
-# The name that selects the method recommended by `coterie.compare`.
-AUTO = "auto"
 
 
 def offered_methods() -> list[Method]:
@@ -134,7 +123,7 @@ def find_offered(name: str, flag: str = "--method") -> Method:
     for method in offered:
         if method.name.replace("-", "") == normalized:
             return method
-    names = [*(method.name for method in offered), *([AUTO] if flag == "--method" else [])]
+    names = [method.name for method in offered]
     raise UsageError(f"{flag} must be {listed(names, 'or')}, got {name!r}.")
 
 

@@ -80,17 +80,6 @@ def separator_of(sep: str | None) -> str | None:
     return separator
 
 
-def image_shape_of(image: str | None) -> tuple[int, ...] | None:
-    """Return the height, width and colors between the crosses of --image."""
-    if image is None:
-        return None
-    parts = image.lower().split("x")
-    is_color = parts[2:] in (["3"], ["4"])
-    if not all(part.isdecimal() and int(part) for part in parts) or not (len(parts) == 2 or is_color):
-        raise UsageError(f"--image must be like 28x28 or, for color images, 32x32x3, got {image!r}.")
-    return tuple(map(int, parts))
-
-
 # --- types -----------------------------------------------------------------------------------------------------------
 
 
@@ -106,7 +95,7 @@ def _as_path(type_: Any, tokens: Sequence[Token]) -> Path:
 
 
 def flag_of_token(token: Token) -> str:
-    """Return the name of an option in errors: its flag, or the file of --config that sets it."""
+    """Return the name of an option in errors: its flag."""
     flag = str(token.keyword or "")
     return flag if token.source in ("", "cli") or flag.startswith("-") else f"{token.source}: {flag}"
 
@@ -250,23 +239,6 @@ class TableOptions:
             "decimal": self.decimal,
             "preparing": {**given(preparing), **(encoding if self.categories else {})},
         }
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class RunOptions:
-    """Options of commands that `coterie.cli.app.run` carries out around them."""
-
-    config: Annotated[
-        Path | None,
-        Parameter(
-            group=OUTPUT, help="Read options from this TOML file, such as the run.toml of an earlier run."
-        ),
-    ] = None
-    memory: Annotated[
-        str | None,
-        Parameter(group=MORE, help="Memory limit such as 4GB; by default the memory that is free."),
-    ] = None
 
 
 # --- options of methods ----------------------------------------------------------------------------------------------

@@ -24,7 +24,6 @@ from coterie.cli.options import (
     MaxTime,
     Out,
     Quiet,
-    RunOptions,
     Seed,
     Switch,
     TableOptions,
@@ -36,7 +35,6 @@ from coterie.cli.options import (
 )
 from coterie.cli.output import file_lines, table_library, tell
 from coterie.cli.report import REPORT, fit_report
-from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.runs import SUMMARY, command_line, run_folder, settings_of, write_summary
 from coterie.outputs import OutputFolder
 from coterie.plotting import require_matplotlib
@@ -72,7 +70,6 @@ def command() -> Callable[..., None]:
         quiet: Quiet = False,
         tables: TableOptions = TableOptions(),
         options: Any,
-        run: RunOptions = RunOptions(),
     ) -> None:
         """Compute a path of convex clustering, from single rows to one cluster, with two plots.
 
@@ -93,7 +90,7 @@ def command() -> Callable[..., None]:
             Also write report.html, with a slider along the path.
         out
             Folder for path.npz, labels.csv (labels.parquet for a table; a column for each gamma), path.png,
-            dendrogram.png, run.toml and summary.json.
+            dendrogram.png and summary.json.
         """
         limits = {"max_iter": max_iter, "max_time": max_time, "n_threads": n_threads}
         parameters = _counted_gammas(given({**limits, **values_of(options)}))
@@ -107,7 +104,6 @@ def command() -> Callable[..., None]:
                 outputs, out, model, file, parameters, tables,
                 graph=graph, n_clusters=k, all_gammas=all_gammas, report=report, quiet=quiet,
             )  # fmt: skip
-            write_run_file(outputs, seed=seed)
         tell(summary, _lines, json, quiet)
 
     return with_options(path, method_options([path_method()], ["convex-path"]))
@@ -153,8 +149,8 @@ def _follow(
         table_library(".parquet")
     drawn = [name for name in pictures_of if rows.shape[0] > 1 or name not in _OF_SEVERAL_ROWS]
     names = [PATH, label_name, *(f"{name}.png" for name in drawn), SUMMARY, *([REPORT] if report else [])]
-    outputs.check(*names, RUN)
-    files = {**{name: out / name for name in names}, **run_files(out)}
+    outputs.check(*names)
+    files = {name: out / name for name in names}
     matrix = None if graph is None else read_graph(graph, rows.shape[0])
     with about(file):
         seconds, warned = fit_model(model, rows, graph=matrix, quiet=quiet)

@@ -25,7 +25,6 @@ from coterie.cli.options import (
     Json,
     OutIfAny,
     Quiet,
-    RunOptions,
     Threads,
     column_names,
     separator_of,
@@ -49,7 +48,6 @@ from coterie.cli.results import (
     outlier_lines,
     result_files,
 )
-from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.runs import check_files_of_no_run, find_model, output_folder
 from coterie.estimators import Estimator
 from coterie.estimators.outliers import OutlierScoring
@@ -79,7 +77,6 @@ def predict(
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
-    run: RunOptions = RunOptions(),
 ) -> None:
     """Label the rows of a file with a saved model.
 
@@ -161,8 +158,7 @@ def predict(
         if not force:
             check_files_of_no_run([path.name for path in result_files(out).values()], out.parent)
         columns = kept_column_names(rows, kept, out)
-        run_name = f"{out.stem}-{RUN}"
-        files = {**result_files(out), **run_files(out.parent, run_name)}
+        files = result_files(out)
         with output_folder(out.parent, out.name) as outputs:
             outputs.check(*(path.name for path in files.values()))
             with recorded_warnings() as more_warned, about(name):
@@ -170,7 +166,6 @@ def predict(
                 labels, scores = _label(rows, fitted, has_scores=is_wanted, quiet=quiet)
             far = _outliers(scores, share, threshold)
             RowResults(fitted, rows, labels, columns, scores, far, renaming).write(files, outputs)
-            write_run_file(outputs, run_name)
     left = np.setdiff1d(np.arange(n_clusters_of(fitted) or int(labels.max()) + 1), list(renaming.merges))
     merged = renaming.labels(labels)
     facts = {

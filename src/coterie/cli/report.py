@@ -27,10 +27,9 @@ from coterie.cli.inputs import (
     read_known_labels,
 )
 from coterie.cli.models import fit_model
-from coterie.cli.options import FileIfAny, Json, OutIfAny, Quiet, RunOptions, Threads, image_shape_of
+from coterie.cli.options import FileIfAny, Json, OutIfAny, Quiet, Threads
 from coterie.cli.output import file_lines, table_library, tell
 from coterie.cli.results import kept_columns, sample_of
-from coterie.cli.run_file import RUN, run_files, write_run_file
 from coterie.cli.runs import (
     SUMMARY,
     Fit,
@@ -68,13 +67,11 @@ def report(
     keep: str | None = None,
     text: str | None = None,
     terms: str | None = None,
-    image: str | None = None,
     names: FileIfAny = None,
     projection: Literal["auto", "tsne", "pca"] = "auto",
     stability: Annotated[bool, Parameter(negative="--no-stability")] = True,
     json: Json = False,
     quiet: Quiet = False,
-    run: RunOptions = RunOptions(),
 ) -> None:
     """Write an HTML report about a fit: a map, named clusters, their quality, and the parameters.
 
@@ -98,8 +95,6 @@ def report(
         The column with a text of each row; by default the one of the longest texts.
     terms
         A text file with the name of each column on a line, such as the words of a matrix of counts.
-    image
-        Rows are images of this height and width, such as 28x28, or 32x32x3 in color.
     names
         Names of clusters: names.csv of a report, a .csv file with the columns cluster and name; by default distinctive
         terms or columns.
@@ -109,7 +104,6 @@ def report(
         Measure the stability of the clusters in four fits of at most 2,000 rows each.
     """
     options: dict[str, Any] = {
-        "image_shape": image_shape_of(image),
         "id": id,
         "keep": kept_columns(None, keep).keep,
         "text": text,
@@ -130,13 +124,9 @@ def report(
         with about(name):
             made = make_report(model, rows, summary=asdict(fit), **options)
         with output_folder(out.parent, out.name) as outputs:
-            run_file = run_files(out.parent, f"{out.stem}-{RUN}")
-            outputs.check(*(path.name for path in run_file.values()))
             pages = made.page.files(out.name)
             outputs.write(pages)
-            write_run_file(outputs, f"{out.stem}-{RUN}")
         files = {"report": str(out), **{name: str(out.parent / name) for name in list(pages)[1:]}}
-        files |= {name: str(path) for name, path in run_file.items()}
     if points is not None:
         with output_folder(points.parent, points.name) as outputs:
             outputs.check(points.name)
@@ -160,7 +150,6 @@ def verify(
     n_threads: Threads = None,
     json: Json = False,
     quiet: Quiet = False,
-    run: RunOptions = RunOptions(),
 ) -> None:
     """Repeat the fit of a folder, and check that labels and centers are bit-identical: exit code 0 if so, else 1.
 

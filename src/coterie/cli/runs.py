@@ -36,7 +36,7 @@ MODEL = "model.coterie"
 _FORMAT = 1
 
 # Files that `coterie report` writes to the folder of a run.
-_REPORT = ("report.html", "report-run.toml")
+_REPORT = ("report.html",)
 
 # Characters of a wrong value that an error shows.
 _SHOWN = 60
@@ -73,14 +73,6 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContinuedIds:
-    """The older run whose ids of clusters a fit has kept."""
-
-    run: str
-    next_id: Annotated[int, 0]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """Fields of the summary of every command."""
 
@@ -108,7 +100,6 @@ class Fit(Run):
     known_labels: str | None = None
     graph: str | None = None
     outliers: Outliers | None = None
-    continued: ContinuedIds | None = None
     warnings: list[str] = field(default_factory=list)
 
 
@@ -143,7 +134,7 @@ def read_summary(folder: Path) -> Fit:
     """Return the summary of the fit that wrote a folder."""
     try:
         command = read_run(folder, Run).command
-        if command not in ("fit", "select-graph-weight"):
+        if command != "fit":
             raise ValueError(f"{folder} has the results of coterie {command}, not of coterie fit.")
         return read_run(folder, Fit)
     except (FileNotFoundError, NotADirectoryError) as error:

@@ -20,7 +20,6 @@ from coterie.cli.options import (
     MaxTime,
     Out,
     Quiet,
-    RunOptions,
     Seed,
     Switch,
     TableOptions,
@@ -29,7 +28,6 @@ from coterie.cli.options import (
 )
 from coterie.cli.output import file_lines, recorded_warnings, tell
 from coterie.cli.progress import display, each_step
-from coterie.cli.run_file import run_files, write_run_file
 from coterie.cli.runs import SUMMARY, run_folder, write_summary
 from coterie.comparison.compare import Comparison
 from coterie.comparison.compare import compare as compare_methods
@@ -56,7 +54,6 @@ def compare(
     json: Json = False,
     quiet: Quiet = False,
     tables: TableOptions = TableOptions(),
-    run: RunOptions = RunOptions(),
 ) -> None:
     """Cluster a file by several methods, and recommend one.
 
@@ -75,7 +72,7 @@ def compare(
     report
         Also write comparison.html.
     out
-        Folder for comparison.csv, comparison.png, run.toml and summary.json.
+        Folder for comparison.csv, comparison.png and summary.json.
     """
     requested = column_names(methods, "--methods") or []
     names = [find_offered(str(name), "--methods").name for name in requested] or None
@@ -110,7 +107,7 @@ def _files(outputs: OutputFolder, out: Path, table: str, name: str, report: bool
     """Return the files of a selection by their kinds, which must not be folders."""
     names = {"table": table, "picture": f"{name}.png"}
     names |= {"page": f"{name}.html"} if report else {}
-    files = {**{kind: out / file for kind, file in names.items()}, **run_files(out), "summary": out / SUMMARY}
+    files = {**{kind: out / file for kind, file in names.items()}, "summary": out / SUMMARY}
     outputs.check(*(path.name for path in files.values()))
     return {kind: str(path) for kind, path in files.items()}
 
@@ -145,7 +142,6 @@ def _write(
         page = found.page(Path(summary["input"]["file"]).name, summary["warnings"])
         with outputs.writing(Path(summary["files"]["page"]).name) as path:
             path.write_text(page.html(), encoding="utf-8")
-    write_run_file(outputs, seed=summary["seed"])
     write_summary(outputs, summary)
 
 

@@ -27,9 +27,8 @@ RESERVED_FLAGS = (
     "-k", "--clusters", "--n-clusters", "--n-components", "--method", "--labels", "--graph", "--format", "--max-iter",
     "--max-time", "--seed", "--random-state", "--threads", "--n-threads", "--normalize", "--columns", "--exclude",
     "--missing", "--scale", "--categories", "--category-limit", "--handle-unknown", "--sep", "--decimal", "--id",
-    "--keep", "--image", "--out", "-o", "--labels-out", "--outliers", "--results", "--report", "--json", "--memory",
-    "--config", "--all-gammas", "--continue", "--force",
-    "--scheduler", "--verify", "--quiet", "-q", "--help", "-h", "--version",
+    "--keep", "--out", "-o", "--outliers", "--report", "--json", "--all-gammas", "--force",
+    "--verify", "--quiet", "-q", "--help", "-h", "--version",
 )  # fmt: skip
 
 

@@ -109,7 +109,7 @@ def check_memory(needs: Sequence[Need], whose: str) -> None:
     ways = [largest.way_out] if largest.way_out else []
     if _allowed_memory() is None:
         there_is = f"{as_size(free)} are free"
-        ways.append(f"allow more (--memory, {MEMORY_VARIABLE})")
+        ways.append(f"allow more ({MEMORY_VARIABLE})")
     else:
         there_is = f"{as_size(free)} are left of the {as_size(_allowed_memory() or 0)} that are allowed"
         ways.append("allow more")
