@@ -367,7 +367,7 @@ def test_features_and_table_are_in_original_units(customers):
     assert f"age {means['age'].max():.3g}, all {frame['age'].mean():.3g}" in shown
     (table,) = parts(report, "Descriptions", Table)
     assert [column.name for column in table.columns][:3] == ["cluster", "age", "income"]
-    assert table.rows[-1][1].value == pytest.approx(frame["age"].mean())
+    assert table.rows[-1][1].value == f"{frame['age'].mean():.3g}"
 
 
 def test_a_table_with_texts_is_named_by_its_numbers(customers):

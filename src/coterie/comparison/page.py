@@ -32,6 +32,7 @@ def comparison_page(comparison: Comparison, name: str, warnings: Sequence[str] =
             _map_alone(comparison, layout, record),
             f"map-{number}",
             f"Map of {len(layout.points):,} rows, colored by the {record['clusters']} clusters of {record['method']}.",
+            f"{_marked(comparison, record)}, score {record['score']:.2f}",
             is_raster=True,
             is_small=True,
         )
@@ -42,7 +43,8 @@ def comparison_page(comparison: Comparison, name: str, warnings: Sequence[str] =
         "Scores (higher is better), sizes of clusters, and seconds of the fits",
         [
             Column("method"),
-            *(Column(name, True) for name in (*CRITERIA, *known)),
+            *(Column(name, True) for name in CRITERIA),
+            *(Column({"nmi": "NMI", "ari": "ARI"}.get(name, name), True) for name in known),
             Column("smallest, median, largest", True),
             Column("seconds", True),
         ],
@@ -57,6 +59,7 @@ def comparison_page(comparison: Comparison, name: str, warnings: Sequence[str] =
             for record in records
         ],
         note="Known classes (accuracy, NMI, ARI) do not influence the scores." if known else "",
+        is_stacked=True,
     )
     entries: list[tuple[str, Cell]] = [
         ("recommended", comparison.recommended or "none"),
@@ -92,6 +95,9 @@ def plot_comparison(comparison: Comparison) -> Figure:
     axes = np.atleast_1d(figure.subplots(n_lines, n_columns)).ravel()
     for ax, record in zip(axes, records):
         _draw_map(ax, comparison, layout, record)
+        title = f"{_marked(comparison, record)}, score {record['score']:.2f}"
+        weight = "bold" if record["method"] == comparison.best else "normal"
+        ax.set_title(title, fontsize=9, color=INK, fontweight=weight)
     for ax in axes[len(records) :]:
         ax.set_axis_off()
     return figure
@@ -104,7 +110,7 @@ def _layout(comparison: Comparison) -> Layout:
 
 
 def _map_alone(comparison: Comparison, layout: Layout, record: dict[str, Any]) -> Figure:
-    figure = new_figure((3.6, 3.2))
+    figure = new_figure((3.0, 2.7))
     _draw_map(figure.subplots(), comparison, layout, record)
     return figure
 
@@ -122,10 +128,6 @@ def _draw_map(ax: Axes, comparison: Comparison, layout: Layout, record: dict[str
     is_best = record["method"] == comparison.best
     for spine in ax.spines.values():
         spine.set(color="#D55E00" if is_best else "#CCCCCC", linewidth=2.5 if is_best else 0.8)
-    ax.set_title(
-        f"{_marked(comparison, record)}, score {record['score']:.2f}",
-        fontsize=9, color=INK, fontweight="bold" if is_best else "normal",
-    )  # fmt: skip
 
 
 def _numbered_like(best: IntArray, own: IntArray) -> IntArray:
@@ -143,4 +145,4 @@ def _marked(comparison: Comparison, record: dict[str, Any]) -> str:
 
 
 def _bar(value: float) -> Bar | str:
-    return Bar(round(value, 2), min(value, 1.0)) if value > 0 else f"{value:.2f}"
+    return Bar(f"{value:.2f}", min(value, 1.0)) if value > 0 else f"{value:.2f}"

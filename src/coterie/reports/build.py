@@ -17,7 +17,16 @@ from coterie.metrics import adjusted_rand_score, clustering_accuracy, normalized
 from coterie.names import known_classes
 from coterie.plotting.cluster_map import draw_map
 from coterie.plotting.layout import Layout, lay_out
-from coterie.reports.describe import Clusters, Names, Other, cluster_columns, describe, example_of, means_of
+from coterie.reports.describe import (
+    Clusters,
+    Names,
+    Other,
+    cluster_columns,
+    describe,
+    example_of,
+    means_of,
+    shown_amount,
+)
 from coterie.reports.explorer import explorer_data
 from coterie.reports.fit import fit_section
 from coterie.reports.page import (
@@ -44,7 +53,7 @@ from coterie.reports.subject import Subject, read_subject
 _SMALL = 0.1
 
 # Lines of a table, and columns of the table of means.
-_MOST_LINES, _MOST_COLUMNS = 1_000, 12
+_MOST_LINES, _MOST_COLUMNS = 1_000, 10
 
 # The difference of means, in standard deviations, that has the strongest shade.
 _STRONGEST = 2.0
@@ -421,7 +430,10 @@ def _description_section(
         )
     if len(means) > len(shown):
         notes.append(f"The {len(shown)} of {len(means)} columns that differ most.")
-    return Section("Descriptions", [Table("Description of each cluster", columns, lines, " ".join(notes))])
+    return Section(
+        "Descriptions",
+        [Table("Description of each cluster", columns, lines, " ".join(notes), is_stacked=True)],
+    )
 
 
 def _strength(other: Other, place: int) -> float:
@@ -429,9 +441,9 @@ def _strength(other: Other, place: int) -> float:
     return float(np.clip(other.effects[place] / _STRONGEST, -1, 1)) if place >= 0 else 0.0
 
 
-def _amount(other: Other, place: int) -> str | float | None:
+def _amount(other: Other, place: int) -> str | None:
     value = float(other.means[place])
-    return None if np.isnan(value) else f"{value:.0%}" if other.is_share else value
+    return None if np.isnan(value) else shown_amount(value, other.is_share)
 
 
 def _quality_section(

@@ -57,7 +57,8 @@ class Feature:
     def __str__(self) -> str:
         if np.isnan(self.mean):
             return self.word
-        return f"{self.name} {self._shown(self.mean)}, all {self._shown(self.overall)}"
+        mean, overall = (shown_amount(value, self.is_share) for value in (self.mean, self.overall))
+        return f"{self.name} {mean}, all {overall}"
 
     @property
     def word(self) -> str:
@@ -66,10 +67,10 @@ class Feature:
             return self.name if self.effect > 0 else f"not {self.name}"
         return f"{'high' if self.effect > 0 else 'low'} {self.name}"
 
-    def _shown(self, value: float) -> str:
-        if self.is_share:
-            return f"{value:.0%}"
-        return f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.3g}"
+
+def shown_amount(value: float, is_share: bool) -> str:
+    """Return a mean with three digits, or a share in percent."""
+    return f"{value:.0%}" if is_share else f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.3g}"
 
 
 @dataclass(frozen=True, slots=True)

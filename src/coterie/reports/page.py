@@ -44,7 +44,7 @@ _TEMPLATES = package_files("coterie.reports") / "templates"
 class Bar:
     """A number that a table shows with a bar, whose length is a `share` from 0 to 1."""
 
-    value: float
+    value: float | str
     share: float
 
 
@@ -106,12 +106,13 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table with a caption; `note` stands below it."""
+    """A table with a caption; `note` stands below it. On a phone the cells of a stacked one stand below each other."""
 
     caption: str
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
     note: str = ""
+    is_stacked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
