@@ -38,7 +38,7 @@ def page_of_texts() -> str:
     """Return the report of embedded snippets of web pages."""
     rows = coterie.open_rows(needed_file("searchsnippets.parquet"), columns=["embedding"])
     model = coterie.KMeans(8, metric="cosine", random_state=0).fit(rows)
-    return model.report(rows, title="12,340 snippets of web pages").html
+    return coterie.report(model, rows, title="12,340 snippets of web pages").html
 
 
 def page_of_table() -> str:
@@ -48,7 +48,7 @@ def page_of_table() -> str:
         columns = {"id": np.arange(len(stored["X"])), **dict(zip(names, stored["X"].T))}
         table = pyarrow.table({**columns, "donated": np.where(stored["y"] > 0, "yes", "no")})
     rows = coterie.prepare_rows(table, columns=names, missing="median", scale="standard")
-    return coterie.KMeans(6, random_state=0).fit(rows).report(rows, title="9,686 donors").html
+    return coterie.report(coterie.KMeans(6, random_state=0).fit(rows), rows, title="9,686 donors").html
 
 
 def page_of_cells() -> str:
@@ -65,7 +65,7 @@ def page_of_cells() -> str:
         "counts": counts.sum(axis=1), **dict(zip(names, np.log1p(counts).T)),
     })  # fmt: skip
     rows = coterie.as_rows(table, columns=names)
-    return coterie.DensityClustering().fit(rows).report(rows, title="4,000 simulated cells").html
+    return coterie.report(coterie.DensityClustering().fit(rows), rows, title="4,000 simulated cells").html
 
 
 def page_of_comparison() -> str:

@@ -9,7 +9,7 @@ import re
 import pytest
 
 import coterie
-from coterie.estimators import methods
+from coterie.methods import methods
 from coterie.rows import formats
 
 MODULES = ["coterie"] + [

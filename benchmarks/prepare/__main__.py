@@ -9,7 +9,7 @@ import numpy as np
 import benchmarks.prepare
 from benchmarks.harness.options import words
 from benchmarks.prepare.sets import SETS, DataSet, Downloads, MissingFilesError, check
-from coterie.persistence import replacing
+from coterie.outputs import replacing
 
 
 def prepare(one: DataSet, folder: Path, downloads: Downloads, *, build: bool) -> str:

@@ -21,7 +21,7 @@ model = coterie.KMeans(10, metric="cosine", random_state=0).fit(X)
 
 # %%
 # ``page.save("clusters.html")`` writes it, and a notebook shows it.
-page = model.report(X, known=y)
+page = coterie.report(model, X, known=y)
 print(page.points().to_pandas().head(3))
 
 # %%

@@ -21,32 +21,25 @@ if sys.argv[:1] == ["-m"] and "coterie" in sys.orig_argv:
 from coterie import coresets, datasets, estimators, graphs, metrics, seeding
 from coterie._kernels import __version__
 from coterie.convex import ConvexClustering, ConvexClusterPath
-from coterie.convex.method import CONVEX_CLUSTERING, CONVEX_PATH
 from coterie.density.estimator import DensityClustering
-from coterie.density.method import DENSITY
+from coterie.estimators.persistence import save
 from coterie.fitting.report import FitProgress
 from coterie.kmeans.bisecting import BisectingKMeans
 from coterie.kmeans.exact import KMeans
-from coterie.kmeans.method import BISECTING, K_MEANS, MINI_BATCH, NESTED
 from coterie.kmeans.mini_batch import MiniBatchKMeans
 from coterie.kmeans.nested import NestedMiniBatchKMeans
 from coterie.laplacian_kmodes.estimator import LaplacianKModes
 from coterie.laplacian_kmodes.graph_weight import GraphWeightScan, select_graph_weight
-from coterie.laplacian_kmodes.method import LAPLACIAN_KMODES
 from coterie.matching import ClusterMatch, match_clusters
+from coterie.methods import load
 from coterie.mixture.estimator import TruncatedGaussianMixture
-from coterie.mixture.method import GMM
 from coterie.mixture.n_factors import FactorScan, select_n_factors
 from coterie.multilevel.estimator import MultilevelGraphClustering
-from coterie.multilevel.method import MULTILEVEL
 from coterie.names import relabel
-from coterie.persistence import load, save
 from coterie.results import results_table
 from coterie.rows import RowSource, as_rows, open_rows, prepare_rows
 from coterie.size_constrained.estimator import SizeConstrainedKMeans
-from coterie.size_constrained.method import SIZE_CONSTRAINED
 from coterie.total_variation.estimator import TotalVariationClustering
-from coterie.total_variation.method import TOTAL_VARIATION
 
 if TYPE_CHECKING:
     from coterie.comparison.compare import Comparison, compare
@@ -100,14 +93,6 @@ __all__ = [
     "select_graph_weight",
     "select_n_factors",
 ]
-
-# In the order in which help texts list them.
-for _method in (
-    K_MEANS, NESTED, MINI_BATCH, BISECTING, SIZE_CONSTRAINED, GMM, LAPLACIAN_KMODES, MULTILEVEL, TOTAL_VARIATION,
-    DENSITY, CONVEX_PATH, CONVEX_CLUSTERING,
-):  # fmt: skip
-    estimators.register_method(_method)
-del _method
 
 
 def __getattr__(name: str) -> Any:

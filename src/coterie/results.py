@@ -17,8 +17,8 @@ import scipy.sparse as sp
 from coterie.arrays import Array, BoolArray, FloatArray, IntArray
 from coterie.blocks.dataset import SquareDistances
 from coterie.blocks.kernel_rows import kernel_rows
-from coterie.estimators import Estimator, method_of
-from coterie.estimators.base import rows_for
+from coterie.estimators import Estimator
+from coterie.estimators.base import membership_of, rows_for
 from coterie.estimators.outliers import OutlierScoring
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import NeighborIndex
@@ -204,12 +204,10 @@ def place_rows(model: Any, X: Any, labels: IntArray, scores: Array | None = None
     if centers is not None and np.shape(centers)[1:] == rows.shape[1:]:
         distances, closeness = _distances(rows, np.asarray(centers), labels, model)
         measures["distance"] = distances
-    method = method_of(model)
-    if method is not None and method.membership is not None:
-        values = method.membership.measure(model, rows, labels)
-        if values is not None:
-            measures[method.membership.name] = values
-            closeness = -values
+    membership = membership_of(model, rows, labels)
+    if membership is not None:
+        measures[membership[0]] = membership[1]
+        closeness = -membership[1]
     nearness = [-values if name != "distance" else values for name, values in measures.items()]
     ranks = _ranks(labels, nearness)
     if scores is None and _has_scales(model):

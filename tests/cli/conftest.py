@@ -7,7 +7,6 @@ import pytest
 @pytest.fixture(autouse=True, scope="session")
 def extras(options_declared_once):
     """Commands need these."""
-    pytest.importorskip("skops")
 
 
 @pytest.fixture

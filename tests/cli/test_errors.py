@@ -75,7 +75,7 @@ def test_unexpected_error_is_one_line(rows, capsys, monkeypatch):
         main(["fit", rows, "-k", "3"])
 
 
-@pytest.mark.parametrize(("module", "extra"), [("cyclopts", "cli"), ("skops.io", "io")])
+@pytest.mark.parametrize(("module", "extra"), [("cyclopts", "cli")])
 def test_missing_extra(rows, capsys, monkeypatch, module, extra):
     monkeypatch.delitem(sys.modules, "coterie.cli.app", raising=False)
     monkeypatch.delattr("coterie.cli.app", raising=False)

@@ -2,16 +2,15 @@
 
 import json
 import os
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import coterie
-from coterie import persistence
+from coterie import methods
 from coterie.cli import main
 from coterie.cli.results import cluster_table, sample_of
-from coterie.estimators import method
+from coterie.estimators import persistence
 from coterie.rows import as_rows
 from tests.cli.running import everything
 
@@ -62,7 +61,7 @@ def test_fit_writes_model_labels_and_summary(folder, rows, X, capsys):
     ],
 )
 def test_many_rows_are_clustered_by_nested_batches(rows, X, monkeypatch, options, estimator):
-    monkeypatch.setitem(method._methods, "nested", replace(method.find_method("nested"), usual_above=299))
+    monkeypatch.setattr(methods, "_NESTED_ROWS", 299)
     assert main(["fit", "rows.npy", "-k", "3", "--quiet", *options.split()]) == 0
     assert type(coterie.load("coterie-out/model.coterie")).__name__ == estimator
     if not options:

@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 import coterie
-from coterie import persistence
 from coterie.cli import main
-from coterie.estimators import method, register_method
 from tests.cli.running import failed
-from tests.cli.toy import PLAIN
 
 pandas = pytest.importorskip("pandas")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -85,15 +82,6 @@ def test_a_model_without_a_threshold_marks_none(folder, csv):
     assert clusters("labels.parquet").min() == 0
     assert main(["predict", "coterie-out/model.coterie", csv, "--outliers", "1%", "-q"]) == 0
     assert np.flatnonzero(clusters("labels.parquet") == -1).tolist() == [3, 150, 299]
-
-
-def test_methods_without_scores(folder, csv, capsys, monkeypatch):
-    monkeypatch.setattr(method, "_methods", dict(method._methods))
-    monkeypatch.setattr(persistence, "_persistable", dict(persistence._persistable))
-    register_method(PLAIN)
-    message = failed(capsys, 2, "fit", csv, "-k", "3", "--method", "plain", "--outliers", "1%")
-    assert message == "--method plain has no outlier scores, which --outliers needs."
-    assert not (folder / "coterie-out").exists()
 
 
 @pytest.mark.filterwarnings("ignore:X has feature names:UserWarning")

@@ -50,12 +50,3 @@ def test_python_prepares_rows_as_the_command_does(folder, X):
     labels = np.load("labels.npy")
     assert np.array_equal(labels, np.load("coterie-out/labels.npy"))
     assert np.array_equal(coterie.load("coterie-out/model.coterie").predict(X), labels)
-
-
-def test_a_model_file_of_an_older_version(folder, table, X):
-    """It says only beside the model how its rows were prepared."""
-    unit = X[:, [3, 0]] / np.linalg.norm(X[:, [3, 0]], axis=1, keepdims=True)
-    model = coterie.KMeans(3, random_state=0).fit(unit)
-    coterie.save(model, "old.coterie", metadata={"normalize": True, "columns": ["d", "a"]})
-    assert main(["predict", "old.coterie", table, "--out", "labels.npy", "-q"]) == 0
-    assert np.array_equal(np.load("labels.npy"), model.labels_)

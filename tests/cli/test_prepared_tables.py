@@ -7,10 +7,7 @@ import numpy as np
 import pytest
 
 import coterie
-from coterie import persistence
 from coterie.cli import main
-from coterie.estimators import method
-from tests.cli import toy
 from tests.cli.running import failed
 
 pandas = pytest.importorskip("pandas")
@@ -90,16 +87,6 @@ def test_wide_scales_are_named_with_the_switch(people, capsys):
     assert "--scale standard" in told
     assert main(["fit", "people.csv", "-k", "3", "--scale", "robust", *options]) == 0
     assert "warning" not in capsys.readouterr().err
-
-
-def test_an_estimator_of_another_library(people, monkeypatch):
-    monkeypatch.setattr(method, "_methods", dict(method._methods))
-    monkeypatch.setattr(persistence, "_persistable", dict(persistence._persistable))
-    method.register_method(toy.PLAIN)
-    options = ["--method", "plain", "--columns", "a,d", "--scale", "standard"]
-    assert main(["fit", "people.csv", "-k", "2", "-q", *options]) == 0
-    model = coterie.load("coterie-out/model.coterie")
-    assert [step[0] for step in model.preparation_] == ["columns", "transform"]
 
 
 def test_predict_by_id_needs_a_table(rows, capsys):

@@ -15,7 +15,7 @@ from coterie.comparison.scores import (
     random_partition,
     scores,
 )
-from coterie.estimators import find_method
+from coterie.methods import find_method
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import coterie
-from coterie.estimators.declared import first_non_finite
+from coterie.estimators.persistence import first_non_finite
 from tests.support.bits import same_bits, same_fits
 from tests.support.errors import tried
 from tests.support.estimators import every_estimator
@@ -130,9 +130,7 @@ def test_an_estimator_from_outside_stores_finite_numbers_only():
             return self
 
         def _fitted_attributes(self):
-            from coterie.estimators.declared import Scalar
-
-            return {**super()._fitted_attributes(), "radius_": Scalar()}
+            return {**super()._fitted_attributes(), "radius_": "float"}
 
     model = Careless()
     with pytest.raises(ValueError, match="Careless ended with nan in its radius"):

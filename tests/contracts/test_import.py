@@ -16,7 +16,7 @@ known = set(sys.modules)
 import coterie
 print(*(set(sys.modules) - known))
 
-extras = "matplotlib cyclopts skops pandas pyarrow h5py zarr dask distributed polars".split()
+extras = "matplotlib cyclopts pandas pyarrow h5py zarr dask distributed polars".split()
 sys.modules.update(dict.fromkeys(extras))
 import numpy as np, scipy.sparse as sp
 import coterie.cli, coterie.dask, coterie.plotting, coterie.metrics, coterie.datasets
@@ -33,7 +33,7 @@ def test_importing_takes_little_beside_scikit_learn_and_no_extra():
     slow = (
         "coterie.reports coterie.comparison coterie.cli coterie.dask sklearn.preprocessing sklearn.metrics "
     )
-    slow += "sklearn.decomposition urllib.request matplotlib openTSNE pandas pyarrow cyclopts skops h5py zarr dask "
+    slow += "sklearn.decomposition urllib.request matplotlib openTSNE pandas pyarrow cyclopts h5py zarr dask "
     assert set(slow.split()) & set(loaded) == set()
     assert sum(name.startswith("coterie") for name in loaded) <= 230
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.estimators import methods
+from coterie.methods import methods
 
 # What scikit-learn's base classes and mixins bring.
 SCIKIT_LEARN = {

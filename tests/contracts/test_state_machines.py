@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from sklearn.base import clone
 
 import coterie
-from coterie.estimators.declared import first_non_finite
+from coterie.estimators.persistence import first_non_finite
 from tests.support.bits import same_bits, same_fits
 from tests.support.errors import tried
 

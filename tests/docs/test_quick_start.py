@@ -30,7 +30,7 @@ def without_seconds(text):
 @pytest.mark.usefixtures("options_declared_once")
 def test_quick_start_matches_its_recording(tmp_path, monkeypatch):
     """All commands run in this process, which takes from their output what `head` would."""
-    for module in ("cyclopts", "skops", "pyarrow", "pandas", "jinja2", "openTSNE", "matplotlib"):
+    for module in ("cyclopts", "pyarrow", "pandas", "jinja2", "openTSNE", "matplotlib"):
         pytest.importorskip(module)
     monkeypatch.chdir(tmp_path)
     steps = recorded()

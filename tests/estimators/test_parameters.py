@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from coterie import KMeans
-from coterie.estimators import methods
 from coterie.estimators.parameters import Param, Parameter, ParameterError, parameters_of, validate
+from coterie.methods import methods
 
 
 class Plain:

@@ -133,7 +133,6 @@ def test_another_fit_forgets_the_steps(frame):
 
 
 def test_steps_are_in_the_file(frame, tmp_path):
-    pytest.importorskip("skops")
     frame.to_csv(tmp_path / "t.csv", index=False)
     rows = NormalizedRows(open_rows(tmp_path / "t.csv", columns=["c", "b"]))
     model = KMeans(6, random_state=0).fit(rows)

@@ -32,11 +32,10 @@ def system(request):
     """Forks, limits and users are those of Linux."""
     if sys.platform != "linux":
         pytest.skip("limits of processes are those of Linux")
-    for module in ("cyclopts", "skops", "pandas", "pyarrow", "matplotlib"):
+    for module in ("cyclopts", "pandas", "pyarrow", "matplotlib"):
         pytest.importorskip(module)
     # Once for all children, which would spend seconds on it.
     for module in (
-        "skops.io",
         "pyarrow.csv",
         "pyarrow.parquet",
         "pyarrow.feather",

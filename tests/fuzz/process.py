@@ -22,11 +22,7 @@ import atheris
 
 IS_BLIND = any(word.startswith("-runs=") for word in sys.argv)
 
-with (
-    nullcontext()
-    if IS_BLIND
-    else atheris.instrument_imports(include=["coterie", "zipfile", "numpy.lib", "skops"])
-):
+with nullcontext() if IS_BLIND else atheris.instrument_imports(include=["coterie", "zipfile", "numpy.lib"]):
     from tests.fuzz.inputs import run_input, working_folder
     from tests.support.command_line import declared_once
 

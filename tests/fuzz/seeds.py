@@ -148,9 +148,8 @@ def model_seeds() -> Iterator[tuple[str, bytes]]:
             model.fit(X).save(path)
             yield f"{name}.coterie", path.read_bytes()
             with zipfile.ZipFile(path) as archive:
-                yield f"{name}.schema", _indented(archive.read("schema.json"))
+                yield f"{name}.header", _indented(archive.read("coterie.json"))
                 if name == "k-means":
-                    yield f"{name}.header", _indented(archive.read("coterie.json"))
                     array = next(member for member in archive.namelist() if member.endswith(".npy"))
                     yield f"{name}.array", archive.read(array)
 

@@ -37,8 +37,6 @@ _LONGEST_MESSAGE = 1_000
 # So many blocks of so many rows are read: a small file may well hold very many rows.
 _BLOCKS, _ROWS = 8, 1_000
 
-_HEADER = b'{"format": 1, "coterie": "0.1.0", "estimator": "KMeans", "metadata": {}}'
-
 
 class Finding(Exception):
     """Something that coterie must not do, whatever its input is."""
@@ -121,7 +119,7 @@ def _read_model(kind: str, content: bytes) -> None:
         Path("m.coterie").write_bytes(content)
     else:
         members = dict(_model_members())
-        members[{"header": "coterie.json", "schema": "schema.json"}.get(kind, _array_member())] = content
+        members["coterie.json" if kind == "header" else _array_member()] = content
         with zipfile.ZipFile("m.coterie", "w", zipfile.ZIP_DEFLATED) as archive:
             for name, member in members.items():
                 archive.writestr(name, member)
@@ -141,7 +139,6 @@ def _model_members() -> dict[str, bytes]:
         buffer.write(Path("whole.coterie").read_bytes())
         with zipfile.ZipFile(buffer) as archive:
             _MODEL.update({name: archive.read(name) for name in archive.namelist()})
-        _MODEL["coterie.json"] = _HEADER
     return _MODEL
 
 
@@ -158,7 +155,7 @@ _WORK = (
     "fit.run_folder",
     "path.run_folder",
     "selection.run_folder",
-    "predict.persistence.load",
+    "predict.load_model",
     "report.read_fit",
     "info.describe",
     "demo.run_folder",
@@ -193,6 +190,6 @@ def _parse_command(kind: str, content: bytes) -> None:
 TARGETS = {
     "binary": Target(("npy", "npz", "member", "parquet", "feather", "arrow", "h5"), _read_rows, 100_000),
     "text": Target(("csv", "tsv", "jsonl", "svm", "zarray", "zarr"), _read_rows, 50_000),
-    "models": Target(("coterie", "header", "schema", "array"), _read_model, 40_000),
+    "models": Target(("coterie", "header", "array"), _read_model, 40_000),
     "commands": Target(("words",), _parse_command, 8_000),
 }

@@ -3,7 +3,6 @@
 import pytest
 
 pytest.importorskip("cyclopts")
-pytest.importorskip("skops")
 pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 pytest.importorskip("h5py")

@@ -297,7 +297,7 @@ def test_equal_rows():
 
 def test_a_notebook_gets_a_frame(iris):
     model, X, _ = iris
-    frame = model.report(X, stability=False)._repr_html_()
+    frame = coterie.report(model, X, stability=False)._repr_html_()
     assert frame.startswith("<iframe ")
     assert "<script" not in frame
 

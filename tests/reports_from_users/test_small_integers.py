@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import coterie
-from coterie.estimators import methods
 from coterie.estimators.parameters import parameters_of
+from coterie.methods import methods
 
 X = np.random.default_rng(0).normal(size=(120, 4))
 

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from coterie.estimators import method
-
 
 @contextmanager
 def declared_once() -> Iterator[None]:
@@ -23,7 +21,7 @@ def declared_once() -> Iterator[None]:
     declared: dict[Any, tuple[App, ArgumentCollection]] = {}
 
     def kept_app(shown: Any = ()) -> App:
-        key = (tuple(shown), *map(id, method._methods.values()))
+        key = tuple(shown)
         if key not in apps:
             apps[key] = build_app(shown)
         return apps[key]

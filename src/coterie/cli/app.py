@@ -31,9 +31,8 @@ from coterie.cli.errors import UsageError, warning_of
 from coterie.cli.inputs import DASH, STANDARD_INPUT
 from coterie.cli.models import find_offered, offered_methods
 from coterie.cli.options import flag_of_token
-from coterie.cli.output import recorded_warnings, tell_warnings
+from coterie.cli.output import tell_warnings
 from coterie.cli.runs import command_line
-from coterie.estimators import register_installed_methods
 from coterie.fitting.threads import effective_n_threads
 from coterie.rows.remote import without_secrets
 
@@ -48,9 +47,6 @@ fi"""
 
 def run(arguments: list[str]) -> None:
     """Parse the arguments and run the command that they name."""
-    with recorded_warnings() as warned:
-        register_installed_methods()
-    tell_warnings(warned)
     # The parser would take a lone dash for an option.
     words = [STANDARD_INPUT if word == DASH else word for word in arguments]
     if sorted(words) == ["--verbose", "--version"]:
@@ -175,7 +171,7 @@ def _words_of(type_: Any) -> list[str]:
 
 # Requirements of coterie, then those of its extras, which may be missing.
 LIBRARIES = (
-    "numpy", "scipy", "scikit-learn", "threadpoolctl", "cyclopts", "rich", "skops", "matplotlib",
+    "numpy", "scipy", "scikit-learn", "threadpoolctl", "cyclopts", "rich", "matplotlib",
     "jinja2", "openTSNE", "pyarrow", "pandas", "h5py", "zarr", "dask", "distributed", "fsspec", "s3fs", "aiohttp",
 )  # fmt: skip
 

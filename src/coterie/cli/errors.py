@@ -7,8 +7,8 @@ import re
 import shlex
 from collections.abc import Iterable, Sequence
 
-from coterie.estimators.method import methods
 from coterie.estimators.parameters import ParameterError, parameters_of
+from coterie.methods import methods
 from coterie.rows.columns import column_word
 
 # An error is one line for people; names of columns and texts of libraries may be of any length.

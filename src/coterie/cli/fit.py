@@ -14,7 +14,6 @@ from cyclopts import Parameter
 from sklearn.base import BaseEstimator
 
 import coterie
-from coterie import persistence
 from coterie.blocks.kernel_rows import kept_on_disk
 from coterie.cli.errors import UsageError, listed
 from coterie.cli.inputs import (
@@ -93,10 +92,11 @@ from coterie.cli.runs import (
     settings_of,
     write_summary,
 )
-from coterie.estimators import OBJECTIVE, Method, usual_method
+from coterie.estimators import OBJECTIVE, persistence
 from coterie.estimators.outliers import OutlierScoring
 from coterie.figures import counted
 from coterie.fitting.threads import effective_n_threads
+from coterie.methods import Method, usual_method
 from coterie.outputs import OutputFolder
 from coterie.reports import require_report
 from coterie.results import Renaming, find_outliers

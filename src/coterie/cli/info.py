@@ -13,14 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from coterie import persistence
 from coterie.arrays import FloatArray
 from coterie.cli.inputs import input_facts, open_prepared
 from coterie.cli.models import n_clusters_of
 from coterie.cli.options import File, Json, given
 from coterie.cli.output import table_lines, tell
 from coterie.cli.runs import MODEL, SUMMARY, Run, find_model, read_run, settings_of
-from coterie.estimators import Method, method_of
+from coterie.estimators import persistence
+from coterie.methods import Method, method_of
+from coterie.methods import load as load_model
 from coterie.rows.columns import column_word
 from coterie.rows.roles import DISTINCT_LIMIT, ColumnProfile, profile_table, shares_of_variance
 
@@ -100,7 +101,7 @@ def _row_facts(file: str) -> dict[str, Any]:
 
 def _model_facts(file: str) -> dict[str, Any]:
     header = persistence.read_header(file)
-    model = persistence.load(file)
+    model = load_model(file)
     method = method_of(model)
     return {
         "file": file,
@@ -140,7 +141,7 @@ def _method_facts(model: Any, method: Method) -> dict[str, Any]:
         value = getattr(model, method.objective.attribute, None)
         if value is not None and np.ndim(value) == 0:
             facts[method.objective.name.replace(" ", "_")] = value
-    if method.drops_clusters and method.clusters is not None and left is not None:
+    if method.clusters is not None and left is not None:
         facts["clusters_dropped"] = getattr(model, method.clusters) - left
     return facts
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from coterie import persistence
 from coterie.arrays import Array
 from coterie.cli.errors import UsageError, in_options, listed
 from coterie.cli.inputs import about, load_array
@@ -19,10 +18,12 @@ from coterie.cli.output import recorded_warnings
 from coterie.cli.progress import display, watch
 from coterie.cli.results import KeptColumns
 from coterie.cli.runs import MODEL, find_model
-from coterie.estimators import Estimator, Method, find_method, methods
+from coterie.estimators import Estimator
 from coterie.estimators.parameters import Parameter, parameters_of
 from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.threads import effective_n_threads
+from coterie.methods import Method, find_method, methods
+from coterie.methods import load as load_model
 from coterie.rows import RowSource, open_rows
 
 NO_COUNT = "The number of clusters is missing: add -k NUMBER, or take --method density, which needs none."
@@ -199,7 +200,7 @@ def value_of(parameter: Parameter, text: str) -> Any:
     if "groups" in reads:
         return [_columns(parameter, group) for group in text.split(";")]
     if "model" in reads and (text.endswith(".coterie") or Path(text, MODEL).exists()):
-        return persistence.load(find_model(text))
+        return load_model(find_model(text))
     if "array" in reads and ("." in text or Path(text).exists()):
         if text.endswith(".npy"):  # an array of any shape
             return load_array(text)

@@ -19,10 +19,20 @@ from cyclopts import Group, Parameter, Token
 
 from coterie.cli.errors import UsageError
 from coterie.cli.inputs import DASH, STANDARD_INPUT
-from coterie.estimators import Estimator, Method
-from coterie.estimators.method import RESERVED_FLAGS
+from coterie.estimators import Estimator
 from coterie.estimators.parameters import Parameter as Declared
 from coterie.estimators.parameters import parameters_of
+from coterie.methods import Method
+
+# Options of the commands themselves, which no method may have.
+RESERVED_FLAGS = (
+    "-k", "--clusters", "--n-clusters", "--n-components", "--method", "--labels", "--graph", "--format", "--max-iter",
+    "--max-time", "--seed", "--random-state", "--threads", "--n-threads", "--normalize", "--columns", "--exclude",
+    "--missing", "--scale", "--categories", "--category-limit", "--handle-unknown", "--sep", "--decimal", "--id",
+    "--keep", "--image", "--out", "-o", "--labels-out", "--outliers", "--results", "--report", "--json", "--memory",
+    "--config", "--all-gammas", "--continue", "--force",
+    "--scheduler", "--verify", "--quiet", "-q", "--help", "-h", "--version",
+)  # fmt: skip
 
 INPUT = Group("Input", sort_key=2)
 OUTPUT = Group("Output", sort_key=3)

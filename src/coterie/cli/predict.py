@@ -12,7 +12,6 @@ from cyclopts import Parameter
 from sklearn.utils import get_tags
 
 import coterie
-from coterie import persistence
 from coterie.arrays import Array, IntArray
 from coterie.cli.errors import UsageError
 from coterie.cli.inputs import DASH, about, check_format, input_facts, local_file, open_for_model
@@ -49,9 +48,10 @@ from coterie.cli.results import (
     result_files,
 )
 from coterie.cli.runs import check_files_of_no_run, find_model, output_folder
-from coterie.estimators import Estimator
+from coterie.estimators import Estimator, persistence
 from coterie.estimators.outliers import OutlierScoring
 from coterie.figures import counted
+from coterie.methods import load as load_model
 from coterie.names import read_merges, read_names, relabel
 from coterie.results import Outliers, Renaming, find_outliers
 from coterie.rows import RowSource
@@ -120,7 +120,7 @@ def predict(
         check_annotated(str(out), file)
     check_format(file, format)
     model_file = find_model(model)
-    fitted = persistence.load(model_file)
+    fitted = load_model(model_file)
     if n_threads is not None:
         fitted.set_params(n_threads=n_threads)
     with local_file(file, format) as (path, name):

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Self
 
-from coterie.estimators import OBJECTIVE, Progress, method_of
+from coterie.estimators import OBJECTIVE, Progress
+from coterie.methods import method_of
 from coterie_command import cleaned_up
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from coterie import persistence
 from coterie.arrays import Array
 from coterie.cli.errors import UsageError
 from coterie.cli.output import to_json
 from coterie.limits.files import check_regular_file
+from coterie.methods import load as load_model
 from coterie.outputs import OutputFolder
 from coterie.rows import Block, RowSource
 from coterie.rows.remote import without_secrets
@@ -147,7 +147,7 @@ def read_fit(folder: Path) -> tuple[Fit, Any]:
     """Return summary and model of the fit that wrote a folder, both of the same run."""
     while True:
         fit = read_summary(folder)
-        model = persistence.load(folder / MODEL)
+        model = load_model(folder / MODEL)
         if read_run(folder, Fit) == fit:  # no other run has ended in between
             break
     known: dict[str, Any] = {"input.rows": fit.input.rows, "input.columns": fit.input.columns}

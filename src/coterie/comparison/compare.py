@@ -20,11 +20,12 @@ import scipy.sparse as sp
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import check_squares
 from coterie.comparison.scores import CRITERIA, drawn_ids, rand_indices, scores
-from coterie.estimators import OBJECTIVE, Estimator, Method, find_method, methods
+from coterie.estimators import OBJECTIVE, Estimator
 from coterie.estimators.parameters import parameters_of
 from coterie.figures import counted
 from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.fitting.threads import effective_n_threads
+from coterie.methods import Method, find_method, methods
 from coterie.metrics import adjusted_rand_score, clustering_accuracy, normalized_mutual_info_score
 from coterie.names import known_classes
 from coterie.rows import Block, RowSource, as_rows

@@ -28,16 +28,7 @@ from coterie.convex.problem import (
 from coterie.convex.solvers import minimize
 from coterie.convex.tree_solver import TreeProblem, follow_tree_path, minimize_on_tree, tree_problem
 from coterie.convex.weights import AUTO, weight_graph
-from coterie.estimators.base import Estimator, overflow_message
-from coterie.estimators.declared import (
-    Count,
-    FittedAttribute,
-    History,
-    Numbers,
-    Rows,
-    Scalar,
-    first_non_finite,
-)
+from coterie.estimators.base import Description, Estimator, Objective, Progress, by_chunk, overflow_message
 from coterie.estimators.outliers import SCALES, FitDistances, OutlierScoring, center_rounding
 from coterie.estimators.parameters import (
     Callback,
@@ -50,6 +41,7 @@ from coterie.estimators.parameters import (
     Tolerance,
     Verbose,
 )
+from coterie.estimators.persistence import first_non_finite
 from coterie.fitting.checks import check_positive_integer, warn
 from coterie.fitting.report import FitProgress, Report, Stop, with_callbacks
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
@@ -138,6 +130,7 @@ class ConvexEstimator(ClusterMixin, Estimator):
     labels_: IntArray
     _training_rows: Array
 
+    @by_chunk
     def predict(self, X: Any) -> IntArray:
         """Return the label of the nearest training row of each row of X.
 
@@ -193,19 +186,19 @@ class ConvexEstimator(ClusterMixin, Estimator):
         norm, n_threads = find_norm(self.norm, data.shape[1]), effective_n_threads(self.n_threads)
         return order_problem(data, graph, norm, self._options, n_threads=n_threads)
 
-    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
+    def _fitted_attributes(self) -> dict[str, str]:
         return {
             **super()._fitted_attributes(),
-            "n_features_in_": Count("d"),
-            "n_clusters_": Count("k"),
-            "labels_": Numbers(("n",), "integer", least=0, below="k"),
-            "edges_": Numbers(("e", 2), "integer", least=0, below="n", may_be_empty=True),
-            "edge_weights_": Numbers(("e",), least=0, may_be_empty=True),
-            "distance_decay_": Scalar(least=0, needed=False),
-            "converged_": Scalar("boolean", needed=False),
-            "history_": History(needed=False),
-            "n_iter_": Scalar("integer", 0, needed=False),
-            "_training_rows": Rows("n", "d"),
+            "n_features_in_": "size d",
+            "n_clusters_": "size k",
+            "labels_": "int<k n",
+            "edges_": "int<n e 2",
+            "edge_weights_": "float e",
+            "distance_decay_": "float?",
+            "converged_": "bool?",
+            "history_": "records?",
+            "n_iter_": "int?",
+            "_training_rows": "float n d",
         }
 
     def _check_rows(self, rows: Any, graph: Any) -> None:
@@ -402,6 +395,9 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
     True
     """
 
+    # `max_iter` limits the iterations, of which only those that check the gap are reported.
+    _description = Description(Objective("objective_", "objective"), Progress(step="check", limit=None))
+
     warm_n_iter_: list[int]
 
     def __init__(
@@ -507,16 +503,15 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
             report.warn_if_out_of_time()
         return self
 
-    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
+    def _fitted_attributes(self) -> dict[str, str]:
         return {
             **super()._fitted_attributes(),
-            "centroids_": Numbers(("n", "d")),
-            "dual_": Numbers(("e", "d"), may_be_empty=True),
-            "objective_": Scalar(),
-            "dual_gap_": Scalar(),
-            # Infinite if the limit is 0.
-            "residuals_": Numbers((2,), needed=False, finite=False),
-            "warm_n_iter_": Numbers(("w",), "integer", least=0, needed=False, may_be_empty=True),
+            "centroids_": "float n d",
+            "dual_": "float e d",
+            "objective_": "float",
+            "dual_gap_": "float",
+            "residuals_": "real 2?",  # infinite if the limit is 0
+            "warm_n_iter_": "int w?",
             **SCALES,
         }
 
@@ -571,6 +566,7 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
             return None, n_iter
         return ordered.inner_duals(before.edges, duals), n_iter
 
+    @by_chunk
     def predict(self, X: Any, *, return_distance: bool = False) -> Any:
         """Return the label of the nearest training row of each row of X.
 
@@ -745,6 +741,12 @@ class ConvexClusterPath(ConvexEstimator):
     array([0, 0, 1, 1], dtype=int32)
     """
 
+    _description = Description(
+        Objective("objectives_", "objective"),
+        Progress(step="gamma", limit="n_gammas"),
+        pictures=(("path", "plot"), ("dendrogram", "plot_dendrogram")),
+    )
+
     def __init__(
         self,
         gammas: Gammas = None,
@@ -862,19 +864,19 @@ class ConvexClusterPath(ConvexEstimator):
             fitted["residuals_"] = np.array(found.residuals)
         return fitted
 
-    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
+    def _fitted_attributes(self) -> dict[str, str]:
         return {
             **super()._fitted_attributes(),
-            "labels_path_": Numbers(("m", "n"), "integer", least=0, below="n"),
-            "gammas_": Numbers(("m",), least=0),
-            "centroids_path_": Numbers(("m", "n", "d")),
-            "n_clusters_path_": Numbers(("m",), "integer", least=1),
-            "objectives_": Numbers(("m",)),
-            "dual_gaps_": Numbers(("m",)),
-            # Infinite if the limit is 0.
-            "residuals_": Numbers(("m", 2), needed=False, finite=False),
-            "n_splits_": Numbers(("m",), "integer", least=0),
-            "linkage_": Numbers(("n-1", 4), least=0, may_be_empty=True),
+            "labels_path_": "int<n m n",
+            "gammas_": "float m",
+            "centroids_path_": "float m n d",
+            "_fused_centroids": "unsaved?",
+            "n_clusters_path_": "int m",
+            "objectives_": "float m",
+            "dual_gaps_": "float m",
+            "residuals_": "real m 2?",  # infinite if the limit is 0
+            "n_splits_": "int m",
+            "linkage_": "float n-1 4",
         }
 
     def _gammas(

@@ -16,7 +16,6 @@ from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.backend import have_own_backend
 from coterie.density.diffusion import GRAPH_NEIGHBORS, Diffusion
-from coterie.density.hierarchy import merge_tree
 from coterie.density.solver import (
     DensityOptions,
     DensityResult,
@@ -26,8 +25,7 @@ from coterie.density.solver import (
     memberships_of,
 )
 from coterie.density.spanning_tree import ReachabilityTree
-from coterie.estimators.base import Estimator
-from coterie.estimators.declared import FittedAttribute, Numbers, Rows, Scalar
+from coterie.estimators.base import Description, Estimator, Progress, by_chunk
 from coterie.estimators.parameters import Metric, Neighbors, Param, RandomState, Threads
 from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.fitting.threads import effective_n_threads
@@ -176,6 +174,10 @@ class DensityClustering(ClusterMixin, Estimator):
     True
     """
 
+    _description = Description(
+        progress=Progress(limit=None), pictures=(("tree", "plot_tree"), ("barcode", "plot_barcode"))
+    )
+
     labels_: IntArray
     probabilities_: FloatArray
     layers_: IntArray
@@ -243,6 +245,7 @@ class DensityClustering(ClusterMixin, Estimator):
         self._store_fitted(columns | fitted)
         return self
 
+    @by_chunk
     def predict(self, X: Any, *, return_probability: bool = False) -> Any:
         """Return the cluster of each row of X, by the place in the tree at which it would join.
 
@@ -375,6 +378,10 @@ class DensityClustering(ClusterMixin, Estimator):
         _kernels.linkage_of_edges(firsts, seconds, np.asarray(self._heights, dtype=np.float64), linkage)
         return linkage
 
+    def _membership(self, rows: RowSource, labels: IntArray) -> tuple[str, FloatArray] | None:
+        found, probabilities = self.predict(rows, return_probability=True)
+        return ("probability", probabilities) if np.array_equal(found, labels) else None
+
     # --- parts ---------------------------------------------------------------------------------------------------
 
     def _options(self, seed: int = 0) -> DensityOptions:
@@ -452,38 +459,24 @@ class DensityClustering(ClusterMixin, Estimator):
         labels[noise] = known[inside[ids[:, 0]]]
         return labels
 
-    def _check_state(self, fitted: Mapping[str, Any]) -> None:
-        super()._check_state(fitted)
-        if not fitted:
-            return
-        heights, ends = fitted["_heights"], np.ascontiguousarray(fitted["_edges"].T, dtype=np.int32)
-        try:
-            merge_tree(ends[0], ends[1], np.asarray(heights, dtype=np.float64))
-        except ValueError as error:
-            raise ValueError(f"_edges and _heights are not a spanning tree: {error}") from error
-        if "_coordinates" in fitted:
-            n_distinct = len(equal_rows(np.ascontiguousarray(fitted["_training_rows"])).first)
-            if len(fitted["_coordinates"]) != n_distinct:
-                raise ValueError(f"_coordinates are not those of {n_distinct} distinct rows")
-
-    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
+    def _fitted_attributes(self) -> dict[str, str]:
         return {
             **super()._fitted_attributes(),
-            "_training_rows": Rows("n", "d"),
-            "labels_": Numbers(("n",), "integer", least=-1),
-            "probabilities_": Numbers(("n",), least=0),
-            "core_distances_": Numbers(("n",), least=0),
-            "layers_": Numbers(("l", "n"), "integer", least=-1),
-            "layer_sizes_": Numbers(("l",), "integer", least=1),
-            "persistences_": Numbers(("l",), least=0),
-            "min_cluster_size_": Scalar("integer", 1),
-            "coverage_": Scalar(least=0, most=1),
-            "is_exact_": Scalar("boolean"),
-            "_edges": Numbers(("n-1", 2), "integer", least=0, below="n", may_be_empty=True),
-            "_heights": Numbers(("n-1",), least=0, may_be_empty=True),
-            "_coordinates": Numbers(("m", "q"), beside="_scales", needed=False),
-            "_eigenvalues": Numbers(("q",), least=0, beside="_coordinates", needed=False),
-            "_scales": Numbers(("m",), least=0, beside="_coordinates", needed=False),
+            "_training_rows": "rows n d",
+            "labels_": "int n",
+            "probabilities_": "float n",
+            "core_distances_": "float n",
+            "layers_": "int l n",
+            "layer_sizes_": "int l",
+            "persistences_": "float l",
+            "min_cluster_size_": "int",
+            "coverage_": "float",
+            "is_exact_": "bool",
+            "_edges": "int<n n-1 2",
+            "_heights": "float n-1",
+            "_coordinates": "float m q?",
+            "_eigenvalues": "float q?",
+            "_scales": "float m?",
         }
 
 

@@ -4,35 +4,74 @@ from __future__ import annotations
 
 import copy
 import functools
+import os
 from collections.abc import Callable, Mapping
-from importlib import import_module
+from dataclasses import dataclass
 from typing import Any
 
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_n_features, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from coterie.arrays import FloatArray, IntArray
 from coterie.backend import have_own_backend
-from coterie.estimators.declared import Count, FittedAttribute, Names, first_non_finite, problem_of
 from coterie.estimators.notebook import fitted_html
 from coterie.estimators.parameters import validate
-from coterie.estimators.preparation import Preparation, columns_of, prepared_rows
-from coterie.fitting.checks import check_seed_and_threads, warn
+from coterie.estimators.persistence import first_non_finite, save
+from coterie.estimators.preparation import columns_of, prepared_rows
+from coterie.fitting.checks import warn
 from coterie.fitting.report import CallbackSupportMixin
 from coterie.limits.memory import check_allocation
-from coterie.persistence import Persistable
 from coterie.rows import RowSource
 from coterie.rows.derived import normalized
 from coterie.rows.prepare import rows_to_fit
 
-# Methods that run chunk by chunk for rows on workers: see `_by_chunk`.
-_BY_CHUNK = {"predict", "transform", "score", "score_samples", "predict_proba", "responsibilities", "denoise"}
-
 # Attributes of every fit.
-_ATTRIBUTES: dict[str, FittedAttribute] = {
-    "n_features_in_": Count("d", needed=False),
-    "feature_names_in_": Names("d", needed=False),
-    "preparation_": Preparation("d", needed=False),
-}
+_ATTRIBUTES = {"n_features_in_": "size d?", "feature_names_in_": "names d?", "preparation_": "any?"}
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """The objective of a method.
+
+    `attribute` is where the fitted estimator has it, such as `inertia_`, `name` is such as "free energy", and `unit`
+    such as "per row".
+    """
+
+    attribute: str
+    name: str
+    unit: str = ""
+    higher_is_better: bool = False
+
+
+# Default name of an objective.
+OBJECTIVE = Objective("", "objective")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a fit reports while it runs: a quantity, where that is not the objective, after each step.
+
+    `limit` is the parameter that holds the maximum number of steps, if there is one.
+    """
+
+    name: str | None = None
+    step: str = "iteration"
+    limit: str | None = "max_iter"
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What other packages show of a method: see `coterie.methods.Method`; `pictures` are names and plotting methods."""
+
+    objective: Objective | None = None
+    progress: Progress = Progress()
+    takes_labels: bool = False
+    pictures: tuple[tuple[str, str], ...] = ()
+
+
+def description_of(estimator: type) -> Description:
+    """Return the description of an estimator's class."""
+    return estimator._description  # type: ignore[attr-defined]
 
 
 def link_template(module: str) -> str:
@@ -40,7 +79,7 @@ def link_template(module: str) -> str:
     return f"https://coterie-clustering.github.io/coterie/reference/made/{module}.{{estimator_name}}.html"
 
 
-class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
+class Estimator(CallbackSupportMixin, BaseEstimator):
     """A model that is fitted to rows.
 
     Attributes
@@ -62,29 +101,17 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
     # Attributes that belong to the rows of the fit, and that no other rows need.
     _of_rows: tuple[str, ...] = ()
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        for name in vars(cls).keys() & _BY_CHUNK:
-            setattr(cls, name, _by_chunk(vars(cls)[name]))
+    _description = Description()
 
-    def report(self, X: Any, **options: Any) -> Any:
-        """Create a report about this fit, which a notebook shows: a map, named clusters, their quality.
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write this model to a file for `coterie.load`; see `coterie.save`.
 
         Parameters
         ----------
-        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
-            The rows of the fit, or others that this model can label.
-        **options
-            As for `coterie.report`.
-
-        Returns
-        -------
-        coterie.Report
-            `save("clusters.html")` writes it.
+        path : str or path-like
+            The file; an older one of that name is replaced once the new one is complete.
         """
-        check_is_fitted(self)
-        # Reports are a layer above estimators and are imported on demand.
-        return import_module("coterie.reports").report(self, X, **options)
+        save(self, path)
 
     def _repr_html_inner(self) -> str:
         return super()._repr_html_inner() + fitted_html(self)
@@ -96,33 +123,19 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
         )
 
     def check_parameters(self) -> None:
-        """Raise a ValueError or TypeError for an invalid parameter, independent of the rows.
-
-        `fit` begins with this. A subclass adds what its annotations cannot declare, such as pairs that exclude each
-        other.
-        """
+        """Raise a ValueError or TypeError for an invalid parameter, independent of the rows; `fit` begins with this."""
         validate(self)
 
-    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
-        """Return the declarations of the fitted attributes, which depend on the parameters.
-
-        `save` and `load` refuse a model that is otherwise, and a fit that ends with numbers that are not finite is an
-        error. A subclass adds those of its own.
-        """
+    def _fitted_attributes(self) -> dict[str, str]:
+        """Return types and shapes of the fitted attributes; see `coterie.estimators.persistence.check_fitted`."""
         return dict(_ATTRIBUTES)
 
-    def _check_state(self, fitted: Mapping[str, Any]) -> None:
-        validate(self)
-        self.check_parameters()
-        check_seed_and_threads(self)
-        declared = self._fitted_attributes()
-        for name in fitted:
-            own = getattr(type(self), name, None)
-            if name not in declared and (callable(own) or hasattr(own, "__get__")):
-                raise ValueError(f"{name} is not a fitted attribute of {type(self).__name__}")
-        problem = problem_of(fitted, declared) if fitted else None
-        if problem:
-            raise ValueError(problem)
+    def _membership(self, rows: RowSource, labels: IntArray) -> tuple[str, FloatArray] | None:
+        """Return the name and the values of a measure of how well rows belong to their clusters, if there is one.
+
+        The larger, the better. The rows are as `_prepared` gives them.
+        """
+        return None
 
     def _prepared(self, X: Any) -> RowSource:
         """Return the rows of X as `_rows_of` does; the model takes these, too, and prepares them no further."""
@@ -169,7 +182,11 @@ class Estimator(Persistable, CallbackSupportMixin, BaseEstimator):
     def _rows_of(self, X: Any) -> RowSource:
         """Return the rows of X in the columns of the fit, prepared as its rows were, without reading any."""
         rows = prepared_rows(self, X)
-        _check_n_features(self, rows, reset=False)
+        if rows.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {rows.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
+                "features as input."
+            )
         return self._normalized(rows)
 
     def _normalized(self, rows: RowSource) -> RowSource:
@@ -182,9 +199,13 @@ def overflow_message(estimator: str, attribute: str, number: float) -> str:
     """Return the error of a fit with a non-finite result."""
     return (
         f"{estimator} ended with {number} in its {attribute.strip('_')}, which is no result: rows, or their weights, "
-        "are so large that sums of their squares overflow. Scale them, such as by prepare_rows(X, scale='standard') "
-        "(--scale standard)."
+        "are so large that sums of their squares overflow. Scale them, such as by prepare_rows(X, scale='standard')."
     )
+
+
+def membership_of(model: Any, rows: RowSource, labels: IntArray) -> tuple[str, FloatArray] | None:
+    """Return a measure of how well rows belong to their clusters in a fitted model, and its name, if there is one."""
+    return model._membership(rows, labels) if isinstance(model, Estimator) else None
 
 
 def rows_for(model: Any, X: Any) -> RowSource:
@@ -192,8 +213,8 @@ def rows_for(model: Any, X: Any) -> RowSource:
     return model._prepared(X) if isinstance(model, Estimator) else prepared_rows(model, X)
 
 
-def _by_chunk(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a method of a fitted model run on workers, if the rows are there."""
+def by_chunk(method: Callable[..., Any]) -> Any:
+    """Let a method of a fitted model run chunk by chunk for rows on workers; a decorator."""
 
     @functools.wraps(method)
     def method_by_chunk(self: Any, X: Any, *args: Any, **options: Any) -> Any:

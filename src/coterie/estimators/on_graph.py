@@ -12,8 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.estimators.base import Estimator
-from coterie.estimators.declared import Count, FittedAttribute, Graph, History, Numbers, Rows, Scalar
+from coterie.estimators.base import Estimator, by_chunk
 from coterie.estimators.outliers import SCALES, OutlierScoring
 from coterie.fitting.checks import warn
 from coterie.fitting.threads import effective_n_threads
@@ -23,13 +22,7 @@ from coterie.limits.memory import check_allocation
 from coterie.rows import Block, RowSource
 
 # Attributes of a fit of iterative runs.
-RUNS: dict[str, FittedAttribute] = {
-    "converged_": Scalar("boolean", needed=False),
-    "history_": History(needed=False),
-    # Runs that were not kept may have ended anywhere.
-    "runs_": History(needed=False, finite=False),
-    "n_iter_": Scalar("integer", 0, needed=False),
-}
+RUNS = {"converged_": "bool?", "history_": "records?", "runs_": "runs?", "n_iter_": "int?"}
 
 
 class GraphEstimator(
@@ -62,6 +55,7 @@ class GraphEstimator(
         tags.input_tags.pairwise = self.affinity == "precomputed"
         return tags
 
+    @by_chunk
     def predict(self, X: Any, *, return_distance: bool = False) -> Any:
         """Return the cluster of each row of X, by the memberships of its nearest training rows.
 
@@ -90,6 +84,7 @@ class GraphEstimator(
         assert squares is not None
         return labels, self._relative(self._distances(rows, labels, squares), labels)
 
+    @by_chunk
     def transform(self, X: Any) -> Array:
         """Return the memberships of each row of X, by those of its nearest training rows.
 
@@ -135,6 +130,12 @@ class GraphEstimator(
             return False
         blocks = rows.with_dtype(own.dtype).blocks()
         return all(_are_equal(block, own[start : start + block.shape[0]]) for start, block in blocks)
+
+    def _membership(self, rows: RowSource, labels: IntArray) -> tuple[str, FloatArray] | None:
+        if not np.array_equal(labels, self.labels_) or not self._are_training_rows(rows):
+            return None
+        own = self.memberships_[np.arange(len(labels)), labels]
+        return "membership", np.asarray(own, dtype=np.float64).ravel()
 
     def relative_distances(
         self, X: Any, labels: npt.ArrayLike, *, distances: FloatArray | None = None
@@ -228,17 +229,16 @@ class GraphEstimator(
             return split, vertices.spread(distances), Vertices(block, None, None)
         return vertices.weighted(graph), distances, vertices
 
-    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
-        # With precomputed affinities predictions do not need the rows; older files have None.
-        rows = Rows("n", "d") if self.affinity == "knn" else Scalar(needed=False, may_be_none=True)
+    def _fitted_attributes(self) -> dict[str, str]:
+        is_knn = self.affinity == "knn"
         return {
             **super()._fitted_attributes(),
-            "n_features_in_": Count("n" if self.affinity == "precomputed" else "d"),
-            "memberships_": Numbers(("n", "k"), least=0, are_shares=True),
-            "labels_": Numbers(("n",), "integer", least=0, below="k"),
-            "_training_rows": rows,
-            "vertex_rows_": Numbers(("v",), "integer", least=0, below="n"),
-            "affinity_matrix_": Graph("v"),
+            "n_features_in_": "size d" if is_knn else "size n",
+            "memberships_": "float n k",
+            "labels_": "int<k n",
+            "_training_rows": "rows n d" if is_knn else "any?",
+            "vertex_rows_": "int<n v?",
+            "affinity_matrix_": "csr v v",
             **SCALES,
         }
 
@@ -281,13 +281,6 @@ def _without_loops(graph: sp.csr_array) -> sp.csr_array:
     graph.setdiag(0)
     graph.eliminate_zeros()
     return graph
-
-
-def own_memberships(model: Any, rows: RowSource, labels: IntArray) -> FloatArray | None:
-    """Return the memberships of the rows of the fit in their clusters; None for others, which have none."""
-    if not np.array_equal(labels, model.labels_) or not model._are_training_rows(rows):
-        return None
-    return np.asarray(model.memberships_[np.arange(len(labels)), labels], dtype=np.float64).ravel()
 
 
 def _are_equal(block: Block, other: Block) -> bool:

@@ -10,17 +10,10 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.estimators.declared import FittedAttribute, NotStored, Numbers
 
 # Attributes of a fit that has measured the distances of its n rows in k clusters. Scores may exceed float32, and are
 # NaN for rows in no cluster.
-SCALES: dict[str, FittedAttribute] = {
-    "_cluster_scales": Numbers(
-        ("k",), least=np.finfo(np.float64).tiny, needed=False, beside="_outlier_scores"
-    ),
-    "_outlier_scores": Numbers(("n",), least=0, needed=False, finite=False, beside="_cluster_scales"),
-    "_own_distances": NotStored(),
-}
+SCALES = {"_cluster_scales": "float k?", "_outlier_scores": "real n?", "_own_distances": "unsaved?"}
 
 # Upper bound of the rounding error of a center, in units in the last place of its length.
 _ROUNDINGS = 4

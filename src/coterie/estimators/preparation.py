@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import joblib
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _get_feature_names
 
-from coterie.estimators.declared import FittedAttribute, Sizes
 from coterie.fitting.checks import warn
 from coterie.rows import RowSource, as_rows
 from coterie.rows.columns import NO_COLUMNS
@@ -26,69 +23,6 @@ from coterie.rows.prepare import MappedRows
 _MOST_LISTED = 12
 
 _Step = tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class Preparation(FittedAttribute):
-    """Steps applied to the rows of a fit, see `RowSource.preparation`."""
-
-    n_columns: str
-
-    def problem(self, value: Any, sizes: Sizes, name: str) -> str | None:
-        if type(value) is not tuple or not all(type(step) is tuple and step for step in value):
-            return "must be a tuple of steps"
-        if not all(isinstance(step[0], str) for step in value):
-            return "must have steps with names"
-        for step, *held in value:
-            wrong = _problem_of_step(step, held)
-            if wrong:
-                return f"has a step {step!r} that {wrong}"
-        width = sizes.of(self.n_columns)
-        last = next((step for step in reversed(value) if step[0] == "transform"), None)
-        n_columns = None if last is None else _width_of(last)
-        if n_columns is not None and width is not None and n_columns != width[0]:
-            return f"has steps that give {n_columns} columns, {width[1]}"
-        return None
-
-
-def _problem_of_step(name: str, held: Sequence[Any]) -> str | None:
-    """Return the error of the content of a step, or None; steps of other packages are not checked."""
-    lengths = {"columns": 1, "transform": 3, "normalize": 0, "drop_missing": 0}
-    if name in lengths and len(held) != lengths[name]:
-        return f"holds {len(held)} things instead of {lengths[name]}"
-    if name == "columns":
-        are_names = type(held[0]) is list and all(type(column) in (str, int) for column in held[0])
-        return None if are_names else "does not list names and positions"
-    if name != "transform":
-        return None
-    transformer, *lists = held
-    for names in lists:
-        if names is not None and not (type(names) is list and all(type(one) is str for one in names)):
-            return "does not list names"
-    if not isinstance(transformer, BaseEstimator) or not hasattr(transformer, "transform"):
-        return "holds no transformer"
-    if lists[1] is None:
-        try:
-            numbers = transformer.transform(np.zeros((1, int(transformer.n_features_in_))))
-        except Exception as error:  # whatever a damaged transformer raises
-            return f"holds a damaged transformer ({type(error).__name__})"
-        values = getattr(numbers, "data", numbers)
-        if np.shape(numbers) == () or not np.all(np.isfinite(np.asarray(values, dtype=np.float64))):
-            return "holds a damaged transformer (its numbers are not finite)"
-    return None
-
-
-def _width_of(step: _Step) -> int | None:
-    """Return the number of columns that a step makes; None if it keeps columns and does not store their number."""
-    _, transformer, names, cells = step
-    if cells is not None and names is None:
-        return None
-    try:
-        if cells is None:
-            return int(transformer.transform(np.zeros((1, int(transformer.n_features_in_)))).shape[1])
-        return len(names) + len(transformer.get_feature_names_out())
-    except Exception:
-        return None
 
 
 def columns_of(X: Any, rows: RowSource) -> dict[str, Any]:

@@ -16,12 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import sklearn
 from numpy.random.bit_generator import ISeedSequence
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
 from coterie.arrays import Array
-from coterie.fitting.threads import effective_n_threads
 from coterie.rows import RowSource
 
 # Of anything: arrays and files count with 64 bits.
@@ -54,13 +52,6 @@ def check_positive_integer(name: str, value: Any) -> int:
     if value >= _TOO_MANY:
         raise ValueError(f"{name} must be less than 2**63, got {value:.4g}.")
     return int(value)
-
-
-def check_seed_and_threads(estimator: BaseEstimator) -> None:
-    """Raise a ValueError if `random_state` or `n_threads` of an estimator that has them makes no sense."""
-    parameters = estimator.get_params(deep=False)
-    random_stream(parameters.get("random_state"))
-    effective_n_threads(parameters.get("n_threads"))
 
 
 def check_option(name: str, value: Any, allowed: Sequence[str]) -> None:

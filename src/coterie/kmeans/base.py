@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -22,15 +21,7 @@ from coterie.blocks.kernel_rows import dense
 from coterie.centers.frame import unit_centers
 from coterie.centers.labels import labels_and_squares, nearest_labels, squares_to_centers
 from coterie.centers.means import Means, means_of
-from coterie.estimators.declared import (
-    ArrayTuple,
-    Count,
-    FittedAttribute,
-    History,
-    NotStored,
-    Numbers,
-    Scalar,
-)
+from coterie.estimators.base import Description, Objective, by_chunk
 from coterie.estimators.outliers import SCALES, FitDistances, OutlierScoring, center_rounding
 from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.checks import check_sample_weight, warn
@@ -50,17 +41,17 @@ _SHARED = ("labels_", "inertia_", "n_iter_", "n_features_in_", "feature_names_in
 NO_CLUSTER = -1
 
 # Attributes of a fit. A constant, because every fit checks that its numbers are finite.
-_ATTRIBUTES: dict[str, FittedAttribute] = {
-    "n_features_in_": Count("d"),
-    "cluster_centers_": Numbers(("k", "d")),
-    "_shift": Numbers(("d",), "double"),
-    "_n_features_out": Count("k", needed=False),
-    "labels_": Numbers(("n",), "integer", least=NO_CLUSTER, below="k", needed=False),
-    "inertia_": Scalar(needed=False),
-    "history_": History(needed=False),
-    "n_iter_": Scalar("integer", 0, needed=False),
+_ATTRIBUTES = {
+    "n_features_in_": "size d",
+    "cluster_centers_": "float k d",
+    "_shift": "float d",
+    "_n_features_out": "size k?",
+    "labels_": "label<k n?",
+    "inertia_": "float?",
+    "history_": "records?",
+    "n_iter_": "int?",
     **SCALES,
-    "_means": NotStored(),
+    "_means": "unsaved?",
 }
 
 
@@ -72,6 +63,8 @@ class CentroidEstimator(
     SeededEstimator,
 ):
     """A model that is a set of centers. A subclass has `fit`, which ends with `_store_fitted`."""
+
+    _description = Description(Objective("inertia_", "inertia"))
 
     _WITHOUT_SCALES = (
         "it has not labeled the rows of a fit. Fit it with compute_labels=True; after partial_fit, "
@@ -106,6 +99,7 @@ class CentroidEstimator(
         """Find the clusters of X and return `labels_`; see `fit`."""
         return self.fit(X, sample_weight=sample_weight).labels_  # type: ignore[attr-defined]
 
+    @by_chunk
     def predict(self, X: Any, *, return_distance: bool = False) -> Any:
         """Return the nearest centroid of each row of X, block by block.
 
@@ -147,6 +141,7 @@ class CentroidEstimator(
             labels[zeros_among(rows)] = NO_CLUSTER
         return labels if squares is None else (labels, self._relative(self._distances_of(squares), labels))
 
+    @by_chunk
     def transform(self, X: Any) -> Array:
         """Return the distance of each row of X to every centroid.
 
@@ -184,6 +179,7 @@ class CentroidEstimator(
         """Find the clusters of X and return the distance of each row to every centroid; see `transform`."""
         return self.fit(X, sample_weight=sample_weight).transform(X)  # type: ignore[attr-defined]
 
+    @by_chunk
     def score(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return minus the inertia that the centroids leave on X: the higher, the better.
 
@@ -230,18 +226,8 @@ class CentroidEstimator(
 
     # --- for subclasses ------------------------------------------------------------------------------------------
 
-    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
+    def _fitted_attributes(self) -> dict[str, str]:
         return {**super()._fitted_attributes(), **_ATTRIBUTES}
-
-    def _check_state(self, fitted: Mapping[str, Any]) -> None:
-        super()._check_state(fitted)
-        centers = fitted.get("cluster_centers_", fitted.get("_centers"))
-        if centers is not None:
-            squares = _squares_to(centers, fitted["_shift"])
-            if not np.all(squares <= np.finfo(centers.dtype).max / 4):
-                raise ValueError(
-                    "cluster_centers_ and _shift are so far apart that squared distances overflow"
-                )
 
     def _check_continuation(self) -> None:
         """Raise a ValueError if a stream cannot be continued with the current clusters."""
@@ -251,11 +237,6 @@ class CentroidEstimator(
                 f"n_clusters={self.n_clusters} cannot be reached by partial_fit, which goes on with {len(counts)} "
                 "clusters: call fit, or begin with a new model."
             )
-
-    def _sums_declared(self, n_parts: int) -> dict[str, FittedAttribute]:
-        """Declare the cluster sums that a stream goes on with: sums, masses, and squares."""
-        parts = [Numbers(("k", "d"), "double"), Numbers(("k",), "double", least=0), Numbers(("k",), "double")]
-        return {"counts_": Numbers(("k",), "double", least=0), "_votes": ArrayTuple(tuple(parts[:n_parts]))}
 
     @property
     def _is_cosine(self) -> bool:

@@ -18,7 +18,7 @@ from coterie.blocks.kernel_rows import kept_rows
 from coterie.centers.frame import unit_centers
 from coterie.centers.labels import nearest_labels, squares_to_centers
 from coterie.centers.lloyd import KMeansResult, best_of, lloyd, passes_of
-from coterie.estimators.declared import FittedAttribute, Numbers
+from coterie.estimators.base import Description, Objective, Progress, by_chunk
 from coterie.estimators.parameters import (
     Algorithm,
     Callback,
@@ -350,6 +350,8 @@ class BisectingKMeans(CentroidEstimator):
     True
     """
 
+    _description = Description(Objective("inertia_", "inertia"), Progress(step="split", limit="n_clusters"))
+
     _shifts: FloatArray
 
     def __init__(
@@ -496,6 +498,7 @@ class BisectingKMeans(CentroidEstimator):
     def _bisection(self) -> BisectionTree:
         return BisectionTree.of(self.splits_, self.tree_centers_, self._shifts)
 
+    @by_chunk
     def predict(self, X: Any, *, return_distance: bool = False) -> Any:
         """Return the cluster of each row of X: at each node of the tree, on the side of the nearer centroid.
 
@@ -531,20 +534,9 @@ class BisectingKMeans(CentroidEstimator):
         labels = self._bisection.labels_of(rows, self._n_threads)
         return labels, squares_to_centers(rows, self.cluster_centers_, labels, self._n_threads)
 
-    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
-        return {
-            **super()._fitted_attributes(),
-            "splits_": Numbers(("k-1",), "integer", least=0, may_be_empty=True),
-            "tree_centers_": Numbers(("m", "d")),
-            "_shifts": Numbers(("k-1", "d"), "double", may_be_empty=True),
-        }
-
-    def _check_state(self, fitted: Mapping[str, Any]) -> None:
-        super()._check_state(fitted)
-        if "splits_" in fitted:
-            problem = BisectionTree.problem(fitted["splits_"], fitted["tree_centers_"])
-            if problem:
-                raise ValueError(problem)
+    def _fitted_attributes(self) -> dict[str, str]:
+        more = {"splits_": "int k-1", "tree_centers_": "float m d", "_shifts": "float k-1 d"}
+        return {**super()._fitted_attributes(), **more}
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -19,8 +19,7 @@ from coterie.centers.labels import labels_and_squares
 from coterie.centers.means import Means
 from coterie.centers.rounding import NearTies
 from coterie.centers.sparse_means import SparseMeans
-from coterie.estimators.base import overflow_message
-from coterie.estimators.declared import FittedAttribute, RandomNumbers, Scalar
+from coterie.estimators.base import Description, Objective, Progress, overflow_message
 from coterie.estimators.parameters import (
     Callback,
     Clusters,
@@ -372,6 +371,9 @@ class MiniBatchKMeans(CentroidEstimator):
     2000.0
     """
 
+    # `max_iter` limits epochs, but each batch is reported.
+    _description = Description(Objective("inertia_", "inertia"), Progress(step="step", limit=None))
+
     _means: Means
     _centers: Array | None
     _n_since_reassignment: int
@@ -539,13 +541,12 @@ class MiniBatchKMeans(CentroidEstimator):
             self.cluster_centers_ = self.cluster_centers_
         return super().__getstate__()
 
-    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
+    def _fitted_attributes(self) -> dict[str, str]:
         of_all = super()._fitted_attributes()
-        centers = {"_centers": of_all.pop("cluster_centers_")}
-        n_features = {"n_features_in_": of_all.pop("n_features_in_")}
+        n_features, centers = of_all.pop("n_features_in_"), of_all.pop("cluster_centers_")
         return {
-            **n_features, **centers, **of_all, **self._sums_declared(2), "_random": RandomNumbers(),
-            "_mean_variance": Scalar(), "_n_since_reassignment": Scalar("integer", 0), "n_steps_": Scalar("integer", 0),
+            "n_features_in_": n_features, "_centers": centers, **of_all, "counts_": "float k", "_votes": "floats k",
+            "_random": "random?", "_mean_variance": "float", "_n_since_reassignment": "int", "n_steps_": "int",
         }  # fmt: skip
 
     def _begin(

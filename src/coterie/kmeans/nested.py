@@ -24,7 +24,6 @@ from coterie.centers.labels import label_all
 from coterie.centers.means import Means
 from coterie.centers.rounding import TieBreakingAssignment, has_near_ties
 from coterie.centers.sparse_means import SparseMeans
-from coterie.estimators.declared import FittedAttribute
 from coterie.estimators.parameters import (
     Callback,
     Clusters,
@@ -885,8 +884,8 @@ class NestedMiniBatchKMeans(CentroidEstimator):
                 'Use bounds="auto" or bounds="off".'
             )
 
-    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
-        return {**super()._fitted_attributes(), **self._sums_declared(3)}
+    def _fitted_attributes(self) -> dict[str, str]:
+        return {**super()._fitted_attributes(), "counts_": "float k", "_votes": "floats k"}
 
     def _centers_from_first_batch(
         self, data: GrowingSample, random: np.random.RandomState, report: Report

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.backend.measure import measure_rows
 from coterie.centers.labels import squares_to_centers
-from coterie.estimators.declared import FittedAttribute, NotStored, Numbers, Scalar
+from coterie.estimators.base import Description, Objective, Progress
 from coterie.estimators.on_graph import RUNS, GraphEstimator
 from coterie.estimators.outliers import FitDistances, center_rounding
 from coterie.estimators.parameters import (
@@ -276,6 +276,8 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     >>> int(max(np.mean(model.labels_ == y), np.mean(model.labels_ != y)) * 100)
     100
     """
+
+    _description = Description(Objective("objective_", "objective"), Progress(name="relaxed objective"))
 
     def __init__(
         self,
@@ -578,18 +580,17 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         """Return the memberships of an update (Eq. 8)."""
         return np.asarray(softmax(scores, axis=1))
 
-    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
-        has_rows = self.affinity == "knn"
+    def _fitted_attributes(self) -> dict[str, str]:
         return {
             **super()._fitted_attributes(),
             **RUNS,
-            "modes_": Numbers(("k", "d")) if has_rows else NotStored(),
-            "mode_indices_": Numbers(("k",), "integer", least=-1, below="n"),
-            "bandwidth_": Scalar(least=float(np.finfo(np.float64).tiny), may_be_none=not has_rows),
-            "objective_": Scalar(),
-            "relaxation_": Scalar(needed=False),
-            "is_shifted_": Scalar("boolean", needed=False),
-            "_fitted_to_pair": Scalar("boolean", most=not has_rows, needed=False),
+            "modes_": "float k d" if self.affinity == "knn" else "unsaved?",
+            "mode_indices_": "label<n k",
+            "bandwidth_": "float?",
+            "objective_": "float",
+            "relaxation_": "float?",
+            "is_shifted_": "bool?",
+            "_fitted_to_pair": "bool?",
         }
 
     # --- checks --------------------------------------------------------------------------------------------------

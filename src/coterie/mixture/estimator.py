@@ -20,7 +20,7 @@ from coterie.backend.measure import MeasuredRows, measure, measure_rows
 from coterie.blocks.kernel_rows import kept_rows
 from coterie.cached import cached_property
 from coterie.coresets import draw_coreset
-from coterie.estimators.declared import Count, FittedAttribute, History, NotStored, Numbers, Scalar
+from coterie.estimators.base import Description, Objective, by_chunk
 from coterie.estimators.outliers import SCALES, FitDistances, OutlierScoring
 from coterie.estimators.parameters import (
     Callback,
@@ -312,6 +312,8 @@ class TruncatedGaussianMixture(
     >>> bool(0.8 < model.covariances_ < 1.2)
     True
     """
+
+    _description = Description(Objective("lower_bound_", "free energy", "per row", higher_is_better=True))
 
     _count_name = "n_components"
     _WITHOUT_SCALES = "it has not labeled the rows of its fit. Fit it with compute_labels=True."
@@ -659,6 +661,7 @@ class TruncatedGaussianMixture(
     def _search(self) -> ComponentSearch:
         return component_search(self._parameters(), effective_n_threads(self.n_threads))
 
+    @by_chunk
     def predict(self, X: Any, *, return_distance: bool = False) -> Any:
         """Return the component with the highest posterior probability for each row of X.
 
@@ -685,6 +688,7 @@ class TruncatedGaussianMixture(
         labels, distances = self._search.labels_and_distances(rows, exact=self._is_exact())
         return labels, self._relative(distances, labels)
 
+    @by_chunk
     def responsibilities(self, X: Any) -> sp.csr_array:
         """Return the truncated posterior probabilities of the components given each row of X.
 
@@ -711,6 +715,11 @@ class TruncatedGaussianMixture(
         starts = np.arange(0, ids.size + 1, n_kept)
         return sp.csr_array((shares.ravel(), ids.ravel(), starts), shape=shape)
 
+    def _membership(self, rows: RowSource, labels: IntArray) -> tuple[str, FloatArray] | None:
+        found = self.responsibilities(rows)
+        return "posterior", np.asarray(found[np.arange(len(labels)), labels], dtype=np.float64).ravel()
+
+    @by_chunk
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the posterior probabilities of all components given each row of X: n x C numbers.
 
@@ -735,6 +744,7 @@ class TruncatedGaussianMixture(
             np.exp(-energies - logsumexp(-energies, axis=1, keepdims=True), out=out[part])
         return out
 
+    @by_chunk
     def transform(self, X: Any) -> FloatArray:
         """Return the posterior probabilities of all components given each row of X; see `predict_proba`.
 
@@ -746,6 +756,7 @@ class TruncatedGaussianMixture(
     def _n_features_out(self) -> int:
         return self.n_components_
 
+    @by_chunk
     def score_samples(self, X: Any) -> FloatArray:
         """Return the log-likelihood of each row of X under the whole mixture.
 
@@ -765,6 +776,7 @@ class TruncatedGaussianMixture(
             out[part] = logsumexp(-energies, axis=1)
         return out
 
+    @by_chunk
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-likelihood of the rows of X; see `score_samples`."""
         return float(self.score_samples(X).mean())
@@ -810,6 +822,7 @@ class TruncatedGaussianMixture(
                 X[part] += random.standard_normal((counts[component], len(factors))) @ factors
         return X.astype(self.means_.dtype), y
 
+    @by_chunk
     def denoise(self, X: Any) -> Array:
         """Return the posterior mean of each row of X without its noise.
 
@@ -860,31 +873,28 @@ class TruncatedGaussianMixture(
             out[part] = clean
         return out
 
-    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
-        smallest = float(np.finfo(np.float64).tiny)
-        shapes = {"spherical": ("k",), "diag": ("k", "d"), "factors": ("k", "d")}
-        shape = shapes.get(self.covariance_type)
+    def _fitted_attributes(self) -> dict[str, str]:
+        covariances = {"spherical": "float k", "diag": "float k d", "factors": "float k d"}
         declared = {
             **super()._fitted_attributes(),
-            "n_features_in_": Count("d"),
-            "n_components_": Count("k"),
-            "means_": Numbers(("k", "d")),
-            "weights_": Numbers(("k",), least=0, are_shares=True),
-            "covariances_": Scalar(least=smallest) if shape is None else Numbers(shape, least=smallest),
-            "neighbors_": Numbers(("k", "g"), "integer", least=0, below="k", needed=False),
-            "labels_": Numbers(("n",), "integer", least=0, below="k", needed=False),
-            "lower_bound_": Scalar(needed=False),
-            "lower_bounds_": Numbers(("t",), needed=False),
-            "history_": History(needed=False),
-            # Runs that were not kept may have ended anywhere.
-            "runs_": History(needed=False, finite=False),
-            "converged_": Scalar("boolean", needed=False),
-            "n_iter_": Scalar("integer", 0, needed=False),
+            "n_features_in_": "size d",
+            "n_components_": "size k",
+            "means_": "float k d",
+            "weights_": "float k",
+            "covariances_": covariances.get(self.covariance_type, "float"),
+            "neighbors_": "int<k k g?",
+            "labels_": "int<k n?",
+            "lower_bound_": "float?",
+            "lower_bounds_": "float t?",
+            "history_": "records?",
+            "runs_": "runs?",
+            "converged_": "bool?",
+            "n_iter_": "int?",
             **SCALES,
-            "_search": NotStored(),
+            "_search": "unsaved?",
         }
         if self.covariance_type == "factors":
-            declared["components_"] = Numbers(("k", "h", "d"))
+            declared["components_"] = "float k h d"
         return declared
 
     def _n_parameters(self) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from coterie.arrays import FloatArray, IntArray
-from coterie.estimators.declared import FittedAttribute, Scalar
+from coterie.estimators.base import Description, Objective, Progress
 from coterie.estimators.on_graph import GraphEstimator
 from coterie.estimators.outliers import FitDistances
 from coterie.estimators.parameters import Affinity, Clusters, GraphWeights, Metric, Neighbors, Threads
@@ -104,6 +104,10 @@ class MultilevelGraphClustering(GraphEstimator):
     100
     """
 
+    _description = Description(
+        Objective("objective_", "edge information", "nats", higher_is_better=True), Progress(limit=None)
+    )
+
     def __init__(
         self,
         n_clusters: Clusters = 8,
@@ -159,8 +163,8 @@ class MultilevelGraphClustering(GraphEstimator):
         self._store_fitted(columns | fitted)
         return self
 
-    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
-        return {**super()._fitted_attributes(), "objective_": Scalar()}
+    def _fitted_attributes(self) -> dict[str, str]:
+        return {**super()._fitted_attributes(), "objective_": "float"}
 
 
 def _shares_of_edges(graph: sp.csr_array, labels: IntArray, n_clusters: int) -> FloatArray:

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from coterie.blocks.kernel_rows import dense
 from coterie.estimators import Estimator
 from coterie.estimators.base import rows_for
-from coterie.estimators.method import name_of
 from coterie.figures import MOST_NUMBERED, axes_or_new, counted, style_of, tidy
+from coterie.methods import name_of
 from coterie.rows import RowSource
 from coterie.rows.derived import part_of
 

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from coterie.estimators import OBJECTIVE, Progress, method_of
+from coterie.estimators import OBJECTIVE, Progress
 from coterie.figures import FEW_COLORS, axes_or_new, counted, require_matplotlib, tidy
+from coterie.methods import method_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from coterie.arrays import Array
 from coterie.blocks.kernel_rows import dense
 from coterie.estimators.base import rows_for
-from coterie.estimators.method import name_of
 from coterie.figures import FEW_COLORS, INK, counted, new_figure, style_of
 from coterie.fitting.checks import check_positive_integer
 from coterie.graphs import nearest_neighbors
+from coterie.methods import name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

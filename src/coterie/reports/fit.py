@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from coterie.estimators import OBJECTIVE, Method
+from coterie.estimators import OBJECTIVE
 from coterie.figures import FEW_COLORS, counted, new_figure, tidy
+from coterie.methods import Method
 from coterie.reports.page import Cell, Code, Facts, Part, Picture, Section, Text, Warnings
 from coterie.reports.subject import Subject
 

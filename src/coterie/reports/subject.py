@@ -12,8 +12,9 @@ import scipy.sparse as sp
 
 from coterie.arrays import FloatArray, IndexArray, IntArray
 from coterie.blocks.kernel_rows import dense
-from coterie.estimators import Estimator, Method, method_of
+from coterie.estimators import Estimator
 from coterie.estimators.base import rows_for
+from coterie.methods import Method, method_of
 from coterie.plotting import check_image_shape
 from coterie.plotting.layout import sample_by_cluster
 from coterie.results import Placement, metadata_names, place_rows

@@ -13,7 +13,6 @@ from coterie.backend import LocalBackend
 from coterie.backend.measure import MeasuredRows, measure
 from coterie.blocks.dataset import total_weight
 from coterie.centers.lloyd import KMeansResult, best_of, lloyd
-from coterie.estimators.declared import FittedAttribute, History, Numbers
 from coterie.estimators.parameters import (
     Callback,
     Clusters,
@@ -265,12 +264,8 @@ class SizeConstrainedKMeans(CentroidEstimator):
         report.warn_if_out_of_time()
         return self
 
-    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
-        return {
-            **super()._fitted_attributes(),
-            "runs_": History(needed=False, finite=False),
-            "size_range_": Numbers((2,), least=0),
-        }
+    def _fitted_attributes(self) -> dict[str, str]:
+        return {**super()._fitted_attributes(), "runs_": "runs?", "size_range_": "float 2"}
 
     def check_parameters(self) -> None:
         super().check_parameters()

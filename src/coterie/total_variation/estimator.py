@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.estimators.declared import FittedAttribute, Numbers, Scalar
+from coterie.estimators.base import Description, Objective, Progress
 from coterie.estimators.on_graph import RUNS, GraphEstimator
 from coterie.estimators.outliers import FitDistances
 from coterie.estimators.parameters import (
@@ -268,6 +268,14 @@ class TotalVariationClustering(GraphEstimator):
     100
     """
 
+    # `max_iter` limits the inner iterations, which are not reported.
+    _description = Description(
+        Objective("energy_", "balanced cut"),
+        Progress(name="relaxed cut", step="outer step", limit=None),
+        takes_labels=True,
+        pictures=(("memberships", "_plot_memberships"),),
+    )
+
     def __init__(
         self,
         n_clusters: Clusters = 8,
@@ -396,6 +404,11 @@ class TotalVariationClustering(GraphEstimator):
         report.warn_if_out_of_time()
         return self
 
+    def _plot_memberships(self) -> Any:
+        from coterie.total_variation.plots import plot_memberships
+
+        return plot_memberships(self)
+
     def _n_runs(self, problem: CutProblem) -> int:
         if problem.n_clusters == 1 or problem.given is not None:
             return 1
@@ -438,15 +451,15 @@ class TotalVariationClustering(GraphEstimator):
         check_known_sizes(known, self.n_clusters, bounds)
         return bounds
 
-    def _fitted_attributes(self) -> dict[str, FittedAttribute]:
+    def _fitted_attributes(self) -> dict[str, str]:
         # Cuts with an empty cluster are infinite.
         return {
             **super()._fitted_attributes(),
             **RUNS,
-            "energy_": Scalar(finite=False),
-            "relaxed_energy_": Scalar(needed=False),
-            "energies_": Numbers(("r",), needed=False, finite=False),
-            "class_priors_": Numbers(("k",), needed=False),
+            "energy_": "real",
+            "relaxed_energy_": "float?",
+            "energies_": "real r?",
+            "class_priors_": "float k?",
         }
 
     # --- checks --------------------------------------------------------------------------------------------------

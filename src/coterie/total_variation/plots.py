@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from coterie.estimators.method import name_of
 from coterie.figures import axes_or_new, counted, style_of, tidy
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def plot_memberships(model: Any, clusters: Sequence[int] | None = None, *, ax: A
     last = int(np.sum(model.memberships_[:, shown] > 0.02, axis=0).max(initial=1))
     ax.set(
         xlabel="rows, in the order of their memberships",
-        title=f"{name_of(model)}: {counted(n_rows, 'row')}, memberships in {counted(len(shown), 'cluster')}",
+        title=f"total-variation: {counted(n_rows, 'row')}, memberships in {counted(len(shown), 'cluster')}",
         xlim=(0, min(n_rows, 1.15 * last)),
         ylim=(places[-1] - 0.1, 1.0),
     )

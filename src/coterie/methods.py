@@ -1,0 +1,188 @@
+"""The methods: a name, an estimator and a sentence each.
+
+Examples
+--------
+>>> from coterie.methods import methods
+>>> {method.name: method.estimator.__name__ for method in methods()}["nested"]
+'NestedMiniBatchKMeans'
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sklearn.utils import get_tags
+
+from coterie.convex.estimator import ConvexClustering, ConvexClusterPath
+from coterie.density.estimator import DensityClustering
+from coterie.estimators.base import OBJECTIVE, Objective, Progress, description_of
+from coterie.estimators.persistence import load_as
+from coterie.kmeans.bisecting import BisectingKMeans
+from coterie.kmeans.exact import KMeans
+from coterie.kmeans.mini_batch import MiniBatchKMeans
+from coterie.kmeans.nested import NestedMiniBatchKMeans
+from coterie.laplacian_kmodes.estimator import LaplacianKModes
+from coterie.mixture.estimator import TruncatedGaussianMixture
+from coterie.multilevel.estimator import MultilevelGraphClustering
+from coterie.size_constrained.estimator import SizeConstrainedKMeans
+from coterie.total_variation.estimator import TotalVariationClustering
+
+# More rows than this are clustered by nested mini-batches, which are far sooner within 1% of k-means there.
+_NESTED_ROWS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method: its name on the command line, its estimator, and what it finds, in a sentence without a full stop."""
+
+    name: str
+    estimator: Any
+    summary: str
+
+    @property
+    def clusters(self) -> str | None:
+        """The parameter that holds the number of clusters; None: the method finds it."""
+        known = self.estimator().get_params()
+        return next((name for name in ("n_clusters", "n_components") if name in known), None)
+
+    @property
+    def objective(self) -> Objective | None:
+        """What the method minimizes or maximizes."""
+        return description_of(self.estimator).objective
+
+    @property
+    def progress(self) -> Progress:
+        """What its fits report while they run."""
+        return description_of(self.estimator).progress
+
+    @property
+    def watched(self) -> Objective:
+        """The objective that its fits report while they run, by its name there."""
+        objective = self.objective or OBJECTIVE
+        return replace(objective, name=self.progress.name or objective.name)
+
+    @property
+    def takes_labels(self) -> bool:
+        """Whether `fit(X, y)` learns from known classes, -1 where they are not known."""
+        return description_of(self.estimator).takes_labels
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether it clusters sparse rows."""
+        return bool(get_tags(self.estimator()).input_tags.sparse)
+
+    @property
+    def pictures(self) -> dict[str, Callable[..., Any]]:
+        """What a fitted estimator draws beside the pictures of any clustering: names, and functions of it."""
+        return {
+            name: getattr(self.estimator, method) for name, method in description_of(self.estimator).pictures
+        }
+
+    @property
+    def usual_above(self) -> int | None:
+        """More rows than this are clustered by it where no method is asked for; None: it has to be asked for."""
+        return {KMeans: 0, NestedMiniBatchKMeans: _NESTED_ROWS}.get(self.estimator)
+
+
+_METHODS = (
+    Method("k-means", KMeans, "exact k-means"),
+    Method(
+        "nested",
+        NestedMiniBatchKMeans,
+        "k-means by nested mini-batches, within 1% of exact k-means far sooner",
+    ),
+    Method("mini-batch", MiniBatchKMeans, "k-means by random mini-batches"),
+    Method(
+        "bisecting",
+        BisectingKMeans,
+        "k-means that repeatedly halves the worst cluster: a tree that can be cut at any number of clusters",
+    ),
+    Method(
+        "size-constrained", SizeConstrainedKMeans, "k-means with a minimum and a maximum size of clusters"
+    ),
+    Method(
+        "gmm", TruncatedGaussianMixture, "a mixture of Gaussians, for up to tens of thousands of clusters"
+    ),
+    Method("laplacian-kmodes", LaplacianKModes, "clusters of any shape, each around a row"),
+    Method("multilevel", MultilevelGraphClustering, "communities of a neighbor graph, in a given number"),
+    Method(
+        "total-variation",
+        TotalVariationClustering,
+        "clusters with few edges between them, also from a few labels",
+    ),
+    Method(
+        "density",
+        DensityClustering,
+        "clusters of high density at several resolutions, and noise; it finds the number of clusters",
+    ),
+    Method(
+        "convex-path",
+        ConvexClusterPath,
+        "a path from single rows to one cluster, with a certificate for each strength of the penalty",
+    ),
+    Method(
+        "convex-clustering", ConvexClustering, "rows whose centroids fuse under a penalty, with a certificate"
+    ),
+)
+
+
+def methods() -> tuple[Method, ...]:
+    """Return all methods."""
+    return _METHODS
+
+
+def find_method(name: str) -> Method:
+    """Return the method of this name; a ValueError that lists all names if there is none."""
+    known = {method.name: method for method in _METHODS}
+    if name not in known:
+        raise ValueError(f"The method {name!r} is unknown. Choose from: {', '.join(known)}.")
+    return known[name]
+
+
+def method_of(estimator: Any) -> Method | None:
+    """Return the method of an estimator, or of a class that it is derived from; None if it is of another library."""
+    return next((method for method in _METHODS if isinstance(estimator, method.estimator)), None)
+
+
+def name_of(estimator: Any) -> str:
+    """Return the name of an estimator in plots and reports: that of its method, or of its class."""
+    method = method_of(estimator)
+    return type(estimator).__name__ if method is None else method.name
+
+
+def usual_method(candidates: Iterable[Method], n_rows: int) -> Method:
+    """Return the default method for a number of rows, among candidates."""
+    by_size = sorted(candidates, key=lambda method: method.usual_above or 0)
+    large_enough = [method for method in by_size if (method.usual_above or 0) < n_rows]
+    return large_enough[-1] if large_enough else by_size[0]
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model that `save` wrote.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    estimator
+        As it was saved, on any machine.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is not a model, is damaged, comes from a newer format, or holds arrays of other types or shapes than
+        those of such a model.
+
+    See Also
+    --------
+    save : Writes such files, and has an example.
+    """
+    return load_as(path, [method.estimator for method in _METHODS])
