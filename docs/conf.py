@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 MODULES = [
     f"coterie.{name}"
     for name in (
-        "seeding", "coresets", "graphs", "metrics", "datasets", "plotting", "rows", "dask", "backend", "estimators",
+        "seeding", "coresets", "graphs", "metrics", "datasets", "plotting", "rows", "dask", "passes", "estimators",
     )
 ]  # fmt: skip
 

@@ -30,7 +30,7 @@ PUBLIC_MODULES = [
     "coterie.graphs",
     "coterie.metrics",
     "coterie.datasets",
-    "coterie.backend",
+    "coterie.passes",
     "coterie.dask",
     "coterie.plotting",
     "coterie.rows",

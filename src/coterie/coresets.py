@@ -7,7 +7,7 @@ any order and on many machines: see `block_moments`, `merge_moments`, `split_dra
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +17,10 @@ import scipy.sparse as sp
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray
-from coterie.backend import Backend, Chunk, open_backend
-from coterie.backend.measure import check_differences
 from coterie.blocks.dataset import squares_to_point
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.fitting.checks import check_positive_integer, random_stream
+from coterie.passes import ChunkRows, Passes, check_differences, open_passes
 from coterie.rows import Block, RowSource, as_rows
 
 __all__ = [
@@ -122,51 +121,52 @@ def lightweight_coreset(
     True
     """
     size = check_positive_integer("size", size)
-    with open_backend(as_rows(X), sample_weight, n_threads) as backend:
-        return draw_coreset(backend, size, random_stream(random_state))
+    with open_passes(as_rows(X), sample_weight, n_threads) as passes:
+        return draw_coreset(passes, size, random_stream(random_state))
 
 
-def draw_coreset(
-    backend: Backend, size: int, random: np.random.RandomState
-) -> tuple[Block, Array, IndexArray]:
-    """Draw a coreset of the rows of a backend, in two passes; see `lightweight_coreset`."""
-    parts = backend.run(_moments_of_blocks)
+def draw_coreset(passes: Passes, size: int, random: np.random.RandomState) -> tuple[Block, Array, IndexArray]:
+    """Draw a coreset of the rows of a fit, in two passes; see `lightweight_coreset`."""
+    parts = passes.run(_moments_of_blocks)
     blocks = [block for part in parts for block in part]
     total = merge_moments(blocks)
-    _check_scale(backend, total.scatter)
+    _check_scale(passes, total.scatter)
     draws = split_draws(blocks, total, size, random)
     seeds = random.randint(np.iinfo(np.int32).max, size=len(blocks))
     ends = np.cumsum([len(part) for part in parts])[:-1]
     given = list(zip(np.split(draws, ends), np.split(seeds, ends)))
-    drawn = backend.run(_draw_from_blocks, {"total": total, "size": size}, given=given)
+    drawn = passes.run(_draw_from_blocks, (total, size), given=given)
     rows, weights, indices = zip(*drawn)
-    numbers = np.concatenate([first + part for first, part in zip(backend.firsts, indices)])
-    return _stacked(rows), np.concatenate(weights).astype(backend.dtype), numbers
+    numbers = np.concatenate([first + part for first, part in zip(passes.firsts, indices)])
+    return _stacked(rows), np.concatenate(weights).astype(passes.dtype), numbers
 
 
-def _moments_of_blocks(chunk: Chunk, _: Any, __: Any, ___: Any) -> list[Moments]:
+def _blocks(rows: ChunkRows) -> Iterator[tuple[int, Block, Array | None]]:
+    """Yield the first row, the rows and the weights of each block; its size depends on shape and dtype alone."""
+    for start, block in rows.source.blocks(_rows_per_block(rows.source)):
+        yield start, block, None if rows.weights is None else rows.weights[start : start + block.shape[0]]
+
+
+def _moments_of_blocks(rows: ChunkRows) -> list[Moments]:
     """First pass: return the moments of each block of a chunk."""
     with np.errstate(over="ignore", invalid="ignore"):  # `_check_scale` raises the error
         return [
-            block_moments(block, weights, n_threads=chunk.n_threads)
-            for _, block, weights in chunk.blocks(_rows_per_block(chunk.rows))
+            block_moments(block, weights, n_threads=rows.most_threads) for _, block, weights in _blocks(rows)
         ]
 
 
 def _draw_from_blocks(
-    chunk: Chunk, payload: dict[str, Any], given: tuple[IndexArray, IndexArray], _: Any
+    rows: ChunkRows, params: tuple[Moments, int], given: tuple[IndexArray, IndexArray]
 ) -> tuple[Block, FloatArray, IndexArray]:
     """Second pass: return the rows drawn from a chunk, their weights and their positions."""
-    draws, seeds = given
-    total, size, rows = payload["total"], payload["size"], chunk.rows
+    (total, size), (draws, seeds), source = params, given, rows.source
     n_drawn, ends = int(np.sum(draws)), np.cumsum(draws)
-    coreset = None if rows.is_sparse else np.empty((n_drawn, rows.shape[1]), dtype=rows.dtype)
+    coreset = None if source.is_sparse else np.empty((n_drawn, source.shape[1]), dtype=rows.dtype)
     found, weights_drawn, indices = [], np.empty(n_drawn), np.empty(n_drawn, dtype=np.intp)
-    blocks = chunk.blocks(_rows_per_block(rows))
-    for (start, block, weights), n_draws, end, seed in zip(blocks, draws, ends, seeds):
+    for (start, block, weights), n_draws, end, seed in zip(_blocks(rows), draws, ends, seeds):
         part = slice(end - n_draws, end)
         chosen, weights_drawn[part] = draw_from_block(
-            block, weights, total, size, n_draws, seed, n_threads=chunk.n_threads
+            block, weights, total, size, n_draws, seed, n_threads=rows.most_threads
         )
         indices[part] = start + chosen
         if coreset is None:
@@ -307,14 +307,14 @@ def draw_from_block(
     return chosen, masses[chosen] / (size * chances[chosen])
 
 
-def _check_scale(backend: Backend, scatter: float) -> None:
+def _check_scale(passes: Passes, scatter: float) -> None:
     """Raise a ValueError if squared distances overflow in float64, or vanish in the dtype of the rows."""
     if not np.isfinite(scatter):
         raise ValueError(
             "X is too large for float64: the sum of squared distances to the mean overflows. Divide X by a large "
             "number, such as a power of 2."
         )
-    check_differences(backend, scatter)
+    check_differences(passes, scatter)
 
 
 def _rows_per_block(rows: RowSource) -> int:

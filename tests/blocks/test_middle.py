@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from coterie.backend.measure import measure_rows
 from coterie.blocks.measures import robust_shift, sample_positions, typical_square
 from coterie.blocks.shuffled import ShuffledRows
+from coterie.passes import measure_rows
 from coterie.rows import as_rows
 
 

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from coterie import KMeans
-from coterie.backend import LocalBackend
-from coterie.backend.measure import measure, measure_rows
 from coterie.centers import adaptive
 from coterie.centers.bounded import BoundedAssignment
+from coterie.centers.choice import BoundsRule, choose_algorithm, compares_bounds
 from coterie.centers.frame import CenterFrame
-from coterie.centers.lloyd import choose_algorithm, compares_bounds, iterate, passes_of
-from coterie.centers.passes import ClusterPasses
+from coterie.centers.lloyd import ClusteredRows, lloyd
 from coterie.fitting.report import Report, Stop
+from coterie.passes import Passes, measure, measure_rows
 from coterie.rows import as_rows
 from tests.reference import k_means as oracle
 
@@ -31,19 +30,15 @@ def raced(X, k, passes, monkeypatch, seconds):
     """Run passes with a clock that says what it is told; return labels, centroids and what ran."""
     ticks = itertools.accumulate(itertools.chain(seconds, itertools.repeat(1.0)))
     monkeypatch.setattr(adaptive, "_clock", lambda: next(ticks))
-    report, data = Report(fields=(("algorithm", int),)), measure(LocalBackend(as_rows(X), n_threads=2), k)
-    frame, _, _ = iterate(
-        ClusterPasses(data, k, adaptive.AdaptiveAssignment),
-        X[:k].copy(),
-        stop=Stop(passes, -1.0),
-        report=report,
-    )
+    report, data = Report(fields=(("algorithm", int),)), measure(Passes(as_rows(X), n_threads=2), k)
+    clusters = ClusteredRows(data, k, BoundsRule("adaptive"))
+    frame = lloyd(clusters, X[:k].copy(), stop=Stop(passes, -1.0), report=report)
     ran = [ALGORITHMS[number] for number in report.history().algorithm]
-    return labels_of(data), frame.centers, ran
+    return labels_of(clusters), frame.centers, ran
 
 
-def labels_of(data):
-    return data.backend.run(lambda chunk, *_: chunk.state["assignment"].labels)[0].copy()
+def labels_of(clusters):
+    return clusters.passes.run(lambda rows, state: state.labels, None, clusters.labels)[0].copy()
 
 
 # The clock is asked when some rows begin and when they end: in the first pass those that have bounds of groups and
@@ -59,10 +54,10 @@ def test_labels_do_not_depend_on_the_clock(dtype, bounds, trial, monkeypatch):
     n_compared = 1 if bounds is CHEAP_BOUNDS else 2
     before, after = [0, 1, 0, 1] * n_compared, [0, trial, 0, 1] * (n_compared + 1)
     labels, centers, ran = raced(X, k, 24, monkeypatch, [*bounds, *before, 0, 0, *after])
-    data = measure(LocalBackend(as_rows(X), n_threads=2), k)
-    plain = passes_of(data, k, "lloyd")
-    frame, _, _ = iterate(plain, X[:k].copy(), stop=Stop(24, -1.0), report=Report())
-    np.testing.assert_array_equal(labels, labels_of(data))
+    data = measure(Passes(as_rows(X), n_threads=2), k)
+    plain = ClusteredRows.of(data, k, "lloyd")
+    frame = lloyd(plain, X[:k].copy(), stop=Stop(24, -1.0), report=Report())
+    np.testing.assert_array_equal(labels, labels_of(plain))
     np.testing.assert_array_equal(centers, frame.centers)
     assert ran[0] == ("elkan" if bounds is CHEAP_BOUNDS else "yinyang")
     assert (len(set(ran)) == 2) == (trial < 1)

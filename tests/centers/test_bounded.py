@@ -8,12 +8,12 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie.backend.measure import measure_rows
 from coterie.blocks.shuffled import ShuffledRows
-from coterie.centers.assignment import PlainAssignment
 from coterie.centers.bounded import BoundedAssignment, n_bounds_of, panels_of_neighbors
 from coterie.centers.frame import CenterFrame
+from coterie.passes import measure_rows
 from coterie.rows import as_rows
+from tests.centers.plain import PlainLabels
 from tests.reference import k_means as oracle
 from tests.support.centers import DTYPES, SHAPES, check_bounds, rows_and_centers
 
@@ -27,7 +27,7 @@ def test_bounded_assign_is_the_plain_search(dtype, sparse, shape, seed, n_groups
     random = np.random.default_rng(seed)
     data = measure_rows(as_rows(block), n_clusters=shape[2], n_threads=2).in_this_process()
     frame = CenterFrame(centers, data.shift)
-    plain, bounded = PlainAssignment(data), BoundedAssignment(data, frame, n_groups)
+    plain, bounded = PlainLabels(data), BoundedAssignment(data, frame, n_groups)
     for step in range(6):
         for assignment in (plain, bounded):
             assignment.start(frame)
@@ -49,7 +49,7 @@ def test_bounds_are_valid_in_every_iteration(dtype, n_groups, sparse):
     data = ShuffledRows(rows, None, random.permutation(400), n_clusters=60, n_threads=2)
     data.grow(60)
     frame = CenterFrame(X[:60], data.shift)
-    plain, bounded = PlainAssignment(data), BoundedAssignment(data, frame, n_groups)
+    plain, bounded = PlainLabels(data), BoundedAssignment(data, frame, n_groups)
     for number in range(12):
         for assignment in (plain, bounded):
             assignment.start(frame)
@@ -86,7 +86,7 @@ def test_rows_and_centers_of_length_one(dtype, sparse, shape, seed, n_groups):
         as_rows(sp.csr_matrix(X) if sparse else X), n_clusters=shape[2], n_threads=2
     ).in_this_process()
     frame = CenterFrame(oracle.unit_rows(centers).astype(dtype), data.shift)
-    plain, bounded = PlainAssignment(data), BoundedAssignment(data, frame, n_groups, unit_length=True)
+    plain, bounded = PlainLabels(data), BoundedAssignment(data, frame, n_groups, unit_length=True)
     for step in range(6):
         for assignment in (plain, bounded):
             assignment.start(frame)
@@ -107,7 +107,7 @@ def test_any_length_of_centers_gives_the_same_labels(length, monkeypatch):
     X[250:] = X[:250]  # ties of rows, and of centers
     data = measure_rows(as_rows(X), n_clusters=40, n_threads=1).in_this_process()
     frame = CenterFrame(np.vstack([X[:20], X[:20]]), data.shift)
-    plain = PlainAssignment(data)
+    plain = PlainLabels(data)
     for n_groups in (None, 1, 2):
         bounded = BoundedAssignment(data, frame, n_groups, unit_length=True)
         at = frame

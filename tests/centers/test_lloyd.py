@@ -6,16 +6,20 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie.backend import LocalBackend
-from coterie.backend.measure import measure
-from coterie.centers.lloyd import ALGORITHMS, choose_algorithm, lloyd, passes_of
+from coterie.centers.choice import ALGORITHMS, choose_algorithm
+from coterie.centers.lloyd import ClusteredRows, lloyd
 from coterie.fitting.report import Report, Stop
+from coterie.passes import Passes, measure
 from coterie.rows import as_rows
 from tests.reference import k_means as oracle
 
 
 def some_data(X, weights=None, *, k=5):
-    return measure(LocalBackend(as_rows(X), weights, 2), k)
+    return measure(Passes(as_rows(X), weights, 2), k)
+
+
+def result_of(clusters, centers, stop, report):
+    return clusters.result(lloyd(clusters, centers, stop=stop, report=report), report)
 
 
 class Recorded(Report):
@@ -45,7 +49,7 @@ def test_lloyd_equals_the_oracle_step_by_step(algorithm, n, d, k, weighted, spar
     masses = np.ones(n) if weights is None else weights
     data, centers = some_data(sp.csr_array(X) if sparse else X, weights, k=k), random.normal(size=(k, d))
     seen, report = [centers], Recorded(fields=(("n_changed", int), ("center_shift", float)))
-    result = lloyd(passes_of(data, k, algorithm), centers, stop=Stop(100), report=report.into(seen))
+    result = result_of(ClusteredRows.of(data, k, algorithm), centers, Stop(100), report.into(seen))
     for before, after, row in zip(seen, seen[1:], result.history):
         squares = oracle.square_distances(X, before)
         np.testing.assert_allclose(row.objective, masses @ squares.min(axis=1), rtol=1e-9, atol=1e-9)
@@ -62,7 +66,7 @@ def test_lloyd_equals_the_oracle_step_by_step(algorithm, n, d, k, weighted, spar
 
 def test_labels_fit_the_centroids_also_before_the_end():
     X = np.random.default_rng(0).normal(size=(300, 4))
-    result = lloyd(passes_of(some_data(X, k=9), 9), X[:9], stop=Stop(1), report=Report())
+    result = result_of(ClusteredRows.of(some_data(X, k=9), 9), X[:9], Stop(1), Report())
     assert result.labels.dtype == np.int32
     assert result.reason == "max_iter"
     np.testing.assert_array_equal(result.labels, oracle.square_distances(X, result.centers).argmin(axis=1))
@@ -72,7 +76,7 @@ def test_labels_fit_the_centroids_also_before_the_end():
 def test_a_cluster_without_mass_takes_the_farthest_row_that_has_some(scale):
     X = scale * np.array([[0.0], [1], [2], [50], [90]])
     data, centers = some_data(X, np.array([1.0, 1, 1, 1, 0]), k=2), scale * np.array([[1.0], [500]])
-    result = lloyd(passes_of(data, 2), centers, stop=Stop(1), report=Report())
+    result = result_of(ClusteredRows.of(data, 2), centers, Stop(1), Report())
     np.testing.assert_allclose(result.centers, scale * np.array([[1], [50]]))
 
 

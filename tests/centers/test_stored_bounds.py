@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coterie.backend.measure import measure_rows
-from coterie.centers.assignment import PlainAssignment
 from coterie.centers.bounded import BoundedAssignment, StoredBounds
 from coterie.centers.frame import CenterFrame
+from coterie.passes import measure_rows
 from coterie.rows import as_rows
+from tests.centers.plain import PlainLabels
 from tests.support.centers import DTYPES, check_bounds
 
 
@@ -48,7 +48,7 @@ def test_rows_far_out_and_rows_close_together(dtype, n_groups, scale):
     X = (np.vstack([tight, 1e4 * random.normal(size=(20, 5))]) * scale).astype(dtype)
     data = measure_rows(as_rows(X), n_clusters=40, n_threads=1).in_this_process()
     frame = CenterFrame(X[random.choice(len(X), 40, replace=False)], data.shift)
-    plain, bounded = PlainAssignment(data), BoundedAssignment(data, frame, n_groups)
+    plain, bounded = PlainLabels(data), BoundedAssignment(data, frame, n_groups)
     for _ in range(5):
         for assignment in (plain, bounded):
             assignment.start(frame)

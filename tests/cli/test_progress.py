@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import coterie
-from coterie.centers.passes import ClusterPasses
+from coterie.centers.lloyd import ClusteredRows
 from coterie.cli import main, progress
 from coterie.fitting.report import FitProgress
 
@@ -48,14 +48,14 @@ def test_live_line_on_a_terminal(capsys, monkeypatch):
 
 
 def test_an_error_replaces_the_live_line(rows, capsys, monkeypatch):
-    assign, steps = ClusterPasses.assign, itertools.count()
+    next_pass, steps = ClusteredRows.next_pass, itertools.count()
 
     def fail_in_time(*arguments, **options):
         if next(steps) == 3:
             raise ValueError("Input X contains NaN.")
-        return assign(*arguments, **options)
+        return next_pass(*arguments, **options)
 
-    monkeypatch.setattr(ClusterPasses, "assign", fail_in_time)
+    monkeypatch.setattr(ClusteredRows, "next_pass", fail_in_time)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     for name, value in (("TERM", "xterm"), ("FORCE_COLOR", "1")):
         monkeypatch.setenv(name, value)

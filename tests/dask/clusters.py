@@ -1,5 +1,7 @@
 """Clusters that tests start: workers in threads or in processes of their own, on the loopback."""
 
+import time
+
 import pytest
 
 
@@ -30,17 +32,13 @@ def in_processes(stack, n_workers, **options):
     return cluster, stack.enter_context(distributed.Client(cluster))
 
 
-def lost_in(monkeypatch, name, number):
-    """Let the scheduler be lost when this many passes of a name have begun; return the names of the passes."""
-    from coterie.dask.pool import ClusterLostError, WorkerPool
+def held_by_scheduler(client, seconds=0):
+    """Return the names of the tasks of fits that the scheduler knows, at the latest after some seconds."""
 
-    run, begun = WorkerPool.run, []
+    def held(dask_scheduler=None):
+        return [str(name) for name in dask_scheduler.tasks if str(name).startswith("coterie-")]
 
-    def lost(pool, task, *arguments, **options):
-        begun.append(task.__name__.strip("_"))
-        if begun.count(name) == number:
-            raise ClusterLostError("The Dask scheduler tcp://here is lost.")
-        return run(pool, task, *arguments, **options)
-
-    monkeypatch.setattr(WorkerPool, "run", lost)
-    return begun
+    end = time.monotonic() + seconds
+    while (names := client.run_on_scheduler(held)) and time.monotonic() < end:
+        time.sleep(0.1)
+    return names

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from coterie.blocks import kernel_rows
-from coterie.centers.passes import ClusterPasses
+from coterie.passes import Passes
 from coterie.rows import RowSource
 from tests.cli.running import everything
 from tests.faults.children import failed_in_one_line, in_child
@@ -40,14 +40,15 @@ def between_passes(change):
     def prepare():
         mock.patch.object(kernel_rows, "KEPT_BYTES", 0).start()
         first = iter([change])
-        assign = ClusterPasses.assign
+        run = Passes.run
 
-        def assign_and_change(*arguments, **options):
-            result = assign(*arguments, **options)
-            next(first, lambda: None)()
+        def run_and_change(passes, step, *arguments, **options):
+            result = run(passes, step, *arguments, **options)
+            if step.__name__ == "assign_rows":
+                next(first, lambda: None)()
             return result
 
-        mock.patch.object(ClusterPasses, "assign", assign_and_change).start()
+        mock.patch.object(Passes, "run", run_and_change).start()
 
     return prepare
 

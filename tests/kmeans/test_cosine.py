@@ -12,10 +12,10 @@ from sklearn.metrics.pairwise import cosine_distances
 
 import coterie
 from coterie import KMeans, MiniBatchKMeans, NestedMiniBatchKMeans
-from coterie.backend import LocalBackend
 from coterie.centers.means import DenseMeans
 from coterie.centers.sparse_means import SparseMeans
 from coterie.kmeans.nested import GrowingSample, SampleSums
+from coterie.passes import Passes
 from coterie.rows import as_rows
 from coterie.rows.derived import NormalizedRows
 from tests.reference import k_means as oracle
@@ -362,7 +362,7 @@ class TestMovingDirections:
         for _ in range(200):
             X = oracle.unit_rows(true + spread * random.normal(size=(n, d)))
             rows = as_rows(X if kind is DenseMeans else sp.csr_array(X))
-            data = GrowingSample(LocalBackend(rows), np.arange(n), n, n_clusters=1, shift=np.zeros(d))
+            data = GrowingSample(Passes(rows), np.arange(n), n, n_clusters=1, shift=np.zeros(d))
             means = kind(true.copy(), np.zeros(d), 1, unit_length=True)
             sums = SampleSums(data, means, 0)
             for _ in range(2):  # the second time the center is at the mean of its rows

@@ -13,9 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from coterie import KMeans, NestedMiniBatchKMeans
 from coterie.blocks.shuffled import run_length, shuffled
-from coterie.centers.assignment import PlainAssignment
-from coterie.centers.bounded import BoundedAssignment
-from coterie.kmeans import nested as nested_module
+from coterie.centers.choice import BoundsRule
 from coterie.kmeans.nested import BOUNDS, n_bounds_per_row
 from coterie.rows import as_rows
 from tests.reference import k_means, nested_k_means
@@ -165,17 +163,15 @@ class TestBounds:
 
     @pytest.mark.parametrize(("bounds", "bounded"), [("auto", True), ("elkan", True), ("off", False)])
     def test_which_assignment_is_used(self, blobs, monkeypatch, bounds, bounded):
-        used = []
-        for kind in (PlainAssignment, BoundedAssignment):
-            name = kind.__name__
+        used, bounds_of = [], BoundsRule.bounds
 
-            def made(*args, kind=kind, name=name, **options):
-                used.append(name)
-                return kind(*args, **options)
+        def made(rule, *args):
+            used.append(bounds_of(rule, *args))
+            return used[-1]
 
-            monkeypatch.setattr(nested_module, name, made)
+        monkeypatch.setattr(BoundsRule, "bounds", made)
         nested(20, bounds=bounds, compute_labels=False).fit(blobs)
-        assert used == ["BoundedAssignment" if bounded else "PlainAssignment"]
+        assert [used[-1] is not None] == [bounded]
 
     def test_sparse_rows_have_no_bounds(self, blobs):
         X = sp.csr_array(np.maximum(blobs, 0))

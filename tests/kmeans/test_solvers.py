@@ -8,12 +8,11 @@ import pytest
 import scipy.sparse as sp
 
 from coterie import BisectingKMeans, KMeans, MiniBatchKMeans, NestedMiniBatchKMeans
-from coterie.backend import LocalBackend
-from coterie.backend.measure import measure
-from coterie.centers.lloyd import lloyd, passes_of
+from coterie.centers.lloyd import ClusteredRows, lloyd
 from coterie.fitting.report import Report, Stop
 from coterie.kmeans import mini_batch as mini_batch_module
 from coterie.kmeans.mini_batch import MiniBatchState, mini_batch
+from coterie.passes import Passes, measure
 from coterie.rows import as_rows
 
 
@@ -28,8 +27,9 @@ def report_of(callback=None, max_time=None):
      ({"max_time": 1e-9}, 100, "max_time")],
 )  # fmt: skip
 def test_why_lloyd_stopped(blobs, options, max_iter, reason):
-    data, centers = measure(LocalBackend(as_rows(blobs), n_threads=1), 9), blobs[:9].copy()
-    result = lloyd(passes_of(data, 9), centers, stop=Stop(max_iter), report=report_of(**options))
+    data, centers = measure(Passes(as_rows(blobs), n_threads=1), 9), blobs[:9].copy()
+    clusters, report = ClusteredRows.of(data, 9), report_of(**options)
+    result = clusters.result(lloyd(clusters, centers, stop=Stop(max_iter), report=report), report)
     assert result.reason == reason
     assert len(result.history) <= max_iter
     with pytest.raises(FrozenInstanceError):

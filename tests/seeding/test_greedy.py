@@ -10,9 +10,9 @@ from scipy.sparse import csr_matrix
 from sklearn.cluster import kmeans_plusplus
 
 from coterie import _kernels
-from coterie.backend.measure import measure_rows
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame
+from coterie.passes import measure_rows
 from coterie.rows import as_rows
 from coterie.seeding import greedy, k_means_plus_plus
 from tests.reference import k_means as oracle

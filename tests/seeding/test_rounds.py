@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from coterie.backend.measure import measure_rows
 from coterie.metrics import quantization_error
+from coterie.passes import measure_rows
 from coterie.rows import as_rows
 from coterie.seeding import k_means_plus_plus, rounds
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 from coterie import KMeans, MiniBatchKMeans, NestedMiniBatchKMeans, TruncatedGaussianMixture, open_rows
-from coterie.backend.measure import measure_rows
+from coterie.passes import measure_rows
 from coterie.rows import as_rows
 from coterie.seeding import k_means_plus_plus
 from coterie.seeding.split_merge import (

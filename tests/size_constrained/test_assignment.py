@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment, linprog
 
-from coterie.backend.measure import measure_rows
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame
+from coterie.passes import measure_rows
 from coterie.rows import as_rows
 from coterie.size_constrained import assignment
 from coterie.size_constrained.assignment import assign_within, move_rows

@@ -24,29 +24,11 @@ def useful_n_threads(n_multiply_adds: int, n_threads: int) -> int:
 
 
 class FitRows:
-    """The rows of a fit with what assignments and sums need; a subclass determines their order.
+    """Rows with what assignments and sums need; a subclass determines their order.
 
-    Parameters
-    ----------
-    rows : RowSource of shape (n, d)
-        The data.
-    sample_weight : ndarray of shape (n,) or None
-        Non-negative weights; None for 1.
-    n_clusters : int
-        Determines the size of a block, so that one call of a kernel stays short.
-    n_threads : int
-        Threads of each kernel; small data get one, which changes no bit.
-    first : int
-        The number of the first row, for errors.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (n,) or None
-        The weights, in the order of the blocks; `total_weight` is their sum.
-    shift : ndarray of shape (d,), float64
-        A point amid the rows (0 for sparse rows). Centroids are held relative to it, against cancellation.
-    squares : ndarray of shape (n,), compute dtype
-        Squared distance of each row to the shift, in the order of the blocks.
+    `n_clusters` determines the size of a block, so that one call of a kernel stays short, and `first` is the number of
+    the first row, for errors. Centers are held relative to the `shift`, a point amid the rows (0 for sparse ones),
+    against cancellation; `squares`, in the order of the blocks, are the squared distances of the rows to it.
     """
 
     shift: FloatArray
@@ -54,7 +36,7 @@ class FitRows:
     def __init__(
         self, rows: RowSource, sample_weight: Array | None, *, n_clusters: int, n_threads: int, first: int = 0
     ) -> None:
-        self.rows = kept_rows(rows, n_threads)
+        self.rows = rows
         self.first = first
         self.n_rows, self.n_columns = rows.shape
         self.dtype = rows.dtype
@@ -88,7 +70,42 @@ class FitRows:
 
 
 class ChunkRows(FitRows):
-    """Consecutive rows in their own order: all rows of a fit, or a chunk of them; `measure_from` sets the shift."""
+    """Consecutive rows in their own order, those of a step: all rows of a fit, or a chunk of them.
+
+    The `source` has them as they are given, `kept` as they are read in every pass. Blocks of kernels and sums come
+    after `prepare`, squares after `measure_from`, which sets the shift.
+    """
+
+    def __init__(
+        self, source: RowSource, sample_weight: Array | None = None, *, n_threads: int = 1, first: int = 0
+    ) -> None:
+        self.source, self.weights, self.most_threads, self.first = source, sample_weight, n_threads, first
+        self.n_rows, self.dtype = source.shape[0], source.dtype
+        self._is_prepared = False
+
+    @cached_property
+    def kept(self) -> RowSource:
+        """The rows for repeated reads; see `coterie.blocks.kernel_rows.kept_rows`."""
+        return kept_rows(self.source, self.most_threads)
+
+    def prepare(self, n_clusters: int) -> None:
+        """Choose the size of blocks, and threads, for comparisons with this number of clusters, once."""
+        if not self._is_prepared:
+            self._is_prepared, self._n_clusters = True, n_clusters
+            super().__init__(
+                self.kept, self.weights,
+                n_clusters=n_clusters, n_threads=self.most_threads, first=self.first,
+            )  # fmt: skip
+
+    def use_threads(self, n_threads: int) -> None:
+        """Use another number of threads, which changes no bit."""
+        self.most_threads = n_threads
+        if self._is_prepared:
+            self.n_threads = useful_n_threads(self.n_rows * self.n_columns * self._n_clusters, n_threads)
+
+    def taken(self, numbers: IndexArray) -> Block:
+        """Return a few rows by their numbers, ascending."""
+        return (self.kept if "kept" in vars(self) else self.source).take(numbers)
 
     @cached_property
     def _blocks_in_memory(self) -> list[tuple[slice, Any]]:
@@ -96,9 +113,9 @@ class ChunkRows(FitRows):
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
         """Yield (slice of the rows, kernel rows) for each block."""
-        return (
-            iter(self._blocks_in_memory) if self.rows.in_memory else kernel_blocks(self.rows, self.block_rows)
-        )
+        if self.rows.in_memory:
+            return iter(self._blocks_in_memory)
+        return kernel_blocks(self.rows, self.block_rows)
 
     def sum_of_rows(self) -> FloatArray:
         """Return the sum of the rows, without weights."""

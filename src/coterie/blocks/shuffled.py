@@ -15,7 +15,7 @@ import numpy as np
 from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.batches import RowReader
 from coterie.blocks.dataset import FitRows
-from coterie.blocks.kernel_rows import KEPT_BYTES, read_ahead
+from coterie.blocks.kernel_rows import KEPT_BYTES, kept_rows, read_ahead
 from coterie.blocks.measures import robust_shift
 from coterie.rows import Block, RowSource
 
@@ -65,7 +65,9 @@ class ShuffledRows(FitRows):
         shift: FloatArray | None = None,
         first: int = 0,
     ) -> None:
-        super().__init__(rows, sample_weight, n_clusters=n_clusters, n_threads=n_threads, first=first)
+        super().__init__(
+            kept_rows(rows, n_threads), sample_weight, n_clusters=n_clusters, n_threads=n_threads, first=first
+        )
         self.order = order
         self._reader = RowReader(self.rows, first)
         self._weights_by_row, self.weights = self.weights, None

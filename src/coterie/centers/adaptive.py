@@ -16,8 +16,7 @@ import numpy as np
 
 from coterie import _kernels
 from coterie.arrays import IndexArray, IntArray
-from coterie.blocks.dataset import ChunkRows
-from coterie.centers.assignment import Frame
+from coterie.blocks.dataset import FitRows
 from coterie.centers.bounded import BoundedAssignment, n_bounds_of
 from coterie.centers.frame import CenterFrame
 from coterie.fitting.deadline import now
@@ -68,7 +67,7 @@ class AdaptiveAssignment:
     """
 
     def __init__(
-        self, data: ChunkRows, frame: CenterFrame, *, max_iter: float = math.inf, unit_length: bool = False
+        self, data: FitRows, frame: CenterFrame, *, max_iter: float = math.inf, unit_length: bool = False
     ) -> None:
         self._n_groups = n_bounds_of("yinyang", data.n_rows, len(frame))
         self._used = BoundedAssignment(data, frame, self._n_groups, unit_length=unit_length)
@@ -91,7 +90,7 @@ class AdaptiveAssignment:
         """Number of passes with and without the other kind of bounds that are compared."""
         return _COMPARED_WITH_GROUPS if self._used.is_per_center else _COMPARED
 
-    def start(self, frame: Frame) -> None:
+    def start(self, frame: CenterFrame) -> None:
         """Take the centroids of the coming pass; begin a trial or end one."""
         self._n_passes += 1
         if len(self._seconds) == 2 * self._n_compared + 1:

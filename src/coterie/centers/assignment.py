@@ -1,4 +1,4 @@
-"""The assignment step without bounds."""
+"""Labels of rows, the state of k-means on the rows of a chunk."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from coterie.arrays import Array, IndexArray, IntArray
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import FitRows
+from coterie.centers.frame import CenterFrame
+from coterie.centers.rounding import NearTies
 
 
 class Frame(Protocol):
-    """Centroids that rows can be compared with."""
+    """Centers that rows can be compared with."""
 
-    def nearest(self, x: Any, labels: IntArray, scores: Array) -> None:
-        """Write the nearest centroid of each row and its score."""
+    def nearest(self, x: Any, labels: IntArray, scores: Array, n_threads: int | None = None, /) -> None:
+        """Write the nearest center of each row and its score."""
 
 
-class Assignment(Protocol):
-    """The labels of the rows of a fit, updated block by block."""
+class Bounds(Protocol):
+    """Bounds of distances, by which the labels of rows are updated with fewer of these."""
 
     labels: IntArray
 
@@ -26,35 +28,80 @@ class Assignment(Protocol):
     def algorithm(self) -> str:
         """Name of the algorithm of `coterie.KMeans`; all give the same labels."""
 
-    def start(self, frame: Frame) -> None:
-        """Take the centroids of the coming pass."""
+    def start(self, frame: CenterFrame) -> None:
+        """Take the centers of the next pass."""
 
     def assign(self, part: slice, x: Any) -> None:
-        """Bring the labels of one block up to date."""
+        """Update the labels of one block."""
 
     def relabel(self, rows: IndexArray, labels: IntArray) -> None:
         """Give some rows labels that a distance did not choose."""
 
 
-class PlainAssignment:
-    """Lloyd's assignment: compare every row with every centroid."""
+class AssignmentRule(Protocol):
+    """How the rows of a chunk are assigned; comparable, and picklable for workers."""
 
-    algorithm = "lloyd"
+    def bounds(self, rows: FitRows, frame: CenterFrame) -> Bounds | None:
+        """Return the bounds of rows before their first pass; None to compare all rows with all centers."""
 
-    def __init__(self, data: FitRows) -> None:
-        self._data = data
-        self._scores = np.empty(min(data.block_rows, data.n_rows), dtype=data.dtype)
-        self.labels = np.full(data.n_rows, -1, dtype=np.int32)
 
-    def start(self, frame: Frame) -> None:
-        """Take the centroids of the coming pass."""
-        self._frame = frame
+class RowLabels:
+    """The labels of the rows of a chunk, and what finds them.
 
-    def assign(self, part: slice, x: Any) -> None:
-        """Bring the labels of one block up to date."""
-        n_rows = part.stop - part.start
-        self._frame.nearest(x, self.labels[part], self._scores[:n_rows])
+    Attributes
+    ----------
+    labels : ndarray of shape (n,), int32
+        The center of each row; -1 before the first pass.
+    scores : ndarray of shape (m,)
+        Of the rows of a block.
+    bounds : Bounds or None
+        None where rows are compared with all centers.
+    squares : ndarray of shape (n,), float64, or None
+        Accurate squared distances to the centers, where near-ties are decided (`coterie.centers.rounding`).
+    """
+
+    def __init__(self, rows: FitRows) -> None:
+        self._rows = rows
+        self.labels: IntArray = np.full(rows.n_rows, -1, dtype=np.int32)
+        self.scores = np.empty(min(rows.block_rows, rows.n_rows), dtype=rows.dtype)
+        self.bounds: Bounds | None = None
+        self.squares: FloatArray | None = None
+        self._rule: AssignmentRule | None = None
+        self._near_ties: NearTies | None = None
+
+    @property
+    def algorithm(self) -> str:
+        """Name of the algorithm of `coterie.KMeans`."""
+        return "lloyd" if self.bounds is None else self.bounds.algorithm
+
+    def start(self, frame: Frame, rule: AssignmentRule, *, breaks_ties: bool) -> None:
+        """Take the centers of the next pass, and the rule by which their rows are found."""
+        if rule != self._rule:
+            self._rule = rule
+            self.bounds = rule.bounds(self._rows, frame)  # type: ignore[arg-type]
+            if self.bounds is not None:
+                self.bounds.labels[:] = self.labels
+                self.labels = self.bounds.labels
+        if self.bounds is not None:
+            self.bounds.start(frame)  # type: ignore[arg-type]
+        if breaks_ties:
+            assert isinstance(frame, CenterFrame)
+            self._near_ties = NearTies(frame, self._rows.n_threads)
+            self.squares = np.empty(len(self.labels)) if self.squares is None else self.squares
+
+    def break_ties(self, part: slice, x: Any) -> None:
+        """Assign the near-ties of a block to their nearest centers, and measure its rows."""
+        assert self._near_ties is not None
+        assert self.squares is not None
+        labels, squares = self.labels[part].copy(), self.squares[part]
+        self._near_ties.measure(x, labels, squares)
+        changed = self._near_ties.break_ties(x, self._rows.take, labels, squares, part.start)
+        # To bounds, these labels are not those of the least scores.
+        self.relabel(part.start + changed, labels[changed])
 
     def relabel(self, rows: IndexArray, labels: IntArray) -> None:
         """Give some rows labels that a distance did not choose."""
-        self.labels[rows] = labels
+        if self.bounds is None:
+            self.labels[rows] = labels
+        else:
+            self.bounds.relabel(rows, labels)

@@ -11,7 +11,6 @@ import numpy as np
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray, lanes_of
 from coterie.blocks.dataset import FitRows
-from coterie.centers.assignment import Frame
 from coterie.centers.frame import CenterFrame
 from coterie.limits.memory import check_allocation
 
@@ -183,9 +182,8 @@ class BoundedAssignment:
         of_slots[np.arange(len(of_slots)), self._slots[self.labels[rows]]] = np.inf
         self._lower[rows] = self._stored.store(of_slots)
 
-    def start(self, frame: Frame) -> None:
+    def start(self, frame: CenterFrame) -> None:
         """Set the centroids of the next pass and add their movements."""
-        assert isinstance(frame, CenterFrame)
         if self._frame is None:
             drift = np.zeros(len(frame))
         else:

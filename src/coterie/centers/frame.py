@@ -52,9 +52,11 @@ class CenterFrame:
         """Length of the shift."""
         return math.sqrt(self._shift @ self._shift)
 
-    def nearest(self, x: Any, labels: IntArray, scores: Array) -> None:
-        """Write the nearest centroid of each row and its score (see `_kernels.nearest`)."""
-        nearest_centers(x, self, labels[:, None], scores[:, None], self.n_threads)
+    def nearest(self, x: Any, labels: IntArray, scores: Array, n_threads: int | None = None, /) -> None:
+        """Write the nearest centroid of each row of a block and its score (see `_kernels.nearest`)."""
+        _kernels.nearest(
+            x, self.relative, self.offsets, labels[:, None], scores[:, None], n_threads or self.n_threads
+        )
 
     def square_distances(self, other: CenterFrame) -> FloatArray:
         """Return the squared distance of each centroid to the same one of another frame, in float64."""

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.backend import Backend, Chunk
-from coterie.backend.measure import kept_rows_of
 from coterie.blocks.dataset import SquareDistances, check_overflow, useful_n_threads
 from coterie.blocks.kernel_rows import kernel_blocks, kernel_rows, rows_per_block
 from coterie.centers.frame import CenterFrame
 from coterie.centers.rounding import NearTies
+from coterie.passes import ChunkRows, Passes
 from coterie.rows import Block, RowSource
 
 
@@ -72,18 +71,18 @@ def labels_and_squares(
     return labels, squares
 
 
-def label_all(backend: Backend, centers: Array, shift: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Do the same as `labels_and_squares` for all rows of a backend."""
-    parts = backend.run(_label, {"centers": centers, "shift": shift})
+def label_all(passes: Passes, centers: Array, shift: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Do the same as `labels_and_squares` for all rows of a fit."""
+    parts = passes.run(_label, (centers, shift))
     if len(parts) == 1:
         return parts[0]  # type: ignore[no-any-return]
     labels, squares = zip(*parts)
     return np.concatenate(labels), np.concatenate(squares)
 
 
-def _label(chunk: Chunk, payload: dict[str, Any], _: Any, __: Any) -> tuple[IntArray, FloatArray]:
-    rows = kept_rows_of(chunk)
-    return labels_and_squares(rows, payload["centers"], payload["shift"], chunk.n_threads)
+def _label(rows: ChunkRows, params: tuple[Array, FloatArray]) -> tuple[IntArray, FloatArray]:
+    centers, shift = params
+    return labels_and_squares(rows.kept, centers, shift, rows.most_threads)
 
 
 def squares_to_centers(rows: RowSource, centers: Array, labels: IntArray, n_threads: int) -> FloatArray:

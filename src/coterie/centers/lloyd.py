@@ -1,49 +1,32 @@
-"""Lloyd's algorithm, and the choice of its bounds."""
+"""Lloyd's algorithm."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from coterie.arrays import Array, FloatArray, IntArray
-from coterie.backend import open_backend
-from coterie.backend.measure import MeasuredRows, measure
-from coterie.blocks.dataset import ChunkRows
-from coterie.centers.adaptive import AdaptiveAssignment
-from coterie.centers.assignment import Assignment, PlainAssignment
-from coterie.centers.bounded import BoundedAssignment, StoredBounds, n_bounds_of
-from coterie.centers.frame import CenterFrame
-from coterie.centers.passes import ClusterPasses
+from coterie import _kernels
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.blocks.dataset import weighted_sum
+from coterie.blocks.kernel_rows import kernel_rows
+from coterie.blocks.measures import sample_positions
+from coterie.centers.assignment import AssignmentRule, RowLabels
+from coterie.centers.choice import PASSES_FOR_BOUNDS, BoundsRule, choose_rule
+from coterie.centers.frame import CenterFrame, moved_centers
+from coterie.centers.rounding import NearTies, has_near_ties
 from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.fitting.report import Report, Stop
 from coterie.fitting.threads import single_threaded_blas
+from coterie.passes import ChunkRows, MeasuredRows, Passes, Total, measure
 from coterie.rows import as_rows
 
-ALGORITHMS = ("auto", "lloyd", "elkan", "yinyang", "hamerly")
-
-# The first pass with bounds takes as long as two without, so fewer passes are faster without.
-_PASSES_FOR_BOUNDS = 4
-
-# "auto" compares algorithms in passes of at least this number of multiply-adds, and rows of at least this number of
-# bytes, because a row number takes eight.
-_COMPARED, _COMPARED_BYTES = 2e8, 64
-
-# For rows of at most this number of bytes and products with centers, reading bounds takes as long as comparing.
-_FEW_BYTES, _FEW_PRODUCTS = 256, 2048
-
-# Bounds of "elkan" may take this memory, or this share of that of the rows. Larger ones cost more time than they save.
-_ELKAN_BYTES, _ELKAN_OF_ROWS = 128 << 20, 0.75
+# What the numbers in the history's column `algorithm` stand for.
+ALGORITHMS_OF_HISTORY = ("lloyd", "elkan", "yinyang", "hamerly")
 
 # Iterations that spread the centers of cells: where exactly these are matters little.
 _STEPS_OF_CELLS = 5
-
-# Fewest passes in which both kinds of bounds are compared. In fewer passes "yinyang" was at least as fast on all
-# machines, because allocating the bounds of "elkan" and changing between both kinds take as long as a pass.
-_LEAST_ADAPTIVE_PASSES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +57,13 @@ class KMeansResult:
     reason: str
 
 
-def lloyd(passes: ClusterPasses, centers: Array, *, stop: Stop, report: Report) -> KMeansResult:
-    """Alternate the assignment and the update step until the centers stay.
+def lloyd(clusters: ClusteredRows, centers: Array, *, stop: Stop, report: Report) -> CenterFrame:
+    """Alternate the assignment and the update step until the centers stay; return the centers.
 
     Parameters
     ----------
-    passes : ClusterPasses
-        The rows, with the labels and sums of their clusters.
+    clusters : ClusteredRows
+        The rows, with their labels and sums; `clusters.result` assigns them to the final centers.
     centers : ndarray of shape (k, d), dtype of the rows
         The initial centers.
     stop : Stop
@@ -88,11 +71,6 @@ def lloyd(passes: ClusterPasses, centers: Array, *, stop: Stop, report: Report) 
     report : Report
         Told of each iteration: `objective` is the inertia of the labels with the centers that gave them, `n_changed`
         counts the labels that changed, `center_shift` sums the squared movements of the centers.
-
-    Returns
-    -------
-    KMeansResult
-        Its labels are those of a last assignment to the final centers.
 
     Notes
     -----
@@ -103,87 +81,71 @@ def lloyd(passes: ClusterPasses, centers: Array, *, stop: Stop, report: Report) 
     ----------
     Lloyd, Least squares quantization in PCM, 1982.
     """
-    frame, n_changed, reason = iterate(passes, centers, stop=stop, report=report)
-    if n_changed != 0:
-        _assign(passes, frame, n_changed)
-    labels, squares, total = passes.finish(frame)
-    inertia = passes.inertia_scale * total
-    return KMeansResult(frame.centers, labels, squares, inertia, report.history(), reason)
-
-
-def best_of(run: Callable[[], KMeansResult], n_runs: int, report: Report) -> KMeansResult:
-    """Return the result of the lowest inertia of several runs, or of those within `max_time`.
-
-    Parameters
-    ----------
-    run : callable
-        Draws initial centers, calls `report.start_run()`, and returns the result of a run from there.
-    n_runs : int
-        How many runs there are, if there is time.
-    report : Report
-        That of the runs.
-    """
-    best: KMeansResult | None = None
-    for number in range(1, n_runs + 1):
-        begin = report.seconds
-        result = run()
-        if best is None or result.inertia < best.inertia:
-            best = result
-        # The shortest run draws centers, and takes a step and a last assignment.
-        shortest = 2 * (float(result.history["seconds"][0]) - begin)
-        if report.reason is not None or (number < n_runs and not report.has_time_for(shortest)):
-            break
-    assert best is not None
-    return best
-
-
-def iterate(
-    passes: ClusterPasses, centers: Array, *, stop: Stop, report: Report
-) -> tuple[CenterFrame, int | None, str]:
-    """Return the centers of `lloyd`, the number of labels that its last iteration changed, and why it stopped."""
-    data, scale = passes.data, passes.inertia_scale
-    frame = CenterFrame(centers, data.shift, data.n_threads)
-    reason, n_changed = "max_iter", None
+    run, labels, sums = clusters.passes.run, clusters.labels, clusters.sums
+    frame = clusters.frame(centers)
+    clusters.n_changed, clusters.reason = clusters.passes.n_rows, "max_iter"
     for _ in range(stop.max_iter):
-        n_changed = _assign(passes, frame, n_changed)
-        # From the sums, unless rounding would hide it.
-        measured = passes.measured_inertia(frame)
-        objective, moved = passes.inertia(frame) if measured is None else measured, 0.0
-        if n_changed > 0:
-            passes.relocate_empty(frame)
-            after = CenterFrame(passes.means(frame.centers), data.shift, data.n_threads)
+        clusters.note(run(assign_rows, clusters.next_pass(frame), labels, sums, writes=True, renews=True))
+        if clusters.rounding_decides(frame):
+            run(assign_rows, clusters.next_pass(frame, afresh=True), labels, sums, writes=True, renews=True)
+        objective, moved = clusters.inertia(frame), 0.0
+        if clusters.n_changed > 0:
+            clusters.relocate_empty(frame)
+            after = clusters.frame(clusters.means(frame.centers))
             moved, frame = float(after.square_distances(frame).sum()), after
-        is_over = report(
-            scale * objective, frame.centers, n_changed=n_changed, center_shift=moved, **passes.progress()
-        )
+        fields = {"n_changed": clusters.n_changed, "center_shift": moved, **clusters.progress()}
+        is_over = report(clusters.inertia_scale * objective, frame.centers, **fields)
         if is_over or moved <= stop.tolerance:
-            reason = report.reason or "converged"
+            clusters.reason = report.reason or "converged"
             break
-    return frame, n_changed, reason
+    return frame
 
 
-def _assign(passes: ClusterPasses, frame: CenterFrame, n_changed: int | None) -> int:
-    """Update labels and sums in one pass; return the number of changed labels, given that of the pass before."""
-    begins, is_first = passes.n_passes == 0, n_changed is None
-    # Moving a row costs two additions, so sums are made afresh while many rows move; that also sheds rounding.
-    afresh = is_first or 2 * (n_changed or 0) > passes.data.n_rows or passes.data.has_far_rows
-    n_changed = passes.assign(frame, afresh=afresh)
-    if begins and passes.rounding_decides(frame):
-        passes.break_ties()
-        passes.assign(frame, afresh=True)
-    return n_changed
+class AssignmentPass(NamedTuple):
+    """Parameters of an assignment step: the centers, and how rows are assigned to them.
+
+    With `afresh` the sums are of all rows, otherwise the rows that have moved are added and subtracted.
+    """
+
+    frame: CenterFrame
+    rule: AssignmentRule
+    breaks_ties: bool
+    afresh: bool
 
 
-def passes_of(
-    data: MeasuredRows,
-    n_clusters: int,
-    algorithm: str = "auto",
-    *,
-    max_iter: float = math.inf,
-    unit_length: bool = False,
-    deadline: Deadline = UNLIMITED,
-) -> ClusterPasses:
-    """Return the passes of Lloyd's algorithm over the rows of a backend.
+class ClusterSums(NamedTuple):
+    """The (weighted) sums of the rows of each cluster relative to the shift, (k, d), and the sums of their weights."""
+
+    sums: Total
+    masses: Total
+
+
+def assign_rows(
+    rows: ChunkRows, params: AssignmentPass, state: RowLabels, sums: ClusterSums
+) -> tuple[int, str]:
+    """Assign rows to their nearest centers; return how many labels changed, and the algorithm of most rows."""
+    frame, n_threads, n_changed = params.frame, rows.n_threads, 0
+    state.start(frame, params.rule, breaks_ties=params.breaks_ties)
+    labels, bounds = state.labels, state.bounds
+    with sums.sums.part() as row_sums, sums.masses.part() as masses:
+        for part, x in rows.blocks():
+            before = labels[part].copy()
+            if bounds is None:
+                frame.nearest(x, labels[part], state.scores[: len(before)], n_threads)
+            else:
+                bounds.assign(part, x)
+            if params.breaks_ties:
+                state.break_ties(part, x)
+            _kernels.add_to_clusters(
+                x, labels[part], None if params.afresh else before, rows.weights_of(part), rows.shift, row_sums,
+                masses, n_threads,
+            )  # fmt: skip
+            n_changed += int(np.count_nonzero(labels[part] != before))
+    return n_changed, state.algorithm
+
+
+class ClusteredRows:
+    """The clusters of the rows of a fit between the passes of Lloyd's algorithm: labels and sums.
 
     Parameters
     ----------
@@ -191,110 +153,248 @@ def passes_of(
         The rows.
     n_clusters : int
         Number of clusters k.
-    algorithm : {"auto", "lloyd", "elkan", "yinyang", "hamerly"}
-        How rows find their nearest centers; the labels are the same, bit for bit.
-    max_iter : int
-        Maximum number of iterations, by which "auto" chooses.
+    rule : AssignmentRule
+        How rows are assigned to centers.
     unit_length : bool
         Whether centers are scaled to length 1 after each update. Bounds hold all the same: what they add up is how far
         the centers are from where they were.
+    later : AssignmentRule, optional
+        The rule from the second pass on, if the deadline leaves time for some passes.
     deadline : Deadline
-        When the fit is to end: with a time limit "auto" takes no bounds in the first pass, whose time shows whether
-        there are enough passes for them.
+        When the fit is to end.
     """
-    is_auto = algorithm == "auto"
-    if is_auto:
-        algorithm = choose_algorithm(
-            (data.backend.rows_per_worker, data.n_columns), n_clusters, max_iter,
-            itemsize=data.dtype.itemsize, is_sparse=data.rows.is_sparse,
-        )  # fmt: skip
-    if n_clusters == 1:
-        algorithm = "lloyd"
-    n_bounds = (
-        None if algorithm == "adaptive" else n_bounds_of(algorithm, data.backend.rows_per_worker, n_clusters)
-    )
-    new = partial(
-        _new_assignment, algorithm=algorithm, n_bounds=n_bounds, max_iter=max_iter, unit_length=unit_length
-    )
-    if is_auto and deadline.is_set:
-        return ClusterPasses(
-            data, n_clusters, _plain_assignment, unit_length=unit_length, later=new, deadline=deadline
+
+    def __init__(
+        self,
+        data: MeasuredRows,
+        n_clusters: int,
+        rule: AssignmentRule,
+        *,
+        unit_length: bool = False,
+        later: AssignmentRule | None = None,
+        deadline: Deadline = UNLIMITED,
+    ) -> None:
+        self.data, self.passes = data, data.passes
+        self.labels = self.passes.state(RowLabels)
+        self.inertia_scale = 0.5 if unit_length else 1.0  # at length 1 that is 1 - cos
+        self.n_changed, self.reason = data.n_rows, "max_iter"
+        self._rule, self._later, self._deadline, self._begin = rule, later, deadline, deadline.seconds
+        self._unit_length = unit_length
+        self._n_passes, self._first_seconds, self._algorithm = 0, 0.0, "lloyd"
+        self._breaks_ties = False
+        mass = 2 * data.total_weight
+        self.sums = ClusterSums(
+            self.passes.total((n_clusters, data.n_columns), mass * float(np.sqrt(data.largest_square))),
+            self.passes.total((n_clusters,), mass),
         )
-    return ClusterPasses(data, n_clusters, new, unit_length=unit_length)
+
+    @classmethod
+    def of(
+        cls,
+        data: MeasuredRows,
+        n_clusters: int,
+        algorithm: str = "auto",
+        *,
+        max_iter: float = float("inf"),
+        unit_length: bool = False,
+        deadline: Deadline = UNLIMITED,
+    ) -> ClusteredRows:
+        """Return clusters whose rows are assigned by an algorithm of `coterie.KMeans`.
+
+        With a time limit "auto" takes no bounds in the first pass, whose time shows whether there are enough passes.
+        """
+        rule = choose_rule(data, n_clusters, algorithm, max_iter=max_iter, unit_length=unit_length)
+        if algorithm == "auto" and deadline.is_set:
+            return cls(
+                data, n_clusters, BoundsRule("lloyd"),
+                unit_length=unit_length, later=rule, deadline=deadline,
+            )  # fmt: skip
+        return cls(data, n_clusters, rule, unit_length=unit_length)
+
+    def frame(self, centers: Array) -> CenterFrame:
+        """Return centers for the kernels."""
+        return CenterFrame(centers, self.data.shift, self.data.n_threads)
+
+    def next_pass(self, frame: CenterFrame, *, afresh: bool = False) -> AssignmentPass:
+        """Return the parameters of the next assignment step.
+
+        Moving a row takes two additions, so sums are made afresh while many rows move, which also sheds rounding.
+        """
+        if self._later is not None and self._n_passes > 0:
+            if not self._breaks_ties and self._deadline.left > PASSES_FOR_BOUNDS * self._first_seconds:
+                self._rule = self._later
+            self._later = None
+        afresh |= 2 * self.n_changed > self.data.n_rows or self.data.has_far_rows
+        if afresh:
+            self.sums.sums.clear()
+            self.sums.masses.clear()
+        self._begin = self._deadline.seconds
+        return AssignmentPass(frame, self._rule, self._breaks_ties, afresh)
+
+    def note(self, found: list[tuple[int, str]]) -> None:
+        """Note what an assignment step has found."""
+        self._n_passes += 1
+        if self._n_passes == 1:
+            self._first_seconds = self._deadline.seconds - self._begin
+        self.n_changed, self._algorithm = sum(n_changed for n_changed, _ in found), found[0][1]
+
+    def rounding_decides(self, frame: CenterFrame) -> bool:
+        """Return whether rounding may choose labels, by a thousand or two rows after the first pass.
+
+        From then on near-ties are decided exactly; see `coterie.centers.rounding`.
+        """
+        if self._n_passes == 1:
+            given = self.passes.split(sample_positions(self.data.n_rows))
+            self._breaks_ties = any(self.passes.run(_has_near_ties, frame, self.labels, given=given))
+            self._n_passes = 2
+            return self._breaks_ties
+        return False
+
+    def progress(self) -> dict[str, Any]:
+        """Return further fields of the history for the last pass."""
+        return {"algorithm": ALGORITHMS_OF_HISTORY.index(self._algorithm)}
+
+    def inertia(self, frame: CenterFrame) -> float:
+        """Return the inertia of the labels with the centers that gave them: by the sums, or by all rows.
+
+        Rounding of the sums hides the inertia where near-ties are decided or some rows are far away.
+        """
+        if self._breaks_ties or self.data.has_far_rows:
+            return float(np.sum(self.passes.run(_inertia, frame.centers, self.labels)))
+        return self.inertia_by_sums(frame)
+
+    def inertia_by_sums(self, frame: CenterFrame) -> float:
+        """Return the inertia of the labels with any centers, without a pass over the rows."""
+        sums, masses = self.sums.sums.total(), self.sums.masses.total()
+        cross, distances = np.empty(len(frame)), np.empty(len(frame))
+        _kernels.compare_centers(sums, frame.relative, cross, distances, frame.n_threads)
+        return max(0.0, self.data.total_square + float((masses * frame.squares - 2 * cross).sum()))
+
+    def means(self, before: Array) -> Array:
+        """Return the center of each cluster; one without mass, or whose rows sum to zero, keeps its old one."""
+        return moved_centers(
+            self.sums.sums.total(), self.sums.masses.total(), self.data.shift, before, self.data.n_threads,
+            unit_length=self._unit_length,
+        )  # fmt: skip
+
+    def relocate_empty(self, frame: CenterFrame) -> None:
+        """Give each cluster without mass a row of its own: those that are the farthest from their centers."""
+        masses = self.sums.masses.total()
+        candidates = np.flatnonzero(masses <= 1e-9 * self.data.total_weight / len(masses))
+        if len(candidates) == 0:
+            return
+        counted = self.passes.total(masses.shape, 2 * self.data.total_weight)
+        self.passes.run(_add_masses, None, self.labels, counted)
+        empty = candidates[counted.total()[candidates] == 0]
+        for total in self.sums:  # rounding may have left something
+            total.clear(empty)
+        if len(empty) == 0:
+            return
+        rows, before = self._farthest(frame, len(empty))
+        labels = empty[: len(rows)].astype(np.int32)
+        if len(rows) == 0:
+            return
+        order = np.argsort(rows)
+        by_chunk = self.passes.split(rows[order])
+        ends = np.cumsum([len(part) for part in by_chunk])[:-1]
+        # In the order of the distances within each chunk.
+        given = []
+        for part, places in zip(by_chunk, np.split(order, ends)):
+            ranks = np.argsort(places)
+            given.append((part[ranks], before[places[ranks]], labels[places[ranks]]))
+        self.passes.run(_move, None, self.labels, self.sums, given, writes=True)
+
+    def _farthest(self, frame: CenterFrame, n_rows: int) -> tuple[IndexArray, IntArray]:
+        """Return the rows that are the farthest from their centers, with a weight and a distance, and their labels."""
+        numbers = [n_rows] * (len(self.passes.firsts) - 1)
+        found = self.passes.run(_farthest, frame.centers, self.labels, given=numbers)
+        rows = np.concatenate([part + first for (part, _, _), first in zip(found, self.passes.firsts)])
+        squares, labels = (np.concatenate([part[i] for part in found]) for i in (1, 2))
+        best = np.lexsort((rows, -squares))[:n_rows]
+        best = best[squares[best] > 0]
+        return rows[best], labels[best]
+
+    def result(self, frame: CenterFrame, report: Report) -> KMeansResult:
+        """Return the labels of the rows by the final centers, near-ties decided, and their squared distances."""
+        if self.n_changed != 0:
+            run, labels, sums = self.passes.run, self.labels, self.sums
+            self.note(run(assign_rows, self.next_pass(frame), labels, sums, writes=True, renews=True))
+        found = self._labels_and_squares(frame)
+        labels_of_rows, squares, totals = zip(*found)
+        inertia = self.inertia_scale * float(np.sum(totals))
+        return KMeansResult(
+            frame.centers, _joined(labels_of_rows), _joined(squares), inertia, report.history(), self.reason
+        )
+
+    def _labels_and_squares(self, frame: CenterFrame) -> list[tuple[IntArray, FloatArray, float]]:
+        return self.passes.run(_finish, frame, self.labels)
 
 
-def _plain_assignment(rows: ChunkRows, _: CenterFrame) -> Assignment:
-    return PlainAssignment(rows)
-
-
-def _new_assignment(
-    rows: ChunkRows,
-    frame: CenterFrame,
-    *,
-    algorithm: str,
-    n_bounds: int | None,
-    max_iter: float,
-    unit_length: bool,
-) -> Assignment:
-    if algorithm == "lloyd":
-        return PlainAssignment(rows)
-    if algorithm == "adaptive":
-        return AdaptiveAssignment(rows, frame, max_iter=max_iter, unit_length=unit_length)
-    return BoundedAssignment(rows, frame, n_bounds, unit_length=unit_length)
-
-
-def choose_algorithm(
-    shape: tuple[int, int], n_clusters: int, max_iter: float = math.inf, *, itemsize: int, is_sparse: bool
-) -> str:
-    """Return the algorithm of `algorithm="auto"`: "adaptive" where bounds are compared during the fit."""
-    n_columns = shape[1]
-    is_cheap = n_columns * itemsize <= _FEW_BYTES and n_clusters * n_columns <= _FEW_PRODUCTS
-    if max_iter < _PASSES_FOR_BOUNDS or n_clusters < 4 or is_sparse or is_cheap:
-        return "lloyd"
-    if compares_bounds(shape, n_clusters, itemsize=itemsize, is_sparse=is_sparse):
-        return "adaptive" if max_iter >= _LEAST_ADAPTIVE_PASSES else "yinyang"
-    suits = n_columns >= 256 and n_clusters <= 2 * n_columns
-    return "elkan" if suits and _elkan_fits(shape, n_clusters, itemsize) else "yinyang"
-
-
-def compares_bounds(shape: tuple[int, int], n_clusters: int, *, itemsize: int, is_sparse: bool) -> bool:
-    """Return whether "auto" measures which bounds are faster: with many rows, and memory for a bound per centroid."""
-    n_rows, n_columns = shape
-    return (
-        not is_sparse
-        and n_clusters >= 4
-        and n_columns * itemsize >= _COMPARED_BYTES
-        and float(n_rows) * n_columns * n_clusters >= _COMPARED
-        and _elkan_fits(shape, n_clusters, itemsize)
-    )
-
-
-def _elkan_fits(shape: tuple[int, int], n_clusters: int, itemsize: int) -> bool:
-    n_rows, n_columns = shape
-    n_bytes = float(n_rows) * n_clusters * StoredBounds.dtype.itemsize
-    return n_bytes <= max(_ELKAN_BYTES, _ELKAN_OF_ROWS * n_rows * n_columns * itemsize)
+def lower_inertia(best: KMeansResult | None, result: KMeansResult) -> KMeansResult:
+    """Return the better of two runs: the first of equal ones."""
+    return result if best is None or result.inertia < best.inertia else best
 
 
 def cell_centers(rows: Array, n_cells: int, *, seed: int, n_threads: int) -> Array:
-    """Return centers of cells for a search: a few iterations spread them. Equal rows share a cell.
+    """Return centers of cells for a search in rows: a few iterations from random ones spread them.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n, d), float32 or float64
-        What they are learned from.
-    n_cells : int
-        At most n.
-    seed : int
-        Of the rows that they begin with.
-    n_threads : int
-        Threads of the kernels.
-
-    Returns
-    -------
-    ndarray of shape (n_cells, d), dtype of the rows
+    Equal rows share a cell.
     """
     drawn = np.random.RandomState(seed).choice(len(rows), n_cells, replace=False)
-    with single_threaded_blas(), open_backend(as_rows(rows), n_threads=n_threads) as backend:
-        passes = passes_of(measure(backend, n_cells), n_cells)
-        frame, _, _ = iterate(passes, rows[drawn], stop=Stop(_STEPS_OF_CELLS), report=Report())
-    return frame.centers
+    with single_threaded_blas():
+        clusters = ClusteredRows.of(measure(Passes(as_rows(rows), n_threads=n_threads), n_cells), n_cells)
+        return lloyd(clusters, rows[drawn], stop=Stop(_STEPS_OF_CELLS), report=Report()).centers
+
+
+def _joined(parts: tuple[Array, ...]) -> Array:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+# --- further steps ---------------------------------------------------------------------------------------------------
+
+
+def _has_near_ties(rows: ChunkRows, frame: CenterFrame, state: RowLabels, numbers: IndexArray) -> bool:
+    return has_near_ties(rows, frame, state.labels, numbers)
+
+
+def _inertia(rows: ChunkRows, centers: Array, state: RowLabels) -> float:
+    if state.squares is not None:
+        return weighted_sum(state.squares, rows.weights)
+    return weighted_sum(rows.own_square_distances(centers, state.labels), rows.weights)
+
+
+def _add_masses(rows: ChunkRows, state: RowLabels, total: Total) -> None:
+    with total.part() as masses:
+        masses += np.bincount(state.labels, weights=rows.weights, minlength=len(masses))
+
+
+def _farthest(
+    rows: ChunkRows, centers: Array, state: RowLabels, n_rows: int
+) -> tuple[IndexArray, FloatArray, IntArray]:
+    squares = rows.own_square_distances(centers, state.labels)
+    if rows.weights is not None:
+        squares[rows.weights == 0] = 0
+    farthest = np.argsort(-squares, kind="stable")[:n_rows]
+    return farthest, squares[farthest], state.labels[farthest]
+
+
+def _move(
+    rows: ChunkRows, state: RowLabels, sums: ClusterSums, given: tuple[IndexArray, IntArray, IntArray]
+) -> None:
+    numbers, before, labels = given
+    with sums.sums.part() as row_sums, sums.masses.part() as masses:
+        for at, number in enumerate(numbers.tolist()):
+            one = slice(at, at + 1)
+            _kernels.add_to_clusters(
+                kernel_rows(rows.take(numbers[one])), labels[one], before[one],
+                rows.weights_of(slice(number, number + 1)), rows.shift, row_sums, masses, rows.n_threads,
+            )  # fmt: skip
+    state.relabel(numbers, labels)
+
+
+def _finish(rows: ChunkRows, frame: CenterFrame, state: RowLabels) -> tuple[IntArray, FloatArray, float]:
+    labels, near_ties, squares = state.labels.copy(), NearTies(frame, rows.n_threads), np.empty(rows.n_rows)
+    for part, x in rows.blocks():
+        near_ties.measure(x, labels[part], squares[part])
+        near_ties.break_ties(x, rows.take, labels[part], squares[part], part.start)
+    return labels, squares, weighted_sum(squares, rows.weights)

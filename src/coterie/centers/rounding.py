@@ -19,7 +19,6 @@ from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import FitRows, SquareDistances
 from coterie.blocks.kernel_rows import dense, kernel_rows
 from coterie.cached import cached_property
-from coterie.centers.assignment import Assignment, Frame
 from coterie.centers.frame import CenterFrame
 
 _SPARSE = (_kernels.SparseRowsFloat32, _kernels.SparseRowsFloat64)
@@ -38,21 +37,13 @@ class NearTies:
     """Rows whose labels rounding may have changed, for one set of centers.
 
     A label is wrong if another centroid is nearer by more than a part of `tolerance` of the squared distance: the
-    fourth root of the unit of rounding, 1e-4 in float64 and 0.02 in float32.
-
-    Parameters
-    ----------
-    frame : CenterFrame
-        The centroids.
-
-    Attributes
-    ----------
-    reaches : ndarray of shape (k,), float64
-        For each centroid, the distance beyond which a row can be wrong by no more than that; infinite if none will do.
+    fourth root of the unit of rounding, 1e-4 in float64 and 0.02 in float32. `reaches`, shape (k,), has the distance
+    from each centroid beyond which a row can be wrong by no more than that; infinite if there is none.
     """
 
-    def __init__(self, frame: CenterFrame) -> None:
+    def __init__(self, frame: CenterFrame, n_threads: int | None = None) -> None:
         self._frame = frame
+        self._n_threads = frame.n_threads if n_threads is None else n_threads
         self._centers = frame.centers.astype(np.float64, copy=False)
         info = np.finfo(frame.centers.dtype)
         self.tolerance = float(info.eps) ** 0.25
@@ -102,16 +93,9 @@ class NearTies:
         return np.unique(self._centers, axis=0, return_inverse=True)[1].ravel()
 
     def find(self, labels: IntArray, squares: FloatArray, *, is_sparse: bool = False) -> IndexArray:
-        """Return the near-ties.
+        """Return the near-ties among rows with labels by their scores, and accurate squared distances to these centers.
 
-        Parameters
-        ----------
-        labels : ndarray of shape (n,), int32
-            The nearest centroids by their scores.
-        squares : ndarray of shape (n,), float64
-            The squared distances to them, accurately.
-        is_sparse : bool
-            Whether squares are those of sparse rows, which are not that accurate.
+        Squared distances of sparse rows are less accurate.
         """
         near = (squares <= self._square_reaches[labels]).nonzero()[0]
         if len(near) == 0:
@@ -128,7 +112,7 @@ class NearTies:
 
     def measure(self, x: Any, labels: IntArray, squares: FloatArray) -> None:
         """Write the squared distances of the rows of a block to the centroids of their labels, accurately."""
-        SquareDistances(self._centers, self._frame.n_threads).write(x, labels, squares)
+        SquareDistances(self._centers, self._n_threads).write(x, labels, squares)
 
     def break_ties(
         self,
@@ -138,25 +122,10 @@ class NearTies:
         squares: FloatArray | None = None,
         first: int = 0,
     ) -> IndexArray:
-        """Assign the near-ties of a block to their nearest centers.
+        """Assign the near-ties of a block to their nearest centers; return the rows whose labels have changed.
 
-        Parameters
-        ----------
-        x : kernel rows
-            The block.
-        take : callable
-            Returns rows of ascending numbers.
-        labels : ndarray of shape (n,), int32
-            The nearest centroids by their scores; changed.
-        squares : ndarray of shape (n,), float64, optional
-            The squared distances to them; changed. None: they are measured here.
-        first : int
-            Number of the first row of the block.
-
-        Returns
-        -------
-        ndarray of int
-            The rows of the block whose labels have changed.
+        Labels by scores are changed in place, and the squared distances, which are measured if they are not given.
+        `take` returns rows of ascending numbers, and `first` is the number of the first row of the block.
         """
         if squares is None:
             squares = np.empty(len(labels))
@@ -185,7 +154,7 @@ class NearTies:
 
     def _nearest_from(self, cluster: int, rows: FloatArray) -> tuple[IntArray, FloatArray]:
         """Return the centroids of some rows of a cluster, with squared distances: others where nearer."""
-        n_threads = self._frame.n_threads
+        n_threads = self._n_threads
         differences = rows - self._centers[cluster]
         _, exponent = np.frexp(np.abs(differences).max())
         differences = np.ldexp(differences, -exponent)
@@ -207,69 +176,11 @@ class NearTies:
         return np.where(nearer, labels, np.int32(cluster)).astype(np.int32), squares
 
 
-class TieBreakingAssignment:
-    """An assignment followed by the exact assignment of near-ties: labels are the same for any assignment.
-
-    Parameters
-    ----------
-    data : FitRows
-        The rows.
-    assignment : Assignment
-        Chooses by scores.
-
-    Attributes
-    ----------
-    squares : ndarray of shape (n,), float64
-        Squared distances of the rows to their centroids, accurately.
-    """
-
-    def __init__(self, data: FitRows, assignment: Assignment) -> None:
-        self._data = data
-        self._assignment = assignment
-        self.labels = assignment.labels
-        self.squares = np.empty(data.n_rows)
-
-    @property
-    def algorithm(self) -> str:
-        """Which algorithm chooses by scores."""
-        return self._assignment.algorithm
-
-    def start(self, frame: Frame) -> None:
-        """Take the centroids of the coming pass."""
-        assert isinstance(frame, CenterFrame)
-        self._assignment.start(frame)
-        self._near_ties = NearTies(frame)
-
-    def assign(self, part: slice, x: Any) -> None:
-        """Bring the labels of one block up to date."""
-        self._assignment.assign(part, x)
-        labels, squares = self.labels[part].copy(), self.squares[part]
-        self._near_ties.measure(x, labels, squares)
-        changed = self._near_ties.break_ties(x, self._data.take, labels, squares, part.start)
-        # To bounds, these labels are not those of the least scores.
-        self._assignment.relabel(part.start + changed, labels[changed])
-
-    def relabel(self, rows: IndexArray, labels: IntArray) -> None:
-        """Give some rows labels that a distance did not choose."""
-        self._assignment.relabel(rows, labels)
-
-
 def has_near_ties(data: FitRows, frame: CenterFrame, labels: IntArray, numbers: IndexArray) -> bool:
-    """Return whether there are near-ties among some rows: then `TieBreakingAssignment` is needed.
-
-    Parameters
-    ----------
-    data : FitRows
-        The rows.
-    frame : CenterFrame
-        The centers.
-    labels : ndarray of int32
-        Labels of the rows by their scores.
-    numbers : ndarray of int, ascending
-        Which rows are looked at.
-    """
+    """Return whether there are near-ties among some rows with labels by their scores; their numbers are ascending."""
     if len(numbers) == 0:
         return False
-    some, squares, near_ties = labels[numbers], np.empty(len(numbers)), NearTies(frame)
+    some, squares = labels[numbers], np.empty(len(numbers))
+    near_ties = NearTies(frame, data.n_threads)
     near_ties.measure(kernel_rows(data.take(numbers)), some, squares)
     return len(near_ties.find(some, squares, is_sparse=data.rows.is_sparse)) > 0

@@ -4,6 +4,6 @@
 them, too: `predict`, `transform` and the like return lazy Dask arrays.
 """
 
-from coterie.dask.backend import WorkerRows, rows
+from coterie.dask.rows import ClusterLostError, WorkerRows, rows
 
-__all__ = ["WorkerRows", "rows"]
+__all__ = ["ClusterLostError", "WorkerRows", "rows"]

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.backend import have_own_backend
 from coterie.density.diffusion import GRAPH_NEIGHBORS, Diffusion
 from coterie.density.solver import (
     DensityOptions,
@@ -223,7 +222,7 @@ class DensityClustering(ClusterMixin, Estimator):
         Parameters
         ----------
         X : array-like, table, Dask array or RowSource of shape (n, d)
-            The rows. Files are read into memory as a whole.
+            The rows, which are read into the memory of one machine: rows on Dask workers are a TypeError.
         y : None
             Ignored.
 
@@ -238,7 +237,7 @@ class DensityClustering(ClusterMixin, Estimator):
             raise ValueError(f"min_samples={self.min_samples} should be <= n_samples={source.shape[0]}.")
         rows = np.ascontiguousarray(source.read())
         seed = int(random_stream(self.random_state).randint(np.iinfo(np.int32).max))
-        found = density_clusters(rows, self._options(seed), source if have_own_backend(source) else None)
+        found = density_clusters(rows, self._options(seed))
         fitted = _fitted(rows, found)
         if self.assign_noise is not None:
             fitted["labels_"] = self._assigned(found, _points_of(fitted), found.cut.anchors, found.cut.joins)

@@ -14,7 +14,6 @@ from coterie.density.spanning_tree import ReachabilityTree, core_squares, reacha
 from coterie.graphs import Neighbors, nearest_neighbors
 from coterie.graphs.equal_rows import EqualRows, equal_rows
 from coterie.graphs.spanning import near_rows
-from coterie.rows import RowSource
 
 # With space="auto" the rows themselves are used if this share of them is in clusters.
 _LEAST_COVERAGE = 0.85
@@ -74,9 +73,7 @@ class DensityResult:
         return self.leaves.cut(self.leaves.leaves(size), size)
 
 
-def density_clusters(
-    rows: Array, options: DensityOptions, on_workers: RowSource | None = None
-) -> DensityResult:
+def density_clusters(rows: Array, options: DensityOptions) -> DensityResult:
     """Find clusters of high density.
 
     Parameters
@@ -85,8 +82,6 @@ def density_clusters(
         Finite numbers.
     options : DensityOptions
         What to look for.
-    on_workers : RowSource, optional
-        The same rows on the workers of a cluster, which find the nearest neighbors if no two rows are equal.
 
     Returns
     -------
@@ -107,7 +102,7 @@ def density_clusters(
     least = GRAPH_NEIGHBORS if may_diffuse else 1
     found = near_rows(
         points, _n_neighbors(points, options, least), method=options.search, seed=options.seed,
-        n_threads=options.n_threads, on_workers=on_workers if points is rows else None,
+        n_threads=options.n_threads,
     )  # fmt: skip
     if not may_diffuse or may_be_auto:
         result = _clusters(points, equal, found, options, None)

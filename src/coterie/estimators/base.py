@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import FloatArray, IntArray
-from coterie.backend import have_own_backend
 from coterie.estimators.notebook import fitted_html
 from coterie.estimators.parameters import validate
 from coterie.estimators.persistence import first_non_finite, save
@@ -21,6 +20,7 @@ from coterie.estimators.preparation import columns_of, prepared_rows
 from coterie.fitting.checks import warn
 from coterie.fitting.report import CallbackSupportMixin
 from coterie.limits.memory import check_allocation
+from coterie.passes import are_on_workers
 from coterie.rows import RowSource
 from coterie.rows.derived import normalized
 from coterie.rows.prepare import rows_to_fit
@@ -192,7 +192,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def _normalized(self, rows: RowSource) -> RowSource:
         """Return the rows, divided by their lengths if `metric` is "cosine"; rows of zeros stay as they are."""
         is_cosine = getattr(self, "metric", "euclidean") == "cosine"
-        return normalized(rows, refuse_zeros=have_own_backend(rows)) if is_cosine else rows
+        return normalized(rows, refuse_zeros=are_on_workers(rows)) if is_cosine else rows
 
 
 def overflow_message(estimator: str, attribute: str, number: float) -> str:
@@ -218,7 +218,7 @@ def by_chunk(method: Callable[..., Any]) -> Any:
 
     @functools.wraps(method)
     def method_by_chunk(self: Any, X: Any, *args: Any, **options: Any) -> Any:
-        if isinstance(X, RowSource) and have_own_backend(X):
+        if isinstance(X, RowSource) and are_on_workers(X):
             check_is_fitted(self)
             return X.results_of(_without_training_rows(self), method.__name__, *args, **options)  # type: ignore[attr-defined]
         return method(self, X, *args, **options)

@@ -10,10 +10,10 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array
-from coterie.backend.measure import MeasuredRows
 from coterie.estimators.base import Estimator
 from coterie.fitting.checks import warn
 from coterie.fitting.deadline import UNLIMITED, Deadline
+from coterie.passes import MeasuredRows
 from coterie.rows import RowSource
 from coterie.seeding.greedy import seed_by_square_distance
 from coterie.seeding.markov_chain import seed_by_markov_chain
@@ -110,7 +110,7 @@ def draw_centers(
     if init == "split-merge":
         return seed_by_split_and_merge(data, n_centers, random, unit_length=unit_length, deadline=deadline)
     rows: Any = data
-    if data.backend.is_here:
+    if data.passes.is_here:
         rows = data.in_this_process()
     elif init == "k-means++":
         rows = sample_of(data, n_centers, random)

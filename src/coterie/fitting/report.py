@@ -148,6 +148,16 @@ class Report:
         self._rows = []
         return self
 
+    def restarts(self, n_runs: int) -> Iterator[None]:
+        """Yield before each of several runs that begin with new centers, as long as there is time for another."""
+        for number in range(1, n_runs + 1):
+            begin = self.seconds
+            yield
+            # The shortest run draws centers, and takes a step and a last assignment.
+            shortest = 2 * (self._rows[0][1] - begin)
+            if self.reason is not None or (number < n_runs and not self.has_time_for(shortest)):
+                return
+
     def __call__(self, objective: float, centers: Array | Callable[[], Array], **fields: Any) -> bool:
         """Record one iteration; return True if the fit is to stop here.
 

@@ -10,13 +10,12 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie.arrays import Array, BoolArray, IntArray
-from coterie.backend import have_own_backend
 from coterie.fitting.checks import check_option, check_positive_integer, random_stream, warn
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs.approximate import approximate_index
 from coterie.graphs.exact import exact_neighbors
 from coterie.rows import Block, RowSource, as_rows
-from coterie.rows.derived import NormalizedRows, normalized
+from coterie.rows.derived import NormalizedRows
 
 Seed: TypeAlias = int | np.random.RandomState | None
 
@@ -80,7 +79,7 @@ def nearest_neighbors(
     Parameters
     ----------
     X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
-        The rows to search. They are held in memory; those of `coterie.dask.rows` remain on the workers.
+        The rows to search, in the memory of one machine: rows on Dask workers are a TypeError.
     n_neighbors : int
         Number of neighbors of each row, less than n; at most n with `queries`.
     queries : the same of shape (q, d), optional
@@ -149,23 +148,6 @@ def nearest_neighbors(
     check_sizes(rows, query_rows, n_neighbors)
     check_recall(recall)
     approximate = is_approximate(method, rows, rows.shape[0] if query_rows is None else query_rows.shape[0])
-    if have_own_backend(rows):
-        from coterie.graphs.worker_neighbors import find_neighbors  # needs the extra `dask`
-
-        if query_rows is not None:
-            raise ValueError("queries are for rows of this process, not for those of coterie.dask.rows.")
-        seed = int(random_stream(random_state).randint(np.iinfo(np.int32).max)) if approximate else 0
-        lying = normalized(rows, refuse_zeros=True) if metric == "cosine" else rows
-        ids, squares, found_recall = find_neighbors(
-            lying,
-            int(n_neighbors),
-            approximate=approximate,
-            recall=float(recall),
-            seed=seed,
-            n_threads=n_threads,
-        )
-        warn_of_low_recall(found_recall, recall if approximate else 1.0)
-        return Neighbors(ids, squares, "approximate" if approximate else "exact", found_recall)
     points, *others = read_rows(metric, rows, *([] if query_rows is None else [query_rows]))
     wanted = others[0] if others else None
     n_threads = effective_n_threads(n_threads)

@@ -11,7 +11,7 @@ from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import check_squares
 from coterie.graphs.exact import row_ids
 from coterie.graphs.neighbors import Neighbors, is_approximate, nearest_neighbors
-from coterie.rows import RowSource, as_rows
+from coterie.rows import as_rows
 
 # Ends and squared weights of edges.
 _Edges: TypeAlias = list[tuple[IntArray, IntArray, Array]]
@@ -70,7 +70,6 @@ def near_rows(
     method: str,
     seed: int,
     n_threads: int,
-    on_workers: RowSource | None = None,
     tree_columns: int = _FEW_COLUMNS,
 ) -> Neighbors:
     """Return the nearest rows of each row, for a spanning tree: of few columns by a k-d tree.
@@ -84,8 +83,6 @@ def near_rows(
     method, seed, n_threads
         See `coterie.graphs.nearest_neighbors`. With "auto" an approximate search takes no more work than its recall
         asks for.
-    on_workers : RowSource, optional
-        The same rows on the workers of a cluster, which search where no k-d tree does.
     tree_columns : int
         Columns up to which a k-d tree searches, unless the method is "approximate". More pay off for rows in narrow
         clusters.
@@ -107,8 +104,7 @@ def near_rows(
         return Neighbors(ids, squares, "exact", 1.0)
     if method == "auto":
         method = "approximate" if is_approximate(method, as_rows(rows), len(rows)) else "exact"
-    searched = rows if on_workers is None else on_workers
-    return nearest_neighbors(searched, n_neighbors, method=method, random_state=seed, n_threads=n_threads)
+    return nearest_neighbors(rows, n_neighbors, method=method, random_state=seed, n_threads=n_threads)
 
 
 def spanning_tree(

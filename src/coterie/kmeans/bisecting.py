@@ -11,13 +11,11 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.backend import LocalBackend
-from coterie.backend.measure import measure
 from coterie.blocks.dataset import weighted_sum
 from coterie.blocks.kernel_rows import kept_rows
 from coterie.centers.frame import unit_centers
 from coterie.centers.labels import nearest_labels, squares_to_centers
-from coterie.centers.lloyd import KMeansResult, best_of, lloyd, passes_of
+from coterie.centers.lloyd import ClusteredRows, KMeansResult, lloyd, lower_inertia
 from coterie.estimators.base import Description, Objective, Progress, by_chunk
 from coterie.estimators.parameters import (
     Algorithm,
@@ -40,6 +38,7 @@ from coterie.fitting.deadline import Deadline
 from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import NO_CLUSTER, CentroidEstimator, zeros_among
+from coterie.passes import Passes, measure
 from coterie.rows import RowSource, as_rows
 from coterie.rows.derived import SelectedRows
 
@@ -451,21 +450,19 @@ class BisectingKMeans(CentroidEstimator):
         init, n_init, algorithm = self.init, self.n_init, self.algorithm
         if n_clusters == 1:
             init, n_init, algorithm = "random", 1, "lloyd"
-        with LocalBackend(as_rows(some), weights, self._n_threads) as backend:
-            data = measure(backend, n_clusters)
-            stop = Stop(self.max_iter, self.tol * data.mean_variance)
-
-            def run() -> KMeansResult:
-                share = deadline.share(_SEEDING_SHARE)
-                centers = draw_centers(init, some, data, n_clusters, random, share)
-                centers = unit_centers(centers) if self._is_cosine else centers
-                self._check_distances(centers, data.shift)
-                passes = passes_of(
-                    data, n_clusters, algorithm, max_iter=self.max_iter, unit_length=self._is_cosine
-                )
-                return lloyd(passes, centers, stop=stop, report=report.start_run())
-
-            return best_of(run, int(n_init), report), data.shift
+        data, best = measure(Passes(as_rows(some), weights, self._n_threads), n_clusters), None
+        stop = Stop(self.max_iter, self.tol * data.mean_variance)
+        for _ in report.restarts(int(n_init)):
+            centers = draw_centers(init, some, data, n_clusters, random, deadline.share(_SEEDING_SHARE))
+            centers = unit_centers(centers) if self._is_cosine else centers
+            self._check_distances(centers, data.shift)
+            clusters = ClusteredRows.of(
+                data, n_clusters, algorithm, max_iter=self.max_iter, unit_length=self._is_cosine
+            )
+            frame = lloyd(clusters, centers, stop=stop, report=report.start_run())
+            best = lower_inertia(best, clusters.result(frame, report))
+        assert best is not None
+        return best, data.shift
 
     def labels_at(self, n_clusters: int) -> IntArray:
         """Return the labels of the rows of the fit for a smaller number of clusters.

@@ -12,10 +12,8 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie.arrays import Array
-from coterie.backend import LocalBackend, open_backend
-from coterie.backend.measure import measure
 from coterie.centers.labels import label_all
-from coterie.centers.lloyd import KMeansResult, best_of, lloyd, passes_of
+from coterie.centers.lloyd import ClusteredRows, lloyd, lower_inertia
 from coterie.coresets import draw_coreset
 from coterie.estimators.parameters import (
     Algorithm,
@@ -39,6 +37,7 @@ from coterie.fitting.deadline import Deadline
 from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
+from coterie.passes import Passes, measure, open_passes
 from coterie.rows import as_rows
 
 __all__ = ["HISTORY_FIELDS", "KMeans", "k_means_until"]
@@ -282,30 +281,29 @@ class KMeans(CentroidEstimator):
         with ExitStack() as stack:
             stack.enter_context(report.scikit_learn_callbacks(X))
             stack.enter_context(single_threaded_blas(math.prod(rows.shape) * self.n_clusters))
-            backend = stack.enter_context(open_backend(rows, weights, self.n_threads, fit=self))
-            fitted = backend
+            passes = stack.enter_context(open_passes(rows, weights, self.n_threads))
+            fitted = passes
             if self.coreset_size is not None:
                 report.n_final_steps = rows.shape[0] / self.coreset_size
-                some, some_weights, _ = draw_coreset(backend, self.coreset_size, random)
-                fitted = stack.enter_context(LocalBackend(as_rows(some), some_weights, self.n_threads))
-            data = measure(fitted, self.n_clusters)
+                some, some_weights, _ = draw_coreset(passes, self.coreset_size, random)
+                fitted = Passes(as_rows(some), some_weights, self.n_threads)
+            data, best = measure(fitted, self.n_clusters), None
             stop = Stop(self.max_iter, self.tol * data.mean_variance)
-
-            def run() -> KMeansResult:
+            for _ in report.restarts(self._n_runs()):
                 centers = given
                 if centers is None:
                     centers = self._drawn_centers(X, data, random, report.deadline.share(_SEEDING_SHARE))
                 self._check_distances(centers, data.shift)
-                passes = passes_of(
+                clusters = ClusteredRows.of(
                     data, len(centers), self.algorithm,
                     max_iter=self.max_iter, unit_length=self._is_cosine, deadline=report.deadline,
                 )  # fmt: skip
-                return lloyd(passes, centers, stop=stop, report=report.start_run())
-
-            best = best_of(run, self._n_runs(), report)
+                frame = lloyd(clusters, centers, stop=stop, report=report.start_run())
+                best = lower_inertia(best, clusters.result(frame, report))
+            assert best is not None
             labels, squares = best.labels, best.squares
             if self.coreset_size is not None:
-                labels, squares = label_all(backend, best.centers, data.shift)
+                labels, squares = label_all(passes, best.centers, data.shift)
         self._warn_of_empty_clusters(labels)
         self._store_fitted(
             columns

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.backend.measure import MeasuredRows, measure_rows
 from coterie.blocks.batches import Batch, RowReader, draw_batch
 from coterie.blocks.dataset import total_weight, useful_n_threads, weighted_sum
 from coterie.blocks.kernel_rows import dense, kept_rows
@@ -41,6 +40,7 @@ from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
+from coterie.passes import MeasuredRows, measure_rows
 from coterie.rows import RowSource, as_rows
 
 __all__ = ["MiniBatchKMeans", "MiniBatchResult", "MiniBatchState", "mini_batch"]

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, get_args
+from functools import partial
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from coterie import _kernels
 from coterie.arrays import LINE_BYTES, Array, FloatArray, IndexArray
-from coterie.backend import Backend, Chunk, open_backend
-from coterie.backend.measure import kept_rows_of, largest_square, measure_rows, split_by_chunk
 from coterie.blocks.dataset import total_weight, useful_n_threads
 from coterie.blocks.measures import robust_shift, sample_positions
 from coterie.blocks.shuffled import ShuffledRows, run_length, shuffled
 from coterie.cached import cached_property
-from coterie.centers.assignment import Assignment, PlainAssignment
-from coterie.centers.bounded import BoundedAssignment, n_bounds_of
+from coterie.centers.assignment import Frame, RowLabels
+from coterie.centers.bounded import n_bounds_of
+from coterie.centers.choice import BoundsRule
 from coterie.centers.frame import CenterFrame
 from coterie.centers.labels import label_all
 from coterie.centers.means import Means
-from coterie.centers.rounding import TieBreakingAssignment, has_near_ties
+from coterie.centers.rounding import has_near_ties
 from coterie.centers.sparse_means import SparseMeans
 from coterie.estimators.parameters import (
     Callback,
@@ -43,6 +44,7 @@ from coterie.fitting.checks import random_stream
 from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
+from coterie.passes import ChunkRows, Passes, Total, largest_square, measure_rows, open_passes
 from coterie.rows import RowSource, as_rows
 
 __all__ = [
@@ -113,47 +115,31 @@ class EarlierSums:
 
 
 class GrowingSample:
-    """Rows of a backend in random order, of which a prefix is the sample; see `coterie.blocks.shuffled.ShuffledRows`.
+    """The rows of a fit in random order, of which a prefix is the sample; see `coterie.blocks.shuffled.ShuffledRows`.
 
-    Each chunk keeps its rows of the sample in its state. On workers, only the numbers of new rows are sent.
-
-    Parameters
-    ----------
-    backend : Backend
-        All rows.
-    order : ndarray of shape (n,), intp
-        Their numbers, shuffled; each growth is put in ascending order.
-    size : int
-        Length of the prefix to begin with.
-    n_clusters : int
-        Sets the number of rows of a block.
-    shift : ndarray of shape (d,), float64, optional
-        None: the mean of the first rows (0 for sparse rows), but for the exception of `robust_shift`.
-
-    Attributes
-    ----------
-    size : int
-        Length of the prefix.
-    total_weight : float
-        Sum of the weights of all rows.
+    `order` has the numbers of all rows, shuffled; each growth is put in ascending order. `size` is the length of the
+    prefix. Without a `shift` it is the mean of the first rows (0 for sparse rows), but for the exception of
+    `robust_shift`. On workers, each chunk keeps its rows of the sample, and only the numbers of new rows are sent.
     """
 
     def __init__(
         self,
-        backend: Backend,
+        passes: Passes,
         order: IndexArray,
         size: int,
         *,
         n_clusters: int,
         shift: FloatArray | None = None,
     ) -> None:
-        self.backend, self.order, self.size = backend, order, 0
-        self.n_rows, self.rows = backend.n_rows, backend.rows
-        self.total_weight = total_weight(self.n_rows, backend.weights)
-        self.n_threads = useful_n_threads(self.n_rows * backend.n_columns * n_clusters, backend.n_threads)
-        self._n_clusters = n_clusters
+        self.passes, self.order, self.size = passes, order, 0
+        self.n_rows, self.rows = passes.n_rows, passes.rows
+        self.total_weight = total_weight(self.n_rows, passes.weights)
+        self.n_threads = useful_n_threads(self.n_rows * passes.n_columns * n_clusters, passes.n_threads)
+        # In this process, the order is that of the only chunk.
+        own_order = order if passes.is_here else None
+        self.state = passes.state(partial(_new_sample, n_clusters=n_clusters, order=own_order), "sample")
         if shift is None and self.rows.is_sparse:
-            shift = np.zeros(backend.n_columns)
+            shift = np.zeros(passes.n_columns)
         self._shift = shift
         sums = self.grow(min(size, self.n_rows))
         if shift is None:
@@ -168,31 +154,28 @@ class GrowingSample:
     def grow(self, size: int) -> list[Any]:
         """Take in the rows up to a position."""
         self.order[self.size : size].sort()
-        new = split_by_chunk(self.backend, self.order[self.size : size])
+        new = self.passes.split(self.order[self.size : size])
         self.size = size
-        # In this process, the order is that of the only chunk.
-        order = self.order if self.backend.is_here else None
-        payload = {"shift": self._shift, "n_clusters": self._n_clusters, "order": order}
-        given = new if self.backend.is_here else [numbers.astype(np.int32) for numbers in new]
+        given = new if self.passes.is_here else [numbers.astype(np.int32) for numbers in new]
         self.n_new = [len(numbers) for numbers in new]
-        return self.backend.run(_extend, payload, given=given, writes="sample")
+        return self.passes.run(_extend, (self._shift,), self.state, given=given, writes=True)
 
     def first_rows(self) -> tuple[Any, Array | None]:
         """Return the rows of the sample, and their weights; on workers few enough to be sent here."""
-        numbers, weights = self.order[: self.size], self.backend.weights
-        return self.backend.take(numbers), None if weights is None else weights[numbers]
+        numbers, weights = self.order[: self.size], self.passes.weights
+        return self.passes.take(numbers), None if weights is None else weights[numbers]
 
     def _measure(self, mean: FloatArray) -> None:
         """Measure the first rows relative to their mean, or another central point."""
 
         def squares_to(point: FloatArray) -> Array:
             self._shift = point
-            return np.concatenate(self.backend.run(_measure, point, writes="shift", renews=True))
+            return np.concatenate(self.passes.run(_measure, point, self.state, writes=True))
 
         def take(positions: IndexArray) -> Any:
-            return self.backend.take(self.order[positions])
+            return self.passes.take(self.order[positions])
 
-        middle = robust_shift(take, mean, squares_to(mean), self.backend.dtype)
+        middle = robust_shift(take, mean, squares_to(mean), self.passes.dtype)
         if middle is not None:
             squares_to(middle)
 
@@ -200,25 +183,9 @@ class GrowingSample:
 class SampleSums:
     """Sums over the rows of the sample, each in the cluster that it was last assigned to.
 
-    Parameters
-    ----------
-    data : GrowingSample
-        The rows.
-    means : Means
-        The centers.
-    n_bounds : int or None
-        Lower bounds per row: 0 for none, None for one per center.
-    earlier : EarlierSums, optional
-        Sums of earlier calls.
-
-    Attributes
-    ----------
-    means : Means
-        The centers.
-    squares : ndarray of shape (k,), float64
-        Weighted sum of the squared distances of each cluster's rows to the shift.
-    breaks_ties : bool
-        Whether near-ties are assigned to their nearest centers; see `coterie.centers.rounding`.
+    `n_bounds` is the number of lower bounds per row: 0 for none, None for one per center. `squares`, shape (k,), are
+    the weighted sums of the squared distances of each cluster's rows to the shift. `breaks_ties` tells whether
+    near-ties are assigned to their nearest centers; see `coterie.centers.rounding`.
     """
 
     def __init__(
@@ -226,37 +193,43 @@ class SampleSums:
     ) -> None:
         self.means, self.breaks_ties = means, False
         self.squares = np.zeros(len(means.masses))
-        self._sample, self._n_bounds, self._continues = data, n_bounds, earlier is not None
+        self._sample, self._continues = data, earlier is not None
+        self._rule = BoundsRule("lloyd")
+        if n_bounds != 0:
+            self._rule = BoundsRule("yinyang", n_bounds, unit_length=means.unit_length)
+        self._labels = data.passes.state(SampleLabels)
         if earlier is not None:
             means.restore(earlier.sums, earlier.masses)
             self.squares = earlier.squares
         self._earlier_masses = means.masses.copy()
-        backend, mass = data.backend, 2 * data.total_weight
-        largest = 1.0 if backend.is_here else largest_square(backend, data.shift)
+        passes, mass, shape = data.passes, 2 * data.total_weight, self.squares.shape
+        largest = 1.0 if passes.is_here else largest_square(passes, data.shift)
         self._largest = 4 * mass * largest
-        self._into = {"squares": backend.total(self.squares.shape, self._largest, self.squares)}
+        totals = {
+            "squares": passes.total(shape, self._largest, self.squares),
+            "counts": passes.total(shape, 2 * data.n_rows),
+            "within": passes.total(shape, self._largest),
+        }
         if not isinstance(means, SparseMeans):
             bound = mass * float(np.sqrt(largest))
-            self._into["sums"] = backend.total(means.sums.shape, bound, means.sums)
-            self._into["masses"] = backend.total(means.masses.shape, mass, means.masses)
+            totals["sums"] = passes.total(means.sums.shape, bound, means.sums)
+            totals["masses"] = passes.total(shape, mass, means.masses)
+        self._totals = SampleTotals(**totals)
 
     def update(self) -> int:
         """Assign all rows of the sample and update the sums; return the number of changed labels."""
-        means, backend, into = self.means, self._sample.backend, self._into
-        is_sparse, shape = isinstance(means, SparseMeans), self.squares.shape
-        payload = {
-            "frame": means.frame, "means": means if is_sparse else None, "n_bounds": self._n_bounds,
-            "unit_length": means.unit_length, "breaks_ties": self.breaks_ties,
-        }  # fmt: skip
-        of_round = {
-            "counts": backend.total(shape, 2 * self._sample.n_rows),
-            "within": backend.total(shape, self._largest),
-        }
-        changed = backend.run(_update, payload, into=into | of_round, writes="labels", renews=True)
-        self.squares = into["squares"].total()
-        if not isinstance(means, SparseMeans):
-            means.sums, means.masses = into["sums"].total(), into["masses"].total()
-        self._counts, self._within = of_round["counts"].total(), of_round["within"].total()
+        means, totals = self.means, self._totals
+        totals.counts.clear()
+        totals.within.clear()
+        sparse = means if isinstance(means, SparseMeans) else None
+        changed = self._sample.passes.run(
+            _update, SampleUpdate(means.frame, sparse, self._rule, self.breaks_ties),
+            (self._sample.state, self._labels), totals, writes=True, renews=True,
+        )  # fmt: skip
+        self.squares = totals.squares.total()
+        if totals.sums is not None and totals.masses is not None:
+            means.sums, means.masses = totals.sums.total(), totals.masses.total()
+        self._counts, self._within = totals.counts.total(), totals.within.total()
         return sum(changed)
 
     def rounding_decides(self) -> bool:
@@ -267,7 +240,8 @@ class SampleSums:
         ends = np.cumsum(self._sample.n_new)
         parts = np.split(numbers, np.searchsorted(numbers, ends[:-1]))
         given = [part - end + n_new for part, end, n_new in zip(parts, ends, self._sample.n_new)]
-        return any(self._sample.backend.run(_has_near_ties, self.means.frame, given=given))
+        states = self._sample.state, self._labels
+        return any(self._sample.passes.run(_has_near_ties, self.means.frame, states, given=given))
 
     def break_ties(self) -> None:
         """From now on assign near-ties to their nearest centers, whatever rounding does."""
@@ -276,9 +250,9 @@ class SampleSums:
     def move(self) -> tuple[FloatArray, FloatArray]:
         """Bring each center to the mean of its rows; see `Means.move`."""
         empty = self.empty_clusters()
-        for name in ("sums", "masses"):
-            if name in self._into:
-                self._into[name].clear(empty)
+        for total in (self._totals.sums, self._totals.masses):
+            if total is not None:
+                total.clear(empty)
         shifts, within = self.means.move(self.squares, empty)
         # Without sums that rounding would spoil; of these rows alone.
         return shifts, self._within if self.breaks_ties and not self._continues else within
@@ -313,91 +287,120 @@ class SampleSums:
         return float(self.squares.sum() / mass - mean @ mean) / len(mean)
 
 
-def _sample_of(chunk: Chunk) -> ShuffledRows:
-    sample: ShuffledRows = chunk.state["sample"]
-    return sample
+class SampleTotals(NamedTuple):
+    """Sums over the rows of the sample, by cluster; `counts` and `within` are those of a round.
+
+    `within` has squared distances to the centers where near-ties are decided, `counts` the rows with a weight. Sparse
+    rows have no sums and masses here, which `SparseMeans` keeps.
+    """
+
+    squares: Total
+    counts: Total
+    within: Total
+    sums: Total | None = None
+    masses: Total | None = None
 
 
-def _extend(chunk: Chunk, payload: dict[str, Any], numbers: IndexArray, _: Any) -> FloatArray | None:
+@dataclass(frozen=True)
+class SampleUpdate:
+    """Parameters of a round: the centers, and how rows are assigned to them."""
+
+    frame: Frame
+    sparse_means: SparseMeans | None
+    rule: BoundsRule
+    breaks_ties: bool
+
+
+class SampleLabels:
+    """The labels of the rows of the sample of a chunk."""
+
+    def __init__(self, _: ChunkRows) -> None:
+        self._labels: RowLabels | None = None
+
+    def of(self, sample: ShuffledRows) -> RowLabels:
+        """Return the labels, in the order of the sample."""
+        if self._labels is None:
+            self._labels = RowLabels(sample)
+        return self._labels
+
+
+def _new_sample(rows: ChunkRows, *, n_clusters: int, order: IndexArray | None) -> ShuffledRows:
+    return ShuffledRows(
+        rows.kept, rows.weights, np.empty(rows.n_rows, dtype=np.intp) if order is None else order,
+        n_clusters=n_clusters, n_threads=rows.most_threads, first=rows.first,
+    )  # fmt: skip
+
+
+def _extend(
+    _: ChunkRows, known: tuple[FloatArray | None], sample: ShuffledRows, numbers: IndexArray
+) -> FloatArray | None:
     """Take rows into the sample; return their sum where the shift is not known yet."""
-    shift = payload["shift"]
-    if "sample" not in chunk.state:
-        order = payload["order"]
-        chunk.state["sample"] = ShuffledRows(
-            kept_rows_of(chunk), chunk.weights,
-            np.empty(chunk.rows.shape[0], dtype=np.intp) if order is None else order,
-            n_clusters=payload["n_clusters"], n_threads=chunk.n_threads, shift=shift, first=chunk.first,
-        )  # fmt: skip
-    sample = _sample_of(chunk)
+    (shift,) = known
     stop = sample.size + len(numbers)
     sample.order[sample.size : stop] = numbers
     new = sample.extend(stop)
     if shift is None:
         return sample.sum_of(new)
+    sample.shift = shift
     sample.measure(new)
     return None
 
 
-def _measure(chunk: Chunk, shift: FloatArray, _: Any, __: Any) -> Array:
-    sample = _sample_of(chunk)
+def _measure(_: ChunkRows, shift: FloatArray, sample: ShuffledRows) -> Array:
     sample.shift = shift
     sample.measure(slice(0, sample.size))
     return sample.squares[: sample.size]
 
 
-def _update(chunk: Chunk, payload: dict[str, Any], _: Any, into: Any) -> int:
+def _update(
+    _: ChunkRows, params: SampleUpdate, sample: ShuffledRows, state: SampleLabels, totals: SampleTotals
+) -> int:
     """Assign the rows of the sample, and move those whose labels have changed between the sums."""
-    sample, frame = _sample_of(chunk), payload["frame"]
-    if isinstance(frame, CenterFrame):
-        frame.n_threads = sample.n_threads
-    assignment: Assignment | None = chunk.state.get("assignment")
-    if assignment is None:
-        n_bounds, unit_length = payload["n_bounds"], payload["unit_length"]
-        if n_bounds == 0:
-            assignment = PlainAssignment(sample)
-        else:
-            assignment = BoundedAssignment(sample, frame, n_bounds, unit_length=unit_length)
-    if payload["breaks_ties"] and not isinstance(assignment, TieBreakingAssignment):
-        assignment = TieBreakingAssignment(sample, assignment)
-    chunk.state["assignment"] = assignment
-    labels = assignment.labels[: sample.size]
+    row_labels, size, n_threads = state.of(sample), sample.size, sample.n_threads
+    row_labels.start(params.frame, params.rule, breaks_ties=params.breaks_ties)
+    labels, bounds = row_labels.labels[:size], row_labels.bounds
     before = labels.copy()
-    assignment.start(frame)
-    with ExitStack() as stack:
-        sums = {name: stack.enter_context(total.part()) for name, total in into.items()}
+    with _parts_of(totals) as (squares, counts, within, sums, masses):
         for part, x in sample.blocks():
-            chunk.check()
-            assignment.assign(part, x)
-            weights = sample.weights_of(part)
-            if payload["means"] is not None:
-                payload["means"].add(x, labels[part], before[part], weights)
-                continue
-            _kernels.add_to_clusters(
-                x,
-                labels[part],
-                before[part],
-                weights,
-                sample.shift,
-                sums["sums"],
-                sums["masses"],
-                sample.n_threads,
-            )
-        changed = np.flatnonzero(labels != before)
-        squares, k = sample.squares[changed].astype(np.float64), len(sums["squares"])
-        if sample.weights is not None:
-            squares *= sample.weights[changed]
-        sums["squares"] += np.bincount(labels[changed], squares, minlength=k)
-        sums["squares"] -= np.bincount(before[changed] + 1, squares, minlength=k + 1)[1:]
-        own = None if sample.weights is None else sample.weights[: sample.size]
-        sums["counts"] += np.bincount(labels, None if own is None else own > 0, minlength=k)
-        if isinstance(assignment, TieBreakingAssignment):
-            exact = assignment.squares[: sample.size]
-            sums["within"] += np.bincount(labels, exact if own is None else exact * own, minlength=k)
+            if bounds is None:
+                n_rows = part.stop - part.start
+                params.frame.nearest(x, labels[part], row_labels.scores[:n_rows], n_threads)
+            else:
+                bounds.assign(part, x)
+            if params.breaks_ties:
+                row_labels.break_ties(part, x)
+            own = sample.weights_of(part)
+            if params.sparse_means is not None:
+                params.sparse_means.add(x, labels[part], before[part], own)
+            else:
+                _kernels.add_to_clusters(
+                    x, labels[part], before[part], own, sample.shift, sums, masses, n_threads
+                )
+        changed, k = np.flatnonzero(labels != before), len(squares)
+        moved = sample.squares[changed].astype(np.float64)
+        weights = None if sample.weights is None else sample.weights[:size]
+        if weights is not None:
+            moved *= weights[changed]
+        squares += np.bincount(labels[changed], moved, minlength=k)
+        squares -= np.bincount(before[changed] + 1, moved, minlength=k + 1)[1:]
+        counts += np.bincount(labels, None if weights is None else weights > 0, minlength=k)
+        if row_labels.squares is not None:
+            exact = row_labels.squares[:size]
+            within += np.bincount(labels, exact if weights is None else exact * weights, minlength=k)
     return len(changed)
 
 
-def _has_near_ties(chunk: Chunk, frame: CenterFrame, numbers: IndexArray, _: Any) -> bool:
-    return has_near_ties(_sample_of(chunk), frame, chunk.state["assignment"].labels, numbers)
+@contextmanager
+def _parts_of(totals: SampleTotals) -> Iterator[list[Any]]:
+    """Return the arrays to which the rows of a chunk are added, None for totals that are not kept."""
+    with ExitStack() as stack:
+        yield [None if total is None else stack.enter_context(total.part()) for total in totals]
+
+
+def _has_near_ties(
+    _: ChunkRows, frame: CenterFrame, sample: ShuffledRows, state: SampleLabels, numbers: IndexArray
+) -> bool:
+    return has_near_ties(sample, frame, state.of(sample).labels, numbers)
 
 
 def _perpendicular_errors(within: FloatArray, masses: FloatArray) -> FloatArray:
@@ -816,13 +819,13 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         with (
             report.scikit_learn_callbacks(X),
             single_threaded_blas(),
-            open_backend(rows, weights, self.n_threads, fit=self) as backend,
+            open_passes(rows, weights, self.n_threads) as passes,
         ):
             earlier = self._earlier_sums(rows) if goes_on else None
             size = self._first_size()
             order = shuffled(rows.shape[0], run_length(rows, size), random)
             data = GrowingSample(
-                backend, self._positive_weights_first(order, weights), size,
+                passes, self._positive_weights_first(order, weights), size,
                 n_clusters=self.n_clusters, shift=None if earlier is None else earlier.shift,
             )  # fmt: skip
             if centers is None:
@@ -830,7 +833,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             self._check_distances(centers, data.shift)
             means = self._new_means(rows, centers, data.shift, data.n_threads)
             n_bounds = n_bounds_per_row(
-                backend.rows_per_worker, rows.shape[1], self.n_clusters, rows.dtype.itemsize, self.bounds
+                passes.rows_per_worker, rows.shape[1], self.n_clusters, rows.dtype.itemsize, self.bounds
             )
             sums = SampleSums(data, means, 0 if rows.is_sparse else n_bounds, earlier)
             result = nested(
@@ -840,7 +843,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             )  # fmt: skip
             fitted = columns | self._result_fitted(result, data.shift)
             if self.compute_labels:
-                labels, squares = label_all(backend, result.centers, data.shift)
+                labels, squares = label_all(passes, result.centers, data.shift)
                 fitted |= self._labels_fitted(rows, result.centers, labels, squares, weights)
                 if not goes_on:
                     self._warn_of_empty_clusters(labels)

@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.backend.measure import measure_rows
 from coterie.centers.labels import squares_to_centers
 from coterie.estimators.base import Description, Objective, Progress
 from coterie.estimators.on_graph import RUNS, GraphEstimator
@@ -58,6 +57,7 @@ from coterie.laplacian_kmodes.solver import (
     cut_weight,
     normalized_cut,
 )
+from coterie.passes import measure_rows
 from coterie.rows import Block, RowSource, as_rows
 
 GraphWeight = Annotated[
@@ -338,7 +338,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         ----------
         X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
             The data, or (n, n) affinities, or a tuple of two such matrices, graph and kernel. Files are read into
-            memory as a whole; the graph of `coterie.dask.rows` is made on the workers.
+            memory of one machine as a whole: rows on Dask workers are a TypeError.
         y : None
             Ignored.
 

@@ -7,9 +7,10 @@ cells, and a row is compared with the 4 sqrt(C) components around its nearest ce
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -54,6 +55,18 @@ class ComponentSearch:
 
     parameters: MixtureParameters
     n_threads: int
+
+    def prepared(self, *, exact: bool) -> Self:
+        """Return the search with its cells, which take longer to learn than to send, unless it is exact."""
+        if not exact:
+            self._cells  # noqa: B018 (computed and kept)
+        return self
+
+    def with_threads(self, n_threads: int) -> Self:
+        """Return the same search by another number of threads."""
+        other = copy.copy(self)
+        other.n_threads = n_threads
+        return other
 
     @cached_property
     def _shift(self) -> FloatArray:
@@ -161,7 +174,7 @@ class ComponentSearch:
 
     @cached_property
     def _near_ties(self) -> NearTies:
-        return NearTies(self._frame)
+        return NearTies(self._frame, self.n_threads)
 
     @cached_property
     def _is_certain(self) -> bool:
@@ -251,7 +264,7 @@ class ComponentSearch:
         """Yield the rows of each cell, and the components that it lists."""
         frame, lists = self._cells
         cells = np.empty(len(block), dtype=np.int32)
-        frame.nearest(kernel_rows(block), cells, np.empty(len(block), dtype=block.dtype))
+        frame.nearest(kernel_rows(block), cells, np.empty(len(block), dtype=block.dtype), self.n_threads)
         order = order_by(cells, len(lists))
         starts = np.searchsorted(cells[order], np.arange(len(lists) + 1))
         for listed, first, last in zip(lists, starts[:-1], starts[1:]):

@@ -15,8 +15,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.backend import Backend, open_backend
-from coterie.backend.measure import MeasuredRows, measure, measure_rows
 from coterie.blocks.kernel_rows import kept_rows
 from coterie.cached import cached_property
 from coterie.coresets import draw_coreset
@@ -47,6 +45,7 @@ from coterie.mixture.em import HISTORY_FIELDS, EMOptions, EMResult, effective_si
 from coterie.mixture.parameters import MixtureParameters, count_parameters
 from coterie.mixture.passes import ChunkPosteriors, label_all
 from coterie.mixture.posteriors import Posteriors, TruncatedPosteriors
+from coterie.passes import MeasuredRows, Passes, measure, measure_rows, open_passes
 from coterie.rows import RowSource, as_rows
 from coterie.seeding.markov_chain import seed_by_markov_chain
 from coterie.seeding.rounds import sample_of
@@ -419,16 +418,16 @@ class TruncatedGaussianMixture(
         with (
             report.scikit_learn_callbacks(X),
             single_threaded_blas(math.prod(rows.shape) * self.n_components),
-            open_backend(rows, weights, self.n_threads, fit=self) as backend,
+            open_passes(rows, weights, self.n_threads) as passes,
         ):
             if self.coreset_size is not None:
-                X, coreset_weights, _ = draw_coreset(backend, self.coreset_size, random)
+                X, coreset_weights, _ = draw_coreset(passes, self.coreset_size, random)
                 data = self._measured(as_rows(X), coreset_weights)
-            elif backend.is_here:
-                rows = kept_rows(rows, backend.n_threads)
+            elif passes.is_here:
+                rows = kept_rows(rows, passes.n_threads)
                 data = self._measured(rows, weights)
             else:
-                data = measure(backend, self.n_components)
+                data = measure(passes, self.n_components)
             report.n_final_steps = self._n_label_steps(rows.shape[0] / data.n_rows)
             best = self._best_run(X, data, given, random, report)
             if (directions := best.parameters.directions) is not None:
@@ -437,7 +436,7 @@ class TruncatedGaussianMixture(
                 best = replace(best, parameters=replace(best.parameters, factors=factors))
             fitted = self._run_fitted(best) | {"runs_": report.runs()}
             if self.compute_labels:
-                fitted |= self._labels_fitted(backend, rows, weights, best.parameters)
+                fitted |= self._labels_fitted(passes, rows, weights, best.parameters)
         self._store_fitted(columns | fitted)
         report.warn_if_out_of_time()
         return self
@@ -479,7 +478,7 @@ class TruncatedGaussianMixture(
             "search_every": self.search_every, "random": random,
         }  # fmt: skip
         posteriors: Posteriors
-        if data.backend.is_here:
+        if data.passes.is_here:
             posteriors = TruncatedPosteriors(
                 data.rows, data.weights, sizes, n_threads=data.n_threads, **search
             )
@@ -584,7 +583,7 @@ class TruncatedGaussianMixture(
         self, X: Any, data: Any, random: np.random.RandomState, deadline: Deadline = UNLIMITED
     ) -> Array:
         if self._begins_with_k_means:
-            if not data.backend.is_here:
+            if not data.passes.is_here:
                 data = sample_of(data, self.n_components, random)
             return k_means_until(
                 deadline, data.rows, self.n_components, init="split-merge", sample_weight=data.weights,
@@ -630,15 +629,15 @@ class TruncatedGaussianMixture(
         return fitted
 
     def _labels_fitted(
-        self, backend: Backend, rows: RowSource, weights: Array | None, parameters: MixtureParameters
+        self, passes: Passes, rows: RowSource, weights: Array | None, parameters: MixtureParameters
     ) -> dict[str, Any]:
         """Return the fitted attributes that are labels of the rows of a fit; one pass."""
         search = component_search(parameters, effective_n_threads(self.n_threads))
         exact = self._compares_all(len(parameters.weights))
-        if backend.is_here:
+        if passes.is_here:
             labels, distances = search.labels_and_distances(rows, exact=exact)
         else:
-            labels, distances = label_all(backend, parameters, exact=exact)
+            labels, distances = label_all(passes, parameters, exact=exact)
         return {
             "labels_": labels,
             "_search": search,

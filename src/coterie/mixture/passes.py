@@ -9,27 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.backend import Backend, Chunk
-from coterie.backend.measure import MeasuredRows, rows_of
-from coterie.mixture.component_search import component_search
+from coterie.mixture.component_search import ComponentSearch, component_search
 from coterie.mixture.parameters import Directions, MixtureParameters
 from coterie.mixture.posteriors import Moments, TruncatedPosteriors, first_neighbors
+from coterie.passes import ChunkRows, MeasuredRows, Passes, Total
 
 
 class LearnedNeighbors:
     """The neighborhoods that chunks have learned: each component's is that of the chunk where it has the most rows.
 
-    A total of a pass; see `coterie.backend.Total`.
-
-    Parameters
-    ----------
-    n_components, n_neighbors : int
-        Shape of the neighborhoods.
+    A total of a pass; see `coterie.passes.Total`.
     """
 
     def __init__(self, n_components: int, n_neighbors: int) -> None:
@@ -67,20 +61,36 @@ class LearnedNeighbors:
         return np.where(self._n_rows[:, None] > 0, self.neighbors, before)
 
 
-class ChunkPosteriors:
-    """The E-step on the chunks of a backend; see `coterie.mixture.posteriors.Posteriors`.
+class EStep(NamedTuple):
+    """Parameters of an E-step: those of the mixture, the neighborhoods, and how often rows look for components."""
 
-    Parameters
-    ----------
-    data : MeasuredRows
-        The rows.
-    sizes : tuple of int
-        Number of components C, of candidates per row C', of neighbors per component G (with itself).
-    random : RandomState
-        Source of randomness.
-    **search
-        `random_candidate`, `rows_per_tile` and `search_every` of `TruncatedPosteriors`.
-    """
+    parameters: MixtureParameters
+    neighbors: IntArray
+    n_searches: int
+
+
+class MStep(NamedTuple):
+    """Parameters of the pass that sums moments around `means`; see `Posteriors.moments`."""
+
+    means: Array
+    per_column: bool
+    directions: Directions | None
+
+
+class MomentTotals(NamedTuple):
+    """The totals of the fields of `Moments`; None for those that are not summed."""
+
+    masses: Total
+    first: Total
+    energies: Total | None = None
+    second: Total | None = None
+    cross: Total | None = None
+    projections: Total | None = None
+    outer: Total | None = None
+
+
+class ChunkPosteriors:
+    """The E-step on the chunks of a fit; see `coterie.mixture.posteriors.Posteriors` and `TruncatedPosteriors`."""
 
     def __init__(
         self,
@@ -90,23 +100,23 @@ class ChunkPosteriors:
         random: np.random.RandomState,
         **search: Any,
     ) -> None:
-        self._data, self._backend, self._sizes = data, data.backend, sizes
+        self._data, self._passes, self._sizes = data, data.passes, sizes
         self.total_weight = data.total_weight
         self.neighbors: IntArray = first_neighbors(random, sizes[0], sizes[2])
         self.n_distances = 0
         self._parameters: MixtureParameters
         self._energy = self._log_density = 0.0
-        self._chunks = list(range(len(self._backend.firsts) - 1))
-        payload = {"seed": random.randint(np.iinfo(np.int32).max), "sizes": sizes, "search": search}
-        self._backend.run(_begin, payload, given=self._chunks, writes="candidates", renews=True)
+        self._chunks = list(range(len(data.passes.firsts) - 1))
+        seed = random.randint(np.iinfo(np.int32).max)
+        self._state = data.passes.state(RowPosteriors)
+        given = [(seed, number) for number in self._chunks]
+        self._passes.run(_begin, (sizes, search), self._state, given=given, writes=True, renews=True)
 
     def e_step(self, parameters: MixtureParameters, n_searches: int = 1) -> float:
         """See `Posteriors`."""
-        payload = {"parameters": parameters, "neighbors": self.neighbors, "n_searches": n_searches}
+        params = EStep(parameters, self.neighbors, n_searches)
         learned = LearnedNeighbors(self._sizes[0], self._sizes[2])
-        found = self._backend.run(
-            _e_step, payload, given=self._chunks, into={"neighbors": learned}, writes="candidates"
-        )
+        found = self._passes.run(_e_step, params, self._state, learned, self._chunks, writes=True)
         self.neighbors = learned.over(self.neighbors)
         n_distances, energies, log_densities = zip(*found)
         self.n_distances, self._parameters = int(sum(n_distances)), parameters
@@ -119,7 +129,7 @@ class ChunkPosteriors:
 
     def rescale(self, factor: float) -> None:
         """See `Posteriors`."""
-        self._log_density = float(np.sum(self._backend.run(_rescale, factor, writes="candidates")))
+        self._log_density = float(np.sum(self._passes.run(_rescale, factor, self._state, writes=True)))
 
     def update(self, base: float) -> float:
         """See `Posteriors`; the shares have been renewed already."""
@@ -127,99 +137,100 @@ class ChunkPosteriors:
 
     def moments(self, means: Array, *, per_column: bool, directions: Directions | None = None) -> Moments:
         """See `Posteriors`."""
-        names = ["masses", "energies", "first", *(["second"] if per_column else [])]
-        if directions is not None:
-            names = ["masses", "first", "second", "cross", "projections", "outer"]
-        payload = {"means": means, "per_column": per_column, "directions": directions}
-        empty = self._empty_moments(means, directions)
-        into = {name: empty[name] for name in names}
-        self._backend.run(_add_moments, payload, into=into)
-        totals = {name: total.total() for name, total in into.items()}
-        return Moments(**{"energies": np.zeros(len(means)), "second": None, **totals})
+        totals = self._empty_moments(means, directions, per_column=per_column)
+        self._passes.run(_add_moments, MStep(means, per_column, directions), self._state, totals)
+        found = {name: total.total() for name, total in totals._asdict().items() if total is not None}
+        return Moments(**{"energies": np.zeros(len(means)), "second": None, **found})
 
-    def _empty_moments(self, means: Array, directions: Directions | None) -> dict[str, Any]:
+    def _empty_moments(
+        self, means: Array, directions: Directions | None, *, per_column: bool
+    ) -> MomentTotals:
         """Return empty totals, for distances of rows to means as large as there can be."""
-        data, total = self._data, self._backend.total
+        data, total = self._data, self._passes.total
         mass, shape = 2 * self.total_weight, means.shape
         radius = np.sqrt(np.max(np.sum((means - data.shift) ** 2, axis=1, dtype=np.float64)))
         reach = float(np.sqrt(data.largest_square) + radius)
-        scales, precisions, offsets, _ = self._parameters.energies()
-        largest = float(precisions.max()) * (1.0 if scales is None else float(scales.max()) ** 2)
-        energy = largest * reach**2 + float(np.abs(offsets[np.isfinite(offsets)]).max())
-        empty = {
-            "masses": total(shape[:1], mass),
-            "energies": total(shape[:1], mass * energy),
-            "first": total(shape, mass * reach),
-            "second": total(shape, mass * reach**2),
-        }
-        if directions is not None:
-            n, n_factors = shape[0], directions.vectors.shape[1]
-            # Directions have length 1 but for rounding.
-            projection = 2 * float(directions.scales.max()) * reach
-            empty["cross"] = total((n, n_factors, shape[1]), mass * projection * reach)
-            empty["projections"] = total((n, n_factors), mass * projection)
-            empty["outer"] = total((n, n_factors, n_factors), mass * projection**2)
-        return empty
+        empty = {"masses": total(shape[:1], mass), "first": total(shape, mass * reach)}
+        if per_column or directions is not None:
+            empty["second"] = total(shape, mass * reach**2)
+        if directions is None:
+            scales, precisions, offsets, _ = self._parameters.energies()
+            largest = float(precisions.max()) * (1.0 if scales is None else float(scales.max()) ** 2)
+            energy = largest * reach**2 + float(np.abs(offsets[np.isfinite(offsets)]).max())
+            return MomentTotals(energies=total(shape[:1], mass * energy), **empty)
+        n, n_factors = shape[0], directions.vectors.shape[1]
+        # Directions have length 1 but for rounding.
+        projection = 2 * float(directions.scales.max()) * reach
+        return MomentTotals(
+            cross=total((n, n_factors, shape[1]), mass * projection * reach),
+            projections=total((n, n_factors), mass * projection),
+            outer=total((n, n_factors, n_factors), mass * projection**2),
+            **empty,
+        )
 
 
-def label_all(backend: Backend, parameters: MixtureParameters, *, exact: bool) -> tuple[IntArray, FloatArray]:
+def label_all(passes: Passes, parameters: MixtureParameters, *, exact: bool) -> tuple[IntArray, FloatArray]:
     """Return the best component of each row, and its distance to that."""
-    parts = backend.run(_label, {"parameters": parameters, "exact": exact})
-    labels, distances = zip(*parts)
+    # Cells take as long to learn as labels of 50,000 rows: they are learned once, here.
+    search = component_search(parameters, passes.n_threads).prepared(exact=exact)
+    labels, distances = zip(*passes.run(_label, (search, exact)))
     return np.concatenate(labels), np.concatenate(distances)
 
 
-def _posteriors_of(chunk: Chunk) -> TruncatedPosteriors:
-    posteriors: TruncatedPosteriors = chunk.state["posteriors"]
-    return posteriors
+class RowPosteriors:
+    """The posteriors of the rows of a chunk."""
+
+    current: TruncatedPosteriors
+
+    def __init__(self, _: ChunkRows) -> None:
+        """Nothing is drawn yet."""
 
 
-def _begin(chunk: Chunk, payload: dict[str, Any], number: int, _: Any) -> None:
+def _begin(
+    rows: ChunkRows,
+    params: tuple[tuple[int, int, int], dict[str, Any]],
+    state: RowPosteriors,
+    seed: tuple[int, int],
+) -> None:
     """Draw the first candidates of the rows of a chunk."""
-    rows = rows_of(chunk)
-    chunk.state["posteriors"] = TruncatedPosteriors(
-        rows.rows, rows.weights, payload["sizes"],
-        random=np.random.RandomState(np.array([payload["seed"], number])), n_threads=rows.n_threads,
-        **payload["search"],
+    sizes, search = params
+    state.current = TruncatedPosteriors(
+        rows.rows, rows.weights, sizes,
+        random=np.random.RandomState(np.array(seed)), n_threads=rows.n_threads, **search,
     )  # fmt: skip
 
 
-def _e_step(chunk: Chunk, payload: dict[str, Any], number: int, into: Any) -> tuple[int, float, float]:
+def _e_step(
+    _: ChunkRows, params: EStep, state: RowPosteriors, learned: LearnedNeighbors, number: int
+) -> tuple[int, float, float]:
     """Return distances computed, and the sums of the rows' energies and log-densities."""
-    chunk.check()
-    posteriors, before = _posteriors_of(chunk), payload["neighbors"]
-    posteriors.neighbors = before.copy()
-    posteriors.e_step(payload["parameters"], payload["n_searches"])
-    has_learned = np.any(posteriors.neighbors != before, axis=1)
+    posteriors = state.current
+    posteriors.neighbors = params.neighbors.copy()
+    posteriors.e_step(params.parameters, params.n_searches)
+    has_learned = np.any(posteriors.neighbors != params.neighbors, axis=1)
     n_rows = np.where(has_learned, np.maximum(posteriors.sizes(), 1), 0)
-    into["neighbors"].add(number, posteriors.neighbors, n_rows)
+    learned.add(number, posteriors.neighbors, n_rows)
     energy = posteriors.mean_energy() * posteriors.total_weight if posteriors.total_weight > 0 else 0.0
     return posteriors.n_distances, energy, posteriors.update(0.0)
 
 
-def _rescale(chunk: Chunk, factor: float, _: Any, __: Any) -> float:
+def _rescale(_: ChunkRows, factor: float, state: RowPosteriors) -> float:
     """Multiply all energies; return the sum of the rows' log-densities."""
-    posteriors = _posteriors_of(chunk)
-    posteriors.rescale(factor)
-    return posteriors.update(0.0)
+    state.current.rescale(factor)
+    return state.current.update(0.0)
 
 
-def _add_moments(chunk: Chunk, payload: dict[str, Any], _: Any, into: Any) -> None:
+def _add_moments(_: ChunkRows, params: MStep, state: RowPosteriors, totals: MomentTotals) -> None:
     # New ones: sums that each chunk kept would take more memory than its rows.
-    directions = payload["directions"]
-    n_factors = None if directions is None else directions.vectors.shape[1]
-    found = Moments.zeros(payload["means"].shape, per_column=payload["per_column"], n_factors=n_factors)
-    _posteriors_of(chunk).add_moments(found, payload["means"], directions)
+    n_factors = None if params.directions is None else params.directions.vectors.shape[1]
+    found = Moments.zeros(params.means.shape, per_column=params.per_column, n_factors=n_factors)
+    state.current.add_moments(found, params.means, params.directions)
     components = np.flatnonzero(found.masses)
-    for name, total in into.items():
-        total.add(getattr(found, name)[components], components)
+    for name, total in totals._asdict().items():
+        if total is not None:
+            total.add(getattr(found, name)[components], components)
 
 
-def _label(chunk: Chunk, payload: dict[str, Any], _: Any, __: Any) -> tuple[IntArray, FloatArray]:
-    shared = chunk.exchange.shared  # for all chunks: cells take as long to learn as labels of 50,000 rows
-    if "search" not in shared:
-        shared["search"] = component_search(payload["parameters"], chunk.n_threads)
-    found: tuple[IntArray, FloatArray] = shared["search"].labels_and_distances(
-        chunk.rows, exact=payload["exact"]
-    )
-    return found
+def _label(rows: ChunkRows, params: tuple[ComponentSearch, bool]) -> tuple[IntArray, FloatArray]:
+    search, exact = params
+    return search.with_threads(rows.most_threads).labels_and_distances(rows.source, exact=exact)

@@ -131,8 +131,8 @@ class MultilevelGraphClustering(GraphEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
-            The data, or (n, n) affinities. Files are read into memory as a whole; the graph of `coterie.dask.rows` is
-            made on the workers.
+            The data, or (n, n) affinities, which are read into the memory of one machine: rows on Dask workers are a
+            TypeError.
         y : None
             Ignored.
 

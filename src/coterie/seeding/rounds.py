@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IndexArray
-from coterie.backend import Chunk
-from coterie.backend.measure import MeasuredRows, measure_rows, rows_of
-from coterie.blocks.dataset import ChunkRows, weighted_sum
+from coterie.blocks.dataset import weighted_sum
 from coterie.blocks.kernel_rows import dense
 from coterie.centers.frame import CenterFrame
 from coterie.fitting.deadline import UNLIMITED, Deadline
+from coterie.passes import ChunkRows, MeasuredRows, Total, measure_rows
 from coterie.rows import as_rows
 from coterie.seeding.greedy import seed_by_square_distance
 from coterie.seeding.seeds import take_rows
@@ -54,25 +51,25 @@ def seed_in_rounds(
     ----------
     Bahmani et al., Scalable k-means++, VLDB 2012.
     """
-    backend = data.backend
+    passes, nearest = data.passes, data.passes.state(NearestCandidate)
     candidates = take_rows(data, _first_row(data, random))  # type: ignore[arg-type]
     n_known = 0
     for _ in range(_ROUNDS):
         if deadline.is_over:
             break
-        payload = {"candidates": candidates, "n_known": n_known}
-        potential = float(np.sum(backend.run(_update_nearest, payload, writes="nearest", renews=True)))
+        found = passes.run(_update_nearest, (candidates, n_known), nearest, writes=True, renews=True)
+        potential = float(np.sum(found))
         if not potential > 0:
             break
-        seeds = random.randint(np.iinfo(np.int32).max, size=len(backend.firsts) - 1).tolist()
-        drawn = backend.run(_draw, n_clusters / potential, given=seeds)
+        seeds = random.randint(np.iinfo(np.int32).max, size=len(passes.firsts) - 1).tolist()
+        drawn = passes.run(_draw, n_clusters / potential, nearest, given=seeds)
         n_known, candidates = len(candidates), np.concatenate([candidates, *drawn])
     if len(candidates) < n_clusters:  # few distinct rows
         return seed_by_square_distance(
             sample_of(data, n_clusters, random), n_clusters, random, deadline=deadline
         )[0]
-    masses = backend.total((len(candidates),), 2 * data.total_weight)
-    backend.run(_count_nearest, CenterFrame(candidates, data.shift), into={"masses": masses})
+    masses = passes.total((len(candidates),), 2 * data.total_weight)
+    passes.run(_count_nearest, CenterFrame(candidates, data.shift), sums=masses)
     weighted = measure_rows(
         as_rows(candidates), masses.total(), n_clusters=n_clusters, n_threads=data.n_threads
     )
@@ -88,7 +85,7 @@ def sample_of(data: MeasuredRows, n_clusters: int, random: np.random.RandomState
     else:
         numbers = np.sort(random.choice(data.n_rows, size=size, replace=False))
     weights = None if data.weights is None else data.weights[numbers]
-    rows = as_rows(data.backend.take(numbers))
+    rows = as_rows(data.passes.take(numbers))
     sample = measure_rows(rows, weights, n_clusters=n_clusters, n_threads=data.n_threads)
     return sample.in_this_process()
 
@@ -98,25 +95,29 @@ def _first_row(data: MeasuredRows, random: np.random.RandomState) -> IndexArray:
     return random.choice(data.n_rows, size=1, p=chances)
 
 
-def _update_nearest(chunk: Chunk, payload: dict[str, Any], _: Any, __: Any) -> float:
-    """Compute the squared distances to the nearest candidate; only to new candidates if the others are known."""
-    rows, candidates, n_known = rows_of(chunk), payload["candidates"], payload["n_known"]
-    held: tuple[int, Array] = chunk.state.get("nearest", (0, np.empty(0)))
-    if held[0] != n_known or n_known == 0:
-        n_known, nearest = 0, np.full(rows.n_rows, np.inf, dtype=rows.dtype)
-    else:
-        nearest = held[1]
+class NearestCandidate:
+    """The squared distance of each row of a chunk to the nearest of the first `n_known` candidates."""
+
+    def __init__(self, rows: ChunkRows) -> None:
+        self.squares: Array = np.full(rows.n_rows, np.inf, dtype=rows.dtype)
+        self.n_known = 0
+
+
+def _update_nearest(rows: ChunkRows, params: tuple[Array, int], state: NearestCandidate) -> float:
+    """Take in further candidates, or all of them where the state is not that of the round before."""
+    candidates, n_known = params
+    if state.n_known != n_known:
+        n_known, state.squares = 0, np.full(rows.n_rows, np.inf, dtype=rows.dtype)
     if n_known < len(candidates):  # a round may draw no row
-        frame = CenterFrame(candidates[n_known:], rows.shift, rows.n_threads)
-        _, scores = _nearest(chunk, frame)
-        np.minimum(nearest, np.maximum(scores + rows.squares, 0), out=nearest)
-    chunk.state["nearest"] = len(candidates), nearest
-    return weighted_sum(nearest.astype(np.float64), rows.weights)
+        _, scores = _nearest(rows, CenterFrame(candidates[n_known:], rows.shift, rows.n_threads))
+        np.minimum(state.squares, np.maximum(scores + rows.squares, 0), out=state.squares)
+    state.n_known = len(candidates)
+    return weighted_sum(state.squares.astype(np.float64), rows.weights)
 
 
-def _draw(chunk: Chunk, rate: float, seed: int, _: Any) -> Array:
+def _draw(rows: ChunkRows, rate: float, state: NearestCandidate, seed: int) -> Array:
     """Draw each row independently, with probability proportional to weight times squared distance to the candidates."""
-    rows, masses = rows_of(chunk), chunk.state["nearest"][1].astype(np.float64)
+    masses = state.squares.astype(np.float64)
     if rows.weights is not None:
         masses *= rows.weights
     uniforms = np.random.RandomState(seed).uniform(size=rows.n_rows)
@@ -124,17 +125,14 @@ def _draw(chunk: Chunk, rate: float, seed: int, _: Any) -> Array:
     return drawn
 
 
-def _count_nearest(chunk: Chunk, frame: CenterFrame, _: Any, into: Any) -> None:
-    frame.n_threads = rows_of(chunk).n_threads
-    labels, _scores = _nearest(chunk, frame)
-    with into["masses"].part() as masses:
-        masses += np.bincount(labels, weights=rows_of(chunk).weights, minlength=len(frame))
+def _count_nearest(rows: ChunkRows, frame: CenterFrame, total: Total) -> None:
+    labels, _ = _nearest(rows, frame)
+    with total.part() as masses:
+        masses += np.bincount(labels, weights=rows.weights, minlength=len(frame))
 
 
-def _nearest(chunk: Chunk, frame: CenterFrame) -> tuple[IndexArray, FloatArray]:
-    rows = rows_of(chunk)
+def _nearest(rows: ChunkRows, frame: CenterFrame) -> tuple[IndexArray, FloatArray]:
     labels, scores = np.empty(rows.n_rows, dtype=np.int32), np.empty(rows.n_rows, dtype=rows.dtype)
     for part, x in rows.blocks():
-        chunk.check()
-        frame.nearest(x, labels[part], scores[part])
+        frame.nearest(x, labels[part], scores[part], rows.n_threads)
     return labels, scores  # type: ignore[return-value]

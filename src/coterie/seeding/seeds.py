@@ -9,11 +9,11 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie.arrays import Array, FloatArray, IndexArray
-from coterie.backend.measure import measure_rows
 from coterie.blocks.dataset import ChunkRows
 from coterie.blocks.kernel_rows import dense
 from coterie.fitting.checks import check_positive_integer, random_stream, warn
 from coterie.fitting.deadline import UNLIMITED, Deadline
+from coterie.passes import measure_rows
 from coterie.rows import as_rows
 
 __all__ = [

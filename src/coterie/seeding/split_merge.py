@@ -8,14 +8,14 @@ import numpy as np
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray
-from coterie.backend import Chunk
-from coterie.backend.measure import MeasuredRows, rows_of
 from coterie.blocks.dataset import SquareDistances
 from coterie.blocks.kernel_rows import dense
+from coterie.centers.assignment import RowLabels
 from coterie.centers.frame import moved_centers
-from coterie.centers.lloyd import iterate, passes_of
+from coterie.centers.lloyd import ClusteredRows, ClusterSums, lloyd
 from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.fitting.report import Report, Stop
+from coterie.passes import ChunkRows, MeasuredRows
 from coterie.seeding.greedy import seed_by_square_distance
 from coterie.seeding.rounds import sample_of
 
@@ -87,19 +87,19 @@ def seed_by_split_and_merge(
     Optical Engineering 37(10), 1998.
     """
     if centers is None:
-        rows = data.in_this_process() if data.backend.is_here else sample_of(data, n_clusters, random)
+        rows = data.in_this_process() if data.passes.is_here else sample_of(data, n_clusters, random)
         centers, _ = seed_by_square_distance(rows, n_clusters, random, _TRIALS, deadline)
     if n_clusters < 3:
         return centers
-    passes = passes_of(data, n_clusters, max_iter=2 * _ITERATIONS, unit_length=unit_length)
+    clusters = ClusteredRows.of(data, n_clusters, max_iter=2 * _ITERATIONS, unit_length=unit_length)
     before = np.inf
     while not deadline.is_over:
-        frame, _, _ = iterate(passes, centers, stop=Stop(_ITERATIONS), report=Report())
-        inertia = passes.inertia(frame)
+        frame = lloyd(clusters, centers, stop=Stop(_ITERATIONS), report=Report())
+        inertia = clusters.inertia_by_sums(frame)
         if inertia > (1 - _LEAST_GAIN) * before:  # rounding hides what the last swaps gained
             return frame.centers
-        sums, masses = passes.sums.copy(), passes.masses.copy()
-        halves = _halve(data, (sums, masses), frame.centers, random, unit_length)
+        sums, masses = (total.total().copy() for total in clusters.sums)
+        halves = _halve(clusters, (sums, masses), frame.centers, random, unit_length)
         origin = data.shift if unit_length else None
         gains = merge_costs(*halves, origin)
         partners = nearest_partners(sums, masses, origin)
@@ -199,31 +199,30 @@ def choose_swaps(gains: FloatArray, costs: FloatArray, partners: IndexArray) -> 
 
 
 def _halve(
-    data: MeasuredRows, whole: _Sums, centers: Array, random: np.random.RandomState, unit_length: bool
+    clusters: ClusteredRows, whole: _Sums, centers: Array, random: np.random.RandomState, unit_length: bool
 ) -> tuple[_Sums, _Sums]:
     """Return the sums and masses of the halves of each cluster after a few iterations of 2-means.
 
     2-means starts from a row of the cluster, drawn with probability proportional to weight times squared distance to
     the center, and from the same point on the other side of the center.
     """
-    backend, n_clusters = data.backend, len(centers)
-    payload = {"centers": centers, "seed": random.randint(np.iinfo(np.int32).max)}
+    data, passes, n_clusters = clusters.data, clusters.passes, len(centers)
+    seed = random.randint(np.iinfo(np.int32).max)
     points = np.stack([centers, centers]).astype(np.float64)
     least = np.full(n_clusters, np.inf)
-    for clusters, keys, rows in backend.run(_draw_row_of_each, payload):
-        is_less = keys < least[clusters]
-        clusters, rows = clusters[is_less], rows[is_less]
-        least[clusters] = keys[is_less]
-        points[0, clusters] = 2.0 * centers[clusters] - rows
-        points[1, clusters] = rows
+    for drawn, keys, rows in passes.run(_draw_row_of_each, (centers, seed), clusters.labels):
+        is_less = keys < least[drawn]
+        least[drawn[is_less]] = keys[is_less]
+        points[0, drawn[is_less]] = 2.0 * centers[drawn[is_less]] - rows[is_less]
+        points[1, drawn[is_less]] = rows[is_less]
     for _ in range(_HALVING_ITERATIONS):
         mass = 2 * data.total_weight
-        into = {
-            "sums": backend.total(centers.shape, mass * float(np.sqrt(data.largest_square))),
-            "masses": backend.total((n_clusters,), mass),
-        }
-        backend.run(_add_second_halves, points, into=into)
-        second = into["sums"].total(), into["masses"].total()
+        halves = ClusterSums(
+            passes.total(centers.shape, mass * float(np.sqrt(data.largest_square))),
+            passes.total((n_clusters,), mass),
+        )
+        passes.run(_add_second_halves, points, clusters.labels, halves)
+        second = halves.sums.total(), halves.masses.total()
         first = whole[0] - second[0], whole[1] - second[1]
         for values in first:  # rounding leaves something of empty halves
             values[first[1] <= _ROUNDING * whole[1]] = 0
@@ -236,32 +235,31 @@ def _halve(
     return first, second
 
 
-# --- tasks -----------------------------------------------------------------------------------------------------------
+# --- steps -----------------------------------------------------------------------------------------------------------
 
 
-def _draw_row_of_each(chunk: Chunk, payload: dict[str, Any], _: Any, __: Any) -> Any:
+def _draw_row_of_each(rows: ChunkRows, params: tuple[Array, int], state: RowLabels) -> Any:
     """Draw a row of each cluster: the one with the least key; a row of rate r has one of -log(uniform) / r."""
-    rows, labels = rows_of(chunk), chunk.state["assignment"].labels
-    rates = rows.own_square_distances(payload["centers"], labels)
+    (centers, seed), labels = params, state.labels
+    rates = rows.own_square_distances(centers, labels)
     if rows.weights is not None:
         rates *= rows.weights
     # The draw of a row depends on its number, not on the chunks.
-    uniforms = np.random.Generator(np.random.PCG64(payload["seed"]).advance(chunk.first)).random(rows.n_rows)
+    uniforms = np.random.Generator(np.random.PCG64(seed).advance(rows.first)).random(rows.n_rows)
     with np.errstate(divide="ignore"):
         keys = -np.log(uniforms) / rates
-    least = np.full(len(payload["centers"]), np.inf)
+    least = np.full(len(centers), np.inf)
     np.minimum.at(least, labels, keys)
     drawn = np.flatnonzero((keys == least[labels]) & (keys < np.inf))
     return labels[drawn], keys[drawn], dense(rows.take(drawn))
 
 
-def _add_second_halves(chunk: Chunk, points: FloatArray, _: Any, into: Any) -> None:
+def _add_second_halves(rows: ChunkRows, points: FloatArray, state: RowLabels, halves: ClusterSums) -> None:
     """Add the rows that are nearer to the second point of their cluster than to the first."""
-    rows, labels = rows_of(chunk), chunk.state["assignment"].labels
+    labels = state.labels
     first, second = (SquareDistances(part, rows.n_threads) for part in points)
-    with into["sums"].part() as sums, into["masses"].part() as masses:
+    with halves.sums.part() as sums, halves.masses.part() as masses:
         for part, x in rows.blocks():
-            chunk.check()
             to_first, to_second = np.empty((2, part.stop - part.start))
             first.write(x, labels[part], to_first)
             second.write(x, labels[part], to_second)

@@ -9,10 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie.arrays import Array
-from coterie.backend import LocalBackend
-from coterie.backend.measure import MeasuredRows, measure
 from coterie.blocks.dataset import total_weight
-from coterie.centers.lloyd import KMeansResult, best_of, lloyd
+from coterie.centers.lloyd import KMeansResult, lloyd, lower_inertia
 from coterie.estimators.parameters import (
     Callback,
     Clusters,
@@ -33,7 +31,8 @@ from coterie.fitting.checks import random_stream
 from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
-from coterie.size_constrained.passes import SizedPasses, SizedSearch
+from coterie.passes import MeasuredRows, Passes, measure
+from coterie.size_constrained.passes import SizedClusters, SizedSearch
 from coterie.size_constrained.sizes import SizeBounds, check_sizes
 
 # Part of the time left that an initialization may take.
@@ -70,8 +69,8 @@ def size_constrained(
     -------
     KMeansResult
     """
-    passes = SizedPasses(data, search, len(centers), unit_length=unit_length)
-    return lloyd(passes, centers, stop=stop, report=report)
+    clusters = SizedClusters(data, search, len(centers), unit_length=unit_length)
+    return clusters.result(lloyd(clusters, centers, stop=stop, report=report), report)
 
 
 class SizeConstrainedKMeans(CentroidEstimator):
@@ -233,12 +232,10 @@ class SizeConstrainedKMeans(CentroidEstimator):
         with (
             report.scikit_learn_callbacks(X),
             single_threaded_blas(math.prod(rows.shape) * self.n_clusters),
-            LocalBackend(rows, weights, self.n_threads) as backend,
         ):
-            data = measure(backend, self.n_clusters)
+            data, best = measure(Passes(rows, weights, self.n_threads), self.n_clusters), None
             stop = Stop(self.max_iter, self.tol * data.mean_variance)
-
-            def run() -> KMeansResult:
+            for _ in report.restarts(self._n_runs()):
                 centers = given
                 if centers is None:
                     centers = self._drawn_centers(X, data, random, report.deadline.share(_SEEDING_SHARE))
@@ -247,12 +244,12 @@ class SizeConstrainedKMeans(CentroidEstimator):
                     bounds, total, self.n_clusters,
                     gap=float(self.size_gap), n_threads=self._n_threads, deadline=report.deadline,
                 )  # fmt: skip
-                return size_constrained(
+                result = size_constrained(
                     data, centers, search,
                     stop=stop, report=report.start_run(), unit_length=self._is_cosine,
                 )  # fmt: skip
-
-            best = best_of(run, self._n_runs(), report)
+                best = lower_inertia(best, result)
+            assert best is not None
         sizes = np.bincount(best.labels, weights, minlength=self.n_clusters)
         self._store_fitted(
             columns

@@ -10,21 +10,19 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.backend import Chunk
-from coterie.backend.measure import MeasuredRows, rows_of
-from coterie.blocks.dataset import ChunkRows, SquareDistances, total_weight, weighted_sum
+from coterie.blocks.dataset import FitRows, SquareDistances, total_weight, weighted_sum
 from coterie.blocks.kernel_rows import kernel_rows
-from coterie.centers.assignment import Frame
+from coterie.centers.assignment import RowLabels
 from coterie.centers.frame import CenterFrame
-from coterie.centers.passes import ClusterPasses
+from coterie.centers.lloyd import ClusteredRows
 from coterie.fitting.deadline import UNLIMITED, Deadline
+from coterie.passes import ChunkRows, MeasuredRows
 from coterie.size_constrained.assignment import PricedAssignment, assign_within
 from coterie.size_constrained.dual_ascent import PriceProblem, ascend
 from coterie.size_constrained.priced_lists import Followed, PricedLists, Pricing
@@ -389,28 +387,31 @@ class SizedSearch:
         return weighted_sum(squares, weights)
 
 
+@dataclass(frozen=True)
+class SizedRule:
+    """The assignment of rows with size constraints; see `coterie.centers.assignment.AssignmentRule`."""
+
+    search: SizedSearch
+
+    def bounds(self, rows: FitRows, frame: CenterFrame) -> SizedAssignment:
+        """Return the assignment of all rows."""
+        return SizedAssignment(self.search, rows)
+
+
 class SizedAssignment:
     """The labels of the rows of a fit with size constraints.
 
     They are those of the last pass where new ones would not lower the inertia, so that it never rises.
-
-    Parameters
-    ----------
-    search : SizedSearch
-        Assigns the rows.
-    data : ChunkRows
-        The rows, all of the fit.
     """
 
     algorithm = "lloyd"
 
-    def __init__(self, search: SizedSearch, data: ChunkRows, _: CenterFrame) -> None:
+    def __init__(self, search: SizedSearch, data: FitRows) -> None:
         self._data, self._search = data, search
         self.labels = np.full(data.n_rows, -1, dtype=np.int32)
 
-    def start(self, frame: Frame) -> None:
-        """Take the centers of the coming pass, and assign all rows."""
-        assert isinstance(frame, CenterFrame)
+    def start(self, frame: CenterFrame) -> None:
+        """Take the centers of the next pass, and assign all rows."""
         data = self._data
         self._found, _ = self._search.labels(data.blocks, frame, data.squares, data.weights, data.take)
         if np.all(self.labels >= 0):
@@ -428,23 +429,13 @@ class SizedAssignment:
         self.labels[rows] = labels
 
 
-class SizedPasses(ClusterPasses):
-    """Passes over rows of this process whose labels satisfy size constraints.
-
-    Parameters
-    ----------
-    data : MeasuredRows
-        The rows.
-    search : SizedSearch
-        Assigns them.
-    n_clusters, unit_length
-        See `ClusterPasses`.
-    """
+class SizedClusters(ClusteredRows):
+    """Clusters of rows of this process whose labels satisfy size constraints."""
 
     def __init__(
         self, data: MeasuredRows, search: SizedSearch, n_clusters: int, *, unit_length: bool = False
     ) -> None:
-        super().__init__(data, n_clusters, partial(SizedAssignment, search), unit_length=unit_length)
+        super().__init__(data, n_clusters, SizedRule(search), unit_length=unit_length)
         self._search = search
 
     def progress(self) -> dict[str, Any]:
@@ -454,17 +445,18 @@ class SizedPasses(ClusterPasses):
         # Rows need not be with their nearest centers.
         return False
 
-    def finish(self, frame: CenterFrame) -> tuple[IntArray, FloatArray, float]:
-        ((labels, squares),) = self.data.backend.run(_labels_and_squares, frame.centers)
-        return labels, squares, weighted_sum(squares, self.data.weights)
+    def _labels_and_squares(self, frame: CenterFrame) -> list[tuple[IntArray, FloatArray, float]]:
+        return self.passes.run(_labels_and_squares, frame.centers, self.labels)
 
 
-def _labels_and_squares(chunk: Chunk, centers: Array, _: Any, __: Any) -> tuple[IntArray, FloatArray]:
-    labels: IntArray = chunk.state["assignment"].labels
-    return labels, rows_of(chunk).own_square_distances(centers, labels)
+def _labels_and_squares(
+    rows: ChunkRows, centers: Array, state: RowLabels
+) -> tuple[IntArray, FloatArray, float]:
+    squares = rows.own_square_distances(centers, state.labels)
+    return state.labels, squares, weighted_sum(squares, rows.weights)
 
 
-def _difference(data: ChunkRows, centers: Array, before: IntArray, after: IntArray) -> float:
+def _difference(data: FitRows, centers: Array, before: IntArray, after: IntArray) -> float:
     """Return by how much labels cost more than those before, measured accurately."""
     distances = SquareDistances(centers, data.n_threads)
     difference = 0.0

@@ -332,7 +332,8 @@ class TotalVariationClustering(GraphEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
-            The data, or (n, n) affinities. Files are read into memory as a whole.
+            The data, or (n, n) affinities, which are read into the memory of one machine: rows on Dask workers are a
+            TypeError.
         y : array-like of shape (n,), optional
             Known classes from 0 to n_clusters - 1, -1 where they are not known: rows with a class are and remain in
             the cluster of that number. An array without -1 is ignored, as scikit-learn's tools pass such labels to all

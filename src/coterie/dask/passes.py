@@ -1,0 +1,539 @@
+"""Passes over chunks of rows on Dask workers.
+
+Each chunk is a future of the client, and a pass is one task for each worker, on its chunks. A chunk keeps the states of
+the fit beside its rows, and the number of passes that have changed them. Where this number is another one than that of
+the fit, because a worker was lost and Dask has opened the chunk again, the states are made anew: by the last pass that
+has written each of them, or by all where they depend on all. So a step is never applied twice.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from coterie.arrays import Array, FloatArray, IndexArray
+from coterie.dask.chunks import FileRange, Partition
+from coterie.dask.exact_sums import ExactSum, Steps
+from coterie.fitting.checks import check_sample_weight
+from coterie.fitting.threads import effective_n_threads, single_threaded_blas
+from coterie.limits.memory import available_memory
+from coterie.passes import ChunkRows, Passes, State, Total
+from coterie.rows import RowSource, as_rows
+from coterie.rows.checks import BadRowError
+from coterie.rows.derived import NormalizedRows
+
+# Larger parameters of a pass are sent once, and the workers fetch them from each other.
+_SCATTERED_BYTES = 1 << 20
+
+# Seconds between two looks at the cluster while a pass waits, that a fit waits for a first worker, and for a scheduler
+# that does not answer.
+_INTERVAL, _PATIENCE, _SCHEDULER_PATIENCE = 1.0, 300.0, 10.0
+
+# Times that a chunk may be lost in one pass; then it is assumed to be the cause.
+_MOST_LOST = 20
+
+
+class ClusterLostError(ConnectionError):
+    """The scheduler is lost, or its workers are."""
+
+
+def distributed() -> Any:
+    """Return the module `distributed`; an ImportError names the extra."""
+    try:
+        import distributed
+    except ImportError as error:
+        raise ImportError(
+            "Fits on a Dask cluster need the extra 'dask' (pip install 'coterie[dask]'): " + str(error)
+        ) from None
+    return distributed
+
+
+def client_of(client: Any = None) -> Any:
+    """Return the client that was given, or the current one; one for coroutines is a ValueError."""
+    library = distributed()
+    if client is None:
+        try:
+            client = library.default_client()
+        except ValueError:
+            raise ValueError(
+                "There is no Dask client: make one by distributed.Client('tcp://HOST:8786') (or Client() for workers "
+                "on this machine), or pass client=."
+            ) from None
+    if client.asynchronous:
+        raise ValueError("client is one for coroutines: pass one made without asynchronous=True.")
+    return client
+
+
+class _Call(NamedTuple):
+    """A pass, as it is sent to the workers: `states` are the names, numbers and makers of states."""
+
+    step: Callable[..., Any]
+    params: Any
+    states: tuple[tuple[str, int, Callable[[ChunkRows], Any]], ...]
+    empty_sums: Callable[[], Any] | None
+    n_clusters: int | None
+    shift: FloatArray | None
+
+
+@dataclass
+class _Record:
+    """A pass that has changed the state `name`, pickled, and what it gave to each chunk."""
+
+    name: str
+    call: bytes
+    given: Sequence[Any] | None
+
+
+class HeldChunk:
+    """The rows of a chunk in the memory of a worker, and the states of the fit, which do not travel with them.
+
+    `version` is the number of passes that have changed the states.
+    """
+
+    def __init__(self, block: Array, weights: Array | None, first: int) -> None:
+        self._block = block, weights, first
+        self.rows = ChunkRows(as_rows(block), weights, first=first)
+        self.states: dict[str, tuple[int, Any]] = {}
+        self.version = 0
+
+    def __reduce__(self) -> Any:
+        return HeldChunk, self._block
+
+    def __sizeof__(self) -> int:
+        return int(self._block[0].nbytes)
+
+    def run(self, call: _Call, sums: Any, given: Any, has_given: bool) -> Any:
+        """Run the step of a pass."""
+        rows = self.rows
+        if call.n_clusters is not None:
+            rows.prepare(call.n_clusters)
+        if call.shift is not None and not _is_shift_of(rows, call.shift):
+            rows.measure_from(call.shift)
+        arguments = [] if call.params is None else [call.params]
+        for name, number, new in call.states:
+            if self.states.get(name, (-1,))[0] != number:
+                self.states[name] = number, new(rows)
+            arguments.append(self.states[name][1])
+        if sums is not None:
+            arguments.append(sums)
+        return call.step(rows, *arguments, *([given] if has_given else []))
+
+
+def _is_shift_of(rows: ChunkRows, shift: FloatArray) -> bool:
+    return hasattr(rows, "shift") and bool(np.array_equal(rows.shift, shift))
+
+
+class _Answer(NamedTuple):
+    """The results of a task by the number of the chunk, their sums, and the worker; `stale` chunks were left out."""
+
+    results: dict[int, Any]
+    sums: Any
+    stale: list[int]
+    worker: str
+
+
+def _run_on_chunks(
+    chunks: list[HeldChunk],
+    numbers: list[int],
+    version: int,
+    writes: bool,
+    call: bytes,
+    given: list[Any] | None,
+    record: list[tuple[bytes, list[Any] | None]] | None,
+    n_threads: int | None,
+) -> _Answer:
+    """Run a pass on the chunks of this worker; with a `record`, make the states of those of another version anew."""
+    import cloudpickle
+
+    worker = distributed().get_worker()
+    one = cloudpickle.loads(call)
+    found = _Answer({}, None if one.empty_sums is None else one.empty_sums(), [], worker.address)
+    with single_threaded_blas():
+        for at, (number, chunk) in enumerate(zip(numbers, chunks)):
+            chunk.rows.use_threads(n_threads or worker.state.nthreads)
+            try:
+                if chunk.version != version:
+                    if record is None:
+                        found.stale.append(number)
+                        continue
+                    chunk.states.clear()
+                    for earlier, past in record:
+                        again = cloudpickle.loads(earlier)
+                        thrown_away = None if again.empty_sums is None else again.empty_sums()
+                        chunk.run(again, thrown_away, None if past is None else past[at], past is not None)
+                chunk.version = -1
+                own = None if given is None else given[at]
+                found.results[number] = chunk.run(one, found.sums, own, given is not None)
+                chunk.version = version + writes
+            except Exception as error:
+                vars(error)["chunk_number"] = (
+                    number  # of several errors the client raises that of the first rows
+                )
+                raise
+    return found
+
+
+class WorkerPasses(Passes):
+    """Passes over chunks on Dask workers; see `coterie.passes.Passes`.
+
+    The `source` is a `coterie.dask.WorkerRows`. `n_threads` are those of the kernels of each worker, by default as many
+    as the worker has.
+    """
+
+    is_here = False
+
+    def __init__(self, source: Any, sample_weight: Any, n_threads: int | None) -> None:
+        self._source, self._client, self._parts = source, source.client, source.chunks
+        (self.n_rows, self.n_columns), self.dtype = source.shape, source.dtype
+        parts = self._parts.chunks
+        self.firsts = np.array([*(part.first_row for part in parts), self.n_rows], dtype=np.intp)
+        self.firsts -= self.firsts[0]
+        self.n_threads, self._threads_of_worker = effective_n_threads(None), n_threads
+        if hasattr(sample_weight, "compute"):
+            sample_weight = sample_weight.compute()
+        self.weights = check_sample_weight(sample_weight, source)
+        self.rows: RowSource = _OpenRows(self)
+        self._n_clusters: int | None = None
+        self._shift: FloatArray | None = None
+        self._n_states = self._version = 0
+        self._record: list[_Record] = []
+        self._chunks: list[Any] = []
+        self._homes: list[str] = []
+        self._workers: list[str] = []
+        self._looked = -math.inf
+
+    def __enter__(self) -> WorkerPasses:
+        try:
+            self._open()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let the workers release the chunks."""
+        self._chunks, self._record = [], []
+
+    @property
+    def rows_per_worker(self) -> int:  # type: ignore[override]
+        """About how many rows each worker holds."""
+        return -(-self.n_rows // max(1, len(set(self._homes))))
+
+    # --- passes ------------------------------------------------------------------------------------------------------
+
+    def state(self, new: Callable[[ChunkRows], Any], name: str = "") -> State[Any]:
+        self._n_states += 1
+        return State(new, name or new.__name__, self._n_states)
+
+    def total(self, shape: tuple[int, ...], largest: float, base: FloatArray | None = None) -> Total:
+        """Return an empty sum that does not depend on the order of its parts."""
+        return ExactSum(shape, Steps.below(largest), base)
+
+    def prepare(self, n_clusters: int) -> None:
+        self._n_clusters = self._n_clusters or n_clusters
+
+    def keep_shift(self, shift: FloatArray) -> None:
+        self._shift = shift
+
+    def take(self, numbers: IndexArray) -> Array:
+        """Return a few rows by their numbers, ascending."""
+        return np.concatenate(self.run(_take, given=self.split(np.asarray(numbers, dtype=np.intp))))
+
+    def run(
+        self,
+        step: Callable[..., Any],
+        params: Any = None,
+        state: State[Any] | tuple[State[Any], ...] = (),
+        sums: Any = None,
+        given: Sequence[Any] | None = None,
+        *,
+        writes: bool = False,
+        renews: bool = False,
+    ) -> list[Any]:
+        """Run a step on each chunk, one task for each worker; see `Passes.run`."""
+        import cloudpickle
+
+        states = state if isinstance(state, tuple) else (state,)
+        makers = tuple((each.name, each.number, each.new) for each in states)
+        empty = None if sums is None else _maker_of_empty(sums)
+        call = cloudpickle.dumps(_Call(step, params, makers, empty, self._n_clusters, self._shift))
+        results = self._run_all(f"coterie-{step.__name__.strip('_')}", call, sums, given, writes=writes)
+        if writes:
+            name = states[-1].name
+            kept = [each for each in self._record if not (renews and each.name == name)]
+            self._record = [*kept, _Record(name, call, given)]
+            self._version += 1
+        return results
+
+    def _run_all(
+        self, name: str, call: bytes, sums: Any, given: Sequence[Any] | None, *, writes: bool
+    ) -> list[Any]:
+        """Run a pass on all chunks, again on those that were lost or are of another version."""
+        results: dict[int, Any] = {}
+        sent = self._sent(call)
+        fresh, stale = list(range(len(self._chunks))), list[int]()
+        for _ in range(_MOST_LOST):
+            self._look()
+            futures = [
+                *self._submit(name, sent, fresh, given, record=False, writes=writes),
+                *self._submit(name, sent, stale, given, record=True, writes=writes),
+            ]
+            lost, stale, errors = [], [], []
+            for numbers, future in futures:
+                try:
+                    answer = self._answer(future)
+                except Exception as error:
+                    errors.append(error)
+                    continue
+                if answer is None:
+                    lost += numbers
+                    continue
+                stale += answer.stale
+                results |= answer.results
+                if sums is not None:
+                    _merge(sums, answer.sums)
+                for number in numbers:
+                    self._homes[number] = answer.worker
+            if errors:
+                raise min(errors, key=lambda error: int(vars(error).get("chunk_number", -1))) from None
+            if not lost and not stale:
+                return [results[number] for number in range(len(self._chunks))]
+            fresh = lost
+            if lost:
+                self._looked, sent = -math.inf, self._sent(call)
+        raise ClusterLostError(
+            f"Workers were lost {_MOST_LOST} times in one pass: most likely they have too little memory for their "
+            "chunks; see their logs."
+        )
+
+    def _submit(
+        self,
+        name: str,
+        call: Any,
+        numbers: list[int],
+        given: Sequence[Any] | None,
+        *,
+        record: bool,
+        writes: bool,
+    ) -> list[tuple[list[int], Any]]:
+        """Send one task for each worker that holds some of the chunks."""
+        by_worker: dict[str, list[int]] = {}
+        for number in numbers:
+            by_worker.setdefault(self._homes[number], []).append(number)
+        futures = []
+        for worker, mine in by_worker.items():
+
+            def own(values: Sequence[Any] | None, mine: list[int] = mine) -> list[Any] | None:
+                return None if values is None else [values[number] for number in mine]
+
+            past = [(each.call, own(each.given)) for each in self._record] if record else None
+            future = self._client.submit(
+                _run_on_chunks, [self._chunks[number] for number in mine], mine, self._version, writes, call,
+                own(given), past, self._threads_of_worker,
+                workers=[worker], allow_other_workers=True, pure=False, key=f"{name}-{uuid.uuid4().hex}",
+            )  # fmt: skip
+            futures.append((mine, future))
+        return futures
+
+    def _sent(self, call: bytes) -> Any:
+        """Return parameters as an argument of tasks: themselves, or a future of larger ones."""
+        if len(call) <= _SCATTERED_BYTES:
+            return call
+        return self._client.scatter([call], hash=False, broadcast=True)[0]
+
+    def _answer(self, future: Any) -> Any:
+        """Return what a task returns; None if it is lost with what it depends on."""
+        library = distributed()
+        self._wait([future])
+        try:
+            return future.result()
+        except library.KilledWorker as error:
+            raise ClusterLostError(f"Workers died while they worked on the same chunks: {error}") from None
+        except (CancelledError, library.comm.CommClosedError, TimeoutError):
+            return None
+        except Exception as error:
+            raise error.with_traceback(
+                None
+            ) from None  # that of the worker shows nothing of the caller's code
+
+    def _wait(self, futures: list[Any]) -> None:
+        """Wait for futures; a `ClusterLostError` if the scheduler is lost, or there are no workers for five minutes."""
+        while any(future.status == "pending" for future in futures):
+            try:
+                distributed().wait(futures, timeout=_INTERVAL)
+            except (TimeoutError, CancelledError):
+                self._alive()
+
+    # --- who holds what ----------------------------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        """Open the chunks on the workers."""
+        source, parts, weights = self._source, self._parts.chunks, self.weights
+        own = [None] * len(parts) if weights is None else np.split(weights, self.firsts[1:-1])
+        data: list[Any] = [None] * len(parts)
+        self._workers, self._homes = self._alive(), [""] * len(parts)
+        if self._parts.lazy is not None:
+            data = self._client.compute(self._parts.lazy)
+            self._wait(data)
+            for number, future in enumerate(data):
+                _check_read(number, future)
+            who_has = self._client.who_has(data)
+            self._homes = [next(iter(who_has.get(future.key, ())), "") for future in data]
+        self._spread(self._workers)
+        opening = self.n_columns, source.column_names, self.dtype.str, source.is_normalized
+        self._chunks = [
+            self._client.submit(
+                _opened, number, part, lying, mine, opening,
+                workers=[home], allow_other_workers=True, pure=False, key=f"coterie-chunk-{uuid.uuid4().hex}",
+            )
+            for number, (part, lying, mine, home) in enumerate(zip(parts, data, own, self._homes))
+        ]  # fmt: skip
+        self._wait(self._chunks)
+        for chunk in self._chunks:
+            self._answer(chunk)
+
+    def _look(self) -> None:
+        """Spread the chunks over the workers, if these are others than at the last look."""
+        if time.monotonic() - self._looked > _INTERVAL:
+            workers = self._alive()
+            self._looked = time.monotonic()
+            if workers != self._workers:
+                self._workers = workers
+                self._spread(workers)
+
+    def _spread(self, workers: list[str]) -> None:
+        """Give each chunk a worker: the one that holds it, unless it holds more than its share."""
+        share, held = -(-len(self._homes) // len(workers)), dict.fromkeys(workers, 0)
+        moving = []
+        for number, home in enumerate(self._homes):
+            if held.get(home, share) < share:
+                held[home] += 1
+            else:
+                moving.append(number)
+        for number in moving:
+            home = self._homes[number] = min(held, key=lambda worker: held[worker])
+            held[home] += 1
+
+    def _alive(self) -> list[str]:
+        """Return the workers that are there now; wait for one."""
+        begin = time.monotonic()
+        while True:
+            waited = time.monotonic() - begin
+            address = str(getattr(self._client.scheduler, "address", "")) if self._client.scheduler else ""
+            if self._client.status != "running":
+                if self._client.status == "closed" or waited > _SCHEDULER_PATIENCE:
+                    raise ClusterLostError(
+                        f"The Dask scheduler {address} is lost, and the fit with it: fit again with a new client."
+                    )
+            else:
+                try:
+                    workers = sorted(self._client.nthreads())
+                except (OSError, TimeoutError, CancelledError, RuntimeError):
+                    workers = []
+                if workers:
+                    return workers
+            if waited > _PATIENCE:
+                raise ClusterLostError(
+                    f"The scheduler {address} has had no workers for {_PATIENCE:.0f} s: start some "
+                    "(dask worker ADDRESS)."
+                )
+            time.sleep(_INTERVAL / 5)
+
+
+class _OpenRows(RowSource):
+    """The rows of a fit on workers, of which some can be taken."""
+
+    def __init__(self, passes: WorkerPasses) -> None:
+        source = passes._source
+        super().__init__(source.shape, source.dtype, description=source.description)
+        self._passes = passes
+
+    def pieces(self, *_: Any) -> Any:
+        """Refuse to read all rows in this process."""
+        return self._passes._source.pieces()
+
+    def take_rows(self, indices: IndexArray) -> Array:
+        """Return a few rows."""
+        return self._passes.take(indices)
+
+
+def _maker_of_empty(sums: Any) -> Callable[[], Any]:
+    """Return a function that makes empty sums of the same kind: of one total, or of a NamedTuple of them."""
+    if not isinstance(sums, tuple):
+        maker: Callable[[], Any] = sums.empty
+        return maker
+    return _EmptyTuple(type(sums), [None if total is None else total.empty for total in sums])
+
+
+@dataclass(frozen=True)
+class _EmptyTuple:
+    kind: Any
+    makers: list[Any]
+
+    def __call__(self) -> Any:
+        return self.kind(*(None if maker is None else maker() for maker in self.makers))
+
+
+def _merge(sums: Any, found: Any) -> None:
+    pairs = zip(sums, found) if isinstance(sums, tuple) else [(sums, found)]
+    for total, part in pairs:
+        if total is not None:
+            total.merge(part)
+
+
+def _take(rows: ChunkRows, numbers: IndexArray) -> Array:
+    taken: Array = rows.taken(numbers)
+    return taken
+
+
+def _check_read(number: int, future: Any) -> None:
+    if future.status == "error":
+        error = future.exception()
+        raise ValueError(f"Chunk {number} of X cannot be read: {type(error).__name__}: {error}")
+    if future.status != "finished":
+        raise ValueError(
+            f"Chunk {number} of X is lost: the worker that held it has died, and Dask cannot compute it again."
+        )
+
+
+def _opened(
+    number: int,
+    part: FileRange | Partition,
+    data: Any,
+    weights: Array | None,
+    opening: tuple[int, Any, str, bool],
+) -> HeldChunk:
+    """Open a chunk on a worker, and check its rows."""
+    n_columns, names, dtype, is_normalized = opening
+    opened = part.open(data)
+    block = opened.in_place()
+    what = f"chunk {number}"
+    if opened.shape[1] != n_columns:
+        raise ValueError(
+            f"Chunks must have the same columns: {what} has {opened.shape[1]} instead of {n_columns}."
+        )
+    if opened.shape[0] != part.n_rows:
+        raise ValueError(f"{what.capitalize()} of X has {opened.shape[0]} rows instead of {part.n_rows}.")
+    if opened.column_names != names:
+        raise ValueError(
+            f"Chunks must have the same column names in order: those of {what} differ from the others."
+        )
+    if block.nbytes > available_memory():
+        raise MemoryError(
+            f"A worker lacks memory for {what} ({block.nbytes / 1e9:.1f} GB) in addition to what it "
+            "holds: use more workers, or workers with more memory; the rows of a fit stay in their memory."
+        )
+    if is_normalized:
+        zeros = np.flatnonzero(~block.any(axis=1))
+        if len(zeros):
+            problem = "Input X contains rows of zeros, which have no direction."
+            raise BadRowError.of(problem, part.first_row + int(zeros[0]), None).advised("Leave them out.")
+        block = NormalizedRows(as_rows(block)).read()
+    return HeldChunk(block.astype(dtype, copy=False), weights, part.first_row)
