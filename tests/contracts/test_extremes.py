@@ -17,7 +17,7 @@ from coterie import (
     TotalVariationClustering,
     TruncatedGaussianMixture,
 )
-from coterie.centers.lloyd import ALGORITHMS
+from coterie.centers.choice import ALGORITHMS
 from coterie.coresets import lightweight_coreset
 from tests.reference.k_means import square_distances
 

@@ -23,7 +23,7 @@ from coterie import (
     TotalVariationClustering,
     TruncatedGaussianMixture,
 )
-from coterie.centers.lloyd import ALGORITHMS
+from coterie.centers.choice import ALGORITHMS
 
 # Those that scikit-learn's own KMeans and MiniBatchKMeans do not pass either: rows that are repeated are drawn by other
 # random numbers than rows that are weighted. The tests of each estimator show the law from a fixed start.
