@@ -96,7 +96,9 @@ def exactness(method: str, data: Path) -> Cell:
     found: Cell = {"n_rows": len(rows), "n_columns": rows.shape[1], "weight": 0.0, "is_exact": True}
     for least, size in ((1, 5), (5, 25)):
         theirs = HDBSCAN(min_cluster_size=size, min_samples=least, algorithm="brute", copy=True).fit(rows)
-        ours = DensityClustering(least, min_cluster_size=size, space="rows", search="exact").fit(rows)
+        ours = DensityClustering(min_samples=least, min_cluster_size=size, space="rows", search="exact").fit(
+            rows
+        )
         weight = float(theirs._single_linkage_tree_["value"].sum())
         found["weight"] = max(found["weight"], abs(ours.spanning_tree_.distance.sum() - weight) / weight)
         found["is_exact"] &= ours.is_exact_

@@ -237,7 +237,7 @@ class TestOutliers:
 
     def test_other_rows_and_other_labels(self, X):
         model = KMeans(10, random_state=0).fit(X[:900])
-        labels, scores = model.predict(X[900:], return_distance=True)
+        labels, scores = model.predict(X[900:]), model.outlier_scores(X[900:])
         for given in (None, labels):
             table = coterie.results_table(model, X[900:], labels=given)
             assert np.array_equal(table["outlier_score"], scores)

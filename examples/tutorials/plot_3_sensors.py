@@ -65,7 +65,7 @@ print(healthy.groupby(model.labels_).mean().round(2))
 # The outlier score of a window compares it with the windows of its state. The threshold is the largest score of the
 # healthy windows.
 labels = model.predict(windows)
-scores = model.relative_distances(windows, labels)
+scores = model.outlier_scores(windows, labels)
 threshold = model.outlier_scores_.max()
 alarms = np.flatnonzero(scores > threshold)
 

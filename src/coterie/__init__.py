@@ -96,7 +96,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("comparison", "reports"):
+    if name in ("comparison", "dask", "plotting", "reports"):
         return import_module(f"coterie.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'coterie' has no attribute {name!r}")

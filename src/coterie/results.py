@@ -19,7 +19,7 @@ from coterie.blocks.dataset import SquareDistances
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.estimators import Estimator
 from coterie.estimators.base import membership_of, rows_for
-from coterie.estimators.outliers import OutlierScoring
+from coterie.estimators.outliers import OutlierScoring, relative_to_scales
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import NeighborIndex
 from coterie.names import merge_labels, read_merges, read_names, relabel
@@ -211,7 +211,7 @@ def place_rows(model: Any, X: Any, labels: IntArray, scores: Array | None = None
     nearness = [-values if name != "distance" else values for name, values in measures.items()]
     ranks = _ranks(labels, nearness)
     if scores is None and _has_scales(model):
-        scores = model.relative_distances(X, labels, distances=measures.get("distance"))
+        scores = model.outlier_scores(X, labels, distances=measures.get("distance"))
     if scores is not None:
         measures["outlier_score"] = scores
     return Placement(labels, measures, ranks, _ranks(labels, [*(-near for near in nearness), -closeness]))
@@ -309,7 +309,8 @@ def _labels_of(model: Any, rows: RowSource) -> tuple[IntArray, Array | None]:
     """Return the clusters of rows, and in the same pass their outlier scores where the model has such."""
     if hasattr(model, "predict"):
         if _has_scales(model):
-            return model.predict(rows, return_distance=True)
+            labels, distances = model.predict(rows, return_distance=True)
+            return labels, relative_to_scales(distances, labels, model.cluster_scales_)
         # Estimators of other libraries know arrays, not sources of rows.
         labels = model.predict(rows if isinstance(model, Estimator) else rows.read())
         return np.asarray(labels, dtype=np.int32), None

@@ -38,6 +38,12 @@ def test_importing_takes_little_beside_scikit_learn_and_no_extra():
     assert sum(name.startswith("coterie") for name in loaded) <= 230
 
 
+def test_plotting_and_dask_are_imported_on_demand():
+    code = "import coterie; print(coterie.plotting.plot_clusters.__name__, coterie.dask.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("plot_clusters coterie.dask", "")
+
+
 def test_scikit_learn_scores_are_imported_on_demand():
     assert coterie.metrics.adjusted_rand_score is sklearn.metrics.adjusted_rand_score
     with pytest.raises(AttributeError, match="no_such_score"):

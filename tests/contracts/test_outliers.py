@@ -49,7 +49,7 @@ def test_a_score_for_each_row(case):
         own = scores[model.labels_ == cluster]
         assert np.median(own) <= 1.5 or len(own) < 3
     same_bits(model.outlier_scores_, scores)
-    same_bits(model.relative_distances(X, model.labels_), scores)
+    same_bits(model.outlier_scores(X, model.labels_), scores)
 
 
 @every_estimator(labels_others)
@@ -58,17 +58,17 @@ def test_other_rows(case):
     model = case.make().fit(X[:500])
     labels, distances = model.predict(X[500:], return_distance=True)
     same_bits(labels, model.predict(X[500:]))
-    same_bits(model.relative_distances(X[500:], labels), distances)
-    away, far = model.predict(X[500:] + 1e3, return_distance=True)
-    assert far.min() > distances.max()
-    assert away.shape == labels.shape
+    scores = model.outlier_scores(X[500:])
+    same_bits(model.outlier_scores(X[500:], labels), scores)
+    np.testing.assert_allclose(scores, distances / model.cluster_scales_[labels], rtol=1e-6)
+    assert model.outlier_scores(X[500:] + 1e3).min() > scores.max()
 
 
 @every_case(knows_centers)
 def test_rows_of_the_fit(case):
     X = case.rows().astype(np.float32)
     for rows, model in ((case.rows(), case.fitted), (X, case.make().fit(X))):
-        same_bits(model.predict(rows, return_distance=True)[1], model.outlier_scores_)
+        same_bits(model.outlier_scores(rows), model.outlier_scores_)
 
 
 def rotation(d):
@@ -115,9 +115,9 @@ def test_files_that_are_read_in_blocks(case, kept_bytes, tmp_path):
     n_passes = rows.n_passes
     scores, scales = of(model)
     assert rows.n_passes == n_passes  # they cost no look at the rows
-    labels, distances = model.predict(rows, return_distance=True)
+    found = model.outlier_scores(rows)
     # Down the tree of halves, and once more to measure.
     assert rows.n_passes == n_passes + (2 if case.name == "bisecting" else 1)
-    same_bits((labels, distances), (model.labels_, scores))
+    same_bits(found, scores)
     assert len(scales) == len(model.cluster_centers_)
     assert scores.shape == reference.outlier_scores_.shape

@@ -14,7 +14,7 @@ SCIKIT_LEARN = {
 OWN = {
     "aic", "as_sklearn", "bic", "centroids_of", "check_parameters", "cut", "denoise", "index_at", "labels_at",
     "layers_at", "memberships", "partial_fit", "plot", "plot_barcode", "plot_dendrogram", "plot_tree",
-    "predict_proba", "relative_distances", "report", "responsibilities", "sample", "save", "score_samples",
+    "predict_proba", "outlier_scores", "report", "responsibilities", "sample", "save", "score_samples",
 }  # fmt: skip
 
 

@@ -168,7 +168,7 @@ def test_cosine_is_the_distance_of_rows_of_length_1():
 @pytest.mark.parametrize("space", ["auto", "rows", "diffused"])
 @pytest.mark.parametrize("assign_noise", [None, "nearest", "probable"])
 def test_few_rows_are_noise(X, space, assign_noise):
-    model = DensityClustering(min(5, len(X)), space=space, assign_noise=assign_noise).fit(X)
+    model = DensityClustering(min_samples=min(5, len(X)), space=space, assign_noise=assign_noise).fit(X)
     assert np.all(model.labels_ == -1)
     assert model.layers_.shape == (1, len(X))
     assert np.all(model.predict(X + 1) == -1)
@@ -179,7 +179,7 @@ def test_few_rows_are_noise(X, space, assign_noise):
 
 def test_more_samples_than_rows_are_refused():
     with pytest.raises(ValueError, match="min_samples=500 should be <= n_samples=200"):
-        DensityClustering(500).fit(DIGITS[:200])
+        DensityClustering(min_samples=500).fit(DIGITS[:200])
 
 
 def test_sparse_rows_are_refused():
@@ -190,3 +190,26 @@ def test_sparse_rows_are_refused():
 def test_a_large_minimum_size_leaves_noise_alone():
     model = DensityClustering(min_cluster_size=10_000).fit(DIGITS)
     assert model.n_clusters_ == 0
+
+
+def test_outlier_scores_are_core_distances_relative_to_the_cluster():
+    random = np.random.default_rng(0)
+    X = np.concatenate(
+        [random.normal(0, 1, (150, 2)), random.normal(20, 3, (150, 2)), [[9.0, 9.0], [60.0, 0.0]]]
+    )
+    model = DensityClustering(min_cluster_size=20).fit(X)
+    scores = model.outlier_scores_
+    assert model.labels_[-2:].tolist() == [-1, -1]
+    for cluster in range(model.n_clusters_):
+        own = model.labels_ == cluster
+        median = np.sort(model.core_distances_[own])[(own.sum() - 1) // 2]
+        np.testing.assert_allclose(scores[own], model.core_distances_[own] / median, rtol=1e-6)
+    assert np.argsort(scores)[-1] == 301
+    assert scores[-2:].min() > 3
+    alone = DensityClustering(min_cluster_size=400).fit(X)  # no cluster
+    assert np.isfinite(alone.outlier_scores_).all()
+
+
+def test_parameters_have_names():
+    with pytest.raises(TypeError):
+        DensityClustering(15)

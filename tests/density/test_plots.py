@@ -36,6 +36,6 @@ def test_barcode_has_a_bar_for_each_leaf_and_lines_at_the_layers(blobs):
 
 @pytest.mark.parametrize("X", [np.zeros((1, 2)), np.zeros((9, 2)), np.arange(6.0)[:, None]], ids=len)
 def test_trees_without_clusters_are_drawn(X):
-    model = DensityClustering(min(5, len(X))).fit(X)
+    model = DensityClustering(min_samples=min(5, len(X))).fit(X)
     assert "0 clusters" in model.plot_tree().get_title()
     assert "0 clusters" in model.plot_barcode().get_title()

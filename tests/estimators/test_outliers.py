@@ -112,8 +112,11 @@ class TestEachMethod:
         expected = oracle.scores(model.labels_, distances, 3)
         np.testing.assert_allclose(model.outlier_scores_, expected, rtol=1e-4)
         assert np.isnan(model.outlier_scores_[~inside]).tolist() == [True, True]
-        labels, scores = model.predict(X, return_distance=True)
-        same_bits((labels, scores), (model.labels_, model.outlier_scores_))
+        same_bits(model.outlier_scores(X), model.outlier_scores_)
+        labels, found = model.predict(X, return_distance=True)
+        same_bits(labels, model.labels_)
+        np.testing.assert_allclose(found[inside], distances[inside], rtol=1e-6)
+        assert np.isnan(found[~inside]).all()
 
     def test_a_coreset(self, blobs):
         model = KMeans(3, coreset_size=60, random_state=0).fit(blobs)
@@ -132,7 +135,7 @@ class TestEachMethod:
             model.outlier_scores_, oracle.scores(model.labels_, distances, 3), rtol=1e-6
         )
         assert model.outlier_scores_.argmax() == 7
-        given = model.relative_distances(blobs, model.labels_)
+        given = model.outlier_scores(blobs, model.labels_)
         same_bits(given, model.outlier_scores_)
 
     def test_modes(self, blobs):
@@ -143,9 +146,9 @@ class TestEachMethod:
 
     def test_scores_of_a_fit_are_only_those_of_its_rows_and_labels(self, blobs):
         model = LaplacianKModes(3, random_state=0).fit(blobs)
-        same_bits(model.relative_distances(blobs, model.labels_), model.outlier_scores_)
+        same_bits(model.outlier_scores(blobs, model.labels_), model.outlier_scores_)
         for rows, labels in ((blobs + 5, model.labels_), (blobs, (model.labels_ + 1) % 3)):
-            assert np.all(model.relative_distances(rows, labels) != model.outlier_scores_)
+            assert np.all(model.outlier_scores(rows, labels) != model.outlier_scores_)
 
     def test_balanced_cuts(self, blobs):
         model = TotalVariationClustering(3, n_init=2, random_state=0).fit(blobs)
@@ -153,7 +156,7 @@ class TestEachMethod:
         expected = oracle.scores(model.labels_, distances, 3)
         np.testing.assert_allclose(model.outlier_scores_, expected, rtol=1e-6)
         others = blobs[:50] + 0.5
-        labels, scores = model.predict(others, return_distance=True)
+        labels, scores = model.predict(others), model.outlier_scores(others)
         near = np.sqrt(nearest_neighbors(blobs, 10, queries=others)[1]).mean(axis=1)
         np.testing.assert_allclose(scores, near / model.cluster_scales_[labels], rtol=1e-6)
 
@@ -165,8 +168,9 @@ class TestEachMethod:
         expected = oracle.scores(model.labels_, distances, k, rounding=1e-9)
         np.testing.assert_allclose(model.outlier_scores_, expected, rtol=1e-5, atol=1e-9)
         others = blobs[:50] + 0.5
-        labels, scores = model.predict(others, return_distance=True)
-        to_means = distances_to(others, means, labels)
+        labels, distances = model.predict(others, return_distance=True)
+        scores, to_means = model.outlier_scores(others), distances_to(others, means, labels)
+        np.testing.assert_allclose(distances, to_means, rtol=1e-5)
         np.testing.assert_allclose(scores, to_means / model.cluster_scales_[labels], rtol=1e-5)
 
     def test_sparse_rows(self, blobs):
@@ -175,7 +179,7 @@ class TestEachMethod:
             dense = model.fit(X).outlier_scores_
             sparse = model.fit(sp.csr_array(X))
             np.testing.assert_allclose(sparse.outlier_scores_, dense, rtol=1e-5, atol=1e-6)
-            same_bits(sparse.predict(sp.csr_array(X), return_distance=True)[1], sparse.outlier_scores_)
+            same_bits(sparse.outlier_scores(sp.csr_array(X)), sparse.outlier_scores_)
 
     def test_a_cluster_of_one_row(self, blobs):
         X = np.vstack([blobs, [[1e4, 0, 0]]])
@@ -183,8 +187,8 @@ class TestEachMethod:
         assert model.outlier_scores_[300] == 0
         scale = np.sort(model.cluster_scales_[:3])[1]
         assert model.cluster_scales_[3] == scale
-        _, scores = model.predict([[1e4 + 7, 0, 0]], return_distance=True)
-        np.testing.assert_allclose(scores, 7 / scale, rtol=1e-6)
+        np.testing.assert_allclose(model.outlier_scores([[1e4 + 7, 0, 0]]), 7 / scale, rtol=1e-6)
+        np.testing.assert_allclose(model.predict([[1e4 + 7, 0, 0]], return_distance=True)[1], 7, rtol=1e-6)
 
     def test_repeated_rows(self, blobs):
         """That all rows of a cluster are equal but for rounding makes none of them an outlier."""
@@ -203,14 +207,14 @@ class TestWithoutScales:
         model.set_params(compute_labels=False).fit(blobs)
         assert not hasattr(model, "outlier_scores_")
         with pytest.raises(ValueError, match=r"has no outlier scores: .* compute_labels=True"):
-            model.predict(blobs, return_distance=True)
+            model.outlier_scores(blobs)
         with pytest.raises(AttributeError, match="no outlier scores"):
             model.cluster_scales_  # noqa: B018
 
     def test_streams(self, blobs):
         model = MiniBatchKMeans(3, random_state=0).fit(blobs).partial_fit(blobs)
         with pytest.raises(ValueError, match=r"KMeans\(n_clusters, init=model, max_iter=1\)"):
-            model.predict(blobs, return_distance=True)
+            model.outlier_scores(blobs)
         way_out = KMeans(3, init=model, max_iter=1).fit(blobs)
         assert way_out.outlier_scores_.argmax() == 7
         nested = NestedMiniBatchKMeans(3, random_state=0).fit(blobs).partial_fit(blobs[:100])
@@ -224,12 +228,12 @@ class TestWithoutScales:
         assert not hasattr(model, "outlier_scores_")
         with pytest.raises(ValueError, match="affinities say nothing of distances"):
             model.predict(affinities, return_distance=True)
-        assert model.relative_distances(affinities, model.labels_) is None
+        assert model.outlier_scores(affinities, model.labels_) is None
 
     @pytest.mark.parametrize("labels", [[3] * 300, [-2] * 300])
     def test_labels_out_of_range(self, blobs, labels):
         with pytest.raises(ValueError, match="labels must be from -1 to 2"):
-            KMeans(3, random_state=0).fit(blobs).relative_distances(blobs, labels)
+            KMeans(3, random_state=0).fit(blobs).outlier_scores(blobs, labels)
 
     def test_before_a_fit(self, blobs):
         for ask in (

@@ -340,8 +340,7 @@ class TestEstimator:
             full = oracle.covariance(model.components_[c], model.covariances_[c])
             squares = np.sum(own * np.linalg.solve(full, own.T).T, axis=1)
             found = (
-                model.relative_distances(X[model.labels_ == c], np.full(len(own), c))
-                * model.cluster_scales_[c]
+                model.outlier_scores(X[model.labels_ == c], np.full(len(own), c)) * model.cluster_scales_[c]
             )
             np.testing.assert_allclose(found, np.sqrt(squares), rtol=1e-4)
         assert np.all(np.isfinite(log_weights))

@@ -49,7 +49,7 @@ from coterie.cli.results import (
 )
 from coterie.cli.runs import check_files_of_no_run, find_model, output_folder
 from coterie.estimators import Estimator, persistence
-from coterie.estimators.outliers import OutlierScoring
+from coterie.estimators.outliers import OutlierScoring, relative_to_scales
 from coterie.figures import counted
 from coterie.methods import load as load_model
 from coterie.names import read_merges, read_names, relabel
@@ -243,7 +243,10 @@ def _label(rows: RowSource, model: Any, *, has_scores: bool, quiet: bool) -> tup
             try:
                 if scores is not None:
                     part = part_of(rows, block)
-                    labels[start:stop], scores[start:stop] = model.predict(part, return_distance=True)
+                    labels[start:stop], distances = model.predict(part, return_distance=True)
+                    scores[start:stop] = relative_to_scales(
+                        distances, labels[start:stop], model.cluster_scales_
+                    )
                 else:
                     labels[start:stop] = model.predict(part_of(rows, block) if is_own else block)
             except ValueError as error:  # which counts rows from the first of the block

@@ -580,11 +580,11 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
         Returns
         -------
         labels : ndarray of shape (m,), int32
-        distances : ndarray of shape (m,), float32
-            Only with `return_distance`: as `outlier_scores_`, for the labels that are returned.
+        distances : ndarray of shape (m,), float64
+            Only with `return_distance`: to the means of the clusters.
         """
         labels = super().predict(X)
-        return (labels, self.relative_distances(X, labels)) if return_distance else labels
+        return (labels, self._distances_to(X, labels, None)) if return_distance else labels
 
     def _distances_to(self, X: Any, labels: IntArray, to_centers: FloatArray | None) -> FloatArray:
         own = self._training_rows

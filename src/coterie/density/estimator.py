@@ -25,6 +25,7 @@ from coterie.density.solver import (
 )
 from coterie.density.spanning_tree import ReachabilityTree
 from coterie.estimators.base import Description, Estimator, Progress, by_chunk
+from coterie.estimators.outliers import FitDistances, cluster_scales, relative_to_scales
 from coterie.estimators.parameters import Metric, Neighbors, Param, RandomState, Threads
 from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.fitting.threads import effective_n_threads
@@ -193,8 +194,8 @@ class DensityClustering(ClusterMixin, Estimator):
 
     def __init__(
         self,
-        min_samples: MinSamples = 5,
         *,
+        min_samples: MinSamples = 5,
         min_cluster_size: MinClusterSize = "persistent",
         cluster_selection_method: Selection = "eom",
         n_neighbors: Neighbors = 15,
@@ -298,6 +299,29 @@ class DensityClustering(ClusterMixin, Estimator):
         kept = sp.csr_array((weights.ravel(), columns.ravel(), starts), shape=(m, n + 1))
         kept.sort_indices()
         return kept
+
+    @property
+    def outlier_scores_(self) -> Array:
+        """Outlier score of each row of the fit: (n,), float32.
+
+        Its core distance, divided by the median core distance of its cluster: 1 for the median row of a cluster. Noise
+        counts to the cluster of its largest membership. Unlike the scores of HDBSCAN (GLOSH, 0 to 1) they have no upper
+        limit.
+        """
+        found = self._result()
+        labels = found.cut.labels
+        noise = np.flatnonzero(labels < 0)
+        near = np.zeros(len(labels), dtype=np.int32)  # without clusters all rows are one
+        if len(found.cut.ends):
+            near[:] = labels
+            anchors, joins = found.cut.anchors[noise], found.cut.joins[noise]
+            near[noise] = memberships_of(found.leaves, found.cut, anchors, joins, 1)[0][:, 0]
+            inside = np.flatnonzero(labels >= 0)
+        else:
+            inside = np.arange(len(labels))
+        distances = np.asarray(self.core_distances_, dtype=np.float64)
+        own = FitDistances(near[inside], distances[inside], np.zeros(max(len(found.cut.ends), 1)))
+        return relative_to_scales(distances, near, cluster_scales(own))
 
     def layers_at(self, n_clusters: int) -> IntArray:
         """Return the labels of the layer whose number of clusters is nearest to a wished one, of all minimum sizes.

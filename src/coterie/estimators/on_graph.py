@@ -66,13 +66,13 @@ class GraphEstimator(
         X : array-like, sparse matrix, table, Dask array or RowSource of shape (m, d)
             Any rows; with `affinity="precomputed"`, (m, n) affinities to the rows of the fit.
         return_distance : bool
-            Whether to return how far the rows are from their clusters, too; not with `affinity="precomputed"`.
+            Whether to return the distances to the clusters, too; not with `affinity="precomputed"`.
 
         Returns
         -------
         labels : ndarray of shape (m,), int32
-        distances : ndarray of shape (m,), float32
-            Only with `return_distance`: as `outlier_scores_`, for the labels that are returned.
+        distances : ndarray of shape (m,), float64
+            Only with `return_distance`: those whose ratio to the scale of the cluster are the `outlier_scores`.
         """
         check_is_fitted(self, "labels_")
         if return_distance:
@@ -82,7 +82,7 @@ class GraphEstimator(
         if not return_distance:
             return labels
         assert squares is not None
-        return labels, self._relative(self._distances(rows, labels, squares), labels)
+        return labels, self._distances(rows, labels, squares)
 
     @by_chunk
     def transform(self, X: Any) -> Array:
@@ -137,14 +137,18 @@ class GraphEstimator(
         own = self.memberships_[np.arange(len(labels)), labels]
         return "membership", np.asarray(own, dtype=np.float64).ravel()
 
-    def relative_distances(
-        self, X: Any, labels: npt.ArrayLike, *, distances: FloatArray | None = None
+    def outlier_scores(
+        self, X: Any, labels: npt.ArrayLike | None = None, *, distances: FloatArray | None = None
     ) -> Array | None:
         if self.affinity == "precomputed":
             return None
-        if np.array_equal(labels, self.labels_) and self._are_training_rows(self._prepared(X)):
+        if (
+            labels is not None
+            and np.array_equal(labels, self.labels_)
+            and self._are_training_rows(self._prepared(X))
+        ):
             return self.outlier_scores_
-        return super().relative_distances(X, labels, distances=distances)
+        return super().outlier_scores(X, labels, distances=distances)
 
     def _distances_to(self, X: Any, labels: IntArray, to_centers: FloatArray | None) -> FloatArray:
         rows = self._rows_of(X).with_dtype(self.memberships_.dtype).read()

@@ -66,17 +66,17 @@ class OutlierScoring:
         self._scale()
         return self._cluster_scales
 
-    def relative_distances(
-        self, X: Any, labels: npt.ArrayLike, *, distances: FloatArray | None = None
+    def outlier_scores(
+        self, X: Any, labels: npt.ArrayLike | None = None, *, distances: FloatArray | None = None
     ) -> Array | None:
-        """Return outlier scores of any rows: distances to given clusters, divided by `cluster_scales_`.
+        """Return outlier scores of any rows: distances to their clusters, divided by `cluster_scales_`.
 
         Parameters
         ----------
         X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
             Any rows.
-        labels : array-like of shape (n,)
-            A cluster for each row, -1 for none.
+        labels : array-like of shape (n,), optional
+            A cluster for each row, -1 for none; by default those of `predict`.
         distances : ndarray of shape (n,), optional
             Distances of the rows to the centers of these clusters, if known: this can save a pass over the rows.
 
@@ -90,12 +90,16 @@ class OutlierScoring:
         ValueError
             If the model has no such clusters.
         """
+        if labels is None:
+            self._check_scales()
+            found, measured = self.predict(X, return_distance=True)  # type: ignore[attr-defined]
+            return relative_to_scales(measured, found, self.cluster_scales_)
         chosen = np.asarray(labels, dtype=np.int32)
         n_clusters = len(self.cluster_scales_)
         if chosen.min(initial=-1) < -1 or chosen.max(initial=-1) >= n_clusters:
             raise ValueError(f"labels must be from -1 to {n_clusters - 1}.")
         found = self._distances_to(X, chosen, distances)
-        return None if found is None else self._relative(found, chosen)
+        return None if found is None else relative_to_scales(found, chosen, self.cluster_scales_)
 
     def __getstate__(self) -> Any:
         if hasattr(self, "_own_distances"):
@@ -114,10 +118,6 @@ class OutlierScoring:
             self._scale()
         except AttributeError as error:
             raise ValueError(str(error)) from None
-
-    def _relative(self, distances: FloatArray, labels: IntArray) -> Array:
-        """Return the scores of rows with these distances to these clusters."""
-        return relative_to_scales(distances, labels, self.cluster_scales_)
 
     def _distances_to(self, X: Any, labels: IntArray, to_centers: FloatArray | None) -> FloatArray | None:
         """Return the distances of rows to given clusters, or None; `to_centers` may be known."""

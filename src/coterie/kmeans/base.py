@@ -108,38 +108,34 @@ class CentroidEstimator(
         X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
             Any rows.
         return_distance : bool
-            Also return outlier scores, in the same pass.
+            Also return the distances to the centroids, in the same pass.
 
         Returns
         -------
         labels : ndarray of shape (n,), int32
             For the rows of the fit, those of `labels_`.
-        distances : ndarray of shape (n,), float32
-            Only with `return_distance`: outlier scores, the distance of each row (with `metric="cosine"`: 1 - cos) to
-            its centroid divided by the scale of the cluster (`cluster_scales_`). For the rows of the fit these are
-            `outlier_scores_`. `transform` returns distances in the units of the columns.
+        distances : ndarray of shape (n,), float64
+            Only with `return_distance`: the distance of each row to its centroid, with `metric="cosine"` 1 - cos; NaN
+            for the label -1. For distances relative to the cluster see `outlier_scores`.
 
         Examples
         --------
         >>> from coterie import KMeans
         >>> model = KMeans(2, random_state=0).fit([[8.0], [9], [11], [12], [80], [100], [120]])
-        >>> sorted(model.cluster_scales_.tolist())
-        [1.0, 20.0]
         >>> _, distances = model.predict([[15], [105]], return_distance=True)
         >>> distances
-        array([5.  , 0.25], dtype=float32)
+        array([5., 5.])
         """
         check_is_fitted(self)
         rows, n_threads = self._rows_of(X), self._n_threads
         squares = None
         if return_distance:
-            self._check_scales()
             labels, squares = labels_and_squares(rows, self.cluster_centers_, self._shift, n_threads)
         else:
             labels = nearest_labels(rows, self.cluster_centers_, self._shift, n_threads)
         if self._ignores_zeros:
             labels[zeros_among(rows)] = NO_CLUSTER
-        return labels if squares is None else (labels, self._relative(self._distances_of(squares), labels))
+        return labels if squares is None else (labels, self._own_distances_of(squares, labels))
 
     @by_chunk
     def transform(self, X: Any) -> Array:
@@ -341,6 +337,10 @@ class CentroidEstimator(
     def _distances_of(self, squares: FloatArray) -> FloatArray:
         """Return the distances that `transform` would, of squared ones: 1 - cos is half of one, at length 1."""
         return squares / 2 if self._is_cosine else np.sqrt(squares)
+
+    def _own_distances_of(self, squares: FloatArray, labels: IntArray) -> FloatArray:
+        """Return distances to the own clusters, NaN for rows in none."""
+        return np.where(labels < 0, np.nan, self._distances_of(squares))
 
     def _distances_to(self, X: Any, labels: IntArray, to_centers: FloatArray | None) -> FloatArray:
         if to_centers is not None:

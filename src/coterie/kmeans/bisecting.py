@@ -504,19 +504,17 @@ class BisectingKMeans(CentroidEstimator):
         X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
             Any rows.
         return_distance : bool
-            Whether to return how far the rows are from their centroids, too; see `KMeans.predict`.
+            Whether to return the distances to the centroids, too; see `KMeans.predict`.
 
         Returns
         -------
         labels : ndarray of shape (n,), int32
             For the rows of the fit, those of `labels_`.
-        distances : ndarray of shape (n,), float32
+        distances : ndarray of shape (n,), float64
             Only with `return_distance`.
         """
         check_is_fitted(self)
         rows = self._rows_of(X)
-        if return_distance:
-            self._check_scales()
         labels = self._bisection.labels_of(rows, self._n_threads)
         squares = (
             squares_to_centers(rows, self.cluster_centers_, labels, self._n_threads)
@@ -525,7 +523,7 @@ class BisectingKMeans(CentroidEstimator):
         )
         if self._ignores_zeros:
             labels[zeros_among(rows)] = NO_CLUSTER
-        return labels if squares is None else (labels, self._relative(self._distances_of(squares), labels))
+        return labels if squares is None else (labels, self._own_distances_of(squares, labels))
 
     def _labels_and_squares(self, rows: RowSource) -> tuple[IntArray, FloatArray]:
         labels = self._bisection.labels_of(rows, self._n_threads)

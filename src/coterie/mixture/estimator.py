@@ -669,23 +669,20 @@ class TruncatedGaussianMixture(
         X : array-like, table, Dask array or RowSource of shape (n, d)
             Any rows.
         return_distance : bool
-            Whether to return how far the rows are from their components, too, in the same pass.
+            Whether to return the distances to the components, too, in the same pass.
 
         Returns
         -------
         labels : ndarray of shape (n,), int32
             Found as `assignment` says.
-        distances : ndarray of shape (n,), float32
+        distances : ndarray of shape (n,), float64
             Only with `return_distance`: the distance of each row to its component in standard deviations
-            (Mahalanobis'), over the scale of the component, see `cluster_scales_`; for the rows of the fit,
-            `outlier_scores_`. How unlikely a row is under all components together says `score_samples`.
+            (Mahalanobis').
         """
         rows = self._fitted_rows(X)
         if not return_distance:
             return self._search.labels(rows, exact=self._is_exact())
-        self._check_scales()
-        labels, distances = self._search.labels_and_distances(rows, exact=self._is_exact())
-        return labels, self._relative(distances, labels)
+        return self._search.labels_and_distances(rows, exact=self._is_exact())
 
     @by_chunk
     def responsibilities(self, X: Any) -> sp.csr_array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -139,7 +140,9 @@ def select_n_factors(
     scores, errors = [], []
     for value in values:
         model = clone(estimator).set_params(covariance_type="factors", n_factors=value, compute_labels=False)
-        densities = model.fit(fitted).score_samples(scored)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            densities = model.fit(fitted).score_samples(scored)
         scores.append(densities.mean())
         errors.append(densities.std() / np.sqrt(len(densities)))
     return FactorScan(tuple(values), np.array(scores), np.array(errors))

@@ -15,7 +15,7 @@ from coterie.estimators import Estimator
 from coterie.estimators.base import rows_for
 from coterie.figures import MOST_NUMBERED, axes_or_new, counted, style_of, tidy
 from coterie.methods import name_of
-from coterie.rows import RowSource
+from coterie.rows import RowSource, as_rows
 from coterie.rows.derived import part_of
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def plot_clusters(
         check_is_fitted(model)
     elif labels is None:
         raise ValueError("plot_clusters needs a fitted model, or labels.")
-    rows = rows_for(model, X)
+    rows = as_rows(X) if model is None else rows_for(model, X)
     sample, found = _sampled(rows, model, labels, random_state)
     centers = getattr(model, "cluster_centers_", None)
     n_clusters = len(centers) if centers is not None else int(found.max(initial=0)) + 1
