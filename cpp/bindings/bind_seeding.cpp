@@ -52,7 +52,7 @@ void bind_pairs_of(nb::module_& m) {
             }
             Pairs<T> pairs{starts.data(), nullptr, nullptr};
             {
-                nb::gil_scoped_release unlocked;
+                WithoutLock unlocked;
                 kernels().of_rows<Rows>().pairs_in_reach(x, c, reach, pairs, n_threads);
             }
             const Index n = starts.data()[c.n_centers];

@@ -5,9 +5,11 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 
+#include <chrono>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "coterie/machine/numbers.hpp"
@@ -16,12 +18,36 @@ namespace coterie {
 
 namespace nb = nanobind;
 using nb::arg;
-using Unlocked = nb::call_guard<nb::gil_scoped_release>;
 
+// Releases the lock of the interpreter. A daemon thread that wants it back while the interpreter ends is ended by Python
+// before 3.14, which unwinds its stack by force; that must not pass a destructor, so the thread sleeps here until the
+// process has ended, as it does in Python 3.14.
+class WithoutLock {
+   public:
+    WithoutLock() : state_(PyEval_SaveThread()) {}
+    WithoutLock(const WithoutLock&) = delete;
+    WithoutLock& operator=(const WithoutLock&) = delete;
+    ~WithoutLock() {
+        try {
+            PyEval_RestoreThread(state_);
+        } catch (...) {
+            for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+        }
+    }
+
+   private:
+    PyThreadState* state_;
+};
+using Unlocked = nb::call_guard<WithoutLock>;
+
+// Never moved: an argument of a kernel shares its array with the caller, so that the end of the argument needs no lock.
 template <class T, int N>
 struct ArrayOf : nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu> {
     using Base = nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
     ArrayOf() = default;
+    ArrayOf(const ArrayOf&) = default;
+    ArrayOf& operator=(const ArrayOf&) = default;
+    ~ArrayOf() = default;
     explicit ArrayOf(Base array) : Base(std::move(array)) {}
 };
 template <class T>

@@ -10,6 +10,8 @@
 #endif
 
 NB_MODULE(_kernels, m) {
+    // A daemon thread that is in a kernel when the process ends keeps its arrays.
+    nanobind::set_leak_warnings(false);
     coterie::kernels();  // an ImportError where this processor runs none of those that were compiled
     m.attr("__version__") = COTERIE_VERSION;
     m.attr("__compiler__") = COTERIE_COMPILER;

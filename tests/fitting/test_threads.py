@@ -2,6 +2,8 @@
 
 import builtins
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -85,3 +87,20 @@ def test_products_that_no_blas_splits_need_no_libraries(monkeypatch):
     )
     with single_threaded_blas(100):
         pass
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_a_process_ends_quietly_while_a_daemon_thread_fits(n_threads):
+    """Python before 3.14 unwinds the stack of such a thread when it asks for the interpreter's lock."""
+    program = f"""
+import threading, numpy as np, coterie
+X, has_begun = np.random.default_rng(0).normal(size=(20000, 16)), threading.Event()
+model = coterie.KMeans(
+    50, init="random", n_init=10**6, tol=0, n_threads={n_threads}, callback=lambda _: has_begun.set()
+)
+threading.Thread(target=model.fit, args=(X,), daemon=True).start()
+has_begun.wait()
+"""
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100)
+        assert (done.returncode, done.stderr) == (0, "")
