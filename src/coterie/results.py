@@ -72,7 +72,7 @@ def results_table(
     id: str | None = None,
     keep: Sequence[str] | None = None,
     outliers: float | str | None = None,
-    names: str | Path | Mapping[int, str] | None = None,
+    names: str | Path | Mapping[int, str] | Sequence[str | None] | None = None,
     merges: str | Path | Mapping[int, int] | None = None,
 ) -> Any:
     """Return a row for each row of X: its id, columns that were not clustered, its cluster and its rank there.

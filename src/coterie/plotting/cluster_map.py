@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,7 +31,7 @@ def cluster_map(
     X: Any,
     *,
     labels: npt.ArrayLike | None = None,
-    names: str | Path | Mapping[int, str] | None = None,
+    names: str | Path | Mapping[int, str] | Sequence[str | None] | None = None,
     projection: Literal["auto", "tsne", "pca"] = "auto",
     ax: Axes | None = None,
 ) -> Axes:
@@ -45,7 +45,7 @@ def cluster_map(
         Rows; of more than 10,000, as many are drawn, some of each cluster.
     labels : array-like of shape (n,), optional
         Clusters of the rows, -1 for none. By default `model.labels_` if X has as many rows, else `model.predict(X)`.
-    names : path or mapping, optional
+    names : path, mapping or sequence of str, optional
         Names of clusters, such as the `names` of a report, or its file names.csv.
     projection : {"auto", "tsne", "pca"}
         t-SNE (openTSNE, which "auto" takes if it is installed) or principal components.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,16 +18,12 @@ from coterie.graphs import nearest_neighbors
 from coterie.methods import name_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MOST_IMAGES = 400
-_MOST_LINES = 100
+_MOST_IMAGES, _MOST_LINES = 400, 100
 
-# Sizes in `plot_modes`, in inches: names, headings and the title, gaps, and the maximum width of a figure.
-_NAMES, _HEADINGS, _TITLE = 1.0, 0.3, 0.35
-_GAP, _WIDE_GAP, _CELL = 0.06, 0.16, 0.85
-_NARROWEST, _WIDEST = 5.5, 11.0
+# Width of an image in `plot_modes`, in inches, and of a figure at most.
+_CELL, _WIDEST = 0.85, 11.0
 
 
 def plot_cluster_images(
@@ -95,28 +90,23 @@ def plot_cluster_images(
     return figure
 
 
-def plot_modes(
-    X: Any, model: Any, image_shape: tuple[int, ...], n_neighbors: int = 8, *, data_name: str | None = None
-) -> Figure:
-    """Draw a row of images for each cluster: its mode, the mean of its rows, and the rows nearest to the mode.
+def plot_modes(X: Any, model: Any, image_shape: tuple[int, ...], n_neighbors: int = 8) -> Figure:
+    """Draw a row of images for each cluster: its mode and the mean of its rows, or its center, and the nearest rows.
 
-    A mode is typical of the images of its cluster, a mean is often blurred (Fig. 1 of the paper). If the centers are
-    the means, as in k-means, they are drawn once. Each image has its own gray scale. Nearest rows in another cluster,
-    or noise, are framed. Names have the colors of `plot_clusters`. Of more than 100 clusters the largest 100 are drawn.
+    A mode is typical of the images of its cluster, a mean is often blurred (Fig. 1 of the paper). Images have their own
+    gray scales. Nearest rows in another cluster, or noise, are framed. Of more than 100 clusters the largest 100 are
+    drawn.
 
     Parameters
     ----------
     X : array-like, sparse matrix, table or RowSource of shape (n, d)
         The rows of the fit, or others; they are held in memory.
     model : estimator
-        Fitted, with `cluster_centers_`: without modes, the centers are used.
-        `labels_` is used if X has as many rows, else `predict`.
+        Fitted, with `cluster_centers_`. `labels_` is used if X has as many rows, else `predict`.
     image_shape : tuple of int
         (height, width) of gray images or (height, width, 3) of color images; the product is d.
     n_neighbors : int
         Number of nearest rows, without the mode itself.
-    data_name : str, optional
-        Name of the data set in the title.
 
     Returns
     -------
@@ -156,91 +146,62 @@ def plot_modes(
     check_image_shape(image_shape, centers.shape[1])
     # With the cosine distance centers have length 1, and rows must have it too.
     rows = rows_for(model, X)
-    labels = _labels_of(model, X, rows.shape[0])
-    data = rows.read()
+    labels, data = _labels_of(model, X, rows.shape[0]), rows.read()
     sizes = np.bincount(labels[labels >= 0], minlength=len(centers))
     drawn = np.sort(np.argsort(-sizes, kind="stable")[:_MOST_LINES])
     nearest = _rows_around(data, centers[drawn], n_neighbors)
-    means = {
-        cluster: np.asarray(data[labels == cluster].mean(axis=0, dtype=np.float64)).ravel()
-        for cluster in drawn
-        if sizes[cluster]
-    }
-    names = ["mode" if hasattr(model, "modes_") else "center"]
-    if any(not _look_alike(mean, centers[cluster]) for cluster, mean in means.items()):
-        names.append("mean")
-    sheet = _Sheet(image_shape, (*names, *_ordinals(nearest.shape[1])), len(drawn), n_apart=len(names))
-    n_others = 0
+    headings = ["mode", "mean"] if hasattr(model, "modes_") else ["center"]
+    n_own = len(headings)
+    headings += ["nearest", *map(str, range(2, nearest.shape[1] + 1))][: nearest.shape[1]]
+    images = np.zeros((len(drawn), len(headings), *image_shape))
     for line, cluster in enumerate(drawn):
-        color, _ = style_of(int(cluster), len(centers))
-        sheet.name(line, f"cluster {cluster}\n{counted(sizes[cluster], 'row')}", color)
-        sheet.draw(line, 0, centers[cluster])
-        if "mean" in names and sizes[cluster]:
-            sheet.draw(line, 1, means[cluster])
-        for column, row in enumerate(nearest[line], start=len(names)):
-            is_other = labels[row] != cluster
-            n_others += is_other
-            sheet.draw(line, column, dense(data[[row]]), framed=is_other)
+        own = [dense(centers[[cluster]])[0]]
+        if n_own > 1:  # an empty cluster has no mean
+            found = data[labels == cluster].mean(axis=0) if sizes[cluster] else np.zeros(centers.shape[1])
+            own.append(np.asarray(found).ravel())
+        images[line] = [_shaded(image.reshape(image_shape)) for image in (*own, *dense(data[nearest[line]]))]
+    names = [f"cluster {cluster}\n{counted(sizes[cluster], 'row')}" for cluster in drawn]
+    are_others = labels[nearest] != drawn[:, None]
+    figure = _sheet(images, headings, names, np.pad(are_others, ((0, 0), (n_own, 0))))
+    (ax,) = figure.axes
+    for text, cluster in zip(ax.get_yticklabels(), drawn):
+        text.set_color(style_of(int(cluster), len(centers))[0])
     left_out = "" if len(drawn) == len(centers) else f", the largest of {len(centers):,}"
-    framed = "; framed: nearest rows of other clusters" if n_others else ""
-    whose = name_of(model) + ("" if data_name is None else f" of {data_name}")
-    return sheet.finish(f"{whose}: {counted(len(drawn), 'cluster')}{left_out}{framed}")
+    framed = "; framed: nearest rows of other clusters" if are_others.any() else ""
+    title = f"{name_of(model)}: {counted(len(drawn), 'cluster')}{left_out}{framed}"
+    figure.suptitle(title, fontsize=10, color=INK)
+    return figure
 
 
-class _Sheet:
-    """Rows of images with a heading above each column. Coordinates are inches from the upper left corner."""
+def _sheet(images: Array, headings: list[str], names: list[str], framed: Array) -> Figure:
+    """Draw lines of images, of shape (lines, columns, height, width) or with colors last, as one picture."""
+    from matplotlib.patches import Rectangle
 
-    def __init__(
-        self, image_shape: tuple[int, ...], headings: tuple[str, ...], n_lines: int, *, n_apart: int
-    ) -> None:
-        self._shape, self._n_apart = image_shape, n_apart
-        room = (_WIDEST - _NAMES) / len(headings) - _GAP
-        self._cell_width = min(_CELL, room)
-        self._cell_height = self._cell_width * image_shape[0] / image_shape[1]
-        left, top = self._corner(n_lines - 1, len(headings) - 1)
-        self._size = (max(left + self._cell_width + _GAP, _NARROWEST), top + self._cell_height + _GAP)
-        self._figure = new_figure(self._size, layout=None)
-        self._ax: Axes = self._figure.add_axes((0, 0, 1, 1))
-        self._ax.set_axis_off()
-        for column, heading in enumerate(headings):
-            left, top = self._corner(0, column)
-            middle = left + self._cell_width / 2
-            self._ax.text(middle, top - 0.08, heading, ha="center", va="bottom", fontsize=8, color=INK)
+    n_lines, n_columns, height, width = images.shape[:4]
+    n_colors = images.ndim - 4
+    padding = ((0, 0), (0, 0), (1, 1), (1, 1), *[(0, 0)] * n_colors)
+    cells = np.pad(images, padding, constant_values=1.0 if n_colors else 0.0)
+    high, wide = height + 2, width + 2
+    sheet = np.moveaxis(cells, 2, 1).reshape(n_lines * high, n_columns * wide, *images.shape[4:])
+    cell = min(_CELL, (_WIDEST - 1) / n_columns)
+    figure = new_figure((max(n_columns * cell + 1.2, 5.5), n_lines * cell * high / wide + 0.8))
+    ax = figure.subplots()
+    edges = (0.0, n_columns, n_lines, 0.0)
+    ax.imshow(sheet, cmap="gray_r", vmin=0, vmax=1, interpolation="nearest", extent=edges, aspect=high / wide)
+    ax.set_xticks(np.arange(n_columns) + 0.5, headings)
+    ax.set_yticks(np.arange(n_lines) + 0.5, names)
+    ax.tick_params(length=0, labelsize=8, labelcolor=INK, labeltop=True, labelbottom=False)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    for line, column in np.argwhere(framed):
+        ax.add_patch(Rectangle((column, line), 1, 1, fill=False, edgecolor=FEW_COLORS[1], linewidth=2))
+    return figure
 
-    def name(self, line: int, text: str, color: str) -> None:
-        """Write the name of a row."""
-        left, top = self._corner(line, 0)
-        middle = top + self._cell_height / 2
-        self._ax.text(left - 0.1, middle, text, ha="right", va="center", fontsize=8, color=color)
 
-    def draw(self, line: int, column: int, values: Array, *, framed: bool = False) -> None:
-        """Draw a row as an image."""
-        from matplotlib.patches import Rectangle
-
-        left, top = self._corner(line, column)
-        picture = values.reshape(self._shape).astype(np.float64)
-        low, high = picture.min(), picture.max()
-        edges = (left, left + self._cell_width, top + self._cell_height, top)
-        self._ax.imshow(
-            (picture - low) / (high - low or 1.0),
-            cmap="gray_r", vmin=0, vmax=1, interpolation="nearest", extent=edges, aspect="auto",
-        )  # fmt: skip
-        color, width = (FEW_COLORS[1], 2.0) if framed else ("#CCCCCC", 0.8)
-        size = (self._cell_width, self._cell_height)
-        self._ax.add_patch(Rectangle((left, top), *size, fill=False, edgecolor=color, linewidth=width))
-
-    def finish(self, title: str) -> Figure:
-        """Return the figure with a title."""
-        width, height = self._size
-        self._ax.text(0.1, 0.12, title, ha="left", va="top", fontsize=10, color=INK)
-        self._ax.set(xlim=(0, width), ylim=(height, 0))
-        return self._figure
-
-    def _corner(self, line: int, column: int) -> tuple[float, float]:
-        """Return the left and upper edge of an image; a gap separates the first columns."""
-        left = _NAMES + column * (self._cell_width + _GAP) + min(column, self._n_apart) * (_WIDE_GAP - _GAP)
-        top = _TITLE + _HEADINGS + line * (self._cell_height + _GAP)
-        return left, top
+def _shaded(image: Array) -> Array:
+    """Return an image from 0 to 1."""
+    low, high = image.min(), image.max()
+    return (image - low) / ((high - low) or 1.0)
 
 
 def _labels_of(model: Any, X: Any, n_rows: int) -> Array:
@@ -255,33 +216,8 @@ def _rows_around(data: Any, points: Array, n_neighbors: int) -> Array:
     return np.where(squares[:, :1] == 0, ids[:, 1:], ids[:, :-1])
 
 
-def _look_alike(one: Array, other: Array) -> bool:
-    """Whether two images look equal: they differ by less than one of 50 steps of gray."""
-    return bool(np.abs(one - other).max() <= 0.02 * max(np.ptp(one), np.ptp(other)))
-
-
-def _ordinals(number: int) -> Iterator[str]:
-    """Yield "nearest", "2nd", "3rd", ..."""
-    for rank in range(1, number + 1):
-        ending = {1: "st", 2: "nd", 3: "rd"}.get(rank % 10 if rank // 10 % 10 != 1 else 0, "th")
-        yield "nearest" if rank == 1 else f"{rank}{ending}"
-
-
 def check_image_shape(image_shape: tuple[int, ...], n_columns: int) -> None:
-    """Raise an error if rows of this width cannot be drawn as images of this shape.
-
-    Parameters
-    ----------
-    image_shape : tuple of int
-        (height, width), or (height, width, 3).
-    n_columns : int
-        Columns of the rows.
-
-    Raises
-    ------
-    ValueError
-        If the sizes do not match.
-    """
+    """Raise a ValueError if rows of this width cannot be drawn as images of this shape."""
     _check_axes(image_shape)
     if n_columns != np.prod(image_shape):
         raise ValueError(

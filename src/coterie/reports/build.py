@@ -262,7 +262,7 @@ def report(
     classes = None if known is None else _classes(subject, known)
 
     def mark(cluster: int) -> Mark:
-        return Mark(clusters.names[cluster], _color_name(cluster, subject.n_clusters))
+        return Mark(clusters.names[cluster], f"var(--c{cluster % len(_colors(subject.n_clusters))})")
 
     sections = [
         _clusters_section(subject, layout, clusters, quality, facts, mark),
@@ -474,21 +474,8 @@ def _named(found: Any, names: list[str]) -> str:
     return "" if len(found) > 8 else f": {'; '.join(names[cluster] for cluster in found)}"
 
 
-def _color_name(cluster: int, n_clusters: int) -> str:
-    """Return the CSS color of a cluster, which follows the theme."""
-    return f"var(--c{cluster % len(_colors(n_clusters))})"
-
-
 def color_properties(n_clusters: int) -> dict[str, dict[str, str]]:
-    """Return the custom properties that `color_name` names, by theme.
-
-    Examples
-    --------
-    >>> from coterie.reports.build import color_properties
-    >>> found = color_properties(3)
-    >>> found["light"]["--c0"], found["dark"]["--c0"]
-    ('#0072B2', '#33b6ff')
-    """
+    """Return the CSS custom properties of the colors, by theme."""
     colors = _colors(n_clusters)
     return {
         "light": {f"--c{i}": color for i, color in enumerate(colors)},

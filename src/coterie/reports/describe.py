@@ -218,16 +218,7 @@ def _column_names(rows: RowSource) -> list[str] | None:
 def feature_columns(
     names: Sequence[str] | None, chosen: Sequence[str | int] | None, n_columns: int
 ) -> list[int]:
-    """Return the columns that mean something by themselves: those of a table, not components of vectors.
-
-    Components are named after the chosen column of vectors, such as ``embedding[7]``.
-
-    Examples
-    --------
-    >>> from coterie.reports.describe import feature_columns
-    >>> feature_columns(["age", "v[0]", "v[1]"], ["age", "v"], 3), feature_columns(None, None, 384)
-    ([0], [])
-    """
+    """Return the columns that mean something by themselves, not components of vectors such as ``embedding[7]``."""
     if names is None:
         return list(range(n_columns)) if n_columns <= _MOST_UNNAMED else []
     vectors = {str(name) for name in chosen or ()} - set(names)
@@ -276,19 +267,9 @@ def _text_of(subject: Subject, place: int, clusters: Clusters) -> str:
 
 
 def term_weights(counts: Any, labels: IntArray, n_clusters: int) -> FloatArray:
-    """Return how characteristic each term is of each cluster: c-TF-IDF.
+    """Return c-TF-IDF, ``tf log(1 + A / f)``, of each term in each cluster (Grootendorst, BERTopic, 2022).
 
-    ``tf log(1 + A / f)``: the share tf of a term among those of a cluster, the count f of the term in all clusters, and
-    the mean count A of terms of a cluster (Grootendorst, BERTopic, 2022). `counts` are those of terms in rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import scipy.sparse as sp
-    >>> from coterie.reports.describe import term_weights
-    >>> counts = sp.csr_array(np.array([[3, 0, 1], [0, 2, 1]]))
-    >>> term_weights(counts, np.array([0, 1], dtype=np.int32), 2).argmax(axis=1)
-    array([0, 1])
+    tf is the share of a term among those of a cluster, f its count in all, A the mean count of terms of a cluster.
     """
     sums = cluster_sums(labels, n_clusters, counts)
     lengths, of_terms = sums.sum(axis=1), sums.sum(axis=0)
@@ -361,17 +342,7 @@ def _original_means(subject: Subject, columns: list[int]) -> FloatArray:
 
 
 def original_units(values: FloatArray, preparation: Sequence[tuple[Any, ...]]) -> FloatArray | None:
-    """Return values in columns of prepared rows as they were before scaling; None where that cannot be undone.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import coterie
-    >>> from coterie.reports.describe import original_units
-    >>> rows = coterie.prepare_rows(np.array([[10.0, 1], [30, 1]]), scale="standard")
-    >>> original_units(np.array([[1.0, 0]]), rows.preparation)
-    array([[30.,  1.]])
-    """
+    """Return values in columns of prepared rows as they were before scaling; None where that cannot be undone."""
     values, width = np.array(values, dtype=np.float64), np.shape(values)[1]
     for kind, *details in reversed(preparation):
         if kind == "normalize":
