@@ -92,9 +92,3 @@ def web():
     pytest.importorskip("aiohttp", reason="addresses of web servers need aiohttp")
     with WebFolder.made() as folder:
         yield folder
-
-
-@pytest.fixture
-def quick_attempts(monkeypatch):
-    """A further attempt after a failure comes at once."""
-    monkeypatch.setattr("coterie.rows.remote._PAUSES", (0.01, 0.02, 0.03))

@@ -71,10 +71,9 @@ def test_only_rows_outside_memory_are_read_ahead(in_memory, tmp_path):
     threads = set()
 
     class Source(RowSource):
-        def pieces(self, start, stop, rows):
-            for low in range(start, stop, rows):
-                threads.add(threading.current_thread().name.split("_")[0])
-                yield X[low : low + rows]
+        def block(self, start, stop):
+            threads.add(threading.current_thread().name.split("_")[0])
+            return X[start:stop]
 
     Source.in_memory = in_memory
     X = np.arange(12.0).reshape(6, 2)

@@ -60,8 +60,6 @@ def test_names_of_any_length_do_not_fill_the_screen(folder, capsys):
 
 
 def test_footers_that_contradict_themselves(folder, capsys, monkeypatch):
-    from coterie.rows.formats import parquet as format
-
     class Metadata:
         num_rows, num_row_groups = -3, 1
 
@@ -79,7 +77,7 @@ def test_footers_that_contradict_themselves(folder, capsys, monkeypatch):
             pass
 
     parquet.write_table(pa.table({"x": [1.0, 2.0]}), "x.parquet")
-    monkeypatch.setattr(format, "_opened", lambda *arguments: File())
+    monkeypatch.setattr(parquet, "ParquetFile", lambda *_, **__: File())
     message = failed(capsys, 1, "fit", "x.parquet", "-k", "2")
     assert "the file is damaged: it declares -3 rows" in message
     assert os.listdir() == ["x.parquet"]

@@ -118,7 +118,7 @@ def test_bad_input_is_named(content, format, message, folder, pipe, capsys, spoo
 
 
 def test_full_disk(rows, pipe, monkeypatch, capsys, spool):
-    monkeypatch.setattr("coterie.rows.spool._LEFT_BYTES", 1 << 60)
+    monkeypatch.setattr("coterie.rows.landing._LEFT_BYTES", 1 << 60)
     assert pipe(rows, "fit", "-", "-k", "3", "--format", "npy") == 1
     told = capsys.readouterr().err
     assert f"{spool}: No space for the standard input after 0.0 GB" in told

@@ -61,7 +61,7 @@ def test_distances_beyond_memory_are_refused(monkeypatch):
 
 
 def test_a_file_that_must_be_read_at_once(tmp_path, monkeypatch):
-    np.save(tmp_path / "rows.npy", X)
+    np.save(tmp_path / "rows.npy", np.asfortranarray(X))
     monkeypatch.setattr("coterie.limits.memory.available_memory", lambda: 1e5)
     with limited_memory(1e15), pytest.raises(MemoryError, match="rows, all at once"):
         coterie.open_rows(tmp_path / "rows.npy").read()

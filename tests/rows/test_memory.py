@@ -6,7 +6,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coterie.rows import as_rows, memory
+from coterie.rows import as_rows
+from coterie.rows import source as memory
 
 
 @pytest.fixture
@@ -74,7 +75,7 @@ def test_compute_dtype(X, dtype, computed, override):
 @pytest.mark.parametrize("mode", ["r", "c", "r+"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float16])
 def test_large_memory_maps_give_pages_back(tmp_path, monkeypatch, order, mode, dtype):
-    monkeypatch.setattr(memory, "_RESIDENT_BYTES", 0)
+    monkeypatch.setattr(memory, "RESIDENT_BYTES", 0)
     X = np.asarray(np.random.default_rng(0).normal(size=(3000, 9)).astype(dtype), order=order)
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode=mode)

@@ -112,12 +112,15 @@ def test_arrays_that_hold_no_floats():
     assert prepare_rows(X).preparation == prepare_rows(X, scale="none").preparation == ()
 
 
-def test_quartiles_of_a_large_table_are_those_of_some_rows(monkeypatch):
+@pytest.mark.parametrize("n_held", [1, 2, 3, 100])
+def test_quartiles_of_a_large_table(monkeypatch, n_held):
     X = np.random.default_rng(0).normal(size=(10_000, 3))
-    monkeypatch.setattr(prepare, "_HELD_BYTES", 3 * 8 * 3000)
-    with pytest.warns(UserWarning, match="computed from every 4th row"):
-        rows = prepare_rows(X, scale="robust")
-    np.testing.assert_array_equal(rows.preparation[0][1].center_, np.median(X[::4], axis=0))
+    monkeypatch.setattr(prepare, "_HELD_BYTES", 1)
+    monkeypatch.setattr(prepare, "available_memory", lambda: n_held * 4 * 80_000)
+    scaler = prepare_rows(X, scale="robust").preparation[0][1]
+    expected = RobustScaler().fit(X)
+    np.testing.assert_array_equal(scaler.center_, expected.center_)
+    np.testing.assert_allclose(scaler.scale_, expected.scale_, rtol=1e-15)
 
 
 def test_table_of_categories_only(frame):

@@ -1,36 +1,14 @@
 """Contract of every source: exact blocks, rows by number, finite numbers, dtypes."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coterie.rows import RowSource, as_rows
+from coterie.rows import as_rows
 from coterie.rows import source as source_module
-from coterie.rows.source import ShardedSource
 from tests.rows.formats import dense
-
-
-class PiecesSource(RowSource):
-    """An array that comes in pieces of uneven sizes, as a file's row groups do, and counts its reads."""
-
-    def __init__(self, array, cuts):
-        super().__init__(array.shape, np.float64, description="test")
-        self.array = array
-        self.starts = np.array([0, *cuts])
-        self.read_ranges = []
-
-    def unit_starts(self):
-        return self.starts
-
-    def pieces(self, start, stop, rows):
-        self.read_ranges.append((start, stop))
-        edges = [start, *self.starts[(self.starts > start) & (self.starts < stop)], stop]
-        for low, high in pairwise(edges):
-            yield self.array[low:high]
 
 
 def numbers(n_rows, n_columns, dtype=np.float64):
@@ -38,20 +16,15 @@ def numbers(n_rows, n_columns, dtype=np.float64):
 
 
 @st.composite
-def sharded(draw):
-    """An array, its shards (dense or sparse) and a block size."""
-    sizes = draw(st.lists(st.integers(1, 9), min_size=1, max_size=6))
-    X = numbers(sum(sizes), draw(st.integers(1, 4)))
-    is_sparse = draw(st.booleans())
-    make = sp.csr_array if is_sparse else np.asarray
+def made(draw):
+    """An array and its rows, dense or sparse."""
+    X = numbers(draw(st.integers(1, 40)), draw(st.integers(1, 4)))
     X[X < -1] = 0
-    parts = np.split(X, np.cumsum(sizes)[:-1])
-    source = ShardedSource([as_rows(make(part)) for part in parts], list(map(str, sizes)), "shards")
-    return X, source
+    return X, as_rows(draw(st.sampled_from([np.asarray, np.asfortranarray, sp.csr_array]))(X))
 
 
-@given(sharded(), st.integers(1, 60))
-def test_blocks_do_not_depend_on_shards(data, rows_per_block):
+@given(made(), st.integers(1, 60))
+def test_blocks(data, rows_per_block):
     X, source = data
     blocks = list(source.blocks(rows_per_block))
     assert [start for start, _ in blocks] == list(range(0, len(X), rows_per_block))
@@ -68,24 +41,13 @@ def test_blocks_do_not_depend_on_shards(data, rows_per_block):
             assert block.flags.c_contiguous
 
 
-@given(sharded(), st.data())
+@given(made(), st.data())
 def test_take_gives_the_rows(data, draw):
     X, source = data
     indices = sorted(draw.draw(st.lists(st.integers(0, len(X) - 1), max_size=20)))
     taken = source.take(indices)
     np.testing.assert_array_equal(dense(taken), X[indices].reshape(-1, X.shape[1]))
     assert taken.dtype == source.dtype
-
-
-@given(st.lists(st.integers(1, 49), unique=True), st.lists(st.integers(0, 49), min_size=1), st.data())
-def test_take_reads_only_runs_of_units(cuts, indices, draw):
-    X = numbers(50, 2)
-    source = PiecesSource(X, sorted(cuts))
-    np.testing.assert_array_equal(source.take(sorted(indices)), X[sorted(indices)])
-    units = np.searchsorted(source.starts, sorted(set(indices)), side="right")
-    n_runs = 1 + np.count_nonzero(np.diff(units) > 1)
-    assert len(source.read_ranges) == n_runs
-    assert all(a[1] <= b[0] for a, b in pairwise(source.read_ranges))
 
 
 def test_take_of_no_rows():
@@ -217,54 +179,5 @@ def test_only_float_dtypes_can_be_requested(dtype):
         as_rows(np.ones((2, 2)), dtype=dtype)
 
 
-def test_shards_of_mixed_dtypes_are_computed_in_float64():
-    a, b = numbers(3, 2, np.float32), numbers(4, 2)
-    source = ShardedSource([as_rows(a), as_rows(b)], ["a", "b"], "shards")
-    assert source.dtype == np.float64
-    np.testing.assert_array_equal(source.read(), np.concatenate([a.astype(np.float64), b]))
-    assert source.with_dtype(np.float32).read().dtype == np.float32
-
-
-@pytest.mark.parametrize(
-    ("second", "message"),
-    [
-        (np.ones((2, 3)), "same columns: a has 2, b has 3"),
-        (sp.csr_array(np.ones((2, 2))), "all dense or all sparse: a and b differ"),
-    ],
-)
-def test_shards_must_be_alike(second, message):
-    with pytest.raises(ValueError, match=message):
-        ShardedSource([as_rows(np.ones((2, 2))), as_rows(second)], ["a", "b"], "shards")
-
-
-def test_a_source_that_ends_early_is_found():
-    class Short(PiecesSource):
-        def pieces(self, start, stop, rows):
-            yield self.array[:5]
-
-    source = Short(numbers(8, 2), [])
-    with pytest.raises(ValueError, match="test ends at row 5 instead of 8"):
-        list(source.blocks(3))
-    with pytest.raises(ValueError, match="test ends at row 5 instead of 8"):
-        source.take([0, 7])
-
-
-@pytest.mark.parametrize("rows_per_block", [3, 8, 20])
-def test_a_source_that_goes_on_is_found(rows_per_block):
-    source = PiecesSource(numbers(8, 2), [4])
-    source.array = numbers(12, 2)
-    source.pieces = lambda start, stop, rows: iter(np.split(source.array, 3))
-    with pytest.raises(ValueError, match="test has more rows than the 8 of its shape"):
-        list(source.blocks(rows_per_block))
-
-
-def test_a_source_of_other_columns_is_found():
-    source = PiecesSource(numbers(8, 2), [])
-    source.array = numbers(8, 3)
-    for read in (source.read, lambda: list(source.blocks(3)), lambda: source.take([1, 6])):
-        with pytest.raises(ValueError, match="test has a row of 3 columns instead of 2"):
-            read()
-
-
 def test_repr():
-    assert repr(as_rows(np.ones((5, 2)))) == "<ArraySource: array, 5 x 2 float64>"
+    assert repr(as_rows(np.ones((5, 2)))) == "<DenseRows: array, 5 x 2 float64>"

@@ -48,7 +48,9 @@ def spool(tmp_path, monkeypatch):
     folder = tmp_path / "spool"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
-    monkeypatch.setattr("coterie.rows.adapt.KEPT_BYTES", 2_000)
+    for name in ("_SMALL_BYTES", "_METADATA_BYTES"):
+        monkeypatch.setattr(f"coterie.rows.landing.{name}", 500)
+    monkeypatch.setattr("coterie.rows.landing.available_memory", lambda: 2_000)
     return folder
 
 
@@ -81,23 +83,18 @@ def test_columns_are_chosen():
     same_bits(model.predict(Stream(flat)), model.labels_)
 
 
-def test_a_long_stream_goes_to_disk_and_is_removed(spool):
+def test_a_long_stream_is_mapped(spool):
     rows = as_rows(table().to_reader())
-    assert len(os.listdir(spool)) == 1
-    assert rows.description == "Arrow stream"
-    assert not rows.is_parsed  # not worth another copy
+    assert isinstance(rows.read().base, np.memmap)
     same_bits(rows.read(), numbers(N_ROWS).astype(np.float32))
     doubled = rows.with_dtype(np.float64)
     metadata = rows.metadata_columns
     del rows
     gc.collect()
     same_bits(doubled.take([7]), numbers(N_ROWS)[[7]].astype(np.float32).astype(np.float64))
-    assert metadata.read("id").num_rows == N_ROWS
-    with pytest.raises(TypeError, match="cannot be pickled"):
-        pickle.dumps(doubled)
-    del doubled, metadata
-    gc.collect()
-    assert os.listdir(spool) == []
+    assert metadata.read("id")["id"].to_pylist() == [f"r{i}" for i in range(N_ROWS)]
+    same_bits(pickle.loads(pickle.dumps(doubled)).read(), doubled.read())
+    assert os.listdir(spool) == []  # the files have no names
 
 
 def test_long_and_short_streams_give_the_same_bits(spool):
@@ -107,8 +104,8 @@ def test_long_and_short_streams_give_the_same_bits(spool):
 
 
 def test_stream_on_a_full_disk(spool, monkeypatch):
-    monkeypatch.setattr("coterie.rows.spool._LEFT_BYTES", 1 << 60)
-    with pytest.raises(OSError, match=rf"more than 0\.0 GB, and {spool} has no space for it.*TMPDIR"):
+    monkeypatch.setattr("coterie.rows.landing._LEFT_BYTES", 1 << 60)
+    with pytest.raises(OSError, match=r"No space for a copy of the rows.*TMPDIR"):
         as_rows(Stream(table()))
     gc.collect()
     assert os.listdir(spool) == []

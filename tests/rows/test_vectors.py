@@ -138,7 +138,7 @@ def test_arrow_memory_is_not_copied(kind, dtype):
     same_bits(later.read(), X[20:])
     other = np.float32 if dtype == "float64" else np.float64
     assert not as_rows(whole, dtype=other).in_memory
-    assert not as_rows(table(X, kind)).in_memory  # several chunks
+    same_bits(as_rows(table(X, kind)).read(), X)  # several chunks
 
 
 def test_vectors_and_numbers_side_by_side(tmp_path):
@@ -193,20 +193,13 @@ def test_vectors_of_other_lengths_are_named_by_row(bad, found, row, tmp_path):
     parquet.write_table(whole, tmp_path / "x.parquet", row_group_size=11)
     feather.write_feather(whole, str(tmp_path / "x.feather"), chunksize=11)
     arrays = [None if cell is None else np.array(cell) for cell in cells]
-    sources = [as_rows(frame) for frame in (whole, pd.DataFrame({"v": arrays}), pl.from_arrow(whole))]
-    sources += [open_rows(tmp_path / name) for name in ("x.parquet", "x.feather")]
     message = rf"same length, 2 as in row 0, but one {found}\. First bad row: {row}\."
-    for rows in sources:
-        for read in (
-            rows.read,
-            lambda rows=rows: list(rows.blocks(7)),
-            lambda rows=rows: rows.take([0, row]),
-        ):
-            with pytest.raises(ValueError, match=message):
-                read()
-        same_bits(rows.take([0, 39]), np.array([[1.0, 2], [1, 2]]))
-    with pytest.raises(ValueError, match=r"^Cannot read .*x\.parquet: The vectors"):
-        sources[3].read()
+    for frame in (whole, pd.DataFrame({"v": arrays}), pl.from_arrow(whole)):
+        with pytest.raises(ValueError, match=message):
+            as_rows(frame)
+    for name in ("x.parquet", "x.feather"):
+        with pytest.raises(ValueError, match=rf"Cannot read .*{name}: .*{message}"):
+            open_rows(tmp_path / name)
 
 
 @pytest.mark.parametrize(("row", "found"), [(None, "is missing"), ([], "has no numbers")])
@@ -222,9 +215,13 @@ def test_first_vector_determines_the_length(row, found):
 def test_missing_vectors_of_fixed_length(tmp_path):
     whole = pa.table({"v": pa.array([[1.0, 2], [3, 4], None, [5, 6]], pa.list_(pa.float64(), 2))})
     parquet.write_table(whole, tmp_path / "x.parquet")
-    for rows in (as_rows(whole), as_rows(pl.from_arrow(whole)), open_rows(tmp_path / "x.parquet")):
+    for read in (
+        lambda: as_rows(whole),
+        lambda: as_rows(pl.from_arrow(whole)),
+        lambda: open_rows(tmp_path / "x.parquet"),
+    ):
         with pytest.raises(ValueError, match=r"one is missing\. First bad row: 2\."):
-            rows.read()
+            read()
 
 
 def test_tensors_of_a_fixed_shape():
@@ -242,7 +239,7 @@ def test_shards_of_vectors(tmp_path):
     rows = open_rows(tmp_path)
     same_bits(rows.read(), X)
     parquet.write_table(table(X[:, :4]), tmp_path / "3.parquet")
-    with pytest.raises(ValueError, match=r"same columns: .*0\.parquet has 5, .*3\.parquet has 4"):
+    with pytest.raises(ValueError, match=r"same columns in order: those of .*0\.parquet and .*3\.parquet"):
         open_rows(tmp_path)
 
 

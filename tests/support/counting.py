@@ -1,14 +1,10 @@
 """`CountingSource`: how often rows are read."""
 
-import numpy as np
-
 from coterie.rows import RowSource
 
 
 class CountingSource(RowSource):
     """The rows of another source, never in memory, with a count of those that were read.
-
-    To read rows by number counts as it costs for files: from the first to the last of each run of units.
 
     Parameters
     ----------
@@ -33,18 +29,13 @@ class CountingSource(RowSource):
         """Rows read so far, over those that there are."""
         return self._n_read[0] / self.shape[0]
 
-    def pieces(self, start, stop, rows):
-        for piece in self._rows.pieces(start, stop, rows):
-            self._n_read[0] += piece.shape[0]
-            yield piece
+    def block(self, start, stop):
+        self._n_read[0] += stop - start
+        return self._rows.with_dtype(self.dtype).block(start, stop)
 
-    def unit_starts(self):
-        return self._rows.unit_starts()
+    def take_rows(self, indices):
+        self._n_read[0] += len(indices)
+        return self._rows.with_dtype(self.dtype).take_rows(indices)
 
     def row_bytes(self):
         return self._rows.row_bytes()
-
-    def with_dtype(self, dtype):
-        other = super().with_dtype(dtype)
-        other._rows = self._rows.with_dtype(np.dtype(dtype))
-        return other

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -12,10 +11,9 @@ import scipy.sparse
 
 from coterie import _kernels
 from coterie.arrays import Array
-from coterie.fitting.checks import warn
 from coterie.limits.memory import available_memory
 from coterie.rows import RowSource, as_rows
-from coterie.rows.spool import SpooledRows, has_space, spool_folder
+from coterie.rows.derived import landed_rows
 
 T = TypeVar("T")
 
@@ -72,7 +70,7 @@ def kept_rows(rows: RowSource, n_threads: int = 1) -> RowSource:
     """Return the rows of a fit, which reads them often: unchanged if reading them is cheap, else a copy.
 
     Up to 1 GiB of floats (and half of the free memory) that must be read or converted are copied to memory; larger rows
-    that must be parsed (`RowSource.is_parsed`) to a temporary file. The bits are the same.
+    that are derived from others to a temporary file. The bits are the same.
     """
     if rows.in_memory:
         return rows
@@ -82,24 +80,10 @@ def kept_rows(rows: RowSource, n_threads: int = 1) -> RowSource:
 
 
 def kept_on_disk(rows: RowSource, n_threads: int = 1) -> RowSource:
-    """Return a copy in a temporary file of dense rows that must be parsed and take more than 1 GiB, else the rows.
-
-    The copy has the names and metadata columns of the rows. If the disk has no space for it, a warning is given.
-    """
-    n_bytes = rows.shape[0] * rows.row_bytes()
-    if not rows.is_parsed or rows.is_sparse or kept_bytes(rows) > 0:
+    """Return a copy of dense rows that are derived from others and take more than 1 GiB, else the rows."""
+    if not rows.is_derived or rows.is_sparse or kept_bytes(rows) > 0:
         return rows
-    if has_space(n_bytes):
-        try:
-            return SpooledRows(rows, n_threads)
-        except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-                raise
-    warn(
-        f"{spool_folder()} has no space for a copy of the rows ({n_bytes / 1e9:.1f} GB), so the {rows.description} is "
-        "parsed in every pass, which takes far longer. The environment variable TMPDIR names another folder."
-    )
-    return rows
+    return landed_rows(rows)
 
 
 def kernel_blocks(rows: RowSource, block_rows: int) -> Iterator[tuple[slice, Any]]:

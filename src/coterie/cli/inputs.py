@@ -31,8 +31,8 @@ from coterie.rows.checks import BadRowError, NotATableError
 from coterie.rows.columns import NO_COLUMNS
 from coterie.rows.derived import complete_rows
 from coterie.rows.formats import formats
+from coterie.rows.landing import has_space, spool_folder
 from coterie.rows.remote import without_secrets
-from coterie.rows.spool import has_space, spool_folder
 from coterie_command import cleaned_up
 
 DASH = "-"

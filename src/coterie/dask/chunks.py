@@ -60,18 +60,7 @@ class FileRange:
     def open(self, _: Any = None) -> RowSource:
         """Read the rows into memory; errors name the file and the row."""
         source = _opened(self.files)
-        block = np.empty((self.stop - self.start, source.shape[1]), dtype=source.dtype)
-        at = 0
-        with np.errstate(
-            all="ignore"
-        ):  # values too large for float32 become infinite, which is checked below
-            for piece in source.pieces(self.start, self.stop, min(len(block), source.rows_per_block)):
-                block[at : at + len(piece)] = piece
-                at += len(piece)
-        if at != len(block):
-            raise ValueError(
-                f"The {source.description} ends at row {self.start + at} instead of {source.shape[0]}."
-            )
+        block = source.block(self.start, self.stop)
         check_finite(block, self.start, source.place_of)
         return part_of(source, block)
 

@@ -455,9 +455,9 @@ class _OpenRows(RowSource):
         super().__init__(source.shape, source.dtype, description=source.description)
         self._passes = passes
 
-    def pieces(self, *_: Any) -> Any:
+    def block(self, *_: Any) -> Any:
         """Refuse to read all rows in this process."""
-        return self._passes._source.pieces()
+        return self._passes._source.block()
 
     def take_rows(self, indices: IndexArray) -> Array:
         """Return a few rows."""

@@ -68,7 +68,7 @@ class WorkerRows(RowSource):
         self.preparation = known.preparation
         self.is_normalized = False
 
-    def pieces(self, *_: Any) -> NoReturn:
+    def block(self, *_: Any) -> NoReturn:
         """Refuse to read all rows in this process."""
         raise TypeError(
             "X are rows on Dask workers, which this method would read in one process: fit it to a sample of "

@@ -6,13 +6,9 @@ import copy
 import operator
 import os
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,54 +16,93 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from coterie.arrays import Array
-from coterie.rows.arrow import ArrowSource
-from coterie.rows.checks import NotATableError, NotNumbersError, check_shape, is_small_extension
+from coterie.rows.arrow import ArrowColumns, first_batch
+from coterie.rows.checks import (
+    NotATableError,
+    NotNumbersError,
+    check_shape,
+    compute_dtype,
+    is_small_extension,
+)
 from coterie.rows.columns import Columns, vector_length_error
-from coterie.rows.formats.arrow import ArrowFileSource
-from coterie.rows.memory import ArraySource, BFloat16Source, SlicedSource, SparseSource, sliced
-from coterie.rows.source import RowSource
-from coterie.rows.spool import has_space, spool_folder
-from coterie.rows.tables import DaskFrameSource, PandasSource, metadata_of_pandas
-
-# Maximum size of a stream in memory. A longer one is written to a file.
-KEPT_BYTES = 1 << 30
+from coterie.rows.formats.tabular import slices
+from coterie.rows.landing import LandingArray, LandingMetadata
+from coterie.rows.source import BFloat16Rows, DenseRows, RowSource, SparseRows, no_numbers
+from coterie.rows.tables import metadata_of_pandas, rows_of_dask_frame, rows_of_frame
 
 
 def stream_rows(X: Any, columns: Columns | None, exclude: Columns | None) -> RowSource | None:
-    """Return the rows of a stream or an array of Arrow's C interface, None if `X` has neither.
+    """Return the rows of a stream or an array of Arrow's C interface, which is read to its end; None if X is neither.
 
-    A stream is read to its end. Up to 1 GiB stays in memory; more than that is written to a file in TMPDIR or /var/tmp,
-    which is removed with the rows, or when Python ends. A full disk is an OSError.
+    What is left over of a stream whose columns cannot be clustered is the `table` of the error.
     """
     if not (hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")):
         return None
     reader = _opened(X)
     if reader is None:
         return None
+    import pyarrow
+
     batches: Iterator[Any] = (batch for batch in reader if batch.num_rows)
-    held, n_bytes = [], 0
-    for batch in batches:
-        held.append(batch)
-        n_bytes += batch.nbytes
-        if n_bytes > KEPT_BYTES:
-            folder = _Folder()
-            _write(folder.stream, reader.schema, chain(held, batches))
-            try:
-                return _SpooledStream(folder, columns, exclude)
-            except NotNumbersError as error:
-                raise ValueError(str(error)) from error  # the file goes with the error
-    if not held:
+    first = next(batches, None)
+    if first is None:
         raise ValueError(
             f"X ({type(X).__name__}) has no rows. A stream can be read only once: coterie.as_rows(X) keeps it."
         )
-    import pyarrow
-
-    table = pyarrow.Table.from_batches(held, reader.schema)
     try:
-        return ArrowSource(table, columns, exclude, "Arrow stream")
+        return _of_batches(
+            reader.schema, lambda: chain([first], batches), first, columns, exclude, "Arrow stream"
+        )
     except NotNumbersError as error:
-        error.table = table
+        error.table = pyarrow.Table.from_batches([first, *batches], reader.schema)
         raise
+
+
+def _of_table_of_arrow(
+    X: Any, columns: Columns | None = None, exclude: Columns | None = None, description: str = ""
+) -> RowSource:
+    check_shape(X.shape)
+    batches = X.to_batches()
+    first = first_batch(batches)
+    return _of_batches(X.schema, lambda: batches, first, columns, exclude, description or "pyarrow Table")
+
+
+def _of_batches(
+    schema: Any,
+    batches: Callable[[], Iterable[Any]],
+    first: Any,
+    columns: Columns | None,
+    exclude: Columns | None,
+    description: str,
+) -> RowSource:
+    """Return the rows of record batches; a single column of vectors in one batch is not copied."""
+    chosen = ArrowColumns(schema, columns, exclude, first.select)
+    positions = chosen.positions
+    landing = LandingArray(chosen.chosen.n_columns, chosen.dtype)
+    metadata = LandingMetadata()
+    held: Any = None
+    start = 0
+    for batch in batches():
+        if held is not None:
+            landing.add(held)
+        if positions:
+            held = chosen.block(batch.select(positions), chosen.dtype, start)
+        start += batch.num_rows
+        if chosen.metadata:
+            metadata.add(batch.select(chosen.metadata))
+    if not positions:
+        held = no_numbers(start, chosen.dtype)
+    elif landing.n_rows:
+        landing.add(held)
+        held = landing.array()
+    return DenseRows(
+        held,
+        description,
+        column_names=chosen.chosen.column_names,
+        is_table=True,
+        metadata_columns=metadata.columns(),
+        chosen=chosen.chosen.names,
+    )
 
 
 def _opened(X: Any) -> Any:
@@ -87,46 +122,6 @@ def _opened(X: Any) -> Any:
         if hasattr(X, "__array__"):
             return None
         raise ValueError(f"X ({type(X).__name__}) cannot be read as an Arrow table: {error}") from error
-
-
-class _SpooledStream(ArrowFileSource):
-    """Rows of a stream that was written to a file in a temporary folder."""
-
-    def __init__(self, folder: _Folder, columns: Columns | None, exclude: Columns | None) -> None:
-        self._folder = folder
-        super().__init__(folder.stream, columns, exclude)
-        self.description, self.is_parsed = "Arrow stream", False  # it is a copy already
-
-
-class _Folder:
-    """A temporary folder that is removed with the last source that reads from it, or when Python exits."""
-
-    def __init__(self) -> None:
-        self._folder = TemporaryDirectory(
-            prefix="coterie-stream-", dir=spool_folder()
-        )  # goes with this object
-        self.stream = Path(self._folder.name, "stream.arrow")
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("Rows of a stream in a temporary file cannot be pickled: write them to a file.")
-
-
-def _write(path: Path, schema: Any, batches: Iterable[Any]) -> None:
-    from pyarrow import ipc
-
-    written = 0
-    try:
-        with ipc.new_file(str(path), schema) as writer:
-            for batch in batches:
-                if not has_space(batch.nbytes):
-                    raise OSError("the disk is full")
-                writer.write_batch(batch)
-                written += batch.nbytes
-    except OSError as error:
-        raise OSError(
-            f"X is a stream of more than {written / 1e9:.1f} GB, and {path.parent.parent} has no space for it: "
-            f"{error}. The environment variable TMPDIR names another folder."
-        ) from error
 
 
 # Device type of main memory in DLPack.
@@ -206,7 +201,7 @@ def _source_of(X: Any) -> RowSource:
     if isinstance(X, (str, bytes, os.PathLike)):
         raise TypeError(f"as_rows takes data, not a path: use coterie.open_rows({os.fspath(X)!r}).")
     if sp.issparse(X):
-        return SparseSource(X, f"{X.format.upper()} {'array' if isinstance(X, sp.sparray) else 'matrix'}")
+        return SparseRows(X, f"{X.format.upper()} {'array' if isinstance(X, sp.sparray) else 'matrix'}")
     if isinstance(X, np.ndarray):
         return _of_array(X)
     if all(hasattr(X, name) for name in ("X", "obs", "var_names", "obsm")):
@@ -221,8 +216,8 @@ def _source_of(X: Any) -> RowSource:
         ("zarr", "Array", "Zarr array"),
     ):
         if _is(X, module, name):
-            return sliced(X, partial(nullcontext, X), description)
-    return _of_dlpack(X) if hasattr(X, "__dlpack_device__") else ArraySource(_converted(X))
+            return _of_slices(X, slices(X), description)
+    return _of_dlpack(X) if hasattr(X, "__dlpack_device__") else DenseRows(_converted(X))
 
 
 def _of_array(X: Array) -> RowSource:
@@ -230,8 +225,8 @@ def _of_array(X: Array) -> RowSource:
         raise ValueError("Input X contains masked values. Fill them or drop their rows.")
     is_numeric = X.dtype.kind in "fiub" or is_small_extension(X.dtype)
     if is_numeric and not isinstance(X, np.matrix):
-        return ArraySource(X, "memory map" if isinstance(X, np.memmap) else "array")
-    return ArraySource(_converted(X))
+        return DenseRows(X, "memory map" if isinstance(X, np.memmap) else "array")
+    return DenseRows(_converted(X))
 
 
 def _of_dlpack(X: Any) -> RowSource:
@@ -242,7 +237,7 @@ def _of_dlpack(X: Any) -> RowSource:
     X = X.detach() if hasattr(X, "detach") else X
     torch = sys.modules.get("torch")
     if torch is not None and getattr(X, "dtype", None) == torch.bfloat16:  # a type that NumPy lacks
-        return BFloat16Source(np.from_dlpack(X.view(torch.int16)))
+        return BFloat16Rows(np.from_dlpack(X.view(torch.int16)))
     return _of_array(np.from_dlpack(X))
 
 
@@ -291,27 +286,29 @@ def _of_table(X: Any, columns: Columns | None, exclude: Columns | None) -> RowSo
     if _is(X, "pandas", "DataFrame"):
         sparse = sys.modules["pandas"].SparseDtype
         if len(X.dtypes) and all(isinstance(kind, sparse) for kind in X.dtypes):
-            source: RowSource = SparseSource(X.sparse.to_coo(), "sparse pandas DataFrame")
+            source: RowSource = SparseRows(X.sparse.to_coo(), "sparse pandas DataFrame")
             source.is_table = True
             return source
-        return PandasSource(X, columns, exclude)
+        return rows_of_frame(X, columns, exclude)
     if _is(X, "pandas", "Series"):
         frame = X.to_frame("vector" if X.name is None else X.name)
-        return _of_series(PandasSource(frame), "pandas Series", X)
+        return _of_series(rows_of_frame(frame), "pandas Series", X)
     if _is(X, "dask.dataframe", "DataFrame"):
-        return DaskFrameSource(X, columns, exclude)
+        return rows_of_dask_frame(X, columns, exclude)
     if _is(X, "polars", "DataFrame"):
-        return ArrowSource(X.to_arrow(), columns, exclude, "polars DataFrame")  # shares the memory of numbers
+        return _of_table_of_arrow(
+            X.to_arrow(), columns, exclude, "polars DataFrame"
+        )  # shares the memory of numbers
     if _is(X, "polars", "Series"):
-        return _of_series(ArrowSource(X.to_frame().to_arrow()), "polars Series", X)
+        return _of_series(_of_table_of_arrow(X.to_frame().to_arrow()), "polars Series", X)
     if _is(X, "polars", "LazyFrame"):
         raise TypeError("X is a polars LazyFrame, which has no rows yet: pass X.collect().")
     if _is(X, "pyarrow", "Table"):
-        return ArrowSource(X, columns, exclude)
+        return _of_table_of_arrow(X, columns, exclude)
     if _is(X, "pyarrow", "RecordBatch"):
-        return ArrowSource(sys.modules["pyarrow"].Table.from_batches([X]), columns, exclude)
+        return _of_table_of_arrow(sys.modules["pyarrow"].Table.from_batches([X]), columns, exclude)
     if _is(X, "pyarrow", "Array") or _is(X, "pyarrow", "ChunkedArray"):
-        return _of_series(ArrowSource(sys.modules["pyarrow"].table({"vector": X})), "pyarrow Array", X)
+        return _of_series(_of_table_of_arrow(sys.modules["pyarrow"].table({"vector": X})), "pyarrow Array", X)
     return stream_rows(X, columns, exclude)
 
 
@@ -323,6 +320,15 @@ def _of_series(rows: RowSource, description: str, X: Any) -> RowSource:
     return rows
 
 
+def _of_slices(X: Any, pieces: Iterable[Any], description: str) -> RowSource:
+    """Read an array that is stored or computed in pieces."""
+    n_rows, n_columns = check_shape(X.shape)
+    landing = LandingArray(n_columns, compute_dtype(X.dtype), n_rows)
+    for piece in pieces:
+        landing.add(piece)
+    return DenseRows(landing.array(), description)
+
+
 def _of_dask(X: Any) -> RowSource:
     if any(size != size for size in X.shape):
         raise ValueError("X is a Dask array of unknown shape: call X.compute_chunk_sizes() first.")
@@ -331,7 +337,4 @@ def _of_dask(X: Any) -> RowSource:
         raise TypeError("Dask arrays of sparse chunks are not supported: pass dense chunks.")
     if X.dtype.kind == "O":
         X = X.astype(np.float64)
-    starts = np.concatenate([[0], np.cumsum(X.chunks[0])[:-1]]).astype(np.intp)
-    store = partial(nullcontext, X)
-    read = operator.methodcaller("compute")
-    return SlicedSource(X.shape, X.dtype, store, starts, read=read, description="Dask array")
+    return _of_slices(X, map(operator.methodcaller("compute"), X.blocks), "Dask array")

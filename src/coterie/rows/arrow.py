@@ -1,4 +1,4 @@
-"""Columns of Arrow tables as blocks: numbers, and vectors in lists. Rows of `pyarrow.Table`.
+"""Columns of Arrow tables as blocks: numbers, and vectors in lists.
 
 pyarrow is never imported here: the table exists already.
 """
@@ -6,15 +6,12 @@ pyarrow is never imported here: the table exists already.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from coterie.arrays import Array, IndexArray
-from coterie.rows.checks import check_shape
 from coterie.rows.columns import (
     ChosenColumns,
     Column,
@@ -23,8 +20,6 @@ from coterie.rows.columns import (
     first_width,
     vector_length_error,
 )
-from coterie.rows.remote import RemoteFile
-from coterie.rows.source import MetadataColumns, RowSource, selected_rows
 
 # Arrow's names of the types that float32 holds exactly.
 _FLOAT32_NAMES = {"float", "halffloat", "int8", "int16", "uint8", "uint16"}
@@ -44,7 +39,7 @@ class ArrowColumns:
         columns: Columns | None,
         exclude: Columns | None,
         first_row: Callable[[list[int]], Any] | None = None,
-        path: Path | RemoteFile | None = None,
+        path: object = None,
         is_named: bool = True,
     ) -> None:
         fields = list(schema)
@@ -77,61 +72,6 @@ class ArrowColumns:
             return arrow_vectors(column, width, self.chosen.names[position], rows)
 
         return self.chosen.block(batch.num_rows, dtype, values)
-
-
-class ArrowSource(RowSource):
-    """Rows of a `pyarrow.Table` whose columns are numbers, booleans or vectors of these."""
-
-    def __init__(
-        self,
-        table: Any,
-        columns: Columns | None = None,
-        exclude: Columns | None = None,
-        description: str = "pyarrow Table",
-    ) -> None:
-        n_rows, _ = check_shape(table.shape)
-        self._columns = ArrowColumns(
-            table.schema, columns, exclude, lambda i: first_batch(table.select(i).to_batches())
-        )
-        super().__init__(
-            (n_rows, self._columns.chosen.n_columns),
-            self._columns.dtype,
-            column_names=self._columns.chosen.column_names,
-            is_table=True,
-            description=description,
-            metadata_columns=metadata_of_table(table, self._columns.metadata),
-            chosen=self._columns.chosen.names,
-        )
-        self._table = table.select(self._columns.positions)
-
-    @property
-    def is_compact(self) -> bool:
-        if self._table.num_columns > 1 or self._columns.chosen.widths[0] is None:
-            return False
-        return _storage_type(self._table.schema.types[0]).value_type.bit_width < 8 * self.dtype.itemsize
-
-    @property
-    def in_memory(self) -> bool:
-        column = self._table.column(0)
-        if self._table.num_columns > 1 or column.num_chunks != 1 or self._columns.chosen.widths[0] is None:
-            return False
-        values = _storage(column.chunk(0)).flatten()
-        if values.null_count or str(values.type) != {4: "float", 8: "double"}[self.dtype.itemsize]:
-            return False
-        return values.to_numpy().flags.aligned
-
-    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
-        for batch in self._table.slice(start, stop - start).to_batches(max_chunksize=rows):
-            yield self._columns.block(batch, self.dtype, start)
-            start += batch.num_rows
-
-    def take_rows(self, indices: IndexArray) -> Any:
-        found, done = [], 0
-        for batch, positions in selected_rows(self._table.to_batches(), indices):
-            taken = batch.take(sys.modules["pyarrow"].array(positions))
-            found.append(self._columns.block(taken, self.dtype, indices[done:]))
-            done += len(positions)
-        return self._join(found)
 
 
 def arrow_kind(kind: Any) -> Any:
@@ -168,18 +108,6 @@ def arrow_vectors(column: Any, width: int, name: str, rows: int | IndexArray) ->
         length = len(column[first]) if column[first].is_valid else None
         raise vector_length_error(name, width, length, first, rows)
     return _numbers(column.flatten()).reshape(len(column), width)
-
-
-def metadata_of_table(table: Any, positions: Collection[int]) -> MetadataColumns | None:
-    """Return columns of a `pyarrow.Table` as metadata columns, None if there are none."""
-    if not positions:
-        return None
-    part = table.select(list(positions))
-    return MetadataColumns(part.schema.names, partial(_table_batches, part))
-
-
-def _table_batches(table: Any, positions: list[int]) -> Iterator[Any]:
-    yield from table.select(positions).to_batches()
 
 
 def first_batch(batches: Iterable[Any]) -> Any:

@@ -244,8 +244,9 @@ def missing_by_column(
 
 
 @contextmanager
-def reading(path: object) -> Iterator[None]:
-    """Turn an error of a library about a damaged or unsuitable file into a ValueError that names the file."""
+def reading(path: object, name: object = None) -> Iterator[None]:
+    """Turn an error of a library about a damaged or unsuitable file into a ValueError that gives its path or `name`."""
+    looked_at, path = Path(str(path)), path if name is None else name
     try:
         yield
     except (ImportError, MemoryError, PermissionError, FileError):
@@ -259,7 +260,6 @@ def reading(path: object) -> Iterator[None]:
         is_ours = type(error) is ValueError  # libraries raise subclasses
         if len(message) > (_MOST_OF_OURS - len(before) if is_ours else _MOST_TOLD):
             message = shortened(message, _MOST_TOLD)
-        # Errors about remote files are complete already.
-        hint = "" if is_ours or not isinstance(path, Path) else hint_at_contents(path)
+        hint = "" if is_ours else hint_at_contents(looked_at)
         end = "" if not hint else " " if message.endswith(".") else ". "
         raise FileError(f"{before}{message}{end}{hint}") from error

@@ -13,7 +13,16 @@ import scipy.sparse as sp
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray
 from coterie.rows.adapt import as_rows
 from coterie.rows.checks import BadRowError
-from coterie.rows.source import Block, DerivedRows, MetadataColumns, RowSource, selected_rows, sparse_block
+from coterie.rows.landing import LandingArray
+from coterie.rows.source import (
+    Block,
+    DenseRows,
+    DerivedRows,
+    MetadataColumns,
+    RowSource,
+    selected_rows,
+    sparse_block,
+)
 
 _BATCH_BYTES = 2**20
 
@@ -57,14 +66,14 @@ class SelectedRows(DerivedRows):
         )
         self.numbers = numbers
 
-    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
-        numbers = self.numbers[start:stop]
-        pieces = self.source.pieces(int(numbers[0]), int(numbers[-1]) + 1, rows)
-        for piece, positions in selected_rows(pieces, numbers, int(numbers[0])):
-            yield piece[positions]
+    def unchecked_blocks(self, size: int | None = None) -> Iterator[tuple[int, Block]]:
+        return RowSource.unchecked_blocks(self, size)
+
+    def block(self, start: int, stop: int) -> Block:
+        return self.take_rows(np.arange(start, stop))
 
     def take_rows(self, indices: IndexArray) -> Block:
-        return self.source.take_rows(self.numbers[indices])
+        return self._as_block(self.source.take_rows(self.numbers[indices]))
 
     def _metadata_batches(self, positions: list[int]) -> Iterator[Any]:
         import pyarrow
@@ -72,11 +81,6 @@ class SelectedRows(DerivedRows):
         assert self.source.metadata_columns is not None
         for batch, some in selected_rows(self.source.metadata_columns.batches(positions), self.numbers):
             yield batch.take(pyarrow.array(some))
-
-    def unit_starts(self) -> IndexArray:
-        return np.unique(
-            np.searchsorted(self.numbers, self.source.unit_starts()).clip(max=len(self.numbers) - 1)
-        )
 
     def place_of(self, row: int) -> tuple[int, str] | None:
         return self.source.place_of(int(self.numbers[row]))
@@ -146,6 +150,14 @@ class NormalizedRows(DerivedRows):
         return out
 
 
+def landed_rows(rows: RowSource) -> RowSource:
+    """Return a copy of dense rows that are derived from others, with their columns."""
+    landing = LandingArray(rows.shape[1], rows.dtype, rows.shape[0])
+    for _, block in rows.unchecked_blocks():
+        landing.add(block)
+    return _with_columns_of(rows, DenseRows(landing.array(), rows.description))
+
+
 def normalized(rows: RowSource, *, refuse_zeros: bool = False, n_threads: int = 1) -> RowSource:
     """Return `NormalizedRows`, or their equivalent for rows on workers."""
     if hasattr(rows, "normalized"):
@@ -158,11 +170,15 @@ def part_of(rows: RowSource, block: Block) -> RowSource:
 
     A model would prepare a plain block once more.
     """
-    part = as_rows(block)
-    part.column_names = rows.column_names
-    part.chosen, part.is_table = rows.chosen, rows.is_table
-    part.preparation = rows.preparation
-    return part
+    return _with_columns_of(rows, as_rows(block), is_part=True)
+
+
+def _with_columns_of(rows: RowSource, other: RowSource, *, is_part: bool = False) -> RowSource:
+    other.column_names, other.chosen, other.is_table = rows.column_names, rows.chosen, rows.is_table
+    other.preparation = rows.preparation
+    if not is_part:
+        other.metadata_columns, other.files = rows.metadata_columns, rows.files
+    return other
 
 
 def complete_rows(rows: RowSource) -> RowSource:

@@ -1,21 +1,33 @@
-"""`open_rows`: a local or remote file, a directory of shards or a glob of them, as a `RowSource`."""
+"""`open_rows`: a local or remote file, a directory of shards or a glob of them, read once."""
 
 from __future__ import annotations
 
 import glob
 import os
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
-from coterie.limits.files import check_regular_file
+import numpy as np
+import scipy.sparse as sp
+
+from coterie.limits.files import DamagedFileError, check_regular_file
+from coterie.rows.arrow import ArrowColumns, first_batch
+from coterie.rows.checks import NotATableError, check_shape, compute_dtype, reading
 from coterie.rows.columns import Columns
-from coterie.rows.formats import Format, format_of, formats, known_extensions
-from coterie.rows.remote import RemoteFile, is_address, protocol_of
-from coterie.rows.source import RowSource, ShardedSource
+from coterie.rows.formats import Format, format_of, known_extensions
+from coterie.rows.formats.format import Matrix, Table
+from coterie.rows.formats.svmlight import SVMLIGHT
+from coterie.rows.formats.tabular import slices
+from coterie.rows.landing import LandingArray, LandingMetadata
+from coterie.rows.remote import Remote, copies, is_address, protocol_of
+from coterie.rows.source import DenseRows, MetadataColumns, RowSource, SparseRows, no_numbers
 
 
 def open_rows(
@@ -29,22 +41,25 @@ def open_rows(
     n_columns: int | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> RowSource:
-    """Open a file of rows of any size, local or remote.
+    """Read a file of rows of any size, local or remote.
+
+    The rows are read once: into memory, or what takes more than a quarter of the free memory into a temporary file in
+    TMPDIR or /var/tmp that is mapped and goes with the rows. A local .npy file is mapped itself.
 
     Parameters
     ----------
     path : str or path-like
-        A file (.npy, .npz, .csv, .tsv, .jsonl, .ndjson, .parquet, .feather, .arrow, .zarr, .h5, .hdf5, .h5ad, .svm,
-        .libsvm; text files also with .gz or .zst appended), a directory of such files, or a glob. ``file.h5::dataset``
-        chooses an array of a .npz, .h5, .h5ad or .zarr file that has several. Shards are of one format and have the
+        A file (.npy, .npz, .csv, .tsv, .jsonl, .ndjson, .parquet, .feather, .arrow, .xlsx, .zarr, .h5, .hdf5, .h5ad,
+        .svm, .libsvm; text files also with .gz or .zst appended), a directory of such files, or a glob.
+        ``file.h5::dataset`` chooses an array of a .npz, .h5, .h5ad or .zarr file that has several, or a sheet of a
+        workbook. Shards are of one format and have the
         same columns; their rows follow each other in the natural order of the file names (``part-2`` before
         ``part-10``). Files of other formats in a directory are ignored, and so are those whose names begin with ``.``
         or ``_``. Other formats are added by `coterie.rows.register_format`.
 
         Or an address that `fsspec` supports (``s3://bucket/vectors.parquet``, ``gs://``, ``az://``, ``hf://``,
-        ``https://``), of a file or folder or with a pattern, as a str. Of remote .parquet, .feather, .arrow, .npy and
-        .zarr files only the necessary bytes are fetched, in each pass. Broken connections are retried; a file that
-        changes between or during passes is an error.
+        ``https://``), of a file or folder or with a pattern, as a str. Its files are copied to a temporary folder
+        first; a server that sends nothing for 30 s is an error.
     columns : list of str or int, optional
         Columns of a table to cluster, in this order. Each is a name; a position from 0; a range, by names with
         both ends (``"e0:e255"``) or by positions without the end, as in Python (``"2:258"``); or a pattern of
@@ -64,14 +79,13 @@ def open_rows(
         Number of columns of .svm files, which do not contain it; by default their largest index.
     storage_options : dict, optional
         For an address: options of its file system, such as ``{"key": ..., "secret": ..., "endpoint_url": ...}`` of
-        `s3fs`. Other options come from the environment and the configuration of fsspec. They are pickled with the rows,
-        and never shown in an error.
+        `s3fs`. Other options come from the environment and the configuration of fsspec. They are never shown in an
+        error.
 
     Returns
     -------
     RowSource
-        The rows. Files are read in blocks; only .svm and sparse .npz files are held in memory. Its
-        `metadata_columns` reads the columns of a table that are not clustered.
+        The rows. Its `metadata_columns` are the columns of a table that are not clustered.
 
     Raises
     ------
@@ -84,8 +98,8 @@ def open_rows(
     ValueError
         If the format is unknown, the file is damaged, a pipe, a socket or a device, or not a table of numbers or
         vectors, or shards differ.
-        Damage after the beginning of a file, vectors of other lengths and files that have changed since are found when
-        rows are read.
+    ConnectionError, TimeoutError
+        If a server breaks a connection, or sends nothing.
 
     Examples
     --------
@@ -93,21 +107,278 @@ def open_rows(
     >>> rows = coterie.open_rows("vectors.parquet", columns=["embedding"])  # doctest: +SKIP
     >>> labels = coterie.KMeans(n_clusters=8).fit_predict(rows)  # doctest: +SKIP
     """
-    base, key = _split_key(os.fspath(path))
-    paths, is_shards = _places(base, storage_options)
-    for found in paths:
-        if isinstance(found, Path):
-            check_regular_file(found, may_be_folder=_may_be_folder(found.name))
-    table = {"columns": columns, "exclude": exclude, "n_columns": n_columns}
-    options = {"key": key, "header": header, "sep": sep, "decimal": decimal, **table}
-    parts = _common_format(paths).open_all(paths, options)
-    rows = parts[0]
-    if is_shards:
-        count = f"{len(parts)} shard{'s' * (len(parts) > 1)}"
-        rows = ShardedSource(parts, [str(path) for path in paths], f"{parts[0].description}, {count}")
+    options = {"header": header, "sep": sep, "decimal": decimal, "n_columns": n_columns}
+    with ExitStack() as stack:
+        opened = _opened(stack, os.fspath(path), options, storage_options)
+        if not isinstance(opened.found[0], Table):
+            for name, given in (("columns", columns), ("exclude", exclude)):
+                if given is not None:
+                    raise NotATableError(f"{name} has no meaning for {opened.names[0]}.", name)
+            return _rows_of_arrays(opened)
+        rows = _rows_of_tables(opened, columns, exclude)
     if columns is not None or exclude is not None:
         rows.preparation = (*rows.preparation, ("columns", list(rows.chosen or [])))
     return rows
+
+
+@dataclass
+class Opened:
+    """Files of one format that were opened: their names for errors, and what their reader returned for each."""
+
+    names: list[str]
+    found: list[Any]
+    is_shards: bool
+
+    def description(self, name: str) -> str:
+        """Return the description of all files, by that of the first."""
+        n_shards = len(self.found)
+        return f"{name}, {n_shards} shard{'s' * (n_shards > 1)}" if self.is_shards else name
+
+
+@dataclass
+class UnreadTable:
+    """A table whose columns are read on demand; `n_rows` is None if it is not known.
+
+    `ragged` are the names of the columns that some of its files lack.
+    """
+
+    metadata_columns: MetadataColumns | None
+    n_rows: int | None
+    ragged: Sequence[str] = ()
+
+
+def open_table(
+    path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None, **options: Any
+) -> UnreadTable | None:
+    """Open a table without reading it, None if the file is not a table. Options are those of `open_rows`."""
+    stack = ExitStack()  # copies of remote files are kept as long as the columns
+    opened = _opened(stack, os.fspath(path), options, storage_options)
+    if not isinstance(opened.found[0], Table):
+        stack.close()
+        return None
+    names = [table.schema.names for table in opened.found]
+    common = [name for name in names[0] if all(name in others for others in names)]
+
+    def batches(positions: list[int], _: ExitStack = stack) -> Iterator[Any]:
+        for table, name in zip(opened.found, opened.names):
+            # Names may be there more than once in a single file.
+            mine = positions if len(names) == 1 else [table.schema.names.index(common[i]) for i in positions]
+            with reading(name):
+                yield from table.batches([], mine)
+
+    counts = [table.n_rows for table in opened.found]
+    n_rows = None if None in counts else sum(counts)
+    return UnreadTable(MetadataColumns(common, batches), n_rows, sorted(set().union(*names) - set(common)))
+
+
+def _opened(
+    stack: ExitStack, path: str, options: Mapping[str, Any], storage_options: Mapping[str, Any] | None
+) -> Opened:
+    """Open the files of a path or address; copies of remote files go with the stack."""
+    base, key = _split_key(path)
+    if protocol_of(base) in ("file", "local"):
+        from urllib.request import url2pathname  # imports all of HTTP
+
+        base = url2pathname(urlsplit(base).path)
+    if is_address(base):
+        address = Remote(base, storage_options)
+        names, is_shards = _remote_files(address)
+        known = _common_format(
+            list(map(address.shown, names)) if is_shards else [str(address).removesuffix("?...")]
+        )
+        folder = stack.enter_context(copies())
+        paths = []
+        for number, name in enumerate(names):
+            (folder / str(number)).mkdir()
+            of_one = name if is_shards else None
+            paths.append(address.copy(folder / str(number), of_one, is_folder=known.is_folder))
+        shown = [address.shown(name) for name in names] if is_shards else [str(address)]
+    elif storage_options is not None:
+        raise ValueError(f"storage_options has no meaning for {base}, which is on this machine.")
+    else:
+        names, is_shards = _shards(base)
+        for name in names:
+            check_regular_file(name, may_be_folder=_may_be_folder(name))
+        known = _common_format(names)
+        paths, shown = list(map(Path, names)), names
+    given = {**options, "key": key}
+    found = []
+    for local, name in zip(paths, shown):
+        known.check(given, name)
+        with reading(local, name):
+            found.append(_known_kind(known.read(local, **{one: given.get(one) for one in known.options})))
+    return Opened(shown, found, is_shards)
+
+
+def _known_kind(found: Any) -> Any:
+    """Return what a reader returned: a table, an array, a sparse matrix, or pieces of one, by the first of them."""
+    if isinstance(found, (Table, Matrix, np.ndarray)):
+        return found
+    pieces = iter(found)
+    first = next(pieces, None)
+    if first is None:
+        raise ValueError("it has no rows.")
+    if hasattr(first, "schema"):
+        batches = list(chain([first], pieces))  # columns are chosen before they are read again
+
+        def select(features: Sequence[int], others: Sequence[int]) -> Iterator[Any]:
+            return (batch.select([*features, *others]) for batch in batches)
+
+        return Table(first.schema, select, "table")
+    is_sparse = sp.issparse(first)
+    first = first if is_sparse else np.asarray(first)
+    pieces = chain([first], pieces)
+    return Matrix(first.shape, first.dtype, pieces, "rows", is_sparse=is_sparse, is_open=True)
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------
+
+
+def _common_names(opened: Opened) -> tuple[list[str], list[str]]:
+    """Return the names of the columns that all files have, in the order of the first, and of those that some lack."""
+    names = [table.schema.names for table in opened.found]
+    common = [name for name in names[0] if all(name in others for others in names)]
+    return common, sorted(set().union(*names) - set(common))
+
+
+def _rows_of_tables(opened: Opened, columns: Columns | None, exclude: Columns | None) -> RowSource:
+    """Read tables of equal columns: the chosen ones land as numbers, the others that all tables have as metadata."""
+    parts = []
+    for table, name in zip(opened.found, opened.names):
+        with reading(name):
+            head = partial(_first_row, table)
+            parts.append(ArrowColumns(table.schema, columns, exclude, head, name, table.is_named))
+    first, table = parts[0], opened.found[0]
+    for part, name in zip(parts[1:], opened.names[1:]):
+        if part.chosen.column_names != first.chosen.column_names:
+            raise ValueError(
+                f"Shards must have the same columns in order: those of {opened.names[0]} and {name} differ."
+            )
+    # Metadata are the columns that all files have; names may be there more than once in a single file.
+    beside = [part.metadata for part in parts]
+    if len(parts) > 1:
+        names = [[one.schema.names[i] for i in part.metadata] for one, part in zip(opened.found, parts)]
+        common = [name for name in names[0] if all(name in others for others in names)]
+        beside = [[one.schema.names.index(name) for name in common] for one in opened.found]
+    counts = [one.n_rows for one in opened.found]
+    dtype = np.result_type(*(part.dtype for part in parts))
+    landing = LandingArray(first.chosen.n_columns, dtype, None if None in counts else sum(counts))
+    metadata, files, start = LandingMetadata(), [], 0
+    for part, one, name, others in zip(parts, opened.found, opened.names, beside):
+        files.append((start, name))
+        n_chosen = len(part.positions)
+        with reading(name):
+            for batch in one.batches(part.positions, others):
+                if n_chosen:
+                    first_row = start - files[-1][0]
+                    landing.add(part.block(batch.select(range(n_chosen)), dtype, first_row))
+                if others:
+                    metadata.add(batch.select(range(n_chosen, batch.num_columns)))
+                start += batch.num_rows
+            n_read = start - files[-1][0]
+            if one.n_rows not in (None, n_read):
+                raise DamagedFileError(
+                    f"the file is damaged: it declares {one.n_rows} rows, and {n_read} are there"
+                )
+    with reading(opened.names[0]):
+        check_shape((start, len(table.schema)))
+    array = landing.array() if first.positions else no_numbers(start, dtype)
+    is_known_by_name = table.is_named and len(set(table.schema.names)) == len(table.schema)
+    rows = DenseRows(
+        array,
+        opened.description(table.description),
+        column_names=first.chosen.column_names if table.is_named else None,
+        is_table=True,
+        metadata_columns=metadata.columns(),
+        chosen=first.chosen.names if is_known_by_name else first.positions,
+    )
+    rows.files = tuple(files)
+    return rows
+
+
+def _first_row(table: Table, positions: list[int]) -> Any:
+    return first_batch(table.batches(positions, []))
+
+
+# --- arrays and sparse matrices --------------------------------------------------------------------------------------
+
+
+def _rows_of_arrays(opened: Opened) -> RowSource:
+    """Return the rows of arrays or sparse matrices of equal columns, one file after the other."""
+    first = opened.found[0]
+    if len(opened.found) > 1 and format_of(opened.names[0]) is SVMLIGHT:
+        raise ValueError(
+            f"{opened.names[0]} and others: .svm files do not tell the number of their columns, so that several cannot "
+            "be read as one. Join them to one file, such as by cat."
+        )
+    with reading(opened.names[0]):
+        if len(opened.found) == 1 and isinstance(first, np.ndarray):
+            rows: RowSource = DenseRows(first, opened.description("npy"))
+        else:
+            rows = _landed(opened, list(map(_as_matrix, opened.found)))
+    starts = np.cumsum([0, *(_n_rows(found) for found in opened.found[:-1])])
+    rows.files = tuple(zip(map(int, starts), opened.names))
+    return rows
+
+
+def _as_matrix(found: Any) -> Any:
+    return Matrix(found.shape, found.dtype, slices(found), "npy") if isinstance(found, np.ndarray) else found
+
+
+def _landed(opened: Opened, parts: list[Any]) -> RowSource:
+    first = parts[0]
+    for part, name in zip(parts, opened.names):
+        with reading(name):
+            if isinstance(part, Table):
+                raise ValueError("it is a table, and the first file is not.")
+            check_shape(part.shape)
+            compute_dtype(part.dtype)
+            if part.shape[1] != first.shape[1] or part.column_names != first.column_names:
+                raise ValueError(f"its columns are not those of {opened.names[0]}.")
+            if part.is_sparse != first.is_sparse:
+                raise ValueError(
+                    f"shards must be all dense or all sparse, and {opened.names[0]} is the other."
+                )
+    dtype = np.result_type(*(compute_dtype(part.dtype) for part in parts))
+    n_rows = sum(part.shape[0] for part in parts)
+    landing, held = LandingArray(first.shape[1], dtype, None if first.is_open else n_rows), []
+    for part, name in zip(parts, opened.names):
+        with reading(name):
+            n_read = 0
+            for piece in part.pieces:
+                piece = piece if sp.issparse(piece) else np.asarray(piece)
+                if piece.ndim != 2 or piece.shape[1] != first.shape[1]:
+                    raise ValueError(
+                        f"it has pieces of shape {piece.shape} instead of {first.shape[1]} columns."
+                    )
+                n_read += piece.shape[0]
+                if first.is_sparse:
+                    held.append(piece)
+                else:
+                    compute_dtype(piece.dtype)
+                    landing.add(piece)
+            if not part.is_open and n_read != part.shape[0]:
+                raise DamagedFileError(
+                    f"the file is damaged: it declares {part.shape[0]} rows, and {n_read} are there"
+                )
+            part.shape = (n_read, first.shape[1])
+    options = {
+        "column_names": first.column_names,
+        "is_table": first.is_table,
+        "metadata_columns": first.metadata_columns if len(parts) == 1 else None,
+    }
+    description = opened.description(first.description)
+    if not first.is_sparse:
+        return DenseRows(landing.array(), description, **options)
+    matrix = held[0] if len(held) == 1 else sp.vstack(held, format="csr", dtype=dtype)
+    return SparseRows(matrix, description, **options)
+
+
+def _n_rows(found: Any) -> int:
+    return int(found.shape[0])
+
+
+# --- places ----------------------------------------------------------------------------------------------------------
 
 
 def _split_key(path: str) -> tuple[str, str | None]:
@@ -119,53 +390,45 @@ def _split_key(path: str) -> tuple[str, str | None]:
     return base, key or None
 
 
-def _places(path: str, storage_options: Mapping[str, Any] | None) -> tuple[list[Path | RemoteFile], bool]:
-    """Return the files of a path or address in natural order, and whether it names several."""
-    if protocol_of(path) in ("file", "local"):
-        from urllib.request import url2pathname  # imports all of HTTP
-
-        path = url2pathname(urlsplit(path).path)
-    found: Sequence[Path | RemoteFile]
-    if is_address(path):
-        found, is_shards = _remote_shards(RemoteFile(path, storage_options))
-    elif storage_options is not None:
-        raise ValueError(f"storage_options has no meaning for {path}, which is on this machine.")
-    else:
-        found, is_shards = _shards(path)
-    # Numbers inside names are sorted by value.
-    parts = {place: re.findall(r"(\d+)|(\D+)", str(place)) for place in found}
-    return sorted(
-        found, key=lambda place: [(int(digits or 0), text) for digits, text in parts[place]]
-    ), is_shards
-
-
-def _remote_shards(address: RemoteFile) -> tuple[list[RemoteFile], bool]:
+def _remote_files(address: Remote) -> tuple[list[str], bool]:
+    """Return the paths of the files of an address in natural order, and whether it names several."""
     if _may_be_folder(address.name):
-        return [address], False
-    if address.is_pattern:
-        found = address.files()
-        if not found:  # unless it is the name of a file
-            with suppress(FileNotFoundError):
-                if address.info()["type"] == "file":
-                    return [address], False
-            raise FileNotFoundError(f"No file matches {address}")
-        return found, True
-    if address.info()["type"] != "directory":
-        return [address], False
-    found = [file for file in address.files() if file.name[:1] not in "._" and format_of(file.name)]
+        return [address.name], False
+    if not address.is_pattern:
+        if address.is_file():
+            return [address.name], False
+        found = [
+            name
+            for name in address.children()
+            if PurePosixPath(name).name[:1] not in "._" and format_of(name)
+        ]
+        if not found:
+            raise ValueError(f"{address} has no files of rows. {known_extensions()}")
+        return _in_natural_order(found), True
+    found = address.children()
     if not found:
-        raise ValueError(f"{address} has no files of rows. {known_extensions()}")
-    return found, True
+        with suppress(FileNotFoundError):  # unless it is the name of a file
+            if address.is_file():
+                return [address.name], False
+        raise FileNotFoundError(f"No file matches {address}")
+    return _in_natural_order(found), True
 
 
-def _shards(path: str) -> tuple[list[Path], bool]:
+def _in_natural_order(names: Sequence[str]) -> list[str]:
+    """Return names with the numbers inside them sorted by value."""
+    parts = {name: re.findall(r"(\d+)|(\D+)", name) for name in names}
+    return sorted(names, key=lambda name: [(int(digits or 0), text) for digits, text in parts[name]])
+
+
+def _shards(path: str) -> tuple[list[str], bool]:
+    """Return the files of a path in natural order, and whether it names several."""
     if os.path.isdir(path) and not _may_be_folder(path):
         found = [os.path.join(path, name) for name in os.listdir(path) if name[0] not in "._"]
         found = [name for name in found if format_of(name)]
         if not found:
             raise ValueError(f"{path} has no files of rows. {known_extensions()}")
     elif os.path.exists(path):
-        return [Path(path)], False
+        return [path], False
     elif glob.has_magic(path):
         found = glob.glob(path, recursive=True)
         if not found:
@@ -174,7 +437,7 @@ def _shards(path: str) -> tuple[list[Path], bool]:
         was_address = re.match(r"[a-z0-9]{2,}:/[^/]", path)
         hint = ". An address must be a str, since a Path drops one of its slashes" if was_address else ""
         raise FileNotFoundError(f"There is no file {path or repr(path)}{hint}")
-    return [Path(name) for name in found], True
+    return _in_natural_order(found), True
 
 
 def _may_be_folder(path: str) -> bool:
@@ -182,22 +445,13 @@ def _may_be_folder(path: str) -> bool:
     return known is not None and known.is_folder
 
 
-def _common_format(paths: Sequence[Path | RemoteFile]) -> Format:
-    found: dict[Format, Path | RemoteFile] = {}
-    for path in paths:
-        known = format_of(path.name)
+def _common_format(names: Sequence[str]) -> Format:
+    found: dict[Format, str] = {}
+    for name in names:
+        known = format_of(name)
         if known is None:
-            raise ValueError(f"Cannot tell the format of {path}. {known_extensions()}")
-        found.setdefault(known, path)
+            raise ValueError(f"Cannot tell the format of {name}. {known_extensions()}")
+        found.setdefault(known, name)
     if len(found) > 1:
-        raise ValueError(f"Shards must be of one format, found {', '.join(map(str, found.values()))}.")
-    known, path = next(iter(found.items()))
-    if isinstance(path, RemoteFile) and not known.elsewhere:
-        able = ", ".join(
-            extension for format in formats() if format.elsewhere for extension in format.extensions
-        )
-        raise ValueError(
-            f"Cannot read {path}: {path.suffix} files cannot be read in ranges. Copy it to this machine first; "
-            f"formats that can be read remotely: {able}."
-        )
-    return known
+        raise ValueError(f"Shards must be of one format, found {', '.join(found.values())}.")
+    return next(iter(found))

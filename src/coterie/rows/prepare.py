@@ -1,17 +1,12 @@
-"""`prepare_rows`: impute, scale and encode the columns of tables.
-
-The work is scikit-learn's: `MappedRows` applies a fitted transformer to rows as they are read, and `fitted_transformer`
-fits one block by block.
-"""
+"""`prepare_rows`: impute, scale and encode the columns of tables by transformers of scikit-learn."""
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import repeat, tee
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -22,32 +17,23 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, IndexArray
+from coterie.limits.memory import available_memory, check_allocation
 from coterie.rows.adapt import as_rows
 from coterie.rows.arrow import arrow_kind
 from coterie.rows.checks import BadRowError, NotATableError, NotNumbersError, check_finite
 from coterie.rows.columns import NO_COLUMNS, Columns, column_positions, has_id_name
 from coterie.rows.derived import NormalizedRows, complete_rows
-from coterie.rows.files import open_rows
+from coterie.rows.files import UnreadTable, open_rows, open_table
+from coterie.rows.landing import LandingArray
 from coterie.rows.roles import CATEGORY_LIMIT, TableRoles, check_cells, roles_of
-from coterie.rows.source import (
-    DerivedRows,
-    RowSource,
-    ShardedSource,
-    joined_batches,
-    selected_rows,
-    sparse_block,
-)
+from coterie.rows.source import Block, DerivedRows, RowSource, joined_batches, sparse_block
 
 Missing: TypeAlias = Literal["error", "drop", "mean", "median"]
 Scale: TypeAlias = Literal["standard", "robust", "none"]
 Unknown: TypeAlias = Literal["error", "ignore"]
 
-# Reads all rows: yields the number of each block's first row, and the block.
-_Reader: TypeAlias = Callable[[], Iterator[tuple[int, Any]]]
-
-# Maximum size of the rows for a transformer without `partial_fit`; of more, evenly spaced rows are taken. With 500
-# columns these are 250,000 rows, whose median has an error of 0.3% of a standard deviation.
-_HELD_BYTES = 1 << 30
+# Columns are read together for their quantiles if they take less.
+_HELD_BYTES = 1 << 26
 
 # Rows of a table that are encoded at a time, for any storage.
 _FRAME_ROWS = 1 << 16
@@ -93,15 +79,17 @@ class MappedRows(DerivedRows):
         )
         if not has_numbers and hasattr(transformer, "feature_names_in_"):
             self.dtype = np.dtype(np.float64)  # a table without columns of numbers has no type
-        self.is_parsed = True
         self._transformer = transformer
-        self._cells = cells
         self._n_kept = n_kept
+        self._cells = None if cells is None else self._encoded(cells)
 
-    def changed(self, piece: Any, rows: int | IndexArray) -> Any:
+    def changed(self, block: Block, rows: int | IndexArray) -> Any:
+        if self._cells is not None:
+            part = slice(rows, rows + block.shape[0]) if isinstance(rows, int) else rows
+            return np.hstack([block, self._cells[part]]) if self._n_kept else self._cells[part]
         if self.is_sparse:
-            return sparse_block(self._transformer.transform(piece)).astype(self.dtype, copy=False)
-        numbers = np.asarray(piece, dtype=np.float64)
+            return sparse_block(self._transformer.transform(block)).astype(self.dtype, copy=False)
+        numbers = np.asarray(block, dtype=np.float64)
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 return _dense(self._transformer.transform(numbers))
@@ -111,81 +99,47 @@ class MappedRows(DerivedRows):
             self.source._check_finite(refused, rows)
             raise
 
-    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
-        if self._cells is None:
-            yield from super().pieces(start, stop, rows)
-            return
-        if self._n_kept:
-            pieces, again = tee(self.source.pieces(start, stop, rows))
-            tables = _tables(self.source, self._cells, start, map(len, again))
-        else:
-            pieces = repeat(None)
-            tables = _tables(self.source, self._cells, start, _sizes(start, stop, rows))
-        for piece, table in zip(pieces, tables):
-            added = self._encoded(table, start)
-            yield added if piece is None else np.hstack([piece, added])
-            start += len(added)
-
-    def take_rows(self, indices: IndexArray) -> Any:
-        if self._cells is None:
-            return super().take_rows(indices)
-        import pyarrow
-
-        batches = _metadata_with(self.source, self._cells).batches(self._cells)
-        taken = [batch.take(pyarrow.array(some)) for batch, some in selected_rows(batches, indices)]
-        added = self._encoded(joined_batches(taken), indices)
-        return np.hstack([self.source.take_rows(indices), added]) if self._n_kept else added
-
-    def unit_starts(self) -> IndexArray:
-        # Cells are read from the beginning of the table, by one thread.
-        return super().unit_starts() if self._cells is None else np.zeros(1, dtype=np.intp)
-
-    def _encoded(self, table: Any, rows: int | IndexArray) -> Array:
-        cells = _cells_of(table, self._transformer)
-        try:
-            return _dense(self._transformer.transform(cells))
-        except ValueError:
-            _check_known(cells, self._transformer, table.column_names, rows)
-            raise
+    def _encoded(self, names: Sequence[str]) -> Array:
+        """Return what the transformer makes of the cells of all rows."""
+        landing = LandingArray(self.shape[1] - self._n_kept, self.dtype, self.shape[0])
+        for whole in _metadata_with(self.source, names).batches(list(names)):
+            for low in range(0, whole.num_rows, _FRAME_ROWS):
+                table = joined_batches([whole.slice(low, _FRAME_ROWS)])
+                cells = _cells_of(table, self._transformer)
+                try:
+                    landing.add(_dense(self._transformer.transform(cells)))
+                except ValueError:
+                    _check_known(cells, self._transformer, table.column_names, landing.n_rows)
+                    raise
+        return landing.array()
 
 
-def fitted_transformer(transformer: Any, read: _Reader, n_rows: int) -> Any:
-    """Return a fitted copy of a transformer; a fitted one is returned unchanged.
+def fitted_transformer(transformer: Any, rows: RowSource, *, takes_nan: bool) -> Any:
+    """Return a copy of a transformer that is fitted to rows; a fitted one is returned unchanged.
 
-    `read` yields all rows in order, as the number of the first row and a block (an array or a pandas.DataFrame). With
-    `partial_fit` the fit is one pass over blocks. `SimpleImputer` is fitted to means that are computed in one pass or
-    to medians, `OneHotEncoder` and `OrdinalEncoder` to the distinct values of each column, the steps of `Pipeline` and
-    `ColumnTransformer` separately. Others, and medians, are fitted to all rows in memory up to 1 GiB, else to evenly
-    spaced rows with a warning.
+    With `partial_fit` the fit is one pass over blocks; others get all rows in memory.
     """
-    from sklearn.compose import ColumnTransformer
-    from sklearn.pipeline import Pipeline
-
     if isinstance(transformer, str) or transformer is None or _is_fitted(transformer):
         return transformer
-    if not hasattr(transformer, "fit") or not hasattr(transformer, "transform"):
-        raise TypeError(f"transformer must have the methods fit and transform, got {transformer!r}.")
-    fitted = clone(transformer)
-    if isinstance(transformer, Pipeline):
-        fitted.steps = []
-        for name, step in transformer.steps:
-            done = fitted_transformer(step, read, n_rows)
-            fitted.steps.append((name, done))
-            if done not in (None, "passthrough"):
-                read = partial(_mapped_blocks, read, done)
-        return fitted
-    if isinstance(transformer, ColumnTransformer):
-        return _fitted_columns(fitted, read, n_rows)
-    statistics = _statistics(transformer, read, n_rows)
-    if statistics is not None:
-        return fitted.fit(statistics)
+    fitted = clone(_checked(transformer))
     if not hasattr(fitted, "partial_fit"):
-        return fitted.fit(_sample(read, n_rows))
+        n_bytes = 8.0 * rows.shape[0] * rows.shape[1]
+        check_allocation(
+            n_bytes, f"rows for {type(fitted).__name__}", "fit it to a sample of the rows before"
+        )
+        found = [block for _, block in _blocks(rows, takes_nan=takes_nan)]
+        return fitted.fit(sp.vstack(found, format="csr") if rows.is_sparse else np.concatenate(found))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of columns without a value so far
-        for _, block in read():
+        for _, block in _blocks(rows, takes_nan=takes_nan):
             fitted.partial_fit(block)
     return fitted
+
+
+def _checked(transformer: Any) -> Any:
+    if not hasattr(transformer, "fit") or not hasattr(transformer, "transform"):
+        raise TypeError(f"transformer must have the methods fit and transform, got {transformer!r}.")
+    return transformer
 
 
 def prepare_rows(
@@ -205,7 +159,7 @@ def prepare_rows(
     """Prepare a table for clustering: impute missing values, scale columns, encode categories.
 
     The options select `SimpleImputer`, `StandardScaler` or `RobustScaler`, and `OneHotEncoder` of scikit-learn; any
-    other transformer can be given instead. It is fitted in passes over blocks and applied while rows are read. A model
+    other transformer can be given instead. A model
     that is fitted to the rows stores the transformer, also in its file, and applies it to other rows. If these were
     prepared by this function too, the transformer of the model replaces theirs.
 
@@ -255,8 +209,8 @@ def prepare_rows(
 
     Notes
     -----
-    Means and variances take one pass each. Medians and quartiles are exact for rows of up to 1 GiB as float64; of
-    larger tables they are computed from evenly spaced rows, with a warning. The order of steps is columns, missing,
+    Means and variances take one pass each, medians and quartiles one for as many columns as fit in a quarter of the
+    free memory. A transformer without `partial_fit` gets all rows in memory. The order of steps is columns, missing,
     scale, categories, normalize; ``metric="cosine"`` of a model is applied after them.
 
     Examples
@@ -299,11 +253,11 @@ def prepare_rows(
         try:
             rows = opened(columns=columns, exclude=exclude)
         except NotNumbersError as error:
-            table = _opener(X if error.table is None else error.table, reading)(columns=NO_COLUMNS)
+            table = _unread(X if error.table is None else error.table, reading)
             check_cells(table, _chosen(_names_of(table), columns, exclude))
             raise
     else:
-        rows, encoded = _numbers_and_categories(X, opened, columns, exclude, categories)
+        rows, encoded = _numbers_and_categories(X, reading, columns, exclude, categories)
     rows = _imputed_and_scaled(rows, missing, scale)
     if encoded:
         found = learned_categories(rows, encoded, category_limit)
@@ -337,10 +291,10 @@ def rows_to_fit(X: Any, warn: Callable[[str], None]) -> RowSource:
             )
         return rows
     except NotNumbersError as error:
-        opened = _opener(X if error.table is None else error.table, {})
-        roles = roles_of(opened(columns=NO_COLUMNS))
+        X = X if error.table is None else error.table
+        roles = roles_of(_unread(X, {}))
         warn(f"{roles} Choose columns by prepare_rows(X, columns=[...]).")
-        return opened(columns=list(roles.features))
+        return as_rows(X, columns=list(roles.features))
 
 
 def table_roles(
@@ -374,16 +328,13 @@ def table_roles(
     >>> print(table_roles(pyarrow.table({"id": [7, 3, 9], "age": [20.5, 30, 70], "name": ["Al", "Bo", "Cy"]})))
     Used: 1 column (age). Left out: id (id); name (text).
     """
-    if isinstance(X, RowSource):
+    table = None if isinstance(X, RowSource) else _unread(X, reading)
+    if table is None:
         return None
-    try:
-        table = _opener(X, reading)(columns=NO_COLUMNS)
-    except NotATableError:
-        return None
-    ragged = table.ragged_columns if isinstance(table, ShardedSource) else []
-    if ragged:
+    if table.ragged:
         raise ValueError(
-            f"Some files lack the columns {', '.join(ragged)}. Choose columns that all have: columns=[...] (--columns)."
+            f"Some files lack the columns {', '.join(table.ragged)}. Choose columns that all have: columns=[...] "
+            "(--columns)."
         )
     names = _names_of(table)
     left = [] if exclude is None else column_positions(names, exclude)
@@ -398,13 +349,23 @@ def table_roles(
 # --- numbers ---------------------------------------------------------------------------------------------------------
 
 
-def _opener(X: Any, reading: dict[str, Any]) -> Callable[..., RowSource]:
+def _opener(X: Any, reading: dict[str, Any]) -> partial[RowSource]:
     if isinstance(X, (str, os.PathLike)):
         return partial(open_rows, X, **reading)
     return partial(as_rows, X, **reading)
 
 
-def _names_of(table: RowSource) -> list[str]:
+def _unread(X: Any, reading: dict[str, Any]) -> Any:
+    """Return a table whose columns are read on demand, None if X is none."""
+    if isinstance(X, (str, os.PathLike)):
+        return open_table(X, **reading)
+    with suppress(NotATableError):
+        table = as_rows(X, columns=NO_COLUMNS)
+        return UnreadTable(table.metadata_columns, table.shape[0])
+    return None
+
+
+def _names_of(table: Any) -> list[str]:
     """Return the names of the metadata columns: all columns of a table that was opened without a column to cluster."""
     return [] if table.metadata_columns is None else table.metadata_columns.names
 
@@ -422,21 +383,52 @@ def _imputed_and_scaled(rows: RowSource, missing: Missing, scale: Scale) -> RowS
         return rows
     if missing == "drop":
         rows = _without_missing(rows)
-    steps: list[Any] = [SimpleImputer(strategy=missing)] if is_filled else []
-    steps += {"standard": [StandardScaler()], "robust": [RobustScaler()], "none": []}[scale]
-    if not steps:
-        return rows
-    read = partial(_blocks, rows, takes_nan=is_filled)
-    fitted = fitted_transformer(make_pipeline(*steps) if len(steps) > 1 else steps[0], read, rows.shape[0])
+    steps: list[Any] = []
     if is_filled:
-        statistics = getattr(fitted, "steps", [(None, fitted)])[0][1].statistics_
-        names = [(rows.column_names or range(rows.shape[1]))[i] for i in np.flatnonzero(np.isnan(statistics))]
+        found = _means(rows) if missing == "mean" else _quantiles(rows, [50], takes_nan=True)[0]
+        names = [(rows.column_names or range(rows.shape[1]))[i] for i in np.flatnonzero(np.isnan(found))]
         if names:
             raise ValueError(
                 f"Columns without any value cannot be filled in: {', '.join(map(repr, names[:8]))}"
                 f"{', ...' * (len(names) > 8)}. Leave them out: exclude={names[:8]!r} (--exclude)."
             )
-    return MappedRows(rows, fitted)
+        steps.append(SimpleImputer(strategy=missing).fit(found[None]))
+    filled = MappedRows(rows, steps[0]) if steps else rows
+    if scale == "standard":
+        steps.append(fitted_transformer(StandardScaler(), filled, takes_nan=False))
+    elif scale == "robust":
+        low, middle, high = _quantiles(filled, [25, 50, 75], takes_nan=False)
+        steps.append(RobustScaler().fit(np.array([low, low, middle, high, high])))
+    if not steps:
+        return rows
+    return MappedRows(rows, make_pipeline(*steps) if len(steps) > 1 else steps[0])
+
+
+def _means(rows: RowSource) -> Array:
+    """Return the mean of each column without its missing numbers, NaN if there is none."""
+    from sklearn.preprocessing import StandardScaler
+
+    scaler = fitted_transformer(StandardScaler(), rows, takes_nan=True)
+    return np.where(scaler.n_samples_seen_ > 0, scaler.mean_, np.nan)
+
+
+def _quantiles(rows: RowSource, percent: list[float], *, takes_nan: bool) -> Array:
+    """Return percentiles of each column without its missing numbers, NaN if there is none.
+
+    As many columns are read at a time as have room.
+    """
+    n_rows, n_columns = rows.shape
+    room = max(_HELD_BYTES, 0.25 * available_memory())
+    n_held = max(1, min(n_columns, int(room / (8.0 * n_rows))))
+    found = []
+    for first in range(0, n_columns, n_held):
+        held = np.empty((min(n_held, n_columns - first), n_rows))
+        for start, block in _blocks(rows, takes_nan=takes_nan):
+            held[:, start : start + len(block)] = block[:, first : first + n_held].T
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # of columns without a value
+            found += [np.nanpercentile(column, percent) for column in held]
+    return np.array(found).T
 
 
 def _without_missing(rows: RowSource) -> RowSource:
@@ -450,17 +442,14 @@ def _without_missing(rows: RowSource) -> RowSource:
 
 
 def _mapped_by(
-    X: Any, transformer: Any, opened: Callable[..., RowSource], columns: Columns | None, exclude: Columns | None, *,
+    X: Any, transformer: Any, opened: partial[RowSource], columns: Columns | None, exclude: Columns | None, *,
     drop: bool,
 ) -> RowSource:  # fmt: skip
     """Return the rows of X, transformed by the user's transformer."""
     from sklearn.compose import ColumnTransformer
 
     is_auto = isinstance(columns, str) and columns == "auto"
-    table = None
-    if not isinstance(X, RowSource):
-        with suppress(NotATableError):
-            table = opened(columns=NO_COLUMNS)
+    table = None if isinstance(X, RowSource) else _unread(X, opened.keywords)
     if is_auto and table is None:
         columns = None
     wants_frame = table is not None and (
@@ -477,8 +466,7 @@ def _mapped_by(
                 raise
         else:
             rows = _without_missing(rows) if drop else rows
-            read = partial(_blocks, rows, takes_nan=_takes_nan(transformer))
-            return MappedRows(rows, fitted_transformer(transformer, read, rows.shape[0]))
+            return MappedRows(rows, fitted_transformer(transformer, rows, takes_nan=_takes_nan(transformer)))
     assert table is not None
     if drop:
         raise ValueError(
@@ -487,10 +475,10 @@ def _mapped_by(
     names = _names_of(table)
     chosen = [names[i] for i in _chosen(names, None if is_auto else columns, exclude)]
     cells = list(getattr(transformer, "feature_names_in_", chosen))
-    _metadata_with(table, cells)
-    return MappedRows(
-        table, fitted_transformer(transformer, partial(_frames, table, cells), table.shape[0]), cells
-    )
+    table = opened(columns=NO_COLUMNS)
+    frame = _metadata_with(table, cells).read(cells).to_pandas()
+    fitted = transformer if _is_fitted(transformer) else clone(_checked(transformer)).fit(frame)
+    return MappedRows(table, fitted, cells)
 
 
 def _blocks(rows: RowSource, *, takes_nan: bool) -> Iterator[tuple[int, Any]]:
@@ -502,11 +490,6 @@ def _blocks(rows: RowSource, *, takes_nan: bool) -> Iterator[tuple[int, Any]]:
         if takes_nan and np.isinf(block).any():
             check_finite(np.where(np.isnan(block), 0, block), start, rows.place_of)
         yield start, np.asarray(block, dtype=np.float64)
-
-
-def _mapped_blocks(read: _Reader, transformer: Any) -> Iterator[tuple[int, Any]]:
-    for start, block in read():
-        yield start, transformer.transform(block)
 
 
 # --- fits of transformers -------------------------------------------------------------------------------------------
@@ -543,140 +526,7 @@ def _output_width(transformer: Any, names: list[str] | None) -> int:
     return int(transformer.transform(np.zeros((1, transformer.n_features_in_))).shape[1])
 
 
-def _fitted_columns(fitted: Any, read: _Reader, n_rows: int) -> Any:
-    """Return a copy of a ColumnTransformer whose transformers are fitted block by block."""
-    from sklearn.base import BaseEstimator
-    from sklearn.frozen import FrozenEstimator
-    from sklearn.utils import _safe_indexing
-
-    first = next(iter(read()))[1]
-    same = clone(fitted).set_params(remainder="passthrough")
-    same.transformers = [(name, "passthrough", columns) for name, _, columns in fitted.transformers]
-    found = {
-        name: columns for name, _, columns in same.fit(first).transformers_
-    }  # callables and masks resolved
-
-    def frozen(name: str, transformer: Any) -> Any:
-        if not isinstance(transformer, BaseEstimator) or not len(found.get(name, ())):
-            return transformer
-
-        def some() -> Iterator[tuple[int, Any]]:
-            for start, block in read():
-                yield start, _safe_indexing(block, found[name], axis=1)
-
-        return FrozenEstimator(fitted_transformer(transformer, some, n_rows))
-
-    fitted.transformers = [(name, frozen(name, one), columns) for name, one, columns in fitted.transformers]
-    fitted.remainder = frozen("remainder", fitted.remainder)
-    return fitted.fit(first)
-
-
-def _statistics(transformer: Any, read: _Reader, n_rows: int) -> Any:
-    """Return few rows that are equivalent for the fit of a transformer; None if there are none."""
-    from sklearn.impute import SimpleImputer
-    from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
-
-    if (
-        isinstance(transformer, SimpleImputer)
-        and transformer.missing_values is np.nan
-        and not transformer.add_indicator
-    ):
-        if transformer.strategy == "mean":
-            scaler = fitted_transformer(StandardScaler(), read, n_rows)
-            return _like_first(read, np.where(scaler.n_samples_seen_ > 0, scaler.mean_, np.nan)[None])
-        if transformer.strategy == "median":
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # of columns without a value
-                sample = np.asarray(_sample(read, n_rows), dtype=np.float64)
-                return _like_first(read, np.array([[np.nanmedian(column) for column in sample.T]]))
-    counts = any(getattr(transformer, name, None) is not None for name in ("min_frequency", "max_categories"))
-    if isinstance(transformer, (OneHotEncoder, OrdinalEncoder)) and not counts:
-        return _distinct_rows(read)
-    return None
-
-
-def _like_first(read: _Reader, numbers: Array) -> Any:
-    """Return numbers as a data frame if the rows are data frames."""
-    first = next(iter(read()))[1]
-    return type(first)(numbers, columns=first.columns) if hasattr(first, "columns") else numbers
-
-
-def _distinct_rows(read: _Reader) -> Any:
-    """Return rows with each value of each column."""
-    import pandas
-
-    found: dict[int, Any] = {}
-    for _, block in read():
-        frame = pandas.DataFrame(block)
-        for i in range(frame.shape[1]):
-            parts = [found[i], frame.iloc[:, i]] if i in found else [frame.iloc[:, i]]
-            found[i] = pandas.concat(
-                [part.drop_duplicates() for part in parts], ignore_index=True
-            ).drop_duplicates()
-    last = np.arange(max(map(len, found.values())))
-    filled = [
-        column.iloc[np.minimum(last, len(column) - 1)].reset_index(drop=True) for column in found.values()
-    ]
-    rows = pandas.concat(filled, axis=1)
-    return rows if hasattr(block, "columns") else rows.to_numpy()
-
-
-def _sample(read: _Reader, n_rows: int) -> Any:
-    """Return all rows, or evenly spaced ones of too many."""
-    first = next(iter(read()))[1]
-    step = -(-n_rows * first.shape[1] * 8 // _HELD_BYTES)
-    if step > 1:
-        warnings.warn(
-            f"Medians and quartiles are computed from every {step}th row: all {n_rows:,} would take more "
-            f"than {_HELD_BYTES >> 30} GiB.",
-            stacklevel=2,
-        )
-    blocks = (block[-start % step :: step] for start, block in read())
-    if sp.issparse(first):
-        return sp.csr_array(sp.vstack(list(blocks), format="csr"))
-    if type(first) is not np.ndarray:
-        import pandas
-
-        return pandas.concat(list(blocks), ignore_index=True)
-    sample, done = np.empty((-(-n_rows // step), first.shape[1]), order="F"), 0  # contiguous columns
-    for block in blocks:
-        sample[done : done + len(block)] = block
-        done += len(block)
-    return sample
-
-
 # --- cells of tables -------------------------------------------------------------------------------------------------
-
-
-def _tables(rows: RowSource, names: Sequence[str], start: int, sizes: Iterable[int]) -> Iterator[Any]:
-    """Yield metadata columns of consecutive rows from `start` on, as a `pyarrow.Table` of each of these sizes."""
-    batches = _metadata_with(rows, names).batches(list(names))
-    left, skipped = None, start
-    for n_rows in sizes:
-        parts = []
-        while n_rows:
-            while left is None or not left.num_rows:
-                batch = next(batches, None)
-                if batch is None:
-                    raise ValueError(
-                        f"The {rows.description} has fewer rows than the {rows.shape[0]} stated."
-                    )
-                left = batch.slice(min(skipped, batch.num_rows))
-                skipped -= batch.num_rows - left.num_rows
-            parts.append(left.slice(0, n_rows))
-            left = left.slice(n_rows)
-            n_rows -= parts[-1].num_rows
-        yield joined_batches(parts)
-
-
-def _sizes(start: int, stop: int, rows: int) -> Iterator[int]:
-    return (min(rows, stop - low) for low in range(start, stop, rows))
-
-
-def _frames(rows: RowSource, names: Sequence[str]) -> Iterator[tuple[int, Any]]:
-    tables = _tables(rows, names, 0, _sizes(0, rows.shape[0], _FRAME_ROWS))
-    for number, table in enumerate(tables):
-        yield number * _FRAME_ROWS, table.to_pandas()
 
 
 def _metadata_with(rows: RowSource, names: Sequence[str]) -> Any:
@@ -788,16 +638,15 @@ def _plain_cells(column: Any, name: str) -> Any:
 
 def _numbers_and_categories(
     X: Any,
-    opened: Callable[..., RowSource],
+    reading: dict[str, Any],
     columns: Columns | None,
     exclude: Columns | None,
     categories: Columns,
 ) -> tuple[RowSource, list[str]]:
     """Return the rows of the columns of numbers, with the others as metadata, and the columns to encode."""
-    try:
-        table = X if isinstance(X, RowSource) else opened(columns=NO_COLUMNS)
-    except NotATableError:
-        raise ValueError("categories has no meaning for X: only a table has columns to encode.") from None
+    table = X if isinstance(X, RowSource) else _unread(X, reading)
+    if table is None:
+        raise ValueError("categories has no meaning for X: only a table has columns to encode.")
     names = _names_of(table)
     left_out = [] if exclude is None else column_positions(names, exclude)
     if categories == "auto" and "auto" not in names:
@@ -812,11 +661,12 @@ def _numbers_and_categories(
         encoded = _chosen(names, categories, exclude)
     if isinstance(X, RowSource):
         return X, [names[i] for i in encoded]
+    opened = _opener(X, reading)
     if not encoded:
         return opened(columns=columns, exclude=exclude), []
     gone = {*left_out, *encoded}
     kept = [i for i in _chosen(names, columns, exclude) if i not in gone]
-    rows = opened(columns=columns, exclude=sorted(gone)) if kept else table
+    rows = opened(columns=columns, exclude=sorted(gone)) if kept else opened(columns=NO_COLUMNS)
     return rows, [names[i] for i in encoded]
 
 

@@ -1,20 +1,22 @@
-"""Files in object stores and on web servers: addresses without secrets, retries, reads in ranges, `RemoteFile`."""
+"""Files in object stores and on web servers: addresses without secrets, and copies in a temporary folder by fsspec."""
 
 from __future__ import annotations
 
-import asyncio
 import errno
-import io
 import re
+import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from coterie.rows.checks import FileError
+from coterie.rows.landing import has_space, spool_folder
+
+Result = TypeVar("Result")
 
 _ADDRESS = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*)://")
 
@@ -70,107 +72,135 @@ def _secrets(options: Mapping[str, Any], is_secret: bool = False) -> Iterator[st
             yield value
 
 
-Result = TypeVar("Result")
+# Seconds without a byte after which a server is given up.
+TIME_LIMIT = 30.0
 
-# Seconds before each further attempt.
-_PAUSES = (0.2, 0.6, 1.8, 5.4)
-
-# Seconds after which there is no further attempt: some libraries retry themselves.
-_LATEST = 120.0
-
-# Permanent errors: wrong arguments, and definite answers of a server. botocore, aiohttp and other libraries have no
-# common error, so all others are treated as network failures.
-_LASTING = (
-    ImportError,
-    IsADirectoryError,
-    LookupError,
-    MemoryError,
-    NotADirectoryError,
-    NotImplementedError,
-    AttributeError,
-    TypeError,
-    ValueError,
-)
-_LASTING_NUMBERS = (errno.EINVAL, errno.ENOSYS, errno.EPERM)
-
-# These types are kept, all others become a ValueError.
-_KEPT: tuple[type[Exception], ...] = (ImportError, MemoryError, OSError)
-
-_MISSING, _REFUSED, _PASSING_STATUS = (404, 410), (401, 403), (408, 425, 429)
+# Protocols of the extra; others need their own libraries.
+_EXTRA, _IN_EXTRA = "coterie[remote]", ("fsspec", "s3fs", "aiohttp")
 
 
-class Attempts:
-    """Remote reads with retries of transient failures; errors show the address without the secrets of `options`."""
+class Remote:
+    """An address with the options of its file system, for `fsspec`.
 
-    def __init__(self, shown: str, options: Mapping[str, Any]) -> None:
-        self._shown = shown
-        self._options = options
+    Every request ends with a TimeoutError if nothing comes for 30 s. Errors name the address without its secrets: a
+    FileNotFoundError, a PermissionError, else a ConnectionError.
+    """
 
-    def read(self, once: Callable[[], Result]) -> Result:
-        """Return the result of `once`, with retries.
+    def __init__(self, address: str, options: Mapping[str, Any] | None = None) -> None:
+        self._options = dict(options or {})
+        self._shown = without_secrets(address, self._options)
+        self.name = name_of(address)
+        protocol = protocol_of(address)
+        path = address.partition("://")[2]
+        if protocol in ("http", "https"):  # a host may be [::1], and ? begins the query
+            path = path.partition("/")[2].partition("?")[0]
+        self.is_pattern = re.search(r"[*?\[]", path) is not None
+        try:
+            if protocol in ("http", "https") and not urlsplit(address).hostname:
+                raise ValueError("the address names no host.")
+            from fsspec.core import url_to_fs
 
-        A permanent error is raised at once, in one line with the address; if all attempts failed, a ConnectionError.
-        """
-        began, attempt = time.monotonic(), 0
-        while True:
+            # Nothing that was listed before is used again.
+            self._files, self._path = url_to_fs(address, **{"use_listings_cache": False, **self._options})
+        except ImportError as error:
+            raise ImportError(_how_to_install(protocol, error)) from None
+        except (TypeError, ValueError, OSError) as error:
+            text = without_secrets(str(getattr(error, "strerror", None) or error), self._options)
+            raise FileError(f"Cannot read {self}: {text}") from None
+
+    def __str__(self) -> str:
+        return self._shown
+
+    def is_file(self) -> bool:
+        """Return whether there is a file, False for a folder."""
+        return bool(self._asked(lambda _: self._files.info(self._path))["type"] == "file")
+
+    def children(self) -> list[str]:
+        """Return the paths of the files in this folder, or of those that match this pattern."""
+        found = self._files.glob if self.is_pattern else self._files.ls
+        options = {} if self.is_pattern else {"detail": False}
+        return [name.rstrip("/") for name in self._asked(lambda _: found(self._path, **options))]
+
+    def shown(self, path: str) -> str:
+        """Return the address of a file without secrets."""
+        return without_secrets(self._files.unstrip_protocol(path), self._options)
+
+    def copy(self, folder: Path, path: str | None = None, *, is_folder: bool = False) -> Path:
+        """Copy this file, one of its `children`, or with `is_folder` this folder into a local folder."""
+        path = path or self._path
+        target = folder / (self.name if path == self._path else PurePosixPath(path).name)
+        size = 0 if is_folder else self._asked(lambda _: self._files.info(path)).get("size")
+        if not has_space(size or 0):
+            told = f"No space for a copy of {self} ({(size or 0) / 1e9:.1f} GB); TMPDIR names another folder"
+            raise OSError(errno.ENOSPC, told, spool_folder())
+        if is_folder:
+            self._asked(lambda _: self._files.get(path, str(target), recursive=True))
+        else:
+            self._asked(lambda progress: self._files.get_file(path, str(target), callback=progress))
+            if size is not None and target.stat().st_size != size:
+                raise ConnectionError(
+                    f"Cannot read {self}: {target.stat().st_size} of its {size} bytes came. Try again."
+                )
+        return target
+
+    def _asked(self, ask: Callable[[Any], Result]) -> Result:
+        """Return the result of a request, which runs in a thread: not all libraries have limits of time."""
+        from fsspec.callbacks import Callback
+
+        class Progress(Callback):  # type: ignore[misc]
+            at = time.monotonic()
+
+            def call(self, *_: Any, **__: Any) -> None:
+                self.at = time.monotonic()
+
+        progress, done = Progress(), threading.Event()
+        found: list[tuple[Any, BaseException | None]] = []
+
+        def run() -> None:
             try:
-                return once()
-            except Exception as error:
-                attempt += 1
-                pause = self._pause_after(error, attempt, time.monotonic() - began)
-            time.sleep(pause)
+                found.append((ask(progress), None))
+            except BaseException as error:
+                found.append((None, error))
+            finally:
+                done.set()
 
-    async def read_async(self, once: Callable[[], Awaitable[Result]]) -> Result:
-        """Do the same for a coroutine."""
-        began, attempt = time.monotonic(), 0
-        while True:
-            try:
-                return await once()
-            except Exception as error:
-                attempt += 1
-                pause = self._pause_after(error, attempt, time.monotonic() - began)
-            await asyncio.sleep(pause)
+        threading.Thread(target=run, daemon=True).start()
+        while not done.wait(0.5):
+            if time.monotonic() - progress.at > TIME_LIMIT:
+                raise TimeoutError(
+                    f"Cannot read {self}: nothing came for {TIME_LIMIT:.0f} seconds. Try again."
+                )
+        result, error = found[0]
+        if error is not None:
+            raise self._in_one_line(error) from None  # the text of the cause may contain a signature
+        return result
 
-    def _pause_after(self, error: Exception, attempt: int, seconds: float) -> float:
-        """Return the seconds to wait after a failed attempt; raise an error after the last."""
-        found = self._permanent_error(error)
-        if found is None and (attempt > len(_PAUSES) or seconds > _LATEST):
-            times = f"{attempt} times, at last by" if attempt > 1 else "by"
-            text = self._text(_cause(error))
-            found = ConnectionError(f"Cannot read {self._shown}: the connection failed {times}: {text}")
-        if found is not None:
-            raise found from None  # the text of the cause may contain a signature
-        return _PAUSES[attempt - 1]
-
-    def _permanent_error(self, error: Exception) -> Exception | None:
-        """Return a permanent error in one line; None for a transient one."""
+    def _in_one_line(self, error: BaseException) -> BaseException:
+        if not isinstance(error, Exception):
+            return error
         cause = _cause(error)
         status = getattr(cause, "status", None)
-        text = self._text(cause)
-        if status in _MISSING or isinstance(cause, FileNotFoundError):
+        text = without_secrets(" ".join(str(cause).split()), self._options) or type(cause).__name__
+        if status in (404, 410) or isinstance(cause, FileNotFoundError):
             more = f": {text}" if "bucket does not exist" in text else ""
-            return FileNotFoundError(f"There is no file {self._shown}{more}")
-        if status in _REFUSED or isinstance(cause, PermissionError):
-            return PermissionError(f"Cannot read {self._shown}: access is refused. {text}")
+            return FileNotFoundError(f"There is no file {self}{more}")
+        if status in (401, 403) or isinstance(cause, PermissionError):
+            return PermissionError(f"Cannot read {self}: access is refused. {text}")
         if _lacks_credentials(cause):
             return PermissionError(
-                f"Cannot read {self._shown}: there are no credentials for it. {text}. Set them as its library wants "
+                f"Cannot read {self}: there are no credentials for it. {text}. Set them as its library wants "
                 "them: by environment variables, by its configuration, or by storage_options."
             )
-        if type(cause).__name__ == "FileExpired":  # of s3fs, whose requests contain the expected ETag
-            return FileError(f"Cannot read {self._shown}: it has changed while it was read. Open it again.")
-        is_lasting_status = isinstance(status, int) and 400 <= status < 500 and status not in _PASSING_STATUS
-        number = getattr(cause, "errno", None)
-        if not (is_lasting_status or isinstance(cause, _LASTING) or number in _LASTING_NUMBERS):
-            return None
-        kind = next((kind for kind in _KEPT if isinstance(cause, kind)), FileError)
-        return kind(f"Cannot read {self._shown}: {text}")
+        if isinstance(cause, ImportError | MemoryError):
+            return type(cause)(f"Cannot read {self}: {text}")
+        return ConnectionError(f"Cannot read {self}: {text}")
 
-    def _text(self, error: BaseException) -> str:
-        text = without_secrets(" ".join(str(error).split()), self._options) or type(error).__name__
-        if "range requests" in text:
-            return "its server does not support range requests. Copy the file to this machine first"
-        return re.sub(r"(?<!\.)\.$", "", text)
+
+@contextmanager
+def copies() -> Iterator[Path]:
+    """Give a temporary folder for copies of remote files."""
+    with TemporaryDirectory(prefix="coterie-remote-", dir=spool_folder(), ignore_cleanup_errors=True) as name:
+        yield Path(name)
 
 
 def _cause(error: BaseException) -> BaseException:
@@ -186,222 +216,6 @@ def _lacks_credentials(error: BaseException) -> bool:
     return any(
         word in name for name in names for word in ("Credential", "ClientAuthentication", "ProfileNotFound")
     )
-
-
-# Least number of bytes of a read, for short ones such as headers and footers.
-_LEAST_BYTES = 2**16
-
-
-class RangedFile(io.RawIOBase):
-    """A remote file of which only the requested bytes, and few more, are fetched; `handle` is fsspec's, without a
-    cache.
-    """
-
-    def __init__(self, handle: Any, size: int, attempts: Attempts) -> None:
-        super().__init__()
-        self._handle = handle
-        self._size = size
-        self._attempts = attempts
-        self._at = 0
-        self._ahead: tuple[int, bytes] = (0, b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def size(self) -> int:
-        return self._size
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
-        self._at = max(0, base + offset)
-        return self._at
-
-    def readinto(self, buffer: Any) -> int:
-        found = self.read(len(buffer))
-        buffer[: len(found)] = found
-        return len(found)
-
-    def read(self, size: int | None = -1) -> bytes:
-        start = self._at
-        stop = self._size if size is None or size < 0 else min(start + size, self._size)
-        if stop <= start:
-            return b""
-        low, held = self._ahead
-        if not low <= start <= stop <= low + len(held):
-            until = min(max(stop, start + _LEAST_BYTES), self._size)
-            low, held = start, self._attempts.read(partial(self._fetch, start, until))
-            self._ahead = (low, held) if until > stop else (0, b"")
-        self._at = stop
-        return held[start - low : stop - low]
-
-    def _fetch(self, start: int, stop: int) -> bytes:
-        self._handle.seek(start)
-        found = bytes(self._handle.read(stop - start))
-        if len(found) != stop - start:
-            raise ConnectionError(f"of {stop - start} bytes {len(found)} came")
-        return found
-
-
-# Protocols of the extra; others need their own libraries.
-_EXTRA, _IN_EXTRA = "coterie[remote]", ("fsspec", "s3fs", "aiohttp")
-
-# Metadata of a file that change with its content, and others that may.
-_SURE = ("ETag", "etag", "md5Hash", "content_md5", "generation", "blob_id", "Content-MD5", "Digest")
-_LIKELY = ("LastModified", "Last-Modified", "last_modified", "mtime", "created")
-
-_WAY_OUT = "Copy the file to this machine first."
-
-
-class RemoteFile:
-    """A remote file, or folder of one array: its address, options, and state when first opened.
-
-    Pickling keeps all three. The first state is compared whenever the file is opened, so that rows of two versions are
-    never mixed.
-
-    Parameters
-    ----------
-    address : str
-        For example ``s3://bucket/vectors.parquet``.
-    options : dict
-        Options of its file system, for `fsspec`.
-
-    Attributes
-    ----------
-    name, suffix : str
-        As in `pathlib.Path`. The `str` of the object is the address without secrets.
-    attempts : Attempts
-        Retries after broken connections.
-
-    Examples
-    --------
-    >>> from coterie.rows import RemoteFile
-    >>> file = RemoteFile("https://me:word@host/some/x.npy?signature=abc")
-    >>> str(file), file.name, file.suffix
-    ('https://host/some/x.npy?...', 'x.npy', '.npy')
-    """
-
-    def __init__(self, address: str, options: Mapping[str, Any] | None = None) -> None:
-        self._address = address
-        self._options = dict(options or {})
-        self._state: dict[str, str] | None = None
-        self.name = name_of(address)
-        self.suffix = PurePosixPath(self.name).suffix
-        self.attempts = Attempts(str(self), self._options)
-
-    def __str__(self) -> str:
-        return without_secrets(self._address, self._options)
-
-    def __repr__(self) -> str:
-        return f"RemoteFile({str(self)!r})"
-
-    @property
-    def is_pattern(self) -> bool:
-        """Whether the address is a pattern."""
-        path = self._address.partition("://")[2]
-        if protocol_of(self._address) in ("http", "https"):  # a host may be [::1], and ? begins the query
-            path = path.partition("/")[2].partition("?")[0]
-        return re.search(r"[*?\[]", path) is not None
-
-    def file_system(self, **more: Any) -> tuple[Any, str]:
-        """Return fsspec's file system, with additional options, and the path of the file in it.
-
-        A missing library is an ImportError, an unknown protocol or option a ValueError.
-        """
-        protocol = protocol_of(self._address)
-        try:
-            if protocol in ("http", "https") and not urlsplit(self._address).hostname:
-                raise ValueError("the address names no host.")
-            from fsspec.config import conf
-            from fsspec.core import url_to_fs
-
-            # No retries by libraries, as there are ours.
-            is_s3 = protocol in ("s3", "s3a") and "config_kwargs" not in conf.get(protocol, {})
-            usual = {"config_kwargs": {"retries": {"total_max_attempts": 1}}} if is_s3 else {}
-            file_system, path = url_to_fs(self._address, **{**usual, **self._options, **more})
-        except ImportError as error:
-            raise ImportError(_how_to_install(protocol, error)) from None
-        except (TypeError, ValueError, OSError) as error:
-            text = without_secrets(str(getattr(error, "strerror", None) or error), self._options)
-            raise FileError(f"Cannot read {self}: {text}") from None
-        return file_system, str(path)
-
-    def info(self) -> dict[str, Any]:
-        """Request the current metadata: type, size, and the ETag if there is one."""
-        file_system, path = self.file_system()
-
-        def ask() -> dict[str, Any]:
-            file_system.invalidate_cache()  # cached listings may be out of date
-            return dict(file_system.info(path))
-
-        return self.attempts.read(ask)
-
-    def files(self) -> list[RemoteFile]:
-        """Return the files of this folder, or those that match this pattern."""
-        file_system, path = self.file_system()
-
-        def look() -> list[str]:
-            file_system.invalidate_cache()
-            if self.is_pattern:
-                return list(file_system.glob(path))
-            return list(file_system.ls(path, detail=False))
-
-        names = [name.rstrip("/") for name in self.attempts.read(look)]
-        return [RemoteFile(file_system.unstrip_protocol(name), self._options) for name in names]
-
-    @contextmanager
-    def opened(self) -> Iterator[RangedFile]:
-        """Open the file for reading in ranges.
-
-        A ValueError is raised if it has changed, now or when it is closed, or cannot be read in ranges.
-        """
-        file_system, path = self.file_system()
-        file_system.invalidate_cache()
-        handle = self.attempts.read(partial(file_system.open, path, "rb", cache_type="none"))
-        try:
-            size = self._compare(_store_metadata(handle) or self.info())
-            if getattr(handle, "size", size) != size:
-                raise FileError(f"Cannot read {self}: its server does not support range requests. {_WAY_OUT}")
-            yield RangedFile(handle, size, self.attempts)
-            self._compare(self.info())
-        finally:
-            handle.close()
-
-    def _compare(self, info: Mapping[str, Any]) -> int:
-        """Compare its state with the first one; return its size."""
-        if info.get("size") is None:
-            raise FileError(f"Cannot read {self}: its server does not report its size. {_WAY_OUT}")
-        state = _state_of(info)
-        if self._state is None:
-            self._state = state
-        if state != self._state:
-            told = [
-                f"{name} was {self._state.get(name)} and is {state.get(name)}"
-                for name in {**self._state, **state}
-                if state.get(name) != self._state.get(name)
-            ]
-            raise FileError(
-                f"Cannot read {self}: it has changed since it was opened ({', '.join(told)}). Open it again."
-            )
-        return int(info["size"])
-
-
-def _store_metadata(handle: Any) -> dict[str, Any] | None:
-    """Return the metadata of an open file from its store, None if they do not identify it."""
-    told = getattr(handle, "details", None)
-    return dict(told) if isinstance(told, dict) and len(_state_of(told)) > 1 else None
-
-
-def _state_of(info: Mapping[str, Any]) -> dict[str, str]:
-    """Return the metadata that identify a version of a file."""
-    known = {name: str(info[name]).removeprefix("W/") for name in _SURE if info.get(name)}
-    known = known or {name: str(info[name]) for name in _LIKELY if info.get(name)}
-    return {"size": str(info["size"]), **known}
 
 
 def _how_to_install(protocol: str, error: ImportError) -> str:

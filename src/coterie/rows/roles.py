@@ -15,10 +15,9 @@ from coterie.arrays import Array
 from coterie.limits.files import DamagedFileError, shortened
 from coterie.rows import checks
 from coterie.rows.arrow import arrow_kind
-from coterie.rows.checks import MOST_OF_A_NAME, NotATableError
-from coterie.rows.columns import NO_COLUMNS, column_word, has_id_name
-from coterie.rows.files import open_rows
-from coterie.rows.source import RowSource
+from coterie.rows.checks import MOST_OF_A_NAME
+from coterie.rows.columns import column_word, has_id_name
+from coterie.rows.files import UnreadTable, open_table
 
 # Maximum number of values of a category: a column with more is usually an id or a text.
 CATEGORY_LIMIT = 100
@@ -99,7 +98,10 @@ class TableRoles:
 
 
 def roles_of(
-    table: RowSource, *, exclude: Collection[str | int] = (), categories: Collection[str | int] | None = None
+    table: UnreadTable,
+    *,
+    exclude: Collection[str | int] = (),
+    categories: Collection[str | int] | None = None,
 ) -> TableRoles:
     """Return the role of each column, by the first 65,536 rows of a table without a column to cluster.
 
@@ -155,7 +157,7 @@ def roles_of(
     )
 
 
-def check_cells(table: RowSource, chosen: Sequence[int]) -> None:
+def check_cells(table: UnreadTable, chosen: Sequence[int]) -> None:
     """Raise a ValueError that names the first cell that is not a number, in chosen columns most of which are numbers.
 
     The table was opened without a column to cluster.
@@ -240,15 +242,18 @@ def profile_table(path: str, **reading: Any) -> tuple[int, list[ColumnProfile]] 
 
     Returns the number of rows and a profile of each column; None if the file is not a table.
     """
-    try:
-        table = open_rows(path, NO_COLUMNS, **reading)
-    except NotATableError:
+    table = open_table(path, **reading)
+    if table is None:
         return None
     with checks.reading(path):
-        return table.shape[0], profile_columns(table)
+        n_rows = table.n_rows
+        if n_rows is None and table.metadata_columns is not None:
+            n_rows = sum(batch.num_rows for batch in table.metadata_columns.batches([0]))
+            table.n_rows = n_rows
+        return n_rows or 0, profile_columns(table)
 
 
-def profile_columns(table: RowSource, most_rows: int | None = None) -> list[ColumnProfile]:
+def profile_columns(table: UnreadTable, most_rows: int | None = None) -> list[ColumnProfile]:
     """Describe the columns of a table that was opened without a column to cluster: all its columns are metadata.
 
     With `most_rows` only these rows are read, and distinct numbers are not counted.
@@ -257,7 +262,9 @@ def profile_columns(table: RowSource, most_rows: int | None = None) -> list[Colu
         return []
     first = next(iter(table.metadata_columns.batches()), None)
     if first is None:
-        raise DamagedFileError(f"the file is damaged: it declares {table.shape[0]:,} rows, but holds none")
+        if not table.n_rows:
+            checks.check_shape((0, len(table.metadata_columns.names)))
+        raise DamagedFileError(f"the file is damaged: it declares {table.n_rows:,} rows, but holds none")
     columns = [_column_of(batch_field) for batch_field in first.schema]
     for column, cells in zip(columns, first.columns):
         if isinstance(column, _Vectors):
@@ -266,14 +273,17 @@ def profile_columns(table: RowSource, most_rows: int | None = None) -> list[Colu
             column.found.distinct = None
     read = [i for i, column in enumerate(columns) if not isinstance(column, _Vectors)]
     start = 0
+    is_whole = most_rows is None
     for batch in table.metadata_columns.batches(read) if read else ():
         if most_rows is not None and start >= most_rows:
             break
         for i, cells in zip(read, batch.columns):
             columns[i].look_at(cells, start)
         start += batch.num_rows
-    n_seen = start if read else table.shape[0]
-    return [column.result(n_seen, is_whole=n_seen == table.shape[0]) for column in columns]
+    else:
+        is_whole = True
+    n_seen = start if read else table.n_rows or 0
+    return [column.result(n_seen, is_whole=is_whole) for column in columns]
 
 
 def _column_of(batch_field: Any) -> _Column:

@@ -1,10 +1,12 @@
-"""`RowSource`, the interface of sources of rows, derived and sharded sources, and metadata columns."""
+"""`RowSource`: the rows of a data set, dense or sparse, in memory, mapped from a file, or derived block by block."""
 
 from __future__ import annotations
 
 import copy
+import mmap
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -16,18 +18,30 @@ from coterie.limits.memory import check_allocation
 from coterie.rows.checks import BadRowError, check_finite, check_shape, compute_dtype, missing_by_column
 from coterie.rows.columns import Columns, column_positions
 
+Block: TypeAlias = Any
+"""Rows of floats: a C-contiguous ndarray, or a `scipy.sparse.csr_array` with sorted int32 indices."""
+
+_BLOCK_BYTES = 16 * 2**20
+_ROW_MULTIPLE = 4096
+
+# Number of rows in which missing numbers are counted for an error.
+_COUNTED_BYTES = 2**30
+
+# Pages of memory maps larger than this are released after each block; smaller maps may remain resident.
+RESIDENT_BYTES = 256 * 2**20
+
+_INT32_MAX = np.iinfo(np.int32).max
+
 
 class MetadataColumns:
-    """Columns of a table that are not clustered, read on demand.
-
-    The value of `RowSource.metadata_columns` if there are such columns: texts, numbers or the index of pandas.
+    """Columns of a table that are not clustered: the value of `RowSource.metadata_columns` if there are such columns.
 
     Parameters
     ----------
     names : sequence of str
         Names of the columns.
     open_batches : callable
-        ``open_batches(positions)`` reads these columns, in this order, as `pyarrow.RecordBatch`\\ es of all rows in
+        ``open_batches(positions)`` returns these columns, in this order, as `pyarrow.RecordBatch`\\ es of all rows in
         order.
 
     Attributes
@@ -55,10 +69,7 @@ class MetadataColumns:
         return f"<MetadataColumns: {', '.join(self.names)}>"
 
     def batches(self, columns: Columns | None = None) -> Iterator[Any]:
-        """Read columns among `names`, selected as in `coterie.open_rows`, by default all, as record batches of pyarrow.
-
-        Only one batch of a file is in memory at a time.
-        """
+        """Yield columns, selected as in `coterie.open_rows`, by default all, as record batches of pyarrow."""
         import pyarrow
 
         chosen = range(len(self.names)) if columns is None else column_positions(self.names, columns)
@@ -81,7 +92,7 @@ class MetadataColumns:
 
 
 def joined_batches(batches: Sequence[Any]) -> Any:
-    """Return batches as one table; those of shards may differ in the type of texts, such as string and large_string."""
+    """Return batches as one table; they may differ in the type of texts, such as string and large_string."""
     import pyarrow
 
     tables = [pyarrow.Table.from_batches([batch]) for batch in batches]
@@ -91,10 +102,7 @@ def joined_batches(batches: Sequence[Any]) -> Any:
 def selected_rows(
     pieces: Iterable[Any], indices: IndexArray, start: int = 0
 ) -> Iterator[tuple[Any, IndexArray]]:
-    """Yield the consecutive pieces or batches, the first from row `start` on, that have rows of ascending numbers.
-
-    With each piece come the positions of the rows in it.
-    """
+    """Yield the consecutive batches, the first from row `start` on, that have rows of ascending numbers, and where."""
     for piece in pieces:
         low, high = np.searchsorted(indices, [start, start + piece.shape[0]])
         if high > low:
@@ -102,26 +110,10 @@ def selected_rows(
         start += piece.shape[0]
 
 
-Block: TypeAlias = Any
-"""Rows of floats: a C-contiguous ndarray, or a `scipy.sparse.csr_array` with sorted int32 indices."""
-
-_BLOCK_BYTES = 16 * 2**20
-_ROW_MULTIPLE = 4096
-
-# Number of rows in which missing numbers are counted for an error.
-_COUNTED_BYTES = 2**30
-
-
-def is_block(rows: Array, dtype: npt.DTypeLike) -> bool:
-    """Return whether rows of an array are a block without conversion."""
-    return rows.dtype == dtype and rows.flags.c_contiguous and rows.flags.aligned
-
-
 class RowSource:
     """A table of numbers that is read in blocks of rows, always in the same order.
 
-    Made by `as_rows` and `open_rows`. A subclass implements `pieces`, and others of `take_rows`, `unit_starts`,
-    `row_bytes`, `in_memory` and `with_dtype` if it can do better; see the contract in `coterie.rows`.
+    Made by `as_rows` and `open_rows`.
 
     Parameters
     ----------
@@ -137,7 +129,7 @@ class RowSource:
     shape : tuple of int
         Number of rows and of columns, both at least 1.
     dtype : numpy.dtype
-        float32 or float64, the type of every block.
+        float32 (for float32, float16 and integers of up to 16 bits) or float64 (for all else), the type of every block.
     is_sparse : bool
         Whether blocks are `scipy.sparse.csr_array` (sorted int32 indices, no duplicates) instead of
         C-contiguous arrays.
@@ -156,9 +148,8 @@ class RowSource:
     preparation : tuple of tuple
         Steps applied to the stored rows, as plain values: ``("columns", ["a", "c"])`` (or positions, if columns have no
         names), ``("normalize",)``. A fit stores it, and applies it to other rows.
-    is_parsed : bool
-        Whether rows are parsed, decompressed or computed in every pass, so that fits with many passes should copy them:
-        see `coterie.blocks.kernel_rows.kept_rows`. `pieces` may then be read by several threads at a time.
+    files : tuple of (int, str)
+        The number of the first row of each file that the rows were read from, and its name.
 
     Examples
     --------
@@ -175,7 +166,7 @@ class RowSource:
     """
 
     preparation: tuple[tuple[Any, ...], ...] = ()
-    is_parsed: bool = False
+    files: tuple[tuple[int, str], ...] = ()
 
     def __init__(
         self,
@@ -203,15 +194,14 @@ class RowSource:
         n_rows, n_columns = self.shape
         return f"<{type(self).__name__}: {self.description}, {n_rows} x {n_columns} {self.dtype}>"
 
-    @property
-    def in_memory(self) -> bool:
-        """Whether `read` returns the caller's memory, without a copy."""
-        return False
+    in_memory = False
+    """Whether all rows are in memory as one block, without a conversion."""
 
-    @property
-    def is_compact(self) -> bool:
-        """Whether the rows are stored in a smaller type, in memory or a file, and blocks are cheap to make."""
-        return False
+    is_compact = False
+    """Whether the rows are in memory or mapped in a smaller type, from which blocks are cheap to make."""
+
+    is_derived = False
+    """Whether rows are computed from others in every pass, so that fits with many passes should copy them."""
 
     @property
     def rows_per_block(self) -> int:
@@ -225,8 +215,7 @@ class RowSource:
         Parameters
         ----------
         rows_per_block : int, optional
-            Rows of each block but the last, `rows_per_block` of the source by default. Blocks do not depend on the
-            storage.
+            Rows of each block but the last, `rows_per_block` of the source by default.
 
         Yields
         ------
@@ -238,23 +227,34 @@ class RowSource:
         Raises
         ------
         ValueError
-            If a row holds a NaN or an infinity (rows are checked when they are first read), or a file cannot be read.
+            If a row holds a NaN or an infinity; rows are checked when they are first read.
         """
-        rows = self.rows_per_block if rows_per_block is None else operator.index(rows_per_block)
-        if rows < 1:
-            raise ValueError(f"rows_per_block must be at least 1, got {rows}.")
-        return self._checked_blocks(rows)
+        size = self.rows_per_block if rows_per_block is None else operator.index(rows_per_block)
+        if size < 1:
+            raise ValueError(f"rows_per_block must be at least 1, got {size}.")
+        return self._checked_blocks(size)
 
-    def unchecked_blocks(self) -> Iterator[tuple[int, Block]]:
+    def _checked_blocks(self, size: int) -> Iterator[tuple[int, Block]]:
+        for start, block in self.unchecked_blocks(size):
+            stop = start + block.shape[0]
+            if stop > self._n_checked:
+                self._check_finite(block, start)
+                if start <= self._n_checked:
+                    self._n_checked = stop
+            yield start, block
+
+    def unchecked_blocks(self, size: int | None = None) -> Iterator[tuple[int, Block]]:
         """Read all rows in order as `blocks` does, without a check for NaN and infinities, to count or replace them."""
-        rows = self.rows_per_block
-        return self._regroup(self.pieces(0, self.shape[0], rows), rows)
+        size = size or self.rows_per_block
+        for start in range(0, self.shape[0], size):
+            yield start, self.block(start, min(start + size, self.shape[0]))
+
+    def block(self, start: int, stop: int) -> Block:
+        """Return consecutive rows in `dtype`, unchecked; a subclass implements this and `take_rows`."""
+        raise NotImplementedError
 
     def take(self, sorted_indices: npt.ArrayLike) -> Block:
-        """Read the rows of given numbers, shape (n, n_columns), in `dtype`.
-
-        Files are read in ascending order, in runs of whole pages, row groups or chunks that hold the rows; text files
-        from the beginning to the last of the rows.
+        """Return the rows of given numbers, shape (n, n_columns), in `dtype`.
 
         Parameters
         ----------
@@ -272,10 +272,14 @@ class RowSource:
         if indices.size == 0:
             empty = sp.csr_array if self.is_sparse else np.empty
             return empty((0, self.shape[1]), dtype=self.dtype)
-        block = self._join([self.take_rows(indices)])
+        block = self.take_rows(indices)
         if indices[-1] >= self._n_checked:
             self._check_finite(block, indices)
         return block
+
+    def take_rows(self, indices: IndexArray) -> Block:
+        """Return the rows of ascending numbers that are in range, at least one, unchecked."""
+        raise NotImplementedError
 
     def read(self) -> Block:
         """Return all rows as one block; data in memory that need no conversion are not copied."""
@@ -285,12 +289,12 @@ class RowSource:
                 "rows, all at once,",
                 "fit a sample of them, or use k-means, which reads them in blocks",
             )
-        ((_, block),) = self.blocks(self.shape[0])  # to the end, where a file is checked for changes
+        ((_, block),) = self.blocks(self.shape[0])
         return block
 
     def in_place(self) -> Block:
-        """Return all rows in memory, without a check for NaN; only if `in_memory`."""
-        return self._join(list(self.pieces(0, self.shape[0], self.shape[0])))
+        """Return all rows as one block, without a check for NaN; only if `in_memory`."""
+        return self.block(0, self.shape[0])
 
     def with_dtype(self, dtype: npt.DTypeLike) -> Self:
         """Return the same rows computed in another float type, without reading them."""
@@ -299,54 +303,16 @@ class RowSource:
         other._n_checked = 0  # values in the range of float64 may overflow float32
         return other
 
-    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
-        """Yield consecutive pieces of the rows from `start` to `stop`, at least one; a subclass implements this.
-
-        A piece should not have many more than `rows` rows, those of the block that is needed, to limit memory; a piece
-        of exactly this size becomes a block without a copy. Dense pieces may have any real dtype and memory order.
-        Sparse ones have the source's `dtype`, sorted int32 indices and no duplicates. Pieces must not be changed after
-        they are yielded.
-        """
-        raise NotImplementedError
-
-    def take_rows(self, indices: IndexArray) -> Any:
-        """Read rows of ascending numbers that are in range, at least one, in a form that `pieces` may have.
-
-        By default runs of consecutive units of the storage that hold them are read, see `unit_starts`.
-        """
-        found = []
-        for start, stop in _runs(indices, self.unit_starts()):
-            at = start
-            for piece in self.pieces(start, stop, self.rows_per_block):
-                low, high = np.searchsorted(indices, [at, at + piece.shape[0]])
-                if high > low:
-                    found.append(piece[indices[low:high] - at])
-                at += piece.shape[0]
-            if at != stop:
-                raise ValueError(f"The {self.description} ends at row {at} instead of {stop}.")
-        return self._join(found)
-
-    def unit_starts(self) -> IndexArray:
-        """Return the first rows of the storage's units, which are read as a whole: row groups, chunks, pages."""
-        return np.zeros(1, dtype=np.intp)
-
     def row_bytes(self) -> float:
-        """Return the mean size of a row in a block, for `rows_per_block`."""
+        """Return the mean size of a row in a block."""
         return self.shape[1] * self.dtype.itemsize
 
     def place_of(self, row: int) -> tuple[int, str] | None:
         """Return the number of a row in its file and the file's name, for errors; None without a file."""
-        return None
-
-    def _checked_blocks(self, rows: int) -> Iterator[tuple[int, Block]]:
-        n_rows = self.shape[0]
-        for start, block in self._regroup(self.pieces(0, n_rows, rows), rows):
-            stop = start + block.shape[0]
-            if stop > self._n_checked:
-                self._check_finite(block, start)
-                if start <= self._n_checked:
-                    self._n_checked = stop
-            yield start, block
+        if not self.files:
+            return None
+        first, name = next(file for file in reversed(self.files) if file[0] <= row)
+        return row - first, name
 
     def _check_finite(self, block: Block, rows: int | IndexArray) -> None:
         try:
@@ -357,68 +323,9 @@ class RowSource:
             # For a table the columns, and the number of such rows, are more helpful than the first row.
             names = self.column_names or [str(i) for i in range(self.shape[1])]
             n_rows = min(self.shape[0], max(block.shape[0], int(_COUNTED_BYTES / self.row_bytes())))
-            try:
-                pieces = self.pieces(0, n_rows, self.rows_per_block)
-                found = missing_by_column(pieces, names, self.dtype, self.chosen)
-            except ValueError:  # other damage, after this row
-                raise error from None
-            raise error.advised(found) from None
-
-    def _regroup(self, pieces: Iterable[Any], rows: int) -> Iterator[tuple[int, Block]]:
-        """Cut and join pieces into blocks of exactly `rows` rows; only the last may be shorter."""
-        start, stop = 0, self.shape[0]
-        waiting: list[Any] = []
-        held = 0
-        for piece in pieces:
-            done, size = 0, piece.shape[0]
-            if start + held + size > stop:
-                raise ValueError(f"The {self.description} has more rows than the {stop} of its shape.")
-            while done < size:
-                wanted = min(rows, stop - start)
-                until = min(size, done + wanted - held)
-                part = piece if until - done == size else piece[done:until]
-                if self.is_sparse or until - done == wanted:
-                    waiting.append(part)
-                else:  # copied piece by piece, so that a large block is not held twice
-                    if not held:
-                        waiting = [np.empty((wanted, self.shape[1]), dtype=self.dtype)]
-                    self._write(part, waiting[0][held : held + until - done])
-                held += until - done
-                done = until
-                if held == wanted:
-                    block = self._join(waiting)
-                    waiting = []
-                    yield start, block
-                    start += held
-                    held = 0
-        if start != stop:
-            raise ValueError(f"The {self.description} ends at row {start + held} instead of {stop}.")
-
-    def _write(self, piece: Any, out: Block) -> None:
-        self._check_columns(piece)
-        with np.errstate(all="ignore"):  # as in `_join`
-            out[:] = piece
-
-    def _check_columns(self, piece: Any) -> None:
-        if piece.shape[1] != self.shape[1]:
-            raise ValueError(
-                f"The {self.description} has a row of {piece.shape[1]} columns instead of {self.shape[1]}."
-            )
-
-    def _join(self, pieces: Sequence[Any]) -> Block:
-        for piece in pieces:
-            self._check_columns(piece)
-        if self.is_sparse:
-            return pieces[0] if len(pieces) == 1 else sparse_block(sp.vstack(pieces, format="csr"))
-        if len(pieces) == 1 and type(pieces[0]) is np.ndarray and is_block(pieces[0], self.dtype):
-            return pieces[0]
-        # Numbers too large for float32 become infinities here, which the check for finite numbers finds.
-        with np.errstate(all="ignore"):
-            if len(pieces) == 1:
-                return np.require(pieces[0], self.dtype, ["C", "A", "E"])
-            # Without `out`, pieces in Fortran order would give such a block.
-            block = np.empty((sum(piece.shape[0] for piece in pieces), self.shape[1]), dtype=self.dtype)
-            return np.concatenate(pieces, out=block, casting="unsafe")
+            size = self.rows_per_block
+            blocks = (self.block(low, min(low + size, n_rows)) for low in range(0, n_rows, size))
+            raise error.advised(missing_by_column(blocks, names, self.dtype, self.chosen)) from None
 
     def _check_indices(self, sorted_indices: npt.ArrayLike) -> IndexArray:
         indices = np.asarray(sorted_indices)
@@ -437,11 +344,135 @@ class RowSource:
         return indices
 
 
+class DenseRows(RowSource):
+    """Rows of an array or memory map of any real dtype, memory order and byte order; blocks are views if possible."""
+
+    def __init__(self, array: Array, description: str = "array", **columns: Any) -> None:
+        super().__init__(array.shape, array.dtype, description=description, **columns)
+        self._array = array
+
+    @property
+    def in_memory(self) -> bool:  # type: ignore[override]
+        return self._is_block(self._array) and _large_map(self._array) is None
+
+    @property
+    def is_compact(self) -> bool:  # type: ignore[override]
+        return self._array.dtype.itemsize < self.dtype.itemsize and self._array.flags.c_contiguous
+
+    def unchecked_blocks(self, size: int | None = None) -> Iterator[tuple[int, Block]]:
+        pages = _large_map(self._array)
+        for start, block in super().unchecked_blocks(size):
+            yield start, block
+            if pages is not None:
+                _release(pages, self._array, start, start + block.shape[0])
+
+    def block(self, start: int, stop: int) -> Block:
+        if (pages := _large_map(self._array)) is not None:
+            _check_length(pages, self.description)
+        return self._converted(self._array[start:stop])
+
+    def take_rows(self, indices: IndexArray) -> Block:
+        array, pages = self._array, _large_map(self._array)
+        if pages is None:
+            return self._converted(array[indices])
+        _check_length(pages, self.description)
+        # Scattered rows may touch every page, so pages are released regularly.
+        size = max(1, RESIDENT_BYTES // 4 // (array.shape[1] * array.itemsize))
+        block = np.empty((len(indices), array.shape[1]), dtype=self.dtype)
+        cuts = [0, *(np.flatnonzero(np.diff(indices // size)) + 1).tolist(), len(indices)]
+        for first, last in pairwise(cuts):
+            with np.errstate(all="ignore"):
+                block[first:last] = array[indices[first:last]]
+            _release(pages, array, int(indices[first]), int(indices[last - 1]) + 1)
+        return block
+
+    def _converted(self, rows: Array) -> Block:
+        if self._is_block(rows) and type(rows) is np.ndarray:
+            return rows
+        # Numbers too large for float32 become infinities here, which the check for finite numbers finds.
+        with np.errstate(all="ignore"):
+            return np.require(np.asarray(rows), self.dtype, ["C", "A", "E"])
+
+    def _is_block(self, rows: Array) -> bool:
+        return rows.dtype == self.dtype and rows.flags.c_contiguous and rows.flags.aligned
+
+
+class BFloat16Rows(DenseRows):
+    """Rows of bfloat16, stored as int16: the upper half of a float32."""
+
+    def _converted(self, rows: Array) -> Block:
+        return super()._converted((rows.view(np.uint16).astype(np.uint32) << 16).view(np.float32))
+
+
+class SparseRows(RowSource):
+    """Rows of a sparse matrix or array of real numbers; blocks share its memory where no conversion is needed.
+
+    A format other than CSR is converted once. Indices that are out of range, or do not fit int32, are a ValueError.
+    """
+
+    def __init__(self, matrix: Any, description: str = "sparse matrix", **columns: Any) -> None:
+        shape = check_shape(matrix.shape)
+        dtype = compute_dtype(matrix.dtype)
+        if shape[1] > _INT32_MAX:
+            raise ValueError(f"Sparse X has {shape[1]} columns, but column indices must fit int32.")
+        if matrix.format in ("csr", "csc"):
+            _check_compressed(matrix)  # SciPy's own conversions trust the indices
+        matrix = matrix.tocsr()
+        super().__init__(shape, dtype, is_sparse=True, description=description, **columns)
+        self._data, self._indices, self._indptr = matrix.data, matrix.indices, matrix.indptr
+        self._is_canonical = bool(matrix.has_canonical_format)
+
+    @property
+    def in_memory(self) -> bool:  # type: ignore[override]
+        int32 = self._indices.dtype == self._indptr.dtype == np.int32
+        return int32 and self._is_canonical and self._data.dtype == self.dtype
+
+    def block(self, start: int, stop: int) -> Block:
+        first, last = int(self._indptr[start]), int(self._indptr[stop])
+        if last - first > _INT32_MAX:
+            raise ValueError(
+                f"Rows {start} to {stop} of sparse X have {last - first} values, but their count must fit "
+                "int32: read fewer rows at once."
+            )
+        # The first block of a canonical matrix needs no new row pointers.
+        indptr = self._indptr[start : stop + 1] - first if first else self._indptr[start : stop + 1]
+        return self._block(self._data[first:last], self._indices[first:last], indptr)
+
+    def take_rows(self, indices: IndexArray) -> Block:
+        firsts = self._indptr[indices]
+        counts = self._indptr[indices + 1] - firsts
+        indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        places = np.arange(indptr[-1]) + np.repeat(firsts - indptr[:-1], counts)
+        return self._block(self._data[places], self._indices[places], indptr)
+
+    def _block(self, data: Array, indices: Array, indptr: Array) -> Block:
+        # Summing duplicates works in place, so arrays are copied first.
+        fresh = not self._is_canonical
+        with np.errstate(all="ignore"):
+            data = data.astype(self.dtype, copy=fresh)
+        indices = indices.astype(np.int32, copy=fresh)
+        indptr = indptr.astype(np.int32, copy=fresh)
+        # The constructor that takes the three arrays would copy views of larger ones.
+        block = sp.csr_array((indptr.size - 1, self.shape[1]), dtype=self.dtype)
+        block.data, block.indices, block.indptr = data, indices, indptr
+        if self._is_canonical:
+            block.has_canonical_format = True
+        else:
+            block.sum_duplicates()
+        return block
+
+    def row_bytes(self) -> float:
+        mean_values = int(self._indptr[-1]) / self.shape[0]
+        return 4 + mean_values * (4 + self.dtype.itemsize)
+
+
 class DerivedRows(RowSource):
-    """Rows derived from another source while reading; a subclass implements `changed`, or `pieces`.
+    """Rows computed from those of a source, block by block; a subclass implements `changed`.
 
     `step` is added to `RowSource.preparation`; `changes` are attributes that differ from those of the source.
     """
+
+    is_derived = True
 
     def __init__(
         self,
@@ -458,118 +489,37 @@ class DerivedRows(RowSource):
             **{**{name: getattr(rows, name) for name in names}, **changes},
         )
         self.preparation = rows.preparation if step is None else (*rows.preparation, step)
-        self.is_parsed = rows.is_parsed
         self.source = rows
+        self.files = rows.files
 
-    def with_dtype(self, dtype: npt.DTypeLike) -> Self:
-        other = super().with_dtype(dtype)
-        other.source = self.source.with_dtype(dtype)
-        return other
-
-    def changed(self, piece: Any, rows: int | IndexArray) -> Any:
-        """Return the derived rows of a piece of the source; `rows` is the number of the first row, or of each row."""
+    def changed(self, block: Block, rows: int | IndexArray) -> Block:
+        """Return the derived rows of a block of the source; `rows` is the number of the first row, or of each row."""
         raise NotImplementedError
 
-    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
-        for piece in self.source.pieces(start, stop, rows):
-            yield self.changed(piece, start)
-            start += piece.shape[0]
+    def block(self, start: int, stop: int) -> Block:
+        return self._as_block(self.changed(self.source.block(start, stop), start))
 
-    def take_rows(self, indices: IndexArray) -> Any:
-        return self.changed(self.source.take_rows(indices), indices)
+    def unchecked_blocks(self, size: int | None = None) -> Iterator[tuple[int, Block]]:
+        for start, block in self.source.unchecked_blocks(size or self.rows_per_block):
+            yield start, self._as_block(self.changed(block, start))
 
-    def unit_starts(self) -> IndexArray:
-        return self.source.unit_starts()
+    def take_rows(self, indices: IndexArray) -> Block:
+        return self._as_block(self.changed(self.source.take_rows(indices), indices))
 
     def row_bytes(self) -> float:
         # The size of sparse rows depends on their values; at most that of the source.
         return self.source.row_bytes() if self.is_sparse else super().row_bytes()
 
-    def place_of(self, row: int) -> tuple[int, str] | None:
-        return self.source.place_of(row)
+    def _as_block(self, rows: Any) -> Block:
+        with np.errstate(all="ignore"):
+            if self.is_sparse:
+                return rows if rows.dtype == self.dtype else rows.astype(self.dtype)
+            return np.require(np.asarray(rows), self.dtype, ["C", "A", "E"])
 
 
-class ShardedSource(RowSource):
-    """The rows of sources of equal columns, one source after the other; `names` are those of the parts in errors."""
-
-    def __init__(self, parts: Sequence[RowSource], names: Sequence[str], description: str) -> None:
-        first = parts[0]
-        for part, name in zip(parts, names):
-            if part.shape[1] != first.shape[1]:
-                raise ValueError(
-                    f"Shards must have the same columns: {names[0]} has {first.shape[1]}, {name} has "
-                    f"{part.shape[1]}."
-                )
-            if part.column_names != first.column_names:
-                raise ValueError(
-                    f"Shards must have the same column names in order: {names[0]} and {name} differ."
-                )
-            if part.is_sparse != first.is_sparse:
-                raise ValueError(f"Shards must be all dense or all sparse: {names[0]} and {name} differ.")
-        dtype = np.result_type(*(part.dtype for part in parts))
-        sizes = [part.shape[0] for part in parts]
-        columns = [[] if part.metadata_columns is None else part.metadata_columns.names for part in parts]
-        common = [name for name in columns[0] if all(name in names for names in columns)]
-        super().__init__(
-            (sum(sizes), first.shape[1]),
-            dtype,
-            is_sparse=first.is_sparse,
-            column_names=first.column_names,
-            is_table=first.is_table,
-            description=description,
-            metadata_columns=MetadataColumns(common, self._metadata_batches) if common else None,
-            chosen=first.chosen,
-        )
-        self.is_parsed = any(part.is_parsed for part in parts)
-        self.ragged_columns = sorted(set().union(*columns) - set(common))
-        """Metadata columns that some shards have and others lack."""
-        self._parts = [part.with_dtype(dtype) for part in parts]
-        self._starts = np.concatenate([[0], np.cumsum(sizes)])
-
-    def _metadata_batches(self, positions: list[int]) -> Iterator[Any]:
-        assert self.metadata_columns is not None
-        names = [self.metadata_columns.names[i] for i in positions]
-        for part in self._parts:
-            assert part.metadata_columns is not None
-            yield from part.metadata_columns.batches(names)
-
-    def with_dtype(self, dtype: npt.DTypeLike) -> Self:
-        other = super().with_dtype(dtype)
-        other._parts = [part.with_dtype(dtype) for part in self._parts]
-        return other
-
-    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
-        for part, first in zip(self._parts, self._starts):
-            low, high = max(start - first, 0), min(stop - first, part.shape[0])
-            if low < high:
-                yield from part.pieces(int(low), int(high), rows)
-
-    def unit_starts(self) -> IndexArray:
-        return np.concatenate([part.unit_starts() + first for part, first in zip(self._parts, self._starts)])
-
-    def take_rows(self, indices: IndexArray) -> Block:
-        cuts = np.searchsorted(indices, self._starts)
-        found = [
-            part.take_rows(indices[low:high] - first)
-            for part, first, low, high in zip(self._parts, self._starts, cuts[:-1], cuts[1:])
-            if high > low
-        ]
-        return self._join(found)
-
-    def row_bytes(self) -> float:
-        return sum(part.row_bytes() * part.shape[0] for part in self._parts) / self.shape[0]
-
-    def place_of(self, row: int) -> tuple[int, str] | None:
-        number = int(np.searchsorted(self._starts, row, side="right")) - 1
-        return self._parts[number].place_of(row - int(self._starts[number]))
-
-
-def _runs(indices: IndexArray, unit_starts: IndexArray) -> Iterator[tuple[int, int]]:
-    """Yield the row ranges to read for `indices`: runs of consecutive units, cut to these rows."""
-    units = np.searchsorted(unit_starts, indices, side="right") - 1
-    cuts = np.flatnonzero(np.diff(units) > 1) + 1
-    for low, high in zip([0, *cuts], [*cuts, indices.size]):
-        yield int(indices[low]), int(indices[high - 1]) + 1
+def no_numbers(n_rows: int, dtype: npt.DTypeLike) -> Array:
+    """Return the array of a table without a chosen column: one column that is never read."""
+    return np.broadcast_to(np.zeros((1, 1), dtype=dtype), (n_rows, 1))
 
 
 def sparse_block(matrix: Any) -> Block:
@@ -579,3 +529,52 @@ def sparse_block(matrix: Any) -> Block:
     block.indices = block.indices.astype(np.int32, copy=False)
     block.indptr = block.indptr.astype(np.int32, copy=False)
     return block
+
+
+def _check_compressed(matrix: Any) -> None:
+    """Check the index arrays of a CSR or CSC matrix, which native code trusts."""
+    n_minor = matrix.shape[1] if matrix.format == "csr" else matrix.shape[0]
+    n_major = matrix.shape[0] if matrix.format == "csr" else matrix.shape[1]
+    indptr, indices = matrix.indptr, matrix.indices
+    if indptr.size != n_major + 1 or indptr[0] != 0 or np.any(indptr[1:] < indptr[:-1]):
+        raise ValueError("Sparse X is damaged: indptr must begin with 0 and never decrease.")
+    n_values = int(indptr[-1])
+    if n_values > min(indices.size, matrix.data.size):
+        raise ValueError("Sparse X is damaged: indptr points behind the last value.")
+    used = indices[:n_values]
+    if n_values and (used.min() < 0 or used.max() >= n_minor):
+        raise ValueError(f"Sparse X is damaged: an index is out of range for shape {matrix.shape}.")
+
+
+def _large_map(array: Array) -> mmap.mmap | None:
+    """Return the memory map of `array` if its pages should be released after use."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if not isinstance(base, mmap.mmap) or len(base) <= RESIDENT_BYTES or not hasattr(base, "madvise"):
+        return None
+    # Private writable maps (mode "c") would lose their changes.
+    with memoryview(base) as view:
+        return base if view.readonly else None
+
+
+def _check_length(pages: mmap.mmap, description: str) -> None:
+    """Raise an error if a mapped file was cut short; to read behind its end would kill the process."""
+    if pages.size() < len(pages):
+        raise ValueError(
+            f"The file of the {description} was cut short while it was read: copy or write it again."
+        )
+
+
+def _release(pages: mmap.mmap, array: Array, low: int, high: int) -> None:
+    """Drop the pages of rows `low` to `high` from this process; the file's cache still has them."""
+    row_stride, column_stride = array.strides
+    low_byte, high_byte = 0, len(pages)
+    if 0 <= column_stride * array.shape[1] <= row_stride:
+        offset = array.ctypes.data - np.frombuffer(pages, dtype=np.uint8).ctypes.data
+        low_byte, high_byte = offset + low * row_stride, min(high_byte, offset + high * row_stride)
+    # The page shared with the next block is kept.
+    low_byte -= low_byte % mmap.PAGESIZE
+    high_byte -= high_byte % mmap.PAGESIZE
+    if high_byte > low_byte:
+        pages.madvise(mmap.MADV_DONTNEED, low_byte, high_byte - low_byte)

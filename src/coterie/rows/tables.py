@@ -25,11 +25,12 @@ from coterie.rows.columns import (
     first_width,
     vector_length_error,
 )
-from coterie.rows.source import MetadataColumns, RowSource
+from coterie.rows.landing import LandingArray, LandingMetadata
+from coterie.rows.source import DenseRows, MetadataColumns, no_numbers
 
 
-class PandasSource(RowSource):
-    """Rows of a `pandas.DataFrame` whose columns are numbers, objects that convert to floats, or vectors.
+class FrameColumns:
+    """The clustered columns of a `pandas.DataFrame`: numbers, objects that convert to floats, or vectors.
 
     Vectors are arrays or lists in cells, or lists of Arrow. `first_row` is the number of the first row, for errors.
     """
@@ -42,7 +43,7 @@ class PandasSource(RowSource):
         *,
         first_row: int = 0,
     ) -> None:
-        n_rows, _ = check_shape(frame.shape)
+        check_shape(frame.shape)
         cells = [frame.iloc[:, i] for i in range(frame.shape[1])]
         vectors = [_vector_dtype(series) for series in cells]
         dtypes: list[Any] = [known or _pandas_dtype(series.dtype) for known, series in zip(vectors, cells)]
@@ -71,17 +72,15 @@ class PandasSource(RowSource):
             else None
             for i, name in zip(positions, called)
         ]
-        self._chosen = ChosenColumns(called, widths)
+        self.chosen = ChosenColumns(called, widths)
+        self.dtype = np.result_type(np.float32, *(compute_dtype(dtypes[i]) for i in positions))
+        self.attributes = {
+            "column_names": self.chosen.column_names if is_named else None,
+            "is_table": True,
+            "chosen": called if is_named else positions,
+        }
+        self.metadata_columns = metadata_of_pandas(frame, positions)
         self._first_row = first_row
-        super().__init__(
-            (n_rows, self._chosen.n_columns),
-            np.result_type(np.float32, *(compute_dtype(dtypes[i]) for i in positions)),
-            column_names=self._chosen.column_names if is_named else None,
-            is_table=True,
-            description="pandas DataFrame",
-            metadata_columns=metadata_of_pandas(frame, positions),
-            chosen=called if is_named else positions,
-        )
         self._frame = frame if positions == list(range(frame.shape[1])) else frame.iloc[:, positions]
         if converted.keys() & set(positions):
             self._frame = self._frame.copy(deep=False)
@@ -92,28 +91,32 @@ class PandasSource(RowSource):
         is_plain = all(isinstance(kind, np.dtype) for kind in self._frame.dtypes)
         self._missing = {} if is_plain else {"na_value": np.nan}
 
-    def _block(self, frame: Any, rows: int | IndexArray) -> Array:
-        if not any(self._chosen.widths):
-            return self._numbers(frame)
+    def block(self) -> Array:
+        """Return all rows as an array, a view of the frame if possible."""
+        if not self.chosen.names:
+            return no_numbers(len(self._frame), self.dtype)
+        if not any(self.chosen.widths):
+            return self._numbers(self._frame)
 
         def values(position: int, width: int | None) -> Array:
-            column = frame.iloc[:, position]
+            column = self._frame.iloc[:, position]
             if width is None:
                 return self._numbers(column)
-            return _pandas_vectors(column, width, self._chosen.names[position], rows)
+            return _pandas_vectors(column, width, self.chosen.names[position], self._first_row)
 
-        return self._chosen.block(len(frame), self.dtype, values)
+        return self.chosen.block(len(self._frame), self.dtype, values)
 
     def _numbers(self, frame: Any) -> Array:
         with np.errstate(all="ignore"):
             return frame.to_numpy(dtype=self.dtype, **self._missing)
 
-    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
-        for low in range(start, stop, rows):
-            yield self._block(self._frame.iloc[low : min(low + rows, stop)], self._first_row + low)
 
-    def take_rows(self, indices: IndexArray) -> Any:
-        return self._block(self._frame.iloc[indices], self._first_row + indices)
+def rows_of_frame(frame: Any, columns: Columns | None = None, exclude: Columns | None = None) -> DenseRows:
+    """Return the rows of a `pandas.DataFrame`."""
+    found = FrameColumns(frame, columns, exclude)
+    return DenseRows(
+        found.block(), "pandas DataFrame", metadata_columns=found.metadata_columns, **found.attributes
+    )
 
 
 def _pandas_dtype(kind: Any) -> np.dtype[Any] | None:
@@ -192,49 +195,30 @@ def _pandas_batches(frame: Any, positions: list[int]) -> Iterator[Any]:
     yield from pyarrow.table(arrays, list(map(str, positions))).to_batches()
 
 
-class DaskFrameSource(RowSource):
-    """Rows of a `dask.dataframe.DataFrame`; its partitions are counted immediately, and computed in each pass.
+def rows_of_dask_frame(
+    frame: Any, columns: Columns | None = None, exclude: Columns | None = None
+) -> DenseRows:
+    """Return the rows of a `dask.dataframe.DataFrame`, whose partitions are computed one after the other.
 
     Properties of the first rows, such as the length of vectors, must hold for all.
     """
-
-    is_parsed = True
-
-    def __init__(self, frame: Any, columns: Columns | None = None, exclude: Columns | None = None) -> None:
-        frame = frame.optimize()  # may drop partitions, so they are counted after it
-        lengths = np.asarray(frame.map_partitions(len).compute(), dtype=np.intp)
-        check_shape((int(lengths.sum()), len(frame.columns)))
-        # The columns of empty partitions have no kind.
-        self._partitions = [frame.partitions[int(i)] for i in np.flatnonzero(lengths)]
-        self._starts = np.concatenate([[0], np.cumsum(lengths[lengths > 0])])
-        first = PandasSource(self._partitions[0].compute(), columns, exclude)
-        super().__init__(
-            (int(lengths.sum()), first.shape[1]),
-            first.dtype,
-            column_names=first.column_names,
-            is_table=True,
-            description="Dask DataFrame",
-            metadata_columns=MetadataColumns(first.metadata_columns.names, self._metadata_batches)
-            if first.metadata_columns
-            else None,
-            chosen=first.chosen,
-        )
-
-    def unit_starts(self) -> IndexArray:
-        return self._starts[:-1]
-
-    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
-        for number, first in enumerate(self._starts[:-1].tolist()):
-            low, high = max(start - first, 0), min(stop, int(self._starts[number + 1])) - first
-            if low < high:
-                yield from self._partition(number).pieces(low, high, rows)
-
-    def _partition(self, number: int) -> PandasSource:
-        frame = self._partitions[number].compute()
-        return PandasSource(frame, self.chosen or NO_COLUMNS, first_row=int(self._starts[number]))
-
-    def _metadata_batches(self, positions: list[int]) -> Iterator[Any]:
-        for number in range(len(self._partitions)):
-            metadata = self._partition(number).metadata_columns
-            if metadata is not None:
-                yield from metadata.batches(positions)
+    landing = first = None
+    metadata, start = LandingMetadata(), 0
+    frame = frame.optimize()  # which may drop partitions
+    for partition in map(frame.partitions.__getitem__, range(frame.npartitions)):
+        part = partition.compute()
+        if not len(part):  # the columns of empty partitions have no kind
+            continue
+        chosen: Any = columns if first is None else first.attributes["chosen"] or NO_COLUMNS
+        found = FrameColumns(part, chosen, exclude if first is None else None, first_row=start)
+        if first is None or landing is None:
+            first, landing = found, LandingArray(found.chosen.n_columns, found.dtype)
+        landing.add(found.block())
+        for batch in found.metadata_columns.batches() if found.metadata_columns else ():
+            metadata.add(batch)
+        start += len(part)
+    check_shape((start, len(frame.columns)))
+    assert first is not None
+    assert landing is not None
+    beside = metadata.columns()
+    return DenseRows(landing.array(), "Dask DataFrame", metadata_columns=beside, **first.attributes)

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from coterie.rows import open_rows
-from coterie.rows.formats import csv, npz
-from tests.rows.formats import N_COLUMNS, WRITERS, assert_same_rows, numbers
+from tests.rows.formats import WRITERS, assert_same_rows, numbers
 
 TEXTS = (".csv", ".tsv", ".jsonl", ".ndjson", ".csv.gz", ".csv.zst", ".jsonl.gz")
 TABLES = (*TEXTS, ".parquet", ".feather", ".arrow", ".h5ad")
@@ -33,7 +32,7 @@ def test_every_format(storage, tmp_path):
     assert_same_rows(open_rows(path).with_dtype(np.float32), X.astype(np.float32))
 
 
-@pytest.mark.parametrize("name", ["npy", "csv, gzip", "parquet", "zarr", "h5ad", "svm"])
+@pytest.mark.parametrize("name", ["npy", "csv, gzip", "parquet", "zarr", "h5ad", "npz, sparse"])
 def test_every_kind_of_shards(name, tmp_path):
     extension, write, description = WRITERS[name]
     X = numbers(90)
@@ -63,7 +62,7 @@ def test_small_dtypes(name, dtype, tmp_path):
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-@pytest.mark.parametrize("name", ["npy", "csv", "jsonl", "parquet", "zarr", "h5ad, csr", "svm"])
+@pytest.mark.parametrize("name", ["npy", "csv", "jsonl", "parquet", "zarr", "h5ad, csr", "npz, sparse"])
 def test_bad_numbers_are_named_by_row(name, value, tmp_path):
     extension, write, _ = WRITERS[name]
     X = numbers(40)
@@ -128,45 +127,6 @@ def test_missing_extras_are_named(library, extension, tmp_path, monkeypatch):
     message = rf"^Reading {plain} files needs {library}: pip install 'coterie\[io\]'$"
     with pytest.raises(ImportError, match=message):
         open_rows(tmp_path / f"x{extension}")
-
-
-# Sparse files are held in memory, and archived columns must all be read before the first row is complete.
-STREAMED = [
-    name
-    for name in WRITERS
-    if name
-    not in ("npz, sparse", "npz, fortran", "npz, compressed fortran", "svm", "svm, from 0", "h5ad, csc")
-]
-
-
-@pytest.mark.parametrize("name", STREAMED)
-def test_files_are_read_in_pieces(name, tmp_path, monkeypatch):
-    """No piece has more rows than a block or one of the file's own units, however large the file is."""
-    extension, write, _ = WRITERS[name]
-    monkeypatch.setattr(csv, "_BLOCK_BYTES", 2000)
-    X = numbers(1000)
-    path = tmp_path / f"x{extension}"
-    write(path, X)
-    source = open_rows(path)
-    unit = (
-        int(np.diff([*source.unit_starts(), 1000]).max())
-        if extension in (".zarr", ".h5", ".hdf5", ".h5ad")
-        else 0
-    )
-    monkeypatch.setattr(npz, "_read_exactly", small_reads(npz._read_exactly))
-    sizes = [piece.shape[0] for piece in source.pieces(0, 1000, 50)]
-    assert sum(sizes) == 1000
-    assert max(sizes) <= max(50, unit)
-    sizes = [piece.shape[0] for piece in source.pieces(333, 777, 50)]
-    assert sum(sizes) == 777 - 333
-
-
-def small_reads(read):
-    def checked(stream, n_bytes):
-        assert n_bytes <= 50 * N_COLUMNS * 8
-        return read(stream, n_bytes)
-
-    return checked
 
 
 def test_many_files_leave_no_file_open(tmp_path):

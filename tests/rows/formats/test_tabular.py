@@ -95,10 +95,3 @@ def test_missing_values_of_many_columns():
         match=r"'7' in 3, and 2 more columns\. Fill in numbers with .*, or drop the rows with missing='drop'.*$",
     ):
         as_rows(frame).read()
-
-
-def test_damage_behind_a_missing_value(tmp_path, monkeypatch):
-    monkeypatch.setattr("coterie.rows.formats.csv._BLOCK_BYTES", 200)
-    (tmp_path / "x.csv").write_text("a,b\n" + "1,2\n" * 5 + "1,\n" + "1,2\n" * 500 + "1,x\n")
-    with pytest.raises(ValueError, match=r"^Input X contains NaN\. First bad row: 5 of \S*x.csv\.$"):
-        list(open_rows(tmp_path / "x.csv").blocks(100))

@@ -5,12 +5,15 @@ Each module declares a `Format`. `tabular` has functions that several readers sh
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from coterie.rows.formats.arrow import ARROW
 from coterie.rows.formats.csv import CSV, TSV
+from coterie.rows.formats.excel import EXCEL
 from coterie.rows.formats.format import COMPRESSIONS, Format, plain_suffix
 from coterie.rows.formats.hdf5 import H5AD, HDF5
 from coterie.rows.formats.jsonl import JSONL
@@ -24,40 +27,51 @@ __all__ = ["Format", "format_of", "formats", "known_extensions", "register_forma
 
 _ENTRY_POINTS = "coterie.formats"
 
-_by_extension: dict[str, Format] = {}
+# Error messages list extensions in this order.
+_KNOWN = (NPY, NPZ, CSV, TSV, JSONL, PARQUET, ARROW, EXCEL, ZARR, HDF5, H5AD, SVMLIGHT)
+_by_extension = {extension: format for format in _KNOWN for extension in format.extensions}
 
 
-def register_format(format: Format) -> None:
+def register_format(extension: str, read: Callable[[Path], Iterable[Any]]) -> None:
     """Register a file format for `open_rows`, the command line and all other functions that open files.
 
-    Installed packages need no call: their formats are found by entry points in the group
-    "coterie.formats", such as ``toy = "toy_rows:TOY"`` under ``[project.entry-points."coterie.formats"]``, when an
+    Installed packages need no call: functions of entry points in the group "coterie.formats", such as
+    ``toy = "toy_rows:read"`` under ``[project.entry-points."coterie.formats"]`` for .toy, are registered when an
     unknown extension occurs.
 
     Parameters
     ----------
-    format : Format
-        The format. Registering the same one again has no effect.
+    extension : str
+        The extension of its files in lower case, such as ``".toy"``; those of files may be in any case.
+    read : callable
+        ``read(path)`` returns the rows of a local file in their order, as an iterable of `pyarrow.RecordBatch` of equal
+        columns, of arrays of shape (n, d), or of SciPy sparse matrices. It is called once for each file that is
+        opened. Its errors become a ValueError that names the file.
 
     Raises
     ------
     TypeError
-        If it is not a `Format`.
+        If `read` is not callable.
     ValueError
-        If another format has one of its extensions.
+        If the extension is not one, or that of another format.
 
     Examples
     --------
-    >>> from coterie.rows import Format, register_format
-    >>> register_format(Format("toy", (".toy",), open=ToySource))  # doctest: +SKIP
+    >>> import numpy as np
+    >>> from coterie.rows import open_rows, register_format
+    >>> def read_words(path):
+    ...     for line in path.read_text().splitlines():
+    ...         yield np.array([[len(line), line.count(" ")]])
+    >>> register_format(".words", read_words)
     """
-    if not isinstance(format, Format):
-        raise TypeError(f"A format must be a coterie.rows.Format, got {format!r}.")
-    for extension in format.extensions:
-        other = _by_extension.get(extension, format)
-        if other != format:
-            raise ValueError(f"The extension {extension} of {format.name} belongs to {other.name}.")
-    _by_extension.update(dict.fromkeys(format.extensions, format))
+    if not callable(read):
+        raise TypeError(f"read must be a function of a path, got {read!r}.")
+    if not extension.startswith(".") or "." in extension[1:] or extension != extension.lower():
+        raise ValueError(f"An extension is a dot and lower-case letters, got {extension!r}.")
+    other = _by_extension.get(extension)
+    if other is not None and other.read is not read:
+        raise ValueError(f"The extension {extension} belongs to the format {other.name}.")
+    _by_extension[extension] = Format(extension[1:], (extension,), read)
 
 
 def formats() -> list[Format]:
@@ -93,14 +107,9 @@ def _load_entry_points() -> list[str]:
     failures = []
     for entry in metadata.entry_points(group=_ENTRY_POINTS):
         try:
-            register_format(entry.load())
+            register_format(f".{entry.name}", entry.load())
         except Exception as error:
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             package = entry.dist.name if entry.dist else entry.module
             failures.append(f"The format {entry.name} of {package} did not load: {reason}")
     return failures
-
-
-# Error messages list extensions in this order.
-for _known in (NPY, NPZ, CSV, TSV, JSONL, PARQUET, ARROW, ZARR, HDF5, H5AD, SVMLIGHT):
-    register_format(_known)

@@ -16,11 +16,9 @@ from typing import Any
 import numpy as np
 
 from coterie.arrays import BoolArray
-from coterie.rows.arrow import ArrowColumns
-from coterie.rows.checks import hint_at_contents, reading
-from coterie.rows.columns import Columns
-from coterie.rows.formats.format import Format, plain_suffix
-from coterie.rows.formats.tabular import BatchSource, is_compressed, open_bytes, open_text
+from coterie.rows.checks import hint_at_contents
+from coterie.rows.formats.format import Format, Table, plain_suffix
+from coterie.rows.formats.tabular import is_compressed, open_bytes, open_text
 
 _MISSING = {"", "#N/A", "N/A", "NA", "NULL", "nan", "NaN", "null", "-nan", "-NaN", "n/a"}
 
@@ -212,53 +210,36 @@ def _lines(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
 
 _BLOCK_BYTES = 8 * 2**20
 
+# Numbers of a batch of a table of many columns.
+_WIDE_NUMBERS = 2**20
 
-class CsvSource(BatchSource):
-    """Rows of a text file of separated numbers, parsed in each pass.
 
-    Its rows are counted once, when it is opened. The `Dialect` has the separator, and whether there is a header.
-    """
+class _CsvFile:
+    """A text file of separated numbers: its dialect, its names, and its columns in batches."""
 
-    def __init__(
-        self,
-        path: Path,
-        columns: Columns | None,
-        exclude: Columns | None,
-        header: bool | None,
-        sep: str | None,
-        decimal: str | None,
-    ) -> None:
-        import pyarrow
-
+    def __init__(self, path: Path, header: bool | None, sep: str | None, decimal: str | None) -> None:
         self._path = path
         with _faults_by_line(path):
             self._dialect = Dialect.of(path, sep, decimal)
             first, second, n_lines = self._dialect.first_lines(path)
         if not first:
             raise ValueError("the file is empty.")
-        has_header = self._dialect.has_header(first, second) if header is None else header
-        self._skipped = n_lines if has_header else 0
+        self.has_header = self._dialect.has_header(first, second) if header is None else header
+        self._skipped = n_lines if self.has_header else 0
         # Columns are named by position for pyarrow, since a header may repeat a name.
         self._keys = [str(i) for i in range(len(first))]
         self._block_bytes = max(_BLOCK_BYTES, 64 * sum(len(field) + 1 for field in first))
-        self._names = names = first if has_header else self._keys
+        self._names = first if self.has_header else self._keys
         self._is_wide = False
-        n_rows = self._count() if not has_header or second else 0
-        self._types = self._guessed_types() if n_rows else {}
-        schema = pyarrow.schema(
-            [(name, self._types.get(key, pyarrow.null())) for key, name in zip(self._keys, names)]
-        )
-        chosen = ArrowColumns(schema, columns, exclude, path=path, is_named=has_header)
-        is_known_by_name = has_header and len(set(names)) == len(names)
-        super().__init__(
-            path,
-            chosen,
-            names,
-            [n_rows],
-            plain_suffix(path.name).removeprefix("."),
-            column_names=chosen.chosen.names if has_header else None,
-            chosen=chosen.chosen.names if is_known_by_name else chosen.positions,
-        )
+        self._types = self._guessed_types() if not self.has_header or second else {}
+
+    @property
+    def schema(self) -> Any:
+        """The schema, with the types of the first block."""
+        import pyarrow
+
+        kinds = [self._types.get(key, pyarrow.null()) for key in self._keys]
+        return pyarrow.schema(list(zip(self._names, kinds)))
 
     def _open(self, positions: Sequence[int], types: dict[str, Any]) -> Any:
         from pyarrow import csv as text
@@ -282,13 +263,6 @@ class CsvSource(BatchSource):
     def _faults(self, positions: Sequence[int] = ()) -> AbstractContextManager[None]:
         return _faults_by_line(self._path, self._dialect, self._names, positions)
 
-    def _count(self) -> int:
-        """Count the rows, which also finds those with too few or too many fields."""
-        import pyarrow
-
-        with self._faults(), self._open([0], {self._keys[0]: pyarrow.string()}) as batches:
-            return sum(batch.num_rows for batch in batches)
-
     def _guessed_types(self) -> dict[str, Any]:
         is_small = not is_compressed(self._path) and self._path.stat().st_size <= self._block_bytes
         if is_small and len(self._keys) >= MANY_COLUMNS:
@@ -311,7 +285,7 @@ class CsvSource(BatchSource):
         try:
             with self._number_lines() as lines:
                 for fields in lines:
-                    if not all(map(_NUMBER.fullmatch, fields)):
+                    if len(fields) != len(whole) or not all(map(_NUMBER.fullmatch, fields)):
                         return None
                     whole &= [_WHOLE.fullmatch(field) is not None for field in fields]
         except (csv.Error, UnicodeDecodeError):
@@ -328,37 +302,55 @@ class CsvSource(BatchSource):
                 lines = ([field.replace(",", ".") for field in fields] for fields in lines)
             yield lines
 
-    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
-        if not self._is_wide:
-            yield from super().pieces(start, stop, rows)
-            return
-        positions = self._columns.positions
-        with reading(self._path), self._number_lines() as lines:
-            wanted = islice(lines, start, stop)
+    def _wide_batches(self, positions: Sequence[int]) -> Iterator[Any]:
+        import pyarrow
+
+        with self._number_lines() as lines:
             while block := [
-                np.array([fields[i] for i in positions], dtype=np.float64) for fields in islice(wanted, rows)
+                np.array([fields[i] for i in positions], dtype=np.float64)
+                for fields in islice(lines, max(1, _WIDE_NUMBERS // len(positions)))
             ]:
-                yield np.stack(block)
+                names = [self._names[i] for i in positions]
+                columns = [pyarrow.array(column) for column in np.stack(block).T.copy()]
+                yield pyarrow.RecordBatch.from_arrays(columns, names=names)
 
-    def batches(self, units: range, positions: list[int], rows: int | None) -> Iterator[Any]:
-        from pyarrow import float64, string, types
+    def batches(self, features: Sequence[int], others: Sequence[int]) -> Iterator[Any]:
+        """Read columns: features as numbers, others in their types; see `coterie.rows.formats.format.Table`."""
+        import pyarrow
 
-        if rows is None:
-            # Codes such as 00123 keep their zeros, and empty columns may have any type later.
-            codes = self._dialect.columns_of_codes(self._path)
-            texts = {key for i, key in enumerate(self._keys) if i in codes or types.is_null(self._types[key])}
-            kinds = {key: string() if key in texts else kind for key, kind in self._types.items()}
-        else:
-            # Columns of integers in the first block may have floats later.
-            kinds = {key: kind if types.is_boolean(kind) else float64() for key, kind in self._types.items()}
+        if not self._types:
+            return
+        positions = [*features, *others]
+        if self._is_wide and not others:
+            yield from self._wide_batches(positions)
+            return
+        # Codes such as 00123 keep their zeros, and empty columns may have any type later.
+        codes = self._dialect.columns_of_codes(self._path) if others else set()
+        kinds = {}
+        for i, key in enumerate(self._keys):
+            kind = self._types[key]
+            if i in features:
+                # Columns of integers in the first block may have floats later.
+                kinds[key] = kind if pyarrow.types.is_boolean(kind) else pyarrow.float64()
+            else:
+                is_text = i in codes or pyarrow.types.is_null(kind)
+                kinds[key] = pyarrow.string() if is_text else kind
         with self._faults(positions), self._open(positions, kinds) as batches:
-            yield from batches
+            for batch in batches:
+                yield batch.rename_columns([self._names[i] for i in positions])
+
+
+def _read(path: Path, header: bool | None, sep: str | None, decimal: str | None) -> Table:
+    file = _CsvFile(path, header, sep, decimal)
+    return Table(
+        file.schema, file.batches, plain_suffix(path.name).removeprefix("."), is_named=file.has_header
+    )
 
 
 _record = partial(
     Format,
-    open=CsvSource,
-    options=("columns", "exclude", "header", "sep", "decimal"),
+    read=_read,
+    options=("header", "sep", "decimal"),
     library="pyarrow.csv",
     install="coterie[io]",
     compressed=True,

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from coterie.arrays import IndexArray, IntArray
+from coterie.arrays import IntArray
 from coterie.limits.files import DamagedFileError
-from coterie.rows.checks import FileError, reading
-from coterie.rows.formats.format import Format
-from coterie.rows.formats.tabular import NOTHING_WRITTEN, choose_array, listed
-from coterie.rows.memory import SlicedSource, SparseSource, sliced
-from coterie.rows.source import MetadataColumns, RowSource
+from coterie.rows.checks import FileError
+from coterie.rows.formats.format import Format, Matrix
+from coterie.rows.formats.tabular import NOTHING_WRITTEN, choose_array, listed, slices
+from coterie.rows.landing import metadata_of_table
+from coterie.rows.source import MetadataColumns, SparseRows
 
-# Values of a unit in which sparse rows are read by number.
-_UNIT_VALUES = 1 << 16
+# Values of sparse rows that are read at a time.
+_VALUES = 1 << 22
 
 
-def _open(path: Path, key: str | None) -> SlicedSource:
+def _read(path: Path, key: str | None) -> Matrix:
     """Open the dataset `key` of an HDF5 file, else its only two-dimensional dataset of numbers."""
     import h5py
 
@@ -39,25 +37,24 @@ def _open(path: Path, key: str | None) -> SlicedSource:
         return _dense(file, path, choose_array(found, key.strip("/") if key else None, path), "h5")
 
 
-def _dense(file: Any, path: Path, name: str, description: str) -> SlicedSource:
+def _dense(file: Any, path: Path, name: str, description: str) -> Matrix:
     dataset = file[name]
     if not dataset.id.get_storage_size() and not dataset.is_virtual and not dataset.external:
         raise ValueError(NOTHING_WRITTEN.format(name))
-    return sliced(dataset, partial(_opened, path, name), description)
+    return Matrix(dataset.shape, dataset.dtype, _pieces(path, name), description)
 
 
-@contextmanager
-def _opened(path: Path, name: str) -> Iterator[Any]:
+def _pieces(path: Path, name: str) -> Iterator[Any]:
     import h5py
 
-    with reading(path), h5py.File(path, "r") as file:
-        yield file[name]
+    with h5py.File(path, "r") as file:
+        yield from slices(file[name])
 
 
 # --- AnnData ---------------------------------------------------------------------------------------------------------
 
 
-def _open_anndata(path: Path, key: str | None) -> RowSource:
+def _read_anndata(path: Path, key: str | None) -> Matrix:
     """Open the matrix `key` of an AnnData file, such as "layers/counts" or "obsm/X_pca"; by default X."""
     import h5py
 
@@ -68,104 +65,89 @@ def _open_anndata(path: Path, key: str | None) -> RowSource:
         if matrix is None or not (is_dense or "data" in matrix):
             known = [f"{group}/{one}" for group in ("layers", "obsm") for one in file.get(group, ())]
             raise FileError(f"{path} has no matrix {name!r}. It has {listed(['X'] * ('X' in file) + known)}.")
-        rows = _dense(file, path, name, "h5ad") if is_dense else _sparse(matrix, path, name)
-        rows.is_table = True
+        found = _dense(file, path, name, "h5ad") if is_dense else _sparse(matrix, path, name)
+        found.is_table = True
         obs = file.get("obs")
         if hasattr(obs, "attrs") and _index_of(obs) in obs:
-            index, order = _index_of(obs), map(str, obs.attrs.get("column-order", ()))
-            columns = [one for one in order if one in obs and _cells(obs, one, 1) is not None]
-            # pandas' name of an index without a name.
-            shown = "__index_level_0__" if index == "_index" else index
-            rows.metadata_columns = MetadataColumns(
-                [shown, *columns], partial(_obs_batches, path, [index, *columns])
-            )
+            found.metadata_columns = _metadata(obs)
         names = (
             _cells(file["var"], _index_of(file["var"]))
             if "var" in file and not name.startswith("obsm")
             else None
         )
-        if names is not None and len(names) == rows.shape[1]:
-            rows.column_names = [str(one) for one in names]
-        return rows
+        if names is not None and len(names) == found.shape[1]:
+            found.column_names = [str(one) for one in names]
+        return found
 
 
-def _sparse(group: Any, path: Path, name: str) -> RowSource:
-    """Return sparse rows: of a CSR matrix from the file, of a CSC matrix converted in memory."""
-    kind = group.attrs.get("encoding-type", group.attrs.get("h5sparse_format", ""))
+def _sparse(group: Any, path: Path, name: str) -> Matrix:
+    """Return sparse rows, which are read in pieces, or columns, which are read at once."""
+    kind = str(group.attrs.get("encoding-type", group.attrs.get("h5sparse_format", "")))
     shape = tuple(int(size) for size in group.attrs.get("shape", group.attrs.get("h5sparse_shape", ())))
-    if str(kind).startswith("csc"):
-        matrix = sp.csc_array((group["data"][:], group["indices"][:], group["indptr"][:]), shape=shape)
-        return SparseSource(matrix, "h5ad, sparse")
-    if not str(kind).startswith("csr"):
+    if kind[:3] not in ("csr", "csc"):
         raise ValueError(f"{name} is neither an array nor a sparse matrix.")
-    return CompressedRows(path, name, shape, group["data"].dtype, group["indptr"][:])
+    indptr = group["indptr"][:]
+    if len(indptr) != shape[kind.startswith("csc")] + 1 or indptr[0] != 0 or np.any(np.diff(indptr) < 0):
+        raise DamagedFileError("the file is damaged: indptr must begin with 0 and never decrease")
+    if int(indptr[-1]) > min(group["data"].shape[0], group["indices"].shape[0]):
+        raise DamagedFileError("the file is damaged: indptr points behind the last value")
+    pieces: Any = _sparse_pieces(path, name, shape, indptr)
+    if kind.startswith("csc"):
+        pieces = [sp.csc_array((group["data"][:], group["indices"][:], indptr), shape=shape)]
+    return Matrix(shape, group["data"].dtype, pieces, "h5ad, sparse", is_sparse=True)
 
 
-class CompressedRows(RowSource):
-    """Rows of a CSR matrix in a group of an HDF5 file, with only the row pointers in memory."""
+def _sparse_pieces(path: Path, name: str, shape: tuple[int, ...], indptr: Any) -> Iterator[Any]:
+    import h5py
 
-    is_parsed = True
-
-    def __init__(self, path: Path, name: str, shape: tuple[int, ...], dtype: Any, indptr: IndexArray) -> None:
-        super().__init__(shape, dtype, is_sparse=True, description="h5ad, sparse")
-        if len(indptr) != self.shape[0] + 1 or indptr[0] != 0 or np.any(np.diff(indptr) < 0):
-            raise DamagedFileError("the file is damaged: indptr must begin with 0 and never decrease")
-        self._path = path
-        self._name = name
-        self._indptr = indptr
-
-    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
-        with _opened(self._path, self._name) as group:
-            for low in range(start, stop, rows):
-                high = min(low + rows, stop)
-                first, last = int(self._indptr[low]), int(self._indptr[high])
-                data, indices = group["data"][first:last], group["indices"][first:last]
-                if len(data) != last - first or len(indices) != last - first:
-                    raise DamagedFileError("the file is damaged: indptr points behind the last value")
-                arrays = (data, indices, self._indptr[low : high + 1] - first)
-                # `SparseSource` checks and sorts them.
-                matrix = SparseSource(sp.csr_array(arrays, shape=(high - low, self.shape[1])))
-                yield from matrix.with_dtype(self.dtype).pieces(0, high - low, high - low)
-
-    def unit_starts(self) -> IndexArray:
-        return np.arange(
-            0, self.shape[0], max(1, int(_UNIT_VALUES * self.shape[0] / max(1, self._indptr[-1])))
-        )
-
-    def row_bytes(self) -> float:
-        return 4 + int(self._indptr[-1]) / self.shape[0] * (4 + self.dtype.itemsize)
+    with h5py.File(path, "r") as file:
+        group = file[name]
+        cuts = np.searchsorted(indptr, np.arange(_VALUES, int(indptr[-1]), _VALUES)).tolist()
+        for low, high in zip([0, *cuts], [*cuts, shape[0]]):
+            if low < high:
+                part = slice(int(indptr[low]), int(indptr[high]))
+                arrays = (group["data"][part], group["indices"][part], indptr[low : high + 1] - part.start)
+                # Wrong indices are found before SciPy uses them.
+                yield SparseRows(sp.csr_array(arrays, shape=(high - low, shape[1]))).in_place()
 
 
 def _index_of(frame: Any) -> str:
     return str(frame.attrs.get("_index", "_index"))
 
 
-def _cells(frame: Any, name: str, most: int | None = None) -> Any:
+def _cells(frame: Any, name: str) -> Any:
     """Return the values of a column of a data frame in a file; None where its encoding is not known."""
     import h5py
 
-    column, part = frame[name], slice(0, most)
+    column = frame[name]
     if isinstance(column, h5py.Dataset):
         if column.ndim != 1 or column.dtype.names is not None:
             return None
-        return column.asstr()[part] if column.dtype.kind == "O" else column[part]
+        return column.asstr()[:] if column.dtype.kind == "O" else column[:]
     if "categories" in column and "codes" in column:
-        names, codes = column["categories"], column["codes"][part]
+        names, codes = column["categories"], column["codes"][:]
         values = np.asarray(names.asstr()[:] if names.dtype.kind == "O" else names[:], dtype=object)
         return np.array([*values, None], dtype=object)[codes]  # -1 is a missing value
     if "values" in column and "mask" in column:
-        values = _cells(column, "values", most)
-        return None if values is None else np.where(column["mask"][part], None, values.astype(object))
+        values = _cells(column, "values")
+        return None if values is None else np.where(column["mask"][:], None, values.astype(object))
     return None
 
 
-def _obs_batches(path: Path, names: list[str], positions: list[int]) -> Iterator[Any]:
-    """Read columns of `obs`, the index first, as metadata columns."""
+def _metadata(obs: Any) -> MetadataColumns | None:
+    """Return the index and the columns of `obs`, as far as their encoding is known."""
     import pyarrow
 
-    with _opened(path, "obs") as obs:
-        arrays = [pyarrow.array(_cells(obs, names[i]), from_pandas=True) for i in positions]
-    yield from pyarrow.table(arrays, [names[i] for i in positions]).to_batches()
+    index, order = _index_of(obs), map(str, obs.attrs.get("column-order", ()))
+    cells = {one: _cells(obs, one) for one in [index, *(one for one in order if one in obs)]}
+    # pandas' name of an index without a name.
+    shown = {one: "__index_level_0__" if one == index == "_index" else one for one in cells}
+    arrays = {
+        shown[one]: pyarrow.array(found, from_pandas=True)
+        for one, found in cells.items()
+        if found is not None
+    }
+    return metadata_of_table(pyarrow.table(arrays))
 
 
 def write_labels_to_obs(source: Path, target: Path, labels: IntArray) -> None:
@@ -200,5 +182,5 @@ def write_labels_to_obs(source: Path, target: Path, labels: IntArray) -> None:
         )
 
 
-HDF5 = Format("hdf5", (".h5", ".hdf5"), _open, ("key",), library="h5py", install="coterie[io]")
-H5AD = Format("h5ad", (".h5ad",), _open_anndata, ("key",), library="h5py", install="coterie[io]")
+HDF5 = Format("hdf5", (".h5", ".hdf5"), _read, ("key",), library="h5py", install="coterie[io]")
+H5AD = Format("h5ad", (".h5ad",), _read_anndata, ("key",), library="h5py", install="coterie[io]")

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from coterie.arrays import IndexArray
-from coterie.rows.arrow import ArrowColumns, first_batch
-from coterie.rows.columns import Columns
-from coterie.rows.formats.format import Format
-from coterie.rows.formats.tabular import BatchSource, is_compressed, open_bytes
+from coterie.rows.formats.format import Format, Table
+from coterie.rows.formats.tabular import open_bytes
 
 # Bytes of text that are parsed at a time, in all and by each thread of pyarrow.
 _CHUNK_BYTES = 8 * 2**20
@@ -25,58 +22,37 @@ _LONGEST_LINE = 256 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """Complete lines of a file: their start and end, and the number of the first line, from 1."""
+    """Complete lines of a file, and the number of the first line, from 1."""
 
-    start: int
-    stop: int
     first_line: int
 
 
-class JsonLinesSource(BatchSource):
-    """Rows of a file with one JSON object per line, whose fields are the columns of a table.
+class _JsonLinesFile:
+    """A file with one JSON object per line, whose fields are the columns of a table.
 
-    The file is parsed once when it is opened, to find bad lines, count rows and determine the types of all fields; and
-    in each pass, for the chosen fields only.
+    The file is parsed once when it is opened, to find bad lines, count rows and determine the types of all fields.
     """
 
-    def __init__(self, path: Path, columns: Columns | None, exclude: Columns | None) -> None:
-        self._chunks: list[_Chunk] = []
-        counts = []
-        schema: Any = None
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.n_rows = 0
+        self.schema: Any = None
         with open_bytes(path) as file:
             for chunk, text in _chunks(file):
                 table = self._parse(chunk, text)
-                schema = self._together(schema, table.schema, chunk, text)
-                self._chunks.append(chunk)
-                counts.append(table.num_rows)
-        if not sum(counts):
+                self.schema = self._together(self.schema, table.schema, chunk, text)
+                self.n_rows += table.num_rows
+        if not self.n_rows:
             raise ValueError("the file has no rows.")
-        self._schema = schema
-        self._path = path
-        units = range(len(counts))
-        chosen = ArrowColumns(
-            schema, columns, exclude, lambda i: first_batch(self.batches(units, i, None)), path
-        )
-        super().__init__(path, chosen, schema.names, counts, "jsonl")
 
-    def unit_starts(self) -> IndexArray:
-        # A compressed file is decompressed from its beginning, by one thread.
-        return self._starts[:1] if is_compressed(self._path) else super().unit_starts()
-
-    def batches(self, units: range, positions: list[int], rows: int | None) -> Iterator[Any]:
+    def batches(self, features: Sequence[int], others: Sequence[int]) -> Iterator[Any]:
+        """Read columns; see `coterie.rows.formats.format.Table`."""
         import pyarrow
 
-        fields = pyarrow.schema([self._schema.field(i) for i in positions])
-        chunks = self._chunks[units.start : units.stop]
+        fields = pyarrow.schema([self.schema.field(i) for i in (*features, *others)])
         with open_bytes(self._path) as file:
-            if is_compressed(self._path):
-                for chunk in self._chunks[: units.start]:
-                    file.read(chunk.stop - chunk.start)
-            else:
-                file.seek(chunks[0].start)
-            for chunk in chunks:
-                table = self._parse(chunk, file.read(chunk.stop - chunk.start), fields)
-                yield from table.select(fields.names).combine_chunks().to_batches()
+            for chunk, text in _chunks(file):
+                yield from self._parse(chunk, text, fields).select(fields.names).combine_chunks().to_batches()
 
     def _parse(self, chunk: _Chunk, text: bytes, fields: Any = None) -> Any:
         """Return the objects of a chunk as a `pyarrow.Table`: some fields, of known types, or all."""
@@ -122,7 +98,7 @@ class JsonLinesSource(BatchSource):
 
 def _chunks(file: IO[bytes]) -> Iterator[tuple[_Chunk, bytes]]:
     """Read a file in chunks of complete lines of any length."""
-    start, line = 0, 1
+    line = 1
     waiting = b""
     while True:
         more = file.read(_CHUNK_BYTES)
@@ -137,10 +113,10 @@ def _chunks(file: IO[bytes]) -> Iterator[tuple[_Chunk, bytes]]:
             continue
         text = waiting + (more[:end] if more else b"")
         if text:
-            yield _Chunk(start, start + len(text), line), text
+            yield _Chunk(line), text
         if not more:
             return
-        start, line = start + len(text), line + text.count(b"\n")
+        line += text.count(b"\n")
         waiting = more[end:]
 
 
@@ -178,12 +154,11 @@ def _in_words(message: str) -> str:
     return message.rstrip(".")
 
 
+def _read(path: Path) -> Table:
+    file = _JsonLinesFile(path)
+    return Table(file.schema, file.batches, "jsonl", file.n_rows)
+
+
 JSONL = Format(
-    "jsonl",
-    (".jsonl", ".ndjson"),
-    JsonLinesSource,
-    ("columns", "exclude"),
-    library="pyarrow.json",
-    install="coterie[io]",
-    compressed=True,
+    "jsonl", (".jsonl", ".ndjson"), _read, library="pyarrow.json", install="coterie[io]", compressed=True
 )

@@ -1,21 +1,19 @@
-"""NumPy arrays: .npy, local or remote."""
+"""NumPy arrays: .npy, which are mapped."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, Literal
 
 import numpy as np
 
+from coterie.arrays import Array
 from coterie.limits.files import DamagedFileError, read_array_header
-from coterie.rows.checks import check_shape, reading
-from coterie.rows.flat import FlatSource
+from coterie.rows.checks import check_shape, compute_dtype
 from coterie.rows.formats.format import Format
-from coterie.rows.remote import RemoteFile
+from coterie.rows.source import RESIDENT_BYTES
 
 _STRUCTURED = (
     "it is a structured array, X must hold numbers in two dimensions. Save "
@@ -23,35 +21,23 @@ _STRUCTURED = (
 )
 
 
-class RawSource(FlatSource):
-    """Rows of a local or remote .npy file, read in each pass."""
-
-    def __init__(self, path: Path | RemoteFile) -> None:
-        self._path = path
-        with self.opened() as file:
-            shape, is_fortran, stored = read_header(file)
-            begin = file.tell()
-            there = file.seek(0, os.SEEK_END)
+def _read(path: Path) -> Array:
+    """Return the array: read if it is small, else mapped."""
+    with open(path, "rb") as file:
+        shape, is_fortran, stored = read_header(file)
+        begin = file.tell()
+        compute_dtype(stored)
         n_bytes = math.prod(check_shape(shape)) * stored.itemsize
-        if begin + n_bytes > there:
+        if begin + n_bytes > file.seek(0, os.SEEK_END):
             raise DamagedFileError(f"the file is truncated: its array needs {n_bytes} bytes.")
-        if is_fortran and isinstance(path, RemoteFile):
-            raise ValueError(
-                "its numbers are column after column (Fortran order), so that no row lies in one piece. Copy the file "
-                "to this machine first, or write it by numpy.ascontiguousarray."
-            )
-        super().__init__(shape, stored, begin=begin, is_fortran=is_fortran, description="npy")
-        self.is_parsed = isinstance(path, RemoteFile)
-
-    @contextmanager
-    def opened(self) -> Iterator[IO[bytes]]:
-        with reading(self._path):
-            if isinstance(self._path, RemoteFile):
-                with self._path.opened() as remote:
-                    yield cast(IO[bytes], remote)
-            else:
-                with open(self._path, "rb", buffering=0) as file:
-                    yield file
+        order: Literal["F", "C"] = "F" if is_fortran else "C"
+        if n_bytes > RESIDENT_BYTES:
+            return np.memmap(path, dtype=stored, mode="r", offset=begin, shape=shape, order=order)
+        file.seek(begin)
+        array = np.empty(shape, dtype=stored, order=order)
+        if file.readinto(memoryview(array.reshape(-1, order="A").view(np.uint8))) < n_bytes:  # type: ignore[arg-type]
+            raise DamagedFileError("the file was cut short while it was read.")
+        return array
 
 
 def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -62,4 +48,4 @@ def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     return shape, fortran, dtype
 
 
-NPY = Format("npy", (".npy",), RawSource, elsewhere=True)
+NPY = Format("npy", (".npy",), _read)

@@ -2,47 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
-from coterie.rows.checks import FileError, check_shape, reading
-from coterie.rows.formats.format import Format
-from coterie.rows.memory import SparseSource
+from coterie.rows.formats.format import Format, Matrix
 
 
-def _open(path: Path, n_columns: int | None) -> SparseSource:
-    return _open_shards([path], n_columns)[0]
-
-
-def _open_shards(paths: Sequence[Path], n_columns: int | None) -> list[SparseSource]:
-    """Read svmlight files into memory as sparse rows with the same number of columns; labels are ignored.
-
-    The format contains neither the number of columns, which is `n_columns` or the largest index of all files,
-    nor whether indices count from 0 or 1: they count from 1 unless one of the files has a 0.
-    """
+def _read(path: Path, n_columns: int | None) -> Matrix:
+    """Read sparse rows; labels are ignored. Indices count from 1 unless there is a 0."""
     from sklearn.datasets import load_svmlight_file
 
-    matrices = []
-    for path in paths:
-        with reading(path):
-            matrices.append(load_svmlight_file(str(path), zero_based=True)[0])
-    base = 0 if any(np.any(matrix.indices == 0) for matrix in matrices) else 1
-    found = max(int(matrix.indices.max(initial=-1)) for matrix in matrices) + 1 - base
-    if n_columns is None:
-        n_columns = max(found, 0)
-    elif n_columns < found:
-        raise FileError(f"{paths[0]} has {found} columns, more than the {n_columns} asked for.")
-    sources = []
-    for path, matrix in zip(paths, matrices):
-        with reading(path):
-            arrays = (matrix.data, matrix.indices - base, matrix.indptr)
-            shape = (matrix.shape[0], n_columns)
-            check_shape(shape)
-            sources.append(SparseSource(sp.csr_array(arrays, shape=shape), "svm"))
-    return sources
+    matrix = load_svmlight_file(str(path), zero_based=True)[0]
+    base = 0 if np.any(matrix.indices == 0) else 1
+    found = max(int(matrix.indices.max(initial=-1)) + 1 - base, 0)
+    if n_columns is not None and n_columns < found:
+        raise ValueError(f"it has {found} columns, more than n_columns={n_columns}.")
+    arrays = (matrix.data, matrix.indices - base, matrix.indptr)
+    shape = (matrix.shape[0], found if n_columns is None else n_columns)
+    return Matrix(shape, matrix.dtype, [sp.csr_array(arrays, shape=shape)], "svm", is_sparse=True)
 
 
-SVMLIGHT = Format("svmlight", (".svm", ".libsvm"), _open, ("n_columns",), open_shards=_open_shards)
+SVMLIGHT = Format("svmlight", (".svm", ".libsvm"), _read, ("n_columns",))

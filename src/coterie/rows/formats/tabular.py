@@ -1,4 +1,4 @@
-"""What readers of formats share: `BatchSource`, choice of an array, opening of text files."""
+"""What readers of formats share: choice of an array, slices of arrays, opening of text files."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import IO, Any, cast
 
 import numpy as np
 
-from coterie.arrays import IndexArray
-from coterie.rows.arrow import ArrowColumns
-from coterie.rows.checks import FileError, reading
+from coterie.limits.memory import check_allocation
+from coterie.rows.checks import FileError
 from coterie.rows.formats.format import COMPRESSIONS
-from coterie.rows.remote import RemoteFile
-from coterie.rows.source import MetadataColumns, RowSource
+
+# Bytes that are read at a time.
+_PIECE_BYTES = 2**24
 
 # Libraries return the fill value for missing chunks. Some chunks may be missing, since zeros need not be written.
 NOTHING_WRITTEN = (
@@ -65,66 +65,18 @@ def open_text(path: Path, encoding: str) -> IO[str]:
     return io.TextIOWrapper(open_bytes(path), encoding=encoding, newline="")
 
 
-class BatchSource(RowSource):
-    """Rows of a file of a table that is read in Arrow batches; a subclass implements `batches`.
-
-    `counts` are the numbers of rows of the units of the file, such as row groups.
-    """
-
-    is_parsed = True
-    _path: Any  # some formats are only read from a local Path
-
-    def __init__(
-        self,
-        path: Path | RemoteFile,
-        columns: ArrowColumns,
-        names: Sequence[str],
-        counts: Sequence[int],
-        description: str,
-        **options: Any,
-    ) -> None:
-        metadata = [names[i] for i in columns.metadata]
-        standard = {"column_names": columns.chosen.column_names, "chosen": columns.chosen.names}
-        super().__init__(
-            (sum(counts), columns.chosen.n_columns),
-            columns.dtype,
-            is_table=True,
-            description=description,
-            metadata_columns=MetadataColumns(metadata, self._metadata_batches) if metadata else None,
-            **{**standard, **options},
-        )
-        self._path = path
-        self._columns = columns
-        self._starts = np.concatenate([[0], np.cumsum(counts)])
-
-    def batches(self, units: range, positions: list[int], rows: int | None) -> Iterator[Any]:
-        """Read columns, in this order, of consecutive units in batches.
-
-        `rows` is the number of rows that are needed at a time; None for metadata columns, which keep their types.
-        """
-        raise NotImplementedError
-
-    def unit_starts(self) -> IndexArray:
-        return self._starts[:-1]
-
-    def pieces(self, start: int, stop: int, rows: int) -> Iterator[Any]:
-        first = int(np.searchsorted(self._starts, start, side="right")) - 1
-        units = range(first, int(np.searchsorted(self._starts, stop)))
-        skipped = start - int(self._starts[first])
-        with reading(self._path):
-            for whole in self.batches(units, self._columns.positions, rows):
-                for low in range(min(skipped, whole.num_rows), whole.num_rows, rows):
-                    batch = whole.slice(low, min(rows, stop - start))
-                    yield self._columns.block(batch, self.dtype, start)
-                    start += batch.num_rows
-                    if start == stop:
-                        return
-                skipped = max(0, skipped - whole.num_rows)
-
-    def _metadata_batches(self, positions: list[int]) -> Iterator[Any]:
-        units = range(len(self._starts) - 1)
-        with reading(self._path):
-            yield from self.batches(units, [self._columns.metadata[i] for i in positions], None)
+def slices(array: Any) -> Iterator[Any]:
+    """Yield the rows of an HDF5 dataset, Zarr or Dask array in slices that end where its chunks (or shards) do."""
+    chunks = getattr(array, "shards", None) or getattr(array, "chunks", None)
+    unit = int(chunks[0]) if chunks else 1
+    n_rows, row_bytes = array.shape[0], array.dtype.itemsize * int(np.prod(array.shape[1:]))
+    way = "write the file in smaller chunks"
+    check_allocation(
+        float(min(unit, n_rows)) * row_bytes, "rows of a single chunk, which are read together,", way
+    )
+    size = max(1, _PIECE_BYTES // max(1, unit * row_bytes)) * unit
+    for low in range(0, n_rows, size):
+        yield np.asarray(array[low : low + size])
 
 
 def check_unique(names: Sequence[str]) -> None:
