@@ -60,7 +60,7 @@ def test_a_disk_that_is_full_at_once(folder, rows):
 
     def full():
         writing = mock.patch.object(
-            Path, "write_bytes", side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            Path, "write_text", side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         )
         writing.start()
 

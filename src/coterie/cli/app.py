@@ -172,7 +172,8 @@ def _words_of(type_: Any) -> list[str]:
 # Requirements of coterie, then those of its extras, which may be missing.
 LIBRARIES = (
     "numpy", "scipy", "scikit-learn", "threadpoolctl", "cyclopts", "rich", "matplotlib",
-    "jinja2", "openTSNE", "pyarrow", "pandas", "h5py", "zarr", "dask", "distributed", "fsspec", "s3fs", "aiohttp",
+    "jinja2", "openTSNE", "openpyxl", "pyarrow", "pandas", "h5py",
+    "zarr", "dask", "distributed", "fsspec", "s3fs", "aiohttp",
 )  # fmt: skip
 
 
