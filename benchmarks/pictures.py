@@ -16,7 +16,7 @@ from sklearn.datasets import make_moons
 from benchmarks.harness.reporting import DOCS
 from coterie import ConvexClusterPath, KMeans, LaplacianKModes
 from coterie.datasets import load_digits, load_mammals
-from coterie.plotting import plot_cluster_images, plot_clusters, plot_modes
+from coterie.plotting import cluster_map, plot_cluster_images, plot_modes
 
 
 def _k_means() -> tuple[np.ndarray, KMeans]:
@@ -27,6 +27,11 @@ def _k_means() -> tuple[np.ndarray, KMeans]:
 def _centroids() -> Any:
     _, model = _k_means()
     return plot_cluster_images(model.cluster_centers_, (8, 8), np.bincount(model.labels_))
+
+
+def _map() -> Any:
+    rows, model = _k_means()
+    return cluster_map(model, rows).figure
 
 
 def _modes() -> Any:
@@ -49,7 +54,7 @@ def _mammals() -> Any:
 
 DRAWN: dict[str, Callable[[], Any]] = {
     "digits_centroids.png": _centroids,
-    "digits_clusters.png": lambda: plot_clusters(*_k_means()).figure,
+    "digits_clusters.png": _map,
     "digits_modes.png": _modes,
     "half-moons-path.png": _half_moons,
     "mammals-dendrogram.png": _mammals,

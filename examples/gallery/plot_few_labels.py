@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 from sklearn.semi_supervised import LabelPropagation
 
 import coterie
-from coterie.plotting import plot_clusters
+from coterie.plotting import cluster_map
 
 X, y = load_digits(return_X_y=True)
 random = np.random.default_rng(0)
@@ -27,4 +27,4 @@ print("total variation:  ", np.mean(model.labels_ == y).round(3))
 print("label propagation:", np.mean(other.transduction_ == y).round(3))
 
 # %%
-axes = plot_clusters(X, model)
+axes = cluster_map(model, X, projection="pca")

@@ -39,9 +39,9 @@ def test_importing_takes_little_beside_scikit_learn_and_no_extra():
 
 
 def test_plotting_and_dask_are_imported_on_demand():
-    code = "import coterie; print(coterie.plotting.plot_clusters.__name__, coterie.dask.__name__)"
+    code = "import coterie; print(coterie.plotting.cluster_map.__name__, coterie.dask.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.stdout.strip(), done.stderr) == ("plot_clusters coterie.dask", "")
+    assert (done.stdout.strip(), done.stderr) == ("cluster_map coterie.dask", "")
 
 
 def test_scikit_learn_scores_are_imported_on_demand():

@@ -144,7 +144,7 @@ class TestClusterMap:
         ax = coterie.plotting.cluster_map(model, X, labels=labels, projection="pca")
         assert len(ax.collections[0].get_offsets()) == 40
         assert [text.get_text() for text in ax.texts] == ["0", "1", "2"]
-        with pytest.raises(ValueError, match="labels must have one number for each of 160 rows"):
+        with pytest.raises(ValueError, match="of 5 rows, and here are 160"):
             coterie.plotting.cluster_map(model, X, labels=labels[:5])
 
     def test_other_rows_are_labeled(self):
@@ -152,3 +152,18 @@ class TestClusterMap:
         model = coterie.KMeans(4, n_init=5, random_state=0).fit(X)
         ax = coterie.plotting.cluster_map(model, X[:50], projection="pca")
         assert sum(len(points.get_offsets()) for points in ax.collections) == 50
+
+    def test_coordinates_of_ones_own_need_no_model(self):
+        X, labels = blobs(), np.repeat([0, 1, 2, -1], 40)
+        points = X[:, :2]
+        ax = coterie.plotting.cluster_map(None, X, labels=labels, projection=points)
+        np.testing.assert_array_equal(ax.collections[0].get_offsets(), points[labels < 0])
+        with pytest.raises(ValueError, match=r"projection must have shape \(160, 2\)"):
+            coterie.plotting.cluster_map(None, X, labels=labels, projection=points[:5])
+
+    @pytest.mark.parametrize("kind", [sp.csr_array, coterie.as_rows])
+    def test_every_kind_of_rows(self, kind):
+        X = blobs()
+        model = coterie.KMeans(4, random_state=0).fit(X)
+        ax = coterie.plotting.cluster_map(model, kind(X), projection="pca")
+        assert sum(len(points.get_offsets()) for points in ax.collections) == 160

@@ -47,11 +47,6 @@ def X():
     return np.random.default_rng(0).normal(size=(200, 6))
 
 
-def n_points(ax):
-    """Points of the scatters that are no centers (those have a white face or a cross)."""
-    return sum(len(c.get_offsets()) for c in ax.collections if c.get_alpha())
-
-
 def is_png(figure, path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -92,32 +87,6 @@ def test_history_plots_are_labeled(X, model, ylabel, step):
     assert step in ax.get_title()
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix, sp.csr_array, as_rows])
-def test_clusters_of_every_kind_of_rows(X, kind, tmp_path):
-    ax = plotting.plot_clusters(kind(X), Model(X, 4))
-    assert n_points(ax) == 200
-    assert sorted(text.get_text() for text in ax.texts) == ["0", "1", "2", "3"]
-    assert ax.get_title() == "Model: 200 rows in 4 clusters"
-    assert is_png(ax.figure, tmp_path / "clusters.png")
-
-
-def test_labels_and_coordinates_of_ones_own(X):
-    points, labels = X[:, :2], np.arange(200) % 3 - 1
-    ax = plotting.plot_clusters(points, labels=labels)
-    assert ax.get_title() == "200 rows in 2 clusters, 67 of them in none"
-    drawn = np.vstack([part.get_offsets() for part in ax.collections])
-    assert np.array_equal(drawn, np.vstack([points[labels == label] for label in (-1, 0, 1)]))
-    assert not ax.texts
-    assert "principal" in plotting.plot_clusters(X, labels=labels).get_xlabel()
-    pandas = pytest.importorskip("pandas")
-    named = plotting.plot_clusters(pandas.DataFrame(points, columns=["left", "right"]), labels=labels)
-    assert (named.get_xlabel(), named.get_ylabel()) == ("left", "right")
-    with pytest.raises(ValueError, match="needs a fitted model, or labels"):
-        plotting.plot_clusters(points)
-    with pytest.raises(ValueError, match="one number for each of 200 rows"):
-        plotting.plot_clusters(points, labels=labels[1:])
-
-
 def test_pictures_of_one_model_have_the_same_colors(X):
     model = TotalVariationClustering(9, n_init=1, max_iter=20, random_state=0).fit(X)
     lines = plotting.plot_memberships(model, clusters=[8, 2]).lines
@@ -126,65 +95,17 @@ def test_pictures_of_one_model_have_the_same_colors(X):
         assert line.get_label() == f"cluster {cluster}"
 
 
-def test_points_lie_on_the_principal_components(X):
-    X = X * [9, 3, 1, 1, 1, 1]
-    ax = plotting.plot_clusters(X, Model(X, 1))
-    drawn = np.asarray(ax.collections[0].get_offsets())
-    centerd = X - X.mean(axis=0)
-    _, _, directions = np.linalg.svd(centerd, full_matrices=False)
-    assert np.allclose(np.abs(drawn), np.abs(centerd @ directions[:2].T))
-
-
-def test_large_sparse_rows_stay_sparse(X, monkeypatch):
-    X = X * [9, 5, 1, 1, 1, 1]
-    dense = plotting.plot_clusters(X, Model(X, 2))
-    monkeypatch.setattr(plotting.clusters, "_MOST_DENSE", 0)
-    sparse = plotting.plot_clusters(sp.csr_matrix(X), Model(X, 2))
-    for left, right in zip(dense.collections[:2], sparse.collections[:2]):
-        assert np.allclose(np.abs(left.get_offsets()), np.abs(right.get_offsets()))
-
-
-def test_many_rows_are_sampled_and_many_clusters_are_not_numbered():
-    X = np.random.default_rng(1).normal(size=(20_500, 3))
-    ax = plotting.plot_clusters(X, Model(X, 120))
-    assert n_points(ax) == 20_000
-    assert ax.get_title() == "Model: 20,500 rows in 120 clusters, 20,000 drawn"
-    assert not ax.texts
-    again = plotting.plot_clusters(X, Model(X, 120))
-    assert np.array_equal(ax.collections[0].get_offsets(), again.collections[0].get_offsets())
-
-
-def test_other_rows_than_those_of_the_fit_are_predicted(X):
-    ax = plotting.plot_clusters(X[:50], Model(X, 3))
-    assert len(ax.collections[0].get_offsets()) == n_points(ax) == 50
-
-
-@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1), (2, 2), (3, 40)])
-def test_clusters_of_awkward_shapes(shape, tmp_path):
-    X = np.random.default_rng(2).normal(size=shape)
-    for rows in (X, sp.csr_matrix(X)):
-        ax = plotting.plot_clusters(rows, Model(X, 1))
-        assert n_points(ax) == shape[0]
-        assert is_png(ax.figure, tmp_path / "clusters.png")
-
-
 @pytest.mark.parametrize("n_clusters", [2, 7, 8, 10, 11, 50])
 def test_numbered_clusters_look_different(n_clusters):
     styles = [figures.style_of(cluster, n_clusters) for cluster in range(n_clusters)]
     assert len(set(styles)) == n_clusters
 
 
-def test_equal_rows():
-    X = np.ones((9, 3))
-    for rows in (X, sp.csr_matrix(X)):
-        assert n_points(plotting.plot_clusters(rows, Model(X, 1))) == 9
-
-
 def test_given_axes_are_used(X):
     from matplotlib.figure import Figure
 
     ax = Figure().subplots()
-    assert plotting.plot_clusters(X, Model(X, 2), ax=ax) is ax
+    assert plotting.cluster_map(Model(X, 2), X, projection="pca", ax=ax) is ax
     assert plotting.plot_history(Model(X, 2), ax=ax) is ax
 
 
@@ -352,7 +273,7 @@ def test_unfitted(X):
 
     for draw in (
         plotting.plot_history,
-        lambda model: plotting.plot_clusters(X, model),
+        lambda model: plotting.cluster_map(model, X),
         lambda model: plotting.plot_modes(X, model, (2, 3)),
     ):
         with pytest.raises(NotFittedError):
@@ -363,7 +284,7 @@ def test_missing_matplotlib(X, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     for draw in (
         lambda: plotting.plot_history(Model(X, 2)),
-        lambda: plotting.plot_clusters(X, Model(X, 2)),
+        lambda: plotting.cluster_map(Model(X, 2), X),
         lambda: plotting.plot_cluster_images(X, (2, 3)),
         lambda: plotting.plot_modes(X, Model(X, 2), (2, 3)),
     ):
@@ -412,45 +333,30 @@ class TestRowsAsTheModelSeesThem:
         directions = np.repeat(np.eye(6)[:4], 50, axis=0) + 0.05 * random.normal(size=(200, 6))
         return directions * 10 ** random.uniform(0, 3, size=(200, 1))
 
-    def test_rows_of_clusters_by_angle_lie_around_their_centers(self, rays):
-        model = KMeans(4, metric="cosine", random_state=0).fit(rays)
-        ax = plotting.plot_clusters(rays, model)
-        centers = [text.xy for text in ax.texts]
-        clouds = [np.asarray(c.get_offsets()) for c in ax.collections if c.get_alpha()]
-        for center, cloud in zip(centers, clouds, strict=True):
-            assert len(cloud) == 50
-            assert np.linalg.norm(cloud - np.asarray(center), axis=1).max() < 0.4
-        unit = rays / np.linalg.norm(rays, axis=1, keepdims=True)
-        others = plotting.plot_clusters(unit, model)
-        for one, other in zip(clouds, (c.get_offsets() for c in others.collections if c.get_alpha())):
-            np.testing.assert_allclose(one, other, atol=1e-6)
-
     def test_rows_in_no_cluster_are_gray(self, rays, tmp_path):
         X = np.vstack([rays, np.zeros((3, 6))])
         model = KMeans(4, metric="cosine", zero_rows="ignore", random_state=0).fit(X)
-        ax = plotting.plot_clusters(X, model)
-        assert ax.get_title() == "k-means: 203 rows in 4 clusters, 3 of them in none"
-        assert n_points(ax) == 203
-        assert len(ax.collections[0].get_offsets()) == 3
+        ax = plotting.cluster_map(model, X, projection="pca")
+        assert [len(part.get_offsets()) for part in ax.collections] == [3, 50, 50, 50, 50]
         assert is_png(ax.figure, tmp_path / "clusters.png")
-        assert n_points(plotting.plot_clusters(X[-5:], model)) == 5  # these are predicted
+        others = plotting.cluster_map(model, X[-5:], projection="pca")  # these are predicted
+        assert sum(len(part.get_offsets()) for part in others.collections) == 5
 
     def test_labels_of_a_table_of_results(self, rays):
         pytest.importorskip("pyarrow")
         model = KMeans(4, random_state=0).fit(rays)
         table = results_table(model, rays, outliers="5%")
-        ax = plotting.plot_clusters(rays, model, labels=table["cluster"])
-        assert ax.get_title() == "k-means: 200 rows in 4 clusters, 10 of them in none"
-        for labels, message in (([0] * 3, "one number for each of 200"), ([4] * 200, "from -1 to 3")):
-            with pytest.raises(ValueError, match=message):
-                plotting.plot_clusters(rays, model, labels=labels)
+        ax = plotting.cluster_map(model, rays, labels=table["cluster"], projection="pca")
+        assert len(ax.collections[0].get_offsets()) == 10
 
     def test_columns_in_another_order(self, rays):
         pandas = pytest.importorskip("pandas")
         frame = pandas.DataFrame(rays, columns=list("abcdef"))
         model = KMeans(4, random_state=0).fit(frame)
-        ax, moved = (plotting.plot_clusters(rows, model) for rows in (frame, frame[list("fabced")]))
-        for one, other in zip(ax.collections, moved.collections, strict=True):
+        maps = (
+            plotting.cluster_map(model, rows, projection="pca") for rows in (frame, frame[list("fabced")])
+        )
+        for one, other in zip(*(ax.collections for ax in maps), strict=True):
             np.testing.assert_array_equal(one.get_offsets(), other.get_offsets())
 
     def test_modes_of_clusters_by_angle(self, rays, tmp_path):

@@ -269,7 +269,7 @@ def test_wrong_arguments_are_one_line(iris):
     model, X, _ = iris
     for wrong, words in (
         ({"projection": "magic"}, "projection must be one of auto, tsne, pca"),
-        ({"labels": [1, 2]}, "has labels of 2 rows, and here are 150"),
+        ({"labels": [1, 2]}, "of 2 rows, and here are 150"),
         ({"labels": np.full(150, 0.5)}, "whole numbers"),
         ({"image_shape": (3, 3)}, "Images of 3x3 have 9 numbers"),
         ({"text": "body"}, "There is no column 'body'"),

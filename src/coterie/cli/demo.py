@@ -17,8 +17,8 @@ from coterie.datasets import load_digits, load_mammals
 from coterie.metrics import clustering_accuracy
 from coterie.outputs import OutputFolder
 from coterie.plotting import (
+    cluster_map,
     plot_cluster_images,
-    plot_clusters,
     plot_memberships,
     plot_modes,
     require_matplotlib,
@@ -77,7 +77,7 @@ def _run(outputs: OutputFolder, out: Path, *, quiet: bool) -> dict[str, Any]:
         "mammals_tree": tree.plot_dendrogram(names=mammals.row_names).figure,
         "memberships": plot_memberships(cut).figure,
         "centroids": plot_cluster_images(model.cluster_centers_, (8, 8), np.bincount(model.labels_)),
-        "clusters": plot_clusters(X, model).figure,
+        "clusters": cluster_map(model, X).figure,
     }
     for name in PICTURES:
         with outputs.writing(f"{name}.png") as path:

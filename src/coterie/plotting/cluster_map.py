@@ -11,11 +11,11 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import FloatArray, IntArray
-from coterie.estimators import Estimator
 from coterie.estimators.base import rows_for
 from coterie.figures import INK, axes_or_new, style_of
 from coterie.names import read_names
-from coterie.plotting.layout import label_places, lay_out, sample_by_cluster
+from coterie.plotting.layout import clusters_of, label_places, lay_out, sample_by_cluster
+from coterie.rows import as_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,23 +32,24 @@ def cluster_map(
     *,
     labels: npt.ArrayLike | None = None,
     names: str | Path | Mapping[int, str] | Sequence[str | None] | None = None,
-    projection: Literal["auto", "tsne", "pca"] = "auto",
+    projection: Literal["auto", "tsne", "pca"] | npt.ArrayLike = "auto",
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the rows of a fit in two dimensions with the names of their clusters, as a report does.
 
     Parameters
     ----------
-    model : estimator
-        A fitted one.
+    model : estimator, or None
+        A fitted one; with `labels` there may be none.
     X : array-like, sparse matrix, table or RowSource of shape (n, d)
         Rows; of more than 10,000, as many are drawn, some of each cluster.
     labels : array-like of shape (n,), optional
         Clusters of the rows, -1 for none. By default `model.labels_` if X has as many rows, else `model.predict(X)`.
     names : path, mapping or sequence of str, optional
         Names of clusters, such as the `names` of a report, or its file names.csv.
-    projection : {"auto", "tsne", "pca"}
-        t-SNE (openTSNE, which "auto" takes if it is installed) or principal components.
+    projection : {"auto", "tsne", "pca"} or array-like of shape (n, 2)
+        t-SNE (openTSNE, which "auto" takes if it is installed), principal components, or coordinates of the rows, such
+        as those of UMAP.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
 
@@ -63,7 +64,7 @@ def cluster_map(
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
     ValueError
-        If labels are not those of the rows.
+        If labels or coordinates are not those of the rows.
 
     Examples
     --------
@@ -73,26 +74,26 @@ def cluster_map(
     >>> ax = coterie.plotting.cluster_map(model, X, names={0: "setosa"}, projection="pca")
     >>> ax.figure.savefig("map.png")  # doctest: +SKIP
     """
-    check_is_fitted(model)
-    rows = rows_for(model, X)
-    found: Any = labels if labels is not None else getattr(model, "labels_", None)
-    if labels is None and (found is None or len(found) != rows.shape[0]):
-        found = model.predict(rows if isinstance(model, Estimator) else rows.read())
-    clusters = np.asarray(found)
-    if clusters.shape != (rows.shape[0],):
-        raise ValueError(
-            f"labels must have one number for each of {rows.shape[0]} rows, got {clusters.shape}."
-        )
+    if model is not None:
+        check_is_fitted(model)
+    rows = as_rows(X) if model is None else rows_for(model, X)
+    clusters = clusters_of(model, rows, labels)
     chosen = sample_by_cluster(clusters, _MOST_ROWS)
-    block, is_graph = rows.take(chosen), getattr(model, "affinity", None) == "precomputed"
-    layout = lay_out(
-        block[:, chosen] if is_graph else block, projection,
-        metric=str(getattr(model, "metric", "euclidean")), is_graph=is_graph,
-    )  # fmt: skip
+    if isinstance(projection, str):
+        block, is_graph = rows.take(chosen), getattr(model, "affinity", None) == "precomputed"
+        metric = str(getattr(model, "metric", "euclidean"))
+        points = lay_out(
+            block[:, chosen] if is_graph else block, projection, metric=metric, is_graph=is_graph
+        ).points
+    else:
+        points = np.asarray(projection, dtype=np.float64)
+        if points.shape != (rows.shape[0], 2):
+            raise ValueError(f"projection must have shape ({rows.shape[0]}, 2), got {points.shape}.")
+        points = points[chosen]
     known = {} if names is None else read_names(names)
     count = int(clusters.max(initial=-1)) + 1
     return draw_map(
-        axes_or_new(ax, (7.0, 5.6)), layout.points, clusters[chosen],
+        axes_or_new(ax, (7.0, 5.6)), points, clusters[chosen],
         [known.get(cluster, str(cluster)) for cluster in range(count)],
     )  # fmt: skip
 

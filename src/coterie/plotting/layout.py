@@ -5,14 +5,17 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.estimators import Estimator
 from coterie.graphs import nearest_neighbors
 from coterie.graphs.spectral import spectral_vectors
+from coterie.rows import RowSource
 
 PROJECTIONS = ("auto", "tsne", "pca")
 
@@ -47,7 +50,7 @@ class Layout:
 
 def lay_out(
     block: Any,
-    projection: Literal["auto", "tsne", "pca"] = "auto",
+    projection: str = "auto",
     *,
     metric: str = "euclidean",
     is_graph: bool = False,
@@ -191,6 +194,35 @@ def sample_by_cluster(labels: IntArray, most: int, first: Array | None = None) -
     order = shuffled[np.argsort(groups[shuffled], kind="stable")]
     place = np.arange(n_rows) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     return np.sort(order[place < np.repeat(wanted, sizes)])
+
+
+def clusters_of(
+    model: Any, rows: RowSource, labels: npt.ArrayLike | None = None, n_clusters: int | None = None
+) -> IntArray:
+    """Return the clusters of rows: those given, of the fit, of a path those that last longest, or predicted ones."""
+    n_rows = rows.shape[0]
+    found = labels if labels is not None else getattr(model, "labels_", None)
+    if labels is None and n_clusters is not None and hasattr(model, "labels_path_"):
+        found = model.labels_at(n_clusters)
+    if (
+        found is not None
+        and len(np.asarray(found)) != n_rows
+        and labels is None
+        and hasattr(model, "predict")
+    ):
+        found = None
+    if found is None and hasattr(model, "predict"):
+        found = model.predict(rows if isinstance(model, Estimator) else rows.read())
+    if found is None or np.shape(found) != (n_rows,):
+        have = "none" if found is None else f"{len(np.asarray(found)):,}"
+        whose = "Labels are given" if labels is not None else f"This {type(model).__name__} has labels"
+        raise ValueError(
+            f"{whose} of {have} rows, and here are {n_rows:,}: give the rows of the fit, or labels of these."
+        )
+    clusters = np.asarray(found)
+    if clusters.dtype.kind not in "iu" or clusters.min(initial=0) < -1:
+        raise ValueError("labels must be whole numbers from 0, and -1 for rows in no cluster.")
+    return clusters.astype(np.int32)
 
 
 def label_places(

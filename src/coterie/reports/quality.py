@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from coterie.arrays import FloatArray, IndexArray, IntArray
-from coterie.reports.subject import Subject, clusters_of
+from coterie.plotting.layout import clusters_of
+from coterie.reports.subject import Subject
 from coterie.rows import as_rows
 
 # Fits that measure stability, their rows, and the fewest rows of each cluster.

@@ -12,11 +12,10 @@ import scipy.sparse as sp
 
 from coterie.arrays import FloatArray, IndexArray, IntArray
 from coterie.blocks.kernel_rows import dense
-from coterie.estimators import Estimator
 from coterie.estimators.base import rows_for
 from coterie.methods import Method, method_of
 from coterie.plotting import check_image_shape
-from coterie.plotting.layout import sample_by_cluster
+from coterie.plotting.layout import clusters_of, sample_by_cluster
 from coterie.results import Placement, metadata_names, place_rows
 from coterie.rows import RowSource
 from coterie.rows.roles import ID_NAMES
@@ -128,35 +127,6 @@ def read_subject(
         text_name=text_name,
         image_shape=image_shape,
     )
-
-
-def clusters_of(
-    model: Any, rows: RowSource, labels: npt.ArrayLike | None = None, n_clusters: int | None = None
-) -> IntArray:
-    """Return the clusters of rows: those given, of the fit, of a path those that last longest, or predicted ones."""
-    n_rows = rows.shape[0]
-    found = labels if labels is not None else getattr(model, "labels_", None)
-    if labels is None and n_clusters is not None and hasattr(model, "labels_path_"):
-        found = model.labels_at(n_clusters)
-    if (
-        found is not None
-        and len(np.asarray(found)) != n_rows
-        and labels is None
-        and hasattr(model, "predict")
-    ):
-        found = None
-    if found is None and hasattr(model, "predict"):
-        found = model.predict(rows if isinstance(model, Estimator) else rows.read())
-    if found is None or np.shape(found) != (n_rows,):
-        have = "none" if found is None else f"{len(np.asarray(found)):,}"
-        raise ValueError(
-            f"This {type(model).__name__} has labels of {have} rows, and here are {n_rows:,}: give the rows of its "
-            "fit, or labels= of these."
-        )
-    clusters = np.asarray(found)
-    if clusters.dtype.kind not in "iu" or clusters.min(initial=0) < -1:
-        raise ValueError("labels must be whole numbers from 0, and -1 for rows in no cluster.")
-    return clusters.astype(np.int32)
 
 
 def cluster_sums(labels: IntArray, n_clusters: int, block: Any) -> FloatArray:
