@@ -187,7 +187,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("builds", nargs="+", help="a commit to compare with, or two of NAME=FOLDER")
     parser.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS), metavar="NAME")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each build, in turns")
-    parser.add_argument("--instruction-set", default="", help="baseline, avx2 or avx512; default: the best")
+    parser.add_argument(
+        "--instruction-set", default="", help="baseline, avx2, avx512 or avx512vnni; default: the best"
+    )
     options = parser.parse_args(arguments)
 
     if len(options.builds) == 1:

@@ -6,6 +6,7 @@
 
 #include "blocks.hpp"
 #include "centers.hpp"
+#include "coterie/centers/assign.hpp"
 #include "coterie/centers/bounded.hpp"
 #include "coterie/centers/sparse_means.hpp"
 #include "dispatch.hpp"
@@ -16,6 +17,42 @@ namespace {
 void require_labels(const In1<std::int32_t>& labels, Index n_rows, Index n_clusters, Index lowest) {
     require_size(labels, n_rows, "one label per row is needed");
     require_between(labels, lowest, n_clusters, "a label is out of range");
+}
+
+// Centers as `assign` takes them, with the arrays that they are in.
+template <class T>
+struct ExactArrays {
+    In2<T> centers, relative;
+    In1<T> offsets;
+    In1<double> squares;
+    std::optional<In1<double>> own_squares;
+    In1<double> shift;
+    In1<std::int32_t> order;
+
+    ExactCenters<T> view(Index n_columns) const {
+        const Index k = static_cast<Index>(centers.shape(0));
+        require_size(centers, static_cast<Index>(relative.size()), "centers and relative centers differ in shape");
+        require_size(squares, k, "one square per center is needed");
+        if (own_squares) require_size(*own_squares, k, "one square per center is needed");
+        require_size(shift, n_columns, "one shift per column is needed");
+        require_size(order, k, "order and centers differ in number");
+        require_between(order, 0, k, "order names a center that is not there");
+        return {centers_view(relative, offsets, n_columns), centers.data(), squares.data(), data_or_null(own_squares),
+                shift.data(), order.data()};
+    }
+};
+
+template <class T>
+void bind_exact_centers(nb::module_& m, const char* name) {
+    nb::class_<ExactArrays<T>>(m, name);
+    m.def(
+        "exact_centers",
+        [](In2<T> centers, In2<T> relative, In1<T> offsets, In1<double> squares, std::optional<In1<double>> own_squares,
+           In1<double> shift, In1<std::int32_t> order) {
+            return ExactArrays<T>{centers, relative, offsets, squares, own_squares, shift, order};
+        },
+        arg("centers").noconvert(), arg("relative").noconvert(), arg("offsets"), arg("squares"),
+        arg("own_squares").none(), arg("shift"), arg("order"));
 }
 
 template <class Block>
@@ -40,12 +77,29 @@ void bind_assignment(nb::module_& m) {
         Unlocked());
 
     m.def(
-        "bounded_assign",
-        [](const Block& rows, In2<T> centers, In1<T> offsets, In1<std::int32_t> order, In1<std::int32_t> slots,
-           Index panels_per_group, In1<T> drift, In1<T> cumulative_drift, In1<T> error, T shift_norm, BitsType<T> bias,
-           bool first, In1<T> squares, Out1<std::int32_t> labels, Out1<T> upper, Out2<StoredBound> lower, int n_threads) {
+        "assign",
+        [](const Block& rows, const ExactArrays<T>& centers, Out1<std::int32_t> labels,
+           std::optional<Out1<double>> squares, int n_threads, int filter) {
             const Rows x = rows.view();
-            const Centers<T> c = centers_view(centers, offsets, x.n_columns);
+            require_size(labels, x.n_rows, "one label per row is needed");
+            if (squares) require_size(*squares, x.n_rows, "one square per row is needed");
+            require(filter >= 0 && filter <= 2, "there is no such filter");
+            Index n_compared = 0;
+            kernels().row_searches<Rows>().assign(x, centers.view(x.n_columns), static_cast<Filter>(filter),
+                                             {labels.data(), squares ? squares->data() : nullptr, &n_compared}, n_threads);
+            return n_compared;
+        },
+        arg("rows"), arg("centers"), arg("labels"), arg("squares").none(), arg("n_threads"), arg("filter") = 0,
+        Unlocked());
+
+    m.def(
+        "bounded_assign",
+        [](const Block& rows, const ExactArrays<T>& centers, In1<std::int32_t> order, In1<std::int32_t> slots,
+           Index panels_per_group, In1<T> drift, In1<T> cumulative_drift, In1<T> error, T shift_norm, double added, BitsType<T> bias,
+           bool by_bytes, bool first, In1<T> squares, Out1<std::int32_t> labels, Out1<T> upper, Out2<StoredBound> lower, int n_threads) {
+            const Rows x = rows.view();
+            const ExactCenters<T> exact = centers.view(x.n_columns);
+            const Centers<T>& c = exact.scored;
             const Index n_slots = static_cast<Index>(order.size()), n_bounds = static_cast<Index>(lower.shape(1));
             require(n_slots >= c.n_centers && n_slots % kLanes<T> == 0, "order does not fill whole panels");
             require_size(slots, c.n_centers, "one slot per center is needed");
@@ -68,13 +122,13 @@ void bind_assignment(nb::module_& m) {
             if (!first) require_between(labels, 0, c.n_centers, "a label is out of range");
             const BoundedStep<T> step{order.data(),    slots.data(),   n_slots,         panels_per_group,
                                       drift.data(),    cumulative_drift.data(),         error.data()[0],
-                                      error.data()[1], error.data()[2], shift_norm,     bias,
-                                      first};
+                                      error.data()[1], error.data()[2], shift_norm,     added, bias,
+                                      by_bytes,        first};
             const BoundedState<T> state{squares.data(), labels.data(), upper.data(), lower.data(), n_bounds};
-            return kernels().of_rows<Rows>().bounded_assign(x, c, step, state, n_threads);
+            return kernels().row_searches<Rows>().bounded_assign(x, exact, step, state, n_threads);
         },
-        arg("rows"), arg("centers"), arg("offsets"), arg("order"), arg("slots"), arg("panels_per_group"),
-        arg("drift"), arg("cumulative_drift"), arg("error"), arg("shift_norm"), arg("bias"), arg("first"), arg("squares"),
+        arg("rows"), arg("centers"), arg("order"), arg("slots"), arg("panels_per_group"), arg("drift"),
+        arg("cumulative_drift"), arg("error"), arg("shift_norm"), arg("added"), arg("bias"), arg("by_bytes"), arg("first"), arg("squares"),
         arg("labels"), arg("upper"), arg("lower"), arg("n_threads"), Unlocked());
 
     m.def(
@@ -269,6 +323,8 @@ void bind_centers(nb::module_& m) {
     m.attr("PANELS_BESIDE") = kMostBeside<CsrRows<float>>;
     bind_positions<float>(m);
     bind_positions<double>(m);
+    bind_exact_centers<float>(m, "ExactCentersFloat32");
+    bind_exact_centers<double>(m, "ExactCentersFloat64");
     for_each_block([&]<class Block>() { bind_assignment<Block>(m); });
     bind_distances<float>(m);
     bind_distances<double>(m);

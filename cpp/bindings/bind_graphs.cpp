@@ -205,6 +205,20 @@ void bind_graphs_of(nb::module_& m, const char* tree_name) {
     m.def("nearest_apart", &nearest_apart<T>, arg("rows"), arg("centers").noconvert(), arg("row_groups").noconvert(),
           arg("center_groups").noconvert(), arg("ids").noconvert(), arg("squares").noconvert(), arg("n_threads"),
           Unlocked());
+    m.def(
+        "lowest_by_bytes",
+        [](const DenseBlock<T>& rows, In2<T> points, In1<T> offsets, Index first_id, Out2<std::int32_t> ids, Out2<T> least,
+           int n_threads) {
+            const DenseRows<T> x = rows.view();
+            const Centers<T> c = centers_view(points, offsets, x.n_columns);
+            const Index n_listed = static_cast<Index>(ids.shape(1));
+            require(first_id >= 0 && n_listed >= 1, "lists are empty or first_id is negative");
+            require_size(ids, x.n_rows * n_listed, "ids has the wrong shape");
+            require_size(least, x.n_rows * n_listed, "least has the wrong shape");
+            return kernels().searches<T>().lowest_by_bytes(x, c, first_id, n_listed, ids.data(), least.data(), n_threads);
+        },
+        arg("rows"), arg("points"), arg("offsets"), arg("first_id"), arg("ids"), arg("least"), arg("n_threads"),
+        Unlocked());
     m.def("products", &products<T>, arg("rows"), arg("directions").noconvert(), arg("offsets").noconvert(),
           arg("out").noconvert(), arg("n_threads"), Unlocked());
     m.def("cells_in_reach", &cells_in_reach<T>, arg("rows"), arg("centers").noconvert(), arg("offsets").noconvert(),

@@ -12,7 +12,7 @@ namespace {
 
 #if defined(__x86_64__)
 struct Processor {
-    bool avx2 = false, avx512 = false;
+    bool avx2 = false, avx512 = false, avx512vnni = false;
 };
 
 // By the CPUID instruction: __builtin_cpu_supports reads a table of the compiler's runtime library, which is empty with
@@ -27,6 +27,7 @@ Processor this_processor() {
     constexpr unsigned kAvx512 = bit_AVX512F | bit_AVX512DQ | bit_AVX512BW | bit_AVX512VL;
     found.avx2 = fma && (b & bit_AVX2) && (saved & 0x06) == 0x06;
     found.avx512 = found.avx2 && (b & kAvx512) == kAvx512 && (saved & 0xe0) == 0xe0;
+    found.avx512vnni = found.avx512 && (c & bit_AVX512VNNI);
     return found;
 }
 #endif
@@ -35,12 +36,19 @@ Processor this_processor() {
 const std::vector<const KernelTable*>& runnable_tables() {
     static const std::vector<const KernelTable*> tables = [] {
         std::vector<const KernelTable*> found;
+#if defined(COTERIE_COMPILED_avx512vnni)
+        static const KernelTable avx512vnni{"avx512vnni", avx512_kernels(float()), avx512_kernels(double()),
+                                            avx512vnni_searches(float()), avx512vnni_searches(double())};
+        if (this_processor().avx512vnni) found.push_back(&avx512vnni);
+#endif
 #if defined(COTERIE_COMPILED_avx512)
-        static const KernelTable avx512{"avx512", avx512_kernels(float()), avx512_kernels(double())};
+        static const KernelTable avx512{"avx512", avx512_kernels(float()), avx512_kernels(double()),
+                                        avx512_searches(float()), avx512_searches(double())};
         if (this_processor().avx512) found.push_back(&avx512);
 #endif
 #if defined(COTERIE_COMPILED_avx2)
-        static const KernelTable avx2{"avx2", avx2_kernels(float()), avx2_kernels(double())};
+        static const KernelTable avx2{"avx2", avx2_kernels(float()), avx2_kernels(double()), avx2_searches(float()),
+                                      avx2_searches(double())};
         if (this_processor().avx2) found.push_back(&avx2);
 #endif
 #if defined(COTERIE_COMPILED_baseline)
@@ -49,7 +57,8 @@ const std::vector<const KernelTable*>& runnable_tables() {
 #else
         constexpr const char* kName = "baseline";
 #endif
-        static const KernelTable baseline{kName, baseline_kernels(float()), baseline_kernels(double())};
+        static const KernelTable baseline{kName, baseline_kernels(float()), baseline_kernels(double()),
+                                          baseline_searches(float()), baseline_searches(double())};
         found.push_back(&baseline);
 #endif
         if (found.empty()) throw std::runtime_error("coterie was compiled for another processor: install it here again");

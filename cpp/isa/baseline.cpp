@@ -1,13 +1,7 @@
-// SSE2 on x86-64 (16 registers), NEON with fused multiply-add on arm64 (32 registers).
+#include "baseline.hpp"
 #include "instantiate.hpp"
 
 namespace coterie {
-
-#if defined(__aarch64__)
-using Baseline = PlainIsa<16, 6>;
-#else
-using Baseline = PlainIsa<16, 2>;
-#endif
 
 const KernelsOf<Number>& baseline_kernels(Number) { return kKernelsOf<Baseline>; }
 

@@ -2,7 +2,6 @@
 // numbers, COTERIE_NUMBER. Each file is compiled once per type, so that the two halves compile side by side.
 #pragma once
 
-#include "coterie/centers/bounded.hpp"
 #include "coterie/centers/listed.hpp"
 #include "coterie/centers/nearest.hpp"
 #include "coterie/centers/own_distances.hpp"
@@ -38,7 +37,6 @@ template <class Isa, class Rows>
 constexpr RowKernels<Rows> row_kernels() {
     return {
         .nearest = nearest<Isa, Rows>,
-        .bounded_assign = bounded_assign<Isa, Rows>,
         .add_to_clusters = add_to_clusters<Isa, Rows>,
         .own_square_distances = own_square_distances<Isa, Rows>,
         .pairs_in_reach = pairs_in_reach<Isa, Rows>,

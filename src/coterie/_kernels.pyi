@@ -50,6 +50,28 @@ def relate_centers(
 def compare_centers(left: Array, right: Array, dots: Doubles, squares: Doubles, n_threads: int) -> None: ...
 
 # OUT ids (n, m), scores (n, m); IN/OUT where first_id > 0: the lists of the centers before are continued.
+class ExactCentersFloat32: ...
+class ExactCentersFloat64: ...
+
+ExactCenters = ExactCentersFloat32 | ExactCentersFloat64
+
+# IN centers (k, d) in the coordinates of the rows, relative to the shift (d,), with offsets and squares (k,) as of
+# relate_centers; own_squares (k,) of `centers`, for sparse rows; order (k,): by their lengths.
+def exact_centers(
+    centers: Array,
+    relative: Array,
+    offsets: Array,
+    squares: Doubles,
+    own_squares: Doubles | None,
+    shift: Doubles,
+    order: Ints,
+) -> ExactCenters: ...
+
+# OUT labels (n,), squares (n,). filter: 0 the faster one, 1 products of bytes, 2 of floats. Returns the number of
+# comparisons in float64.
+def assign(
+    rows: Rows, centers: ExactCenters, labels: Ints, squares: Doubles | None, n_threads: int, filter: int = 0
+) -> int: ...
 def nearest(
     rows: Rows, centers: Array, offsets: Array, ids: Ints, scores: Array, n_threads: int, first_id: int = 0
 ) -> None: ...
@@ -58,8 +80,7 @@ def nearest(
 # Returns the number of labels that changed.
 def bounded_assign(
     rows: Rows,
-    centers: Array,
-    offsets: Array,
+    centers: ExactCenters,
     order: Ints,
     slots: Ints,
     panels_per_group: int,
@@ -67,7 +88,9 @@ def bounded_assign(
     cumulative_drift: Array,
     error: Array,
     shift_norm: float,
+    added: float,
     bias: int,
+    by_bytes: bool,
     first: bool,
     squares: Array,
     labels: Ints,
@@ -243,6 +266,11 @@ def lower_to(
 # --- graphs: nearest neighbors
 
 # Of dense rows. IN row_groups (n,), center_groups (k,); OUT ids (n, m), squares (n, m).
+# Lists of the points whose scores can be the lowest, by products of bytes. OUT ids, least (n, m), continued where
+# first_id > 0. Returns False where that is not faster than `nearest`.
+def lowest_by_bytes(
+    rows: Rows, points: Array, offsets: Array, first_id: int, ids: Ints, least: Array, n_threads: int
+) -> bool: ...
 def nearest_apart(
     rows: Rows,
     centers: Array,

@@ -6,10 +6,9 @@ import numpy as np
 class PlainLabels:
     def __init__(self, data):
         self.labels = np.full(data.n_rows, -1, dtype=np.int32)
-        self._dtype = data.dtype
 
     def start(self, frame):
         self._frame = frame
 
     def assign(self, part, x):
-        self._frame.nearest(x, self.labels[part], np.empty(part.stop - part.start, dtype=self._dtype))
+        self._frame.nearest(x, self.labels[part])

@@ -68,13 +68,12 @@ def test_means_after_rows_change_clusters(instruction_set, kind, dtype, weighted
         np.testing.assert_allclose(means.centers, moved, atol=exact(dtype))
         np.testing.assert_allclose(means.masses, np.bincount(labels, plain_weights, minlength=k), atol=1e-9)
         plain = moved
-        found, scores = np.empty(N, dtype=np.int32), np.empty(N, dtype=dtype)
-        means.frame.nearest(kernel_rows(block), found, scores)
+        found = np.empty(N, dtype=np.int32)
+        means.frame.nearest(kernel_rows(block), found)
         distances = square_distances(X, plain)
         np.testing.assert_allclose(
             distances[np.arange(N), found], distances.min(axis=1), atol=10 * exact(dtype)
         )
-        np.testing.assert_allclose(scores + squares_of_rows, distances.min(axis=1), atol=10 * exact(dtype))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -131,8 +130,8 @@ def test_center_stays_if_its_rows_sum_to_zero(kind, shifted):
     def moved_to(expected):
         found = means.frame, means.move(np.zeros(2))[0]
         np.testing.assert_allclose(means.centers, expected, atol=1e-12)
-        labels, scores = np.empty(12, dtype=np.int32), np.empty(12)
-        means.frame.nearest(kernel_rows(sp.csr_array(rows) if kind is SparseMeans else rows), labels, scores)
+        labels = np.empty(12, dtype=np.int32)
+        means.frame.nearest(kernel_rows(sp.csr_array(rows) if kind is SparseMeans else rows), labels)
         distances = square_distances(rows, expected)
         np.testing.assert_allclose(distances[np.arange(12), labels], distances.min(axis=1), atol=1e-9)
         return found[1]

@@ -48,5 +48,5 @@ def test_the_best_instruction_set_of_the_processor_is_taken():
     if {"avx2", "fma"} <= flags:
         best = "avx2"
         if {"avx512f", "avx512dq", "avx512bw", "avx512vl"} <= flags:
-            best = "avx512"
+            best = "avx512vnni" if "avx512_vnni" in flags else "avx512"
     assert _kernels.available_instruction_sets()[0] == best

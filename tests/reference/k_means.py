@@ -13,6 +13,22 @@ def square_distances(X: npt.ArrayLike, centers: npt.ArrayLike) -> Array:
     return np.array([np.sum((X - c) ** 2, axis=1) for c in centers]).reshape(len(centers), len(X)).T
 
 
+def squares_in_order(X: npt.ArrayLike, centers: npt.ArrayLike) -> Array:
+    """The same in the order of summation in which centers are compared: eight chains of columns."""
+    X, centers = np.asarray(X, dtype=np.float64), np.asarray(centers, dtype=np.float64)
+    out, whole = np.empty((len(X), len(centers))), X.shape[1] // 8 * 8
+    for number, center in enumerate(centers):
+        squares = (X - center) ** 2
+        chains = np.zeros((8, len(X)))
+        for first in range(0, whole, 8):
+            chains += squares[:, first : first + 8].T
+        for column in range(whole, X.shape[1]):
+            chains[0] += squares[:, column]
+        pairs = chains[0::2] + chains[1::2]
+        out[:, number] = (pairs[0] + pairs[1]) + (pairs[2] + pairs[3])
+    return out
+
+
 def potential(X: npt.ArrayLike, centers: npt.ArrayLike) -> float:
     """The sum of the squared distances to the nearest centers."""
     return float(np.sum(square_distances(X, centers).min(axis=1)))

@@ -9,6 +9,10 @@ namespace coterie {
 template <class T>
 struct Centers;
 template <class T>
+struct ExactCenters;
+struct Assigned;
+enum class Filter;
+template <class T>
 struct ScaledCenters;
 template <class T>
 struct BoundedStep;
@@ -66,7 +70,6 @@ struct RowKernels {
     using T = typename Rows::value_type;
     // centers
     void (*nearest)(const Rows&, const Centers<T>&, Index, Index, std::int32_t*, T*, int);
-    Index (*bounded_assign)(const Rows&, const Centers<T>&, const BoundedStep<T>&, const BoundedState<T>&, int);
     void (*add_to_clusters)(const Rows&, const std::int32_t*, const std::int32_t*, const T*, const double*, Index,
                             double*, double*, int);
     void (*own_square_distances)(const Rows&, const double*, const double*, const std::int32_t*, double*, int);
@@ -129,15 +132,43 @@ struct KernelsOf {
                               int);
 };
 
+template <class Rows>
+struct RowSearches {
+    using T = typename Rows::value_type;
+    void (*assign)(const Rows&, const ExactCenters<T>&, Filter, const Assigned&, int);
+    Index (*bounded_assign)(const Rows&, const ExactCenters<T>&, const BoundedStep<T>&, const BoundedState<T>&, int);
+};
+
+// Those by products of bytes, where the instruction set has such products.
+template <class T>
+struct SearchesOf {
+    RowSearches<DenseRows<T>> dense_rows;
+    RowSearches<CsrRows<T>> sparse_rows;
+    bool (*lowest_by_bytes)(const DenseRows<T>&, const Centers<T>&, Index, Index, std::int32_t*, T*, int);
+};
+
 struct KernelTable {
     const char* instruction_set;
     const KernelsOf<float>& single_precision;
     const KernelsOf<double>& double_precision;
+    const SearchesOf<float>& single_searches;
+    const SearchesOf<double>& double_searches;
 
     template <class T>
     const KernelsOf<T>& of() const {
         if constexpr (__is_same(T, float)) return single_precision;
         else return double_precision;
+    }
+    template <class T>
+    const SearchesOf<T>& searches() const {
+        if constexpr (__is_same(T, float)) return single_searches;
+        else return double_searches;
+    }
+    template <class Rows>
+    const RowSearches<Rows>& row_searches() const {
+        using T = typename Rows::value_type;
+        if constexpr (__is_same(Rows, DenseRows<T>)) return searches<T>().dense_rows;
+        else return searches<T>().sparse_rows;
     }
     template <class Rows>
     const RowKernels<Rows>& of_rows() const {
@@ -154,5 +185,13 @@ const KernelsOf<float>& avx2_kernels(float);
 const KernelsOf<double>& avx2_kernels(double);
 const KernelsOf<float>& avx512_kernels(float);
 const KernelsOf<double>& avx512_kernels(double);
+const SearchesOf<float>& baseline_searches(float);
+const SearchesOf<double>& baseline_searches(double);
+const SearchesOf<float>& avx2_searches(float);
+const SearchesOf<double>& avx2_searches(double);
+const SearchesOf<float>& avx512_searches(float);
+const SearchesOf<double>& avx512_searches(double);
+const SearchesOf<float>& avx512vnni_searches(float);
+const SearchesOf<double>& avx512vnni_searches(double);
 
 }  // namespace coterie

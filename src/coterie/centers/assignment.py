@@ -6,17 +6,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.arrays import IndexArray, IntArray
 from coterie.blocks.dataset import FitRows
 from coterie.centers.frame import CenterFrame
-from coterie.centers.rounding import NearTies
 
 
 class Frame(Protocol):
     """Centers that rows can be compared with."""
 
-    def nearest(self, x: Any, labels: IntArray, scores: Array, n_threads: int | None = None, /) -> None:
-        """Write the nearest center of each row and its score."""
+    def nearest(self, x: Any, labels: IntArray, /, *, n_threads: int) -> Any:
+        """Write the nearest center of each row."""
 
 
 class Bounds(Protocol):
@@ -52,29 +51,22 @@ class RowLabels:
     ----------
     labels : ndarray of shape (n,), int32
         The center of each row; -1 before the first pass.
-    scores : ndarray of shape (m,)
-        Of the rows of a block.
     bounds : Bounds or None
         None where rows are compared with all centers.
-    squares : ndarray of shape (n,), float64, or None
-        Accurate squared distances to the centers, where near-ties are decided (`coterie.centers.rounding`).
     """
 
     def __init__(self, rows: FitRows) -> None:
         self._rows = rows
         self.labels: IntArray = np.full(rows.n_rows, -1, dtype=np.int32)
-        self.scores = np.empty(min(rows.block_rows, rows.n_rows), dtype=rows.dtype)
         self.bounds: Bounds | None = None
-        self.squares: FloatArray | None = None
         self._rule: AssignmentRule | None = None
-        self._near_ties: NearTies | None = None
 
     @property
     def algorithm(self) -> str:
         """Name of the algorithm of `coterie.KMeans`."""
         return "lloyd" if self.bounds is None else self.bounds.algorithm
 
-    def start(self, frame: Frame, rule: AssignmentRule, *, breaks_ties: bool) -> None:
+    def start(self, frame: Frame, rule: AssignmentRule) -> None:
         """Take the centers of the next pass, and the rule by which their rows are found."""
         if rule != self._rule:
             self._rule = rule
@@ -84,20 +76,6 @@ class RowLabels:
                 self.labels = self.bounds.labels
         if self.bounds is not None:
             self.bounds.start(frame)  # type: ignore[arg-type]
-        if breaks_ties:
-            assert isinstance(frame, CenterFrame)
-            self._near_ties = NearTies(frame, self._rows.n_threads)
-            self.squares = np.empty(len(self.labels)) if self.squares is None else self.squares
-
-    def break_ties(self, part: slice, x: Any) -> None:
-        """Assign the near-ties of a block to their nearest centers, and measure its rows."""
-        assert self._near_ties is not None
-        assert self.squares is not None
-        labels, squares = self.labels[part].copy(), self.squares[part]
-        self._near_ties.measure(x, labels, squares)
-        changed = self._near_ties.break_ties(x, self._rows.take, labels, squares, part.start)
-        # To bounds, these labels are not those of the least scores.
-        self.relabel(part.start + changed, labels[changed])
 
     def relabel(self, rows: IndexArray, labels: IntArray) -> None:
         """Give some rows labels that a distance did not choose."""

@@ -219,8 +219,7 @@ class BoundedAssignment:
         self._n_bounded = max(self._n_bounded, part.stop)
         _kernels.bounded_assign(
             x,
-            self._frame.relative,
-            self._frame.offsets,
+            self._frame.exact(x),
             self._order,
             self._slots,
             self._panels_per_group,
@@ -228,7 +227,9 @@ class BoundedAssignment:
             self._cumulative,
             error,
             self._frame.shift_norm,
+            float(added),
             self._format.bias,
+            True,
             first,
             self._data.squares[part] + added if added else self._data.squares[part],
             self.labels[part],
@@ -252,10 +253,9 @@ class BoundedAssignment:
             chosen = _kernels.select_rows(x, some)
         except ValueError:  # a selection already, of a sample, which is small at first
             chosen, some = x, np.arange(n_rows)
-        labels, scores = np.empty(len(some), dtype=np.int32), np.empty(len(some), dtype=self._data.dtype)
-        self._frame.nearest(chosen, labels, scores)
-        square = float(np.mean(self._data.squares[part][some] + scores, dtype=np.float64))
-        return min(1.0, max(_SHORTEST, 1 - square / 2))
+        squares = np.empty(len(some))
+        self._frame.nearest(chosen, np.empty(len(some), dtype=np.int32), squares)
+        return min(1.0, max(_SHORTEST, 1 - float(squares.mean()) / 2))
 
     def _of_shortened(self, length: float) -> tuple[Array, Array]:
         """Return what squared distances over r are more with shortened centroids, and the error of a score.

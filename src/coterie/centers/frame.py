@@ -14,6 +14,8 @@ from coterie.cached import cached_property
 # Rows of length 1 whose sum is shorter than this part of their mass cancel out: what is left of it is rounding.
 _CANCELED = 1e-12
 
+_SPARSE = (_kernels.SparseRowsFloat32, _kernels.SparseRowsFloat64)
+
 
 class CenterFrame:
     """Centroids in the layout of the kernels: relative to the shift, with the constant part of each score.
@@ -52,10 +54,31 @@ class CenterFrame:
         """Length of the shift."""
         return math.sqrt(self._shift @ self._shift)
 
-    def nearest(self, x: Any, labels: IntArray, scores: Array, n_threads: int | None = None, /) -> None:
-        """Write the nearest centroid of each row of a block and its score (see `_kernels.nearest`)."""
-        _kernels.nearest(
-            x, self.relative, self.offsets, labels[:, None], scores[:, None], n_threads or self.n_threads
+    def nearest(
+        self, x: Any, labels: IntArray, squares: FloatArray | None = None, *, n_threads: int | None = None
+    ) -> int:
+        """Write the nearest centroid of each row, exactly, and its squared distance if that is asked for.
+
+        Return how many centroids were compared in float64; see cpp/include/coterie/centers/assign.hpp.
+        """
+        return _kernels.assign(x, self.exact(x), labels, squares, n_threads or self.n_threads)
+
+    def exact(self, x: Any) -> Any:
+        """Return the centroids for kernels that decide in float64, for rows such as x."""
+        return self._exact_of_sparse if isinstance(x, _SPARSE) else self._exact_of_dense
+
+    @cached_property
+    def _exact_of_dense(self) -> Any:
+        return self._exact(None)
+
+    @cached_property
+    def _exact_of_sparse(self) -> Any:
+        return self._exact(np.einsum("ij,ij->i", self.centers, self.centers, dtype=np.float64))
+
+    def _exact(self, own_squares: FloatArray | None) -> Any:
+        order = np.argsort(self.squares, kind="stable").astype(np.int32)
+        return _kernels.exact_centers(
+            self.centers, self.relative, self.offsets, self.squares, own_squares, self._shift, order
         )
 
     def square_distances(self, other: CenterFrame) -> FloatArray:
@@ -68,12 +91,21 @@ class CenterFrame:
         """Bound the rounding error of a score: e[0] * norm(x) + e[1] * norm(x - shift)**2 + e[2].
 
         A dot product of length d has an error of at most gamma * norm(x) * norm(c), with gamma close to d * eps / 2
-        (Higham 2002, section 3.1); doubled for machines without fused multiply-add.
+        (Higham 2002, section 3.1); doubled for machines without fused multiply-add. The errors of relative centroids
+        and of sums of squared differences in float64 are included.
         """
         epsilon = float(np.finfo(self.centers.dtype).eps) / 2
-        gamma = (2 * self.centers.shape[1] + 16) * epsilon
-        largest = float(np.sqrt(self.squares.max(initial=0.0)))
-        return np.array([2 * gamma * largest, 6 * epsilon, 6 * epsilon * float(np.abs(self.offsets).max())])
+        gamma = (2 * self.centers.shape[1] + 20) * epsilon
+        square = float(self.squares.max(initial=0.0))
+        largest, exact = math.sqrt(square), (self.centers.shape[1] + 8) * 2.0**-50
+        constant = 8 * epsilon * (float(np.abs(self.offsets).max()) + square)
+        return np.array(
+            [
+                2 * gamma * largest,
+                6 * epsilon + exact,
+                constant + exact * largest * (largest + self.shift_norm),
+            ]
+        )
 
 
 def nearest_centers(x: Any, frame: CenterFrame, ids: IntArray, scores: Array, n_threads: int) -> None:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import SquareDistances, check_overflow, useful_n_threads
-from coterie.blocks.kernel_rows import kernel_blocks, kernel_rows, rows_per_block
+from coterie.blocks.kernel_rows import kernel_blocks, rows_per_block
 from coterie.centers.frame import CenterFrame
-from coterie.centers.rounding import NearTies
 from coterie.passes import ChunkRows, Passes
-from coterie.rows import Block, RowSource
+from coterie.rows import RowSource
 
 
 def nearest_labels(rows: RowSource, centers: Array, shift: FloatArray, n_threads: int) -> IntArray:
@@ -37,12 +34,8 @@ def nearest_labels(rows: RowSource, centers: Array, shift: FloatArray, n_threads
     """
     labels = np.empty(rows.shape[0], dtype=np.int32)
     frame = _frame(rows, centers, shift, n_threads)
-    near_ties = NearTies(frame)
-    # Where centroids are few beside the rows, it costs nothing to look at them first.
-    certain = len(frame) ** 2 <= len(labels) and not near_ties.any()
-    for part, x, block in _labeled_blocks(rows, frame, labels):
-        if not certain:
-            near_ties.break_ties(x, block.__getitem__, labels[part])
+    for part, x in kernel_blocks(rows, rows_per_block(rows, len(frame))):
+        frame.nearest(x, labels[part])
     return labels
 
 
@@ -63,10 +56,8 @@ def labels_and_squares(
     """
     labels, squares = np.empty(rows.shape[0], dtype=np.int32), np.empty(rows.shape[0])
     frame = _frame(rows, centers, shift, n_threads)
-    near_ties = NearTies(frame)
-    for part, x, block in _labeled_blocks(rows, frame, labels):
-        near_ties.measure(x, labels[part], squares[part])
-        near_ties.break_ties(x, block.__getitem__, labels[part], squares[part])
+    for part, x in kernel_blocks(rows, rows_per_block(rows, len(frame))):
+        frame.nearest(x, labels[part], squares[part])
         check_overflow(squares[part], part.start)
     return labels, squares
 
@@ -117,17 +108,3 @@ def _frame(rows: RowSource, centers: Array, shift: FloatArray, n_threads: int) -
 
 def _threads_for(rows: RowSource, n_clusters: int, n_threads: int) -> int:
     return useful_n_threads(math.prod(rows.shape) * n_clusters, n_threads)
-
-
-def _labeled_blocks(
-    rows: RowSource, frame: CenterFrame, labels: IntArray
-) -> Iterator[tuple[slice, Any, Block]]:
-    """Yield (slice of the rows, kernel rows, rows) for each block once its labels are written."""
-    block_rows = rows_per_block(rows, len(frame))
-    scores = np.empty(min(block_rows, rows.shape[0]), dtype=rows.dtype)
-    for start, block in rows.blocks(block_rows):
-        part, x = slice(start, start + block.shape[0]), kernel_rows(block)
-        found = scores[: part.stop - part.start]
-        frame.nearest(x, labels[part], found)
-        check_overflow(found, start)
-        yield part, x, block

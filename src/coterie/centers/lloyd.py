@@ -11,11 +11,9 @@ from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import weighted_sum
 from coterie.blocks.kernel_rows import kernel_rows
-from coterie.blocks.measures import sample_positions
 from coterie.centers.assignment import AssignmentRule, RowLabels
 from coterie.centers.choice import PASSES_FOR_BOUNDS, BoundsRule, choose_rule
 from coterie.centers.frame import CenterFrame, moved_centers
-from coterie.centers.rounding import NearTies, has_near_ties
 from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.fitting.report import Report, Stop
 from coterie.fitting.threads import single_threaded_blas
@@ -24,6 +22,10 @@ from coterie.rows import as_rows
 
 # What the numbers in the history's column `algorithm` stand for.
 ALGORITHMS_OF_HISTORY = ("lloyd", "elkan", "yinyang", "hamerly")
+
+# Part of the sum of the squared lengths of the rows below which the inertia is measured row by row: as a difference of
+# sums it would have fewer than six digits.
+LEAST_INERTIA = 1e-9
 
 # Iterations that spread the centers of cells: where exactly these are matters little.
 _STEPS_OF_CELLS = 5
@@ -86,8 +88,6 @@ def lloyd(clusters: ClusteredRows, centers: Array, *, stop: Stop, report: Report
     clusters.n_changed, clusters.reason = clusters.passes.n_rows, "max_iter"
     for _ in range(stop.max_iter):
         clusters.note(run(assign_rows, clusters.next_pass(frame), labels, sums, writes=True, renews=True))
-        if clusters.rounding_decides(frame):
-            run(assign_rows, clusters.next_pass(frame, afresh=True), labels, sums, writes=True, renews=True)
         objective, moved = clusters.inertia(frame), 0.0
         if clusters.n_changed > 0:
             clusters.relocate_empty(frame)
@@ -109,7 +109,6 @@ class AssignmentPass(NamedTuple):
 
     frame: CenterFrame
     rule: AssignmentRule
-    breaks_ties: bool
     afresh: bool
 
 
@@ -125,17 +124,15 @@ def assign_rows(
 ) -> tuple[int, str]:
     """Assign rows to their nearest centers; return how many labels changed, and the algorithm of most rows."""
     frame, n_threads, n_changed = params.frame, rows.n_threads, 0
-    state.start(frame, params.rule, breaks_ties=params.breaks_ties)
+    state.start(frame, params.rule)
     labels, bounds = state.labels, state.bounds
     with sums.sums.part() as row_sums, sums.masses.part() as masses:
         for part, x in rows.blocks():
             before = labels[part].copy()
             if bounds is None:
-                frame.nearest(x, labels[part], state.scores[: len(before)], n_threads)
+                frame.nearest(x, labels[part], n_threads=n_threads)
             else:
                 bounds.assign(part, x)
-            if params.breaks_ties:
-                state.break_ties(part, x)
             _kernels.add_to_clusters(
                 x, labels[part], None if params.afresh else before, rows.weights_of(part), rows.shift, row_sums,
                 masses, n_threads,
@@ -181,7 +178,6 @@ class ClusteredRows:
         self._rule, self._later, self._deadline, self._begin = rule, later, deadline, deadline.seconds
         self._unit_length = unit_length
         self._n_passes, self._first_seconds, self._algorithm = 0, 0.0, "lloyd"
-        self._breaks_ties = False
         mass = 2 * data.total_weight
         self.sums = ClusterSums(
             self.passes.total((n_clusters, data.n_columns), mass * float(np.sqrt(data.largest_square))),
@@ -221,7 +217,7 @@ class ClusteredRows:
         Moving a row takes two additions, so sums are made afresh while many rows move, which also sheds rounding.
         """
         if self._later is not None and self._n_passes > 0:
-            if not self._breaks_ties and self._deadline.left > PASSES_FOR_BOUNDS * self._first_seconds:
+            if self._deadline.left > PASSES_FOR_BOUNDS * self._first_seconds:
                 self._rule = self._later
             self._later = None
         afresh |= 2 * self.n_changed > self.data.n_rows or self.data.has_far_rows
@@ -229,7 +225,7 @@ class ClusteredRows:
             self.sums.sums.clear()
             self.sums.masses.clear()
         self._begin = self._deadline.seconds
-        return AssignmentPass(frame, self._rule, self._breaks_ties, afresh)
+        return AssignmentPass(frame, self._rule, afresh)
 
     def note(self, found: list[tuple[int, str]]) -> None:
         """Note what an assignment step has found."""
@@ -238,18 +234,6 @@ class ClusteredRows:
             self._first_seconds = self._deadline.seconds - self._begin
         self.n_changed, self._algorithm = sum(n_changed for n_changed, _ in found), found[0][1]
 
-    def rounding_decides(self, frame: CenterFrame) -> bool:
-        """Return whether rounding may choose labels, by a thousand or two rows after the first pass.
-
-        From then on near-ties are decided exactly; see `coterie.centers.rounding`.
-        """
-        if self._n_passes == 1:
-            given = self.passes.split(sample_positions(self.data.n_rows))
-            self._breaks_ties = any(self.passes.run(_has_near_ties, frame, self.labels, given=given))
-            self._n_passes = 2
-            return self._breaks_ties
-        return False
-
     def progress(self) -> dict[str, Any]:
         """Return further fields of the history for the last pass."""
         return {"algorithm": ALGORITHMS_OF_HISTORY.index(self._algorithm)}
@@ -257,11 +241,12 @@ class ClusteredRows:
     def inertia(self, frame: CenterFrame) -> float:
         """Return the inertia of the labels with the centers that gave them: by the sums, or by all rows.
 
-        Rounding of the sums hides the inertia where near-ties are decided or some rows are far away.
+        Rounding of the sums hides the inertia where it is small beside them or some rows are far away.
         """
-        if self._breaks_ties or self.data.has_far_rows:
+        by_sums = self.inertia_by_sums(frame)
+        if self.data.has_far_rows or by_sums < LEAST_INERTIA * self.data.total_square:
             return float(np.sum(self.passes.run(_inertia, frame.centers, self.labels)))
-        return self.inertia_by_sums(frame)
+        return by_sums
 
     def inertia_by_sums(self, frame: CenterFrame) -> float:
         """Return the inertia of the labels with any centers, without a pass over the rows."""
@@ -315,7 +300,7 @@ class ClusteredRows:
         return rows[best], labels[best]
 
     def result(self, frame: CenterFrame, report: Report) -> KMeansResult:
-        """Return the labels of the rows by the final centers, near-ties decided, and their squared distances."""
+        """Return the labels of the rows by the final centers, and their squared distances."""
         if self.n_changed != 0:
             run, labels, sums = self.passes.run, self.labels, self.sums
             self.note(run(assign_rows, self.next_pass(frame), labels, sums, writes=True, renews=True))
@@ -353,13 +338,7 @@ def _joined(parts: tuple[Array, ...]) -> Array:
 # --- further steps ---------------------------------------------------------------------------------------------------
 
 
-def _has_near_ties(rows: ChunkRows, frame: CenterFrame, state: RowLabels, numbers: IndexArray) -> bool:
-    return has_near_ties(rows, frame, state.labels, numbers)
-
-
 def _inertia(rows: ChunkRows, centers: Array, state: RowLabels) -> float:
-    if state.squares is not None:
-        return weighted_sum(state.squares, rows.weights)
     return weighted_sum(rows.own_square_distances(centers, state.labels), rows.weights)
 
 
@@ -393,8 +372,5 @@ def _move(
 
 
 def _finish(rows: ChunkRows, frame: CenterFrame, state: RowLabels) -> tuple[IntArray, FloatArray, float]:
-    labels, near_ties, squares = state.labels.copy(), NearTies(frame, rows.n_threads), np.empty(rows.n_rows)
-    for part, x in rows.blocks():
-        near_ties.measure(x, labels[part], squares[part])
-        near_ties.break_ties(x, rows.take, labels[part], squares[part], part.start)
-    return labels, squares, weighted_sum(squares, rows.weights)
+    squares = rows.own_square_distances(frame.centers, state.labels)
+    return state.labels.copy(), squares, weighted_sum(squares, rows.weights)

@@ -40,11 +40,7 @@ class DenseMeans:
         Sum of their weights.
     frame : CenterFrame
         The centroids.
-    breaks_ties : bool or None
-        Whether near-ties (`coterie.centers.rounding`) are compared again in every batch; None: not yet known.
     """
-
-    breaks_ties: bool | None = None
 
     def __init__(
         self, centers: Array, shift: FloatArray, n_threads: int, *, unit_length: bool = False

@@ -117,8 +117,11 @@ class SparseMeans:
         np.divide(self._sum_squares, divisors**2, out=self._squares, where=divisors > 0)
         self._rescale()
 
-    def nearest(self, x: Any, labels: IntArray, scores: Array, _: int | None = None, /) -> None:
+    def nearest(
+        self, x: Any, labels: IntArray, scores: Array | None = None, *, n_threads: int | None = None
+    ) -> None:
         """Write the nearest centroid of each row and its score, the squared distance less that of the row to 0."""
+        scores = np.empty(len(labels), dtype=self.dtype) if scores is None else scores
         _kernels.nearest_mean(
             x, self._panels, self._n_beside, self._scales, self._offsets, labels, scores, self.n_threads
         )

@@ -7,7 +7,7 @@ differences. The result is therefore always that of differences, with ties in th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,9 +20,15 @@ from coterie.blocks.kernel_rows import kernel_rows
 from coterie.rows import Block
 
 IdsAndSquares = tuple[IntArray, Array]
+Lists = tuple[IntArray, FloatArray]
 
 # Candidates in addition to the neighbors: with more, fewer rows must be compared with all others.
 _SPARE = 4
+
+# The same for products of bytes, whose bounds are wider; numbers of points of a call; on how many rows bytes are tried,
+# and of which part of them another point may be nearer for bytes to pay.
+_SPARE_OF_BYTES, _BYTE_POINTS = 32, 4 << 20
+_JUDGED_ROWS, _MOST_WAITING = 256, 0.25
 
 # Points that one call of a kernel compares with rows: their panels stay in the processor's shared cache. Sparse rows
 # are read once per call, so that calls have more points.
@@ -113,35 +119,82 @@ class ExactSearch:
             order = np.arange(len(queries))
             everything = np.tile(row_ids(len(points)), (len(queries), 1))
             return nearest_of_candidates(points, queries, everything, order, n_neighbors, n_threads)
-        n_candidates = min(n_neighbors + (queries is None) + _SPARE, points.shape[0])
-        candidates, unseen = self._candidates_by_products(queries, n_candidates, n_threads)
-        rows = points if queries is None else queries
-        squares = distances_to_ids(points, rows, candidates, n_threads)
-        if queries is None:
-            candidates, squares = without_self(candidates, squares)
-        ids, squares = candidates[:, :n_neighbors], squares[:, :n_neighbors]
-        undecided = np.flatnonzero(~(squares[:, -1] < unseen))
-        if len(undecided):
-            own = undecided.astype(np.int32) if queries is None else None
-            ids, squares = ids.copy(), squares.copy()
-            ids[undecided], squares[undecided] = neighbors_by_differences(
-                points, rows[undecided], own, n_neighbors, n_threads
-            )
-        return np.ascontiguousarray(ids), np.ascontiguousarray(squares)
-
-    def _candidates_by_products(
-        self, queries: Array | None, n_candidates: int, n_threads: int
-    ) -> tuple[IntArray, FloatArray]:
-        """Return candidates of each query, and a lower bound of the squared distances of all other points."""
-        rows, row_squares = (
+        rows, own = (points, row_ids(len(points))) if queries is None else (queries, None)
+        relative, lengths = (
             (self._compared, self._squares)
             if queries is None
             else relative_rows(queries, self._shift, n_threads)
         )
+        ids = np.empty((len(rows), n_neighbors), dtype=np.int32)
+        squares = np.empty(ids.shape, dtype=points.dtype)
+
+        def search(lowest: Callable[..., Lists | None], waiting: IndexArray) -> IndexArray:
+            """Write the nearest of the candidates of some rows; return the rows to which another may be nearer."""
+            some = slice(None) if len(waiting) == len(rows) else waiting
+            n_lists = n_neighbors + (own is not None)
+            found = lowest(relative[some], lengths[some], n_lists, n_threads)
+            if found is None:
+                return waiting
+            candidates, unseen = found
+            measured = distances_to_ids(points, rows[some], candidates, n_threads)
+            if own is not None:
+                candidates, measured = without_self(candidates, measured, own[some])
+            ids[some], squares[some] = candidates[:, :n_neighbors], measured[:, :n_neighbors]
+            return waiting[~(squares[some, -1] < unseen)]
+
+        waiting = np.arange(len(rows))
+        if len(rows) > 8 * _JUDGED_ROWS:
+            judged = waiting[:: len(rows) // _JUDGED_ROWS]
+            if len(search(self._lowest_by_bytes, judged)) <= _MOST_WAITING * len(judged):
+                waiting = search(self._lowest_by_bytes, waiting)
+        waiting = search(self._lowest_by_products, waiting)
+        if len(waiting):
+            ids[waiting], squares[waiting] = neighbors_by_differences(
+                points, rows[waiting], None if own is None else own[waiting], n_neighbors, n_threads
+            )
+        return ids, squares
+
+    def _lowest_by_products(self, rows: Array, lengths: FloatArray, n_nearest: int, n_threads: int) -> Lists:
+        """Return candidates of each row, and a lower bound of the squared distances of all other points."""
+        n_candidates = min(n_nearest + _SPARE, len(self._points))
         ids, scores = lowest_scores(rows, self._compared, self._offsets, n_candidates, n_threads)
-        if n_candidates == len(self._points):
-            return ids, np.full(len(ids), np.inf)
-        return ids, _least_unseen(scores[:, -1], row_squares, float(self._squares.max()), self._points)
+        product = 2 * (2 * rows.shape[1] + 16) * np.finfo(rows.dtype).eps / 2
+        return ids, self._least_unseen(scores, lengths, product)
+
+    def _lowest_by_bytes(
+        self, rows: Array, lengths: FloatArray, n_nearest: int, n_threads: int
+    ) -> Lists | None:
+        """Do the same by products of bytes: more candidates. None where that is not faster."""
+        points, offsets = self._compared, self._offsets
+        ids = np.empty((len(rows), min(2 * n_nearest + _SPARE_OF_BYTES, len(points))), dtype=np.int32)
+        least = np.empty(ids.shape, dtype=rows.dtype)
+        size = max(ids.shape[1], _BYTE_POINTS // rows.shape[1])
+        for first in range(0, len(points), size):
+            some = slice(first, first + size)
+            for part, x in _cut_rows(rows, min(size, len(points))):
+                if not _kernels.lowest_by_bytes(
+                    x, points[some], offsets[some], first, ids[part], least[part], n_threads
+                ):
+                    return None
+        return ids, self._least_unseen(least, lengths, 0.0)
+
+    def _least_unseen(self, scores: Array, squares: FloatArray, product: float) -> FloatArray:
+        """Return a lower bound of the computed squared distances of all points that are not candidates.
+
+        `scores` are the least that candidates of each row can have, but for rounding by `product` times the lengths of
+        row and point; `squares` are squared lengths of the rows.
+        """
+        if scores.shape[1] == len(self._points):
+            return np.full(len(scores), np.inf)
+        n_columns, largest = self._points.shape[1], float(self._squares.max())
+        unit = float(np.finfo(self._points.dtype).eps) / 2
+        # The offset, its own sum in float64 and the addition to the product; see CenterFrame.score_error.
+        rounding = (product + 4 * unit) * np.sqrt(squares * largest) + 4 * unit * largest
+        rounding += n_columns * 2.0**-52 * (largest + squares)
+        lowest = np.sqrt(np.maximum(scores[:, -1].astype(np.float64) + squares - rounding, 0))
+        # Rounding errors of subtracting the mean from both, and of the sum of the squared differences.
+        lowest = np.maximum(lowest - 2 * unit * (np.sqrt(squares) + np.sqrt(largest)), 0)
+        return lowest**2 * (1 - (n_columns + 16) * unit)
 
     def _sparse_neighbors(self, queries: Any, n_neighbors: int, n_threads: int) -> IdsAndSquares:
         doubles = self._compared
@@ -230,31 +283,6 @@ def _cut_rows(queries: Block, n_points: int) -> list[tuple[slice, Any]]:
     size = max(1024, int(CALL_MULTIPLY_ADDS / (n_points * max(_LEAST_COLUMNS, entries / queries.shape[0]))))
     parts = [slice(first, min(first + size, queries.shape[0])) for first in range(0, queries.shape[0], size)]
     return [(part, kernel_rows(queries[part])) for part in parts]
-
-
-def _least_unseen(worst: Array, squares: FloatArray, largest: float, points: Array) -> FloatArray:
-    """Return a lower bound of the computed squared distances of all points that are not candidates.
-
-    Parameters
-    ----------
-    worst : ndarray of shape (q,)
-        The highest score in the list of each query; other points have no lower one.
-    squares : ndarray of shape (q,)
-        Squared lengths of the queries, relative to the mean.
-    largest : float
-        The largest squared length of a point.
-    points : ndarray of shape (n, d)
-        The points, for their number of columns and dtype.
-    """
-    n_columns = points.shape[1]
-    unit = float(np.finfo(points.dtype).eps) / 2
-    # See CenterFrame.score_error; then the offset, its own sum in float64 and the addition to the product.
-    product = 2 * (2 * n_columns + 16) * unit * np.sqrt(squares * largest)
-    rounding = 4 * unit * (largest + np.sqrt(squares * largest)) + n_columns * 2.0**-52 * (largest + squares)
-    lowest = np.sqrt(np.maximum(worst.astype(np.float64) + squares - product - rounding, 0))
-    # Rounding errors of subtracting the mean from both, and of the sum of the squared differences.
-    lowest = np.maximum(lowest - 2 * unit * (np.sqrt(squares) + np.sqrt(largest)), 0)
-    return lowest**2 * (1 - (n_columns + 16) * unit)
 
 
 def distances_to_ids(points: Array, queries: Array, ids: IntArray, n_threads: int) -> Array:

@@ -180,7 +180,7 @@ class KMeans(CentroidEstimator):
     the rows. Until first used they take 8 bytes per row; the scales are saved with the model. A cluster of one row, or
     of equal rows, has the median of the other scales.
 
-    Near-ties, which rounding could assign to a center that is not the nearest, are decided by differences in float64.
+    Each row has the label of its nearest center in float64, of equally near ones the first, for rows of any dtype.
     Rows whose squared distances overflow or vanish raise an error: 1e160 or 1e-200 in float64, 1e20 or 1e-25 in
     float32.
 

@@ -16,7 +16,6 @@ from coterie.blocks.kernel_rows import dense, kept_rows
 from coterie.blocks.shuffled import run_length, shuffled
 from coterie.centers.labels import labels_and_squares
 from coterie.centers.means import Means
-from coterie.centers.rounding import NearTies
 from coterie.centers.sparse_means import SparseMeans
 from coterie.estimators.base import Description, Objective, Progress, overflow_message
 from coterie.estimators.parameters import (
@@ -205,31 +204,18 @@ def take_batch(state: MiniBatchState, batch: Batch, reassignment_ratio: float) -
 
 def assign_batch(state: MiniBatchState, batch: Batch) -> tuple[IntArray, float]:
     """Return the labels of the rows of a batch, and their inertia."""
-    means = state.means
-    squares = batch.squares(state.shift, means.n_threads)
-    labels, scores = np.empty(batch.n_rows, dtype=np.int32), np.empty(batch.n_rows, dtype=means.dtype)
-    for part, x in batch.blocks():
-        means.frame.nearest(x, labels[part], scores[part])
-    resolved = _resolve_near_ties(means, batch, labels)
-    own = np.maximum(squares + scores, 0) if resolved is None else resolved
-    return labels, (0.5 if means.unit_length else 1.0) * weighted_sum(own, batch.weights)
-
-
-def _resolve_near_ties(means: Means, batch: Batch, labels: IntArray) -> FloatArray | None:
-    """Give rows whose labels rounding may have chosen their nearest centers; return squared distances.
-
-    Where the first batch has no such row, none is looked for in others: None then.
-    """
-    if isinstance(means, SparseMeans) or means.breaks_ties is False:
-        return None
-    near_ties, squares = NearTies(means.frame), np.empty(batch.n_rows)
-    for part, x in batch.blocks():
-        near_ties.measure(x, labels[part], squares[part])
-    if means.breaks_ties is None:
-        means.breaks_ties = len(near_ties.find(labels, squares)) > 0
-    for part, x in batch.blocks() if means.breaks_ties else ():
-        near_ties.break_ties(x, batch.take, labels[part], squares[part], part.start)
-    return squares if means.breaks_ties else None
+    means, labels = state.means, np.empty(batch.n_rows, dtype=np.int32)
+    squares = batch.squares(state.shift, means.n_threads)  # an error where they overflow
+    if isinstance(means, SparseMeans):
+        scores = np.empty(batch.n_rows, dtype=means.dtype)
+        for part, x in batch.blocks():
+            means.frame.nearest(x, labels[part], scores[part])
+        squares = np.maximum(squares + scores, 0)
+    else:
+        squares = np.empty(batch.n_rows)
+        for part, x in batch.blocks():
+            means.frame.nearest(x, labels[part], squares[part])
+    return labels, (0.5 if means.unit_length else 1.0) * weighted_sum(squares, batch.weights)
 
 
 def _reassign_starved(state: MiniBatchState, batch: Batch, ratio: float) -> None:

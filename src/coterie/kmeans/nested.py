@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from coterie import _kernels
 from coterie.arrays import LINE_BYTES, Array, FloatArray, IndexArray
-from coterie.blocks.dataset import total_weight, useful_n_threads
-from coterie.blocks.measures import robust_shift, sample_positions
+from coterie.blocks.dataset import SquareDistances, total_weight, useful_n_threads
+from coterie.blocks.measures import robust_shift
 from coterie.blocks.shuffled import ShuffledRows, run_length, shuffled
 from coterie.cached import cached_property
 from coterie.centers.assignment import Frame, RowLabels
@@ -22,8 +22,8 @@ from coterie.centers.bounded import n_bounds_of
 from coterie.centers.choice import BoundsRule
 from coterie.centers.frame import CenterFrame
 from coterie.centers.labels import label_all
+from coterie.centers.lloyd import LEAST_INERTIA
 from coterie.centers.means import Means
-from coterie.centers.rounding import has_near_ties
 from coterie.centers.sparse_means import SparseMeans
 from coterie.estimators.parameters import (
     Callback,
@@ -184,14 +184,13 @@ class SampleSums:
     """Sums over the rows of the sample, each in the cluster that it was last assigned to.
 
     `n_bounds` is the number of lower bounds per row: 0 for none, None for one per center. `squares`, shape (k,), are
-    the weighted sums of the squared distances of each cluster's rows to the shift. `breaks_ties` tells whether
-    near-ties are assigned to their nearest centers; see `coterie.centers.rounding`.
+    the weighted sums of the squared distances of each cluster's rows to the shift.
     """
 
     def __init__(
         self, data: GrowingSample, means: Means, n_bounds: int | None, earlier: EarlierSums | None = None
     ) -> None:
-        self.means, self.breaks_ties = means, False
+        self.means = means
         self.squares = np.zeros(len(means.masses))
         self._sample, self._continues = data, earlier is not None
         self._rule = BoundsRule("lloyd")
@@ -220,32 +219,16 @@ class SampleSums:
         """Assign all rows of the sample and update the sums; return the number of changed labels."""
         means, totals = self.means, self._totals
         totals.counts.clear()
-        totals.within.clear()
         sparse = means if isinstance(means, SparseMeans) else None
         changed = self._sample.passes.run(
-            _update, SampleUpdate(means.frame, sparse, self._rule, self.breaks_ties),
+            _update, SampleUpdate(means.frame, sparse, self._rule),
             (self._sample.state, self._labels), totals, writes=True, renews=True,
         )  # fmt: skip
         self.squares = totals.squares.total()
         if totals.sums is not None and totals.masses is not None:
             means.sums, means.masses = totals.sums.total(), totals.masses.total()
-        self._counts, self._within = totals.counts.total(), totals.within.total()
+        self._counts = totals.counts.total()
         return sum(changed)
-
-    def rounding_decides(self) -> bool:
-        """Return whether rounding may choose labels, of some rows of the first sample."""
-        if not isinstance(self.means.frame, CenterFrame):
-            return False
-        numbers = sample_positions(self._sample.size)
-        ends = np.cumsum(self._sample.n_new)
-        parts = np.split(numbers, np.searchsorted(numbers, ends[:-1]))
-        given = [part - end + n_new for part, end, n_new in zip(parts, ends, self._sample.n_new)]
-        states = self._sample.state, self._labels
-        return any(self._sample.passes.run(_has_near_ties, self.means.frame, states, given=given))
-
-    def break_ties(self) -> None:
-        """From now on assign near-ties to their nearest centers, whatever rounding does."""
-        self.breaks_ties = True
 
     def move(self) -> tuple[FloatArray, FloatArray]:
         """Bring each center to the mean of its rows; see `Means.move`."""
@@ -253,9 +236,16 @@ class SampleSums:
         for total in (self._totals.sums, self._totals.masses):
             if total is not None:
                 total.clear(empty)
+        before = self.means.frame
         shifts, within = self.means.move(self.squares, empty)
-        # Without sums that rounding would spoil; of these rows alone.
-        return shifts, self._within if self.breaks_ties and not self._continues else within
+        hides = float(within.sum()) < LEAST_INERTIA * float(self.squares.sum())
+        if hides and not self._continues and isinstance(before, CenterFrame):
+            # By the rows where rounding of the sums hides it; of these rows alone.
+            self._totals.within.clear()
+            states = self._sample.state, self._labels
+            self._sample.passes.run(_add_within, before.centers, states, self._totals)
+            within = self._totals.within.total()
+        return shifts, within
 
     def empty_clusters(self) -> IndexArray:
         """Return the clusters without a row of positive weight, now or earlier."""
@@ -290,7 +280,7 @@ class SampleSums:
 class SampleTotals(NamedTuple):
     """Sums over the rows of the sample, by cluster; `counts` and `within` are those of a round.
 
-    `within` has squared distances to the centers where near-ties are decided, `counts` the rows with a weight. Sparse
+    `within` has squared distances to the centers where sums lose them, `counts` the rows with a weight. Sparse
     rows have no sums and masses here, which `SparseMeans` keeps.
     """
 
@@ -308,7 +298,6 @@ class SampleUpdate:
     frame: Frame
     sparse_means: SparseMeans | None
     rule: BoundsRule
-    breaks_ties: bool
 
 
 class SampleLabels:
@@ -357,18 +346,15 @@ def _update(
 ) -> int:
     """Assign the rows of the sample, and move those whose labels have changed between the sums."""
     row_labels, size, n_threads = state.of(sample), sample.size, sample.n_threads
-    row_labels.start(params.frame, params.rule, breaks_ties=params.breaks_ties)
+    row_labels.start(params.frame, params.rule)
     labels, bounds = row_labels.labels[:size], row_labels.bounds
     before = labels.copy()
-    with _parts_of(totals) as (squares, counts, within, sums, masses):
+    with _parts_of(totals) as (squares, counts, _within, sums, masses):
         for part, x in sample.blocks():
             if bounds is None:
-                n_rows = part.stop - part.start
-                params.frame.nearest(x, labels[part], row_labels.scores[:n_rows], n_threads)
+                params.frame.nearest(x, labels[part], n_threads=n_threads)
             else:
                 bounds.assign(part, x)
-            if params.breaks_ties:
-                row_labels.break_ties(part, x)
             own = sample.weights_of(part)
             if params.sparse_means is not None:
                 params.sparse_means.add(x, labels[part], before[part], own)
@@ -384,9 +370,6 @@ def _update(
         squares += np.bincount(labels[changed], moved, minlength=k)
         squares -= np.bincount(before[changed] + 1, moved, minlength=k + 1)[1:]
         counts += np.bincount(labels, None if weights is None else weights > 0, minlength=k)
-        if row_labels.squares is not None:
-            exact = row_labels.squares[:size]
-            within += np.bincount(labels, exact if weights is None else exact * weights, minlength=k)
     return len(changed)
 
 
@@ -397,10 +380,17 @@ def _parts_of(totals: SampleTotals) -> Iterator[list[Any]]:
         yield [None if total is None else stack.enter_context(total.part()) for total in totals]
 
 
-def _has_near_ties(
-    _: ChunkRows, frame: CenterFrame, sample: ShuffledRows, state: SampleLabels, numbers: IndexArray
-) -> bool:
-    return has_near_ties(sample, frame, state.of(sample).labels, numbers)
+def _add_within(
+    _: ChunkRows, centers: Array, sample: ShuffledRows, state: SampleLabels, totals: SampleTotals
+) -> None:
+    labels = state.of(sample).labels[: sample.size]
+    squares, distances = np.empty(sample.size), SquareDistances(centers, sample.n_threads)
+    for part, x in sample.blocks():
+        distances.write(x, labels[part], squares[part])
+    weights = None if sample.weights is None else sample.weights[: sample.size]
+    with totals.within.part() as within:
+        own = squares if weights is None else squares * weights
+        within += np.bincount(labels, own, minlength=len(centers))
 
 
 def _perpendicular_errors(within: FloatArray, masses: FloatArray) -> FloatArray:
@@ -532,9 +522,6 @@ def nested(
     report.n_final_steps = data.n_rows / first_size if labels_follow else 0.0
     for iteration in range(stop.max_iter):
         n_changed = sums.update()
-        if iteration == 0 and sums.rounding_decides():
-            sums.break_ties()
-            sums.update()
         shifts, within = sums.move()
         center_shift = float(np.sum(shifts**2))
         if iteration == 0:

@@ -22,7 +22,6 @@ from coterie.blocks.measures import robust_shift
 from coterie.cached import cached_property
 from coterie.centers.frame import CenterFrame, nearest_centers
 from coterie.centers.lloyd import cell_centers
-from coterie.centers.rounding import NearTies
 from coterie.estimators.outliers import center_rounding
 from coterie.mixture.parameters import MixtureParameters
 from coterie.mixture.posteriors import order_by
@@ -33,9 +32,6 @@ _CELLS_PER_ROOT = 4
 
 # Energies may be off by this much, a part of the logarithm of a density, before products give way to differences.
 _MOST_LOST = 1e-2
-
-# So few components are compared with each other before any row is looked at.
-_FEW_COMPONENTS = 100
 
 # Rows whose differences from their means stay in the cache.
 _ROWS_OF_DIFFERENCES = 1024
@@ -165,21 +161,13 @@ class ComponentSearch:
         shared = self.parameters.variances.ndim == 0
         if self._loses_digits and not shared:
             return np.ascontiguousarray(self._best_by_differences(block, 1)[0][:, 0])
+        if shared and (exact or self._n_listed == len(self.parameters.means)):
+            labels = np.empty(len(block), dtype=np.int32)
+            self._frame.nearest(kernel_rows(block), labels, n_threads=self.n_threads)
+            return labels
         features = block if shared else self._features(block)
         linear = (self._frame.relative, self._frame.offsets) if shared else self._linear
-        labels = np.ascontiguousarray(self._nearest(block, features, linear, 1, exact)[0][:, 0])
-        if shared and not self._is_certain:
-            self._near_ties.break_ties(kernel_rows(block), block.__getitem__, labels)
-        return labels
-
-    @cached_property
-    def _near_ties(self) -> NearTies:
-        return NearTies(self._frame, self.n_threads)
-
-    @cached_property
-    def _is_certain(self) -> bool:
-        """Whether rounding cannot change labels, by a quick test."""
-        return len(self.parameters.means) <= _FEW_COMPONENTS and not self._near_ties.any()
+        return np.ascontiguousarray(self._nearest(block, features, linear, 1, exact)[0][:, 0])
 
     @cached_property
     def _loses_digits(self) -> bool:
@@ -264,7 +252,7 @@ class ComponentSearch:
         """Yield the rows of each cell, and the components that it lists."""
         frame, lists = self._cells
         cells = np.empty(len(block), dtype=np.int32)
-        frame.nearest(kernel_rows(block), cells, np.empty(len(block), dtype=block.dtype), self.n_threads)
+        frame.nearest(kernel_rows(block), cells, n_threads=self.n_threads)
         order = order_by(cells, len(lists))
         starts = np.searchsorted(cells[order], np.arange(len(lists) + 1))
         for listed, first, last in zip(lists, starts[:-1], starts[1:]):

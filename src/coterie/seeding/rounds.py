@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.arrays import Array, FloatArray, IndexArray
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import weighted_sum
 from coterie.blocks.kernel_rows import dense
 from coterie.centers.frame import CenterFrame
@@ -109,8 +109,8 @@ def _update_nearest(rows: ChunkRows, params: tuple[Array, int], state: NearestCa
     if state.n_known != n_known:
         n_known, state.squares = 0, np.full(rows.n_rows, np.inf, dtype=rows.dtype)
     if n_known < len(candidates):  # a round may draw no row
-        _, scores = _nearest(rows, CenterFrame(candidates[n_known:], rows.shift, rows.n_threads))
-        np.minimum(state.squares, np.maximum(scores + rows.squares, 0), out=state.squares)
+        _, squares = _nearest(rows, CenterFrame(candidates[n_known:], rows.shift, rows.n_threads))
+        np.minimum(state.squares, squares.astype(rows.dtype), out=state.squares)
     state.n_known = len(candidates)
     return weighted_sum(state.squares.astype(np.float64), rows.weights)
 
@@ -131,8 +131,8 @@ def _count_nearest(rows: ChunkRows, frame: CenterFrame, total: Total) -> None:
         masses += np.bincount(labels, weights=rows.weights, minlength=len(frame))
 
 
-def _nearest(rows: ChunkRows, frame: CenterFrame) -> tuple[IndexArray, FloatArray]:
-    labels, scores = np.empty(rows.n_rows, dtype=np.int32), np.empty(rows.n_rows, dtype=rows.dtype)
+def _nearest(rows: ChunkRows, frame: CenterFrame) -> tuple[IntArray, FloatArray]:
+    labels, squares = np.empty(rows.n_rows, dtype=np.int32), np.empty(rows.n_rows)
     for part, x in rows.blocks():
-        frame.nearest(x, labels[part], scores[part], rows.n_threads)
-    return labels, scores  # type: ignore[return-value]
+        frame.nearest(x, labels[part], squares[part], n_threads=rows.n_threads)
+    return labels, squares

@@ -441,10 +441,6 @@ class SizedClusters(ClusteredRows):
     def progress(self) -> dict[str, Any]:
         return {"gap": self._search.gap}
 
-    def rounding_decides(self, frame: CenterFrame) -> bool:
-        # Rows need not be with their nearest centers.
-        return False
-
     def _labels_and_squares(self, frame: CenterFrame) -> list[tuple[IntArray, FloatArray, float]]:
         return self.passes.run(_labels_and_squares, frame.centers, self.labels)
 

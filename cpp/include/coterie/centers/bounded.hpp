@@ -8,11 +8,11 @@
 // moving centroid costs nothing: the bound in force is `stored - cumulative drift now`.
 //
 // Distances are computed a panel at a time, for all rows of a chunk that could not exclude it: pruning decides
-// which panels, and the panel product runs at the speed of a matrix product. All bounds are widened by the
-// rounding error of a score, so the labels are those that the plain nearest-centroid search would give.
+// which panels, and the panel product runs at the speed of a matrix product. All bounds are widened by the error of a
+// score, and centroids whose scores are that close are compared in float64: labels are those of `assign`.
 #pragma once
 
-#include "coterie/centers/scores.hpp"
+#include "coterie/centers/assign.hpp"
 #include "coterie/machine/lanes.hpp"
 #include "coterie/machine/stored_bounds.hpp"
 
@@ -29,7 +29,9 @@ struct BoundedStep {
     const T* cumulative_drift;    // one per bound of a row: sum of the (largest) drifts so far, rounded up
     T error_norm, error_square, error_constant;  // error of a score: norm * ||x|| + square * ||x - m||^2 + constant
     T shift_norm;                 // ||m||
+    double added;                 // what squares of rows are more, so that distances are those of shortened centroids
     BitsType<T> bias;             // of stored lower bounds
+    bool by_bytes;                // whether panels are compared in bytes
     bool first;                   // no bounds yet: compute everything
 };
 
@@ -54,17 +56,17 @@ struct Search {
     Index row;
     T square;              // ||x - m||^2
     T error;               // of a score
-    T best;                // lowest score so far
-    T own;                 // score of the centroid that it came with
+    T best, best_error;    // score of the nearest so far, and how far it is off at most
+    double nearest;        // its squared distance in float64, below 0 if not measured
+    double measured_winner; // the same of a lane that is about to become the nearest
     std::int32_t best_id;  // -1: none yet
-    std::int32_t own_id;   // -1: none
-    bool own_visited;      // the own centroid's panel is among those to compute
-    bool best_is_rough;    // best is the own score from a plain dot product, rounded differently from a panel's
+    std::int32_t own_id;   // -1: none; else the centroid that it came with
+    bool own_visited;      // its panel is among those to compute
 };
 
 template <class T>
-T distance_above(const Search<T>& s, T score) {
-    return square_root(s.square + score + s.error) * (1 + 4 * kUlp<T>);
+T distance_above(T square, T score, T error) {
+    return square_root(square + score + error) * (1 + 4 * kUlp<T>);
 }
 
 template <class T>
@@ -116,20 +118,21 @@ struct LaneBounds {
         for (Index p = 0; p < n_panels; ++p)
             if (Isa::below_moved(lower + p * W, step.bias, least, step.cumulative_drift + p * W, upper) != 0) use(p);
     }
-    // Up to W rows have been compared with a panel: scores, W of each row, and the lowest of each that is not about to
-    // become the row's best. p_in_group, group: where panel p is; only GroupBounds cares.
-    void visit(const Search<T>* const* searches, Index n, Index p, const T* scores, const T*, Index, Index) const {
+    // Up to W rows have been compared with a panel: scores, W of each row, their errors, and the lowest of each that is
+    // not about to become the row's best. p_in_group, group: where panel p is; only GroupBounds cares.
+    void visit(const Search<T>* const* searches, Index n, Index p, const T* scores, const T* errors, const T*, Index,
+               Index) const {
         for (Index r = 0; r < n; ++r, scores += W) {
             const Search<T>& s = *searches[r];
             const T* drift = step.cumulative_drift + p * W;
             T bounds[W];
-            for (Index l = 0; l < W; ++l) bounds[l] = distance_below(s.square, scores[l], s.error) + drift[l];
+            for (Index l = 0; l < W; ++l) bounds[l] = distance_below(s.square, scores[l], errors[r]) + drift[l];
             store_bounds<T, W>(bounds, step.bias, state.lower + s.row * state.n_bounds + p * W);
         }
     }
-    void retire(const Search<T>& s, std::int32_t id, T score) const {
-        const Index slot = step.slots[id];
-        const T bound = distance_below(s.square, score, s.error) + step.cumulative_drift[slot];
+    void retire(const Search<T>& s) const {
+        const Index slot = step.slots[s.best_id];
+        const T bound = distance_below(s.square, s.best, s.best_error) + step.cumulative_drift[slot];
         state.lower[s.row * state.n_bounds + slot] = store_bound(bound, step.bias);
     }
     void own(const Search<T>& s) const { state.lower[s.row * state.n_bounds + step.slots[s.best_id]] = kEndlessBound; }
@@ -143,11 +146,6 @@ struct GroupBounds {
 
     Index group(Index p) const { return p / step.panels_per_group; }
     StoredBound& lower(Index row, Index g) const { return state.lower[row * state.n_bounds + g]; }
-    void lower_to(const Search<T>& s, Index g, T score) const {
-        const T bound = distance_below(s.square, score, s.error) + step.cumulative_drift[g];
-        const StoredBound stored = store_bound(bound, step.bias);
-        if (stored < lower(s.row, g)) lower(s.row, g) = stored;
-    }
 
     template <class Use>
     void for_each_panel(Index row, T upper, Use use) const {
@@ -157,15 +155,12 @@ struct GroupBounds {
             for (Index p = g * size; p < min_index(n_panels, (g + 1) * size); ++p) use(p);
         });
     }
-    void visit(const Search<T>* const* searches, Index n, Index, const T*, const T* lowest, Index p_in_group,
-               Index g) const {
+    void visit(const Search<T>* const* searches, Index n, Index, const T*, const T* errors, const T* lowest,
+               Index p_in_group, Index g) const {
         // All lanes are computed by one instruction; those beyond n belong to no row.
-        T squares[W] = {}, errors[W] = {}, bounds[W];
+        T squares[W] = {}, bounds[W];
         StoredBound stored[W];
-        for (Index r = 0; r < n; ++r) {
-            squares[r] = searches[r]->square;
-            errors[r] = searches[r]->error;
-        }
+        for (Index r = 0; r < n; ++r) squares[r] = searches[r]->square;
         const T drift = step.cumulative_drift[g];
         for (Index r = 0; r < W; ++r) bounds[r] = distance_below(squares[r], lowest[r], errors[r]) + drift;
         store_bounds<T, W>(bounds, step.bias, stored);
@@ -174,8 +169,11 @@ struct GroupBounds {
             if (p_in_group == 0 || stored[r] < kept) kept = stored[r];
         }
     }
-    void retire(const Search<T>& s, std::int32_t id, T score) const {
-        lower_to(s, group(step.slots[id] / W), score);
+    void retire(const Search<T>& s) const {
+        const Index g = group(step.slots[s.best_id] / W);
+        const T bound = distance_below(s.square, s.best, s.best_error) + step.cumulative_drift[g];
+        const StoredBound stored = store_bound(bound, step.bias);
+        if (stored < lower(s.row, g)) lower(s.row, g) = stored;
     }
     void own(const Search<T>&) const {}
 };
@@ -185,15 +183,32 @@ struct BoundedScratch {
     Buffer<Search<T>> searches;
     Buffer<std::int32_t> wanted;  // n_panels x chunk: searches that need the panel
     Buffer<Index> n_wanted;       // n_panels
+    // Of the searches, where panels are compared in bytes.
+    Buffer<std::int8_t> values;
+    Buffer<QuantizedVector> rows;
+    Buffer<float> relative;
+};
+
+// Panels of 16 centroids in bytes.
+template <class Isa>
+inline constexpr int kByteVectors = kLineBytes / Isa::kRegisterBytes;
+template <class Isa, class T>
+struct BoundedBytes {
+    const BytePanels<Isa, kByteVectors<Isa>>& panels;
+    const T* shift;
+    T unit;
 };
 
 template <class Isa, class Rows, class Bounds>
 struct BoundedChunk {
     using T = typename Rows::value_type;
     static constexpr Index W = kLanes<T>, H = Isa::kTileHeight;
+    static constexpr bool kHasBytes = BytesOf<Isa>::kExists && __is_same(Rows, DenseRows<float>);
     const Rows& x;
+    const ExactCenters<T>& exact;
     const Centers<T>& centers;
     const Panels<T>& panels;
+    const BoundedBytes<Isa, T>* bytes;  // nullptr: not in bytes
     const BoundedStep<T>& step;
     const BoundedState<T>& state;
     const Bounds& bounds;
@@ -205,10 +220,11 @@ struct BoundedChunk {
         s.row = row;
         s.error = step.error_norm * (square_root(square) + step.shift_norm) + step.error_square * square +
                   step.error_constant;
-        s.best = infinity<T>();
+        s.best = s.best_error = infinity<T>();
         s.best_id = s.own_id = -1;
-        s.own_visited = s.best_is_rough = false;
-        T upper = infinity<T>();
+        s.nearest = -1;
+        s.own_visited = false;
+        T upper = infinity<T>(), own = 0;
         if (!step.first) {
             const std::int32_t label = state.labels[row];
             upper = (state.upper[row] + step.drift[label]) * (1 + 2 * kUlp<T>);
@@ -216,8 +232,8 @@ struct BoundedChunk {
             const StoredBound* lower = state.lower + row * state.n_bounds;
             if (!any_below<Isa>(lower, step.bias, step.cumulative_drift, state.n_bounds, upper)) return false;
             s.own_id = label;
-            s.own = centers.offsets[label] - 2 * dot<Isa>(x, row, centers.data + label * x.n_columns);
-            const T tight = distance_above(s, s.own);
+            own = centers.offsets[label] - 2 * dot<Isa>(x, row, centers.data + label * x.n_columns);
+            const T tight = distance_above(square, own, s.error);
             if (tight < upper) state.upper[row] = upper = tight;
         }
         bool found = false;
@@ -231,40 +247,67 @@ struct BoundedChunk {
             for (Index p = 0; p < panels.n_panels; ++p) want(p);
         else bounds.for_each_panel(row, upper, want);
         if (s.own_id >= 0 && !s.own_visited) {
-            s.best = s.own;
+            s.best = own;
+            s.best_error = s.error;
             s.best_id = s.own_id;
-            s.best_is_rough = true;
         }
         return found;
     }
 
-    // The own score with the rounding of a panel, for the rare rows in which rounding could decide.
-    void refine(Search<T>& s) const {
-        alignas(64) T scores[W];
-        const Index slot = step.slots[s.own_id];
-        score_rows<Isa>(x, &s.row, 1, panels, slot / W, scores);
-        s.best = scores[slot % W];
-        s.best_is_rough = false;
+    double measured(const Search<T>& s, std::int32_t id) const {
+        return square_distance<Isa>(x, s.row, exact.centers + id * x.n_columns,
+                                    exact.own_squares == nullptr ? 0 : exact.own_squares[id]);
     }
 
-    // Returns the lane that becomes the row's best, -1 if none does.
-    Index winner_of(Search<T>& s, const T* scores, T lowest, const std::int32_t* ids) const {
-        const T margin = s.best_is_rough ? 2 * s.error : T(0);
-        if (!(lowest <= s.best + margin)) return -1;
-        if (s.best_is_rough && !(lowest < s.best - margin)) refine(s);
-        Index lane = 0;
-        while (scores[lane] != lowest) ++lane;
-        return lowest < s.best || (lowest == s.best && ids[lane] < s.best_id) ? lane : -1;
+    T score_of(double measured, const Search<T>& s) const {
+        return static_cast<T>(measured + step.added - static_cast<double>(s.square));
+    }
+
+    // Returns the lane that becomes the row's best, -1 if none does; where errors could decide, by float64, and then
+    // the best has that distance.
+    Index winner_of(Search<T>& s, const T* scores, T error, T lowest, const std::int32_t* ids) const {
+        if (lowest - error > s.best + s.best_error) return -1;
+        const T limit = lowest + error < s.best + s.best_error ? lowest + error : s.best + s.best_error;
+        Index winner = -1, n_close = s.best - s.best_error > limit || s.best_id < 0 ? 0 : 1;
+        for (Index l = 0; l < W; ++l)
+            if (!(scores[l] - error > limit) && ids[l] >= 0) {
+                winner = l;
+                ++n_close;
+            }
+        if (n_close == 1) return winner;
+        winner = -1;
+        double nearest = infinity<double>();
+        std::int32_t nearest_id = -1;
+        if (s.best_id >= 0) {
+            if (s.nearest < 0) s.nearest = measured(s, s.best_id);
+            nearest = s.nearest;
+            nearest_id = s.best_id;
+            s.best = score_of(nearest, s);
+            s.best_error = s.error;
+        }
+        for (Index l = 0; l < W; ++l) {
+            if (scores[l] - error > limit || ids[l] < 0) continue;
+            const double square = measured(s, ids[l]);
+            if (nearest_id < 0 || square < nearest || (square == nearest && ids[l] < nearest_id)) {
+                winner = l;
+                nearest = square;
+                nearest_id = ids[l];
+            }
+        }
+        if (winner >= 0) s.measured_winner = nearest;
+        return winner;
     }
 
     // Takes in the scores of n <= W rows with panel p; W lines of them can be read.
-    void visit(Search<T>* const* searches, Index n, Index p, const T* scores, Index p_in_group, Index group) const {
+    void visit(Search<T>* const* searches, Index n, Index p, const T* scores, const T* errors, Index p_in_group,
+               Index group) const {
         const std::int32_t* ids = panels.panel_ids(p);
         alignas(64) T lowest[W];
         reinterpret_cast<const Square<Isa, T>*>(scores)->reduce_lines(lowest, Least<Isa>());
         Index won[W], lanes[W], n_won = 0;
         for (Index r = 0; r < n; ++r) {
-            const Index lane = winner_of(*searches[r], scores + r * W, lowest[r], ids);
+            searches[r]->measured_winner = -1;
+            const Index lane = winner_of(*searches[r], scores + r * W, errors[r], lowest[r], ids);
             if (lane < 0) continue;
             won[n_won] = r;
             lanes[n_won++] = lane;
@@ -272,23 +315,51 @@ struct BoundedChunk {
             for (Index l = 0; l < W; ++l)
                 if (l != lane && scores[r * W + l] < lowest[r]) lowest[r] = scores[r * W + l];
         }
-        bounds.visit(searches, n, p, scores, lowest, p_in_group, group);
+        bounds.visit(searches, n, p, scores, errors, lowest, p_in_group, group);
         for (Index i = 0; i < n_won; ++i) {
             Search<T>& s = *searches[won[i]];
-            if (s.best_id >= 0) bounds.retire(s, s.best_id, s.best);
+            if (s.best_id >= 0) bounds.retire(s);
             s.best = scores[won[i] * W + lanes[i]];
+            s.best_error = errors[won[i]];
+            s.nearest = s.measured_winner;
+            if (s.nearest >= 0) {
+                s.best = score_of(s.nearest, s);
+                s.best_error = s.error;
+            }
             s.best_id = ids[lanes[i]];
-            s.best_is_rough = false;
         }
     }
 
     // Returns 1 if the label changed.
     Index close(const Search<T>& s) const {
-        state.upper[s.row] = distance_above(s, s.best);
+        state.upper[s.row] = distance_above(s.square, s.best, s.best_error);
         bounds.own(s);
         if (s.best_id == s.own_id) return 0;
         state.labels[s.row] = s.best_id;
         return 1;
+    }
+
+    void quantize_searches(Index n_searches, BoundedScratch<T>& scratch) const {
+        if constexpr (kHasBytes)
+            for (Index i = 0; bytes != nullptr && i < n_searches; ++i)
+                scratch.rows[i] =
+                    quantize<Isa>(x.row(scratch.searches[i].row), bytes->shift, x.n_columns, bytes->unit,
+                                  scratch.relative.data(), scratch.values.data() + i * byte_width(x.n_columns));
+    }
+
+    // Scores of n searches with panel p, of which the kernel has the numbers, and their errors.
+    void score_bytes(const std::int32_t* numbers, Search<T>* const* searches, Index n, Index p, BoundedScratch<T>& scratch,
+                     T* scores, T* errors) const {
+        if constexpr (kHasBytes) {
+            const T scale = 1 / (bytes->unit * bytes->unit);
+            const ListedByteRows rows{scratch.values.data(), scratch.rows.data(), numbers, scale, scores, errors};
+            byte_tiles<Isa, 12, kByteVectors<Isa>>(rows, 0, n, bytes->panels, p);
+            // The shift of the bytes is rounded, and so is the square of the row.
+            for (Index r = 0; r < n; ++r) {
+                const T length = square_root(searches[r]->square) + kUlp<T> * step.shift_norm;
+                errors[r] = errors[r] * scale + searches[r]->error + 4 * kUlp<T> * step.shift_norm * length;
+            }
+        }
     }
 
     // Returns the number of rows from first to end - 1 whose labels changed.
@@ -301,8 +372,10 @@ struct BoundedChunk {
         constexpr Index kBatch = 48;
         static_assert(kBatch % H == 0 && kBatch % W == 0);
         alignas(64) T scores[kBatch * W] = {};
+        T errors[kBatch];
         Index rows[kBatch];
         Search<T>* searches[kBatch];
+        quantize_searches(n_searches, scratch);
         for (Index p = 0; p < panels.n_panels; ++p) {
             const std::int32_t* wanted = scratch.wanted.data() + p * chunk;
             const Index per_group = max_index(step.panels_per_group, 1);
@@ -312,11 +385,14 @@ struct BoundedChunk {
                 for (Index r = 0; r < n; ++r) {
                     searches[r] = &scratch.searches[wanted[at + r]];
                     rows[r] = searches[r]->row;
+                    errors[r] = searches[r]->error;
                 }
-                for (Index r = 0; r < n; r += H)
-                    score_rows<Isa>(x, rows + r, min_index(H, n - r), panels, p, scores + r * W);
+                if (bytes == nullptr)
+                    for (Index r = 0; r < n; r += H)
+                        score_rows<Isa>(x, rows + r, min_index(H, n - r), panels, p, scores + r * W);
+                else score_bytes(wanted + at, searches, n, p, scratch, scores, errors);
                 for (Index r = 0; r < n; r += W)
-                    visit(searches + r, min_index(W, n - r), p, scores + r * W, p_in_group, group);
+                    visit(searches + r, min_index(W, n - r), p, scores + r * W, errors + r, p_in_group, group);
             }
         }
         for (Index i = 0; i < n_searches; ++i) n_changed += close(scratch.searches[i]);
@@ -325,38 +401,57 @@ struct BoundedChunk {
 };
 
 template <class Isa, class Rows, class Bounds>
-Index bounded_assign_with(const Rows& x, const Centers<typename Rows::value_type>& centers,
+Index bounded_assign_with(const Rows& x, const ExactCenters<typename Rows::value_type>& exact,
                           const BoundedStep<typename Rows::value_type>& step,
                           const BoundedState<typename Rows::value_type>& state, const Bounds& bounds, int n_threads) {
     using T = typename Rows::value_type;
-    const Panels<T> panels = pack<Rows>(centers, step.order, step.n_slots, n_threads);
+    using Chunk = BoundedChunk<Isa, Rows, Bounds>;
+    const Panels<T> panels = pack<Rows>(exact.scored, step.order, step.n_slots, n_threads);
     // At first every row needs every panel: few rows at a time, so that they and their bounds stay in the cache. Later
     // few rows need a panel: many rows at a time, to fill its tiles.
     const Index chunk = step.first ? 48 : rows_per_chunk<T>(x.n_rows, x.n_columns, 4096 * 1024, 2016);
-    const BoundedChunk<Isa, Rows, Bounds> work{x, centers, panels, step, state, bounds, chunk};
-    Index n_changed = 0;
-    parallel_for(
-        ceil_div(x.n_rows, chunk), n_threads,
-        [&] {
-            return BoundedScratch<T>{Buffer<Search<T>>(chunk), Buffer<std::int32_t>(panels.n_panels * chunk),
-                                     Buffer<Index>(panels.n_panels)};
-        },
-        [&](Index task, BoundedScratch<T>& scratch) {
-            const Index changed = work.run(task * chunk, min_index(x.n_rows, (task + 1) * chunk), scratch);
-            __atomic_fetch_add(&n_changed, changed, __ATOMIC_RELAXED);
-        });
-    return n_changed;
+    const auto run = [&](const BoundedBytes<Isa, T>* bytes) {
+        const Chunk work{x, exact, exact.scored, panels, bytes, step, state, bounds, chunk};
+        const Index n_bytes = bytes == nullptr ? 0 : byte_width(x.n_columns);
+        Index n_changed = 0;
+        parallel_for(
+            ceil_div(x.n_rows, chunk), n_threads,
+            [&] {
+                return BoundedScratch<T>{Buffer<Search<T>>(chunk),           Buffer<std::int32_t>(panels.n_panels * chunk),
+                                         Buffer<Index>(panels.n_panels),     Buffer<std::int8_t>(chunk * n_bytes),
+                                         Buffer<QuantizedVector>(chunk),     Buffer<float>(n_bytes)};
+            },
+            [&](Index task, BoundedScratch<T>& scratch) {
+                const Index changed = work.run(task * chunk, min_index(x.n_rows, (task + 1) * chunk), scratch);
+                __atomic_fetch_add(&n_changed, changed, __ATOMIC_RELAXED);
+            });
+        return n_changed;
+    };
+    if constexpr (Chunk::kHasBytes) {
+        if (step.by_bytes && x.n_columns >= BytesOf<Isa>::kLeastColumns && x.n_columns <= kMostByteColumns) {
+            Buffer<T> shift(x.n_columns);
+            for (Index j = 0; j < x.n_columns; ++j) shift[j] = static_cast<T>(exact.shift[j]);
+            const T unit = unit_of(exact.centers, shift.data(), exact.scored.n_centers, x.n_columns);
+            if (unit > 0) {
+                const auto packed = pack_bytes<Isa, kByteVectors<Isa>>(exact.centers, shift.data(), unit, step.order,
+                                                                       step.n_slots, x.n_columns, n_threads);
+                const BoundedBytes<Isa, T> bytes{packed, shift.data(), unit};
+                return run(&bytes);
+            }
+        }
+    }
+    return run(nullptr);
 }
 
 // Brings labels and bounds up to date with the centroids; returns how many labels changed.
 template <class Isa, class Rows>
-Index bounded_assign(const Rows& x, const Centers<typename Rows::value_type>& centers,
+Index bounded_assign(const Rows& x, const ExactCenters<typename Rows::value_type>& exact,
                      const BoundedStep<typename Rows::value_type>& step,
                      const BoundedState<typename Rows::value_type>& state, int n_threads) {
     using T = typename Rows::value_type;
     if (step.panels_per_group == 0)
-        return bounded_assign_with<Isa>(x, centers, step, state, LaneBounds<Isa, T>{step, state}, n_threads);
-    return bounded_assign_with<Isa>(x, centers, step, state, GroupBounds<Isa, T>{step, state}, n_threads);
+        return bounded_assign_with<Isa>(x, exact, step, state, LaneBounds<Isa, T>{step, state}, n_threads);
+    return bounded_assign_with<Isa>(x, exact, step, state, GroupBounds<Isa, T>{step, state}, n_threads);
 }
 
 }  // namespace

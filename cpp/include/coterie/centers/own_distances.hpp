@@ -8,30 +8,56 @@
 namespace coterie {
 namespace {
 
-template <class T>
-double square_distance(const DenseRows<T>& x, Index i, const double* center, double) {
-    constexpr Index kChains = 8;
-    const T* row = x.row(i);
-    double sums[kChains] = {};
-    Index j = 0;
-    for (; j + kChains <= x.n_columns; j += kChains)
-        for (Index u = 0; u < kChains; ++u) {
-            const double difference = static_cast<double>(row[j + u]) - center[j + u];
-            sums[u] += difference * difference;
-        }
-    for (; j < x.n_columns; ++j) {
-        const double difference = static_cast<double>(row[j]) - center[j];
-        sums[0] = multiply_add_in_order(difference, difference, sums[0]);
-    }
-    return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+// Keeps products apart from sums, which the compiler would fuse where there is an instruction for that.
+template <class V>
+inline __attribute__((always_inline)) void round_product(V& product) {
+#if defined(__x86_64__)
+    __asm__("" : "+x"(product));
+#elif defined(__aarch64__)
+    __asm__("" : "+w"(product));
+#else
+    volatile V rounded = product;
+    product = rounded;
+#endif
 }
 
-template <class T>
-double square_distance(const CsrRows<T>& x, Index i, const double* center, double center_square) {
+inline __attribute__((always_inline)) double square_in_order(double value) {
+    double square = value * value;
+    round_product(square);
+    return square;
+}
+
+// Squared distances in float64: the same bits on all instruction sets. They decide which center is the nearest.
+template <class Isa, class T, class C>
+double square_distance(const DenseRows<T>& x, Index i, const C* center, double) {
+    using V = typename Isa::template Vector<double>;
+    constexpr Index kChains = 8, L = sizeof(V) / sizeof(double);
+    const T* row = x.row(i);
+    V sums[kChains / L];
+#pragma GCC unroll 4
+    for (Index v = 0; v < kChains / L; ++v) sums[v] = V{};
+    Index j = 0;
+    for (; j + kChains <= x.n_columns; j += kChains)
+#pragma GCC unroll 4
+        for (Index v = 0; v < kChains / L; ++v) {
+            const V difference = Isa::doubles(row + j + v * L) - Isa::doubles(center + j + v * L);
+            V square = difference * difference;
+            round_product(square);
+            sums[v] += square;
+        }
+    double chains[kChains];
+    for (Index u = 0; u < kChains; ++u) chains[u] = sums[u / L][u % L];
+    for (; j < x.n_columns; ++j)
+        chains[0] += square_in_order(static_cast<double>(row[j]) - static_cast<double>(center[j]));
+    return ((chains[0] + chains[1]) + (chains[2] + chains[3])) + ((chains[4] + chains[5]) + (chains[6] + chains[7]));
+}
+
+template <class Isa, class T, class C>
+double square_distance(const CsrRows<T>& x, Index i, const C* center, double center_square) {
     double out = center_square;
     for (Index e = x.begin(i), end = x.end(i); e < end; ++e) {
-        const double value = static_cast<double>(x.values[e]), c = center[x.columns[e]];
-        out += (value - c) * (value - c) - c * c;
+        const double value = static_cast<double>(x.values[e]), c = static_cast<double>(center[x.columns[e]]);
+        out += square_in_order(value - c) - square_in_order(c);
     }
     return out < 0 ? 0 : out;  // a NaN stays one
 }
@@ -47,7 +73,7 @@ void own_square_distances(const Rows& x, const double* centers, const double* ce
         const Index end = min_index(x.n_rows, (task + 1) * kChunk);
         for (Index i = task * kChunk; i < end; ++i) {
             const Index c = labels == nullptr ? 0 : labels[i];
-            squares[i] = square_distance(x, i, centers + c * x.n_columns, center_squares[c]);
+            squares[i] = square_distance<Isa>(x, i, centers + c * x.n_columns, center_squares[c]);
         }
     });
 }

@@ -65,6 +65,13 @@ struct PlainIsa {
     template <class T>
     using UnalignedVector = typename VectorOf<T, Bytes>::Unaligned;
 
+    // As many numbers as a register has doubles.
+    template <class T>
+    static Vector<double> doubles(const T* from) {
+        return __builtin_convertvector(*reinterpret_cast<const typename VectorOf<T, Bytes / 8 * sizeof(T)>::Unaligned*>(from),
+                                       Vector<double>);
+    }
+
     template <class V>
     static V least(V a, V b) {
         return a < b ? a : b;

@@ -1,0 +1,282 @@
+// Rows and centers in 8 bits, and rigorous bounds of what that loses.
+//
+// A vector y, relative to a shift, is s q + e with s = max|y_j| / levels and q rounded to integers; the lengths of s q and
+// of e are computed and rounded up. For a row x and a center c
+//   x . c = s_x s_c q_x . q_c + (s_x q_x) . e_c + e_x . c,
+// so that |c|^2 - 2 s_x s_c q_x . q_c is the squared distance less |x|^2, but for 2 (|s_x q_x| |e_c| + |e_x| |c|) and for
+// rounding, which the lengths of errors include. Products of bytes are exact.
+#pragma once
+
+#include "coterie/machine/buffer.hpp"
+#include "coterie/machine/isa.hpp"
+#include "coterie/machine/lanes.hpp"
+#include "coterie/machine/parallel.hpp"
+#include "coterie/machine/views.hpp"
+
+namespace coterie {
+namespace {
+
+// Products of bytes of an instruction set: none by default.
+template <class Isa>
+struct BytesOf {
+    static constexpr bool kExists = false;
+};
+
+// Sums of wider rows overflow 32 bits.
+inline constexpr Index kMostByteColumns = 65536;
+
+// A relative error above that of the few float32 operations on scales, lengths and scores.
+inline constexpr float kByteRounding = 8 * __FLT_EPSILON__;
+
+struct QuantizedVector {
+    float scale;       // s; infinite: too large beside the unit
+    float length;      // of s q, rounded up
+    float error;       // length of y - s q, rounded up, with the rounding of y
+    float slack;       // what else its scores are off
+    std::int32_t sum;  // of q
+};
+
+// Columns are filled up with zeros to a multiple of 16.
+inline Index byte_width(Index n_columns) { return ceil_div(n_columns, 16) * 16; }
+
+// What float64 sums of squared differences are off, as a part of the squared lengths, and more.
+inline float exact_rounding(Index n_columns) { return static_cast<float>(n_columns + 8) * 0x1p-50f; }
+
+// IN v, shift (n_columns), unit (a power of 2 that multiplies v - shift); OUT relative, q (byte_width).
+template <class Isa, class T>
+QuantizedVector quantize(const T* v, const T* shift, Index n_columns, T unit, float* relative, std::int8_t* q) {
+    using V = typename Isa::template Vector<float>;
+    using Ints = typename VectorOf<std::int32_t, sizeof(V)>::Aligned;
+    using Bytes = typename VectorOf<std::int8_t, sizeof(V) / 4>::Unaligned;
+    constexpr Index L = sizeof(V) / sizeof(float);
+    constexpr float kLargest = 1e15f, kSmallest = 1e-30f, kRounds = 12582912.0f;  // 1.5 * 2^23
+    const Index width = byte_width(n_columns);
+    for (Index j = 0; j < n_columns; ++j) relative[j] = static_cast<float>((v[j] - shift[j]) * unit);
+    for (Index j = n_columns; j < width; ++j) relative[j] = 0;
+    V highest = V{};
+    for (Index j = 0; j < width; j += L) {
+        const V y = *reinterpret_cast<const V*>(relative + j);
+        highest = Isa::greatest(highest, Isa::greatest(y, -y));
+    }
+    float most = 0;
+    for (Index l = 0; l < L; ++l) most = highest[l] > most ? highest[l] : most;
+    if (!(most < kLargest)) return {infinity<float>(), 0, 0, 0, 0};
+    const bool vanishes = most < kSmallest;
+    const float scale = vanishes ? 0 : most / BytesOf<Isa>::kLevels, inverse = vanishes ? 0 : BytesOf<Isa>::kLevels / most;
+    V squares = V{}, errors = V{}, sums = V{};
+    for (Index j = 0; j < width; j += L) {
+        const V y = *reinterpret_cast<const V*>(relative + j);
+        const V level = (y * inverse + kRounds) - kRounds, error = y - level * scale;
+        squares += level * level;
+        errors += error * error;
+        sums += level;
+        *reinterpret_cast<Bytes*>(q + j) = __builtin_convertvector(__builtin_convertvector(level, Ints), Bytes);
+    }
+    const float square = reduce_lanes<L, 1>(&squares)[0], error_square = reduce_lanes<L, 1>(&errors)[0];
+    const float up = 1 + static_cast<float>(n_columns + 32) * __FLT_EPSILON__;
+    const float length = scale * square_root(square) * up, error_length = square_root(error_square) * up;
+    const float error = error_length + kByteRounding * (length + error_length), most_length = length + error;
+    return {scale, length, error, exact_rounding(n_columns) * most_length * most_length + 0x1p-100f,
+            static_cast<std::int32_t>(reduce_lanes<L, 1>(&sums)[0])};
+}
+
+// Centers in panels of C vectors of lanes: each four columns of a panel are four bytes of each of its centers.
+template <class Isa, int C>
+struct BytePanels {
+    static constexpr Index kSlots = C * Isa::kRegisterBytes / 4;
+    Index n_panels, n_columns;
+    Buffer<std::int8_t> values;           // n_panels x byte_width x kSlots
+    Buffer<float> scales, squares;        // n_panels x kSlots: s, |c|^2; infinite where there is no center
+    Buffer<float> lengths, errors, slack; // n_panels: the largest |c|, |e| and rounding of |c|^2
+    Buffer<std::int32_t> ids;             // n_panels x kSlots; -1 where there is no center
+
+    const std::int8_t* panel(Index p) const { return values.data() + p * byte_width(n_columns) * kSlots; }
+    // How far the scores of a row with this panel are off, at most.
+    float error_of(const QuantizedVector& row, Index p) const {
+        return 2 * (row.length * errors[p] + row.error * lengths[p]) + (slack[p] + row.slack);
+    }
+};
+
+// The power of 2 that brings the largest coordinate of the centers close to 1; 0 if that overflows.
+template <class T>
+T unit_of(const T* centers, const T* shift, Index n_centers, Index n_columns) {
+    constexpr Index W = kLanes<T>;
+    T highest[W] = {};
+    for (Index c = 0; c < n_centers; ++c) {
+        const T* const center = centers + c * n_columns;
+        const auto raise = [&](Index l, Index j) {
+            const T y = center[j] - shift[j], length = y < 0 ? -y : y;
+            highest[l] = highest[l] < length ? length : highest[l];
+        };
+        Index j = 0;
+        for (; j + W <= n_columns; j += W)
+            for (Index l = 0; l < W; ++l) raise(l, j + l);
+        for (; j < n_columns; ++j) raise(0, j);
+    }
+    T most = 0, unit = 1;
+    for (Index l = 0; l < W; ++l) most = highest[l] > most ? highest[l] : most;
+    constexpr T kHighest = T(1) / smallest_normal<T>() / 4;
+    if (!(most < infinity<T>())) return 0;
+    while (most * unit > 1) unit /= 2;
+    while (most > 0 && most * unit < T(0.5) && unit < kHighest) unit *= 2;
+    return unit;
+}
+
+// order: the center of each slot (n_slots, -1 for none).
+template <class Isa, int C, class T>
+BytePanels<Isa, C> pack_bytes(const T* centers, const T* shift, T unit, const std::int32_t* order, Index n_slots,
+                              Index n_columns, int n_threads) {
+    using Panels = BytePanels<Isa, C>;
+    constexpr Index kSlots = Panels::kSlots;
+    const Index n_panels = ceil_div(n_slots, kSlots), width = byte_width(n_columns);
+    Panels out{n_panels, n_columns, Buffer<std::int8_t>(n_panels * width * kSlots), Buffer<float>(n_panels * kSlots),
+               Buffer<float>(n_panels * kSlots), Buffer<float>(n_panels), Buffer<float>(n_panels), Buffer<float>(n_panels),
+               Buffer<std::int32_t>(n_panels * kSlots)};
+    parallel_for(n_panels, n_threads, [&](Index p) {
+        Buffer<float> relative(width);
+        Buffer<std::int8_t> q(width);
+        std::int8_t* const panel = out.values.data() + p * width * kSlots;
+        float most_length = 0, most_error = 0, most_square = 0;
+        for (Index l = 0; l < kSlots; ++l) {
+            const Index slot = p * kSlots + l, id = slot < n_slots ? order[slot] : -1;
+            double square = 0;
+            out.ids[slot] = static_cast<std::int32_t>(id);
+            if (id < 0) {
+                q.fill(0);
+                out.scales[slot] = 0;
+                out.squares[slot] = infinity<float>();
+            } else {
+                const QuantizedVector c = quantize<Isa>(centers + id * n_columns, shift, n_columns, unit, relative.data(),
+                                                        q.data());
+                for (Index j = 0; j < n_columns; ++j) {
+                    const double y = static_cast<double>(relative[j]);
+                    square += y * y;
+                }
+                const float length = c.length + c.error;
+                const auto raise = [](float& most, float value) { most = most < value ? value : most; };
+                out.scales[slot] = c.scale;
+                out.squares[slot] = static_cast<float>(square);
+                raise(most_length, length * (1 + kByteRounding));
+                raise(most_error, (c.error + kByteRounding * length) * (1 + kByteRounding));
+                raise(most_square, static_cast<float>(square));
+            }
+            for (Index j = 0; j < width; ++j) q[j] = static_cast<std::int8_t>(q[j] + BytesOf<Isa>::kOffset);
+            for (Index j = 0; j < width; j += 4) __builtin_memcpy(panel + j * kSlots + l * 4, q.data() + j, 4);
+        }
+        out.lengths[p] = most_length;
+        out.errors[p] = most_error;
+        out.slack[p] = (4 * kByteRounding + exact_rounding(n_columns)) * most_square;
+    });
+    return out;
+}
+
+// Consecutive rows in 8 bits. The scores of row i with panel p go to line l = i * n_panels + p - first_panel of `scores`
+// (kSlots each), the least by lanes to that of `least`, how far they are off to errors[l]. Line i of `bounds` keeps the least
+// by lanes of all scores plus their errors.
+struct ByteRows {
+    const std::int8_t* values;  // byte_width for each row
+    const QuantizedVector* rows;
+    Index first_panel, n_panels;
+    float *scores, *least, *errors, *bounds;
+
+    Index number(Index i) const { return i; }
+    template <class Isa, int C, class V>
+    inline __attribute__((always_inline)) void take(Index i, Index p, const V* row_scores, float error) const {
+        constexpr Index L = sizeof(V) / 4;
+        const Index line = i * n_panels + p - first_panel;
+        V lowest = row_scores[0];
+#pragma GCC unroll 4
+        for (int c = 0; c < C; ++c) {
+            reinterpret_cast<V*>(scores + line * C * L)[c] = row_scores[c];
+            lowest = Isa::least(row_scores[c], lowest);
+        }
+        *reinterpret_cast<V*>(least + line * L) = lowest;
+        errors[line] = error;
+        V* const bound = reinterpret_cast<V*>(bounds + i * L);
+        *bound = Isa::least(lowest + error, *bound);
+    }
+};
+
+// Some of the rows in 8 bits: line i of `scores` and errors[i] are of row numbers[i].
+struct ListedByteRows {
+    const std::int8_t* values;
+    const QuantizedVector* rows;
+    const std::int32_t* numbers;
+    float scale;  // of the scores
+    float *scores, *errors;
+
+    Index number(Index i) const { return numbers[i]; }
+    template <class Isa, int C, class V>
+    inline __attribute__((always_inline)) void take(Index i, Index, const V* row_scores, float error) const {
+#pragma GCC unroll 4
+        for (int c = 0; c < C; ++c) reinterpret_cast<V*>(scores + i * C * (sizeof(V) / 4))[c] = row_scores[c] * scale;
+        errors[i] = error;
+    }
+};
+
+// Scores |c|^2 - 2 x . c, in the unit, of R rows from `first` on with one panel.
+template <class Isa, int R, int C, class X>
+inline __attribute__((always_inline)) void byte_tile(const X& x, Index first, const BytePanels<Isa, C>& panels,
+                                                     Index p) {
+    using B = BytesOf<Isa>;
+    using V = typename B::Ints;
+    using Floats = typename Isa::template Vector<float>;
+    typedef std::int32_t Word __attribute__((may_alias));
+    constexpr Index L = sizeof(V) / 4, kSlots = BytePanels<Isa, C>::kSlots;
+    // As many columns at a time as an instruction set multiplies before it adds in 32 bits.
+    constexpr int kWords = B::kWords;
+    const Index width = byte_width(panels.n_columns);
+    const std::int8_t* const panel = panels.panel(p);
+    const std::int8_t* rows[R];
+    V sums[R][C];
+#pragma GCC unroll 32
+    for (int r = 0; r < R; ++r) {
+        rows[r] = x.values + x.number(first + r) * width;
+#pragma GCC unroll 4
+        for (int c = 0; c < C; ++c) sums[r][c] = V{} - B::kOffset * x.rows[x.number(first + r)].sum;
+    }
+    for (Index j = 0; j < width; j += 16) {
+#pragma GCC unroll 4
+        for (int next = 0; next < 4; next += kWords) {
+            V columns[C][kWords];
+#pragma GCC unroll 2
+            for (int w = 0; w < kWords; ++w)
+#pragma GCC unroll 4
+                for (int c = 0; c < C; ++c)
+                    columns[c][w] = reinterpret_cast<const V*>(panel + (j + (next + w) * 4) * C * L)[c];
+#pragma GCC unroll 32
+            for (int r = 0; r < R; ++r) {
+                V words[kWords];
+#pragma GCC unroll 2
+                for (int w = 0; w < kWords; ++w) words[w] = V{} + reinterpret_cast<const Word*>(rows[r] + j)[next + w];
+#pragma GCC unroll 4
+                for (int c = 0; c < C; ++c) sums[r][c] = B::add_products(sums[r][c], columns[c], words);
+            }
+        }
+    }
+    const float* const scales = panels.scales.data() + p * kSlots;
+    const float* const squares = panels.squares.data() + p * kSlots;
+#pragma GCC unroll 32
+    for (int r = 0; r < R; ++r) {
+        const QuantizedVector& row = x.rows[x.number(first + r)];
+        const Floats minus_two_scales = Floats{} - 2 * row.scale;
+        Floats scores[C];
+#pragma GCC unroll 4
+        for (int c = 0; c < C; ++c) {
+            const Floats product = __builtin_convertvector(sums[r][c], Floats);
+            scores[c] = minus_two_scales * (product * *reinterpret_cast<const Floats*>(scales + c * L)) +
+                        *reinterpret_cast<const Floats*>(squares + c * L);
+        }
+        x.template take<Isa, C>(first + r, p, scores, panels.error_of(row, p));
+    }
+}
+
+template <class Isa, int R, int C, class X>
+void byte_tiles(const X& x, Index first, Index end, const BytePanels<Isa, C>& panels, Index p) {
+    for (; first + R <= end; first += R) byte_tile<Isa, R, C>(x, first, panels, p);
+    if constexpr (R > 1)
+        if (first < end) byte_tiles<Isa, R / 2, C>(x, first, end, panels, p);
+}
+
+}  // namespace
+}  // namespace coterie

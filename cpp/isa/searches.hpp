@@ -1,0 +1,22 @@
+// Included once by each file of searches: see instantiate.hpp.
+#pragma once
+
+#include "coterie/centers/assign.hpp"
+#include "coterie/centers/bounded.hpp"
+#include "coterie/graphs/lowest_by_bytes.hpp"
+#include "coterie/kernel_table.hpp"
+
+namespace coterie {
+namespace {
+
+using Number = COTERIE_NUMBER;
+
+template <class Isa>
+constinit const SearchesOf<Number> kSearchesOf = {
+    .dense_rows = {.assign = assign<Isa, DenseRows<Number>>, .bounded_assign = bounded_assign<Isa, DenseRows<Number>>},
+    .sparse_rows = {.assign = assign<Isa, CsrRows<Number>>, .bounded_assign = bounded_assign<Isa, CsrRows<Number>>},
+    .lowest_by_bytes = lowest_by_bytes<Isa, Number>,
+};
+
+}  // namespace
+}  // namespace coterie
