@@ -91,7 +91,7 @@ class TestRoundTrip:
             np.array([(1, 0.5)], dtype=[("a", "i8"), ("b", "f8")]).view(np.recarray),
             sp.csr_matrix(np.eye(3)), sp.csr_array(np.eye(3, dtype="f4")), np.random.RandomState(3),
         ],
-        ids=repr,
+        ids=lambda value: type(value).__name__,
     )  # fmt: skip
     def test_encoding(self, value):
         arrays = []
