@@ -6,12 +6,12 @@ A lightweight coreset is a weighted sample on which the inertia of k-means appro
 each block are merged, then each block contributes its share of the sample.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import coterie
 from coterie.coresets import lightweight_coreset
 from coterie.metrics import quantization_error
-from coterie.plotting import plot_curves
 
 random = np.random.default_rng(0)
 X = random.normal(size=(100_000, 10)) * random.gamma(2, size=(1, 10))
@@ -27,9 +27,8 @@ for size in sizes:
     rows, weights, _ = lightweight_coreset(X, size, random_state=0)
     model = coterie.KMeans(20, random_state=0).fit(rows, sample_weight=weights)
     excess.append(100 * (quantization_error(X, model.cluster_centers_) / least - 1))
-axes = plot_curves(
-    {"lightweight coreset": (sizes, excess)}, xlabel="rows drawn", ylabel="error above all rows, %"
-)
-axes.set(xscale="log", yscale="linear", ylim=(0, None))
+figure, axes = plt.subplots()
+axes.semilogx(sizes, excess, marker="o")
+axes.set(xlabel="rows drawn", ylabel="error above all rows, %", ylim=(0, None))
 axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
 axes.minorticks_off()

@@ -6,11 +6,11 @@ Both start from the same rows. Nested mini-batches iterate on a sample that doub
 and end with the same result.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import coterie
 from coterie.metrics import quantization_error
-from coterie.plotting import plot_curves
 
 # %%
 # Two hundred overlapping blobs, and a hundred rows as initial centers.
@@ -40,5 +40,8 @@ for name, estimator in {
 
 # %%
 # Error of held-out rows:
-axes = plot_curves(curves, xlabel="seconds", ylabel="quantization error of held-out rows")
-axes.set_xscale("log")
+figure, axes = plt.subplots()
+for name, (seconds, errors) in curves.items():
+    axes.loglog(seconds, errors, label=name)
+axes.set(xlabel="seconds", ylabel="quantization error of held-out rows")
+axes.legend()

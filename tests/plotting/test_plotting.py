@@ -298,15 +298,6 @@ def test_no_global_figures(X):
     assert pyplot.get_fignums() == []
 
 
-def test_curves_are_drawn_together(tmp_path):
-    curves = {"one": ([1, 2, 3], [0.5, 0.1, 0.0]), "two": ([1, 10], [0.2, 0.02])}
-    ax = plotting.plot_curves(curves, xlabel="seconds", ylabel="excess", title="a race")
-    assert [line.get_label() for line in ax.lines] == ["one", "two"]
-    assert ax.lines[0].get_xdata().tolist() == [1, 2]  # a logarithmic axis has no 0
-    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
-    assert is_png(ax.figure, tmp_path / "curves.png")
-
-
 def test_memberships(X, tmp_path):
     model = Model(X, 3)
     model.memberships_ = np.random.default_rng(0).dirichlet(np.ones(3), 200)

@@ -8,7 +8,7 @@ from coterie.density.plots import plot_barcode, plot_condensed_tree
 from coterie.figures import require_matplotlib
 from coterie.laplacian_kmodes.graph_weight import plot_graph_weights
 from coterie.plotting.cluster_map import cluster_map
-from coterie.plotting.curves import plot_curves, plot_history
+from coterie.plotting.history import plot_history
 from coterie.plotting.images import check_image_shape, plot_cluster_images, plot_modes
 from coterie.total_variation.plots import plot_memberships
 
@@ -18,7 +18,6 @@ __all__ = [
     "plot_barcode",
     "plot_cluster_images",
     "plot_condensed_tree",
-    "plot_curves",
     "plot_history",
     "plot_graph_weights",
     "plot_memberships",
