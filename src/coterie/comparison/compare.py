@@ -118,7 +118,9 @@ class Comparison:
         return f"<Comparison: {counted(len(self.records), 'clustering')}, {self.confidence}: {self.best}>"
 
     def __str__(self) -> str:
-        return "\n".join([*self.reasons, "", *self.lines(), "", *self.differences]).rstrip()
+        n_rows, n_compared = self.facts["rows"], self.facts["sample_rows"]
+        sampled = [f"Compared on {n_compared:,} of {n_rows:,} rows."] if n_compared < n_rows else []
+        return "\n".join([*sampled, *self.reasons, "", *self.lines(), "", *self.differences]).rstrip()
 
     def lines(self) -> list[str]:
         """Return the lines of a table of scores and sizes, the best method marked by an asterisk."""

@@ -171,8 +171,7 @@ class Matter:
             counts, words = text_counts(subject.sample.texts)
         columns = [] if words else columns
         names = [f"column {i}" for i in columns] if known is None else [known[i] for i in columns]
-        are_shares = np.array([_is_binary(block[:, [i]]) for i in columns], dtype=bool)
-        return cls(block, columns, names, known is not None, are_shares, counts, words)
+        return cls(block, columns, names, known is not None, _are_binary(block)[columns], counts, words)
 
     def terms(self, labels: IntArray, n_clusters: int) -> list[list[str]]:
         """Return the terms of each cluster, [] where there are no words."""
@@ -227,9 +226,14 @@ def feature_columns(
     return [] if len(found) > _MOST_UNNAMED and len(stems) == 1 else found
 
 
-def _is_binary(column: Any) -> bool:
-    values = column.data if sp.issparse(column) else np.asarray(column)[:1000]
-    return bool(np.isin(values, (0, 1)).all())
+def _are_binary(block: Any) -> BoolArray:
+    """Return which columns have no other numbers than 0 and 1, in the first thousand rows."""
+    some = block[:1000]
+    if not sp.issparse(some):
+        return np.asarray(np.isin(some, (0, 1)).all(axis=0))
+    found = np.ones(some.shape[1], dtype=bool)
+    found[some.indices[~np.isin(some.data, (0, 1))]] = False
+    return found
 
 
 def _rename(clusters: Clusters, subject: Subject, names: Names) -> None:
@@ -259,7 +263,9 @@ def _text_of(subject: Subject, place: int, clusters: Clusters) -> str:
         return sample.texts[place]
     if not clusters.columns:
         return sample.ids[place]
-    values = dense(sample.block[[place]])[0][clusters.columns]
+    row = dense(sample.block[[place]])
+    original = original_units(row, subject.rows.preparation)
+    values = (row if original is None else original)[0][clusters.columns]
     return ", ".join(f"{name} {value:.4g}" for name, value in zip(clusters.column_names, values))
 
 

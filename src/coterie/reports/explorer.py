@@ -7,6 +7,7 @@ import io
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.kernel_rows import dense
@@ -123,10 +124,12 @@ def _columns(subject: Subject, clusters: Clusters) -> list[dict[str, Any]]:
     if clusters.columns:
         strength = np.abs(clusters.effects).max(axis=0)
         order = np.sort(np.argsort(-strength, kind="stable")[:_MOST_CLUSTERED])
-        block = dense(sample.block)
-        original = original_units(block, subject.rows.preparation)
+        block = sample.block
+        if not sp.issparse(block):  # sparse rows are not scaled
+            original = original_units(block, subject.rows.preparation)
+            block = block if original is None else original
         for i in order.tolist():
-            packed = _packed((block if original is None else original)[:, clusters.columns[i]], "<f4")
+            packed = _packed(dense(block[:, [clusters.columns[i]]])[:, 0], "<f4")
             found.append({"name": clusters.column_names[i], "kind": "clustered", "values": packed})
     return found
 

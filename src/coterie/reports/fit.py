@@ -36,6 +36,7 @@ def fit_section(subject: Subject, summary: Mapping[str, Any]) -> Section:
         ("columns", subject.rows.shape[1]),
         ("kind", f"{'sparse' if subject.rows.is_sparse else 'dense'}, {subject.rows.dtype.name}"),
         ("method", subject.name_of_method),
+        ("preparation", _preparation(subject.rows.preparation)),
         ("clusters", f"{subject.n_clusters:,}, of {int(sizes.min()):,} to {int(sizes.max()):,} rows"),
         *_objective(model, method),
         ("iterations", getattr(model, "n_iter_", None)),
@@ -58,7 +59,24 @@ def fit_section(subject: Subject, summary: Mapping[str, Any]) -> Section:
     else:  # arrays among the parameters are named only
         is_own = isinstance(model, BaseEstimator)
         parts.append(Code("Estimator", " ".join(repr(model).split()) if is_own else type(model).__name__))
+        if getattr(model, "random_state", 0) is None:
+            parts.append(Text("Without random_state another fit may find other clusters."))
     return Section("How it was made", [*parts, *_convergence(subject), *_pictures(subject)])
+
+
+def _preparation(steps: Sequence[tuple[Any, ...]]) -> str | None:
+    """Return in words how rows were prepared."""
+    words = {"normalize": "length 1", "drop_missing": "rows with missing values dropped"}
+    found = []
+    for kind, *details in steps:
+        if kind == "transform":
+            transformer, _, cells = details
+            parts = [step for _, step in getattr(transformer, "steps", [("", transformer)])]
+            names = ", ".join(type(part).__name__ for part in parts)
+            found.append(f"{names} of {', '.join(cells)}" if cells else names)
+        elif kind in words:
+            found.append(words[kind])
+    return "; ".join(found) or None
 
 
 def _objective(model: Any, method: Method | None) -> Sequence[tuple[str, Any]]:
