@@ -1,5 +1,6 @@
 // The kernels of multilevel graph clustering: argument checks, then the kernel without the interpreter's lock.
 #include "bindings.hpp"
+#include "coterie/multilevel/leiden.hpp"
 #include "coterie/multilevel/merging.hpp"
 #include "coterie/multilevel/node_moves.hpp"
 
@@ -65,6 +66,21 @@ void merge_nodes_of(const NodeGraphArrays& arrays, int kind, double resolution, 
     clusters.write_labels(labels.data());
 }
 
+double improve_communities(const NodeGraphArrays& arrays, In1<double> masses, double rate, double least_rise,
+                           std::uint64_t seed, Out1<std::int32_t> labels, int n_threads) {
+    const NodeGraph graph = arrays.view();
+    require_size(masses, graph.n_nodes, "one mass per node is needed");
+    require_size(labels, graph.n_nodes, "one label per node is needed");
+    require_between(labels, 0, graph.n_nodes, "a label is out of range");
+    require(n_threads >= 1, "n_threads must be at least 1");
+    const Level level{graph.starts, graph.columns, graph.weights, masses.data(), graph.n_nodes};
+    Labels found(labels.data(), labels.data() + graph.n_nodes);
+    Leiden leiden(rate, least_rise, seed, n_threads);
+    leiden.improve(level, found);
+    std::copy(found.begin(), found.end(), labels.data());
+    return leiden.quality(level, found);
+}
+
 }  // namespace
 
 void bind_multilevel(nb::module_& m) {
@@ -79,6 +95,8 @@ void bind_multilevel(nb::module_& m) {
     m.def("move_nodes", &move_nodes_of, arg("graph"), arg("kind"), arg("resolution"), arg("may_empty"),
           arg("labels").noconvert(), arg("waits").noconvert(), arg("clusters").noconvert(), arg("sizes").noconvert(),
           Unlocked());
+    m.def("improve_communities", &improve_communities, arg("graph"), arg("masses").noconvert(), arg("rate"),
+          arg("least_rise"), arg("seed"), arg("labels").noconvert(), arg("n_threads"), Unlocked());
     m.def("merge_nodes", &merge_nodes_of, arg("graph"), arg("kind"), arg("resolution"), arg("n_clusters"),
           arg("labels").noconvert(), Unlocked());
 }

@@ -1,0 +1,338 @@
+// Communities of a graph by the Leiden algorithm (Traag, Waltman and van Eck 2019), deterministic on any number of
+// threads: nodes of a batch look for their best community at the same time, and move one after the other.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "coterie/machine/parallel.hpp"
+#include "coterie/multilevel/node_moves.hpp"
+
+namespace coterie {
+
+// A graph whose nodes have masses: a community gains `rate` times the product of the masses of two nodes less than the
+// weight between them. Modularity: masses are degrees, the rate is resolution / volume. Constant Potts model: numbers of
+// vertices, and the resolution.
+struct Level {
+    const Index* starts;          // n_nodes + 1
+    const std::int32_t* columns;  // never the node itself
+    const double* weights;        // above 0
+    const double* masses;         // n_nodes
+    Index n_nodes;
+};
+
+using Labels = std::vector<std::int32_t>;
+
+// Sums of edge weights by community, all 0 between uses.
+class Links {
+   public:
+    explicit Links(Index n) : sums_(static_cast<std::size_t>(n), 0.0), touched_(static_cast<std::size_t>(n) + 1) {}
+
+    void add(std::int32_t community, double weight) {
+        double& sum = sums_[community];
+        touched_[n_touched_] = community;  // kept if it is new: no branch
+        n_touched_ += sum == 0;
+        sum += weight;
+    }
+    double operator[](std::int32_t community) const { return sums_[community]; }
+    std::span<const std::int32_t> touched() const { return {touched_.data(), n_touched_}; }
+    void clear() {
+        for (const std::int32_t community : touched()) sums_[community] = 0;
+        n_touched_ = 0;
+    }
+
+   private:
+    std::vector<double> sums_;
+    Labels touched_;
+    std::size_t n_touched_ = 0;
+};
+
+class Leiden {
+   public:
+    // The order in which nodes move is drawn from `seed`.
+    Leiden(double rate, double least_rise, std::uint64_t seed, int n_threads)
+        : rate_(rate), least_rise_(least_rise), state_(seed), n_threads_(n_threads) {}
+
+    // The weight of the edge ends inside communities, less the rate times the squares of their masses.
+    double quality(const Level& graph, const Labels& labels) const {
+        std::vector<double> masses(labels.size(), 0.0);
+        double quality = 0;
+        for (Index i = 0; i < graph.n_nodes; ++i) {
+            masses[labels[i]] += graph.masses[i];
+            for (Index e = graph.starts[i]; e < graph.starts[i + 1]; ++e)
+                if (labels[graph.columns[e]] == labels[i]) quality += graph.weights[e];
+        }
+        for (const double mass : masses) quality -= rate_ * mass * mass;
+        return quality;
+    }
+
+    // One iteration on all levels. IN/OUT labels (n_nodes), from 0 to n_nodes - 1.
+    void improve(const Level& graph, Labels& labels) {
+        for (int thread = 0; thread < n_threads_; ++thread) links_.emplace_back(graph.n_nodes);
+        std::vector<Labels> nodes_of;
+        Coarse coarse;
+        for (Level level = graph;;) {
+            move_nodes(level, labels);
+            auto [names, n_coarse] = numbered(refine(level, labels));
+            if (n_coarse == level.n_nodes) break;
+            labels = numbered(labels).first;
+            Labels above(static_cast<std::size_t>(n_coarse));
+            for (Index i = 0; i < level.n_nodes; ++i) above[names[i]] = labels[i];
+            coarse = aggregated(level, names, n_coarse);
+            level = coarse.view();
+            labels = std::move(above);
+            nodes_of.push_back(std::move(names));
+        }
+        for (auto names = nodes_of.rbegin(); names != nodes_of.rend(); ++names) {
+            Labels below(names->size());
+            for (std::size_t i = 0; i < below.size(); ++i) below[i] = labels[(*names)[i]];
+            labels = std::move(below);
+        }
+        labels = numbered(labels).first;
+        links_.clear();
+    }
+
+   private:
+    static constexpr Index kFewest = 64, kBatches = 128;  // nodes of a batch, and batches of all nodes
+    static constexpr Index kChunk = 64, kCommunities = 16, kCoarse = 256;  // nodes and communities of a task
+
+    // A node as its neighbors see it: one cache line has all of it.
+    struct Node {
+        std::int32_t label;
+        std::int32_t batch : 31;  // the last one in which a neighbor has moved
+        std::uint32_t waits : 1;
+    };
+
+    struct Move {
+        std::int32_t to;  // kAlone: to a community of its own
+        double link, own_link;
+    };
+    static constexpr std::int32_t kAlone = -1;
+
+    // A graph of parts of another one.
+    struct Coarse {
+        std::vector<Index> starts;
+        Labels columns;
+        std::vector<double> weights, masses;
+
+        Level view() const {
+            return {starts.data(), columns.data(), weights.data(), masses.data(), static_cast<Index>(masses.size())};
+        }
+    };
+
+    // The next number of SplitMix64.
+    std::uint64_t drawn() {
+        std::uint64_t z = state_ += 0x9E3779B97F4A7C15;
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+        return z ^ (z >> 31);
+    }
+
+    // Communities renumbered in the order of their first nodes, and their number.
+    static std::pair<Labels, Index> numbered(const Labels& labels) {
+        Labels names(labels.size(), -1), found(labels.size());
+        std::int32_t n_found = 0;
+        for (std::size_t i = 0; i < labels.size(); ++i) {
+            if (names[labels[i]] < 0) names[labels[i]] = n_found++;
+            found[i] = names[labels[i]];
+        }
+        return {std::move(found), n_found};
+    }
+
+    // Runs body(task, links) for all tasks, with sums of its thread.
+    template <class Body>
+    void for_tasks(Index n_tasks, Body body) {
+        int n_taken = 0;
+        const auto own = [&] { return &links_[__atomic_fetch_add(&n_taken, 1, __ATOMIC_RELAXED)]; };
+        parallel_for(n_tasks, n_threads_, own, [&](Index task, Links* links) { body(task, *links); });
+    }
+
+    Move best_move(const Level& level, const std::vector<Node>& nodes, const std::vector<double>& masses,
+                   const Labels& sizes, Index i, Links& links) const {
+        const std::int32_t own = nodes[i].label;
+        const double mass = level.masses[i];
+        for (Index e = level.starts[i]; e < level.starts[i + 1]; ++e)
+            links.add(nodes[level.columns[e]].label, level.weights[e]);
+        const double own_link = links[own];
+        Move best{own, own_link, own_link};
+        double highest = own_link - rate_ * mass * (masses[own] - mass) + least_rise_;
+        for (const std::int32_t other : links.touched()) {
+            if (other == own) continue;
+            const double score = links[other] - rate_ * mass * masses[other];
+            if (score > highest) highest = score, best = {other, links[other], own_link};
+        }
+        if (highest < 0 && sizes[own] > 1) best = {kAlone, 0, own_link};
+        links.clear();
+        return best;
+    }
+
+    // Moves nodes to the best adjacent community, or to one of their own, until none gains by it. Nodes wait in a queue;
+    // those next to one that has moved wait again.
+    void move_nodes(const Level& level, Labels& labels) {
+        const Index n = level.n_nodes;
+        const std::size_t size = static_cast<std::size_t>(n);
+        std::vector<double> masses(size, 0.0);
+        Labels sizes(size, 0), empty;
+        for (Index i = 0; i < n; ++i) masses[labels[i]] += level.masses[i], ++sizes[labels[i]];
+        for (Index c = n; c-- > 0;)
+            if (sizes[c] == 0) empty.push_back(static_cast<std::int32_t>(c));
+        Labels waiting(size), following;
+        std::vector<Node> nodes(size);
+        for (Index i = 0; i < n; ++i) nodes[i] = {labels[i], -1, 1};
+        for (Index i = 0; i < n; ++i) {  // a random order
+            const std::size_t place = drawn() % static_cast<std::uint64_t>(i + 1);
+            waiting[i] = waiting[place];
+            waiting[place] = static_cast<std::int32_t>(i);
+        }
+        const Index batch_size = max_index(kFewest, n / kBatches);
+        std::vector<Move> moves(static_cast<std::size_t>(batch_size));
+        for (std::int32_t batch = 0; !waiting.empty();) {
+            following.clear();
+            const Index n_waiting = static_cast<Index>(waiting.size());
+            for (Index first = 0; first < n_waiting; first += batch_size, ++batch) {
+                const Index count = min_index(batch_size, n_waiting - first);
+                const std::int32_t* some = waiting.data() + first;
+                for_tasks((count + kChunk - 1) / kChunk, [&](Index task, Links& links) {
+                    for (Index k = task * kChunk; k < min_index(count, (task + 1) * kChunk); ++k)
+                        moves[k] = best_move(level, nodes, masses, sizes, some[k], links);
+                });
+                for (Index k = 0; k < count; ++k) {
+                    const std::int32_t i = some[k], own = nodes[i].label;
+                    const double mass = level.masses[i];
+                    nodes[i].waits = 0;
+                    Move move = moves[k];
+                    // What was found may be out of date, because others have moved since.
+                    if (nodes[i].batch == batch || (move.to != own && !still_gains(move, masses, own, mass)))
+                        move = best_move(level, nodes, masses, sizes, i, links_[0]);
+                    if (move.to == own) continue;
+                    if (move.to == kAlone) {
+                        if (sizes[own] == 1) continue;
+                        move.to = empty.back();
+                        empty.pop_back();
+                    }
+                    masses[own] -= mass;
+                    masses[move.to] += mass;
+                    if (--sizes[own] == 0) masses[own] = 0, empty.push_back(own);
+                    ++sizes[move.to];
+                    nodes[i].label = move.to;
+                    for (Index e = level.starts[i]; e < level.starts[i + 1]; ++e) {
+                        Node& other = nodes[level.columns[e]];
+                        other.batch = batch;
+                        if (other.waits || other.label == move.to) continue;
+                        other.waits = 1;
+                        following.push_back(level.columns[e]);
+                    }
+                }
+            }
+            std::swap(waiting, following);
+        }
+        for (Index i = 0; i < n; ++i) labels[i] = nodes[i].label;
+    }
+
+    bool still_gains(const Move& move, const std::vector<double>& masses, std::int32_t own, double mass) const {
+        const double stay = move.own_link - rate_ * mass * (masses[own] - mass) + least_rise_;
+        if (move.to == kAlone) return stay < 0;
+        return masses[move.to] > 0 && move.link - rate_ * mass * masses[move.to] > stay;
+    }
+
+    // Splits each community into well connected parts: single nodes join, in their order, the part of their community
+    // that gains most, where they and the part are connected well with the rest of it. Returns a node of its part for
+    // each node.
+    Labels refine(const Level& level, const Labels& labels) {
+        const Index n = level.n_nodes;
+        const std::size_t size = static_cast<std::size_t>(n);
+        std::vector<Index> starts(size + 1, 0);
+        for (Index i = 0; i < n; ++i) ++starts[labels[i] + 1];
+        for (std::size_t c = 0; c < size; ++c) starts[c + 1] += starts[c];
+        Labels members(size), parts(size), sizes(size, 1);
+        std::vector<Index> filled(starts.begin(), starts.end() - 1);
+        for (Index i = 0; i < n; ++i) members[filled[labels[i]]++] = static_cast<std::int32_t>(i);
+        std::vector<double> masses(level.masses, level.masses + n), outward(size);
+        for_tasks((n + kCommunities - 1) / kCommunities, [&](Index task, Links& links) {
+            for (Index c = task * kCommunities; c < min_index(n, (task + 1) * kCommunities); ++c) {
+                double whole = 0;
+                for (Index m = starts[c]; m < starts[c + 1]; ++m) {
+                    const std::int32_t i = members[m];
+                    parts[i] = i;
+                    whole += level.masses[i];
+                    double inside = 0;
+                    for (Index e = level.starts[i]; e < level.starts[i + 1]; ++e)
+                        if (labels[level.columns[e]] == c) inside += level.weights[e];
+                    outward[i] = inside;
+                }
+                const auto is_connected = [&](std::int32_t part) {
+                    return outward[part] >= rate_ * masses[part] * (whole - masses[part]) - least_rise_;
+                };
+                for (Index m = starts[c]; m < starts[c + 1]; ++m) {
+                    const std::int32_t i = members[m];
+                    if (sizes[i] != 1 || parts[i] != i || !is_connected(i)) continue;
+                    for (Index e = level.starts[i]; e < level.starts[i + 1]; ++e)
+                        if (labels[level.columns[e]] == c) links.add(parts[level.columns[e]], level.weights[e]);
+                    std::int32_t best = i;
+                    double highest = least_rise_;
+                    for (const std::int32_t part : links.touched()) {
+                        if (part == i || !is_connected(part)) continue;
+                        const double rise = links[part] - rate_ * level.masses[i] * masses[part];
+                        if (rise > highest) highest = rise, best = part;
+                    }
+                    if (best != i) {
+                        parts[i] = best;
+                        outward[best] += outward[i] - 2 * links[best];
+                        masses[best] += level.masses[i];
+                        ++sizes[best];
+                    }
+                    links.clear();
+                }
+            }
+        });
+        return parts;
+    }
+
+    // The graph whose nodes are some parts of this one.
+    Coarse aggregated(const Level& level, const Labels& names, Index n_coarse) {
+        const Index n = level.n_nodes, n_tasks = (n_coarse + kCoarse - 1) / kCoarse;
+        const std::size_t size = static_cast<std::size_t>(n_coarse);
+        Coarse coarse;
+        coarse.masses.assign(size, 0.0);
+        coarse.starts.assign(size + 1, 0);
+        std::vector<Index> starts(size + 1, 0);
+        for (Index i = 0; i < n; ++i) ++starts[names[i] + 1], coarse.masses[names[i]] += level.masses[i];
+        for (std::size_t c = 0; c < size; ++c) starts[c + 1] += starts[c];
+        Labels members(static_cast<std::size_t>(n));
+        std::vector<Index> filled(starts.begin(), starts.end() - 1);
+        for (Index i = 0; i < n; ++i) members[filled[names[i]]++] = static_cast<std::int32_t>(i);
+        struct Edges {
+            Labels columns;
+            std::vector<double> weights;
+        };
+        std::vector<Edges> found(static_cast<std::size_t>(n_tasks));
+        for_tasks(n_tasks, [&](Index task, Links& links) {
+            for (Index c = task * kCoarse; c < min_index(n_coarse, (task + 1) * kCoarse); ++c) {
+                for (Index m = starts[c]; m < starts[c + 1]; ++m)
+                    for (Index e = level.starts[members[m]]; e < level.starts[members[m] + 1]; ++e)
+                        if (names[level.columns[e]] != c) links.add(names[level.columns[e]], level.weights[e]);
+                for (const std::int32_t other : links.touched()) {
+                    found[task].columns.push_back(other);
+                    found[task].weights.push_back(links[other]);
+                }
+                coarse.starts[c + 1] = static_cast<Index>(links.touched().size());
+                links.clear();
+            }
+        });
+        for (std::size_t c = 0; c < size; ++c) coarse.starts[c + 1] += coarse.starts[c];
+        for (const Edges& edges : found) {
+            coarse.columns.insert(coarse.columns.end(), edges.columns.begin(), edges.columns.end());
+            coarse.weights.insert(coarse.weights.end(), edges.weights.begin(), edges.weights.end());
+        }
+        return coarse;
+    }
+
+    double rate_, least_rise_;
+    std::uint64_t state_;
+    int n_threads_;
+    std::vector<Links> links_;
+};
+
+}  // namespace coterie
