@@ -49,6 +49,11 @@ class Method:
         return next((name for name in ("n_clusters", "n_components") if name in known), None)
 
     @property
+    def needs_clusters(self) -> bool:
+        """Whether the number of clusters has to be given."""
+        return self.clusters is not None and self.estimator().get_params()[self.clusters] is not None
+
+    @property
     def objective(self) -> Objective | None:
         """What the method minimizes or maximizes."""
         return description_of(self.estimator).objective
@@ -107,7 +112,11 @@ _METHODS = (
         "gmm", TruncatedGaussianMixture, "a mixture of Gaussians, for up to tens of thousands of clusters"
     ),
     Method("laplacian-kmodes", LaplacianKModes, "clusters of any shape, each around a row"),
-    Method("multilevel", MultilevelGraphClustering, "communities of a neighbor graph, in a given number"),
+    Method(
+        "multilevel",
+        MultilevelGraphClustering,
+        "communities of a neighbor graph, in a given number or by a resolution",
+    ),
     Method(
         "total-variation",
         TotalVariationClustering,

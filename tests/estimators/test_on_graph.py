@@ -11,6 +11,7 @@ from coterie import MultilevelGraphClustering, TotalVariationClustering
 from coterie.estimators.on_graph import GraphEstimator
 from coterie.estimators.parameters import Affinity, Clusters, Iterations, Neighbors, Tolerance
 from coterie.graphs import knn_graph
+from coterie.graphs.distinct import Vertices
 from coterie.metrics import clustering_accuracy
 
 X = np.array([[0.0], [1], [2], [10], [11], [12]])
@@ -43,7 +44,7 @@ class NearestHalf(GraphEstimator):
         self._store_fitted(
             columns
             | {"labels_": labels, "memberships_": np.eye(3)[labels], "_training_rows": training_rows}
-            | {"vertex_rows_": np.arange(rows.shape[0], dtype=np.int32)}
+            | Vertices(np.zeros((rows.shape[0], 1))).fitted
         )
         return self
 

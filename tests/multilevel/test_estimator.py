@@ -56,12 +56,10 @@ def test_cosine_ignores_the_lengths_of_rows(digits):
 
 def test_memberships_are_shares_of_edges():
     path = sp.diags_array([np.ones(4), np.ones(4)], offsets=[-1, 1], shape=(5, 5))
-    graph = sp.block_diag([path, sp.csr_array((1, 1))])
-    model = coterie.MultilevelGraphClustering(3, affinity="precomputed").fit(graph)
-    assert model.labels_.tolist() in ([0, 0, 1, 1, 1, 2], [0, 0, 0, 1, 1, 2])
+    model = coterie.MultilevelGraphClustering(2, affinity="precomputed").fit(path)
+    assert model.labels_.tolist() in ([0, 0, 1, 1, 1], [0, 0, 0, 1, 1])
     border = np.flatnonzero(np.diff(model.labels_))[0]
-    assert model.memberships_[border, :2].tolist() == [0.5, 0.5]
-    assert model.memberships_[5].tolist() == [0, 0, 1]
+    assert model.memberships_[border].tolist() == [0.5, 0.5]
 
 
 def test_few_rows_are_all_neighbors():

@@ -310,7 +310,7 @@ def _candidates(job: FitJob) -> list[Method]:
     able = [method for method in offered if not _problem_of_method(job, method)]
     fitting = [method for method in able if names_of(method) >= job.parameters.keys()]
     if job.n_clusters is None and job.graph is None:
-        counted_names = [names_of(method) for method in offered if method.clusters is not None]
+        counted_names = [names_of(method) for method in offered if method.needs_clusters]
         if not any(all(name not in names for names in counted_names) for name in job.parameters):
             raise UsageError(NO_COUNT)  # no option is one of methods without a number of clusters only
     usual = [method for method in fitting if method.usual_above is not None]
@@ -338,7 +338,7 @@ def _problem_of_method(job: FitJob, method: Method) -> str | None:
             "affinity" in names_of(method)
         )
         return f"--method {method.name} takes no --graph in addition to its rows{instead}."
-    if job.n_clusters is None and method.clusters is not None:
+    if job.n_clusters is None and method.needs_clusters:
         return NO_COUNT
     if job.n_clusters is not None and method.clusters is None:
         return f"--method {method.name} takes no -k: it finds the number of clusters."

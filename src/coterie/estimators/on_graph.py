@@ -11,7 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from coterie.arrays import Array, FloatArray, IntArray
+from coterie.arrays import Array, BoolArray, FloatArray, IntArray
 from coterie.estimators.base import Estimator, by_chunk
 from coterie.estimators.outliers import SCALES, OutlierScoring
 from coterie.fitting.checks import warn
@@ -37,7 +37,7 @@ class GraphEstimator(
 
     _WITHOUT_SCALES = "affinities say nothing of distances."
 
-    n_clusters: int
+    n_clusters: Any
     n_neighbors: int
     weights: Any
     affinity: str
@@ -48,6 +48,7 @@ class GraphEstimator(
     affinity_matrix_: sp.csr_array
     _training_rows: Block
     vertex_rows_: IntArray
+    _distinct_rows: IntArray
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -59,7 +60,8 @@ class GraphEstimator(
     def predict(self, X: Any, *, return_distance: bool = False) -> Any:
         """Return the cluster of each row of X, by the memberships of its nearest training rows.
 
-        Near rows count more: they are weighted by 1 / distance^2. A row of the fit has its own label.
+        Near rows count more: they are weighted by 1 / distance^2. A row of the fit has its own label. Affinities to no
+        row of a cluster give -1.
 
         Parameters
         ----------
@@ -78,7 +80,8 @@ class GraphEstimator(
         if return_distance:
             self._check_scales()
         rows, scores, squares, own = self._scores(X)
-        labels = np.where(own < 0, scores.argmax(axis=1), self.labels_[own]).astype(np.int32)
+        found = np.where(np.any(scores != 0, axis=1), scores.argmax(axis=1), -1)
+        labels = np.where(own < 0, found, self.labels_[own]).astype(np.int32)
         if not return_distance:
             return labels
         assert squares is not None
@@ -96,7 +99,8 @@ class GraphEstimator(
         Returns
         -------
         ndarray of shape (m, n_clusters), float64
-            Each row sums to 1. With `LaplacianKModes` those of a row of the fit may differ from `memberships_`.
+            Each row sums to 1, or is 0 where `predict` gives -1. With `LaplacianKModes` those of a row of the fit may
+            differ from `memberships_`.
         """
         check_is_fitted(self, "labels_")
         return self._memberships_by_scores(self._scores(X)[1])
@@ -112,7 +116,8 @@ class GraphEstimator(
         """
         rows = self._rows_of(X).with_dtype(self.memberships_.dtype).read()
         if self.affinity == "precomputed":
-            return rows, self._scores_by_affinities(rows), None, np.full(rows.shape[0], -1, dtype=np.int32)
+            scores = self._scores_by_affinities(rows)
+            return rows, scores, None, np.full(rows.shape[0], -1, dtype=np.int32)
         ids, squares = self._near_training_rows(rows)
         scores = self._scores_by_neighbors(rows, ids, squares)
         own = np.where(squares[:, 0] == 0, ids[:, 0], np.int32(-1))
@@ -134,7 +139,7 @@ class GraphEstimator(
     def _membership(self, rows: RowSource, labels: IntArray) -> tuple[str, FloatArray] | None:
         if not np.array_equal(labels, self.labels_) or not self._are_training_rows(rows):
             return None
-        own = self.memberships_[np.arange(len(labels)), labels]
+        own = np.where(labels < 0, 0, self.memberships_[np.arange(len(labels)), labels])
         return "membership", np.asarray(own, dtype=np.float64).ravel()
 
     def outlier_scores(
@@ -156,7 +161,7 @@ class GraphEstimator(
 
     def _near_training_rows(self, rows: Block) -> tuple[IntArray, Array]:
         """Return the nearest vertices, as row numbers of the fit, and their squared distances."""
-        known, first = self._training_rows, self.vertex_rows_
+        known, first = self._training_rows, self._distinct_rows
         if len(first) < known.shape[0]:
             known = known[first]
         ids, squares = nearest_neighbors(
@@ -171,7 +176,8 @@ class GraphEstimator(
 
     def _memberships_by_scores(self, scores: Array) -> Array:
         """Return memberships, which sum to 1, of scores."""
-        return np.asarray(scores / scores.sum(axis=1, keepdims=True))
+        sums = scores.sum(axis=1, keepdims=True)
+        return np.asarray(scores / np.where(sums > 0, sums, 1))
 
     def _scores_by_affinities(self, affinities: Block) -> Array:
         """Return the (m, L) scores for each cluster of (m, n) affinities to the rows of the fit."""
@@ -189,6 +195,8 @@ class GraphEstimator(
 
     def _check_memory(self, rows: RowSource) -> None:
         super()._check_memory(rows)
+        if self.n_clusters is None:
+            return
         check_allocation(
             8.0 * rows.shape[0] * min(self.n_clusters, rows.shape[0]) * rows.dtype.itemsize,
             f"memberships of all rows in {self.n_clusters:,} clusters",
@@ -196,13 +204,15 @@ class GraphEstimator(
         )
 
     def _symmetric_graph(
-        self, block: Block, seed: int, *, is_split: bool = False
+        self, block: Block, seed: int, *, known: BoolArray | None = None, is_split: bool = False
     ) -> tuple[sp.csr_array, FloatArray | None, Vertices]:
         """Return the graph of the distinct rows' nearest neighbors, or the given affinities without loops.
 
-        Also returned are the mean distance of each vertex to its neighbors, None for affinities, and the vertices. With
-        `is_split` equal rows are vertices of their own, in a graph with as many edges for each row.
+        Also returned are the mean distance of each row to its neighbors, None for affinities, and the vertices. Small
+        components without any of the `known` rows are set aside. With `is_split` equal rows are vertices of their own,
+        in a graph with as many edges for each row, and nothing is set aside.
         """
+        n_threads = effective_n_threads(self.n_threads)
         if self.affinity == "precomputed":
             if not sp.issparse(block):
                 check_allocation(
@@ -211,27 +221,37 @@ class GraphEstimator(
                     "give the affinities as a sparse matrix",
                 )
             graph = _without_loops(check_graph(block, block.shape[0], symmetric=True))
-            return graph, None, Vertices(block, None, None)
-        vertices = Vertices.of(block)
-        m = vertices.rows.shape[0]
-        if m < self.n_clusters:
-            warn(f"{m} distinct rows make {m} clusters, not {self.n_clusters}.", ConvergenceWarning)
-        if m == 1:
-            return sp.csr_array((1, 1), dtype=block.dtype), np.zeros(1), vertices
-        check_allocation(
-            float(m) * self.n_neighbors * 7 * (4 + block.dtype.itemsize),
-            f"edges of the graph of {self.n_neighbors} neighbors",
-            "ask for fewer neighbors",
+            distances, vertices = None, Vertices(block)
+        else:
+            vertices = Vertices.of(block)
+            m = vertices.rows.shape[0]
+            if self.n_clusters is not None and m < self.n_clusters:
+                warn(f"{m} distinct rows make {m} clusters, not {self.n_clusters}.", ConvergenceWarning)
+            if m == 1:
+                return sp.csr_array((1, 1), dtype=block.dtype), np.zeros(block.shape[0]), vertices
+            check_allocation(
+                float(m) * self.n_neighbors * 7 * (4 + block.dtype.itemsize),
+                f"edges of the graph of {self.n_neighbors} neighbors",
+                "ask for fewer neighbors",
+            )
+            n_neighbors = vertices.n_neighbors(self.n_neighbors, self.n_clusters or 1)
+            ids, squares = neighbors_with_ties(
+                vertices.rows, n_neighbors, random_state=seed, n_threads=n_threads
+            )
+            graph = graph_of_neighbors(ids, squares, weights=self.weights)
+            distances = vertices.spread(mean_distances(squares[:, :n_neighbors]))
+            if is_split:
+                return vertices.split(graph, self.n_neighbors), distances, Vertices(block)
+            graph = vertices.weighted(graph)
+        if self.n_clusters is None or is_split:
+            return graph, distances, vertices
+        kept = np.zeros(graph.shape[0], dtype=bool)
+        if known is not None:
+            kept[np.flatnonzero(known) if vertices.places is None else vertices.places[known]] = True
+        graph, vertices = vertices.without_small_parts(
+            graph, self.n_clusters, kept, are_rows=distances is not None, n_threads=n_threads
         )
-        n_neighbors = vertices.n_neighbors(self.n_neighbors, self.n_clusters)
-        n_threads = effective_n_threads(self.n_threads)
-        ids, squares = neighbors_with_ties(vertices.rows, n_neighbors, random_state=seed, n_threads=n_threads)
-        graph = graph_of_neighbors(ids, squares, weights=self.weights)
-        distances = mean_distances(squares[:, :n_neighbors])
-        if is_split:
-            split = vertices.split(graph, self.n_neighbors)
-            return split, vertices.spread(distances), Vertices(block, None, None)
-        return vertices.weighted(graph), distances, vertices
+        return graph, distances, vertices
 
     def _fitted_attributes(self) -> dict[str, str]:
         is_knn = self.affinity == "knn"
@@ -239,22 +259,24 @@ class GraphEstimator(
             **super()._fitted_attributes(),
             "n_features_in_": "size d" if is_knn else "size n",
             "memberships_": "float n k",
-            "labels_": "int<k n",
+            "labels_": "label<k n",
             "_training_rows": "rows n d" if is_knn else "any?",
             "vertex_rows_": "int<n v?",
+            "_distinct_rows": "int<n w?",
             "affinity_matrix_": "csr v v",
             **SCALES,
         }
 
     def _warn_of_empty_clusters(self, labels: IntArray, why: str) -> None:
         """Warn of empty clusters, if there are any; `why` ends the sentence."""
-        n_empty = np.count_nonzero(np.bincount(labels, minlength=self.n_clusters) == 0)
+        n_clusters = self.n_clusters or 0
+        n_empty = np.count_nonzero(np.bincount(labels[labels >= 0], minlength=n_clusters) == 0)
         if n_empty > 0:
-            warn(f"{n_empty} of {self.n_clusters} clusters are empty{why}", ConvergenceWarning)
+            warn(f"{n_empty} of {n_clusters} clusters are empty{why}", ConvergenceWarning)
 
     def _check_n_rows(self, rows: RowSource) -> None:
         n_rows = rows.shape[0]
-        if self.n_clusters > n_rows:
+        if self.n_clusters is not None and self.n_clusters > n_rows:
             raise ValueError(f"n_samples={n_rows} should be >= n_clusters={self.n_clusters}.")
         if self.affinity == "knn" and self.n_neighbors >= n_rows:
             self._handle_few_rows(n_rows)

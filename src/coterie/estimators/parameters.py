@@ -266,6 +266,9 @@ def _short(value: Any) -> str:
 # --- parameters of several estimators --------------------------------------------------------------------------------
 
 Clusters = Annotated[int, Param("Number of clusters.", least=1, flag="-k")]
+FoundClusters = Annotated[
+    int | None, Param("Number of clusters; by default it is found.", least=1, flag="-k")
+]
 
 Init = Annotated[
     Literal["k-means++", "split-merge", "afk-mc2", "random"] | Any,

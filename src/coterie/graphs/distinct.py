@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse import csgraph
 
-from coterie.arrays import Array, FloatArray, IntArray
+from coterie.arrays import Array, BoolArray, FloatArray, IntArray
+from coterie.fitting.checks import warn
 from coterie.graphs.equal_rows import EqualRows, equal_rows, pair_hashes, row_hashes
 from coterie.graphs.exact import row_ids
 from coterie.graphs.neighbors import Seed, is_approximate, nearest_neighbors
@@ -27,29 +29,41 @@ class Vertices:
     rows : ndarray or csr_array of shape (m, d)
         The distinct rows.
     places : ndarray of shape (n,), int32, or None
-        The vertex of each row; None where no two rows are equal.
+        The vertex of each row, -1 for none; None where each row is a vertex.
     masses : ndarray of shape (m,), float64, or None
         Rows at each vertex; None where no two rows are equal.
+    kept, distinct : ndarray of shape (m,) and (l,), int32, or None
+        The first row at each vertex, and that of all distinct rows, where some are set aside.
     """
 
     rows: Block
-    places: IntArray | None
-    masses: FloatArray | None
+    places: IntArray | None = None
+    masses: FloatArray | None = None
+    kept: IntArray | None = None
+    distinct: IntArray | None = None
 
     @classmethod
     def of(cls, rows: Block) -> Vertices:
         """Return the distinct ones of some rows; they are not copied where no two are equal."""
         equal: EqualRows = equal_rows(rows)
         if len(equal.first) == rows.shape[0]:
-            return cls(rows, None, None)
+            return cls(rows)
         return cls(rows[equal.first], equal.places, equal.counts.astype(np.float64))
 
     @property
     def first_rows(self) -> IntArray:
         """The number of the first row at each vertex: (m,), int32."""
+        if self.kept is not None:
+            return self.kept
         if self.places is None:
             return row_ids(self.rows.shape[0])
         return np.unique(self.places, return_index=True)[1].astype(np.int32)
+
+    @property
+    def fitted(self) -> dict[str, IntArray]:
+        """The fitted attributes: which rows are vertices, and which are distinct."""
+        first = self.first_rows
+        return {"vertex_rows_": first, "_distinct_rows": first if self.distinct is None else self.distinct}
 
     def n_neighbors(self, wanted: int, n_clusters: int) -> int:
         """Return the number of neighbors of each: fewer where a cluster of the mean number of vertices has not as many.
@@ -62,8 +76,64 @@ class Vertices:
         return min(wanted, m - 1)
 
     def spread(self, values: Any) -> Any:
-        """Return values of the rows from those of the vertices."""
-        return values if self.places is None else values[self.places]
+        """Return values of the rows from those of the vertices: labels, or numbers; -1 or 0 for rows without any."""
+        if self.places is None:
+            return values
+        found = values[self.places]
+        if self.places.min() < 0:
+            found[self.places < 0] = -1 if found.dtype.kind == "i" else 0
+        return found
+
+    def without_small_parts(
+        self, graph: sp.csr_array, n_clusters: int, kept: BoolArray, *, are_rows: bool, n_threads: int
+    ) -> tuple[sp.csr_array, Vertices]:
+        """Set aside connected components of less than half of n / (10 n_clusters) rows, and vertices without edges.
+
+        Where the vertices are rows, those that are set aside are at the vertex of the nearest other row, otherwise at
+        none, with a warning. Nothing is set aside where less than half of the rows or fewer vertices than clusters
+        would be left.
+
+        Parameters
+        ----------
+        graph : csr_array of shape (m, m)
+            The graph of these vertices.
+        n_clusters : int
+            Number of clusters.
+        kept : ndarray of shape (m,), bool
+            Vertices whose components are not set aside.
+        are_rows : bool
+            Whether the vertices are rows rather than rows of affinities.
+        n_threads : int
+            Threads.
+        """
+        edges = graph
+        if np.any(graph.data == 0):  # stored zeros
+            edges = graph.copy()
+            edges.eliminate_zeros()
+        parts = csgraph.connected_components(edges, directed=False)[1]
+        sizes = np.bincount(parts, self.masses)
+        n = sizes.sum()
+        is_large = (20 * n_clusters * sizes >= n) & (np.bincount(parts) > 1)
+        is_large[parts[kept]] = True
+        large = np.flatnonzero(is_large[parts])
+        if is_large.all() or 2 * sizes[is_large].sum() < n or len(large) < n_clusters:
+            return graph, self
+        numbers = np.full(len(parts), -1, dtype=np.int32)
+        numbers[large] = row_ids(len(large))
+        rows, small = self.rows[large], np.flatnonzero(~is_large[parts])
+        if are_rows:
+            near = nearest_neighbors(rows, 1, queries=self.rows[small], method="exact", n_threads=n_threads)
+            numbers[small] = near.ids[:, 0]
+        else:
+            warn(
+                f"{len(small)} of {len(parts)} vertices are in {np.count_nonzero(~is_large)} connected components "
+                f"that are too small for {n_clusters} clusters: they are in no cluster, and their labels are -1."
+            )
+        places = numbers if self.places is None else numbers[self.places]
+        masses = None if self.masses is None else self.masses[large]
+        return sp.csr_array(graph[large][:, large]), Vertices(
+            rows, places, masses, self.first_rows[large], self.first_rows
+        )
 
     def weighted(self, graph: sp.csr_array) -> sp.csr_array:
         """Return the graph with each edge counted once for each row at its heavier end.

@@ -366,7 +366,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         with report.scikit_learn_callbacks(X), single_threaded_blas():
             if earlier is None:
                 block = rows.read()
-                problem, vertices = self._problem(block, kernel, random)
+                problem, vertices, given = self._problem(block, kernel, given, random)
                 report.n_runs = self._n_runs()
                 tried = self._starts(X, problem, given, random, report)
             else:
@@ -394,10 +394,11 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         return FittedProblem(problem, ends, best.modes, block, vertices)
 
     def _problem(
-        self, rows: Block, kernel: Any, random: np.random.RandomState
-    ) -> tuple[KModesProblem, Vertices]:
+        self, rows: Block, kernel: Any, given: Array | None, random: np.random.RandomState
+    ) -> tuple[KModesProblem, Vertices, Array | None]:
+        """Return the problem, its vertices, and the given modes: centers, or numbers of vertices."""
         search: ModeSearch
-        vertices = Vertices(rows, None, None)
+        vertices = Vertices(rows)
         if self.affinity == "knn":
             n_threads = effective_n_threads(self.n_threads)
             vertices, ids, squares = self._neighbors(rows, random)
@@ -409,14 +410,21 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
             )
             graph = vertices.weighted(graph)
             search = VectorModes(rows, bandwidth, mode_update=self.mode_update, n_threads=n_threads)
-        elif kernel is None:
-            graph = check_graph(rows, rows.shape[0], symmetric=True)
-            search = KernelModes(graph, mode_update=self.mode_update)
         else:
-            graph, matrix = check_graph(rows), _checked_kernel(kernel, rows.shape[0])
-            graph = graph.astype(np.result_type(graph.dtype, matrix.dtype), copy=False)
+            graph = check_graph(rows, rows.shape[0], symmetric=kernel is None)
+            is_given = np.zeros(rows.shape[0], dtype=bool)
+            is_given[[] if given is None else given] = True
+            graph, vertices = vertices.without_small_parts(
+                graph, self.n_clusters, is_given, are_rows=False, n_threads=1
+            )
+            if given is not None and vertices.places is not None:
+                given = vertices.places[given]
+            matrix: Any = graph
+            if kernel is not None:
+                matrix = _checked_kernel(kernel, rows.shape[0])[vertices.first_rows][:, vertices.first_rows]
+                graph = graph.astype(np.result_type(graph.dtype, matrix.dtype), copy=False)
             search = KernelModes(matrix, mode_update=self.mode_update)
-        return KModesProblem(graph, search, self.n_clusters, self._weight_of(graph)), vertices
+        return KModesProblem(graph, search, self.n_clusters, self._weight_of(graph)), vertices, given
 
     def _neighbors(self, rows: Block, random: np.random.RandomState) -> tuple[Vertices, IntArray, Array]:
         """Return the distinct rows, their neighbors and the squared distances to them."""
@@ -494,17 +502,13 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         self, best: KModesResult, problem: KModesProblem, rows: Block, vertices: Vertices, *, is_pair: bool
     ) -> dict[str, Any]:
         """Return the fitted attributes of a result."""
-        search, labels, modes, first = (
-            problem.mode_search,
-            vertices.spread(best.labels),
-            best.modes,
-            vertices.first_rows,
-        )
+        search, modes, first = problem.mode_search, best.modes, vertices.first_rows
+        labels = vertices.spread(best.labels)
         self._warn_of_empty_clusters(
             labels, "; they keep their last modes. A smaller graph_weight keeps more of them."
         )
         found = {
-            "_training_rows": None if search.rows is None else rows, "vertex_rows_": first,
+            "_training_rows": None if search.rows is None else rows, **vertices.fitted,
             "bandwidth_": search.bandwidth, "affinity_matrix_": problem.graph,
             "labels_": labels, "memberships_": vertices.spread(best.memberships),
             "mode_indices_": np.where(modes.indices < 0, -1, first[modes.indices]),

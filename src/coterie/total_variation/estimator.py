@@ -162,7 +162,7 @@ class TotalVariationClustering(GraphEstimator):
     Attributes
     ----------
     labels_ : ndarray of shape (n,), int32
-        Cluster of each row: the largest of its memberships.
+        Cluster of each row: the largest of its memberships; -1 for vertices that are set aside, see Notes.
     memberships_ : ndarray of shape (n, R)
         F of the outer step with the smallest cut, or of the last one with `steps="paper"`; non-negative rows that sum
         to 1. Rows that moved (see Notes) have membership 1 in their cluster.
@@ -244,8 +244,10 @@ class TotalVariationClustering(GraphEstimator):
     than two clusters the fit warns if one has more than nine tenths of the rows; not if no edge is cut, nor with
     labels, priors, `balance_weight` or size constraints.
 
-    The graph need not be connected: a union of components is a cluster at no cost, and isolated vertices join the
-    clusters whose sizes benefit. With one cluster all rows are in it, and the energies are 0.
+    The graph need not be connected: a union of components is a cluster at no cost. Components of less than half of
+    n / (10 R) rows, and vertices without edges, are set aside as in `MultilevelGraphClustering`, unless a row in them
+    has a label or sizes are bounded; energies are those of the other rows. With one cluster all rows are in it, and the
+    energies are 0.
 
     References
     ----------
@@ -357,7 +359,9 @@ class TotalVariationClustering(GraphEstimator):
         with report.scikit_learn_callbacks(X), single_threaded_blas():
             block = rows.read()
             seed = int(random.randint(np.iinfo(np.int32).max)) if self.affinity == "knn" and n > 1 else 0
-            graph, distances, vertices = self._symmetric_graph(block, seed, is_split=bounds is not None)
+            graph, distances, vertices = self._symmetric_graph(
+                block, seed, known=known >= 0, is_split=bounds is not None
+            )
             problem = CutProblem(
                 graph, self.n_clusters, known_of_vertices(known, vertices), means_of_vertices(given, vertices), random,
                 n_threads, self.balance_weight, priors=self._priors(known), bounds=bounds,
@@ -389,15 +393,13 @@ class TotalVariationClustering(GraphEstimator):
             "n_iter_": best.n_inner,
             "history_": best.history,
             "runs_": report.runs(),
-            "vertex_rows_": vertices.first_rows,
+            **vertices.fitted,
         }
         if priors is not None:
             fitted["class_priors_"] = priors
         if distances is not None:
             fitted["_training_rows"] = block
-            fitted["_own_distances"] = FitDistances(
-                labels, vertices.spread(distances), np.zeros(self.n_clusters)
-            )
+            fitted["_own_distances"] = FitDistances(labels, distances, np.zeros(self.n_clusters))
         self._warn_of_empty_clusters(labels, " in every run: the graph has no such cut that was found.")
         if np.all(known < 0) and bounds is None:
             self._warn_of_one_large_cluster(labels, best.objective)
@@ -423,7 +425,7 @@ class TotalVariationClustering(GraphEstimator):
         """
         if self.class_priors is not None or self.balance_weight is not None:
             return
-        n, R, largest = len(labels), self.n_clusters, int(np.bincount(labels).max())
+        n, R, largest = len(labels), self.n_clusters, int(np.bincount(labels[labels >= 0]).max())
         if R > 2 and largest > 0.9 * n and 0 < cut < math.inf:
             warn(
                 f"One of {R} clusters has {largest} of {n} rows: few edges leave the small groups of rows in the "
@@ -516,11 +518,12 @@ def known_of_vertices(known: IntArray, vertices: Vertices) -> IntArray:
 
 def means_of_vertices(memberships: FloatArray | None, vertices: Vertices) -> FloatArray | None:
     """Return the mean memberships of the rows at each vertex."""
-    if memberships is None or vertices.places is None or vertices.masses is None:
+    if memberships is None or vertices.places is None:
         return memberships
-    sums = np.zeros((len(vertices.masses), memberships.shape[1]))
-    np.add.at(sums, vertices.places, memberships)
-    return np.asarray(sums / vertices.masses[:, None])
+    at = vertices.places >= 0
+    sums = np.zeros((vertices.rows.shape[0], memberships.shape[1]))
+    np.add.at(sums, vertices.places[at], memberships[at])
+    return sums / np.bincount(vertices.places[at])[:, None]
 
 
 def given_memberships(init: Any, n: int, n_clusters: int) -> FloatArray | None:
