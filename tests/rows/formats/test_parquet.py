@@ -4,12 +4,29 @@ import re
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from pyarrow import parquet
 
 from coterie.rows import open_rows
+from coterie.rows.formats import format_of
 from tests.support.errors import tried
 from tests.support.limited import run_measured
 from tests.support.processes import forks
+
+
+@pytest.mark.parametrize("kind", [pa.list_(pa.float32()), pa.list_(pa.float32(), 64)])
+def test_row_groups_are_not_held(tmp_path, monkeypatch, kind):
+    """Batches that were read are let go, also those of earlier row groups."""
+    vectors = pa.FixedSizeListArray.from_arrays(
+        np.random.default_rng(0).normal(size=2**21).astype(np.float32), 64
+    )
+    options = {"row_group_size": 2**11, "use_dictionary": False}
+    parquet.write_table(pa.table({"v": vectors.cast(kind)}), tmp_path / "x.parquet", **options)
+    monkeypatch.setattr("coterie.rows.formats.parquet._BATCH_NUMBERS", 2**14)
+    before = pa.total_allocated_bytes()
+    batches = format_of("x.parquet").read(tmp_path / "x.parquet").batches([0], [])
+    held = [pa.total_allocated_bytes() - before for batch in batches]
+    assert max(held) < 4 * 2**20
 
 
 @forks

@@ -18,21 +18,28 @@ _SMALLEST, _LARGEST = 2**14, 2**20
 _BATCH_NUMBERS = 2**22
 _MOST_ROWS = 2**16
 
+# Assumed length of lists of any length.
+_LIST_LENGTH = 1024
+
 
 def _read(path: Path) -> Table:
     from pyarrow import parquet
 
-    is_small = path.stat().st_size <= _BUFFER_BYTES
+    n_bytes = path.stat().st_size  # of the largest row group, at most
 
     def opened(n_columns: int = 1) -> Any:
-        # Complete chunks of a small file: a buffer grows to any size that a damaged page declares.
-        buffer_size = 0 if is_small else max(_SMALLEST, min(_LARGEST, _BUFFER_BYTES // max(1, n_columns)))
-        # Checksums of pages cost little compared with decoding, and nothing if a file has none.
-        return parquet.ParquetFile(path, buffer_size=buffer_size, page_checksum_verification=True)
+        # Complete chunks where they are small: a buffer grows to any size that a damaged page declares.
+        buffer_size = max(_SMALLEST, min(_LARGEST, _BUFFER_BYTES // max(1, n_columns)))
+        buffer_size = 0 if n_bytes <= _BUFFER_BYTES else buffer_size
+        # Checksums of pages cost little compared with decoding, and nothing if a file has none. What is read ahead is
+        # held until the end.
+        return parquet.ParquetFile(
+            path, buffer_size=buffer_size, page_checksum_verification=True, pre_buffer=False
+        )
 
     def batches(features: Sequence[int], others: Sequence[int]) -> Iterator[Any]:
         columns = [names[i] for i in (*features, *others)]
-        width = sum(getattr(file_schema.field(name).type, "list_size", 1) for name in columns)
+        width = sum(_width(file_schema.field(name).type) for name in columns)
         size = max(1, min(_MOST_ROWS, _BATCH_NUMBERS // max(1, width)))
         with opened(len(columns)) as file:
             for batch in file.iter_batches(size, columns=columns):
@@ -47,7 +54,17 @@ def _read(path: Path) -> Table:
         raise DamagedFileError(
             f"the file is damaged: it declares {metadata.num_rows} rows, but its row groups have {sum(counts)}"
         )
+    n_bytes = min(
+        n_bytes,
+        max((metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)), default=0),
+    )
     return Table(file_schema, batches, "parquet", metadata.num_rows)
+
+
+def _width(kind: Any) -> int:
+    from pyarrow import types
+
+    return getattr(kind, "list_size", _LIST_LENGTH if types.is_nested(kind) else 1)
 
 
 PARQUET = Format("parquet", (".parquet",), _read, library="pyarrow.parquet", install="coterie[io]")
