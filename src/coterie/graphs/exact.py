@@ -147,7 +147,8 @@ class ExactSearch:
             judged = waiting[:: len(rows) // _JUDGED_ROWS]
             if len(search(self._lowest_by_bytes, judged)) <= _MOST_WAITING * len(judged):
                 waiting = search(self._lowest_by_bytes, waiting)
-        waiting = search(self._lowest_by_products, waiting)
+        if len(waiting):
+            waiting = search(self._lowest_by_products, waiting)
         if len(waiting):
             ids[waiting], squares[waiting] = neighbors_by_differences(
                 points, rows[waiting], None if own is None else own[waiting], n_neighbors, n_threads

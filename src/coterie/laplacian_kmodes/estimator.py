@@ -354,9 +354,10 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         self,
         X: Any,
         earlier: FittedProblem | None = None,
-        rank: Callable[[KModesProblem, KModesResult], Any] | None = None,
+        rank: Callable[[KModesProblem, KModesResult, IntArray], Any] | None = None,
     ) -> FittedProblem:
-        """Fit; `select_graph_weight` passes the graph and the modes of a fit with another weight, and its own rank."""
+        """Fit; `select_graph_weight` passes the graph and the modes of a fit with another weight, and its own rank,
+        which also gets the labels of the rows."""
         self.check_parameters()
         report = Report(self, HISTORY_FIELDS)
         X, kernel = self._graph_and_kernel(X)
@@ -384,7 +385,10 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
                 results = self._results(problem, tried, random, report, continues=earlier is None)
             for result in results:
                 ends.append(result.modes)
-                key = (rank or self._rank)(problem, result)
+                if rank is None:
+                    key = self._rank(problem, result)
+                else:
+                    key = rank(problem, result, vertices.spread(result.labels))
                 if best is None or key < best_key:
                     best, best_key = result, key
         assert best is not None

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from coterie.arrays import Array, FloatArray, IndexArray
+from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.figures import FEW_COLORS, new_figure, tidy
 from coterie.graphs.cuts import modularity
 from coterie.laplacian_kmodes.estimator import FittedProblem, LaplacianKModes
@@ -221,10 +221,10 @@ def _checked_labels(y: npt.ArrayLike, X: Any) -> Array:
 
 
 def _rank_by_labels(
-    labels: Array, problem: KModesProblem, result: KModesResult
+    labels: Array, problem: KModesProblem, result: KModesResult, of_rows: IntArray
 ) -> tuple[int, float, float, float]:
     known = labels != -1
-    accuracy = clustering_accuracy(labels[known], result.labels[known])
+    accuracy = clustering_accuracy(labels[known], of_rows[known])
     return result.n_empty, -accuracy, -modularity(problem.graph, result.labels), result.objective
 
 
