@@ -6,11 +6,9 @@ import pytest
 
 from coterie.limits import memory
 from coterie.limits.memory import (
-    Need,
     as_size,
     available_memory,
     check_allocation,
-    check_memory,
     limited_memory,
     memory_in_bytes,
 )
@@ -79,32 +77,6 @@ def test_limits_of_containers_of_version_2(machine):
     assert available_memory() == 90000 - 50000 + 2300
 
 
-def test_limits_of_containers_of_version_1(machine):
-    """Inside a container the path of the group is that of the host, and the folder is the container's own."""
-    machine(
-        {
-            "/proc/meminfo": "MemAvailable: 5000000 kB",
-            "/proc/self/cgroup": "9:cpu:/docker/abc\n4:memory:/docker/abc\n0::/",
-            "/sys/fs/cgroup/memory/memory.limit_in_bytes": "90000",
-            "/sys/fs/cgroup/memory/memory.usage_in_bytes": "50000",
-            "/sys/fs/cgroup/memory/memory.stat": "inactive_file 1\ntotal_inactive_file 2000",
-        }
-    )
-    assert available_memory() == 90000 - 50000 + 2000
-
-
-def test_a_group_without_a_limit(machine):
-    machine(
-        {
-            "/proc/meminfo": "MemAvailable: 5000 kB",
-            "/proc/self/cgroup": "4:memory:/",
-            "/sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712",
-            "/sys/fs/cgroup/memory/memory.usage_in_bytes": "50000",
-        }
-    )
-    assert available_memory() == 5000 * 1024
-
-
 def test_available_memory_is_positive():
     assert 1e6 < available_memory() < 1e15
 
@@ -132,29 +104,6 @@ def test_memory_limit_overrides_free_memory(machine, monkeypatch):
         available_memory()
 
 
-def test_needs_within_the_memory_pass():
-    check_memory([Need(1e6, "rows"), Need(2e6, "bounds")], "It")
-    with limited_memory(1e15):
-        check_memory([Need(1e14, "rows")], "It")
-
-
-def test_memory_error_has_figures_and_advice(machine):
-    machine({"/proc/meminfo": "MemAvailable: 1000000 kB"})
-    with pytest.raises(MemoryError) as caught:
-        check_memory(
-            [Need(1e9, "rows"), Need(4e9, "bounds", "ask for fewer clusters")], "KMeans of 10 x 2 rows"
-        )
-    assert str(caught.value) == (
-        "KMeans of 10 x 2 rows: needs about 5.0 GB of memory, and 1.0 GB are free. 4.0 GB of it are bounds: ask for "
-        "fewer clusters, or allow more (COTERIE_MEMORY)."
-    )
-    with (
-        limited_memory(3e9),
-        pytest.raises(MemoryError, match=r"3\.0 GB are left of the 3\.0 GB that are allowed"),
-    ):
-        check_memory([Need(4e9, "bounds")], "It")
-
-
 def test_what_does_not_fit_is_refused_with_its_size_and_a_remedy(machine):
     machine({"/proc/meminfo": "MemAvailable: 1000000 kB"})
     check_allocation(9e8, "bounds", "ask for fewer clusters")
@@ -168,7 +117,7 @@ def test_what_does_not_fit_is_refused_with_its_size_and_a_remedy(machine):
 def test_small_work_asks_the_system_nothing(monkeypatch):
     monkeypatch.delenv(memory.MEMORY_VARIABLE, raising=False)
     monkeypatch.setattr(memory, "available_memory", lambda: pytest.fail("it was asked"))
-    check_memory([Need(1e7, "rows")], "It")
+    check_allocation(1e7, "rows", "fit fewer")
     check_allocation(1e7, "rows", "fit a sample")
 
 

@@ -9,7 +9,7 @@ import pytest
 from coterie import open_rows
 
 IN_MEMORY = ["array", "fortran", "strided", "read-only", "pandas", "dask"]
-IN_FILES = ["memory map", "npy", "csv", "parquet", "shards"]
+IN_FILES = ["memory map", "npy", "csv", "parquet", "zarr", "shards"]
 STORAGES = [*IN_MEMORY, *IN_FILES]
 
 _ROW_GROUP = 333
@@ -59,6 +59,9 @@ def in_files(X: np.ndarray, storage: str, folder: Path) -> Any:
     elif storage == "parquet":
         frame = pytest.importorskip("pandas").DataFrame(X, columns=column_names(X))
         frame.to_parquet(path, row_group_size=_ROW_GROUP)
+    elif storage == "zarr":
+        zarr = pytest.importorskip("zarr")
+        zarr.create_array(path, shape=X.shape, chunks=(_ROW_GROUP, 2), dtype=X.dtype)[:] = X
     else:
         np.save(path, X)
     return np.load(path, mmap_mode="r") if storage == "memory map" else open_rows(path)

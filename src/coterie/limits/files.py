@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from coterie.limits.memory import Need, as_size, check_memory
+from coterie.limits.memory import as_size, check_allocation
 
 # Highest compression ratio of deflate.
 _DEFLATE_RATIO = 1032
@@ -67,7 +67,7 @@ def check_regular_file(path: str | os.PathLike[str], *, may_be_folder: bool = Fa
     way = (
         "give the file itself"
         if stat.S_ISDIR(mode)
-        else "it cannot be read twice. Save it as a file, or pipe rows into coterie fit - --format FORMAT"
+        else "save its contents as a file, or pipe rows into coterie fit - --format FORMAT"
     )
     raise ValueError(f"{name} is {kind}, not a file: {way}.")
 
@@ -75,11 +75,9 @@ def check_regular_file(path: str | os.PathLike[str], *, may_be_folder: bool = Fa
 def check_archive(archive: zipfile.ZipFile, path: str | os.PathLike[str]) -> None:
     """Raise an error if an archive of arrays and texts cannot hold what it declares, or holds more than fits in memory.
 
-    Only the headers of arrays are unpacked. A member that is larger than its bytes can be, an array of another size
-    than its header, or texts that are repeated too often for metadata are a ValueError, too little memory is a
-    MemoryError.
+    Only the headers of arrays are unpacked.
     """
-    check_memory(_needs(archive), os.fspath(path))
+    check_allocation(_n_bytes(archive), f"contents of {os.fspath(path)}", "use a machine with more memory")
 
 
 def check_members(archive: zipfile.ZipFile) -> None:
@@ -132,21 +130,22 @@ def shortened(text: str, most: int = 120) -> str:
     return text if len(text) <= most else f"{text[:half]} ... {text[-half:]}"
 
 
-def _needs(archive: zipfile.ZipFile, *, is_inner: bool = False) -> list[Need]:
+def _n_bytes(archive: zipfile.ZipFile, *, is_inner: bool = False) -> float:
+    """Return the memory that all members need."""
     check_members(archive)
-    needs = []
+    n_bytes = 0.0
     for member in archive.infolist():
         times = _TIMES_ARRAY
         if member.filename.endswith(".npy"):
             _check_array(archive, member)
         elif member.filename.endswith(".npz") and not is_inner:
             with archive.open(member) as file, zipfile.ZipFile(file) as inner:
-                needs += _needs(inner, is_inner=True)
+                n_bytes += _n_bytes(inner, is_inner=True)
         else:
             _check_text(member)
             times = _TIMES_TEXT
-        needs.append(Need(times * member.file_size, _named(member)))
-    return needs
+        n_bytes += times * member.file_size
+    return n_bytes
 
 
 def _named(member: zipfile.ZipInfo) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 MEMORY_VARIABLE = "COTERIE_MEMORY"
@@ -19,26 +18,10 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY_UNITS = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?", re.IGNORECASE)
 
-# A limit of cgroups of version 1 that is none.
-_NO_LIMIT = 2**60
-
 # Pages of files that the system gives back when memory runs short, by their names in memory.stat.
-_RECLAIMABLE = ("inactive_file", "active_file", "total_inactive_file", "total_active_file")
+_RECLAIMABLE = ("inactive_file", "active_file")
 
 _allowed: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Need:
-    """Memory that a piece of work needs, about `n_bytes`, for `check_memory`.
-
-    `what` is its content, such as "distances of all rows to 500 clusters", and `way_out` how to reduce it, without a
-    full stop, such as "ask for fewer clusters".
-    """
-
-    n_bytes: float
-    what: str
-    way_out: str = ""
 
 
 def memory_in_bytes(text: str) -> int:
@@ -94,31 +77,6 @@ def available_memory() -> float:
     return max(0.0, min(_free_of_machine(), _free_of_cgroups(), _free_of_addresses()))
 
 
-def check_memory(needs: Sequence[Need], whose: str) -> None:
-    """Raise a MemoryError if simultaneous needs exceed the available memory; it names the largest and how to reduce it.
-
-    `whose` is the work, such as "KMeans of 1,000,000 x 64 rows".
-    """
-    needed = sum(need.n_bytes for need in needs)
-    if needed <= _NEGLIGIBLE_BYTES and _allowed_memory() is None:
-        return
-    free = available_memory()
-    if needed <= free:
-        return
-    largest = max(needs, key=lambda need: need.n_bytes)
-    ways = [largest.way_out] if largest.way_out else []
-    if _allowed_memory() is None:
-        there_is = f"{as_size(free)} are free"
-        ways.append(f"allow more ({MEMORY_VARIABLE})")
-    else:
-        there_is = f"{as_size(free)} are left of the {as_size(_allowed_memory() or 0)} that are allowed"
-        ways.append("allow more")
-    raise MemoryError(
-        f"{whose}: needs about {as_size(needed)} of memory, and {there_is}. {as_size(largest.n_bytes)} of it are "
-        f"{largest.what}: {', or '.join(ways)}."
-    )
-
-
 def check_allocation(n_bytes: float, what: str, remedy: str) -> None:
     """Raise a MemoryError before something larger than the available memory is allocated.
 
@@ -158,34 +116,20 @@ def _free_of_machine() -> float:
 
 
 def _free_of_cgroups() -> float:
-    """Return the memory that the control groups of this process may still take; enclosing groups have limits, too."""
-    free = float("inf")
-    for line in _lines(Path("/proc/self/cgroup")):
-        _, controllers, path = line.rstrip("\n").split(":", 2)
-        if controllers and "memory" not in controllers.split(","):
-            continue
-        root = Path("/sys/fs/cgroup", "memory" if controllers else "")
-        limit, used = (
-            ("memory.limit_in_bytes", "memory.usage_in_bytes")
-            if controllers
-            else ("memory.max", "memory.current")
-        )
-        group = root / path.lstrip("/")
-        for folder in (group, *group.parents):
-            free = min(free, _free_of_cgroup(folder, limit, used))
-            if folder == root:
-                break
+    """Return the memory that the control group of this process and those above it may still take (version 2)."""
+    free, root = float("inf"), Path("/sys/fs/cgroup")
+    own = next(
+        (line[3:].strip() for line in _lines(Path("/proc/self/cgroup")) if line.startswith("0::")), "/"
+    )
+    group = root / own.lstrip("/")
+    for folder in (group, *group.parents):
+        most, used = _number(folder / "memory.max"), _number(folder / "memory.current")
+        if most is not None and used is not None:
+            pages = dict(line.split() for line in _lines(folder / "memory.stat"))
+            free = min(free, most - used + sum(int(pages.get(name, 0)) for name in _RECLAIMABLE))
+        if folder == root:
+            break
     return free
-
-
-def _free_of_cgroup(folder: Path, limit: str, used: str) -> float:
-    most, used_bytes = _number(folder / limit), _number(folder / used)
-    if most is None or used_bytes is None or most >= _NO_LIMIT:
-        return float("inf")
-    pages = dict(line.split() for line in _lines(folder / "memory.stat"))
-    hierarchical = "total_inactive_file" in pages
-    names = [name for name in _RECLAIMABLE if name.startswith("total_") == hierarchical]
-    return most - used_bytes + sum(int(pages.get(name, 0)) for name in names)
 
 
 def _free_of_addresses() -> float:

@@ -67,6 +67,8 @@ class LandingArray:
 
     def add(self, block: Array) -> None:
         """Add rows, which are converted to the type."""
+        if not len(block):
+            return
         start, self.n_rows = self.n_rows, self.n_rows + len(block)
         if self._whole is not None and self.n_rows <= len(self._whole):
             with np.errstate(all="ignore"):  # too large numbers become infinite, which is found later

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from coterie.limits.files import DamagedFileError, check_archive, check_members, read_array_header
-from coterie.limits.memory import Need, check_memory
+from coterie.limits.memory import check_allocation
 from coterie.rows.checks import check_shape
 from coterie.rows.formats.format import Format, Matrix
 from coterie.rows.formats.npy import read_header
@@ -56,8 +56,8 @@ def _pieces(path: Path, member: str, is_fortran: bool) -> Iterator[Any]:
         if is_fortran:  # no row is complete before the last column
             size = n_rows
             way = "write it row by row, by numpy.savez(FILE, X=numpy.ascontiguousarray(X))"
-            check_memory(
-                [Need(2 * n_rows * row_bytes, "its columns, which lie one after the other", way)], str(path)
+            check_allocation(
+                2.0 * n_rows * row_bytes, f"columns of {path}, which lie one after the other,", way
             )
         for low in range(0, n_rows, size):
             n_bytes = min(size, n_rows - low) * row_bytes

@@ -1,0 +1,138 @@
+"""Where rows and metadata land: in memory, or in a mapped temporary file, with the same bits."""
+
+import gc
+import os
+
+import numpy as np
+import pyarrow
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coterie import KMeans
+from coterie.rows import as_rows, landing, prepare_rows
+from coterie.rows.derived import NormalizedRows, landed_rows
+from coterie.rows.landing import LandingArray, LandingMetadata
+from tests.support.bits import same_bits
+
+
+@pytest.fixture
+def on_disk(tmp_path, monkeypatch):
+    """All rows and metadata go to files in this folder."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    for name in ("_SMALL_BYTES", "_METADATA_BYTES"):
+        monkeypatch.setattr(landing, name, 0)
+    monkeypatch.setattr(landing, "available_memory", lambda: 0)
+    return tmp_path
+
+
+def landed(X, cuts, n_rows, dtype=None):
+    array = LandingArray(X.shape[1], np.dtype(dtype or X.dtype), n_rows)
+    for part in np.split(X, sorted(cuts)):
+        array.add(part)
+    return array.array()
+
+
+@given(
+    st.integers(1, 40),
+    st.integers(1, 4),
+    st.lists(st.integers(0, 40), max_size=5),
+    st.sampled_from([None, 0, -1, 3]),
+    st.sampled_from([1, 200, 10**6]),
+)
+def test_arrays_of_any_pieces(n_rows, n_columns, cuts, surplus, most):
+    """The number of rows may be unknown, right, too large or too small; they may change over to a file at any time."""
+    X = np.random.default_rng(n_rows).normal(size=(n_rows, n_columns))
+    declared = None if surplus is None else max(0, n_rows + surplus)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(landing, "_SMALL_BYTES", most)
+        patch.setattr(landing, "available_memory", lambda: 0)
+        found = landed(X, [min(cut, n_rows) for cut in cuts], declared)
+    assert isinstance(found, np.memmap) == (8 * X.size > most)
+    same_bits(np.asarray(found), X)
+
+
+@pytest.mark.parametrize("n_rows", [None, 6])
+def test_other_types_and_orders_are_converted(n_rows):
+    X = np.asfortranarray(np.arange(12).reshape(6, 2))
+    same_bits(landed(X, [1, 4], n_rows, np.float32), np.arange(12, dtype=np.float32).reshape(6, 2))
+    large = np.array([[1e300, 1.0]])
+    assert np.isinf(landed(large, [], n_rows, np.float32)[0, 0])
+
+
+def test_a_quarter_of_the_free_memory_is_taken(monkeypatch):
+    monkeypatch.setattr(landing, "_SMALL_BYTES", 100)
+    monkeypatch.setattr(landing, "available_memory", lambda: 4 * 800)
+    assert not isinstance(landed(np.zeros((100, 1)), [50], None), np.memmap)
+    assert isinstance(landed(np.zeros((101, 1)), [50], None), np.memmap)
+
+
+def test_files_go_with_the_rows(on_disk):
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    found = landed(X, [20], None)
+    same_bits(np.asarray(found), X)
+    del found
+    gc.collect()
+    assert os.listdir(on_disk) == []
+
+
+def test_a_full_disk(on_disk, monkeypatch):
+    monkeypatch.setattr(landing, "_LEFT_BYTES", 1 << 60)
+    with pytest.raises(OSError, match="No space for a copy of the rows") as caught:
+        landed(np.zeros((5, 2)), [], None)
+    assert caught.value.filename == str(on_disk)
+
+
+def batch(**columns):
+    return pyarrow.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+
+@pytest.mark.parametrize("is_on_disk", [False, True])
+def test_metadata_of_several_batches(is_on_disk, request):
+    if is_on_disk:
+        request.getfixturevalue("on_disk")
+    metadata = LandingMetadata()
+    for texts in (["a", None], ["b", "c", "a"]):
+        cells = pyarrow.array(texts).dictionary_encode()
+        metadata.add(batch(text=cells, number=pyarrow.array(range(len(texts)))))
+    found = metadata.columns()
+    assert found.names == ["text", "number"]
+    assert found.read("text")["text"].to_pylist() == ["a", None, "b", "c", "a"]
+    assert found.read(["number", "text"]).column_names == ["number", "text"]
+    assert found.read("number")["number"].to_pylist() == [0, 1, 0, 1, 2]
+
+
+def test_types_that_hold_both_kinds_of_metadata():
+    metadata = LandingMetadata()
+    metadata.add(batch(a=pyarrow.array(["x"]), n=pyarrow.array([1], pyarrow.int32())))
+    metadata.add(batch(a=pyarrow.array(["y"], pyarrow.large_string()), n=pyarrow.array([2.5])))
+    found = metadata.columns().read()
+    assert found["a"].to_pylist() == ["x", "y"]
+    assert found["n"].to_pylist() == [1.0, 2.5]
+
+
+def test_no_metadata():
+    assert LandingMetadata().columns() is None
+
+
+def test_derived_rows_land_with_their_columns(on_disk):
+    table = pyarrow.table({"id": ["a", "b", "c"], "x": [3.0, 0.0, 1.0], "y": [4.0, 2.0, 0.0]})
+    rows = NormalizedRows(as_rows(table, columns=["x", "y"]))
+    found = landed_rows(rows)
+    assert isinstance(found.read().base, np.memmap)
+    same_bits(found.read(), rows.read())
+    assert found.column_names == ["x", "y"]
+    assert found.preparation == rows.preparation
+    assert found.metadata_columns.read("id")["id"].to_pylist() == ["a", "b", "c"]
+
+
+def test_a_fit_has_the_same_bits_in_memory_and_from_a_file(on_disk, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(500, 4))
+    table = pyarrow.Table.from_batches(pyarrow.table({f"c{i}": X[:, i] for i in range(4)}).to_batches(100))
+    options = {"scale": "robust", "missing": "median"}
+    mapped = KMeans(3, random_state=0).fit(prepare_rows(table, **options))
+    monkeypatch.undo()
+    same_bits(
+        mapped.cluster_centers_,
+        KMeans(3, random_state=0).fit(prepare_rows(table, **options)).cluster_centers_,
+    )
