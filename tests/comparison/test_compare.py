@@ -125,6 +125,11 @@ def test_confidence_counts_the_criteria_that_agree(of_b, confidence):
     assert found[:2] == ("k-means", confidence)
 
 
+def test_a_low_score_is_not_clear():
+    methods = [("k-means", A, (0.7, 0.5, 0.5, 0.5)), ("nested", A, (0.7, 0.5, 0.5, 0.5))]
+    assert recommended(*methods, ("gmm", B, (0.5, 0.1, 0.1, 0.3)))[:2] == ("k-means", "likely")
+
+
 def test_clusters_that_differ_in_some_rows_confirm_none():
     moved = np.where(np.arange(60) < 3, 1, A)
     methods = [("k-means", A, (1.0, 0.5, 0.5, 0.5)), ("nested", moved, (0.9, 0.4, 0.4, 0.4))]
@@ -228,6 +233,7 @@ def test_equal_clusterings_have_equal_scores():
     ("arguments", "message"),
     [
         ({"n_clusters": 100}, "cannot be compared"),
+        ({"n_clusters": 1}, "at least 2"),
         ({"n_clusters": 3, "methods": ["unknown"]}, "unknown"),
         ({"n_clusters": 3, "max_time": 0}, "max_time"),
         ({"n_clusters": 3, "labels": [1, 2]}, "one for each row"),

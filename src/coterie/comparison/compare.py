@@ -47,8 +47,8 @@ _SAME = 0.95
 _LEAST_INFORMATION = 0.5
 
 # A clustering confirms another one if this share of the rows is in matching clusters; one that does not makes it
-# doubtful if its score is less than this difference below.
-_CONFIRMED, _CLOSE = 0.97, 0.01
+# doubtful if its score is less than this difference below. Data without clusters have lower scores.
+_CONFIRMED, _CLOSE, _LEAST_SCORE = 0.97, 0.01, 0.9
 
 # Parameters of the methods that have them: clusters need not be of equal size.
 _SETTINGS = {"class_priors": "estimate", "n_init": 3}
@@ -57,7 +57,7 @@ _SETTINGS = {"class_priors": "estimate", "n_init": 3}
 _DRAWN = ("k-means++", "auto")
 
 # A cluster is some of another clustering if most rows of each are its own, and these are this share of it.
-_MOST, _PARTS = 0.5, 0.8
+_MOST, _PARTS, _MOST_DIFFERENCES = 0.5, 0.8, 3
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,9 +70,9 @@ class Comparison:
         Name of the fit with the highest score, of those without empty clusters (if there are any) and with at least
         half of the highest information.
     confidence : {"clear", "likely", "open"}
-        "clear": all three criteria (agreement, neighbors, information) are highest for these clusters, another method
-        finds them, too (97% of the rows in matching clusters), and no other clusters have a score less than 0.01 below;
-        "likely": two of the criteria are highest; "open": fewer.
+        "clear": all three criteria (agreement, neighbors, information) are highest for these clusters, the score is at
+        least 0.9, another method finds them, too (97% of the rows in matching clusters), and no other clusters have a
+        score less than 0.01 below; "likely": two of the criteria are highest; "open": fewer.
     reasons : tuple of str
         Explanation in sentences; the first is the answer.
     records : tuple of dict
@@ -204,8 +204,8 @@ def compare(
     Raises
     ------
     ValueError
-        If there are fewer than three rows, or less than one distinct row, per cluster, a method is unknown, or none
-        suits.
+        If n_clusters is 1, there are fewer than three rows, or less than one distinct row, per cluster, a method is
+        unknown, or none suits.
 
     Notes
     -----
@@ -232,6 +232,8 @@ def compare(
     threads = effective_n_threads(n_threads)
     check_positive_integer("n_clusters", n_clusters)
     k = int(n_clusters)
+    if k < 2:
+        raise ValueError("n_clusters must be at least 2 to compare methods, got 1.")
     source = as_rows(X)
     random = random_stream(random_state)
     n_compared = min(source.shape[0], _MOST_ROWS)
@@ -456,7 +458,7 @@ def _recommendation(
             f"Compare its clusters with those of {rivals}."
         )
         return best, "open", (answer, *flaws)
-    if n_highest == 3 and confirming and not close:
+    if n_highest == 3 and confirming and not close and value(highest) >= _LEAST_SCORE:
         return best, "clear", (f"Take {best.name}: {_listed(confirming)} found the same clusters.", *flaws)
     doubt = (
         f"{_listed(close)} found other clusters with nearly the same score"
@@ -464,6 +466,8 @@ def _recommendation(
         else "no other method found the same clusters"
         if not confirming
         else "one of three criteria favors other clusters"
+        if n_highest < 3
+        else f"a score of {value(highest):.2f} is low"
     )
     return best, "likely", (f"{best.name} is likely the best, but {doubt}.", *flaws)
 
@@ -490,9 +494,8 @@ def _difference(best: _Fit, other: _Fit) -> str:
         *(f"cluster {one} of {other.name} is {some} of {best.name}" for one, some in _parts(counts.T)),
     ]
     share = _matching(best.labels, other.labels)
-    return (
-        f"{other.name}: {share:.0%} of the rows in the same clusters{''.join(f'; {part}' for part in parts)}."
-    )
+    words = "".join(f"; {part}" for part in parts[:_MOST_DIFFERENCES])
+    return f"{other.name}: {share:.0%} of the rows in the same clusters{words}."
 
 
 def _parts(counts: Array) -> list[tuple[int, str]]:
