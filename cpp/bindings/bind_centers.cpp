@@ -323,6 +323,10 @@ void bind_centers(nb::module_& m) {
     m.attr("PANELS_BESIDE") = kMostBeside<CsrRows<float>>;
     bind_positions<float>(m);
     bind_positions<double>(m);
+    m.def("byte_limits", [] {
+        const ByteLimits limits = kernels().searches<float>().byte_limits;
+        return nb::make_tuple(limits.least_columns, limits.least_centers, limits.bound_columns);
+    });
     bind_exact_centers<float>(m, "ExactCentersFloat32");
     bind_exact_centers<double>(m, "ExactCentersFloat64");
     for_each_block([&]<class Block>() { bind_assignment<Block>(m); });

@@ -140,7 +140,9 @@ def test_shortened_centers_save_comparisons():
             bounded.start(frame)
             if number > 0:  # before that there are no bounds
                 upper = bounded._upper + bounded._drift[bounded.labels]
-                n_ruled_out += np.count_nonzero(bounded.lower_bounds(slice(None)) > upper[:, None])
+                n_ruled_out += np.count_nonzero(
+                    bounded._format.values(bounded._lower) - bounded._cumulative > upper[:, None]
+                )
             for part, x in data.blocks():
                 bounded.assign(part, x)
             sums = np.array([X[bounded.labels == label].sum(axis=0) for label in range(30)])

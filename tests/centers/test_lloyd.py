@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coterie import _kernels
 from coterie.centers.choice import ALGORITHMS, choose_algorithm
 from coterie.centers.lloyd import ClusteredRows, lloyd
 from coterie.fitting.report import Report, Stop
@@ -81,12 +82,13 @@ def test_a_cluster_without_mass_takes_the_farthest_row_that_has_some(scale):
 
 
 def test_choose_algorithm_by_shape():
-    wide, narrow, options = (300, 256), (300, 255), dict(itemsize=8, is_sparse=False)
-    assert choose_algorithm(narrow, 3, **options) == "lloyd"
-    assert choose_algorithm(narrow, 50, itemsize=8, is_sparse=True) == "lloyd"
-    assert choose_algorithm(narrow, 50, **options) == "yinyang"
-    assert choose_algorithm((300_000, 32), 64, **options) == "lloyd"
-    assert choose_algorithm((300_000, 32), 65, itemsize=8, is_sparse=False) != "lloyd"
-    assert choose_algorithm((300_000, 33), 10, **options) != "lloyd"
-    assert choose_algorithm(wide, 50, **options) == "elkan"
-    assert choose_algorithm(wide, 513, **options) == "yinyang"
+    options = dict(itemsize=8, is_sparse=False)
+    assert choose_algorithm(255, 3, **options) == "lloyd"
+    assert choose_algorithm(255, 50, itemsize=8, is_sparse=True) == "lloyd"
+    assert choose_algorithm(255, 50, 3, **options) == "lloyd"
+    assert choose_algorithm(255, 50, **options) == "yinyang"
+    assert choose_algorithm(32, 64, **options) == "lloyd"
+    assert choose_algorithm(33, 10, **options) == "yinyang"
+    assert choose_algorithm(784, 1000, **options) == "yinyang"
+    has_bytes = _kernels.byte_limits()[0] > 0
+    assert choose_algorithm(64, 1000, **options) == ("lloyd" if has_bytes else "yinyang")

@@ -106,6 +106,17 @@ def test_any_instruction_set_finds_the_same_neighbors():
         same_bits(ids, found[0])
 
 
+@pytest.mark.parametrize("spread", [0.1, 3.0])
+def test_products_of_bytes_find_the_same_neighbors(monkeypatch, spread):
+    """With rows so many that bytes are tried, whether they decide all of them or few."""
+    random = np.random.default_rng(0)
+    X = spread * random.normal(size=(40, 64))[random.integers(40, size=2500)] + random.normal(size=(2500, 64))
+    X = X.astype(np.float32)
+    expected = nearest_neighbors(X, 8, **METHOD)
+    monkeypatch.setattr("coterie.graphs.exact._LEAST_BYTE_NUMBERS", 0)
+    same_bits(nearest_neighbors(X, 8, **METHOD), expected)
+
+
 def test_distances_are_the_same_both_ways():
     X = some_rows(200, 37, 0, np.float32)
     ids, squares = nearest_neighbors(X, 199, **METHOD)

@@ -132,6 +132,11 @@ struct KernelsOf {
                               int);
 };
 
+// See quantized.hpp.
+struct ByteLimits {
+    Index least_columns, least_centers, bound_columns;
+};
+
 template <class Rows>
 struct RowSearches {
     using T = typename Rows::value_type;
@@ -145,6 +150,7 @@ struct SearchesOf {
     RowSearches<DenseRows<T>> dense_rows;
     RowSearches<CsrRows<T>> sparse_rows;
     bool (*lowest_by_bytes)(const DenseRows<T>&, const Centers<T>&, Index, Index, std::int32_t*, T*, int);
+    ByteLimits byte_limits;
 };
 
 struct KernelTable {

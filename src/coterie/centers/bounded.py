@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,10 +15,6 @@ from coterie.limits.memory import check_allocation
 
 # Memory that the bounds of "yinyang" may take.
 _BOUND_BYTES = 1 << 30
-
-# Bounds that are converted at a time: few, so that temporary arrays reuse memory. Allocating new memory took five times
-# as long as everything else.
-_CONVERTED = 1 << 15
 
 # Rows by which the length of centroids is chosen that bounds are of, and the least length.
 _ROWS_OF_LENGTH = 1024
@@ -137,51 +132,6 @@ class BoundedAssignment:
         )
         self._lower = np.empty((self._data.n_rows, n_bounds), dtype=StoredBounds.dtype)
 
-    def regrouped(self, n_groups: int | None) -> BoundedAssignment:
-        """Return an assignment of the same rows with another number of lower bounds, to be copied by `copy_bounds`.
-
-        Labels and upper bounds are those of this one, which goes on with the rows that the other has not taken over.
-        """
-        other = copy.copy(self)
-        other._group(n_groups)
-        return other
-
-    def copy_bounds(self, part: slice, other: BoundedAssignment) -> None:
-        """Copy the lower bounds of some rows from an assignment that is `regrouped` from this one, or the reverse."""
-        step = max(1, _CONVERTED // self._lower.shape[1])
-        for start in range(part.start, part.stop, step):
-            rows = slice(start, min(start + step, part.stop))
-            in_force = other.lower_bounds(rows)
-            if self.is_per_center:
-                self._spread(rows, in_force, other)
-            else:
-                firsts = np.arange(0, in_force.shape[1], self._width)
-                joined = np.minimum.reduceat(in_force, firsts, axis=1)
-                self._lower[rows] = self._stored.store(_lowered(joined) + _lowered(self._cumulative))
-
-    def lower_bounds(self, rows: slice) -> Array:
-        """Return the lower bounds in force, shape (rows, bounds); none is less than any number."""
-        values = self._stored.values(self._lower[rows])
-        return _lowered(values) - _raised(self._cumulative)
-
-    @property
-    def _stored(self) -> StoredBounds:
-        assert self._format is not None
-        return self._format
-
-    @property
-    def _width(self) -> int:
-        """Slots of a group."""
-        return self._panels_per_group * self._lanes
-
-    def _spread(self, rows: slice, in_force: Array, other: BoundedAssignment) -> None:
-        """Give each slot the bound of the group that it was in."""
-        drift, width = _lowered(self._cumulative), other._width
-        of_slots = np.repeat(_lowered(in_force), width, axis=1)[:, : len(drift)] + drift
-        # Bounds of groups are of the other centroids only.
-        of_slots[np.arange(len(of_slots)), self._slots[self.labels[rows]]] = np.inf
-        self._lower[rows] = self._stored.store(of_slots)
-
     def start(self, frame: CenterFrame) -> None:
         """Set the centroids of the next pass and add their movements."""
         if self._frame is None:
@@ -273,15 +223,6 @@ class BoundedAssignment:
         self.labels[rows] = labels
         self._lower[rows] = StoredBounds.none
         self._upper[rows] = np.inf
-
-
-def _lowered(bounds: Array) -> Array:
-    """Return numbers lowered by more than the rounding error of a sum or difference of two of them."""
-    return bounds - 2 * np.finfo(bounds.dtype).eps * np.where(np.isfinite(bounds), np.abs(bounds), 0)
-
-
-def _raised(drifts: Array) -> Array:
-    return drifts * (1 + 2 * np.finfo(drifts.dtype).eps)
 
 
 def panels_of_neighbors(centers: Array, lanes: int) -> IntArray:

@@ -30,6 +30,9 @@ _SPARE = 4
 _SPARE_OF_BYTES, _BYTE_POINTS = 32, 4 << 20
 _JUDGED_ROWS, _MOST_WAITING = 256, 0.25
 
+# Numbers of the points from which on bytes save more than their longer lists take.
+_LEAST_BYTE_NUMBERS = 8 << 20
+
 # Points that one call of a kernel compares with rows: their panels stay in the processor's shared cache. Sparse rows
 # are read once per call, so that calls have more points.
 _POINT_BYTES = 4 << 20
@@ -143,7 +146,7 @@ class ExactSearch:
             return waiting[~(squares[some, -1] < unseen)]
 
         waiting = np.arange(len(rows))
-        if len(rows) > 8 * _JUDGED_ROWS:
+        if len(rows) > 8 * _JUDGED_ROWS and points.size >= _LEAST_BYTE_NUMBERS:
             judged = waiting[:: len(rows) // _JUDGED_ROWS]
             if len(search(self._lowest_by_bytes, judged)) <= _MOST_WAITING * len(judged):
                 waiting = search(self._lowest_by_bytes, waiting)

@@ -134,8 +134,7 @@ class KMeans(CentroidEstimator):
     history_ : record array
         One row per iteration of that run: `iteration`, `seconds` (since the fit began), `objective` (inertia of the
         labels with the centers that gave them), `n_changed` (labels), `center_shift` (sum of the squared movements of
-        the centers), `algorithm` (that of most rows: 0 "lloyd", 1 "elkan", 2 "yinyang", 3 "hamerly"; with "auto" it
-        depends on measured times).
+        the centers), `algorithm` (that of most rows: 0 "lloyd", 1 "elkan", 2 "yinyang", 3 "hamerly").
     runs_ : record array
         One row per iteration of each run: `iteration`, `seconds`, `objective` and `run`, its number. At most 100 rows
         per run, and only the last iteration of runs after the hundredth.
@@ -160,15 +159,13 @@ class KMeans(CentroidEstimator):
     bits, rounded down.
 
     The rule of "auto": "lloyd" for k < 4, for sparse rows, for fewer than 4 iterations, and for rows of at most 256
-    bytes with k d <= 2,048, where reading bounds takes as long as comparing. In fits of 20 iterations or more, with n k
-    d of at least 2e8, rows of at least 64 bytes and bounds of "elkan" that fit in 128 MiB or three quarters of the
-    memory of the rows, "elkan" and "yinyang" are compared by measured time: some rows use the other kind of bounds in
-    the first iterations and at times later, and all rows switch if that is faster (`history_.algorithm`); in fewer
-    iterations it is "yinyang". Both kinds of bounds are exact, so measured times never change a label. Otherwise:
-    "elkan" for d >= 256 and k <= 2 d if its bounds fit, else "yinyang". With `max_time` the first iteration has no
-    bounds; later ones have them if there is time for 4 iterations as long.
+    bytes with k d <= 2,048, where reading bounds takes as long as comparing; also where products of 8-bit integers
+    are faster than bounds: with AVX-512 and VNNI for k >= 128 and 12 <= d < 512, or for fewer than 12 iterations; with
+    other AVX-512 or AVX2 for k >= 256 and 24 <= d < 192. Otherwise "yinyang". With `max_time` the first iteration has
+    no bounds; later ones have them if there is time for 4 iterations as long.
 
-    float32 rows are compared in float32 with centers relative to the mean, and summed in float64.
+    Rows are compared by products in 8 bits or in their dtype, relative to the mean; the centers that may be nearest by
+    bounds of the errors are compared in float64. Rows are summed in float64.
 
     Spherical k-means. At length 1 the squared distance of a row to a center is 2 - 2 cos, so the nearest center has the
     smallest cosine distance, and the mean, scaled to length 1, minimizes the sum of 1 - cos. The algorithms and their

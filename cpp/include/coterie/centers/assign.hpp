@@ -325,9 +325,9 @@ void assign(const Rows& x, const ExactCenters<typename Rows::value_type>& center
             int n_threads) {
     const ExactSearch<Isa, Rows> search{x, centers};
     if constexpr (__is_same(Rows, DenseRows<typename Rows::value_type>) && BytesOf<Isa>::kExists) {
-        constexpr Index kFewRows = 64, kFewCenters = 8;
+        constexpr Index kFewRows = 64;
         const bool pays = x.n_columns >= BytesOf<Isa>::kLeastColumns && x.n_rows > kFewRows &&
-                          centers.scored.n_centers > kFewCenters;
+                          centers.scored.n_centers >= BytesOf<Isa>::kLeastCenters;
         if (x.n_columns <= kMostByteColumns && (filter == Filter::automatic ? pays : filter == Filter::bytes))
             if (assign_by_bytes(search, out, n_threads)) return;
     }

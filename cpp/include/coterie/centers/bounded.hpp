@@ -428,7 +428,9 @@ Index bounded_assign_with(const Rows& x, const ExactCenters<typename Rows::value
         return n_changed;
     };
     if constexpr (Chunk::kHasBytes) {
-        if (step.by_bytes && x.n_columns >= BytesOf<Isa>::kLeastColumns && x.n_columns <= kMostByteColumns) {
+        // Panels of 16 centroids take more time beside the products than those of `assign`.
+        constexpr Index kLeastColumns = 512;
+        if (step.by_bytes && x.n_columns >= kLeastColumns && x.n_columns <= kMostByteColumns) {
             Buffer<T> shift(x.n_columns);
             for (Index j = 0; j < x.n_columns; ++j) shift[j] = static_cast<T>(exact.shift[j]);
             const T unit = unit_of(exact.centers, shift.data(), exact.scored.n_centers, x.n_columns);
