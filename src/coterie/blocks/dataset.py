@@ -86,7 +86,7 @@ class ChunkRows(FitRows):
     @cached_property
     def kept(self) -> RowSource:
         """The rows for repeated reads; see `coterie.blocks.kernel_rows.kept_rows`."""
-        return kept_rows(self.source, self.most_threads)
+        return kept_rows(self.source)
 
     def prepare(self, n_clusters: int) -> None:
         """Choose the size of blocks, and threads, for comparisons with this number of clusters, once."""

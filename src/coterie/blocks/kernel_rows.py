@@ -53,37 +53,22 @@ def rows_per_block(rows: RowSource, n_clusters: int) -> int:
     return max(quantum, int(min(by_memory, by_work)) // quantum * quantum)
 
 
-def kept_bytes(rows: RowSource, *, is_changed: bool = False) -> float:
-    """Return the bytes that `kept_rows` keeps in memory of rows that are not there: all of them as floats, or 0.
-
-    They are at most 1 GiB, or a block if a smaller type is in memory (unless `is_changed`: rows after a step such as
-    scaling, which costs time), and at most half of the free memory. No limit changes a bit.
-    """
-    n_bytes = rows.shape[0] * rows.row_bytes()
-    most: float = min(_BLOCK_BYTES, KEPT_BYTES) if rows.is_compact and not is_changed else KEPT_BYTES
-    if _BLOCK_BYTES < n_bytes <= most:
-        most = min(most, 0.5 * available_memory())
-    return n_bytes if n_bytes <= most else 0.0
-
-
-def kept_rows(rows: RowSource, n_threads: int = 1) -> RowSource:
+def kept_rows(rows: RowSource) -> RowSource:
     """Return the rows of a fit, which reads them often: unchanged if reading them is cheap, else a copy.
 
-    Up to 1 GiB of floats (and half of the free memory) that must be read or converted are copied to memory; larger rows
-    that are derived from others to a temporary file. The bits are the same.
+    Rows that must be read or converted are copied to memory, up to 1 GiB of floats (a block, if a smaller type is in
+    memory) and half of the free memory. Larger ones that are derived from others are copied to a temporary file. The
+    bits are the same.
     """
     if rows.in_memory:
         return rows
-    if kept_bytes(rows) > 0:
+    n_bytes = rows.shape[0] * rows.row_bytes()
+    most: float = min(_BLOCK_BYTES, KEPT_BYTES) if rows.is_compact else KEPT_BYTES
+    if _BLOCK_BYTES < n_bytes <= most:
+        most = min(most, 0.5 * available_memory())
+    if n_bytes <= most:
         return as_rows(RowSource.read(rows))  # by blocks, which rows on Dask workers refuse
-    return kept_on_disk(rows, n_threads)
-
-
-def kept_on_disk(rows: RowSource, n_threads: int = 1) -> RowSource:
-    """Return a copy of dense rows that are derived from others and take more than 1 GiB, else the rows."""
-    if not rows.is_derived or rows.is_sparse or kept_bytes(rows) > 0:
-        return rows
-    return landed_rows(rows)
+    return landed_rows(rows) if rows.is_derived and not rows.is_sparse else rows
 
 
 def kernel_blocks(rows: RowSource, block_rows: int) -> Iterator[tuple[slice, Any]]:

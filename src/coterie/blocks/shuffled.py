@@ -66,7 +66,7 @@ class ShuffledRows(FitRows):
         first: int = 0,
     ) -> None:
         super().__init__(
-            kept_rows(rows, n_threads), sample_weight, n_clusters=n_clusters, n_threads=n_threads, first=first
+            kept_rows(rows), sample_weight, n_clusters=n_clusters, n_threads=n_threads, first=first
         )
         self.order = order
         self._reader = RowReader(self.rows, first)

@@ -416,7 +416,7 @@ class BisectingKMeans(CentroidEstimator):
             return self._split(some, weights, n_clusters, random, report.deadline)
 
         with report.scikit_learn_callbacks(X), single_threaded_blas():
-            kept = kept_rows(rows, self._n_threads)
+            kept = kept_rows(rows)
             tree, reason = bisecting(
                 kept, weights, split, n_clusters=self.n_clusters, strategy=self.bisecting_strategy,
                 report=report.start_run(), inertia_scale=self._inertia_of(1.0),

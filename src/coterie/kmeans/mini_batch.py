@@ -428,7 +428,7 @@ class MiniBatchKMeans(CentroidEstimator):
         self.check_parameters()
         report = Report(self, _HISTORY_FIELDS)
         fit_rows, columns = self._rows_to_fit(X)
-        rows = kept_rows(fit_rows, self._n_threads)
+        rows = kept_rows(fit_rows)
         given = self._given_centers(rows, self.n_init)
         self._check_n_rows(rows)
         weights, random = self._weights_of(fit_rows, sample_weight), random_stream(self.random_state)

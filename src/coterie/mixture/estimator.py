@@ -424,7 +424,7 @@ class TruncatedGaussianMixture(
                 X, coreset_weights, _ = draw_coreset(passes, self.coreset_size, random)
                 data = self._measured(as_rows(X), coreset_weights)
             elif passes.is_here:
-                rows = kept_rows(rows, passes.n_threads)
+                rows = kept_rows(rows)
                 data = self._measured(rows, weights)
             else:
                 data = measure(passes, self.n_components)
