@@ -245,6 +245,13 @@ def test_stability():
     X = rng.normal(size=(600, 2)) * 0.3 + np.repeat([[0, 0], [9, 0], [0, 9], [9, 9]], 150, axis=0)
     measured, _ = measure_stability(read_subject(coterie.KMeans(4, n_init=5, random_state=0).fit(X), X))
     assert np.count_nonzero(measured > 0.75) >= 3
+    sizes = coterie.SizeConstrainedKMeans(4, size_min=140, random_state=0).fit(
+        X
+    )  # half of the rows are too few
+    assert measure_stability(read_subject(sizes, X)) == (
+        None,
+        "Stability is not measured: the parameters of this fit are for more than 300 rows.",
+    )
     noise = rng.uniform(size=(600, 2))
     bad = coterie.report(coterie.KMeans(12, random_state=0).fit(noise), noise)
     (warned,) = parts(bad, "Quality", Warnings)

@@ -107,6 +107,11 @@ def measure_stability(subject: Subject) -> tuple[FloatArray | None, str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a cluster without a row in any half
         means = np.nanmean(overlaps, axis=0)
+    if np.isnan(means).all():
+        return (
+            None,
+            f"Stability is not measured: the parameters of this fit are for more than {n_rows:,} {what}.",
+        )
     return means, (
         f"Stability: mean overlap (Jaccard's index) of a cluster with the most similar one in {_FITS} fits of "
         f"{n_rows:,} random {what} each; from 0.75 on it counts as stable, below 0.6 as not reproduced. With few "
