@@ -151,43 +151,6 @@ def price_lists(
 # IN/OUT labels (n,), prices (k + 1,): the last is that of the room between least and most, sizes and held (k,).
 # Returns 0 when there is nothing left to move, 1 where the band ends, 2 after most_paths.
 # Returns the number of ends, of which there may be as many as two per pair.
-def add_pairs(
-    heads: Ints,
-    tails: Ints,
-    weights: Doubles | None,
-    starts: Ints,  # OUT
-    ends: Ints,  # OUT
-    sums: Doubles,  # OUT
-) -> int: ...
-def solve_laplacian(
-    starts: Ints,
-    ends: Ints,
-    weights: Doubles,
-    diagonal: Doubles,
-    is_free: npt.NDArray[np.uint8],
-    right: Doubles,
-    part: float,
-    most_products: int,
-    solution: Doubles,  # OUT
-) -> None: ...
-def move_rows(
-    ids: Ints,
-    scores: Array,
-    weights: Doubles | None,
-    rows: Longs,
-    labels: Ints,
-    prices: Doubles,
-    sizes: Doubles,
-    held: Doubles,
-    least: float,
-    most: float,
-    grain: float,
-    place: float,
-    band: float,
-    is_far: npt.NDArray[np.uint8],
-    most_paths: int,
-) -> int: ...
-
 # Means of sparse rows, kept as sums. panels (flat), scales and offsets are aligned to 64 bytes.
 def nearest_mean(
     rows: Rows,

@@ -1,367 +1,405 @@
-"""Assignment of rows to clusters of bounded size at the least cost, with a certificate of optimality.
+"""Assignment of rows to clusters of bounded size at the least cost: ascent of the dual, then rounding by moves.
 
-Each row is assigned to the cluster of the least score plus price, where prices are the dual variables of the bounds.
-Any prices give a lower bound of the cost of an assignment within the bounds; the difference from the cost found is the
-duality gap. Newton's method (`coterie.size_constrained.dual_ascent`) finds prices under which few rows are left to be
-moved. These are moved one by one until all sizes are within the bounds.
+The dual of ``min sum_i w_i s(i, label_i)`` with sizes from L to U is the concave
 
-For the moves the clusters are the nodes of a graph. An arc between two is the row of the first that costs least to
-give to the second, at its reduced cost, which is not negative where rows are assigned to the cheapest cluster under the
-prices. One more node stands for the slack of the bounds: a cluster above its lower bound may give a row to it, one
-below its upper bound may take one. Rows are moved along shortest paths from clusters that are too large to clusters
-that are too small, and prices change by the lengths of the paths, which keeps all reduced costs non-negative (Ahuja,
-Magnanti & Orlin 1993, section 9.7). So the moves have the least cost.
+    sum_i w_i min_c (s(i, c) + p_c) - sum_c (U max(p_c, 0) + L min(p_c, 0))
 
-Paths to a cluster far from all others cost far more than paths between the others. Expensive arcs are therefore only
-considered from or to such a cluster. The paths found then need not be the shortest: rows that have a cheaper cluster in
-the end are assigned to it, and the rows this leaves out of place are moved again.
+of the dual variables p. Any p gives a lower bound of the cost; its difference from the cost found is the duality gap.
+Newton's method ascends the dual: its slope in p_c is the size of cluster c minus a bound, its curvature the Laplacian
+of the graph of clusters in which an edge is the number of rows between two clusters per unit of p. The rows that are
+left over are moved along shortest paths between clusters (successive shortest paths; Ahuja, Magnanti and Orlin, Network
+Flows, 1993, section 9.7), so that with equal weights the labels have the least cost on the candidates of the rows.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import heapq
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import cg
 
 from coterie import _kernels
-from coterie.arrays import Array, BoolArray, FloatArray, IntArray
+from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
 from coterie.fitting.deadline import UNLIMITED, Deadline
-from coterie.size_constrained.dual_ascent import DualPoint, PriceProblem, ascend
-from coterie.size_constrained.priced_lists import PricedLists, Pricing
 from coterie.size_constrained.sizes import SizeBounds, common_weight
 
-# Part of the rows that may be nearer to a centroid that is not listed before lists are computed again.
-_MOST_UNCERTAIN = 0.01
+# Maximum number of Newton steps, and of consecutive ones that do not ascend.
+_MOST_STEPS, _MOST_FAILURES = 40, 5
 
-# Part of the tolerated gap that such rows may lose, for the same.
-_MOST_LOST = 0.5
+# Damping of the curvature relative to its mean, and its factors after a good and a bad step (Levenberg and Marquardt).
+_DAMPING, _EASIER, _HARDER = 0.01, 4.0, 8.0
 
-# Part of the rows that may have to be moved one by one, for the same.
-_MOST_MISPLACED = 0.02
+# Rows of the least margins that count for the curvature and for moves: a multiple of those that are out of place,
+# and a number per cluster.
+_PER_MOVE, _PER_CLUSTER = 8, 32
 
-# Rows near another cluster that are considered first: a multiple of those to be moved, and a number per cluster.
-_ROWS_PER_MOVE, _ROWS_PER_CLUSTER = 2, 16
+# Duals under which more than this share of the rows is out of place are found anew, at temperatures that are lowered
+# this often by this factor, with this number of updates at each.
+_FAR, _COOLINGS, _COOLER, _UPDATES = 0.25, 12, 0.5, 3
 
-# Factor by which the search is widened if no path is found, and the number of widenings without halving the rest before
-# all rows are searched.
-_WIDER, _MOST_WIDENINGS = 2.0, 4
-
-# Searches of paths from and to clusters that lie apart before rows are assigned to the cheapest cluster again.
-_MOST_FAR = 4
-
-# Clusters are separate if no path is found for at most this part of them; more if paths need not be the shortest.
-_FAR, _FAR_WITH_SLACK = 0.05, 0.25
-
-# Relative rounding error of the values of rows and of prices.
-_ROUNDING = 1e-12
-
-# Paths between two checks of the deadline. Rows of different weights may cycle: paths at most, for each row
-# that is out of place and each cluster.
-_PATHS_AT_ONCE, _MOST_UNEVEN_PATHS = 4096, 8
-
-# What `move_rows` returns.
-_ALL_MOVED, _BAND_ENDED = 0, 1
+# With more clusters than this, rows are moved without the table of all pairs of clusters, at a higher cost.
+_MOST_CLUSTERS = 4096
 
 
 @dataclass(frozen=True)
-class PricedAssignment:
-    """An assignment within bounds of the sizes of clusters.
+class Candidates:
+    """The clusters that each row may be assigned to, (n, m) int32, and what they cost it, (n, m) float32 or float64."""
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n,), int32
-        Cluster of each row.
-    prices : ndarray of shape (k,), float64
-        What each cluster costs its rows beside their scores, in units of the scores; below 0 where it must be filled.
-        Those of the labels; the bound may be by others, those before the last moves.
-    value : float
-        (Weighted) sum of the scores.
-    bound : float
-        No assignment within the bounds costs less, fractions of rows included.
-    is_within : bool
-        Whether the sizes are within the bounds. Else the lists were too short, or weights too uneven: with lists that
-        are made under these prices, or longer ones, it goes on.
+    ids: IntArray
+    scores: Array
+    n_clusters: int
+    n_threads: int = 1
+
+    @classmethod
+    def of_all(cls, scores: Array, n_threads: int = 1) -> Candidates:
+        """Return all clusters as candidates of each row, by their costs."""
+        n_rows, n_clusters = scores.shape
+        ids = np.tile(np.arange(n_clusters, dtype=np.int32), (n_rows, 1))
+        return cls(ids, np.ascontiguousarray(scores), n_clusters, n_threads)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all clusters are candidates of all rows."""
+        return self.ids.shape[1] == self.n_clusters
+
+    def cheapest(self, duals: FloatArray) -> tuple[IntArray, FloatArray, IntArray, FloatArray]:
+        """Return the cheapest cluster of each row, its score plus dual, the next one, and the difference."""
+        n = len(self.ids)
+        labels, seconds = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+        values, margins = np.empty(n), np.empty(n)
+        _kernels.price_lists(self.ids, self.scores, duals, labels, values, seconds, margins, self.n_threads)
+        return labels, values, seconds, margins
+
+    def costs(self, labels: IntArray) -> FloatArray:
+        """Return the score of each row's cluster; infinite where that is no candidate."""
+        is_own = self.ids == labels[:, None]
+        own = self.scores[np.arange(len(labels)), np.argmax(is_own, axis=1)].astype(np.float64)
+        return np.where(np.any(is_own, axis=1), own, np.inf)
+
+
+@dataclass(frozen=True)
+class SizedLabels:
+    """Labels (n,) within bounds of the sizes, dual variables (k,), and the lower bound of the cost that these give.
+
+    `cost` is the (weighted) sum of the scores; infinite if a label is no candidate.
     """
 
     labels: IntArray
-    prices: FloatArray
-    value: float
+    duals: FloatArray
+    cost: float
     bound: float
-    is_within: bool = True
-
-    @property
-    def gap(self) -> float:
-        """The duality gap. Below 0 only where weights differ, for sizes may then be off by one of them."""
-        return self.value - self.bound
 
 
 def assign_within(
-    lists: PricedLists,
+    candidates: Candidates,
     bounds: SizeBounds,
     weights: Array | None = None,
     *,
-    prices: FloatArray | None = None,
+    duals: FloatArray | None = None,
     deadline: Deadline = UNLIMITED,
-    gap: float = 0.0,
-    constant: float = 0.0,
-) -> PricedAssignment:
-    """Assign rows to clusters at the least cost, with all sizes within bounds.
+) -> SizedLabels:
+    """Assign rows within bounds of the (weighted) sizes, from initial dual variables (0 if None).
 
-    Parameters
-    ----------
-    lists : PricedLists
-        What clusters cost rows: `PricedLists.of_all` of a matrix, or the near ones of each row.
-    bounds : SizeBounds
-        Of the (weighted) sizes. Where all weights are equal, or there are none, they hold exactly, else up to the
-        largest weight: rows are not divided.
-    weights : ndarray of shape (n,), optional
-        Not negative.
-    prices : ndarray of shape (k,), float64, optional
-        Initial prices, such as those of a similar assignment.
-    deadline : Deadline
-        When to stop early; then sizes may not be within the bounds.
-    gap : float
-        The tolerated duality gap, if that saves time, relative to the value and the constant.
-    constant : float
-        What rows cost beside their scores, all together.
-
-    Returns
-    -------
-    PricedAssignment
-        The cheapest there is, if lists are whole, weights equal and `gap` is 0, but for the rounding of the sums.
+    With equal weights sizes are within the bounds, else up to the largest weight. A ValueError is raised if weights are
+    so uneven that no such sizes were found.
     """
     common = common_weight(weights)
-    if weights is None or common is None:
-        return _assign(PriceProblem(lists, bounds, weights), prices, deadline, gap, constant)
-    counted: Array = weights > 0
-    units = bounds.in_units(common, lists.n_clusters, int(np.count_nonzero(counted)))
-    some = None if np.all(counted) else counted.astype(np.float64)
-    found = _assign(PriceProblem(lists, units, some), prices, deadline, gap, constant / common)
-    return replace(found, value=found.value * common, bound=found.bound * common)
-
-
-def _assign(
-    problem: PriceProblem,
-    prices: FloatArray | None,
-    deadline: Deadline,
-    gap: float,
-    constant: float,
-) -> PricedAssignment:
-    lists = problem.lists
-    if problem.weights is None:
-        problem = replace(problem, bounds=problem.bounds.in_units(1.0, lists.n_clusters, lists.n_rows))
-    point = ascend(problem, np.zeros(lists.n_clusters) if prices is None else prices, deadline)
-    slack = gap * max(point.value + constant, 0.0)
-    if not lists.is_whole and _needs_new_lists(problem, point, slack):
-        return _certified(problem, point, MovedRows(point.pricing.labels, point.prices, point.sizes, False))
-    return _certified(problem, point, move_rows(problem, point, slack, deadline))
-
-
-def _needs_new_lists(problem: PriceProblem, point: DualPoint, slack: float) -> bool:
-    """Return whether new lists under these prices take less work than moving rows one by one."""
-    unsure, loss = problem.uncertain_share(point)
-    return (
-        problem.size_error(point) > _MOST_MISPLACED * float(point.sizes.sum())
-        or unsure > _MOST_UNCERTAIN
-        or (slack > 0 and loss > _MOST_LOST * slack)
-        or len(problem.underlisted_clusters()) > 0
-    )
-
-
-def _certified(problem: PriceProblem, point: DualPoint, found: MovedRows) -> PricedAssignment:
-    """Return an assignment with the better of the bounds by the prices before and after the moves."""
-    value = problem.cost(found.labels)
-    after = problem.at(found.prices)
-    best = max(point, after, key=lambda one: one.value)
-    return PricedAssignment(found.labels, found.prices, value, best.value, found.is_within)
+    masses = np.ones(len(candidates.ids)) if weights is None else weights.astype(np.float64)
+    if common is not None:  # sizes are numbers of rows
+        bounds = bounds.in_units(common, candidates.n_clusters, int(np.count_nonzero(masses)))
+        masses = (masses > 0).astype(np.float64)
+    problem = _Problem(candidates, bounds, masses)
+    point = _ascend(problem, np.zeros(candidates.n_clusters) if duals is None else duals, deadline)
+    labels, found = point.labels, point.duals
+    if common is not None and candidates.n_clusters <= _MOST_CLUSTERS and not deadline.is_over:
+        labels, found = _move_along_paths(problem, point, deadline)
+    labels = _move_greedily(problem, found, labels, 0.0 if common is not None else float(masses.max()))
+    unit = common or 1.0
+    cost = float(np.sum(masses * candidates.costs(labels)))
+    bound = max(point.value, problem.at(found).value)
+    return SizedLabels(labels, found, unit * cost, unit * bound)
 
 
 @dataclass(frozen=True)
-class MovedRows:
-    """Result of moves.
+class _Point:
+    """Dual variables, the value of the dual, and the cheapest clusters of the rows with their sizes."""
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n,), int32
-    prices : ndarray of shape (k,), float64
-        Under which the labels are the cheapest.
-    sizes : ndarray of shape (k,), float64
-    is_within : bool
-        Whether the sizes are within the bounds (for weights that differ: but for the largest weight).
-    """
-
+    duals: FloatArray
+    value: float
     labels: IntArray
-    prices: FloatArray
-    sizes: FloatArray
-    is_within: bool
-
-
-def move_rows(
-    problem: PriceProblem, point: DualPoint, slack: float = 0.0, deadline: Deadline = UNLIMITED
-) -> MovedRows:
-    """Move rows until all clusters are within their bounds.
-
-    Parameters
-    ----------
-    problem : PriceProblem
-        The rows and bounds.
-    point : DualPoint
-        Initial prices.
-    slack : float
-        Labels will do that cost no more than this above the value of the dual there, also where ways were not the
-        shortest. The prices of such labels are those of the beginning.
-    deadline : Deadline
-        When to stop early.
-
-    Returns
-    -------
-    MovedRows
-    """
-    return _Moves(problem, point, slack).run(deadline)
-
-
-@dataclass(frozen=True)
-class _State:
-    """State of the moves: rows out of place, and the arrays of `_Moves`."""
-
-    n_wrong: int
-    labels: IntArray
-    prices: FloatArray
-    sizes: FloatArray
-    held: FloatArray
+    seconds: IntArray
     margins: FloatArray
+    sizes: FloatArray
 
 
-class _Moves:
-    """Moves of rows until all sizes are within the bounds."""
+@dataclass(frozen=True)
+class _Problem:
+    candidates: Candidates
+    bounds: SizeBounds
+    masses: FloatArray
 
-    def __init__(self, problem: PriceProblem, point: DualPoint, slack: float) -> None:
-        self._problem, self._point, self._slack = problem, point, slack
-        self._prices = np.append(point.prices, 0.0)  # the last one is that of the slack of the bounds
-        self._labels, self._margins = point.pricing.labels.copy(), point.pricing.margins
-        weights = problem.weights
-        self._weights = None if weights is None else weights.astype(np.float64)
-        largest = 1.0 if weights is None else float(weights.max())
-        is_counted = weights is None or bool(np.all((weights == 0) | (weights == largest)))
-        # Rows of different weights cannot fill a cluster exactly.
-        self._grain = 0.0 if is_counted else largest / 2
-        self._place = largest if weights is None or is_counted else float(weights.mean())
-        self._sizes = point.sizes.copy()
-        goals = problem.goals(point.sizes, point.prices)
-        bounds = problem.bounds
-        self._held = goals if is_counted else np.clip(point.sizes, bounds.least, bounds.most)
+    def at(self, duals: FloatArray) -> _Point:
+        """Return the value of the dual, and the sizes of the clusters."""
+        labels, values, seconds, margins = self.candidates.cheapest(duals)
+        of_bounds = self.bounds.most * np.maximum(duals, 0) + self.bounds.least * np.minimum(duals, 0)
+        value = float(np.sum(self.masses * values)) - float(np.sum(of_bounds))
+        return _Point(duals, value, labels, seconds, margins, self.sizes(labels))
 
-    def run(self, deadline: Deadline) -> MovedRows:
-        """Move rows until all sizes are within the bounds, or no row can be moved."""
-        n_wrong = float(np.abs(self._sizes - self._held).sum()) / self._place
-        uneven_paths = int(_MOST_UNEVEN_PATHS * (n_wrong + len(self._sizes)))
-        band, n_widened, least_wrong = self._first_band(n_wrong), 0, np.inf
-        is_far, n_far, before = np.zeros(len(self._sizes), dtype=bool), 0, self._state()
-        while not deadline.is_over:
-            if np.any(is_far) and n_far == 0:
-                before = self._state()
-            ended = self._move(band, is_far, uneven_paths if self._grain > 0 else _PATHS_AT_ONCE)
-            if np.any(is_far):
-                if ended == _ALL_MOVED and self._slack > 0 and self._is_near():
-                    self._prices = np.append(self._point.prices, 0.0)
-                    break
-                n_far += 1
-                if ended == _BAND_ENDED and self._slack > 0 and n_far < _MOST_FAR:
-                    self._update_margins()
-                    is_far |= self._left_over()
-                    continue
-                is_far[:], n_far = False, 0
-                n_sent = self._assign_to_cheapest(most=before.n_wrong)
-                if n_sent == 0 and ended == _ALL_MOVED:
-                    break
-                if n_sent > before.n_wrong:
-                    # Ways were so far from the shortest that it is better to look at all arcs.
-                    self._return_to(before)
-                    band = np.inf
+    def sizes(self, labels: IntArray) -> FloatArray:
+        return np.bincount(labels, self.masses, minlength=self.candidates.n_clusters).astype(np.float64)
+
+    def goals(self, point: _Point) -> FloatArray:
+        """Return the sizes that clusters have at the optimum of these duals: a bound where the dual is not 0."""
+        goals = np.clip(point.sizes, self.bounds.least, self.bounds.most)
+        goals[point.duals > 0] = self.bounds.most
+        goals[point.duals < 0] = self.bounds.least
+        return goals
+
+    def near_rows(self, point: _Point) -> IndexArray:
+        """Return the rows of the least margins: enough for the moves that are needed."""
+        n_wrong = float(np.abs(point.sizes - self.goals(point)).sum())
+        mean = max(float(self.masses.mean()), np.finfo(np.float64).tiny)
+        rank = int(_PER_MOVE * n_wrong / mean) + _PER_CLUSTER * self.candidates.n_clusters
+        if rank >= len(point.margins):
+            return np.arange(len(point.margins))
+        return np.flatnonzero(point.margins <= np.partition(point.margins, rank)[rank])
+
+
+def _smoothed(problem: _Problem, deadline: Deadline) -> FloatArray:
+    """Return the dual variables of a minimum that is smoothed by less and less entropy (Sinkhorn's algorithm).
+
+    At the temperature t rows belong to clusters in proportion to exp(-(s + p) / t). Each update solves for all duals as
+    if the sums of the rows stayed, which has a closed form: a size at the dual 0 beyond a bound is brought to it.
+    """
+    ids, scores = problem.candidates.ids, problem.candidates.scores.astype(np.float64)
+    k, bounds = problem.candidates.n_clusters, problem.bounds
+    least, most = max(bounds.least, 1e-3), max(bounds.most, 1e-3)
+    duals = np.zeros(k)
+    relative = scores - scores.min(axis=1, keepdims=True)
+    temperature = max(float(relative.mean()), np.finfo(np.float64).tiny)
+    for _ in range(_COOLINGS):
+        for _ in range(_UPDATES):
+            if deadline.is_over:
+                return duals
+            exponents = -(relative + duals[ids]) / temperature
+            exponents -= exponents.max(axis=1, keepdims=True)
+            shares = np.exp(exponents)
+            shares *= (problem.masses / shares.sum(axis=1))[:, None]
+            sizes = np.bincount(ids.ravel(), shares.ravel(), minlength=k)
+            logarithms = np.log(np.maximum(sizes, 1e-300)) + duals / temperature
+            above, below = logarithms - np.log(most), logarithms - np.log(least)
+            duals = temperature * np.where(above > 0, above, np.where(below < 0, below, 0.0))
+        temperature *= _COOLER
+    return duals
+
+
+def _ascend(problem: _Problem, duals: FloatArray, deadline: Deadline) -> _Point:
+    """Ascend the dual until at most a row per cluster is out of place, or nothing is gained."""
+    point, damping, n_failures = problem.at(duals), _DAMPING, 0
+    if np.abs(point.sizes - problem.goals(point)).sum() > _FAR * problem.masses.sum():
+        point = max(point, problem.at(_smoothed(problem, deadline)), key=lambda one: one.value)
+    few = problem.candidates.n_clusters * float(problem.masses.mean())
+    for _ in range(_MOST_STEPS):
+        excess = point.sizes - problem.goals(point)
+        if np.abs(excess).sum() <= few or n_failures > _MOST_FAILURES or deadline.is_over:
+            break
+        is_free = (point.duals != 0) | (excess != 0)
+        step = _newton_step(problem, point, excess, is_free, damping)
+        moved = point.duals + step
+        # A dual that changes its sign stops at 0, where its cluster may have any size within the bounds.
+        crosses = (problem.bounds.least < problem.bounds.most) & (point.duals * moved < 0)
+        after = problem.at(np.where(crosses, 0.0, moved))
+        if after.value > point.value:
+            point, damping, n_failures = after, damping / _EASIER, 0
+        else:
+            damping, n_failures = damping * _HARDER, n_failures + 1
+    return point
+
+
+def _newton_step(
+    problem: _Problem, point: _Point, excess: FloatArray, is_free: BoolArray, damping: float
+) -> FloatArray:
+    """Return the step of the duals that moves the excess away, by the rows that are next to changing."""
+    k = len(excess)
+    near = problem.near_rows(point)
+    near = near[np.isfinite(point.margins[near])]
+    width = max(float(point.margins[near].max(initial=0.0)), np.finfo(np.float64).tiny)
+    # Half of these rows lie on each side of a border.
+    pairs = (problem.masses[near] / (2 * width), (point.labels[near], point.seconds[near]))
+    between = sp.coo_array(pairs, shape=(k, k)).tocsr()
+    between = between + between.T
+    degrees = np.asarray(between.sum(axis=1)).ravel()
+    diagonal = degrees + damping * max(float(degrees.mean()), np.finfo(np.float64).tiny)
+    free = np.flatnonzero(is_free)
+    matrix = (sp.diags_array(diagonal) - between).tocsr()[free][:, free]
+    step = np.zeros(k)
+    step[free], _ = cg(matrix, excess[free], rtol=1e-3, maxiter=500, M=sp.diags_array(1 / diagonal[free]))
+    return step
+
+
+def _move_along_paths(problem: _Problem, point: _Point, deadline: Deadline) -> tuple[IntArray, FloatArray]:
+    """Move rows of equal weights along shortest paths from clusters that are too large to those that are too small.
+
+    One more node stands for the slack of the bounds: a cluster below its maximum may keep a row more, one above its
+    minimum one less. Duals change by the lengths of the paths, which keeps all reduced costs non-negative.
+    """
+    k, bounds = problem.candidates.n_clusters, problem.bounds
+    duals = np.append(point.duals, 0.0)
+    labels, goals = point.labels.copy(), problem.goals(point)
+    excess = np.append(point.sizes - goals, -float((point.sizes - goals).sum()))
+    rows = problem.near_rows(point)
+    rows = rows[problem.masses[rows] > 0]
+    arcs = _Arcs(problem.candidates, rows, labels)
+    while np.any(excess > 0) and not deadline.is_over:
+        reduced = np.full((k + 1, k + 1), np.inf)
+        reduced[:k, :k] = np.maximum(arcs.costs + duals[None, :k] - duals[:k, None], 0)
+        reduced[:k, k] = np.where(goals < bounds.most, np.maximum(duals[k] - duals[:k], 0), np.inf)
+        reduced[k, :k] = np.where(goals > bounds.least, np.maximum(duals[:k] - duals[k], 0), np.inf)
+        lengths, parents = _shortest_paths(reduced, excess > 0)
+        ends = np.flatnonzero((excess < 0) & np.isfinite(lengths))
+        if len(ends) == 0:
+            if len(rows) == np.count_nonzero(problem.masses):
+                break  # no row has such a candidate
+            rows = np.flatnonzero(problem.masses)
+            arcs = _Arcs(problem.candidates, rows, labels)
+            continue
+        is_used, longest = np.zeros(k + 1, dtype=bool), 0.0
+        for end in ends[np.argsort(lengths[ends], kind="stable")]:
+            path = _path_to(end, parents)
+            if is_used[path].any():  # in the next round, when its rows are known
                 continue
-            if ended == _ALL_MOVED or (not np.isfinite(band) if ended == _BAND_ENDED else self._grain > 0):
-                break
-            self._update_margins()
-            if ended == _BAND_ENDED:
-                wrong = float(np.abs(self._sizes - self._held).sum())
-                n_widened += wrong > least_wrong / 2
-                least_wrong = min(wrong, least_wrong)
-                band = band * _WIDER if n_widened <= _MOST_WIDENINGS else np.inf
-                if self._grain == 0 and np.isfinite(band):
-                    is_far = self._left_over()
-        bounds, allowed = self._problem.bounds, 2 * self._grain + 1e-9 * float(self._sizes.sum())
-        is_within = bool(
-            np.all((self._sizes <= bounds.most + allowed) & (self._sizes >= bounds.least - allowed))
+            is_used[path] = True
+            longest = max(longest, float(lengths[end]))
+            for source, target in pairwise(path):
+                if target == k:
+                    goals[source] += 1
+                elif source == k:
+                    goals[target] -= 1
+                else:
+                    labels[arcs.rows[source, target]] = target
+            excess[path[0]] -= 1
+            excess[end] += 1
+        duals -= np.minimum(lengths, longest)
+        arcs.update(labels, np.flatnonzero(is_used[:k]))
+    return labels, duals[:k] - duals[k]
+
+
+class _Arcs:
+    """The row of each cluster a that costs least to give to each cluster b, and the difference of its scores."""
+
+    def __init__(self, candidates: Candidates, rows: IndexArray, labels: IntArray) -> None:
+        k = candidates.n_clusters
+        self._candidates, self._rows = candidates, rows
+        self.costs, self.rows = np.full((k, k), np.inf), np.full((k, k), -1, dtype=np.int64)
+        self.update(labels, np.arange(k))
+
+    def update(self, labels: IntArray, clusters: IndexArray) -> None:
+        """Find the arcs from some clusters again."""
+        self.costs[clusters] = np.inf
+        is_wanted = np.zeros(self._candidates.n_clusters, dtype=bool)
+        is_wanted[clusters] = True
+        rows = self._rows[is_wanted[labels[self._rows]]]
+        ids, scores = self._candidates.ids[rows], self._candidates.scores[rows].astype(np.float64)
+        own = labels[rows]
+        is_own = ids == own[:, None]
+        has_own = np.any(is_own, axis=1)
+        costs = (
+            scores
+            - np.where(has_own, scores[np.arange(len(rows)), np.argmax(is_own, axis=1)], np.inf)[:, None]
         )
-        prices = self._prices[:-1] - self._prices[-1]
-        return MovedRows(self._labels, prices, self._sizes, is_within)
-
-    def _is_near(self) -> bool:
-        """Return whether the cost of the labels is close to the minimum."""
-        return self._problem.cost(self._labels) <= self._point.value + self._slack
-
-    def _first_band(self, n_wrong: float) -> float:
-        """Return the margin below which rows are looked at first."""
-        finite = self._margins[np.isfinite(self._margins)]
-        if len(finite) == 0:
-            return np.inf
-        rank = min(int(_ROWS_PER_MOVE * n_wrong + _ROWS_PER_CLUSTER * len(self._sizes)), len(finite) - 1)
-        return max(float(np.partition(finite, rank)[rank]), float(np.finfo(np.float64).tiny))
-
-    def _left_over(self) -> BoolArray:
-        """Mark the clusters where there is too little, or too much, whichever are fewer; none if they are many."""
-        excess = self._sizes - self._held
-        allowed = 1e-9 * max(float(self._sizes.max()), 1.0)
-        marks = [mark for mark in (excess < -allowed, excess > allowed) if np.any(mark)]
-        left_over = min(marks, key=np.count_nonzero)
-        most = (_FAR if self._slack == 0 else _FAR_WITH_SLACK) * len(left_over)
-        return left_over & (np.count_nonzero(left_over) <= max(most, 1))
-
-    def _move(self, band: float, is_far: BoolArray, most_paths: int) -> int:
-        """Move rows within the band, or to and from far clusters; return what ended it."""
-        lists, bounds = self._problem.lists, self._problem.bounds
-        is_looked_at = self._margins <= band
-        if np.any(is_far):
-            is_looked_at |= np.any(is_far[lists.ids], axis=1)
-        return _kernels.move_rows(
-            lists.ids, lists.scores, self._weights, np.flatnonzero(is_looked_at), self._labels, self._prices,
-            self._sizes, self._held, bounds.least, bounds.most, self._grain, self._place, band,
-            is_far.view(np.uint8), most_paths,
-        )  # fmt: skip
-
-    def _update_margins(self) -> Pricing:
-        """Update the margins of the rows under the current prices."""
-        pricing = self._problem.lists.price(self._prices[:-1])
-        # Of what costs the same a row need not have the first.
-        self._margins = np.where(pricing.labels == self._labels, pricing.margins, 0.0)
-        return pricing
-
-    def _state(self) -> _State:
-        n_wrong = int(np.abs(self._sizes - self._held).sum() / self._place)
-        return _State(
-            n_wrong,
-            self._labels.copy(),
-            self._prices.copy(),
-            self._sizes.copy(),
-            self._held.copy(),
-            self._margins.copy(),
+        sources, targets, costs = (
+            np.broadcast_to(own[:, None], ids.shape)[~is_own],
+            ids[~is_own],
+            costs[~is_own],
         )
+        owners = np.broadcast_to(rows[:, None], ids.shape)[~is_own]
+        order = np.lexsort((owners, costs, targets, sources))
+        sources, targets = sources[order], targets[order]
+        is_first = np.ones(len(order), dtype=bool)
+        is_first[1:] = (sources[1:] != sources[:-1]) | (targets[1:] != targets[:-1])
+        first = order[is_first]
+        self.costs[sources[is_first], targets[is_first]] = costs[first]
+        self.rows[sources[is_first], targets[is_first]] = owners[first]
 
-    def _return_to(self, state: _State) -> None:
-        self._labels, self._prices, self._margins = state.labels, state.prices, state.margins
-        self._sizes, self._held = state.sizes, state.held
 
-    def _assign_to_cheapest(self, most: int) -> int:
-        """Assign rows to the cheapest cluster on their lists, unless they are too many; return their number."""
-        pricing, lists, prices = self._update_margins(), self._problem.lists, self._prices[:-1]
-        others = np.flatnonzero(pricing.labels != self._labels)
-        places = np.argmax(lists.ids[others] == self._labels[others, None], axis=1)
-        values = lists.scores[others, places] + prices[self._labels[others]]
-        same = _ROUNDING * (float(np.abs(pricing.values).max()) + float(np.abs(prices).max()))
-        astray = others[values - pricing.values[others] > same]
-        if len(astray) > most:
-            return len(astray)
-        self._labels[astray] = pricing.labels[astray]
-        self._margins[astray] = pricing.margins[astray]
-        self._sizes[:] = self._problem.sizes(self._labels)
-        return len(astray)
+def _shortest_paths(lengths: FloatArray, is_source: BoolArray) -> tuple[FloatArray, IntArray]:
+    """Return the distances from the nearest source, and the nodes before on these paths, by Dijkstra's algorithm."""
+    n = len(lengths)
+    distances, parents = np.where(is_source, 0.0, np.inf), np.full(n, -1)
+    open_distances = distances.copy()
+    for _ in range(n):
+        node = int(np.argmin(open_distances))
+        if not np.isfinite(open_distances[node]):
+            break
+        open_distances[node] = np.inf
+        through = distances[node] + lengths[node]
+        nearer = through < distances
+        distances[nearer] = open_distances[nearer] = through[nearer]
+        parents[nearer] = node
+    return distances, parents
+
+
+def _path_to(end: int, parents: IntArray) -> list[int]:
+    path = [int(end)]
+    while parents[path[-1]] >= 0:
+        path.append(int(parents[path[-1]]))
+    return path[::-1]
+
+
+def _move_greedily(problem: _Problem, duals: FloatArray, labels: IntArray, grain: float) -> IntArray:
+    """Move single rows until all sizes are within the bounds, up to the grain: to candidates where these have room."""
+    bounds, masses, sizes = problem.bounds, problem.masses, problem.sizes(labels)
+    least, most = bounds.least - grain, bounds.most + grain
+    if np.all((sizes >= least) & (sizes <= most)):
+        return labels
+    labels, k = labels.copy(), problem.candidates.n_clusters
+    ids = problem.candidates.ids
+    values = (
+        problem.candidates.scores + duals[ids] - (problem.candidates.costs(labels) + duals[labels])[:, None]
+    )
+    fits = (masses[:, None] > 0) & (ids != labels[:, None])
+    for is_wanted in ((sizes > most)[labels][:, None], (sizes < least)[ids]):
+        rows, places = np.nonzero(is_wanted & fits)
+        order = np.argsort(values[rows, places], kind="stable")
+        for row, place in zip(rows[order], places[order]):
+            source, target, mass = labels[row], ids[row, place], masses[row]
+            helps = sizes[source] > most or sizes[target] < least
+            if helps and sizes[target] + mass <= most and sizes[source] - mass >= least:
+                labels[row] = target
+                sizes[source] -= mass
+                sizes[target] += mass
+    # The rest: the rows of the largest clusters that have another one nearly as near, to the smallest.
+    counted = np.flatnonzero(masses > 0)
+    margins = problem.at(duals).margins
+    order = counted[np.lexsort((margins[counted], labels[counted]))]
+    ends = np.searchsorted(labels[order], np.arange(k + 1)).tolist()
+    waiting, stops = ends[:-1], ends[1:]
+    largest, smallest = (
+        [(-size, c) for c, size in enumerate(sizes)],
+        [(size, c) for c, size in enumerate(sizes)],
+    )
+    heapq.heapify(largest)
+    heapq.heapify(smallest)
+    while largest and smallest and not np.all((sizes >= least) & (sizes <= most)):
+        (size, source), (other, target) = largest[0], smallest[0]
+        if -size != sizes[source] or waiting[source] == stops[source]:
+            heapq.heappop(largest)
+        elif other != sizes[target]:
+            heapq.heappop(smallest)
+        else:
+            row = order[waiting[source]]
+            waiting[source] += 1
+            labels[row] = target
+            for cluster, more in ((source, -masses[row]), (target, masses[row])):
+                sizes[cluster] += more
+                heapq.heappush(largest, (-sizes[cluster], cluster))
+                heapq.heappush(smallest, (sizes[cluster], cluster))
+    if grain > 0 and not np.all((sizes >= least - grain) & (sizes <= most + grain)):
+        raise ValueError(
+            "No sizes within size_min and size_max were found, even up to the largest sample_weight: weights differ "
+            "too much. Widen the bounds, or cap the weights."
+        )
+    return labels

@@ -50,25 +50,7 @@ def size_constrained(
     report: Report,
     unit_length: bool = False,
 ) -> KMeansResult:
-    """Alternate assignment with size constraints and update of the centers until the centers stay.
-
-    Parameters
-    ----------
-    data : MeasuredRows
-        The rows.
-    centers : ndarray of shape (k, d), dtype of the rows
-        The initial centers.
-    search : SizedSearch
-        Assigns rows with size constraints.
-    stop, report
-        See `coterie.centers.lloyd.lloyd`; reports have the duality `gap` of the assignment as well.
-    unit_length : bool
-        Whether centers are scaled to length 1.
-
-    Returns
-    -------
-    KMeansResult
-    """
+    """Alternate assignment with size constraints and update of the centers until the centers stay."""
     clusters = SizedClusters(data, search, len(centers), unit_length=unit_length)
     return clusters.result(lloyd(clusters, centers, stop=stop, report=report), report)
 
@@ -145,13 +127,12 @@ class SizeConstrainedKMeans(CentroidEstimator):
 
     Notes
     -----
-    The dual variables of the constraints, one price per cluster, give a lower bound of the inertia of any assignment
-    within them, fractional ones included. Newton's method finds them on lists of the nearest centers of each row; the
+    The dual variables of the constraints, one per cluster, give a lower bound of the inertia of any assignment within
+    them, fractional ones included. The dual is ascended by Newton's method on the nearest centers of each row, and the
     remaining rows are moved along shortest paths between clusters. With equal weights, or none, sizes are whole numbers
     within the constraints; with different weights sizes may exceed them by the largest weight, because rows are not
-    divided, and the gap may be slightly below 0. If n / k is not a whole number, equal sizes differ by one. Each
-    iteration compares all rows with all centers and takes about 200 bytes per row. `predict` returns the nearest
-    center: new rows do not count toward the sizes.
+    divided, and the gap may be slightly below 0. If n / k is not a whole number, equal sizes differ by one. `predict`
+    returns the nearest center: new rows do not count toward the sizes.
 
     References
     ----------

@@ -1,15 +1,9 @@
-"""Assignment of rows to centers with size constraints, by the dual variables of the constraints ("prices").
-
-Each row is assigned to the cluster of the least squared distance plus price; see
-`coterie.size_constrained.assignment`. Prices are found on lists of the nearest centers of each row (`Listing`), which
-are computed again where they turn out too short.
-"""
+"""K-means passes whose assignment of rows keeps the sizes of clusters within bounds."""
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,186 +17,27 @@ from coterie.centers.frame import CenterFrame
 from coterie.centers.lloyd import ClusteredRows
 from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.passes import ChunkRows, MeasuredRows
-from coterie.size_constrained.assignment import PricedAssignment, assign_within
-from coterie.size_constrained.dual_ascent import PriceProblem, ascend
-from coterie.size_constrained.priced_lists import Followed, PricedLists, Pricing
-from coterie.size_constrained.sizes import SizeBounds, common_weight
+from coterie.size_constrained.assignment import Candidates, SizedLabels, assign_within
+from coterie.size_constrained.sizes import SizeBounds
 
 Blocks = Callable[[], Iterator[tuple[slice, Any]]]
 
-# All centroids of each row are listed where that takes no more than this.
-_WHOLE_BYTES = 4 << 20
+# All centers are candidates of each row where that takes no more than this; otherwise this number at first, and twice
+# as many in each round, up to this size.
+_WHOLE_BYTES, _CANDIDATES, _LONGEST_BYTES = 16 << 20, 16, 256 << 20
 
-# Lists grow to this, where they are not right as they are.
-_LONGEST_BYTES = 128 << 20
+# Rounds with more candidates, under the dual variables of the round before.
+_MOST_ROUNDS = 8
 
-# Rows that are listed again at a time.
-_TAKEN = 1 << 16
-
-# Bytes of choices and bounds of each row in addition to its list, and of temporary arrays.
-_PER_ROW = 200
-
-# Places for centroids whose prices have fallen far.
-FOLLOWED = 4
-
-# Centroids on the list of a row.
-_LISTED = 8
-
-# Maximum number of rounds that compute lists again, in part or in whole, and the factor of their length.
-_MOST_LISTINGS, _LONGER = 24, 2
-
-# Rounds in which lists may be computed again in part.
-_PATIENCE = 6
-
-# Lists of at most this part of the rows are computed again separately.
-_MOST_AGAIN = 0.3
-
-# If more than this part of the clusters is separate, all lists are computed again.
-_MOST_FOLLOWED = 0.25
-
-# Prices start from those of a sample of this number of rows per cluster, if there are this many times more rows.
-_SAMPLED, _TIMES_SAMPLED = 50, 4
-
-# Lists of the sample are longer, because prices may change much; they are computed again until a centroid that is not
-# listed may cost less for at most this part of the rows.
-_LISTED_OF_SAMPLE, _MOST_SAMPLE_LISTINGS, _UNCERTAIN_SAMPLE = 32, 8, 0.001
-
-# Prices are kept if at most this part of a sample is out of place, which is within its noise (0.8 / sqrt(50)).
-_NOISE = 0.14
-
-
-@dataclass(frozen=True)
-class Listing:
-    """Lists the cheapest centroids of rows under prices.
-
-    Attributes
-    ----------
-    blocks : callable
-        Yields (slice of the rows, kernel rows) each time.
-    take : callable
-        Returns rows of ascending numbers.
-    n_rows : int
-        Number of rows n.
-    frame : CenterFrame
-        The centroids.
-    n_threads : int
-        Threads of the kernel.
-    """
-
-    blocks: Blocks
-    take: Callable[[IndexArray], Any]
-    n_rows: int
-    frame: CenterFrame
-    n_threads: int
-
-    def of_all(self, prices: FloatArray, at_least: int) -> PricedLists:
-        """List the cheapest centroids of all rows, at least `at_least` or all: one pass over the rows."""
-        return self._of(self.blocks, self.n_rows, prices, self._length(self.n_rows, at_least))
-
-    def some(self, numbers: IndexArray) -> Listing:
-        """Return the listing of some rows, which are kept in memory; numbers are ascending."""
-        held = self.take(numbers)
-        x = kernel_rows(held)
-        whole = slice(0, len(numbers))
-        return replace(
-            self, blocks=lambda: iter([(whole, x)]), take=lambda places: held[places], n_rows=len(numbers)
-        )
-
-    def list_again(self, lists: PricedLists, numbers: IndexArray, prices: FloatArray) -> PricedLists:
-        """List centroids of some of all rows under other prices. The lists that are given are changed."""
-        first = 0 if lists.followed is None else lists.followed.length
-        new = self._of(lambda: self._taken(numbers), len(numbers), prices, lists.ids.shape[1] - first)
-        for place in range(first):
-            new.scores[new.ids == lists.ids[numbers, place, None]] = np.inf
-        lists.ids[numbers, first:], lists.scores[numbers, first:] = new.ids, new.scores
-        lists.last[numbers], lists.under[numbers] = new.last, len(lists.prices)
-        return replace(lists, prices=np.concatenate([lists.prices, new.prices]))
-
-    def list_separately(self, lists: PricedLists, clusters: IndexArray, prices: FloatArray) -> PricedLists:
-        """List some centroids by themselves for all rows, beside the others: a pass over the rows with these alone.
-
-        Those that are followed already stay so.
-        """
-        if lists.followed is not None:
-            clusters = np.union1d(clusters, lists.followed.clusters)
-        length = min(FOLLOWED, len(clusters))
-        part = replace(self, frame=self.frame.some(clusters))
-        # One more, which bounds the others.
-        new = part._of(self.blocks, self.n_rows, prices[clusters], min(length + 1, len(clusters)))
-        ids = clusters.astype(np.int32)[new.ids[:, :length]]
-        others = slice(0 if lists.followed is None else lists.followed.length, None)
-        all_ids = np.concatenate([ids, lists.ids[:, others]], axis=1)
-        all_scores = np.concatenate([new.scores[:, :length], lists.scores[:, others]], axis=1)
-        for place in range(length):
-            all_scores[:, length:][all_ids[:, length:] == ids[:, place, None]] = np.inf
-        under = prices.astype(new.scores.dtype).astype(np.float64)
-        return replace(
-            lists,
-            ids=all_ids,
-            scores=all_scores,
-            followed=Followed(clusters, under, new.last, length),
-        )
-
-    def nearest(self) -> IntArray:
-        """Return the nearest centroid of each row: one pass over the rows."""
-        return self._of(self.blocks, self.n_rows, np.zeros(len(self.frame)), 1).ids[:, 0]
-
-    def _length(self, n_rows: int, at_least: int) -> int:
-        n_clusters, itemsize = len(self.frame), self.frame.centers.dtype.itemsize
-        is_whole = n_rows * n_clusters * (4 + itemsize) <= _WHOLE_BYTES
-        return n_clusters if is_whole else min(n_clusters, at_least)
-
-    def _taken(self, numbers: IndexArray) -> Iterator[tuple[slice, Any]]:
-        for start in range(0, len(numbers), _TAKEN):
-            some = numbers[start : start + _TAKEN]
-            yield slice(start, start + len(some)), kernel_rows(self.take(some))
-
-    def _of(self, blocks: Blocks, n_rows: int, prices: FloatArray, length: int) -> PricedLists:
-        frame = self.frame
-        n_clusters, dtype = len(frame), frame.centers.dtype
-        is_whole = length == n_clusters
-        added: Array = np.zeros(n_clusters, dtype=dtype) if is_whole else prices.astype(dtype)
-        ids, scores = np.empty((n_rows, length), dtype=np.int32), np.empty((n_rows, length), dtype=dtype)
-        for part, x in blocks():
-            _kernels.nearest(
-                x, frame.relative, frame.offsets + added, ids[part], scores[part], self.n_threads
-            )
-        last = np.full(n_rows, np.inf) if is_whole else scores[:, -1].astype(np.float64)
-        if not is_whole:
-            for start in range(0, n_rows, _TAKEN):
-                part = slice(start, start + _TAKEN)
-                scores[part] -= added[ids[part]]
-        under = np.zeros(n_rows, dtype=np.int32)
-        return PricedLists(ids, scores, added.astype(np.float64)[None, :], last, under, self.n_threads)
-
-
-def _longest(n_rows: int, n_clusters: int, itemsize: int) -> int:
-    """Return the maximum number of centroids in lists, without those that are followed."""
-    return min(n_clusters, max(_LONGER * _LISTED, _LONGEST_BYTES // (n_rows * (4 + itemsize))))
+# Rows per cluster of the sample that gives the first dual variables, of at least so many times more rows.
+_SAMPLED, _TIMES_SAMPLED = 32, 4
 
 
 class SizedSearch:
-    """Assigns rows within bounds of the sizes of clusters, beginning with the prices of the last time.
+    """Assigns rows within bounds of the sizes of clusters, from the dual variables of the last assignment.
 
-    Parameters
-    ----------
-    bounds : SizeBounds
-        Of the (weighted) sizes, for rows of total weight `total`.
-    total : float
-        Fewer rows have bounds in proportion.
-    n_clusters : int
-        Number of clusters k.
-    gap : float
-        Relative to the inertia, the duality gap that will do.
-    n_threads : int
-        Threads of the kernels.
-    deadline : Deadline, optional
-        When to make do with labels within the bounds that are not the cheapest: the gap tells how much they cost.
-
-    Attributes
-    ----------
-    gap : float
-        That of the last assignment, relative to its inertia.
+    `bounds` are those of rows of the weight `total`. Candidates are added until the duality gap is at most `tolerance`
+    times the inertia; `gap` is that of the last assignment, relative to its inertia.
     """
 
     def __init__(
@@ -216,10 +51,8 @@ class SizedSearch:
         deadline: Deadline = UNLIMITED,
     ) -> None:
         self._bounds, self._total, self._tolerance = bounds, total, gap
-        self.n_threads = n_threads
-        self._prices = np.zeros(n_clusters)
-        self._deadline = deadline
-        self._strata = np.empty(0, dtype=np.int32)  # the nearest centroids of the last rows
+        self._duals = np.zeros(n_clusters)
+        self._n_threads, self._deadline = n_threads, deadline
         self.gap = self._excess = self._inertia = 0.0
 
     def labels(
@@ -229,54 +62,46 @@ class SizedSearch:
         squares: Array,
         weights: Array | None,
         take: Callable[[IndexArray], Any],
-    ) -> tuple[IntArray, float]:
-        """Assign rows.
-
-        Parameters
-        ----------
-        blocks : callable
-            Yields (slice of the rows, kernel rows) each time.
-        frame : CenterFrame
-            The centroids.
-        squares : ndarray of shape (n,)
-            Squared distances of the rows to the shift.
-        weights : ndarray of shape (n,) or None
-            None for 1.
-        take : callable
-            Returns rows of ascending numbers.
-
-        Returns
-        -------
-        labels : ndarray of shape (n,), int32
-        inertia : float
-            Of the labels.
-
-        Raises
-        ------
-        ValueError
-            If weights are so uneven that no sizes within the bounds were found.
-        """
-        n_rows = len(squares)
-        listing = Listing(blocks, take, n_rows, frame, self.n_threads)
-        if n_rows >= _TIMES_SAMPLED * _SAMPLED * len(frame) and not self._deadline.is_over:
-            self._price_sample(listing, weights)
+    ) -> IntArray:
+        """Return labels of the rows, whose squared distances to the shift are given; `take` returns some rows."""
+        n_rows, n_clusters, itemsize = len(squares), len(frame), frame.centers.dtype.itemsize
         constant = weighted_sum(squares.astype(np.float64), weights)
-        found, lists = self._search(listing, weights, constant)
-        self._strata = lists.nearest()
-        labels, value = found.labels, found.value
-        if not found.is_within:
-            if not self._deadline.is_over and lists.is_whole and common_weight(weights) is None:
-                raise ValueError(
-                    "No sizes within size_min and size_max were found, even up to the largest sample_weight: weights "
-                    "differ too much. Widen the bounds, or cap the weights."
-                )
-            bounds = self._bounds_of(n_rows, weights)
-            labels = balanced(lists.price(found.prices), bounds, len(frame), weights)
-            value = self._inertia_of(blocks, frame, labels, weights) - constant
-        inertia = max(value + constant, 0.0)
-        self._excess = max(value - found.bound, 0.0)
-        self._note(inertia)
-        return labels, inertia
+        if n_rows >= _TIMES_SAMPLED * _SAMPLED * n_clusters:
+            self._duals = self._duals_of_sample(frame, weights, take, n_rows)
+        per_candidate = n_rows * (4 + itemsize)
+        n_candidates = n_clusters if per_candidate * n_clusters <= _WHOLE_BYTES else _CANDIDATES
+        longest = max(2 * _CANDIDATES, _LONGEST_BYTES // per_candidate)
+        best: SizedLabels | None = None
+        bound, was_whole = -np.inf, False
+        for _ in range(_MOST_ROUNDS):
+            n_candidates = min(n_candidates, longest, n_clusters)
+            candidates = self._candidates(blocks, n_rows, frame, n_candidates, self._duals)
+            # The cheapest center of each row is a candidate, so that this bound holds for all centers.
+            bound = max(bound, self._dual_value(candidates, self._duals, weights))
+            found = assign_within(
+                candidates, self._bounds, weights, duals=self._duals, deadline=self._deadline
+            )
+            if candidates.is_whole:
+                value = found.bound
+            else:  # one more pass over the rows
+                nearest = self._candidates(blocks, n_rows, frame, 1, found.duals)
+                value = self._dual_value(nearest, found.duals, weights)
+            if value > bound:  # else there were too few candidates
+                bound, self._duals = value, found.duals
+            best = found if best is None or found.cost < best.cost else best
+            is_near = best.cost - bound <= self._tolerance * max(best.cost + constant, 0.0)
+            if (is_near and np.isfinite(best.cost)) or was_whole or self._deadline.is_over:
+                break
+            n_candidates, was_whole = 2 * n_candidates, candidates.is_whole
+        assert best is not None
+        cost = (
+            best.cost
+            if np.isfinite(best.cost)
+            else self._cost(blocks, frame, best.labels, weights) - constant
+        )
+        self._excess = max(cost - bound, 0.0)
+        self._note(max(cost + constant, 0.0))
+        return best.labels
 
     def keep(self, difference: float) -> None:
         """Record that other labels are kept, whose cost is lower by this difference."""
@@ -287,101 +112,44 @@ class SizedSearch:
         self._inertia = inertia
         self.gap = self._excess / inertia if inertia > 0 else 0.0
 
-    def _bounds_of(self, n_rows: int, weights: Array | None) -> SizeBounds:
-        """Return the bounds of the sizes for some rows, in proportion to their weight."""
-        total = total_weight(n_rows, weights)
-        return self._bounds if total == self._total else self._bounds.scaled(total / self._total)
+    def _candidates(
+        self, blocks: Blocks, n_rows: int, frame: CenterFrame, n_candidates: int, duals: FloatArray
+    ) -> Candidates:
+        """Return the cheapest centers of each row under dual variables: one pass over the rows."""
+        dtype = frame.centers.dtype
+        is_whole = n_candidates == len(frame)
+        added: Array = np.zeros(len(frame), dtype) if is_whole else duals.astype(dtype)
+        ids, scores = np.empty((n_rows, n_candidates), np.int32), np.empty((n_rows, n_candidates), dtype)
+        for part, x in blocks():
+            _kernels.nearest(
+                x, frame.relative, frame.offsets + added, ids[part], scores[part], self._n_threads
+            )
+            if not is_whole:
+                scores[part] -= added[ids[part]]
+        return Candidates(ids, scores, len(frame), self._n_threads)
 
-    def _search(
-        self, listing: Listing, weights: Array | None, constant: float
-    ) -> tuple[PricedAssignment, PricedLists]:
-        """Assign rows; compute lists again that are wrong under the current prices, until all are right."""
-        bounds, length = self._bounds_of(listing.n_rows, weights), _LISTED
-        lists = listing.of_all(self._prices, length)
-        longest = _longest(listing.n_rows, lists.n_clusters, listing.frame.centers.dtype.itemsize)
-        for number in range(_MOST_LISTINGS):
-            gap = self._tolerance if number < _PATIENCE else 0.0
-            found = assign_within(
-                lists, bounds, weights,
-                prices=self._prices, deadline=self._deadline, gap=gap, constant=constant,
-            )  # fmt: skip
-            self._prices = found.prices
-            is_near = found.gap <= self._tolerance * max(found.value + constant, 0.0)
-            if (found.is_within and (is_near or lists.is_whole)) or self._deadline.is_over:
-                break
-            better = self._better(listing, PriceProblem(lists, bounds, weights))
-            if better is None or better is lists or number >= _PATIENCE:
-                if number > _PATIENCE and length == longest:
-                    break
-                length = min(length * (_LONGER if better is lists or number > 1 else 1), longest)
-                del lists, better  # before there are new ones
-                better = listing.of_all(self._prices, length)
-            lists = better
-        return found, lists
+    def _dual_value(self, candidates: Candidates, duals: FloatArray, weights: Array | None) -> float:
+        """Return the value of the dual on the candidates."""
+        of_bounds = self._bounds.most * np.maximum(duals, 0) + self._bounds.least * np.minimum(duals, 0)
+        return weighted_sum(candidates.cheapest(duals)[1], weights) - float(np.sum(of_bounds))
 
-    def _better(self, listing: Listing, problem: PriceProblem) -> PricedLists | None:
-        """Return the lists with wrong ones computed again: the same lists if none is wrong, None if most are."""
-        lists, prices = problem.lists, self._prices
-        values = lists.price(prices).values
-        far = np.union1d(lists.outdated_centroids(values, prices), problem.underlisted_clusters())
-        known = np.empty(0, dtype=np.intp) if lists.followed is None else lists.followed.clusters
-        n_new = len(np.setdiff1d(far, known))
-        if len(known) + n_new > _MOST_FOLLOWED * lists.n_clusters:
-            return None
-        if n_new > 0 or lists.are_followed_uncertain(values, prices):
-            lists = listing.list_separately(lists, np.union1d(far, known), prices)
-            values = lists.price(prices).values
-        unsure = np.flatnonzero(lists.uncertain_rows(values, prices))
-        if len(unsure) > _MOST_AGAIN * lists.n_rows:
-            return None
-        return listing.list_again(lists, unsure, prices) if len(unsure) > 0 else lists
+    def _duals_of_sample(
+        self, frame: CenterFrame, weights: Array | None, take: Callable[[IndexArray], Any], n_rows: int
+    ) -> FloatArray:
+        """Return the dual variables of evenly spaced rows, with all centers as candidates."""
+        numbers = np.arange(_SAMPLED * len(frame), dtype=np.int64) * n_rows // (_SAMPLED * len(frame))
+        sample = kernel_rows(take(numbers))
+        candidates = self._candidates(
+            lambda: iter([(slice(0, len(numbers)), sample)]), len(numbers), frame, len(frame), self._duals
+        )
+        some = None if weights is None else weights[numbers]
+        part = total_weight(len(numbers), some) / self._total
+        bounds = self._bounds.scaled(part)
+        return assign_within(candidates, bounds, some, duals=self._duals, deadline=self._deadline).duals
 
-    def _price_sample(self, listing: Listing, weights: Array | None) -> None:
-        """Approximate the prices of all rows by those of a sample, so that few lists must be computed again."""
-        numbers = _spread(listing.n_rows, _SAMPLED * len(listing.frame))
-        some = self._sample_weights(listing, numbers, weights)
-        sample, bounds = listing.some(numbers), self._bounds_of(len(numbers), some)
-
-        def of(lists: PricedLists) -> PriceProblem:
-            return PriceProblem(lists, bounds, some)
-
-        before = self._prices
-        if np.any(before):
-            problem = of(sample.of_all(before, 1))
-            kept = problem.at(before)
-            if problem.size_error(kept) <= _NOISE * float(kept.sizes.sum()):
-                return
-            # Prices of other centroids lead astray where these have moved far.
-            none = np.zeros(len(listing.frame))
-            if of(sample.of_all(none, 1)).at(none).value >= kept.value:
-                self._prices = none
-        lists = sample.of_all(self._prices, _LISTED_OF_SAMPLE)
-        for _ in range(_MOST_SAMPLE_LISTINGS):
-            point = ascend(of(lists), self._prices, self._deadline)
-            self._prices = point.prices
-            if lists.is_whole or of(lists).uncertain_share(point)[0] <= _UNCERTAIN_SAMPLE:
-                break
-            lists = sample.of_all(point.prices, _LISTED_OF_SAMPLE)
-
-    def _sample_weights(self, listing: Listing, numbers: IndexArray, weights: Array | None) -> FloatArray:
-        """Return weights of a sample by which as many rows are near each centroid as are among all.
-
-        Where rows are in separate groups, chance that gives a group some more rows than its clusters have room for
-        sends rows to another group, at prices that are those of no other sample.
-        """
-        if len(self._strata) != listing.n_rows:
-            self._strata = listing.nearest()
-        n_strata, drawn = len(listing.frame), self._strata[numbers]
-        masses = np.bincount(self._strata, weights, minlength=n_strata)
-        own = np.ones(len(numbers)) if weights is None else weights[numbers].astype(np.float64)
-        sampled = np.bincount(drawn, own, minlength=n_strata)
-        return own * (masses / np.where(sampled > 0, sampled, 1.0))[drawn]
-
-    def _inertia_of(
-        self, blocks: Blocks, frame: CenterFrame, labels: IntArray, weights: Array | None
-    ) -> float:
-        """Return the cost of labels that may not be on the lists."""
-        distances, squares = SquareDistances(frame.centers, self.n_threads), np.empty(len(labels))
+    def _cost(self, blocks: Blocks, frame: CenterFrame, labels: IntArray, weights: Array | None) -> float:
+        """Return the inertia of labels that are not among the candidates."""
+        distances, squares = SquareDistances(frame.centers, self._n_threads), np.empty(len(labels))
         for part, x in blocks():
             distances.write(x, labels[part], squares[part])
         return weighted_sum(squares, weights)
@@ -413,7 +181,7 @@ class SizedAssignment:
     def start(self, frame: CenterFrame) -> None:
         """Take the centers of the next pass, and assign all rows."""
         data = self._data
-        self._found, _ = self._search.labels(data.blocks, frame, data.squares, data.weights, data.take)
+        self._found = self._search.labels(data.blocks, frame, data.squares, data.weights, data.take)
         if np.all(self.labels >= 0):
             difference = _difference(data, frame.centers, self.labels, self._found)
             if difference >= 0:
@@ -462,69 +230,3 @@ def _difference(data: FitRows, centers: Array, before: IntArray, after: IntArray
         distances.write(x, after[part], new)
         difference += weighted_sum(new - old, data.weights_of(part))
     return difference
-
-
-def _spread(n_rows: int, n_sampled: int) -> IndexArray:
-    """Return ascending numbers of rows, one drawn from each of equal parts: they depend on both numbers alone."""
-    places = np.random.RandomState(0).random_sample(n_sampled)
-    return ((np.arange(n_sampled) + places) * (n_rows / n_sampled)).astype(np.int64)
-
-
-def balanced(pricing: Pricing, bounds: SizeBounds, n_clusters: int, weights: Array | None) -> IntArray:
-    """Give rows of the largest clusters to the smallest ones until all sizes are within bounds.
-
-    Parameters
-    ----------
-    pricing : Pricing
-        What the rows would choose. Those go first that have another centroid nearly as near.
-    bounds : SizeBounds
-        Of the (weighted) sizes.
-    n_clusters : int
-        Number of clusters k.
-    weights : ndarray of shape (n,) or None
-        None for 1. Where they differ, sizes hold up to the largest.
-
-    Returns
-    -------
-    ndarray of shape (n,), int32
-    """
-    labels = pricing.labels.copy()
-    common = common_weight(weights)
-    masses = np.ones(len(labels)) if weights is None else weights.astype(np.float64)
-    counted = np.flatnonzero(masses > 0)
-    grain = 0.0 if common is not None else float(masses.max())
-    if common is not None:
-        bounds, masses = bounds.in_units(common, n_clusters, len(counted)), (masses > 0).astype(np.float64)
-    order = counted[np.lexsort((pricing.margins[counted], labels[counted]))]
-    starts = np.searchsorted(labels[order], np.arange(n_clusters + 1))
-    _balance(labels, order, starts, masses, bounds, grain)
-    return labels
-
-
-def _balance(
-    labels: IntArray, order: IndexArray, starts: IndexArray, masses: Array, bounds: SizeBounds, grain: float
-) -> None:
-    """Move rows, those of each cluster in their order: they are where it starts and before where the next one does."""
-    n_clusters = len(starts) - 1
-    sizes = np.bincount(labels, masses, minlength=n_clusters)
-    waiting, stops = starts[:-1].tolist(), starts[1:].tolist()
-    largest = [(-size, c) for c, size in enumerate(sizes.tolist())]
-    smallest = [(size, c) for c, size in enumerate(sizes.tolist())]
-    heapq.heapify(largest)
-    heapq.heapify(smallest)
-    while largest and smallest:
-        (size, source), (least, target) = largest[0], smallest[0]
-        if -size != sizes[source] or waiting[source] == stops[source]:
-            heapq.heappop(largest)
-        elif least != sizes[target]:
-            heapq.heappop(smallest)
-        elif -size <= bounds.most + grain and least >= bounds.least - grain:
-            return
-        else:
-            row = order[waiting[source]]
-            waiting[source] += 1
-            labels[row] = target
-            for cluster, more in ((source, -masses[row]), (target, masses[row])):
-                sizes[cluster] += more
-                heapq.heappush(largest, (-sizes[cluster], cluster))
-                heapq.heappush(smallest, (sizes[cluster], cluster))

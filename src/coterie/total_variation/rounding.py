@@ -10,8 +10,7 @@ from coterie import _kernels
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
 from coterie.graphs.cuts import cuts_and_sizes, degrees_of
 from coterie.graphs.edges import Edges
-from coterie.size_constrained.assignment import assign_within
-from coterie.size_constrained.priced_lists import PricedLists
+from coterie.size_constrained.assignment import Candidates, assign_within
 from coterie.size_constrained.sizes import SizeBounds
 from coterie.total_variation.problem import CutGraph
 
@@ -60,8 +59,7 @@ def labels_within(
     scores = -np.log(np.maximum(_after_random_walk(graph, memberships), _NONE))
     # A path of R moves costs less than that.
     scores[fixed] = -R * np.log(_NONE) * (1 - np.eye(R)[labels[fixed]])
-    lists = PricedLists.of_all(scores, n_threads)
-    return assign_within(lists, bounds).labels
+    return assign_within(Candidates.of_all(scores, n_threads), bounds).labels
 
 
 def _after_random_walk(graph: sp.csr_array, memberships: Array) -> FloatArray:
