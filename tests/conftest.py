@@ -6,7 +6,6 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.command_line import declared_once
 from tests.support.elsewhere import S3Bucket, WebFolder, running_s3
 from tests.support.instruction_sets import INSTRUCTION_SETS, using
 
@@ -38,14 +37,6 @@ def instruction_set(request):
     """Each instruction set of this machine in turn; the test computes with it."""
     with using(request.param):
         yield request.param
-
-
-@pytest.fixture(scope="session")
-def options_declared_once():
-    """Commands that run in this process share the declaration of their options."""
-    pytest.importorskip("cyclopts")
-    with declared_once():
-        yield
 
 
 @pytest.fixture

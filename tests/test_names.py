@@ -61,5 +61,5 @@ def test_results_have_names_and_merged_clusters():
     plain = coterie.results_table(model, X).to_pydict()
     table = coterie.results_table(model, X, merges={2: 1}, names={1: "far"}, outliers=0.0).to_pydict()
     assert table.pop("cluster") == [0, 0, 1, 1, 1, 1]
-    assert table.pop("cluster_name") == ["Cluster 0", "Cluster 0", "far", "far", "far", "far"]
+    assert table.pop("name") == ["Cluster 0", "Cluster 0", "far", "far", "far", "far"]
     assert table == {name: values for name, values in plain.items() if name != "cluster"}

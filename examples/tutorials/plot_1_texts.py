@@ -47,7 +47,7 @@ pyarrow.parquet.write_table(table, "requests.parquet")
 # Open it
 # -------
 # ``open_rows`` reads the column of vectors in blocks. On the command line ``coterie info requests.parquet`` describes
-# the file, and ``coterie fit requests.parquet -k 6 --normalize`` clusters it.
+# the file, and ``coterie fit requests.parquet -k 6 -p metric=cosine`` clusters it.
 rows = coterie.open_rows("requests.parquet", columns=["embedding"])
 print(rows.shape, rows.dtype)
 

@@ -1,14 +1,12 @@
-"""Tables of results: id, cluster, distance and rank of each row.
-
-All of it is computed block by block; only a few numbers for each row are held.
-"""
+"""Tables of results: the columns of the input, then cluster, name, probability or distance, and outlier score."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,21 +17,19 @@ from coterie.blocks.dataset import SquareDistances
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.estimators import Estimator
 from coterie.estimators.base import membership_of, rows_for
-from coterie.estimators.outliers import OutlierScoring, relative_to_scales
+from coterie.estimators.outliers import OutlierScoring
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import NeighborIndex
 from coterie.names import merge_labels, read_merges, read_names, relabel
-from coterie.rows import RowSource
+from coterie.rows import MetadataColumns, RowSource, as_rows, open_rows
+from coterie.rows.checks import NotATableError
+from coterie.rows.columns import NO_COLUMNS
+from coterie.rows.derived import complete_rows
+from coterie.rows.files import open_table
+from coterie.rows.landing import LandingMetadata
 from coterie.rows.roles import ID_NAMES
 
-_EXAMPLES = 10
-_BATCH_ROWS = 1 << 16
-
-# Columns of the results; a column of the data that is called so is renamed.
-_OWN_NAMES = (
-    "cluster", "cluster_name", "distance", "membership", "posterior", "outlier_score", "rank", "example", "place",
-    "row", "lasting_id",
-)  # fmt: skip
+_FIRST_CELLS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,88 +65,135 @@ def results_table(
     X: Any,
     *,
     labels: npt.ArrayLike | None = None,
+    columns: Literal["all", "id", "none"] = "all",
     id: str | None = None,
-    keep: Sequence[str] | None = None,
     outliers: float | str | None = None,
     names: str | Path | Mapping[int, str] | Sequence[str | None] | None = None,
     merges: str | Path | Mapping[int, int] | None = None,
 ) -> Any:
-    """Return a row for each row of X: its id, columns that were not clustered, its cluster and its rank there.
+    """Return the table X with the results of each row: cluster, name, probability or distance, outlier score.
 
     Parameters
     ----------
     model : estimator
         A fitted one.
-    X : array-like, table, Dask array or RowSource of shape (n, d)
+    X : table, path, array-like or RowSource of shape (n, d)
         The rows, those of the fit or others.
     labels : array-like of shape (n,), optional
-        The clusters of the rows; for those of the fit, `model.labels_`. By default what `model.predict` says.
+        The clusters of the rows that are not dropped. By default what `model.predict` returns; of a model that cannot
+        predict, those of the fit.
+    columns : {"all", "id", "none"}, default="all"
+        Columns of X that are kept: all but vectors, that of the ids, or none.
     id : str, optional
-        The column of X that says which row is which. By default one that is not clustered and is called id, _id or
-        uuid, or is the index of a data frame.
-    keep : sequence of str, optional
-        Other columns of X to keep. By default all that are not clustered.
+        The column of ids; by default one that is called id, _id or uuid.
     outliers : float or str, optional
         The share of the rows, such as 0.01 or "1%", that are marked as outliers: those with the largest scores. Rows of
-        equal score are marked together, so that fewer may be marked. In the table their cluster is -1; the model and
-        other columns do not change.
-    names, merges : path or mapping, optional
-        Names of clusters and clusters to merge, as for `coterie.relabel`. Distances, scores and ranks are those of the
-        clusters before they are merged.
+        equal score are marked together, so that fewer may be marked. Their cluster is -1; the model does not change.
+    names : path, mapping or list, optional
+        Names of clusters, as for `coterie.relabel`.
+    merges : path or mapping, optional
+        Clusters to merge, as for `coterie.relabel`. Distances and scores are those of the clusters before.
 
     Returns
     -------
-    pyarrow.Table
-        The columns: the id, those kept, and
+    pandas.DataFrame, polars.DataFrame or pyarrow.Table
+        A data frame with its index for a data frame, else an Arrow table, with as many rows as X in the same order. The
+        columns of X, then
 
-        - ``cluster``: the label, -1 for rows in none and for outliers;
-        - ``cluster_name``: the name of the cluster, with `names` only;
-        - ``distance``: to the center, where clusters have centers;
-        - ``membership`` or ``posterior``: in the own cluster, where the method has these (memberships of graph methods
-          for the rows of the fit only: other rows have no membership, and their table has no such column);
-        - ``outlier_score``: how far from its cluster the row is, relative to the scale of the cluster, where the model
-          knows it; see `outlier_scores_` of the estimators;
-        - ``rank``: 1 for the row of the cluster with the largest membership or posterior, else the least distance.
+        - ``cluster``: the label, -1 for rows in no cluster and for outliers, missing where a row was dropped because of
+          missing numbers;
+        - ``name``: the name of the cluster, with `names` only;
+        - ``probability`` of the cluster where the method has such (graph methods: for the rows of the fit), else
+          ``distance`` to the center where clusters have centers;
+        - ``outlier_score``: the distance from the cluster relative to the scale of the cluster, where the model knows
+          it; see `outlier_scores_` of the estimators.
+
+        Where X has a column of such a name, that of the result begins with ``cluster_``.
 
     Raises
     ------
     ValueError
-        If the model cannot label other rows than its own and no labels are given, X has no such column that is not
-        clustered, or outliers are wanted of a model without scores.
+        If the model cannot label other rows than its own and no labels are given, X has no such column, or outliers are
+        wanted of a model without scores.
     ImportError
         If pyarrow is missing.
 
     Examples
     --------
     >>> import coterie
-    >>> X = [[0.0], [1.0], [5.0], [20.0], [22.0]]
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"x": [0.0, 1.0, 5.0, 20.0, 22.0]}, index=list("abcde"))
     >>> model = coterie.KMeans(n_clusters=2, random_state=0).fit(X)
-    >>> table = coterie.results_table(model, X)
-    >>> table.column_names
-    ['cluster', 'distance', 'outlier_score', 'rank']
-    >>> table["rank"].to_pylist()
-    [2, 1, 3, 1, 2]
-    >>> table["outlier_score"].to_pylist()
-    [1.0, 0.5, 1.5, 1.0, 1.0]
-    >>> coterie.results_table(model, X, outliers="20%")["cluster"].to_pylist()
-    [0, 0, -1, 1, 1]
+    >>> coterie.results_table(model, X, names=["few", "many"])
+          x  cluster  name  distance  outlier_score
+    a   0.0        0   few       2.0            1.0
+    b   1.0        0   few       1.0            0.5
+    c   5.0        0   few       3.0            1.5
+    d  20.0        1  many       1.0            1.0
+    e  22.0        1  many       1.0            1.0
     """
     share = None if outliers is None else outlier_share(outliers)
-    rows = rows_for(model, X)  # once: X may be a stream
-    found, scores = _labels_of(model, rows) if labels is None else (np.asarray(labels, dtype=np.int32), None)
+    if not isinstance(X, str | Path) and not _is_frame(X) and type(X).__name__ != "Table":
+        X = as_rows(X)  # once: it may be a stream
+    rows = model_rows(model, X)
+    found = labels_of(model, rows) if labels is None else np.asarray(labels, dtype=np.int32)
     if found.shape != (rows.shape[0],):
         raise ValueError(f"labels must have one number for each of {rows.shape[0]} rows, got {found.shape}.")
-    kept = metadata_names(rows, id, keep)
-    given = Renaming(
-        {} if merges is None else read_merges(merges), None if names is None else read_names(names)
-    )
-    placement = place_rows(model, rows, found, scores)
+    placement = place_rows(model, rows, found)
     far = None
     if share is not None:
         if "outlier_score" not in placement.measures:
             raise ValueError(f"This {type(model).__name__} has no outlier scores of these rows.")
         far = find_outliers(placement.measures["outlier_score"], share)
-    return _pyarrow().Table.from_batches(list(result_batches(placement, rows, kept, far, given)))
+    clusters = found if far is None else far.marked(found)
+    clusters = clusters if merges is None else merge_labels(clusters, read_merges(merges))
+    known = None if names is None else read_names(names)
+    table = None if _is_frame(X) else all_columns(X, rows)
+    taken = list(X.columns) if _is_frame(X) else [] if table is None else table.names
+    added = result_columns(placement, clusters, known, rows.kept, taken)
+    if _is_frame(X):
+        return _beside_frame(X, added, columns, id)
+    pyarrow = _pyarrow()
+    batches = list(result_batches(table, added, columns, id))
+    return pyarrow.Table.from_batches(batches) if batches else pyarrow.table(added)
+
+
+def model_rows(model: Any, X: Any, *, exclude: Any = None, **reading: Any) -> RowSource:
+    """Return the rows of a file, a table or an array in the columns of the fit, prepared as its rows were."""
+    preparation = getattr(model, "preparation_", ())
+    if isinstance(X, RowSource):
+        is_whole = ("drop_missing",) in preparation and ("drop_missing",) not in X.preparation
+        return rows_for(model, complete_rows(X) if is_whole else X)
+    chosen = next((step[1] for step in preparation if step[0] == "columns"), None)
+    if chosen is None and exclude is None and hasattr(model, "feature_names_in_"):
+        table = whole_table(X, **reading)
+        names = [str(name) for name in model.feature_names_in_]
+        chosen = names if table is not None and set(names) <= set(table.names) else None
+    opened = open_rows if isinstance(X, str | Path) else as_rows
+    try:
+        rows = opened(X, columns=None if chosen is None else chosen or NO_COLUMNS, exclude=exclude, **reading)
+    except NotATableError:
+        if exclude is not None:
+            raise
+        rows = opened(X, **reading)  # an array, which has the columns in their order
+    if ("drop_missing",) in preparation:
+        rows = complete_rows(rows)
+    return rows_for(model, rows)
+
+
+def labels_of(model: Any, rows: RowSource) -> IntArray:
+    """Return the clusters that the model predicts; of a model that cannot, those of the rows of its fit."""
+    if hasattr(model, "predict"):
+        # Estimators of other libraries know arrays, not sources of rows.
+        return np.asarray(
+            model.predict(rows if isinstance(model, Estimator) else rows.read()), dtype=np.int32
+        )
+    own = getattr(model, "labels_", None)
+    if own is None or len(own) != rows.shape[0]:
+        raise ValueError(
+            f"This {type(model).__name__} has clusters for the rows of its fit only, and cannot predict others."
+        )
+    return np.asarray(own, dtype=np.int32)
 
 
 def outlier_share(given: float | str) -> float:
@@ -193,7 +236,7 @@ def find_outliers(scores: Array, share: float) -> Outliers:
 
 
 def place_rows(model: Any, X: Any, labels: IntArray, scores: Array | None = None) -> Placement:
-    """Measure how well rows belong to their clusters, and rank them; see `results_table`.
+    """Measure how well rows belong to their clusters, and rank them.
 
     Outlier scores that are known already, for these labels, need not be measured once more.
     """
@@ -210,7 +253,7 @@ def place_rows(model: Any, X: Any, labels: IntArray, scores: Array | None = None
         closeness = -membership[1]
     nearness = [-values if name != "distance" else values for name, values in measures.items()]
     ranks = _ranks(labels, nearness)
-    if scores is None and _has_scales(model):
+    if scores is None and isinstance(model, OutlierScoring) and hasattr(model, "cluster_scales_"):
         scores = model.outlier_scores(X, labels, distances=measures.get("distance"))
     if scores is not None:
         measures["outlier_score"] = scores
@@ -218,7 +261,7 @@ def place_rows(model: Any, X: Any, labels: IntArray, scores: Array | None = None
 
 
 def metadata_names(rows: RowSource, id: str | None, keep: Sequence[str] | None) -> list[str]:
-    """Return the names of the metadata columns in the results, the id first."""
+    """Return the names of the metadata columns, or those to keep, the id first."""
     names = [] if rows.metadata_columns is None else list(rows.metadata_columns.names)
     for name in [*([] if id is None else [id]), *(keep or [])]:
         if name not in names:
@@ -232,98 +275,158 @@ def metadata_names(rows: RowSource, id: str | None, keep: Sequence[str] | None) 
     return others if first is None else [first, *others]
 
 
-@dataclass(frozen=True, slots=True)
-class Renaming:
-    """Names and merges of clusters in the results.
+# --- the columns of the input and of the results ---------------------------------------------------------------------
 
-    `merges` are those of `coterie.names.read_merges`; without `names` the results have no column of names; `lasting`
-    ids of the clusters are for the column `lasting_id`.
+
+def all_columns(
+    X: Any, rows: RowSource, *, columns: str = "all", id: str | None = None, **reading: Any
+) -> MetadataColumns | None:
+    """Return the columns, but vectors, of the table that rows were made of; None for an array.
+
+    Those of a file are read now, so that it may change later.
     """
+    table = None if isinstance(X, RowSource) else whole_table(X, **reading)
+    if table is None:
+        return rows.metadata_columns
+    if not isinstance(X, str | Path):
+        return table
+    names = kept_names(table.names, columns, id)
+    first = next(iter(table.batches(names)), None) if names else None
+    names = [] if first is None else [field.name for field in first.schema if not _is_vector(field.type)]
+    if not names:
+        return MetadataColumns([], lambda positions: ())
+    landing, n_rows = LandingMetadata(), 0
+    for batch in table.batches(names):
+        landing.add(batch)
+        n_rows += batch.num_rows
+    if n_rows != (rows.shape[0] if rows.kept is None else len(rows.kept)):
+        raise ValueError(f"{X} changed while it was read.")
+    return landing.columns()
 
-    merges: Mapping[int, int] = field(default_factory=dict)
-    names: Mapping[int, str] | None = None
-    lasting: IntArray | None = None
 
-    def labels(self, labels: IntArray) -> IntArray:
-        """Return labels with clusters merged."""
-        return merge_labels(labels, self.merges) if self.merges else labels
+def whole_table(X: Any, **reading: Any) -> MetadataColumns | None:
+    """Return all columns of a file or a table, which are read on demand; None if it is not a table."""
+    if isinstance(X, str | Path):
+        table = open_table(X, **reading)
+        return None if table is None else table.metadata_columns
+    try:
+        return as_rows(X, columns=NO_COLUMNS).metadata_columns
+    except NotATableError:
+        return None
+
+
+def result_columns(
+    placement: Placement,
+    clusters: IntArray,
+    names: Mapping[int, str] | None,
+    kept: BoolArray | None,
+    taken: Collection[str],
+) -> dict[str, Any]:
+    """Return the results of all rows of the input as Arrow arrays by their names, null for dropped rows."""
+    pyarrow = _pyarrow()
+    nowhere = placement.labels < 0
+    found: dict[str, tuple[Array, BoolArray]] = {"cluster": (clusters, np.zeros(len(clusters), dtype=bool))}
+    if names is not None:
+        found["name"] = relabel(clusters, names=names), clusters < 0
+    measures = dict(placement.measures)
+    score = measures.pop("outlier_score", None)
+    distance = measures.pop("distance", None)
+    for values in measures.values():  # a posterior or a membership
+        found["probability"] = values, nowhere
+    if distance is not None and not measures:
+        found["distance"] = distance, nowhere
+    if score is not None:
+        found["outlier_score"] = score, nowhere
+    columns = {}
+    for name, (values, is_null) in found.items():
+        while name in taken:
+            name = f"cluster_{name}"
+        if kept is not None:
+            values, is_null = _scattered(values, kept), ~kept | _scattered(is_null, kept)
+        kind = "string" if values.dtype == object else None
+        columns[name] = pyarrow.array(values, kind, mask=is_null)
+    return columns
 
 
 def result_batches(
-    placement: Placement,
-    rows: RowSource,
-    names: Sequence[str],
-    outliers: Outliers | None = None,
-    renaming: Renaming = Renaming(),
+    table: MetadataColumns | None, added: Mapping[str, Any], columns: str = "all", id: str | None = None
 ) -> Iterator[Any]:
-    """Yield the results of all rows in their order, as `pyarrow.RecordBatch`es, with these columns of the table."""
-    labels = placement.labels if outliers is None else outliers.marked(placement.labels)
-    labels = renaming.labels(labels)
+    """Yield the columns of a table with those of the results, as `pyarrow.RecordBatch`es."""
+    pyarrow = _pyarrow()
+    kept = [] if table is None else kept_names(table.names, columns, id)
+    if table is None or not kept:
+        yield from pyarrow.table(dict(added)).to_batches()
+        return
     start = 0
-    for batch in _metadata_batches(rows, names):
-        part = slice(start, start + batch.num_rows)
-        yield _with_results(batch, placement, labels, part, renaming)
-        start = part.stop
+    for batch in table.batches(kept):
+        arrays, names = [], []
+        for field, column in zip(batch.schema, batch.columns):
+            if not _is_vector(field.type):
+                arrays.append(column)
+                names.append(field.name)
+        part = [column.slice(start, batch.num_rows) for column in added.values()]
+        yield pyarrow.RecordBatch.from_arrays([*arrays, *part], names=[*names, *added])
+        start += batch.num_rows
 
 
-class Examples:
-    """Representative rows of each cluster, nearest to its center, and borderline rows."""
-
-    def __init__(self, placement: Placement, renaming: Renaming = Renaming()) -> None:
-        self._labels = renaming.labels(placement.labels)
-        chosen = []
-        for kind, places in (("nearest", placement.ranks), ("borderline", placement.borderline)):
-            rows = np.flatnonzero((places > 0) & (places <= _EXAMPLES))
-            order = np.lexsort((places[rows], placement.labels[rows]))
-            chosen.append((np.full(len(rows), kind), places[rows][order], rows[order]))
-        kinds, places, rows = (np.concatenate(parts) for parts in zip(*chosen))
-        # The nearest rows of a cluster come before its borderline rows.
-        order = np.argsort(placement.labels[rows], kind="stable")
-        self._kinds, self._places, self._rows = kinds[order], places[order], rows[order]
-        self._sorted = np.unique(self._rows)
-        self._found: list[Any] = []
-        self._start = 0
-
-    def look_at(self, batch: Any) -> None:
-        """Add the next batch of results."""
-        stop = self._start + batch.num_rows
-        low, high = np.searchsorted(self._sorted, [self._start, stop])
-        self._found.append(batch.take(_pyarrow().array(self._sorted[low:high] - self._start)))
-        self._start = stop
-
-    def table(self) -> Any:
-        """Return the examples once all batches were seen: their kind, place and row number, and their results."""
-        pyarrow = _pyarrow()
-        found = pyarrow.Table.from_batches(self._found)
-        found = found.take(pyarrow.array(np.searchsorted(self._sorted, self._rows)))
-        # An example of a cluster stays one if it is marked as an outlier.
-        clusters = pyarrow.array(self._labels[self._rows])
-        found = found.set_column(found.column_names.index("cluster"), "cluster", clusters)
-        columns = {"example": self._kinds, "place": self._places, "row": self._rows}
-        for position, (name, values) in enumerate(columns.items()):
-            found = found.add_column(position, name, pyarrow.array(values))
-        return found
+def kept_names(names: Sequence[str], columns: str, id: str | None) -> list[str]:
+    """Return the columns of the input that results keep."""
+    if columns not in ("all", "id", "none"):
+        raise ValueError(f"columns must be 'all', 'id' or 'none', got {columns!r}.")
+    if id is not None and id not in names:
+        raise ValueError(f"There is no column {id!r}: {', '.join(map(repr, names[:12])) or 'no columns'}.")
+    if columns == "all":
+        return list(names)
+    first = id if id is not None else next((name for name in names if name.lower() in ID_NAMES), None)
+    return [] if columns == "none" or first is None else [first]
 
 
-def _labels_of(model: Any, rows: RowSource) -> tuple[IntArray, Array | None]:
-    """Return the clusters of rows, and in the same pass their outlier scores where the model has such."""
-    if hasattr(model, "predict"):
-        if _has_scales(model):
-            labels, distances = model.predict(rows, return_distance=True)
-            return labels, relative_to_scales(distances, labels, model.cluster_scales_)
-        # Estimators of other libraries know arrays, not sources of rows.
-        labels = model.predict(rows if isinstance(model, Estimator) else rows.read())
-        return np.asarray(labels, dtype=np.int32), None
-    labels = getattr(model, "labels_", None)
-    if labels is None or len(labels) != rows.shape[0]:
-        raise ValueError(
-            f"This {type(model).__name__} has clusters for the rows of its fit only, and cannot predict others."
+def _beside_frame(X: Any, added: Mapping[str, Any], columns: str, id: str | None) -> Any:
+    """Return a data frame of pandas or polars with the results; its index and its types are kept."""
+    names = [str(name) for name in X.columns]
+    kept = set(kept_names(names, columns, id))
+    cells = [
+        X.iloc[:_FIRST_CELLS, i] if hasattr(X, "iloc") else X[:_FIRST_CELLS, i] for i in range(X.shape[1])
+    ]
+    positions = [i for i, name in enumerate(names) if name in kept and not _has_vectors(cells[i])]
+    if not hasattr(X, "iloc"):
+        polars = sys.modules["polars"]
+        return X[:, positions].with_columns(
+            [polars.from_arrow(column).alias(name) for name, column in added.items()]
         )
-    return np.asarray(labels, dtype=np.int32), None
+    pandas = sys.modules["pandas"]
+    frame = X.iloc[:, positions].copy()
+    for name, column in added.items():
+        types = {column.type: pandas.Int32Dtype()} if column.null_count and name.endswith("cluster") else {}
+        frame[name] = (
+            column.to_pandas(types_mapper=types.get).to_numpy()
+            if not types
+            else pandas.array(column.to_pylist(), dtype="Int32")
+        )
+    return frame
 
 
-def _has_scales(model: Any) -> bool:
-    return isinstance(model, OutlierScoring) and hasattr(model, "cluster_scales_")
+def _has_vectors(cells: Any) -> bool:
+    first = next((cell for cell in cells if cell is not None and not isinstance(cell, float)), None)
+    return hasattr(first, "__len__") and not isinstance(first, str | bytes | dict)
+
+
+def _is_vector(kind: Any) -> bool:
+    types = _pyarrow().types
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+
+def _is_frame(X: Any) -> bool:
+    """Return whether X is a data frame of pandas or polars; a library that is not imported cannot have made it."""
+    libraries = (sys.modules.get(name) for name in ("pandas", "polars"))
+    return any(library is not None and isinstance(X, library.DataFrame) for library in libraries)
+
+
+def _scattered(values: Array, kept: BoolArray) -> Array:
+    """Return values of the kept rows at their places among all rows."""
+    found = np.zeros(len(kept), dtype=values.dtype)
+    found[kept] = values
+    return found
 
 
 def _distances(
@@ -359,32 +462,6 @@ def _ranks(labels: IntArray, keys: Sequence[FloatArray]) -> IntArray:
     ranks = np.empty(len(labels), dtype=np.int32)
     ranks[order] = places
     return ranks
-
-
-def _metadata_batches(rows: RowSource, names: Sequence[str]) -> Iterator[Any]:
-    if rows.metadata_columns is not None and names:
-        yield from rows.metadata_columns.batches(list(names))
-        return
-    pyarrow = _pyarrow()
-    for start in range(0, rows.shape[0], _BATCH_ROWS):
-        n_rows = min(_BATCH_ROWS, rows.shape[0] - start)
-        yield pyarrow.RecordBatch.from_struct_array(pyarrow.array([{}] * n_rows, pyarrow.struct([])))
-
-
-def _with_results(batch: Any, placement: Placement, labels: IntArray, part: slice, renaming: Renaming) -> Any:
-    pyarrow = _pyarrow()
-    nowhere = placement.labels[part] < 0
-    ours: dict[str, Any] = {"cluster": pyarrow.array(labels[part])}
-    if renaming.names is not None:
-        texts = relabel(labels[part], names=renaming.names)
-        ours["cluster_name"] = pyarrow.array(texts, "string", mask=labels[part] < 0)
-    measures: dict[str, Array] = {**placement.measures, "rank": placement.ranks}
-    for name, values in measures.items():
-        ours[name] = pyarrow.array(values[part], mask=nowhere)
-    if renaming.lasting is not None:
-        ours["lasting_id"] = pyarrow.array(np.append(renaming.lasting, np.int32(-1))[labels[part]])
-    kept = [f"{name}_kept" if name in _OWN_NAMES else name for name in batch.schema.names]
-    return pyarrow.RecordBatch.from_arrays([*batch.columns, *ours.values()], names=[*kept, *ours])
 
 
 def _pyarrow() -> Any:

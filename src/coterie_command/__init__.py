@@ -1,8 +1,9 @@
-"""Entry point of the command `coterie`: install signal handlers before slow imports.
+"""Entry point of the command `coterie`: signal handlers before slow imports, and what needs no import of `coterie`.
 
 Importing any part of the package `coterie` loads all of it, for a second or so. An exception that a signal raises
 meanwhile, or in a destructor, shows up as a traceback, as a failure of some library, or not at all. So a signal raises
-no exception here: it ends the process, after what must not be left behind was removed.
+no exception here: the first Ctrl-C during a fit asks the fit to stop, any other signal ends the process after what must
+not be left behind was removed.
 """
 
 import os
@@ -12,9 +13,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-__all__ = ["answer_signals", "cleaned_up", "main"]
+__all__ = ["Stop", "answer_signals", "cleaned_up", "main", "stopping"]
 
 _WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+_ASKED = b"\ncoterie: stopping after this step and writing the best result so far; Ctrl-C again aborts\n"
 
 # What must happen before a signal ends the process, the last first.
 _cleaners: list[Callable[[], None]] = []
@@ -23,10 +25,25 @@ _cleaners: list[Callable[[], None]] = []
 _answering: set[int] = set()
 
 
+class Stop:
+    """Whether Ctrl-C has asked a fit to stop."""
+
+    is_asked = False
+
+
+# The fits that can stop early, the innermost last.
+_fits: list[Stop] = []
+
+
 def main() -> None:
-    """Run the command and leave the process: 130 after Ctrl-C, 143 after SIGTERM, else what `coterie.cli.main` says."""
+    """Run the command and leave the process: 130 after Ctrl-C, 143 after SIGTERM, else what the command returns."""
     answer_signals()
-    from coterie.cli import main as run
+    if sys.argv[1:] == ["--version"]:
+        from importlib.metadata import version
+
+        print(f"coterie {version('coterie')}")
+        return
+    from coterie_command.app import run
 
     code = run()
     # All is done and told. Nothing of Python that would print a traceback may answer from here on.
@@ -54,10 +71,25 @@ def cleaned_up(cleaner: Callable[[], None]) -> Iterator[None]:
         _cleaners.remove(cleaner)
 
 
+@contextmanager
+def stopping() -> Iterator[Stop]:
+    """Give what the first Ctrl-C inside sets, instead of ending the process."""
+    _fits.append(Stop())
+    try:
+        yield _fits[-1]
+    finally:
+        _fits.pop()
+
+
 def _leave(number: int, frame: FrameType | None) -> None:
     if os.getpid() not in _answering:
         signal.signal(number, signal.SIG_DFL)
         signal.raise_signal(number)
+    if number == signal.SIGINT and _fits and not _fits[-1].is_asked:
+        _fits[-1].is_asked = True
+        with suppress(OSError):
+            os.write(2, _ASKED)
+        return
     for other in _WORDS:
         signal.signal(other, signal.SIG_IGN)
     for cleaner in reversed(_cleaners):

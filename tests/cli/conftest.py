@@ -1,12 +1,11 @@
-"""A working folder with rows in it."""
+"""Working folders with an array and a table in them."""
 
 import numpy as np
 import pytest
 
-
-@pytest.fixture(autouse=True, scope="session")
-def extras(options_declared_once):
-    """Commands need these."""
+pandas = pytest.importorskip("pandas")
+pytest.importorskip("cyclopts")
+pytest.importorskip("pyarrow")
 
 
 @pytest.fixture
@@ -24,21 +23,27 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def rows(folder, X):
-    np.save(folder / "rows.npy", X)
+    """The name of a file of an array."""
+    np.save("rows.npy", X)
     return "rows.npy"
 
 
 @pytest.fixture
-def table(folder, X):
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
-    frame = pandas.DataFrame(X, columns=["a", "b", "c", "d"])
-    frame.insert(1, "name", "somebody")
-    frame.to_parquet(folder / "rows.parquet")
-    return "rows.parquet"
+def frame(X):
+    """Customers: an id, ages and incomes in their units, a city, a name and a date; one row lacks its age."""
+    frame = pandas.DataFrame({
+        "customer_id": [f"c{i:03}" for i in range(300)],
+        "age": 40 + 10 * X[:, 0],
+        "income": 30_000 + 1_000 * X[:, 1],
+        "visits": X[:, 2],
+        "city": np.random.default_rng(1).choice(["Rome", "Oslo"], 300),
+    })  # fmt: skip
+    frame.loc[3, "age"] = np.nan
+    return frame
 
 
 @pytest.fixture
-def shown_at_once(monkeypatch):
-    """Progress is shown from the first step on, also of a short fit."""
-    monkeypatch.setattr("coterie.cli.progress._FIRST_LINE", 0.0)
+def table(folder, frame):
+    """The name of a CSV file of them."""
+    frame.to_csv("customers.csv", index=False)
+    return "customers.csv"

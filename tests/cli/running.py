@@ -39,6 +39,7 @@ def failed(capsys, code, *arguments):
     assert main(list(arguments)) == code
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith("coterie: error: ")
-    assert captured.err.count("\n") == 1
-    return captured.err.removeprefix("coterie: error: ").strip()
+    *progress, last = captured.err.splitlines()
+    assert last.startswith("coterie: error: ")
+    assert not [line for line in progress if line.startswith(("coterie:", "Traceback"))]
+    return last.removeprefix("coterie: error: ")

@@ -2,12 +2,11 @@
 
 import re
 
-from coterie.cli.app import build_app
+from coterie_command.app import app
 from tests.docs.pages import name_of, pages
 
 
 def test_commands_have_the_options_that_pages_use():
-    app = build_app()
     known = {
         command: {name for argument in app[command].assemble_argument_collection() for name in argument.names}
         for command in app

@@ -9,18 +9,18 @@ import pytest
 
 from coterie.cli import main
 
-COMMANDS = [f"coterie.cli.{name}" for name in ("app", "fit", "predict", "path", "info")]
+COMMANDS = [f"coterie.cli.{name}" for name in ("fit", "predict", "path", "info", "verify")]
 
 METHODS = {
-    "k-means": "fit {file} -k 8 --algorithm lloyd --max-iter 3",
-    "k-means, bounds": "fit {file} -k 8 --algorithm elkan --max-iter 3",
-    "nested": "fit {file} -k 8 --method nested --max-iter 3",
-    "mini-batch": "fit {file} -k 8 --method mini-batch --max-iter 1",
-    "gmm": "fit {file} -k 8 --method gmm --max-iter 2",
-    "coreset": "fit {file} -k 8 --coreset 200 --max-iter 2",
-    "laplacian-kmodes": "fit {file} -k 8 --method laplacian-kmodes --max-iter 2",
-    "total-variation": "fit {file} -k 8 --method total-variation --max-iter 5",
-    "path": "path {file} --gammas 3 --max-iter 5",
+    "k-means": "fit {file} -k 8 -p algorithm=lloyd -p max_iter=3",
+    "k-means, bounds": "fit {file} -k 8 -p algorithm=elkan -p max_iter=3",
+    "nested": "fit {file} -k 8 --method nested -p max_iter=3",
+    "mini-batch": "fit {file} -k 8 --method mini-batch -p max_iter=1",
+    "gmm": "fit {file} -k 8 --method gmm -p max_iter=2",
+    "coreset": "fit {file} -k 8 -p coreset_size=200 -p max_iter=2",
+    "laplacian-kmodes": "fit {file} -k 8 --method laplacian-kmodes -p max_iter=2",
+    "total-variation": "fit {file} -k 8 --method total-variation -p max_iter=5",
+    "path": "path {file} -p n_gammas=3 -p max_iter=5",
 }
 """Each way to cluster, briefly."""
 
@@ -28,7 +28,7 @@ FEW = {"laplacian-kmodes": 400, "total-variation": 400, "path": 60}
 
 
 @pytest.fixture(autouse=True, scope="session")
-def system(request):
+def system():
     """Forks, limits and users are those of Linux."""
     if sys.platform != "linux":
         pytest.skip("limits of processes are those of Linux")
@@ -43,7 +43,6 @@ def system(request):
         *COMMANDS,
     ):
         importlib.import_module(module)
-    request.getfixturevalue("options_declared_once")
     for line in ("fit gone -k 2", "predict gone gone", "path gone", "info gone"):
         assert main(line.split()) == 1
 

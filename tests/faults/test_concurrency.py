@@ -36,7 +36,7 @@ ROUNDS = int(os.environ.get("COTERIE_FAULTS", 1))
 ESTIMATORS = {case.estimator: case for case in reversed(CASES)}
 NAMES = [case.name for case in ESTIMATORS.values()] * ROUNDS
 
-FILES = ("labels.npy", "model.coterie", "summary.json")
+FILES = ("clusters.csv", "labels.npy", "model.coterie", "summary.json")
 
 # Attributes of paths that are computed when they are asked for, also by pickle.
 CACHED = ("linkage_", "centroids_path_")
@@ -176,7 +176,7 @@ class TestProcesses:
         """Each run is whole or refused in one line; a reader finds one whole run at any time."""
 
         def run(k):
-            return in_child(f"fit {rows} -k {k} --max-iter 3 --quiet --out out")
+            return in_child(f"fit {rows} -k {k} -p max_iter=3 --quiet --out out")
 
         def clusters(_):
             read = in_child("info out --json")

@@ -92,7 +92,7 @@ def test_a_file_that_becomes_slow(folder):
         mock.patch.object(source, "RESIDENT_BYTES", 0).start()
         mock.patch.object(RowSource, "blocks", slow).start()
 
-    ended = in_child(f"fit {name} -k 40 --max-time 0.2 --tol 0 --quiet --out out", prepare)
+    ended = in_child(f"fit {name} -k 40 --max-time 0.2 -p tol=0 --quiet --out out", prepare)
     assert ended.code == 0, ended
     assert json.loads(Path("out/summary.json").read_text())["iterations"] < 30
 

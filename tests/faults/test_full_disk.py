@@ -36,7 +36,7 @@ def test_the_line_names_the_file(folder, rows):
 @pytest.mark.parametrize("n_bytes", [0, 20_000, 60_000])
 def test_an_older_result_stays_whole(folder, rows, n_bytes):
     """What fails is a model of many centroids, or the labels, or the summary."""
-    fit = f"fit {rows} --max-iter 2 --quiet --out out -k"
+    fit = f"fit {rows} -p max_iter=2 --quiet --out out -k"
     assert in_child(f"{fit} 3").code == 0
     before = contents(folder)
     ended = in_child(f"{fit} 1500", partial(files_of_at_most, n_bytes))

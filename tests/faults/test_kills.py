@@ -18,7 +18,7 @@ from tests.support.processes import STEPS, ended, forks, killed_at, started
 
 pytestmark = [forks, pytest.mark.slow]
 
-NAMES = ("labels.npy", "model.coterie", "summary.json")
+NAMES = ("clusters.csv", "labels.npy", "model.coterie", "summary.json")
 
 # More of them find more; these take a few seconds.
 MOMENTS = int(os.environ.get("COTERIE_FAULTS", 20))
@@ -99,7 +99,7 @@ class TestFits:
 
     def fit(self, k):
         return main(
-            ["fit", "rows.npy", "-k", str(k), "--max-iter", "3", "--threads", "1", "-q", "--out", "q"]
+            ["fit", "rows.npy", "-k", str(k), "-p", "max_iter=3", "--threads", "1", "-q", "--out", "q"]
         )
 
     def found(self):

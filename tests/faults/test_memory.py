@@ -64,7 +64,7 @@ def test_every_kind_of_file(folder, ending):
         coterie.open_rows(f"rows.{ending}").read()
         more_memory_at_most(3 * MEGABYTE)
 
-    ended = in_child(f"fit rows.{ending} -k 4 --max-iter 2 --quiet --out out", read_and_limit)
+    ended = in_child(f"fit rows.{ending} -k 4 -p max_iter=2 --quiet --out out", read_and_limit)
     assert ended.code in (0, 1), ended
     if ended.code == 1:
         assert ended.err.count("\n") == 1

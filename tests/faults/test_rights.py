@@ -29,7 +29,7 @@ def closed(folder, rows):
     os.chmod(folder / "closed", 0o755)
 
 
-@pytest.mark.parametrize("command", ["fit rows.npy -k 3", "path few.npy --gammas 2", "demo"])
+@pytest.mark.parametrize("command", ["fit rows.npy -k 3", "path few.npy -p n_gammas=2", "demo"])
 @pytest.mark.parametrize("out", ["closed", "closed/deeper/out"])
 def test_a_folder_to_write_to(folder, rows, closed, command, out):
     np.save("few.npy", np.load(rows)[:50])

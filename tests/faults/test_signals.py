@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import coterie_command
-from coterie.cli.progress import Step, display
 from coterie.cli.runs import output_folder
 from tests.cli.running import ENVIRONMENT
 from tests.support.processes import STEPS, before_step, ended, forks, started
@@ -23,8 +22,8 @@ ENDS = {signal.SIGINT: (130, "coterie: interrupted"), signal.SIGTERM: (143, "cot
 # More of them find more; each takes up to a second or so.
 MOMENTS = int(os.environ.get("COTERIE_FAULTS", 3))
 
-FILES = ["labels.npy", "model.coterie", "summary.json"]
-COMMAND = [sys.executable, "-m", "coterie", "fit", "rows.npy", "-k", "20", "--tol", "0", "-q", "--out", "q"]
+FILES = ["clusters.csv", "labels.npy", "model.coterie", "summary.json"]
+COMMAND = [sys.executable, "-m", "coterie", "fit", "rows.npy", "-k", "20", "-p", "tol=0", "-q", "--out", "q"]
 
 
 @pytest.fixture
@@ -149,27 +148,6 @@ def test_ignored_signals_stay_ignored():
     ignore = f"trap '' INT; exec {sys.executable} -c '{line}'"
     told = subprocess.run(["sh", "-c", ignore], capture_output=True, text=True, env=ENVIRONMENT, check=True)
     assert told.stdout == "SIG_IGN\n"
-
-
-def test_terminal_cursor_is_restored(monkeypatch):
-    monkeypatch.setenv("TERM", "xterm")
-    ours, theirs = os.openpty()
-
-    def interrupted():
-        os.dup2(theirs, 2)
-        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
-        answer_signals()
-        with display(quiet=False) as screen:
-            screen.show(Step(1, 2, "iteration", 1.0, 1.0))
-            os.kill(os.getpid(), signal.SIGINT)
-
-    assert ended(started(interrupted)) == 130
-    told = os.read(ours, 10_000).decode()
-    os.close(ours)
-    os.close(theirs)
-    assert "\x1b[?25l" in told
-    assert told.rindex("\x1b[?25h") > told.rindex("\x1b[?25l")
-    assert told.rstrip().endswith("coterie: interrupted")
 
 
 def rest(begun):

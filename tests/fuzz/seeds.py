@@ -25,15 +25,15 @@ CORPUS = Path(__file__).with_name("corpus")
 COMMANDS = """
 fit rows.npy -k 3
 fit rows.csv -k 2 --method nested --columns a,b --exclude c --seed 7 --threads 2 --out folder --json
-fit - --format npy -k 4 --quiet --max-iter 10 --max-time 1.5 --normalize
+fit - -k 4 --quiet -p max_iter=10 --max-time 1.5
 fit t.parquet -k 3 --missing median --scale robust --categories auto --category-limit 5 --handle-unknown ignore
 fit t.csv -k 2 --sep ; --decimal , --id who --keep 'a,b*' --outliers 1%
-fit t.npy -k 3 --method gmm --covariance-type diag --candidates 3 --neighbors 4 --coreset 100
-fit t.npy -k 3 --method laplacian-kmodes --graph-weight 0.5 --modes densest
+fit t.npy -k 3 --method gmm -p covariance_type=diag -p n_neighbors=4 -p coreset_size=100
+fit t.npy -k 3 --method laplacian-kmodes -p graph_weight=0.5
 fit t.npy -k 3 --method total-variation --labels known.csv --steps paper --balance-weight 2
-fit t.npy -k 3 --metric cosine --zero-rows ignore --algorithm elkan --init afk-mc2 --n-init 3 --tol 1e-4
+fit t.npy -k 3 -p metric=cosine -p zero_rows=ignore -p init=afk-mc2 -p tol=1e-4
 predict m.coterie rows.csv --out labels.csv --exclude 0:3 --outliers 0.01 --threads 1
-path t.csv --clusters 3 --gammas 20 --solver ama --step-size paper --neighbors 5
+path t.csv -k 3 -p n_gammas=20 -p solver=ama
 verify folder rows.npy --threads 2 --json
 info m.coterie --json
 demo --out folder -q

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import resource
 import shlex
 import warnings
@@ -17,14 +16,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
-from sklearn.utils._param_validation import InvalidParameterError
 
 import coterie
-from coterie.cli import UsageError, main
 from coterie.cli.info import describe
+from coterie_command.app import UsageError, parsed
 
 __all__ = ["MOST_BYTES", "TARGETS", "Finding", "Target"]
 
@@ -149,27 +146,6 @@ def _array_member() -> str:
     return next(name for name in _model_members() if name.endswith(".npy"))
 
 
-# Where the commands have understood their options and begin their work.
-_WORK = (
-    "models.load_array",
-    "fit.run_folder",
-    "path.run_folder",
-    "selection.run_folder",
-    "predict.load_model",
-    "report.read_fit",
-    "info.describe",
-    "demo.run_folder",
-)
-
-
-class _Reached(BaseException):
-    """All options were understood: the command would begin its work now."""
-
-
-def _reached(*_: object, **__: object) -> None:
-    raise _Reached
-
-
 def _parse_command(kind: str, content: bytes) -> None:
     """Parse the words of a command; whatever is wrong with them must be a wrong option, in one line."""
     text = content.decode("utf-8", "replace").replace("\0", " ")
@@ -177,14 +153,8 @@ def _parse_command(kind: str, content: bytes) -> None:
         words = shlex.split(text)
     except ValueError:
         words = text.split()
-    with contextlib.ExitStack() as stack:
-        for name in _WORK:
-            stack.enter_context(mock.patch(f"coterie.cli.{name}", _reached))
-        stack.enter_context(mock.patch.dict(os.environ, {"COTERIE_TRACEBACK": "1"}))
-        stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
-        stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
-        with contextlib.suppress(_Reached), _documented(UsageError, InvalidParameterError):
-            main(words)
+    with contextlib.redirect_stdout(io.StringIO()), _documented(UsageError):
+        parsed(words)
 
 
 TARGETS = {

@@ -12,8 +12,6 @@ from tests.fuzz.inputs import as_input, run_input
 from tests.fuzz.seeds import CORPUS, SEEDS
 from tests.fuzz.targets import TARGETS
 
-pytestmark = pytest.mark.usefixtures("options_declared_once")
-
 INPUTS = sorted(path for path in CORPUS.rglob("*") if path.is_file())
 
 

@@ -1,126 +1,91 @@
-"""Errors of the command line: one line that names options, files, rows and columns."""
+"""Errors of commands in one line: files and options come from what was given and from attributes of the error."""
 
 from __future__ import annotations
 
-import ast
-import re
-import shlex
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
-from coterie.estimators.parameters import ParameterError, parameters_of
-from coterie.methods import methods
-from coterie.rows.columns import column_word
+from sklearn.utils._param_validation import InvalidParameterError
+
+from coterie.estimators.parameters import ParameterError
+from coterie.limits.files import shortened
+from coterie.rows.checks import BadRowError, NotATableError
+from coterie.rows.remote import without_secrets
+from coterie_command.app import UsageError, did_you_mean
 
 # An error is one line for people; names of columns and texts of libraries may be of any length.
-_MOST_CHARACTERS = 500
+_MOST_CHARACTERS = 600
 
-# What to do in Python, and in parentheses on the command line: exclude=['b'] (--exclude b), or just (--exclude).
-_BOTH_WAYS = re.compile(
-    r"(?:\bprepare_rows\(X, )?\b[a-z_]+=(?P<value>\[[^\]]*\]|'[^']*'|\w+)\)? \((?P<option>--[^)]+)\)"
-)
-
-# The rows of an estimator, which the command line has no name for.
-_ROWS = re.compile(r"(?P<input>\bInput )?(?<![\w(.\[=:])X(?![\w(\]=,)]|\.\w)")
+# The options of parameters that have one of their own.
+_OPTIONS = {"max_time": "--max-time", "random_state": "--seed", "n_threads": "--threads"}
+COUNTS = ("n_clusters", "n_components")
 
 
-class UsageError(Exception):
-    """A command line that cannot be run: a wrong option, a wrong value, or options that exclude each other."""
-
-
-def listed(words: Sequence[str], last: str) -> str:
-    """Return words with commas between them, and `last` before the last one."""
-    *others, final = words
-    return f"{', '.join(others)} {last} {final}" if others else final
-
-
-def is_usage(error: Exception) -> bool:
+def is_wrong_use(error: Exception) -> bool:
     """Return whether an error is one of the command line, with the exit code 2, rather than of the data."""
-    from sklearn.utils._param_validation import InvalidParameterError
-
     return isinstance(error, UsageError | ParameterError | InvalidParameterError)
 
 
 def message_of(error: Exception) -> str:
     """Return what went wrong in one line, without the signature of an address."""
-    from coterie.limits.files import shortened
-    from coterie.rows.remote import without_secrets
-
-    return shortened(without_secrets(_without_python_words(_text_of(error))), _MOST_CHARACTERS)
-
-
-def _without_python_words(text: str) -> str:
-    """Return a message without its Python variant.
-
-    Examples
-    --------
-    >>> from coterie.cli.errors import _without_python_words
-    >>> _without_python_words("Input X contains NaN. Leave out columns: exclude=['a', 'b'] (--exclude).")
-    'The input contains NaN. Leave out columns: --exclude a,b.'
-    """
-
-    def option(match: re.Match[str]) -> str:
-        option, value = match["option"], match["value"]
-        if " " in option or not value.startswith("["):
-            return option
-        words = [column_word(0, str(name)) for name in ast.literal_eval(value)]
-        return option if "0" in words else f"{option} {shlex.quote(','.join(words))}"
-
-    def rows(match: re.Match[str]) -> str:
-        before = text[: match.start()].rstrip()
-        return "The input" if not before or before.endswith((".", ":")) else "the input"
-
-    text = _BOTH_WAYS.sub(option, text)
-    return _ROWS.sub(rows, text)
-
-
-def warning_of(text: str) -> str:
-    """Return a warning of a library in one line, in the words of the command line.
-
-    Examples
-    --------
-    >>> from coterie.cli.errors import warning_of
-    >>> warning_of("X has feature names, but KMeans was fitted without feature names")
-    'The input has column names, but the model was fitted without column names'
-    """
-    text = re.sub(r"\bbut \w+ was fitted", "but the model was fitted", " ".join(text.split()))
-    return in_options(_without_python_words(text.replace("feature names", "column names")))
-
-
-def in_options(text: str) -> str:
-    """Return a message of an estimator with options in the place of its parameters.
-
-    Examples
-    --------
-    >>> from coterie.cli.errors import in_options
-    >>> in_options("coreset_size=8 should be >= n_clusters=9.")
-    '--coreset 8 should be >= -k 9.'
-    >>> in_options("tol must be a non-negative number, got -1.")
-    '--tol must be a non-negative number, got -1.'
-    """
-    text = re.sub(r"\bn_samples=(\d+)", r"the \1 rows", text)
-    for name, flag in _flags():
-        # A name with an underscore is a parameter wherever it stands; a word is one before "=" and at the beginning.
-        start = rf"(?<![\w-]){name}" if "_" in name else rf"(?:^|(?<![\w-])(?=\w+=)){name}"
-        text = re.sub(rf"{start}=(?:'([^']*)'|\"([^\"]*)\"|([\w.+-]*\w))", rf"{flag} \1\2\3", text)
-        text = re.sub(rf"{start}(?![\w=-])", flag, text)
-    return text
-
-
-def _flags() -> Iterable[tuple[str, str]]:
-    """Return the parameters of all methods and their shortest options, the longest name first."""
-    declared = (entry for method in methods() for entry in parameters_of(method.estimator).values())
-    flags = {entry.name: entry.flags[0] for entry in declared if entry.flags}
-    return sorted(flags.items(), key=lambda pair: -len(pair[0]))
-
-
-def _text_of(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{error.filename}: {error.strerror}"
-    text = " ".join(str(error).split())
-    if isinstance(error, MemoryError):
-        return text if "of memory" in text else f"not enough memory. {text}".strip()
-    if isinstance(error, ParameterError):
-        return in_options(text)
-    if isinstance(error, OSError | ValueError | ImportError | UsageError):
-        return text or type(error).__name__
-    return f"{type(error).__name__}: {text}"
+        text = f"{error.filename}: {error.strerror}"
+    elif isinstance(error, ParameterError):
+        text = f"{option_of(error.parameter)} {error.problem}"
+    elif isinstance(error, MemoryError):
+        text = str(error) or "not enough memory"
+    elif isinstance(error, OSError | ValueError | ImportError | UsageError):
+        text = str(error) or type(error).__name__
+    else:
+        text = f"{type(error).__name__}: {error}"
+    return shortened(without_secrets(" ".join(text.split())), _MOST_CHARACTERS)
+
+
+def option_of(parameter: str) -> str:
+    """Return the option of a parameter of a method."""
+    return "-k" if parameter in COUNTS else _OPTIONS.get(parameter, f"-p {parameter}")
+
+
+@contextmanager
+def about(file: str) -> Iterator[None]:
+    """Make errors about rows name the file, and the options that help."""
+    try:
+        yield
+    except (ParameterError, InvalidParameterError):
+        raise
+    except NotATableError as error:
+        raise UsageError(
+            f"{file} is not a table: it has no columns for --columns, --exclude or --id to name."
+        ) from error
+    except BadRowError as error:
+        advice = (
+            " --missing drop leaves such rows out, --missing median fills them in."
+            if error.is_missing
+            else ""
+        )
+        raise ValueError(_beginning(file, str(error)) + advice) from error
+    except (ValueError, MemoryError) as error:
+        raise type(error)(_beginning(file, str(error))) from error if type(error) in (
+            ValueError, MemoryError
+        ) else ValueError(_beginning(file, str(error)))  # fmt: skip
+
+
+def _beginning(file: str, text: str) -> str:
+    """Return a message that begins with the file, if it does not yet."""
+    return text if text.startswith(file) else f"{file}: {text}"
+
+
+def check_exists(file: str) -> None:
+    """Raise an error with the name that may be meant if there is no such file on this machine."""
+    path = file.partition("::")[0]
+    if "://" in file or any(sign in path for sign in "*?[") or os.path.lexists(path) or os.path.lexists(file):
+        return
+    folder = Path(path).parent
+    names = os.listdir(folder) if folder.is_dir() else []
+    near = {name.lower(): name for name in names if not name.startswith(".")}
+    meant = did_you_mean(Path(path).name, list(near))
+    for low, name in near.items():
+        meant = meant.replace(f" {low}?", f" {folder / name}?")
+    raise FileNotFoundError(f"There is no file {file!r}.{meant}")

@@ -1,67 +1,68 @@
-"""`coterie info`: what is in a file of rows or in a saved model."""
+"""`coterie info`: what is in a file of rows, a saved model or the folder of a run; what is installed."""
 
 from __future__ import annotations
 
 import os
+import platform
 import shlex
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_info
 
+from coterie import _kernels
 from coterie.arrays import FloatArray
-from coterie.cli.inputs import input_facts, open_prepared
-from coterie.cli.models import n_clusters_of
-from coterie.cli.options import File, Json, given
+from coterie.cli.errors import about, check_exists
+from coterie.cli.fit import n_clusters_of, settings_of
+from coterie.cli.inputs import input_facts, open_input
 from coterie.cli.output import table_lines, tell
-from coterie.cli.runs import MODEL, SUMMARY, Run, find_model, read_run, settings_of
+from coterie.cli.runs import MODEL, SUMMARY, find_model, read_summary
 from coterie.estimators import persistence
-from coterie.methods import Method, method_of
-from coterie.methods import load as load_model
+from coterie.fitting.threads import effective_n_threads
+from coterie.methods import load, method_of
 from coterie.rows.columns import column_word
 from coterie.rows.roles import DISTINCT_LIMIT, ColumnProfile, profile_table, shares_of_variance
+from coterie_command.app import Columns, UsageError
+
+# Requirements of coterie, then those of its extras, which may be missing.
+LIBRARIES = (
+    "numpy", "scipy", "scikit-learn", "threadpoolctl", "cyclopts", "rich", "matplotlib",
+    "jinja2", "openTSNE", "pyarrow", "pandas", "h5py", "zarr", "dask", "distributed", "fsspec", "s3fs", "aiohttp",
+)  # fmt: skip
 
 
-def info(file: File, /, *, json: Json = False) -> None:
-    """Describe a file of rows, a saved model, or the folder of a run.
-
-    Parameters
-    ----------
-    file
-        A file that `coterie fit` reads, a model, or the folder that a run wrote.
-    """
-    tell(describe(file), fact_lines, json)
+def run_info(file: str, reading: Mapping[str, Any], *, json: bool) -> int:
+    """Print the facts, and return the exit code."""
+    check_exists(file)
+    tell(describe(file, reading), fact_lines, json=json)
+    return 0
 
 
-def describe(file: str) -> dict[str, Any]:
+def describe(file: str, reading: Mapping[str, Any] = {}) -> dict[str, Any]:
     """Return facts about a file of rows, of a table column by column, a saved model, or the folder of a run."""
-    path = file
     if os.path.isdir(file):
         has_summary, has_model = (os.path.lexists(Path(file, name)) for name in (SUMMARY, MODEL))
-        try:
-            run = _run_facts(read_run(Path(file), Run)) if has_summary else None
-        except ValueError:
-            if has_model:
-                raise
-            run = None  # a folder of rows may have a file of this name
+        run = _run_facts(read_summary(Path(file))) if has_summary else {}
         if has_model:
-            return {**_model_facts(find_model(file)), **(run or {})}
-        if run is not None:
+            return {**_model_facts(find_model(file)), **run}
+        if run:
             return {"file": file, "kind": "run", **run}
-    return _model_facts(file) if _is_model(path) else _row_facts(path)
+    return _model_facts(file) if _is_model(file) else _row_facts(file, reading)
 
 
-def _run_facts(run: Run) -> dict[str, Any]:
+def _run_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "command": f"coterie {run.command}",
-        "made_from": run.input.file,
-        "rows": run.input.rows,
-        "seconds": run.seconds,
-        "files": sorted(run.files),
+        "command": facts.get("command_line", facts["command"]),
+        "made_from": facts["input"]["file"],
+        "rows": facts["input"]["rows"],
+        "seconds": facts["seconds"],
+        "files": sorted(facts["files"]),
     }
 
 
@@ -77,15 +78,16 @@ def _is_model(file: str) -> bool:
         return False
 
 
-def _row_facts(file: str) -> dict[str, Any]:
-    profile = profile_table(file)
+def _row_facts(file: str, reading: Mapping[str, Any]) -> dict[str, Any]:
+    with about(file):
+        profile = profile_table(file, **reading)
     facts: dict[str, Any] = {"kind": "rows"}
     try:
-        rows, *_ = open_prepared(file)
-        facts.update(input_facts(file, rows))
-        if rows.column_names is not None:
-            facts["column_names"] = list(rows.column_names)
-    except ValueError as error:
+        opened = open_input(file, file, Columns(), reading)
+        facts.update(input_facts(file, opened.rows))
+        if opened.rows.column_names is not None:
+            facts["column_names"] = list(opened.rows.column_names)
+    except (ValueError, UsageError) as error:
         if profile is None:
             raise
         facts.update({"file": file, "rows": profile[0], "problem": " ".join(str(error).split())})
@@ -101,27 +103,29 @@ def _row_facts(file: str) -> dict[str, Any]:
 
 def _model_facts(file: str) -> dict[str, Any]:
     header = persistence.read_header(file)
-    model = load_model(file)
+    model = load(file)
     method = method_of(model)
-    return {
+    facts = {
         "file": file,
         "kind": "model",
         "estimator": header.estimator,
         "format_version": header.format_version,
         "coterie": header.coterie_version,
         "bytes": os.path.getsize(file),
-        **({"method": method.name} if method else {}),
         **header.metadata,
         "prepared_by": [_step_in_words(*step) for step in getattr(model, "preparation_", ())],
         "parameters": settings_of(model),
-        **given(
-            {
-                "columns_in": getattr(model, "n_features_in_", None),
-                "clusters": n_clusters_of(model),
-                "iterations": getattr(model, "n_iter_", None),
-            }
-        ),
-        **(_method_facts(model, method) if method else {}),
+    }
+    fitted = {"columns_in": "n_features_in_", "iterations": "n_iter_"}
+    objective = None if method is None else method.objective
+    if objective is not None:
+        fitted[objective.name.replace(" ", "_")] = objective.attribute
+    found = {name: getattr(model, attribute, None) for name, attribute in fitted.items()}
+    if hasattr(model, "labels_"):
+        found["clusters"] = n_clusters_of(model)
+    return {
+        **facts,
+        **{name: value for name, value in found.items() if value is not None and np.ndim(value) == 0},
     }
 
 
@@ -133,20 +137,7 @@ def _step_in_words(name: str, *values: Any) -> str:
     return f"{name} {held}"
 
 
-def _method_facts(model: Any, method: Method) -> dict[str, Any]:
-    """Return the facts of a fitted estimator, by the record of its method."""
-    facts: dict[str, Any] = {}
-    left = n_clusters_of(model)
-    if method.objective is not None:
-        value = getattr(model, method.objective.attribute, None)
-        if value is not None and np.ndim(value) == 0:
-            facts[method.objective.name.replace(" ", "_")] = value
-    if method.clusters is not None and left is not None:
-        facts["clusters_dropped"] = getattr(model, method.clusters) - left
-    return facts
-
-
-def fact_lines(facts: dict[str, Any]) -> list[str]:
+def fact_lines(facts: Mapping[str, Any]) -> list[str]:
     """Name and value of each fact, the values aligned; of a table its columns besides."""
     if "table" in facts:
         short = {name: value for name, value in facts.items() if name not in ("table", "command", "problem")}
@@ -192,7 +183,7 @@ def dominant_column(spread: FloatArray) -> int | None:
     return widest if spread[widest] >= _WIDE * np.median(others) else None
 
 
-def _table_lines(facts: dict[str, Any]) -> list[str]:
+def _table_lines(facts: Mapping[str, Any]) -> list[str]:
     """Return a line for each column, of a wide table for the first, a summary of the others, and the command."""
     columns = facts["table"]
     cells = [["column", "type", "looks like", "missing", "distinct", "range", "variance"]]
@@ -291,3 +282,28 @@ def _command(file: str, n_rows: int, columns: Sequence[ColumnProfile]) -> str | 
 
 def _line(file: str, n_rows: int, options: Sequence[str]) -> str:
     return shlex.join(["coterie", "fit", file, *options, "-k", str(min(10, n_rows))])
+
+
+def installation_lines() -> list[str]:
+    """Return a line for each fact about this installation, the version first."""
+    others = [name for name in _kernels.available_instruction_sets() if name != _kernels.instruction_set()]
+    facts = [
+        ("coterie", _kernels.__version__),
+        ("instruction set", f"{_kernels.instruction_set()} (also here: {', '.join(others) or 'none'})"),
+        ("compiler", getattr(_kernels, "__compiler__", "unknown")),
+        ("threads", str(effective_n_threads(None))),
+        ("Python", f"{platform.python_version()} ({platform.python_implementation()})"),
+        ("system", f"{platform.system()} {platform.release()}, {platform.machine()}"),
+    ]
+    for pool in threadpool_info():  # of the libraries with threads that are loaded by now
+        words = " ".join(str(pool[fact]) for fact in ("version", "architecture") if pool.get(fact))
+        kind = "OpenMP" if pool["user_api"] == "openmp" else "BLAS"
+        facts.append(
+            (f"{kind}: {pool['prefix']}", f"{words or 'version unknown'}, {pool['num_threads']} threads")
+        )
+    for name in LIBRARIES:
+        try:
+            facts.append((name, version(name)))
+        except PackageNotFoundError:
+            facts.append((name, "not installed"))
+    return table_lines([[name, fact] for name, fact in facts], "<")

@@ -1,158 +1,151 @@
-"""Results of `fit` and `predict`: labels, or a table with the examples of each cluster."""
+"""The files of results: labels beside the columns of the input, and a table of the clusters."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping, Sequence
+import csv
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
-import scipy.sparse as sp
 
-from coterie.arrays import Array, FloatArray, IntArray
-from coterie.cli.errors import UsageError
-from coterie.cli.options import column_names
-from coterie.cli.output import table_writer
-from coterie.figures import counted
-from coterie.outputs import OutputFolder
-from coterie.results import (
-    Examples,
-    Outliers,
-    Renaming,
-    metadata_names,
-    outlier_share,
-    place_rows,
-    result_batches,
-)
-from coterie.rows import Block, RowSource
+from coterie.arrays import BoolArray, IntArray
+from coterie.cli.inputs import Opened
+from coterie.results import Outliers, Placement, outlier_share, result_batches, result_columns
 from coterie.rows.formats.hdf5 import write_labels_to_obs
+from coterie_command.app import UsageError
 
-# Files of labels without columns beside them.
-_LABELS_ALONE = (".npy", ".h5ad")
+_ENDINGS = {".csv": ".csv", ".tsv": ".tsv", ".parquet": ".parquet", ".feather": ".feather", ".arrow": ".feather",
+            ".jsonl": ".jsonl", ".ndjson": ".jsonl", ".xlsx": ".xlsx"}  # fmt: skip
 
-# Rows that a table of clusters is made of, and what it shows.
-_SEEN_ROWS, _SHOWN_CLUSTERS, _SHOWN_FEATURES = 20_000, 10, 3
-
-
-@dataclass(frozen=True, slots=True)
-class KeptColumns:
-    """Columns of a table that are kept in the results without being clustered: `--id` and `--keep`."""
-
-    id: str | None = None
-    keep: Sequence[str] | None = None
-
-    @property
-    def names(self) -> list[str]:
-        """The columns given by name, which are not clustered."""
-        return [*([] if self.id is None else [self.id]), *(self.keep or [])]
+# Signs with which a spreadsheet begins a formula.
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def kept_columns(id: str | None, keep: str | None) -> KeptColumns:
-    """Return the columns of --id and --keep, which are names."""
-    names = column_names(keep, "--keep")
-    return KeptColumns(id, None if names is None else [str(name) for name in names])
+def labels_name(file: str, opened: Opened) -> str:
+    """Return the name of the file of labels: with the ending of the table, or labels.npy for an array."""
+    if opened.table is None:
+        return "labels.npy"
+    path = Path(urlsplit(file).path if "://" in file else file.partition("::")[0])
+    names = sorted(os.listdir(path)) if path.is_dir() else [path.name]
+    endings = [_ENDINGS[suffix.lower()] for name in names for suffix in Path(name).suffixes
+               if suffix.lower() in _ENDINGS]  # fmt: skip
+    return f"labels{endings[0] if endings else '.csv'}"
 
 
-def result_files(labels: Path) -> dict[str, Path]:
-    """Return the files of results: that of labels, and for a table the examples beside it."""
-    if labels.suffix in _LABELS_ALONE:
-        return {"labels": labels}
-    name = "examples" if labels.stem == "labels" else f"{labels.stem}-examples"
-    return {"labels": labels, "examples": labels.with_name(name + labels.suffix)}
+def check_labels_file(path: Path, file: str) -> None:
+    """Fail now if labels cannot be written to a file of this name."""
+    endings = (*dict.fromkeys(_ENDINGS), ".npy", ".h5ad")
+    if path.suffix not in endings:
+        raise UsageError(f"--out must end in {', '.join(endings)}, or be -, got {str(path)!r}.")
+    if path.suffix == ".h5ad" and not file.partition("::")[0].endswith(".h5ad"):
+        raise UsageError(f"{path} would be a copy of {file} with labels, which must be an .h5ad file.")
 
 
-@dataclass(frozen=True, slots=True)
-class RowResults:
-    """The results of rows, ready to be written: `names` are the columns of a table to keep, the id first."""
+@dataclass(frozen=True)
+class Results:
+    """The results of rows: their places in their clusters, `clusters` with -1 for outliers and after merges, and names
+    of clusters."""
 
-    model: Any
-    rows: RowSource
-    labels: IntArray
-    names: Sequence[str]
-    scores: Array | None = None
-    outliers: Outliers | None = None
-    renaming: Renaming = Renaming()
+    opened: Opened
+    placement: Placement
+    clusters: IntArray
+    names: Mapping[int, str] | None
+    csv_escape: bool
 
-    def write(self, files: Mapping[str, Path], outputs: OutputFolder) -> None:
-        """Write the files of `result_files`; a table is written piece by piece."""
-        with outputs.writing(files["labels"].name) as labels:
-            examples = self._write_labels(labels)
-        if examples is not None:
-            with (
-                outputs.writing(files["examples"].name) as path,
-                table_writer(path, examples.schema) as writer,
-            ):
-                writer.write_table(examples)
-
-    def _write_labels(self, path: Path) -> Any:
-        """Write labels; return the table of examples where they are in a table."""
-        if path.suffix in _LABELS_ALONE:
-            labels = self.labels if self.outliers is None else self.outliers.marked(self.labels)
-            labels = self.renaming.labels(labels)
-            place = self.rows.place_of(0)
+    def write(self, path: Path, file: str) -> None:
+        """Write the labels of all rows of the input, with the columns of a table where the ending is that of one."""
+        kept: BoolArray | None = self.opened.rows.kept
+        if path.suffix in (".npy", ".h5ad"):
+            labels = self.clusters
+            if kept is not None:
+                labels = np.full(len(kept), -1, dtype=self.clusters.dtype)
+                labels[kept] = self.clusters
             if path.suffix == ".npy":
                 np.save(path, labels)
-            elif place is not None:
-                write_labels_to_obs(Path(place[1]), path, labels)
-            return None
-        placement = place_rows(self.model, self.rows, self.labels, self.scores)
-        examples = Examples(placement, self.renaming)
-        batches = result_batches(placement, self.rows, self.names, self.outliers, self.renaming)
+            else:
+                write_labels_to_obs(Path(file.partition("::")[0]), path, labels)
+            return
+        table = self.opened.table
+        taken = [] if table is None else table.names
+        added = result_columns(self.placement, self.clusters, self.names, kept, taken)
+        batches = result_batches(table, added)
         first = next(batches)
-        with table_writer(path, first.schema) as writer:
-            for batch in itertools.chain([first], batches):
+        with table_writer(path, first.schema) as write:
+            write(self._escaped(first, path))
+            for batch in batches:
                 # Shards may have different types for texts.
-                batch = batch.cast(first.schema)
-                writer.write_batch(batch)
-                examples.look_at(batch)
-        return examples.table()
+                write(self._escaped(batch.cast(first.schema), path))
+
+    def _escaped(self, batch: Any, path: Path) -> Any:
+        """Return a batch in whose text no cell of a CSV file begins a formula."""
+        if not self.csv_escape or path.suffix not in (".csv", ".tsv"):
+            return batch
+        import pyarrow
+
+        for i, field in enumerate(batch.schema):
+            if pyarrow.types.is_string(field.type) or pyarrow.types.is_large_string(field.type):
+                cells = [escaped(cell) for cell in batch.column(i).to_pylist()]
+                batch = batch.set_column(i, field, pyarrow.array(cells, field.type))
+        return batch
 
 
-def sample_of(rows: RowSource) -> tuple[Array, Block]:
-    """Return at most 20,000 rows at equal distances: their positions and themselves."""
-    n_rows = rows.shape[0]
-    seen = np.linspace(0, n_rows - 1, min(_SEEN_ROWS, n_rows)).astype(np.intp)
-    return seen, rows.take(seen)
+def escaped(cell: Any) -> Any:
+    """Return a cell with ' before what a spreadsheet would run as a formula."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULAS) else cell
 
 
-def cluster_table(rows: RowSource, labels: IntArray, seen: Array, sample: Block) -> list[dict[str, Any]]:
-    """Return facts about the ten largest clusters: their sizes, and by a sample of the rows what distinguishes them.
+@contextmanager
+def table_writer(path: Path, schema: Any) -> Iterator[Callable[[Any], None]]:
+    """Give a function that writes batches to a table, by the ending of its name."""
+    import pyarrow
 
-    `spread` is the root mean square distance of rows to their mean, `features` the columns whose mean differs most from
-    that of all rows, in standard deviations.
-    """
-    sizes = np.bincount(labels[labels >= 0])
-    classes = labels[seen]
-    table = []
-    mean, deviation = _moments(sample)
-    for cluster in np.argsort(-sizes, kind="stable")[:_SHOWN_CLUSTERS].tolist():
-        facts = {
-            "cluster": cluster,
-            "rows": int(sizes[cluster]),
-            "share": float(sizes[cluster] / len(labels)),
-        }
-        members = np.flatnonzero(classes == cluster)
-        if len(members):
-            own, spread = _moments(sample[members])
-            facts["spread"] = float(np.sqrt(np.sum(spread**2)))
-            scores = np.divide(own - mean, deviation, out=np.zeros_like(mean), where=deviation > 0)
-            first = np.argsort(-np.abs(scores), kind="stable")[:_SHOWN_FEATURES]
-            facts["features"] = {
-                f"column {i}" if rows.column_names is None else str(rows.column_names[i]): float(scores[i])
-                for i in first.tolist()
-            }
-        table.append(facts)
-    return table
+    if path.suffix == ".parquet":
+        from pyarrow import parquet
+
+        with parquet.ParquetWriter(path, schema) as writer:
+            yield writer.write_batch
+    elif path.suffix in (".feather", ".arrow"):
+        with pyarrow.ipc.new_file(str(path), schema) as writer:
+            yield writer.write_batch
+    elif path.suffix in (".csv", ".tsv"):
+        from pyarrow import csv as arrow_csv
+
+        nested = [field.name for field in schema if field.type.num_fields]
+        if nested:
+            raise ValueError(
+                f"A {path.suffix} file cannot hold the column {nested[0]!r} ({schema.field(nested[0]).type}): leave it "
+                "out by --columns-out id, or write .parquet."
+            )
+        options = arrow_csv.WriteOptions(
+            delimiter="\t" if path.suffix == ".tsv" else ",", quoting_style="needed"
+        )
+        with arrow_csv.CSVWriter(str(path), schema, write_options=options) as writer:
+            yield writer.write_batch
+    elif path.suffix in (".jsonl", ".ndjson"):
+        with open(path, "w", encoding="utf-8") as file:
+            yield lambda batch: file.writelines(
+                json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in batch.to_pylist()
+            )
+    else:
+        held: list[Any] = []
+        yield held.append
+        pyarrow.Table.from_batches(held).to_pandas().to_excel(path, index=False)
 
 
-def _moments(block: Block) -> tuple[FloatArray, FloatArray]:
-    if not sp.issparse(block):
-        return block.mean(axis=0, dtype=np.float64), block.std(axis=0, dtype=np.float64)
-    mean = np.asarray(block.mean(axis=0, dtype=np.float64)).ravel()
-    squares = np.asarray(block.multiply(block).mean(axis=0, dtype=np.float64)).ravel()
-    return mean, np.sqrt(np.maximum(squares - mean**2, 0.0))
+def write_clusters(path: Path, columns: Mapping[str, list[Any]], *, csv_escape: bool) -> None:
+    """Write the table of clusters as CSV."""
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        for line in zip(*columns.values()):
+            cells = [f"{cell:.6g}" if isinstance(cell, float) else cell for cell in line]
+            writer.writerow([escaped(cell) for cell in cells] if csv_escape else cells)
 
 
 def asked_share(outliers: str | None) -> float | None:
@@ -164,32 +157,18 @@ def asked_share(outliers: str | None) -> float | None:
 
 
 def outlier_facts(outliers: Outliers | None, share: float | None) -> dict[str, Any] | None:
-    """Return the facts about outliers for reports; without a share the threshold is that of the fit."""
+    """Return the facts about outliers; without a share the threshold is that of the fit."""
     if outliers is None:
         return None
     return {"share": share, "threshold": outliers.threshold, "marked": int(outliers.marks.sum())}
 
 
-def kept_column_names(rows: RowSource, kept: KeptColumns, labels: Path) -> list[str]:
-    """Return the columns that the results keep, the id first."""
-    if labels.suffix in _LABELS_ALONE:
-        if kept.names:
-            raise UsageError(
-                f"--id and --keep are for results in a .parquet or .csv file, not for {labels.name}."
-            )
-        return []
-    try:
-        return metadata_names(rows, kept.id, kept.keep)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-
-
-def outlier_lines(facts: dict[str, Any]) -> list[str]:
+def outlier_lines(facts: Mapping[str, Any]) -> list[str]:
     """Return the line about outliers, if there are any."""
     found = facts.get("outliers")
     if found is None:
         return []
-    marked = counted(found["marked"], "outlier")
     return [
-        f"{marked} labeled -1: more than {found['threshold']:.3g} times as far as the median row of their clusters"
+        f"outliers: {found['marked']:,}, cluster -1: outlier score above {found['threshold']:.3g}, times the median "
+        "of their cluster"
     ]

@@ -4,220 +4,63 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 
 from coterie.arrays import Array
-from coterie.cli.errors import UsageError
 from coterie.cli.output import to_json
 from coterie.limits.files import check_regular_file
-from coterie.methods import load as load_model
+from coterie.methods import load
 from coterie.outputs import OutputFolder
-from coterie.rows import Block, RowSource
+from coterie.rows import RowSource
 from coterie.rows.remote import without_secrets
 from coterie_command import cleaned_up
+from coterie_command.app import UsageError
 
-SUMMARY = "summary.json"
-
-MODEL = "model.coterie"
-"""The model in the folder of a run."""
+SUMMARY, MODEL, REPORT = "summary.json", "model.coterie", "report.html"
 
 # The version of summary.json, which a reader must know.
-_FORMAT = 1
+_FORMAT = 2
 
-# Files that `coterie report` writes to the folder of a run.
-_REPORT = ("report.html",)
-
-# Characters of a wrong value that an error shows.
-_SHOWN = 60
+# Rows by whose hash a run knows the rows of its fit.
+_SEEN_ROWS = 20_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Input:
-    """The rows of a run."""
-
-    file: str
-    rows: Annotated[int, 1]
-    columns: Annotated[int, 1]
-    format: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outliers:
-    """The rows that a fit has marked."""
-
-    marked: Annotated[int, 0]
-    share: Annotated[float, 0] | None = None
-
-
-command_line: ContextVar[str] = ContextVar("command_line", default="")
-"""The command that is running, as it was typed, without secrets."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """How a text file was read."""
-
-    sep: str | None = None
-    decimal: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """Fields of the summary of every command."""
-
-    format: Annotated[int, 1]
-    coterie: str
-    command: str
-    command_line: str = ""
-    input: Input
-    seconds: Annotated[float, 0]
-    files: dict[str, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fit(Run):
-    """Fields of the summary of `coterie fit` that other commands use."""
-
-    method: str
-    parameters: dict[str, Any]
-    clusters: Annotated[int, 1]
-    hashes: dict[str, str] = field(default_factory=dict)
-    preparing: dict[str, Any] = field(default_factory=dict)
-    normalize: bool = False
-    columns: list[Any] | None = None
-    reading: Reading = field(default_factory=Reading)
-    known_labels: str | None = None
-    graph: str | None = None
-    outliers: Outliers | None = None
-    warnings: list[str] = field(default_factory=list)
-
-
-_Run = TypeVar("_Run", bound=Run)
-
-
-def read_run(folder: Path, kind: type[_Run]) -> _Run:
-    """Return the summary of the run that wrote a folder: `Fit`, or `Run` of any command."""
+def read_summary(folder: Path, command: str | None = None) -> dict[str, Any]:
+    """Return the summary of a run, of a command if one is given."""
     path = folder / SUMMARY
     check_regular_file(path)
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise FileNotFoundError(f"{folder} is not the folder of a run: it has no {SUMMARY}.") from error
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: it is not JSON. Run the command again.") from error
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
-        raise
-    except OSError as error:  # such as a link to itself
-        raise ValueError(f"{path}: {error.strerror}.") from error
-    version = facts.get("format") if isinstance(facts, dict) else None
-    if type(version) is int and version > _FORMAT:
-        raise ValueError(f"{path}: format {version} is of a newer coterie, and this one reads {_FORMAT}.")
-    try:
-        found: _Run = _typed(kind, facts, "")
-    except _WrongField as error:
-        raise ValueError(
-            f"{path}: {error}. It is damaged, or of another coterie: run the command again."
-        ) from None
-    return found
+    known = facts.get("format") if isinstance(facts, dict) else None
+    if known != _FORMAT:
+        raise ValueError(f"{path} is damaged, or of another coterie: run the command again.")
+    for name, kind in {"command": str, "input": dict, "files": dict, "seconds": (int, float)}.items():
+        if not isinstance(facts.get(name), kind):  # type: ignore[arg-type]
+            raise ValueError(f"{path} is damaged: {name} is missing or wrong. Run the command again.")
+    if not isinstance(facts["input"].get("file"), str) or not isinstance(facts["input"].get("rows"), int):
+        raise ValueError(f"{path} is damaged: input is wrong. Run the command again.")
+    if command is not None and facts["command"] != command:
+        raise ValueError(f"{folder} has the results of coterie {facts['command']}, not of coterie {command}.")
+    return facts
 
 
-def read_summary(folder: Path) -> Fit:
-    """Return the summary of the fit that wrote a folder."""
-    try:
-        command = read_run(folder, Run).command
-        if command != "fit":
-            raise ValueError(f"{folder} has the results of coterie {command}, not of coterie fit.")
-        return read_run(folder, Fit)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise ValueError(
-            f"{folder} is not the folder of a run of coterie fit: it has no {SUMMARY}."
-        ) from error
-
-
-def read_fit(folder: Path) -> tuple[Fit, Any]:
-    """Return summary and model of the fit that wrote a folder, both of the same run."""
-    while True:
-        fit = read_summary(folder)
-        model = load_model(folder / MODEL)
-        if read_run(folder, Fit) == fit:  # no other run has ended in between
-            break
-    known: dict[str, Any] = {"input.rows": fit.input.rows, "input.columns": fit.input.columns}
-    found = {"input.rows": len(model.labels_), "input.columns": model.n_features_in_}
-    for name, value in settings_of(model).items():
-        is_file = isinstance(value, np.ndarray | BaseEstimator)
-        if not (is_file and isinstance(fit.parameters.get(name), str)):
-            found[f"parameters.{name}"] = json.loads(to_json({"": value}))[""]
-            known[f"parameters.{name}"] = fit.parameters.get(name)
-    for name, value in found.items():
-        if known[name] != value:
-            raise ValueError(
-                f"{folder / SUMMARY}: {name} is {_shown(known[name])}, but that of {MODEL} is {_shown(value)}: the "
-                "files are not of the same run. Run coterie fit again."
-            )
-    return fit, model
-
-
-class _WrongField(Exception):
-    """A field that is not as it must be."""
-
-
-def _typed(kind: Any, value: Any, name: str) -> Any:
-    """Return a value of JSON as a value of a type: a dataclass, a list, a mapping, a number, a text or None.
-
-    `Annotated[int, 1]` is a whole number of at least 1. Floats are finite. A dataclass ignores fields that it has not.
-    """
-    origin, arguments = get_origin(kind), get_args(kind)
-    if kind is Any:
-        return value
-    if is_dataclass(kind):
-        _expect(isinstance(value, dict), "an object", name, value)
-        hints, found = get_type_hints(kind, include_extras=True), {}
-        for entry in fields(kind):
-            inner = f"{name}.{entry.name}" if name else entry.name
-            if entry.name in value:
-                found[entry.name] = _typed(hints[entry.name], value[entry.name], inner)
-            elif entry.default is MISSING and entry.default_factory is MISSING:
-                raise _WrongField(f"{inner} is missing")
-        make: Any = kind
-        return make(**found)
-    if origin in (Union, types.UnionType):
-        return None if value is None else _typed(arguments[0], value, name)
-    if origin is Annotated:
-        number = _typed(arguments[0], value, name)
-        _expect(number >= arguments[1], f"at least {arguments[1]}", name, value)
-        return number
-    if origin is list:
-        _expect(isinstance(value, list), "a list", name, value)
-        return [_typed(arguments[0], entry, f"{name}[{i}]") for i, entry in enumerate(value)]
-    if origin is dict:
-        _expect(isinstance(value, dict), "an object", name, value)
-        return {key: _typed(arguments[1], entry, f"{name}.{key}") for key, entry in value.items()}
-    if kind is float:
-        is_one = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        _expect(is_one, "a finite number", name, value)
-        return float(value)
-    nouns = {bool: "true or false", int: "a whole number", str: "a text"}
-    _expect(type(value) is kind, nouns[kind], name, value)
-    return value
-
-
-def _expect(is_right: bool, what: str, name: str, value: Any) -> None:
-    if not is_right:
-        raise _WrongField(f"{name} must be {what}, got {_shown(value)}" if name else f"it must be {what}")
-
-
-def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+def read_fit(folder: Path) -> tuple[dict[str, Any], Any]:
+    """Return summary and model of the fit that wrote a folder."""
+    facts = read_summary(folder, "fit")
+    model = load(folder / MODEL)
+    if facts["hashes"] != {**facts["hashes"], **hashes_of(model)}:
+        raise ValueError(f"{folder}: {SUMMARY} and {MODEL} are not of the same run. Run coterie fit again.")
+    return facts, model
 
 
 def find_model(path: str) -> str:
@@ -236,20 +79,20 @@ def run_folder(folder: Path, command: str, file: str, *, force: bool) -> Iterato
     with output_folder(folder) as outputs:
         outputs.check(SUMMARY)
         try:
-            run = read_run(folder, Run)
+            facts = read_summary(folder)
         except FileNotFoundError:
-            run = None
+            facts = None
         except ValueError as error:
-            run = None
+            facts = None
             if not force:
-                raise UsageError(f"{error} Choose another --out, or replace it with --force.") from error
-        if run is not None:
-            if not force and (run.command, run.input.file) != (command, without_secrets(file)):
+                raise UsageError(f"{error} Or choose another --out, or replace it with --force.") from error
+        if facts is not None:
+            if not force and (facts["command"], facts["input"]["file"]) != (command, without_secrets(file)):
                 raise UsageError(
-                    f"{folder} has the results of coterie {run.command} {run.input.file}: choose another --out, or "
-                    "replace them with --force."
+                    f"{folder} has the results of coterie {facts['command']} {facts['input']['file']}: choose another "
+                    "--out, or replace them with --force."
                 )
-            outputs.replaced = _files_of(run)
+            outputs.replaced = {Path(str(path)).name for path in facts["files"].values()} | {REPORT}
         yield outputs
 
 
@@ -267,60 +110,25 @@ def write_summary(outputs: OutputFolder, facts: Mapping[str, Any]) -> None:
         path.write_text(to_json({"format": _FORMAT, **facts}) + "\n", encoding="utf-8")
 
 
-def check_files_of_no_run(names: Sequence[str], folder: Path) -> None:
-    """Raise an error if one of the files belongs to the run that wrote a folder."""
-    try:
-        own = _files_of(read_run(folder, Run))
-    except (OSError, ValueError):  # not the folder of a run
-        return
-    for name in names:
-        if name in own:
-            raise UsageError(
-                f"{folder / name} is a result of the run that wrote {folder}: choose another --out, or replace it with "
-                "--force."
-            )
-
-
-def _files_of(run: Run) -> set[str]:
-    """Return the names of the files of a run, with those of its report."""
-    return {Path(path).name for path in run.files.values()} | set(_REPORT)
-
-
-def settings_of(model: Any) -> dict[str, Any]:
-    """Return the parameters of an estimator, without its callback."""
-    return {name: value for name, value in model.get_params(deep=False).items() if name != "callback"}
-
-
-def hashes_of_fit(model: Any) -> dict[str, str]:
-    """Return the SHA-256 of parameters and labels, and of centers where a model has them."""
-    settings = {
-        # A model as a parameter is known by its centers. The number of threads changes no result.
-        name: getattr(value, "cluster_centers_", value)
-        for name, value in sorted(settings_of(model).items())
-        if name != "n_threads"
-    }
+def hashes_of(model: Any) -> dict[str, str]:
+    """Return the SHA-256 of labels, and of centers where a model has them."""
     centers = getattr(model, "cluster_centers_", None)
-    return {
-        "parameters": hashlib.sha256(to_json(settings).encode()).hexdigest(),
-        "labels": hash_of_array(model.labels_),
-        **({} if centers is None else {"centers": hash_of_array(centers)}),
-    }
+    found = {"labels": hash_of_array(model.labels_)}
+    return found if centers is None or sp.issparse(centers) else found | {"centers": hash_of_array(centers)}
+
+
+def hash_of_rows(rows: RowSource) -> str:
+    """Return the SHA-256 of at most 20,000 rows at equal distances, and of the shape and type of all."""
+    n_rows = rows.shape[0]
+    block = rows.take(np.linspace(0, n_rows - 1, min(_SEEN_ROWS, n_rows)).astype(np.intp))
+    digest = hashlib.sha256(f"{rows.shape} {rows.dtype.name}".encode())
+    for part in [np.diff(block.indptr), block.indices, block.data] if sp.issparse(block) else [block]:
+        digest.update(np.ascontiguousarray(part).data)
+    return digest.hexdigest()
 
 
 def hash_of_array(array: Array) -> str:
     """Return the SHA-256 of an array: its type, its shape, its numbers."""
     digest = hashlib.sha256(f"{array.dtype.str} {array.shape}".encode())
     digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()
-
-
-def hash_of_rows(rows: RowSource, sample: Block = None) -> str:
-    """Return the SHA-256 of the numbers of all rows or of a sample, and of the shape and type of all.
-
-    Storage makes no difference.
-    """
-    digest = hashlib.sha256(f"{rows.shape} {rows.dtype.name}".encode())
-    for block in (block for _, block in rows.blocks()) if sample is None else [sample]:
-        for part in [np.diff(block.indptr), block.indices, block.data] if sp.issparse(block) else [block]:
-            digest.update(np.ascontiguousarray(part).data)
     return digest.hexdigest()

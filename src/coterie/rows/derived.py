@@ -177,7 +177,7 @@ def _with_columns_of(rows: RowSource, other: RowSource, *, is_part: bool = False
     other.column_names, other.chosen, other.is_table = rows.column_names, rows.chosen, rows.is_table
     other.preparation = rows.preparation
     if not is_part:
-        other.metadata_columns, other.files = rows.metadata_columns, rows.files
+        other.metadata_columns, other.files, other.kept = rows.metadata_columns, rows.files, rows.kept
     return other
 
 
@@ -189,7 +189,9 @@ def complete_rows(rows: RowSource) -> RowSource:
         raise ValueError(
             "Every row has missing numbers: leave columns out (exclude, --exclude), or fill them in."
         )
-    return SelectedRows(rows, numbers, ("drop_missing",))
+    complete = SelectedRows(rows, numbers, ("drop_missing",))
+    complete.kept = np.isin(np.arange(rows.shape[0]), numbers)
+    return complete
 
 
 def rows_of_zeros(rows: RowSource) -> IndexArray:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from coterie.arrays import Array, IndexArray
+from coterie.arrays import Array, BoolArray, IndexArray
 from coterie.limits.memory import check_allocation
 from coterie.rows.checks import BadRowError, check_finite, check_shape, compute_dtype, missing_by_column
 from coterie.rows.columns import Columns, column_positions
@@ -148,6 +148,8 @@ class RowSource:
     preparation : tuple of tuple
         Steps applied to the stored rows, as plain values: ``("columns", ["a", "c"])`` (or positions, if columns have no
         names), ``("normalize",)``. A fit stores it, and applies it to other rows.
+    kept : ndarray of bool or None
+        Which rows of the input these are, where rows with missing numbers were dropped.
     files : tuple of (int, str)
         The number of the first row of each file that the rows were read from, and its name.
 
@@ -167,6 +169,7 @@ class RowSource:
 
     preparation: tuple[tuple[Any, ...], ...] = ()
     files: tuple[tuple[int, str], ...] = ()
+    kept: BoolArray | None = None
 
     def __init__(
         self,
@@ -490,7 +493,7 @@ class DerivedRows(RowSource):
         )
         self.preparation = rows.preparation if step is None else (*rows.preparation, step)
         self.source = rows
-        self.files = rows.files
+        self.files, self.kept = rows.files, rows.kept
 
     def changed(self, block: Block, rows: int | IndexArray) -> Block:
         """Return the derived rows of a block of the source; `rows` is the number of the first row, or of each row."""

@@ -65,7 +65,6 @@ def test_labels_are_written_to_a_copy(path, tmp_path):
         write_labels_to_obs(path, tmp_path / "copy.h5ad", labels[:9])
 
 
-@pytest.mark.usefixtures("options_declared_once")
 def test_fit_and_predict_write_labels(path, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["fit", "cells.h5ad", "-k", "3", "-o", "o", "-q"]) == 0

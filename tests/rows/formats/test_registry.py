@@ -147,7 +147,6 @@ def test_pieces_that_do_not_fit(tmp_path, pieces, message):
         open_rows(tmp_path / "x.toy")
 
 
-@pytest.mark.usefixtures("options_declared_once")
 def test_command_line_reads_registered_formats(tmp_path, monkeypatch, read_toy):
     register_format(".toy", read_toy)
     monkeypatch.chdir(tmp_path)
