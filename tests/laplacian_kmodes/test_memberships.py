@@ -92,6 +92,22 @@ class TestMinimize:
         )
         np.testing.assert_allclose(found, fit.relaxation, rtol=1e-4, atol=1e-4 * n)
 
+    @given(
+        n=st.integers(2, 60), n_clusters=st.integers(2, 5), lam=st.floats(0.1, 8), seed=st.integers(0, 999)
+    )
+    def test_directed_graphs_are_evened_out_with_the_shift(self, dtype, n, n_clusters, lam, seed):
+        """Proposition 1 of the paper; the source of the case is k-modes on a graph of nearest neighbors."""
+        rng = np.random.default_rng(seed)
+        graph = some_graph(n, 0.2, dtype, seed, symmetric=False)
+        affinities = rng.random((n, n_clusters)).astype(dtype)
+        memberships, fit = fitted(graph, affinities, lam, shift=True, max_updates=500, tol=-1)
+        rounding = np.finfo(dtype).eps * 50 * (1 + np.abs(fit.relaxations).max())
+        assert np.all(np.diff(fit.relaxations) <= rounding)
+        Z, K = memberships.memberships.astype(float), dense(graph)
+        np.testing.assert_allclose(
+            oracle.relaxed_objective(Z, affinities, K, lam), fit.relaxation, rtol=1e-4, atol=1e-4 * n
+        )
+
     def test_shift_ends_a_cycle(self, dtype):
         """Two rows, each of which wants to be where the other is."""
         graph = sp.csr_array(np.array([[0, 1], [1, 0]], dtype=dtype))
@@ -150,7 +166,7 @@ def kernel_arguments(n=5, dtype=np.float64):
     names = dict(affinities="affinities", before="current", after="next", moved_before="moved",
                  moved_after="next_moved", attractions="attractions", own_terms="own_terms", sums="sums")  # fmt: skip
     arguments = {name: getattr(memberships, f"_{attribute}") for name, attribute in names.items()}
-    graph = memberships._graphs[True]
+    graph = memberships._kernel_graph(True)
     return arguments | dict(
         graph=graph, n_clusters=3, lambda_=1.0, smallest_change=0.0, rests=memberships.rests, n_threads=1
     )

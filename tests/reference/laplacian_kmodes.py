@@ -18,8 +18,9 @@ def kernel(X, points, bandwidth) -> Array:
 
 
 def shifted(K) -> Array:
-    """The affinities with the degrees on the diagonal: positive semi-definite where they are symmetric."""
-    return np.asarray(K, dtype=np.float64) + np.diag(np.sum(K, axis=1))
+    """The mean of K and its transpose, with its row sums on the diagonal: positive semi-definite."""
+    even = (K + K.T) / 2
+    return even + np.diag(even.sum(axis=1))
 
 
 def relaxed_objective(Z, affinities, K, lam) -> float:

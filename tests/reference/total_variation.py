@@ -144,7 +144,7 @@ def estimate_holds(W, before, after, lam, eps) -> bool:
 def algorithm_1(W, F, lam=None, fixed=None, eps=1e-3, tol=1e-4, most=2000) -> tuple[Array, list[State]]:
     """Algorithm 1 from F, line by line; returns F and the states after the outer steps.
 
-    At most 100 inner iterations an outer step, and `most` in all.
+    At most 100 inner iterations an outer step, and `most` in all. An outer step that leaves F as it was is no end.
     """
     lam = F.shape[1] - 1 if lam is None else lam
     steps = authors_steps(W)
@@ -153,7 +153,8 @@ def algorithm_1(W, F, lam=None, fixed=None, eps=1e-3, tol=1e-4, most=2000) -> tu
     while (left := most - sum(state.n_inner for state in states)) > 0:
         states.append(outer_step(W, states[-1], steps, min(left, 100), fixed, lam, eps))
         energies.append(sum(energy(W, f, lam) for f in states[-1].F.T))
-        if abs(energies[-2] - energies[-1]) <= tol * energies[-2]:
+        has_moved = np.any(states[-1].F != states[-2].F)
+        if has_moved and abs(energies[-2] - energies[-1]) <= tol * energies[-2]:
             break
     return states[-1].F, states[1:]
 

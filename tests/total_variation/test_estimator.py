@@ -215,6 +215,22 @@ class TestPaperSteps:
         assert model.converged_ == (sum(state.n_inner for state in states) < 300)
         np.testing.assert_allclose(model.energy_, oracle.balanced_cut(W, model.labels_, 3, lam))
 
+    @pytest.mark.parametrize("seed", range(4))
+    def test_runs_from_partitions_go_on(self, seed):
+        """The first outer step from 0/1 memberships leaves them as they are: this is no convergence."""
+        X, y = make_blobs(60, centers=3, cluster_std=2.0, random_state=seed)
+        W = knn_graph(X, 8).toarray()
+        rng = np.random.default_rng(seed)
+        F = np.eye(3)[np.where(rng.random(60) < 0.25, rng.integers(0, 3, 60), y)]
+        model = TotalVariationClustering(3, affinity="precomputed", init=F, steps="paper", max_iter=300).fit(
+            W
+        )
+        memberships, states = oracle.algorithm_1(W, F, None, most=300)
+        assert len(states) > 1
+        np.testing.assert_array_equal(model.history_["n_inner"], [state.n_inner for state in states])
+        np.testing.assert_allclose(model.memberships_, memberships, atol=1e-6)
+        assert model.relaxed_energy_ < sum(oracle.energy(W, f, 2) for f in F.T)
+
     def test_known_rows_stay(self):
         X, y = make_blobs(60, centers=3, random_state=0)
         W = knn_graph(X, 5).toarray()
@@ -466,3 +482,15 @@ def test_few_rows_are_all_neighbors():
         few = TotalVariationClustering(2, n_init=1, random_state=0).fit(X)
     all_others = TotalVariationClustering(2, n_init=1, n_neighbors=7, random_state=0).fit(X)
     np.testing.assert_array_equal(few.memberships_, all_others.memberships_)
+
+
+@pytest.mark.parametrize("mark", [-2, 255])
+def test_other_marks_of_unknown_classes_are_warned_of(mark):
+    X, y = make_blobs(60, centers=3, random_state=0)
+    marked = np.where(np.arange(60) % 4, mark, y)
+    with pytest.warns(UserWarning, match=f"If {mark} marks"):
+        TotalVariationClustering(3, random_state=0).fit(X, marked)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TotalVariationClustering(3, random_state=0).fit(X, y)
+        TotalVariationClustering(2, random_state=0).fit(X, y)

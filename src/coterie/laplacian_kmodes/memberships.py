@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -56,8 +57,8 @@ class GraphMemberships:
     n_clusters : int
         Number of clusters L.
     diagonal_shift : bool or "auto"
-        Add each row's sum to its diagonal, which makes a symmetric K positive semi-definite and changes no discrete
-        minimum. "auto": only where R would rise without.
+        Take the mean of K and its transpose, which leaves R as it is, and add each row's sum to its diagonal, which
+        makes it positive semi-definite and changes no discrete minimum. "auto": only where R would rise without.
     n_threads : int
         Threads of the kernels.
 
@@ -76,16 +77,7 @@ class GraphMemberships:
     ) -> None:
         self._n_clusters, self._shift, self._n_threads = n_clusters, diagonal_shift, n_threads
         n_rows, dtype = graph.shape[0], graph.dtype
-        edges = (
-            graph.indptr.astype(np.int64),
-            graph.indices.astype(np.int32),
-            None if np.all(graph.data == 1) else graph.data,
-        )
-        degrees = np.asarray(graph.sum(axis=1), dtype=dtype).ravel()
-        self._graphs = {
-            shifted: _kernels.weighted_graph(*edges, degrees if shifted else np.zeros_like(degrees))
-            for shifted in (False, True)
-        }
+        self._graph, self._kernel_graphs = graph, dict[bool, Any]()
         self._affinities = padded_rows(n_rows, n_clusters, dtype)
         # The last memberships, the previous ones, and a buffer for the next.
         self._current, self._former, self._next = (padded_rows(n_rows, n_clusters, dtype) for _ in range(3))
@@ -94,6 +86,22 @@ class GraphMemberships:
         self.rests = np.empty(n_rows, dtype=dtype)
         self._attractions, self._own_terms = np.empty(n_rows), np.empty(n_rows)
         self._sums = np.empty((-(-n_rows // _kernels.ROW_QUANTUM), 2))
+
+    def _kernel_graph(self, shifted: bool) -> Any:
+        """Return the graph as the kernels take it, with or without the shift."""
+        if shifted not in self._kernel_graphs:
+            graph = self._graph
+            if shifted and (graph != graph.T).nnz:
+                graph = sp.csr_array((graph + graph.T) * graph.dtype.type(0.5))
+                graph.sort_indices()
+            degrees = np.asarray(graph.sum(axis=1), dtype=graph.dtype).ravel()
+            self._kernel_graphs[shifted] = _kernels.weighted_graph(
+                graph.indptr.astype(np.int64),
+                graph.indices.astype(np.int32),
+                None if np.all(graph.data == 1) else graph.data,
+                degrees if shifted else np.zeros_like(degrees),
+            )
+        return self._kernel_graphs[shifted]
 
     @property
     def affinities(self) -> Array:
@@ -203,8 +211,8 @@ class GraphMemberships:
 
     def _update(self, shifted: bool, graph_weight: float, smallest_change: float) -> int:
         return _kernels.update_memberships(
-            self._graphs[shifted], self._affinities, self._n_clusters, graph_weight, smallest_change, self._current,
-            self._next, self._moved, self._next_moved, self.rests, self._attractions, self._own_terms,
+            self._kernel_graph(shifted), self._affinities, self._n_clusters, graph_weight, smallest_change,
+            self._current, self._next, self._moved, self._next_moved, self.rests, self._attractions, self._own_terms,
             self._sums, self._n_threads,
         )  # fmt: skip
 

@@ -278,12 +278,15 @@ class OuterResult:
         Whether the descent of Theorem 3 holds; it may not where the iterations ended at their limit.
     is_valid : bool
         False if a column has become constant: the energy is infinite.
+    has_moved : bool
+        Whether any membership has changed.
     """
 
     energy: float
     n_inner: int
     descended: bool
     is_valid: bool
+    has_moved: bool = True
 
 
 class TotalVariationDescent:
@@ -416,7 +419,9 @@ class TotalVariationDescent:
             if (n_inner >= self._steps.most_inner and will_do) or deadline.is_over:
                 break
         self.statistics, self._last_inner = after, n_inner
-        return OuterResult(float(after.energies.sum()), n_inner, descended, True)
+        return OuterResult(
+            float(after.energies.sum()), n_inner, descended, True, bool(self._squares.sum() > 0)
+        )
 
     def undo(self) -> None:
         """Return to the memberships before the last outer step."""

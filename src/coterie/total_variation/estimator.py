@@ -495,6 +495,7 @@ def known_labels(y: Any, n: int, n_clusters: int) -> IntArray:
     if labels.dtype.kind == "f" and np.isnan(labels).any():
         raise ValueError("y holds NaN: a class that is not known is -1.")
     if not np.any(labels == -1):
+        _warn_of_other_marks(labels, n_clusters)
         return unknown
     if np.any(labels != np.floor(labels)) or labels.min() < -1 or labels.max() >= n_clusters:
         raise ValueError(
@@ -536,6 +537,17 @@ def given_memberships(init: Any, n: int, n_clusters: int) -> FloatArray | None:
     if not np.all(np.isfinite(given)) or given.min() < 0 or np.abs(given.sum(axis=1) - 1).max() > 1e-5:
         raise ValueError("init must hold memberships: non-negative rows that sum to 1.")
     return given
+
+
+def _warn_of_other_marks(labels: Array, n_clusters: int) -> None:
+    """Warn if one number among classes looks like the mark of rows whose class is not known."""
+    values = np.unique(labels)
+    others = values[(values < 0) | (values >= n_clusters)]
+    classes = values[(values >= 0) & (values < n_clusters)]
+    if len(others) == 1 and len(classes) and (others[0] < 0 or others[0] > classes[-1] + 1):
+        warn(
+            f"y has no -1, so it is ignored. If {others[0]:g} marks rows whose class is not known, put -1 in its place."
+        )
 
 
 def _check_names(labels: Array) -> None:

@@ -315,7 +315,10 @@ def _descend(run: _Run, energy: float) -> CutResult:
             # Equal rows can leave a cluster empty for some steps: the lowest cut so far replaces an infinite one.
             cut=rounding.cut if np.isfinite(rounding.cut) else best.objective,
         )
-        n_still = n_still + 1 if abs(before - energy) <= options.tol * abs(before) else 0
+        is_still = abs(before - energy) <= options.tol * abs(before)
+        # From 0/1 memberships the duals change first: an outer step without any change says nothing about convergence.
+        is_still &= step.has_moved or energy == 0 or not options.is_paper
+        n_still = n_still + 1 if is_still else 0
         # Two consecutive steps must change little: a single short one is not enough.
         if n_still == (1 if options.is_paper else 2) or (rule.is_met and not options.is_paper):
             reason = "converged"
