@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow
+import pyarrow as pa
 
 import coterie
 from benchmarks.harness.data.files import needed_file
 from benchmarks.harness.measuring import measured
-from coterie.datasets import load_digits
+from coterie.datasets import load_definitions, load_digits
 
 N_ROWS, N_COLUMNS, N_CLUSTERS = 100_000, 64, 20
 
@@ -35,10 +35,12 @@ def page_of_digits() -> str:
 
 
 def page_of_texts() -> str:
-    """Return the report of embedded snippets of web pages."""
-    rows = coterie.open_rows(needed_file("searchsnippets.parquet"), columns=["embedding"])
-    model = coterie.KMeans(8, metric="cosine", random_state=0).fit(rows)
-    return coterie.report(model, rows, title="12,340 snippets of web pages").html
+    """Return the report of definitions of nouns with embeddings."""
+    found = load_definitions()
+    columns = pa.FixedSizeListArray.from_arrays(found.data.ravel(), found.data.shape[1])
+    rows = coterie.as_rows(pa.table({"text": found.texts, "embedding": columns}))
+    model = coterie.KMeans(10, metric="cosine", random_state=0).fit(rows)
+    return coterie.report(model, rows, title="2,000 definitions").html
 
 
 def page_of_table() -> str:
@@ -46,7 +48,7 @@ def page_of_table() -> str:
     with np.load(needed_file("kddc98_pva97nk.npz")) as stored:
         names = [str(name) for name in stored["column_names"]]
         columns = {"id": np.arange(len(stored["X"])), **dict(zip(names, stored["X"].T))}
-        table = pyarrow.table({**columns, "donated": np.where(stored["y"] > 0, "yes", "no")})
+        table = pa.table({**columns, "donated": np.where(stored["y"] > 0, "yes", "no")})
     rows = coterie.prepare_rows(table, columns=names, missing="median", scale="standard")
     return coterie.report(coterie.KMeans(6, random_state=0).fit(rows), rows, title="9,686 donors").html
 
@@ -60,7 +62,7 @@ def page_of_cells() -> str:
     means = np.full((5, 60), 0.3) + 3.7 * np.repeat(np.eye(5, 20), 3, axis=1)
     counts = random.poisson(means[kinds] * random.gamma(4, 0.25, (4_000, 1)))
     names = [*markers, *(f"gene{number}" for number in range(15, 60))]
-    table = pyarrow.table({
+    table = pa.table({
         "id": [f"cell{number}" for number in range(4_000)], "donor": [f"donor {number % 3}" for number in range(4_000)],
         "counts": counts.sum(axis=1), **dict(zip(names, np.log1p(counts).T)),
     })  # fmt: skip

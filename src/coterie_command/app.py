@@ -495,12 +495,12 @@ def demo(
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
-    """Cluster handwritten digits by several methods, and draw a tree of mammals.
+    """Cluster 2,000 texts by their embeddings, and handwritten digits.
 
     Parameters
     ----------
     out
-        Folder for the digits, the results, a report and pictures.
+        Folder for the data, the results and the reports.
     """
     from coterie.cli.demo import run_demo
 

@@ -216,9 +216,10 @@ class TestStandardInput:
 @pytest.mark.slow
 def test_demo(folder):
     pytest.importorskip("jinja2")
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("openTSNE")
     assert main(["demo", "-q"]) == 0
-    facts = json.loads(Path("coterie-demo/summary.json").read_text())
-    assert min(facts["accuracy"].values()) > 0.7
-    assert all(Path(path).exists() for path in facts["files"].values())
-    assert main(["verify", "coterie-demo", "-q"]) == 0
+    for name in ("topics", "digits"):
+        facts = json.loads(Path(f"coterie-demo/{name}/summary.json").read_text())
+        assert all(Path(path).exists() for path in facts["files"].values())
+        assert main(["verify", f"coterie-demo/{name}", "-q"]) == 0
+    assert main(["demo", "-q"]) == 0  # the same again replaces the results

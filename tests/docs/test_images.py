@@ -5,7 +5,6 @@ import shlex
 
 import pytest
 
-from benchmarks.chart import IMAGE
 from benchmarks.mixture.__main__ import parser as mixture_parser
 from benchmarks.nested.__main__ import parser as nested_parser
 from benchmarks.pictures import DRAWN
@@ -34,8 +33,6 @@ def test_image_commands_are_documented_once(picture, command):
     _, _, module, *arguments = shlex.split(command)
     if module == "benchmarks.pictures":
         assert picture in DRAWN
-    elif module == "benchmarks.chart":
-        assert picture == IMAGE.name
     else:
         options = PARSERS[module]().parse_args(arguments)
         assert options.plot.as_posix() == f"docs/images/{picture}"

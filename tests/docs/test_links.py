@@ -6,7 +6,7 @@ import pytest
 
 from tests.docs.pages import ROOT, name_of, pages, prose
 
-LINK = re.compile(r"\]\(([^)\s]+)\)")
+LINK = re.compile(r"(?:\]\(|(?:src|srcset)=\")([^)\s\"]+)[)\"]")
 
 
 def anchors(page):
