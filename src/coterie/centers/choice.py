@@ -77,4 +77,4 @@ def choose_algorithm(
         return (
             "lloyd" if n_columns < bound_columns or max_iter < _PASSES_FOR_BOUNDS_AFTER_BYTES else "yinyang"
         )
-    return "yinyang"
+    return "elkan" if n_columns >= 256 and n_clusters <= n_columns else "yinyang"
