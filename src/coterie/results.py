@@ -307,8 +307,7 @@ def all_columns(
 def whole_table(X: Any, **reading: Any) -> MetadataColumns | None:
     """Return all columns of a file or a table, which are read on demand; None if it is not a table."""
     if isinstance(X, str | Path):
-        table = open_table(X, **reading)
-        return None if table is None else table.metadata_columns
+        return open_table(X, **reading)
     try:
         return as_rows(X, columns=NO_COLUMNS).metadata_columns
     except NotATableError:

@@ -44,8 +44,9 @@ def test_numbers():
         model.fit(X),
         but=["feature_names_in_", "preparation_"],
     )
+    assert as_rows(lazy).column_names == rows.column_names
     with pytest.raises(ValueError, match="columns that are not numbers: 'place'"):
-        as_rows(lazy)
+        as_rows(lazy, columns=["e0", "place"])
 
 
 def test_partitions_without_rows():

@@ -29,11 +29,11 @@ def test_shards_must_be_alike(tmp_path):
     with pytest.raises(ValueError, match=r"2\.npy: its columns are not those of .*1\.npy"):
         open_rows(tmp_path)
     (tmp_path / "2.npy").unlink()
-    write_text(tmp_path / "2.csv", np.ones((2, 3)))
+    write_text(tmp_path / "2.csv", np.eye(3))
     with pytest.raises(ValueError, match=r"one format, found .*1\.npy, .*2\.csv"):
         open_rows(tmp_path)
-    write_text(tmp_path / "1.csv", np.ones((2, 3)), header="a,b,c")
-    with pytest.raises(ValueError, match=r"same columns in order: those of .*1\.csv and .*2\.csv differ"):
+    write_text(tmp_path / "1.csv", np.eye(3), header="a,b,c")
+    with pytest.raises(ValueError, match=r"2\.csv: no column 'a'"):
         open_rows(tmp_path / "*.csv")
 
 

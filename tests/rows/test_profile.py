@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from coterie.rows import roles
-from coterie.rows.roles import profile_table
+from coterie.rows.files import profile_table
 
 pandas = pytest.importorskip("pandas")
 pyarrow = pytest.importorskip("pyarrow")
@@ -91,14 +90,6 @@ def test_text_files(table, tmp_path):
     for column in columns:
         assert column.looks_like == LOOKS[column.name]
     assert columns[0].missing == 2
-
-
-def test_counts_have_a_limit(table, tmp_path, monkeypatch):
-    monkeypatch.setattr(roles, "DISTINCT_LIMIT", 50)
-    parquet.write_table(table, tmp_path / "t.parquet")
-    _, columns = profile_table(str(tmp_path / "t.parquet"))
-    assert [column.distinct for column in columns][:4] == [None, None, None, 2]
-    assert [column.looks_like for column in columns] == list(LOOKS.values())
 
 
 def test_arrays_have_no_profile(tmp_path):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
 from coterie import KMeans
-from coterie.rows import as_rows, open_rows
+from coterie.rows import as_rows, open_rows, prepare_rows
 from tests.support.bits import same_bits, same_fits
 
 TYPES = ["float16", "float32", "int8", "uint8", "int64"]
@@ -178,7 +178,6 @@ BAD = {
     "shorter": ([1.0], "has 1 numbers"),
     "longer": ([1.0, 2, 3], "has 3 numbers"),
     "empty": ([], "has 0 numbers"),
-    "missing": (None, "is missing"),
 }
 
 
@@ -192,7 +191,7 @@ def test_vectors_of_other_lengths_are_named_by_row(bad, found, row, tmp_path):
     whole = pa.concat_tables([whole.slice(0, 25), whole.slice(25)])
     parquet.write_table(whole, tmp_path / "x.parquet", row_group_size=11)
     feather.write_feather(whole, str(tmp_path / "x.feather"), chunksize=11)
-    arrays = [None if cell is None else np.array(cell) for cell in cells]
+    arrays = [np.array(cell) for cell in cells]
     message = rf"same length, 2 as in row 0, but one {found}\. First bad row: {row}\."
     for frame in (whole, pd.DataFrame({"v": arrays}), pl.from_arrow(whole)):
         with pytest.raises(ValueError, match=message):
@@ -202,26 +201,24 @@ def test_vectors_of_other_lengths_are_named_by_row(bad, found, row, tmp_path):
             open_rows(tmp_path / name)
 
 
-@pytest.mark.parametrize(("row", "found"), [(None, "is missing"), ([], "has no numbers")])
-def test_first_vector_determines_the_length(row, found):
-    whole = pa.table({"v": pa.array([row, [1.0, 2]], pa.list_(pa.float64()))})
-    for frame in (whole, pl.from_arrow(whole), whole.to_pandas()):
-        with pytest.raises(
-            ValueError, match=rf"'v' must have the same length, but one {found}\. First bad row: 0"
-        ):
-            as_rows(frame)
+def test_the_first_vector_that_is_there_determines_the_length():
+    for cells in ([None, [1.0, 2]], [[], [1.0, 2]]):
+        table = pa.table({"v": pa.array(cells, pa.list_(pa.float64()))})
+        for frame in (table, pl.from_arrow(table), table.to_pandas()):
+            with pytest.raises(ValueError, match=r"First bad row: 0"):
+                as_rows(frame).read()
 
 
-def test_missing_vectors_of_fixed_length(tmp_path):
-    whole = pa.table({"v": pa.array([[1.0, 2], [3, 4], None, [5, 6]], pa.list_(pa.float64(), 2))})
-    parquet.write_table(whole, tmp_path / "x.parquet")
-    for read in (
-        lambda: as_rows(whole),
-        lambda: as_rows(pl.from_arrow(whole)),
-        lambda: open_rows(tmp_path / "x.parquet"),
-    ):
-        with pytest.raises(ValueError, match=r"one is missing\. First bad row: 2\."):
-            read()
+def test_missing_vectors_are_missing_numbers(tmp_path):
+    for kind in (pa.list_(pa.float64(), 2), pa.list_(pa.float64())):
+        whole = pa.table({"v": pa.array([[1.0, 2], [3, 4], None, [5, 6]], kind)})
+        parquet.write_table(whole, tmp_path / "x.parquet")
+        for table in (whole, pl.from_arrow(whole), tmp_path / "x.parquet"):
+            with pytest.raises(ValueError, match=r"contains NaN\. First bad row: 2"):
+                prepare_rows(table).read()
+            assert prepare_rows(table, missing="mean").read()[2].tolist() == [3, 4]
+            with pytest.warns(UserWarning, match="Left out 1 of 4 rows"):
+                assert prepare_rows(table, missing="drop").shape == (3, 2)
 
 
 def test_tensors_of_a_fixed_shape():

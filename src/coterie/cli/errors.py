@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 from coterie.estimators.parameters import ParameterError
 from coterie.limits.files import shortened
-from coterie.rows.checks import BadRowError, NotATableError
+from coterie.rows.checks import BadRowError, NotATableError, TableError
 from coterie.rows.remote import without_secrets
 from coterie_command.app import UsageError, did_you_mean
 
@@ -66,6 +66,9 @@ def about(file: str) -> Iterator[None]:
             else ""
         )
         raise ValueError(_beginning(file, str(error)) + advice) from error
+    except TableError as error:
+        option = "" if error.parameter is None else f" (--{error.parameter.replace('_', '-')})"
+        raise ValueError(_beginning(file, str(error)) + option) from error
     except (ValueError, MemoryError) as error:
         raise type(error)(_beginning(file, str(error))) from error if type(error) in (
             ValueError, MemoryError

@@ -27,7 +27,8 @@ from coterie.estimators import persistence
 from coterie.fitting.threads import effective_n_threads
 from coterie.methods import load, method_of
 from coterie.rows.columns import column_word
-from coterie.rows.roles import DISTINCT_LIMIT, ColumnProfile, profile_table, shares_of_variance
+from coterie.rows.files import profile_table
+from coterie.rows.roles import ColumnProfile, shares_of_variance
 from coterie_command.app import Columns, UsageError
 
 # Requirements of coterie, then those of its extras, which may be missing.
@@ -211,13 +212,12 @@ def _cells(column: dict[str, Any]) -> list[str]:
     share = column["share_of_variance"]
     has_range = column["lowest"] is not None and column["looks_like"] != "constant"
     looks = column["looks_like"]
-    counted = "" if looks in ("vector", "nested") else f"> {DISTINCT_LIMIT:,}"
     return [
         _short(column["name"]),
         _short(column["type"]),
         f"vector of {column['width']}" if looks == "vector" and column["width"] else looks,
         f"{column['missing']:,}" if column["missing"] else "",
-        counted if column["distinct"] is None else f"{column['distinct']:,}",
+        "" if column["distinct"] is None else f"{column['distinct']:,}",
         f"{_end(column['lowest'])} to {_end(column['highest'])}" if has_range else _end(column["lowest"]),
         "" if share is None else f"{share:.1%}",
     ]

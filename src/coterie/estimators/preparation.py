@@ -16,7 +16,7 @@ from sklearn.utils.validation import _get_feature_names
 
 from coterie.fitting.checks import warn
 from coterie.rows import RowSource, as_rows
-from coterie.rows.columns import NO_COLUMNS
+from coterie.rows.columns import ALL_COLUMNS, NO_COLUMNS
 from coterie.rows.derived import NormalizedRows, SelectedColumns
 from coterie.rows.prepare import MappedRows
 
@@ -51,7 +51,8 @@ def prepared_rows(model: Any, X: Any) -> RowSource:
     chosen: Sequence[str | int] | None = next((step[1] for step in preparation if step[0] == "columns"), None)
     steps = [step for step in preparation if step[0] in ("transform", "normalize")]
     # The other columns of a data frame need not be numbers.
-    rows = as_rows(X, columns=chosen or NO_COLUMNS) if chosen is not None and _is_frame(X) else as_rows(X)
+    wanted = ALL_COLUMNS if chosen is None else chosen or NO_COLUMNS
+    rows = as_rows(X, columns=wanted) if _is_frame(X) else as_rows(X)
     rows = _with_first_steps(steps, rows)
     done = _steps_of(rows)
     if any(step[0] == "columns" for step in rows.preparation):

@@ -6,7 +6,7 @@ import copy
 import operator
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -16,93 +16,31 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from coterie.arrays import Array
-from coterie.rows.arrow import ArrowColumns, first_batch
-from coterie.rows.checks import (
-    NotATableError,
-    NotNumbersError,
-    check_shape,
-    compute_dtype,
-    is_small_extension,
-)
+from coterie.rows.arrow import ArrowColumns, rows_of_tables, text_options
+from coterie.rows.cells import arrow_kind
+from coterie.rows.checks import NotATableError, check_shape, compute_dtype, is_small_extension
 from coterie.rows.columns import Columns, vector_length_error
+from coterie.rows.formats.format import Table
 from coterie.rows.formats.tabular import slices
-from coterie.rows.landing import LandingArray, LandingMetadata
-from coterie.rows.source import BFloat16Rows, DenseRows, RowSource, SparseRows, no_numbers
-from coterie.rows.tables import metadata_of_pandas, rows_of_dask_frame, rows_of_frame
+from coterie.rows.landing import LandingArray, metadata_of_table
+from coterie.rows.source import BFloat16Rows, DenseRows, RowSource, SparseRows
+from coterie.rows.tables import table_of_arrow, table_of_dask_frame, table_of_pandas, table_of_stream
 
 
-def stream_rows(X: Any, columns: Columns | None, exclude: Columns | None) -> RowSource | None:
-    """Return the rows of a stream or an array of Arrow's C interface, which is read to its end; None if X is neither.
-
-    What is left over of a stream whose columns cannot be clustered is the `table` of the error.
-    """
+def _of_stream(X: Any) -> Table | None:
+    """Return a stream or an array of Arrow's C interface as a table; None if X is neither."""
     if not (hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")):
         return None
     reader = _opened(X)
     if reader is None:
         return None
-    import pyarrow
-
     batches: Iterator[Any] = (batch for batch in reader if batch.num_rows)
     first = next(batches, None)
     if first is None:
         raise ValueError(
             f"X ({type(X).__name__}) has no rows. A stream can be read only once: coterie.as_rows(X) keeps it."
         )
-    try:
-        return _of_batches(
-            reader.schema, lambda: chain([first], batches), first, columns, exclude, "Arrow stream"
-        )
-    except NotNumbersError as error:
-        error.table = pyarrow.Table.from_batches([first, *batches], reader.schema)
-        raise
-
-
-def _of_table_of_arrow(
-    X: Any, columns: Columns | None = None, exclude: Columns | None = None, description: str = ""
-) -> RowSource:
-    check_shape(X.shape)
-    batches = X.to_batches()
-    first = first_batch(batches)
-    return _of_batches(X.schema, lambda: batches, first, columns, exclude, description or "pyarrow Table")
-
-
-def _of_batches(
-    schema: Any,
-    batches: Callable[[], Iterable[Any]],
-    first: Any,
-    columns: Columns | None,
-    exclude: Columns | None,
-    description: str,
-) -> RowSource:
-    """Return the rows of record batches; a single column of vectors in one batch is not copied."""
-    chosen = ArrowColumns(schema, columns, exclude, first.select)
-    positions = chosen.positions
-    landing = LandingArray(chosen.chosen.n_columns, chosen.dtype)
-    metadata = LandingMetadata()
-    held: Any = None
-    start = 0
-    for batch in batches():
-        if held is not None:
-            landing.add(held)
-        if positions:
-            held = chosen.block(batch.select(positions), chosen.dtype, start)
-        start += batch.num_rows
-        if chosen.metadata:
-            metadata.add(batch.select(chosen.metadata))
-    if not positions:
-        held = no_numbers(start, chosen.dtype)
-    elif landing.n_rows:
-        landing.add(held)
-        held = landing.array()
-    return DenseRows(
-        held,
-        description,
-        column_names=chosen.chosen.column_names,
-        is_table=True,
-        metadata_columns=metadata.columns(),
-        chosen=chosen.chosen.names,
-    )
+    return table_of_stream(reader.schema, chain([first], batches), "Arrow stream")
 
 
 def _opened(X: Any) -> Any:
@@ -134,6 +72,9 @@ def as_rows(
     dtype: npt.DTypeLike | None = None,
     columns: Columns | None = None,
     exclude: Columns | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    missing_words: Sequence[str] | None = None,
 ) -> RowSource:
     """Return data in memory as a `RowSource`; numeric data are neither copied nor converted.
 
@@ -153,8 +94,10 @@ def as_rows(
         Type to compute in. By default float32 for float32, float16, bfloat16 and integers of up to 16 bits (a table: if
         all its columns have these types), float64 otherwise.
     columns, exclude : list of str or int, optional
-        Columns of a table to cluster, in this order, and columns to leave out, see `open_rows`. By default a
-        table with one column of vectors is clustered by that, any other by all columns.
+        Columns of a table to cluster, in this order, and columns to leave out, see `open_rows`. By default the features
+        by `table_roles`.
+    decimal, thousands, missing_words
+        How texts of a table are read as numbers, see `open_rows`.
 
     Returns
     -------
@@ -180,19 +123,31 @@ def as_rows(
     requested = None if dtype is None else np.dtype(dtype).newbyteorder("=")
     if requested is not None and requested not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32, float64 or None, got {requested}.")
-    if columns is None and exclude is None:
-        source = _source_of(X)
-    else:
-        found = _of_table(X, columns, exclude)
-        if found is None or found.is_sparse:
-            option = "exclude" if columns is None else "columns"
-            raise NotATableError(
-                f"{option} has no meaning for X ({type(X).__name__}): only a dense table has columns to choose.",
-                option,
-            )
-        source = found
-        source.preparation = (("columns", list(source.chosen or [])),)
+    text = {"decimal": decimal, "thousands": thousands, "missing_words": missing_words}
+    source = adapted(X, {"columns": columns, "exclude": exclude, **text})
     return source if requested is None or requested == source.dtype else source.with_dtype(requested)
+
+
+def adapted(X: Any, options: Mapping[str, Any]) -> RowSource:
+    """Return data in memory with the options of `as_rows`; "categories" are not clustered as numbers."""
+    table = None if isinstance(X, RowSource) else table_of(X)
+    if table is None:
+        for option, given in options.items():
+            if given is not None:
+                raise NotATableError(
+                    f"{option} has no meaning for X ({type(X).__name__}): only a dense table has columns to choose.",
+                    option,
+                )
+        return _source_of(X)
+    if table.n_rows is not None:
+        check_shape((table.n_rows, len(table.schema)))
+    return rows_of_tables([table], (), table.description, [columns_of_table(table, options)])
+
+
+def columns_of_table(table: Table, options: Mapping[str, Any]) -> ArrowColumns:
+    """Return the choice of columns of a table in memory."""
+    chosen = {name: options.get(name) for name in ("columns", "exclude", "categories")}
+    return ArrowColumns(table, **chosen, text=text_options(options))
 
 
 def _source_of(X: Any) -> RowSource:
@@ -200,15 +155,16 @@ def _source_of(X: Any) -> RowSource:
         return X
     if isinstance(X, (str, bytes, os.PathLike)):
         raise TypeError(f"as_rows takes data, not a path: use coterie.open_rows({os.fspath(X)!r}).")
+    if _is_sparse_frame(X):
+        rows: RowSource = SparseRows(X.sparse.to_coo(), "sparse pandas DataFrame")
+        rows.is_table = True
+        return rows
     if sp.issparse(X):
         return SparseRows(X, f"{X.format.upper()} {'array' if isinstance(X, sp.sparray) else 'matrix'}")
     if isinstance(X, np.ndarray):
         return _of_array(X)
     if all(hasattr(X, name) for name in ("X", "obs", "var_names", "obsm")):
         return _of_anndata(X)
-    table = _of_table(X, None, None)
-    if table is not None:
-        return table
     if _is(X, "dask.array", "Array"):
         return _of_dask(X)
     for module, name, description in (
@@ -248,7 +204,7 @@ def _of_anndata(X: Any) -> RowSource:
     rows = copy.copy(_source_of(X.X))
     rows.column_names = [str(name) for name in X.var_names]
     rows.description, rows.is_table = f"AnnData, {rows.description}", True
-    rows.metadata_columns = metadata_of_pandas(X.obs, ())
+    rows.metadata_columns = metadata_of_table(_whole(table_of_pandas(X.obs)))
     return rows
 
 
@@ -282,42 +238,66 @@ def _is(X: Any, module: str, name: str) -> bool:
     return library is not None and isinstance(X, getattr(library, name))
 
 
-def _of_table(X: Any, columns: Columns | None, exclude: Columns | None) -> RowSource | None:
-    if _is(X, "pandas", "DataFrame"):
-        sparse = sys.modules["pandas"].SparseDtype
-        if len(X.dtypes) and all(isinstance(kind, sparse) for kind in X.dtypes):
-            source: RowSource = SparseRows(X.sparse.to_coo(), "sparse pandas DataFrame")
-            source.is_table = True
-            return source
-        return rows_of_frame(X, columns, exclude)
+def _is_sparse_frame(X: Any) -> bool:
+    if not _is(X, "pandas", "DataFrame"):
+        return False
+    sparse = sys.modules["pandas"].SparseDtype
+    return len(X.dtypes) > 0 and all(isinstance(kind, sparse) for kind in X.dtypes)
+
+
+def table_of(X: Any) -> Table | None:
+    """Return a data frame, Series, table or stream as a table, None if X is none; AnnData and sparse frames are not."""
+    if isinstance(X, np.ndarray) or sp.issparse(X) or _is_sparse_frame(X) or hasattr(X, "obsm"):
+        return None
     if _is(X, "pandas", "Series"):
-        frame = X.to_frame("vector" if X.name is None else X.name)
-        return _of_series(rows_of_frame(frame), "pandas Series", X)
-    if _is(X, "dask.dataframe", "DataFrame"):
-        return rows_of_dask_frame(X, columns, exclude)
-    if _is(X, "polars", "DataFrame"):
-        return _of_table_of_arrow(
-            X.to_arrow(), columns, exclude, "polars DataFrame"
-        )  # shares the memory of numbers
+        return _of_series(
+            table_of_pandas(X.to_frame("vector" if X.name is None else X.name)), "pandas Series", X
+        )
     if _is(X, "polars", "Series"):
-        return _of_series(_of_table_of_arrow(X.to_frame().to_arrow()), "polars Series", X)
+        return _of_series(table_of_arrow(X.to_frame().to_arrow()), "polars Series", X)
     if _is(X, "polars", "LazyFrame"):
         raise TypeError("X is a polars LazyFrame, which has no rows yet: pass X.collect().")
-    if _is(X, "pyarrow", "Table"):
-        return _of_table_of_arrow(X, columns, exclude)
-    if _is(X, "pyarrow", "RecordBatch"):
-        return _of_table_of_arrow(sys.modules["pyarrow"].Table.from_batches([X]), columns, exclude)
     if _is(X, "pyarrow", "Array") or _is(X, "pyarrow", "ChunkedArray"):
-        return _of_series(_of_table_of_arrow(sys.modules["pyarrow"].table({"vector": X})), "pyarrow Array", X)
-    return stream_rows(X, columns, exclude)
+        return _of_series(table_of_arrow(sys.modules["pyarrow"].table({"vector": X})), "pyarrow Array", X)
+    for library, name, make in (
+        ("pandas", "DataFrame", table_of_pandas),
+        ("dask.dataframe", "DataFrame", table_of_dask_frame),
+        ("polars", "DataFrame", lambda frame: table_of_arrow(frame.to_arrow(), "polars DataFrame")),
+        ("pyarrow", "Table", table_of_arrow),
+        ("pyarrow", "RecordBatch", lambda X: table_of_arrow(sys.modules["pyarrow"].Table.from_batches([X]))),
+    ):
+        if _is(X, library, name):
+            try:
+                import pyarrow  # noqa: F401
+            except ImportError as error:
+                raise ImportError("Reading data frames needs pyarrow: pip install 'coterie[io]'") from error
+            return make(X)
+    return _of_stream(X)
 
 
-def _of_series(rows: RowSource, description: str, X: Any) -> RowSource:
-    """Return the rows of a table whose only column is X; its cells must be vectors."""
-    if rows.chosen == rows.column_names:  # numbers
+def is_table(X: Any) -> bool:
+    """Return whether X is a data frame, a table or a stream, without reading it."""
+    frames = (
+        ("pandas", "DataFrame"),
+        ("dask.dataframe", "DataFrame"),
+        ("polars", "DataFrame"),
+        ("pyarrow", "Table"),
+    )
+    return any(_is(X, *frame) for frame in frames) or hasattr(X, "__arrow_c_stream__")
+
+
+def _of_series(table: Table, description: str, X: Any) -> Table:
+    """Return the table whose only column is X; its cells must be vectors."""
+    table.description = description
+    if arrow_kind(table.schema.types[0]) == "number":
         check_shape((len(X),))
-    rows.description = description
-    return rows
+    return table
+
+
+def _whole(table: Table) -> Any:
+    import pyarrow
+
+    return pyarrow.Table.from_batches(table.batches((), range(len(table.schema))), table.schema)
 
 
 def _of_slices(X: Any, pieces: Iterable[Any], description: str) -> RowSource:

@@ -99,9 +99,15 @@ class NotATableError(ValueError):
 
 
 class NotNumbersError(ValueError):
-    """Columns to cluster are not numbers. `table` holds them, if the data can be read only once."""
+    """Columns to cluster are not numbers."""
 
-    table: Any = None
+
+class TableError(ValueError):
+    """A table that cannot be read as it is; `parameter` is the option of `open_rows` that says how."""
+
+    def __init__(self, message: str, parameter: str | None = None) -> None:
+        super().__init__(message)
+        self.parameter = parameter
 
 
 class BadRowError(ValueError):
@@ -251,7 +257,9 @@ def reading(path: object, name: object = None) -> Iterator[None]:
         yield
     except (ImportError, MemoryError, PermissionError, FileError):
         raise
-    except (BadRowError, NotATableError, NotNumbersError) as error:
+    except (BadRowError, NotATableError, NotNumbersError, TableError) as error:
+        if str(error).startswith(f"Cannot read {path}: "):
+            raise
         error.args = (f"Cannot read {path}: {error}",)
         raise
     except Exception as error:

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import re
-import shlex
-import warnings
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from coterie.arrays import Array, IndexArray
 from coterie.limits.files import shortened
-from coterie.rows.checks import MOST_OF_A_NAME, BadRowError, NotNumbersError
-
-# Names of ids, whatever their values.
-_ID_NAME = re.compile(r"(?i:(^|[_\-. ])(id|ids|uuid|guid)$)|[a-z0-9](Id|ID)$")
+from coterie.rows.checks import MOST_OF_A_NAME, BadRowError
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,47 +82,11 @@ class _NoColumns(tuple[str, ...]):
     """The deliberate choice of no column; an empty list is an error."""
 
 
+# All columns, which must be numbers.
+ALL_COLUMNS: Columns = ("0:",)
+
 # Opens a table without a column to cluster, for its metadata columns. It has one column that is never read.
 NO_COLUMNS: Columns = _NoColumns()
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a table: its name (or None), its type in words, and the kind of its cells."""
-
-    name: str | None
-    type: str
-    kind: Literal["number", "vector", "other"]
-
-
-def choose_columns(
-    table: Sequence[Column],
-    columns: Columns | None,
-    exclude: Columns | None,
-    *,
-    unasked: Collection[int] = (),
-    path: object = None,
-) -> list[int]:
-    """Return the positions of the columns that are clustered, in their order.
-
-    By default a table with one column of vectors is clustered by that column, with a warning if it has numbers as well;
-    a table without vectors by all columns but `unasked`, which must be numbers. `path` is for the command in an error.
-    """
-    if columns is NO_COLUMNS:
-        return []
-    names = [column.name for column in table]
-    excluded = set() if exclude is None else set(column_positions(names, exclude))
-    if columns is not None:
-        if not isinstance(columns, int) and not len(columns):
-            raise ValueError(f"columns must be a list of names or positions, got {columns!r}.")
-        chosen = [i for i in column_positions(names, columns) if i not in excluded]
-        _check_numbers(table, chosen)
-    else:
-        candidates = [i for i in range(len(table)) if i not in excluded and i not in unasked]
-        chosen = _usual_columns(table, candidates, path)
-    if not chosen:
-        raise ValueError("exclude leaves no column of numbers.")
-    return chosen
 
 
 def column_positions(names: Sequence[str | None], wanted: Columns) -> list[int]:
@@ -138,8 +96,15 @@ def column_positions(names: Sequence[str | None], wanted: Columns) -> list[int]:
     end (``"2:258"``, ``"2:"``); or a pattern of names (``"e*"``). Columns without a name have None.
     """
     chosen: dict[int, None] = {}
-    for column in [wanted] if isinstance(wanted, (str, int)) else wanted:
-        found, is_single = _matches(names, column)
+    wanted = [wanted] if isinstance(wanted, (str, int)) else wanted
+    once: dict[str | None, int] = {}
+    if len(wanted) > _SHOWN:  # of many names each is looked up at once
+        once = {name: i for i, name in enumerate(names)}
+        for name in {name for i, name in enumerate(names) if once[name] != i}:
+            del once[name]
+    for column in wanted:
+        is_text = isinstance(column, str)
+        found, is_single = ([once[column]], True) if is_text and column in once else _matches(names, column)
         if is_single and found[0] in chosen:
             raise ValueError(f"the column {column!r} is named twice.")
         chosen.update(dict.fromkeys(found))
@@ -182,71 +147,12 @@ def _position(names: Sequence[str | None], name: str) -> int:
     return names.index(name)
 
 
-def _check_numbers(table: Sequence[Column], chosen: Iterable[int], hint: str = "") -> None:
-    others = [i for i in chosen if table[i].kind == "other"]
-    if others:
-        raise NotNumbersError(
-            f"X has columns that are not numbers: {listed_columns(table, others)}. Leave them out, encode their values "
-            f"by prepare_rows(X, categories='auto') (--categories auto), or choose others{hint}."
-        )
-
-
-def _usual_columns(table: Sequence[Column], candidates: list[int], path: object) -> list[int]:
-    vectors = [i for i in candidates if table[i].kind == "vector"]
-    numbers = [i for i in candidates if table[i].kind == "number"]
-    if not vectors:
-        others = [i for i in candidates if table[i].kind == "other"]
-        _check_numbers(
-            table, candidates, f": {_choice_hint('exclude', table, others, path)}" if numbers else ""
-        )
-        return candidates
-    if len(vectors) > 1:
-        raise ValueError(
-            f"X has several columns of vectors: {listed_columns(table, vectors)}. "
-            f"Say which to cluster: {_choice_hint('columns', table, vectors[:1], path)}."
-        )
-    numbers = [i for i in numbers if not has_id_name(table[i].name or "")]
-    if numbers:
-        vector = table[vectors[0]].name
-        warnings.warn(
-            f"Clustered by the vectors of {vector!r} alone, without the numbers of "
-            f"{listed_columns(table, numbers)}. Name the columns to cluster to confirm or change this: "
-            f"columns={[vector]!r} (--columns).",
-            stacklevel=2,
-        )
-    return vectors
-
-
-def listed_columns(table: Sequence[Column], positions: Sequence[int]) -> str:
-    """Return names (or positions) and types of columns, the first few of many."""
-    names = [str(i) if table[i].name is None else table[i].name for i in positions[:_SHOWN]]
-    shown = [
-        f"{shortened(repr(name), MOST_OF_A_NAME)} ({table[i].type})" for name, i in zip(names, positions)
-    ]
+def listed_columns(names: Sequence[str], types: Sequence[Any], positions: Sequence[int]) -> str:
+    """Return names and Arrow types of columns, the first few of many."""
+    shown = [f"{shortened(repr(names[i]), MOST_OF_A_NAME)} ({types[i]})" for i in positions[:_SHOWN]]
     if len(positions) > _SHOWN:
         shown.append(f"and {len(positions) - _SHOWN} more")
     return ", ".join(shown)
-
-
-def _choice_hint(option: str, table: Sequence[Column], positions: Sequence[int], path: object) -> str:
-    """Return the Python code or command that takes or leaves out columns."""
-    names = [table[i].name for i in positions]
-    called = [
-        name if name is not None and names.count(name) == 1 and len(repr(name)) <= MOST_OF_A_NAME else i
-        for i, name in zip(positions, names)
-    ]
-    shown = f"{option}={called!r}"
-    if path is None:
-        return f"coterie.as_rows(X, {shown})"
-    words = ",".join(
-        column_word(i, None if isinstance(name, int) else name) for i, name in zip(positions, called)
-    )
-    return f"{shown} (--{option} {shlex.quote(words)})"
-
-
-def has_id_name(name: str) -> bool:
-    """Return whether a column is called like an id: "id", "customer_id", "customerId", "uuid"."""
-    return bool(_ID_NAME.search(name))
 
 
 def column_word(position: int, name: str | None) -> str:

@@ -182,13 +182,13 @@ def _with_columns_of(rows: RowSource, other: RowSource, *, is_part: bool = False
 
 
 def complete_rows(rows: RowSource) -> RowSource:
-    """Return the dense rows without a missing number, in one pass over the rows; a ValueError if there is none."""
-    found = [start + np.flatnonzero(~np.isnan(block).any(axis=1)) for start, block in rows.unchecked_blocks()]
+    """Return the dense rows without a missing or infinite number, in one pass; a ValueError if there is none."""
+    found = [
+        start + np.flatnonzero(np.isfinite(block).all(axis=1)) for start, block in rows.unchecked_blocks()
+    ]
     numbers = np.concatenate(found)
     if not len(numbers):
-        raise ValueError(
-            "Every row has missing numbers: leave columns out (exclude, --exclude), or fill them in."
-        )
+        raise ValueError("Every row has missing numbers: leave columns out (exclude), or fill them in.")
     complete = SelectedRows(rows, numbers, ("drop_missing",))
     complete.kept = np.isin(np.arange(rows.shape[0]), numbers)
     return complete

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -18,16 +17,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from coterie.limits.files import DamagedFileError, check_regular_file
-from coterie.rows.arrow import ArrowColumns, first_batch
-from coterie.rows.checks import NotATableError, check_shape, compute_dtype, reading
-from coterie.rows.columns import Columns
+from coterie.rows.arrow import ArrowColumns, rows_of_tables, text_options
+from coterie.rows.checks import NotATableError, TableError, check_shape, compute_dtype, reading
+from coterie.rows.columns import NO_COLUMNS, Columns
 from coterie.rows.formats import Format, format_of, known_extensions
 from coterie.rows.formats.format import Matrix, Table
 from coterie.rows.formats.svmlight import SVMLIGHT
 from coterie.rows.formats.tabular import slices
-from coterie.rows.landing import LandingArray, LandingMetadata
+from coterie.rows.landing import LandingArray
 from coterie.rows.remote import Remote, copies, is_address, protocol_of
-from coterie.rows.source import DenseRows, MetadataColumns, RowSource, SparseRows, no_numbers
+from coterie.rows.roles import ColumnProfile
+from coterie.rows.source import DenseRows, MetadataColumns, RowSource, SparseRows
 
 
 def open_rows(
@@ -37,7 +37,10 @@ def open_rows(
     exclude: Columns | None = None,
     header: bool | None = None,
     sep: str | None = None,
+    skip_lines: int | None = None,
     decimal: str | None = None,
+    thousands: str | None = None,
+    missing_words: Sequence[str] | None = None,
     n_columns: int | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> RowSource:
@@ -50,7 +53,7 @@ def open_rows(
     ----------
     path : str or path-like
         A file (.npy, .npz, .csv, .tsv, .jsonl, .ndjson, .parquet, .feather, .arrow, .xlsx, .zarr, .h5, .hdf5, .h5ad,
-        .svm, .libsvm; text files also with .gz or .zst appended), a directory of such files, or a glob.
+        .svm, .libsvm; text files also with .gz, .zst, .bz2, .xz or .zip appended), a folder of such files, or a glob.
         ``file.h5::dataset`` chooses an array of a .npz, .h5, .h5ad or .zarr file that has several, or a sheet of a
         workbook. Shards are of one format and have the
         same columns; their rows follow each other in the natural order of the file names (``part-2`` before
@@ -64,17 +67,23 @@ def open_rows(
         Columns of a table to cluster, in this order. Each is a name; a position from 0; a range, by names with
         both ends (``"e0:e255"``) or by positions without the end, as in Python (``"2:258"``); or a pattern of
         names (``"e*"``). Columns hold numbers, or vectors: lists of numbers, all of the same length. By default
-        a table with one column of vectors is clustered by that column (with a warning if it also has numbers), any
-        other by all columns, which must be numbers.
+        the features by `table_roles`: a column of vectors, or else numbers, without ids, dates and constants.
     exclude : list of str or int, optional
         Columns of a table to leave out, written in the same ways.
     header : bool, optional
-        Whether the first line of a .csv or .tsv file names its columns; by default it does if it is text above numbers.
+        Whether the first line of a .csv or .tsv file names its columns. By default it does if it is text above numbers,
+        or numbers unlike those below; an error if both is possible.
     sep : str, optional
-        Separator of the fields of a .csv or .tsv file; by default tab, ``;``, ``|`` or ``,``, by the first lines, and
-        tab for .tsv.
+        Separator of the fields of such a file, a blank for any number of blanks; by default the one with which all
+        lines have the same number of fields.
+    skip_lines : int, optional
+        Number of lines before the table, such as titles; by default leading comments (``#``).
     decimal : {".", ","}, optional
-        The decimal sign of such a file; by default a comma if all decimal numbers of its first lines have one.
+        The decimal sign of numbers in texts; by default the only one with which all are numbers, an error if both are.
+    thousands : {",", ".", " ", "'", ""}, optional
+        What separates thousands in texts, found in the same way.
+    missing_words : list of str, optional
+        Words for missing values besides empty cells, NA, N/A, NaN and NULL, such as ``["?", "-"]``.
     n_columns : int, optional
         Number of columns of .svm files, which do not contain it; by default their largest index.
     storage_options : dict, optional
@@ -107,18 +116,89 @@ def open_rows(
     >>> rows = coterie.open_rows("vectors.parquet", columns=["embedding"])  # doctest: +SKIP
     >>> labels = coterie.KMeans(n_clusters=8).fit_predict(rows)  # doctest: +SKIP
     """
-    options = {"header": header, "sep": sep, "decimal": decimal, "n_columns": n_columns}
+    chosen = {"columns": columns, "exclude": exclude}
+    text = {"decimal": decimal, "thousands": thousands, "missing_words": missing_words}
+    options = {"header": header, "sep": sep, "skip_lines": skip_lines, "n_columns": n_columns}
+    return read_rows(path, {**chosen, **text, **options, "storage_options": storage_options})
+
+
+def read_rows(path: str | os.PathLike[str], options: Mapping[str, Any]) -> RowSource:
+    """Read a file with the options of `open_rows`; "categories" are columns that are not clustered as numbers."""
     with ExitStack() as stack:
-        opened = _opened(stack, os.fspath(path), options, storage_options)
+        opened = _opened(stack, os.fspath(path), options)
+        if isinstance(opened.found[0], Table):
+            description = opened.description(opened.found[0].description)
+            return rows_of_tables(opened.found, opened.names, description, _columns_of(opened, options))
+        for name in ("columns", "exclude", "categories", "decimal", "thousands", "missing_words"):
+            if options.get(name) is not None:
+                raise NotATableError(f"{name} has no meaning for {opened.names[0]}.", name)
+        return _rows_of_arrays(opened)
+
+
+def columns_of_file(path: str | os.PathLike[str], options: Mapping[str, Any]) -> ArrowColumns | None:
+    """Return the choice of the columns of a table, which is not read but for its first rows; None for other files."""
+    with ExitStack() as stack:
+        opened = _opened(stack, os.fspath(path), options)
+        return _columns_of(opened, options)[0] if isinstance(opened.found[0], Table) else None
+
+
+def open_table(path: str | os.PathLike[str], **options: Any) -> MetadataColumns | None:
+    """Return all columns of a table, which are read on demand; None if the file is not a table."""
+    stack = ExitStack()  # copies of remote files are kept as long as the columns
+    opened = _opened(stack, os.fspath(path), options)
+    if not isinstance(opened.found[0], Table):
+        stack.close()
+        return None
+    text = text_options(options)
+    for table in opened.found:
+        with suppress(TableError):  # cells that are not read as numbers stay as they are written
+            ArrowColumns(table, NO_COLUMNS, text=text).find_formats(None)
+    names = [table.schema.names for table in opened.found]
+    common = [name for name in names[0] if all(name in others for others in names)]
+
+    def batches(positions: list[int], _: ExitStack = stack) -> Iterator[Any]:
+        for table, name in zip(opened.found, opened.names):
+            # Names may be there more than once in a single file.
+            mine = positions if len(names) == 1 else [table.schema.names.index(common[i]) for i in positions]
+            with reading(name):
+                yield from table.batches((), mine)
+
+    return MetadataColumns(common, batches)
+
+
+def profile_table(path: str, **options: Any) -> tuple[int, list[ColumnProfile]] | None:
+    """Return the number of rows of a table in a file and the profiles of its columns; None if it is not a table."""
+    with ExitStack() as stack:
+        opened = _opened(stack, os.fspath(path), options)
         if not isinstance(opened.found[0], Table):
-            for name, given in (("columns", columns), ("exclude", exclude)):
-                if given is not None:
-                    raise NotATableError(f"{name} has no meaning for {opened.names[0]}.", name)
-            return _rows_of_arrays(opened)
-        rows = _rows_of_tables(opened, columns, exclude)
-    if columns is not None or exclude is not None:
-        rows.preparation = (*rows.preparation, ("columns", list(rows.chosen or [])))
-    return rows
+            return None
+        n_rows = 0
+        for table, name in zip(opened.found, opened.names):
+            with reading(name):
+                batches = table.batches((), [0]) if table.n_rows is None else ()
+                n_rows += table.n_rows or sum(batch.num_rows for batch in batches)
+        columns = _columns_of(opened, {**options, "columns": NO_COLUMNS})
+        with reading(opened.names[0]):
+            return n_rows, columns[0].profiles()
+
+
+def _columns_of(opened: Opened, options: Mapping[str, Any]) -> list[ArrowColumns]:
+    """Return the choice of columns of each table: the first one decides."""
+    text = text_options(options)
+    found: list[ArrowColumns] = []
+    for table, name in zip(opened.found, opened.names):
+        with reading(name):
+            if not isinstance(table, Table):
+                raise ValueError("it is no table, and the first file is one.")
+            if not found:
+                chosen = {one: options.get(one) for one in ("columns", "exclude", "categories")}
+            elif found[0].roles is not None or options.get("columns") is not NO_COLUMNS:
+                chosen = {
+                    "columns": found[0].chosen_keys or NO_COLUMNS,
+                    "categories": found[0].encoded_names or None,
+                }
+            found.append(ArrowColumns(table, **chosen, text=text))
+    return found
 
 
 @dataclass
@@ -135,46 +215,9 @@ class Opened:
         return f"{name}, {n_shards} shard{'s' * (n_shards > 1)}" if self.is_shards else name
 
 
-@dataclass
-class UnreadTable:
-    """A table whose columns are read on demand; `n_rows` is None if it is not known.
-
-    `ragged` are the names of the columns that some of its files lack.
-    """
-
-    metadata_columns: MetadataColumns | None
-    n_rows: int | None
-    ragged: Sequence[str] = ()
-
-
-def open_table(
-    path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None, **options: Any
-) -> UnreadTable | None:
-    """Open a table without reading it, None if the file is not a table. Options are those of `open_rows`."""
-    stack = ExitStack()  # copies of remote files are kept as long as the columns
-    opened = _opened(stack, os.fspath(path), options, storage_options)
-    if not isinstance(opened.found[0], Table):
-        stack.close()
-        return None
-    names = [table.schema.names for table in opened.found]
-    common = [name for name in names[0] if all(name in others for others in names)]
-
-    def batches(positions: list[int], _: ExitStack = stack) -> Iterator[Any]:
-        for table, name in zip(opened.found, opened.names):
-            # Names may be there more than once in a single file.
-            mine = positions if len(names) == 1 else [table.schema.names.index(common[i]) for i in positions]
-            with reading(name):
-                yield from table.batches([], mine)
-
-    counts = [table.n_rows for table in opened.found]
-    n_rows = None if None in counts else sum(counts)
-    return UnreadTable(MetadataColumns(common, batches), n_rows, sorted(set().union(*names) - set(common)))
-
-
-def _opened(
-    stack: ExitStack, path: str, options: Mapping[str, Any], storage_options: Mapping[str, Any] | None
-) -> Opened:
+def _opened(stack: ExitStack, path: str, options: Mapping[str, Any]) -> Opened:
     """Open the files of a path or address; copies of remote files go with the stack."""
+    storage_options = options.get("storage_options")
     base, key = _split_key(path)
     if protocol_of(base) in ("file", "local"):
         from urllib.request import url2pathname  # imports all of HTTP
@@ -229,75 +272,6 @@ def _known_kind(found: Any) -> Any:
     first = first if is_sparse else np.asarray(first)
     pieces = chain([first], pieces)
     return Matrix(first.shape, first.dtype, pieces, "rows", is_sparse=is_sparse, is_open=True)
-
-
-# --- tables ----------------------------------------------------------------------------------------------------------
-
-
-def _common_names(opened: Opened) -> tuple[list[str], list[str]]:
-    """Return the names of the columns that all files have, in the order of the first, and of those that some lack."""
-    names = [table.schema.names for table in opened.found]
-    common = [name for name in names[0] if all(name in others for others in names)]
-    return common, sorted(set().union(*names) - set(common))
-
-
-def _rows_of_tables(opened: Opened, columns: Columns | None, exclude: Columns | None) -> RowSource:
-    """Read tables of equal columns: the chosen ones land as numbers, the others that all tables have as metadata."""
-    parts = []
-    for table, name in zip(opened.found, opened.names):
-        with reading(name):
-            head = partial(_first_row, table)
-            parts.append(ArrowColumns(table.schema, columns, exclude, head, name, table.is_named))
-    first, table = parts[0], opened.found[0]
-    for part, name in zip(parts[1:], opened.names[1:]):
-        if part.chosen.column_names != first.chosen.column_names:
-            raise ValueError(
-                f"Shards must have the same columns in order: those of {opened.names[0]} and {name} differ."
-            )
-    # Metadata are the columns that all files have; names may be there more than once in a single file.
-    beside = [part.metadata for part in parts]
-    if len(parts) > 1:
-        names = [[one.schema.names[i] for i in part.metadata] for one, part in zip(opened.found, parts)]
-        common = [name for name in names[0] if all(name in others for others in names)]
-        beside = [[one.schema.names.index(name) for name in common] for one in opened.found]
-    counts = [one.n_rows for one in opened.found]
-    dtype = np.result_type(*(part.dtype for part in parts))
-    landing = LandingArray(first.chosen.n_columns, dtype, None if None in counts else sum(counts))
-    metadata, files, start = LandingMetadata(), [], 0
-    for part, one, name, others in zip(parts, opened.found, opened.names, beside):
-        files.append((start, name))
-        n_chosen = len(part.positions)
-        with reading(name):
-            for batch in one.batches(part.positions, others):
-                if n_chosen:
-                    first_row = start - files[-1][0]
-                    landing.add(part.block(batch.select(range(n_chosen)), dtype, first_row))
-                if others:
-                    metadata.add(batch.select(range(n_chosen, batch.num_columns)))
-                start += batch.num_rows
-            n_read = start - files[-1][0]
-            if one.n_rows not in (None, n_read):
-                raise DamagedFileError(
-                    f"the file is damaged: it declares {one.n_rows} rows, and {n_read} are there"
-                )
-    with reading(opened.names[0]):
-        check_shape((start, len(table.schema)))
-    array = landing.array() if first.positions else no_numbers(start, dtype)
-    is_known_by_name = table.is_named and len(set(table.schema.names)) == len(table.schema)
-    rows = DenseRows(
-        array,
-        opened.description(table.description),
-        column_names=first.chosen.column_names if table.is_named else None,
-        is_table=True,
-        metadata_columns=metadata.columns(),
-        chosen=first.chosen.names if is_known_by_name else first.positions,
-    )
-    rows.files = tuple(files)
-    return rows
-
-
-def _first_row(table: Table, positions: list[int]) -> Any:
-    return first_batch(table.batches(positions, []))
 
 
 # --- arrays and sparse matrices --------------------------------------------------------------------------------------

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -18,14 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, IndexArray
 from coterie.limits.memory import available_memory, check_allocation
-from coterie.rows.adapt import as_rows
-from coterie.rows.arrow import arrow_kind
-from coterie.rows.checks import BadRowError, NotATableError, NotNumbersError, check_finite
-from coterie.rows.columns import NO_COLUMNS, Columns, column_positions, has_id_name
+from coterie.rows.adapt import adapted, columns_of_table, is_table, table_of
+from coterie.rows.checks import BadRowError, NotATableError, NotNumbersError, TableError, check_finite
+from coterie.rows.columns import NO_COLUMNS, Columns, column_positions
 from coterie.rows.derived import NormalizedRows, complete_rows
-from coterie.rows.files import UnreadTable, open_rows, open_table
+from coterie.rows.files import columns_of_file, read_rows
 from coterie.rows.landing import LandingArray
-from coterie.rows.roles import CATEGORY_LIMIT, TableRoles, check_cells, roles_of
+from coterie.rows.roles import CATEGORY_LIMIT, TableRoles
 from coterie.rows.source import Block, DerivedRows, RowSource, joined_batches, sparse_block
 
 Missing: TypeAlias = Literal["error", "drop", "mean", "median"]
@@ -80,6 +77,7 @@ class MappedRows(DerivedRows):
         if not has_numbers and hasattr(transformer, "feature_names_in_"):
             self.dtype = np.dtype(np.float64)  # a table without columns of numbers has no type
         self._transformer = transformer
+        self._is_filled = cells is None and _imputes(transformer)
         self._n_kept = n_kept
         self._cells = None if cells is None else self._encoded(cells)
 
@@ -90,6 +88,8 @@ class MappedRows(DerivedRows):
         if self.is_sparse:
             return sparse_block(self._transformer.transform(block)).astype(self.dtype, copy=False)
         numbers = np.asarray(block, dtype=np.float64)
+        if self._is_filled:
+            numbers = without_infinities(numbers)
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 return _dense(self._transformer.transform(numbers))
@@ -114,24 +114,24 @@ class MappedRows(DerivedRows):
         return landing.array()
 
 
-def fitted_transformer(transformer: Any, rows: RowSource, *, takes_nan: bool) -> Any:
+def fitted_transformer(transformer: Any, rows: RowSource, *, takes_nan: bool, is_filled: bool = False) -> Any:
     """Return a copy of a transformer that is fitted to rows; a fitted one is returned unchanged.
 
     With `partial_fit` the fit is one pass over blocks; others get all rows in memory.
     """
     if isinstance(transformer, str) or transformer is None or _is_fitted(transformer):
         return transformer
-    fitted = clone(_checked(transformer))
+    fitted, is_filled = clone(_checked(transformer)), is_filled or _imputes(transformer)
     if not hasattr(fitted, "partial_fit"):
         n_bytes = 8.0 * rows.shape[0] * rows.shape[1]
         check_allocation(
             n_bytes, f"rows for {type(fitted).__name__}", "fit it to a sample of the rows before"
         )
-        found = [block for _, block in _blocks(rows, takes_nan=takes_nan)]
+        found = [block for _, block in _blocks(rows, takes_nan=takes_nan, is_filled=is_filled)]
         return fitted.fit(sp.vstack(found, format="csr") if rows.is_sparse else np.concatenate(found))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of columns without a value so far
-        for _, block in _blocks(rows, takes_nan=takes_nan):
+        for _, block in _blocks(rows, takes_nan=takes_nan, is_filled=is_filled):
             fitted.partial_fit(block)
     return fitted
 
@@ -146,7 +146,7 @@ def prepare_rows(
     X: Any,
     transformer: Any = None,
     *,
-    columns: Columns | None = "auto",
+    columns: Columns | None = None,
     exclude: Columns | None = None,
     missing: Missing = "error",
     scale: Scale | None = None,
@@ -159,9 +159,9 @@ def prepare_rows(
     """Prepare a table for clustering: impute missing values, scale columns, encode categories.
 
     The options select `SimpleImputer`, `StandardScaler` or `RobustScaler`, and `OneHotEncoder` of scikit-learn; any
-    other transformer can be given instead. A model
-    that is fitted to the rows stores the transformer, also in its file, and applies it to other rows. If these were
-    prepared by this function too, the transformer of the model replaces theirs.
+    other transformer can be given instead. A model that is fitted to the rows stores the transformer, also in its file,
+    and applies it to other rows. If these were prepared by this function too, the transformer of the model replaces
+    theirs.
 
     Parameters
     ----------
@@ -172,20 +172,19 @@ def prepare_rows(
         of float64. A `ColumnTransformer`, a transformer that was fitted to a data frame, and any if `columns` has
         columns that are not numbers, gets a pandas.DataFrame of the table instead. Its output for a row must not depend
         on other rows.
-    columns, exclude : list of str or int, or "auto", optional
-        Columns of a table to cluster, and columns to leave out, see `open_rows`. "auto": the features according to
-        `table_roles`: a column of vectors, or else numbers and booleans, without ids, dates and constants. None: all
-        columns, which must be numbers.
+    columns, exclude : list of str or int, optional
+        Columns of a table to cluster, and columns to leave out, see `open_rows`. By default the features by
+        `table_roles`: a column of vectors, or else numbers and booleans, without ids, dates and constants.
     missing : {"error", "drop", "mean", "median"}
-        Treatment of missing numbers: raise a ValueError, leave out their rows, or replace them by the mean or the
-        median of the column.
+        Treatment of missing and infinite numbers and missing vectors: raise a ValueError, leave out their rows, or
+        replace them by the mean or the median of the column.
     scale : {"standard", "robust", "none"}, optional
         Scaling of columns of numbers: subtract the mean and divide by the standard deviation, or subtract the median
         and divide by the interquartile range. Constant columns become 0.
     categories : list of str or int, or "auto", optional
         Columns of texts, integers or booleans to encode. Each value, and None for missing ones, becomes a column of
-        zeros and ones after the numbers, with a name such as ``place_Rome``, which is not scaled. "auto" takes the text
-        columns of few distinct values (with ``columns=None`` or a list, all columns that are not numbers).
+        zeros and ones after the numbers, with a name such as ``place_Rome``, which is not scaled. "auto" takes the
+        columns of few distinct values (among `columns`, if they are given, all that are not numbers).
     category_limit : int
         Maximum number of values of a column of `categories`.
     handle_unknown : {"error", "ignore"}
@@ -235,29 +234,26 @@ def prepare_rows(
     for option, word, choices in words:
         if word not in get_args(choices):
             raise ValueError(f"{option} must be one of {', '.join(get_args(choices))}, got {word!r}.")
-    opened = _opener(X, reading)
+    table = {"columns": columns, "exclude": exclude}
     if transformer is not None:
         if missing in ("mean", "median") or scale != "none" or categories is not None:
             raise ValueError(
                 "transformer takes the place of missing, scale and categories: give one or the others."
             )
-        rows = _mapped_by(X, transformer, opened, columns, exclude, drop=missing == "drop")
+        rows = _mapped_by(X, transformer, {**table, **reading}, drop=missing == "drop")
         return NormalizedRows(rows) if normalize else rows
-    if isinstance(columns, str) and columns == "auto":
-        roles = table_roles(X, exclude=exclude, categories=categories, **reading)
-        columns = None
-        if roles is not None:
-            columns, categories = [*roles.features, *roles.categories], list(roles.categories) or None
-    encoded: list[str] = []
-    if categories is None:
-        try:
-            rows = opened(columns=columns, exclude=exclude)
-        except NotNumbersError as error:
-            table = _unread(X if error.table is None else error.table, reading)
-            check_cells(table, _chosen(_names_of(table), columns, exclude))
+    try:
+        rows = _open(X, {**table, "categories": categories, **reading})
+    except NotATableError as error:
+        if error.option != "categories":
             raise
-    else:
-        rows, encoded = _numbers_and_categories(X, reading, columns, exclude, categories)
+        raise NotATableError(
+            "categories has no meaning for X: only a table has columns to encode.", "categories"
+        ) from None
+    encoded = rows.encoded
+    if isinstance(X, RowSource) and categories is not None:
+        names = [] if X.metadata_columns is None else X.metadata_columns.names
+        encoded = [names[i] for i in column_positions(names, categories)]
     rows = _imputed_and_scaled(rows, missing, scale)
     if encoded:
         found = learned_categories(rows, encoded, category_limit)
@@ -265,42 +261,37 @@ def prepare_rows(
     return NormalizedRows(rows) if normalize else rows
 
 
-def _chosen(names: Sequence[str], columns: Columns | None, exclude: Columns | None) -> list[int]:
-    """Return the positions of columns, by default of all, that are not left out."""
-    left = () if exclude is None else column_positions(names, exclude)
-    return [
-        i
-        for i in (range(len(names)) if columns is None else column_positions(names, columns))
-        if i not in left
-    ]
-
-
 def rows_to_fit(X: Any, warn: Callable[[str], None]) -> RowSource:
-    """Return the rows of X for a fit: all columns, or the features of a table with other columns than numbers.
+    """Return the rows of X for a fit: of a table its features.
 
     `warn` is called with a sentence that names the columns that are left out.
     """
-    try:
-        rows = as_rows(X)
-        names = () if isinstance(X, RowSource) or not rows.is_table else rows.column_names or ()
-        ids = [name for name in names if has_id_name(name)]
-        if ids and len(ids) < len(names):
-            warn(
-                f"Clustered by {', '.join(map(repr, ids))} too, as if ids were numbers. "
-                "prepare_rows(X, columns='auto') leaves ids out."
-            )
-        return rows
-    except NotNumbersError as error:
-        X = X if error.table is None else error.table
-        roles = roles_of(_unread(X, {}))
-        warn(f"{roles} Choose columns by prepare_rows(X, columns=[...]).")
-        return as_rows(X, columns=list(roles.features))
+    rows = _open(X, {})
+    if (
+        rows.roles is not None
+        and not isinstance(X, RowSource)
+        and (rows.roles.left_out or rows.roles.remarks)
+    ):
+        warn(f"{rows.roles} Choose columns by prepare_rows(X, columns=[...]).")
+    return rows
 
 
 def table_roles(
     X: Any, *, exclude: Columns | None = None, categories: Columns | None = None, **reading: Any
 ) -> TableRoles | None:
     """Return the features of a table, and the reasons why other columns are none.
+
+    A column of vectors is the only feature. Otherwise columns of numbers and booleans are features, also of texts that
+    are numbers, except for
+
+    - ids: integers or short texts in a column with the name of an id ("id", "customer_id", "customerId", "zip");
+      integers that are nearly all distinct in a column with the name of a record number ("EmployeeNumber", "order_no");
+      integers from 0 or 1 without gaps, or huge; short texts that are all distinct, and digits that are no numbers
+      ("00123", "13e1");
+    - dates, also as numbers in a column named so: seconds since 1970, 20210305, days of spreadsheets;
+    - constant and empty columns.
+
+    The first 65,536 rows decide.
 
     Parameters
     ----------
@@ -314,7 +305,7 @@ def table_roles(
     Returns
     -------
     TableRoles or None
-        None if X is not a table. The rules are those of `coterie.rows.roles.roles_of`.
+        None if X is not a table.
 
     Raises
     ------
@@ -328,46 +319,26 @@ def table_roles(
     >>> print(table_roles(pyarrow.table({"id": [7, 3, 9], "age": [20.5, 30, 70], "name": ["Al", "Bo", "Cy"]})))
     Used: 1 column (age). Left out: id (id); name (text).
     """
-    table = None if isinstance(X, RowSource) else _unread(X, reading)
-    if table is None:
-        return None
-    if table.ragged:
-        raise ValueError(
-            f"Some files lack the columns {', '.join(table.ragged)}. Choose columns that all have: columns=[...] "
-            "(--columns)."
-        )
-    names = _names_of(table)
-    left = [] if exclude is None else column_positions(names, exclude)
-    if categories is None or (categories == "auto" and "auto" not in names):
-        encoded: Sequence[str | int] = [] if categories is None else ["auto"]
+    if isinstance(X, RowSource):
+        return X.roles
+    options = {"exclude": exclude, "categories": categories, **reading}
+    if isinstance(X, (str, os.PathLike)):
+        found = columns_of_file(X, options)
     else:
-        _check_not_left_out(names, categories, left)
-        encoded = column_positions(names, categories)
-    return roles_of(table, exclude=left, categories=encoded)
+        table = table_of(X)
+        found = None if table is None else columns_of_table(table, options)
+    return None if found is None else found.roles
+
+
+def _open(X: Any, options: dict[str, Any]) -> RowSource:
+    if isinstance(X, (str, os.PathLike)):
+        return read_rows(X, options)
+    if isinstance(X, RowSource):
+        options = {name: value for name, value in options.items() if name != "categories"}
+    return adapted(X, options)
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------
-
-
-def _opener(X: Any, reading: dict[str, Any]) -> partial[RowSource]:
-    if isinstance(X, (str, os.PathLike)):
-        return partial(open_rows, X, **reading)
-    return partial(as_rows, X, **reading)
-
-
-def _unread(X: Any, reading: dict[str, Any]) -> Any:
-    """Return a table whose columns are read on demand, None if X is none."""
-    if isinstance(X, (str, os.PathLike)):
-        return open_table(X, **reading)
-    with suppress(NotATableError):
-        table = as_rows(X, columns=NO_COLUMNS)
-        return UnreadTable(table.metadata_columns, table.shape[0])
-    return None
-
-
-def _names_of(table: Any) -> list[str]:
-    """Return the names of the metadata columns: all columns of a table that was opened without a column to cluster."""
-    return [] if table.metadata_columns is None else table.metadata_columns.names
 
 
 def _imputed_and_scaled(rows: RowSource, missing: Missing, scale: Scale) -> RowSource:
@@ -388,9 +359,10 @@ def _imputed_and_scaled(rows: RowSource, missing: Missing, scale: Scale) -> RowS
         found = _means(rows) if missing == "mean" else _quantiles(rows, [50], takes_nan=True)[0]
         names = [(rows.column_names or range(rows.shape[1]))[i] for i in np.flatnonzero(np.isnan(found))]
         if names:
-            raise ValueError(
+            raise TableError(
                 f"Columns without any value cannot be filled in: {', '.join(map(repr, names[:8]))}"
-                f"{', ...' * (len(names) > 8)}. Leave them out: exclude={names[:8]!r} (--exclude)."
+                f"{', ...' * (len(names) > 8)}. Leave them out: exclude={names[:8]!r}.",
+                "exclude",
             )
         steps.append(SimpleImputer(strategy=missing).fit(found[None]))
     filled = MappedRows(rows, steps[0]) if steps else rows
@@ -408,7 +380,7 @@ def _means(rows: RowSource) -> Array:
     """Return the mean of each column without its missing numbers, NaN if there is none."""
     from sklearn.preprocessing import StandardScaler
 
-    scaler = fitted_transformer(StandardScaler(), rows, takes_nan=True)
+    scaler = fitted_transformer(StandardScaler(), rows, takes_nan=True, is_filled=True)
     return np.where(scaler.n_samples_seen_ > 0, scaler.mean_, np.nan)
 
 
@@ -423,7 +395,7 @@ def _quantiles(rows: RowSource, percent: list[float], *, takes_nan: bool) -> Arr
     found = []
     for first in range(0, n_columns, n_held):
         held = np.empty((min(n_held, n_columns - first), n_rows))
-        for start, block in _blocks(rows, takes_nan=takes_nan):
+        for start, block in _blocks(rows, takes_nan=takes_nan, is_filled=takes_nan):
             held[:, start : start + len(block)] = block[:, first : first + n_held].T
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # of columns without a value
@@ -441,55 +413,59 @@ def _without_missing(rows: RowSource) -> RowSource:
     return complete
 
 
-def _mapped_by(
-    X: Any, transformer: Any, opened: partial[RowSource], columns: Columns | None, exclude: Columns | None, *,
-    drop: bool,
-) -> RowSource:  # fmt: skip
+def _mapped_by(X: Any, transformer: Any, options: dict[str, Any], *, drop: bool) -> RowSource:
     """Return the rows of X, transformed by the user's transformer."""
     from sklearn.compose import ColumnTransformer
 
-    is_auto = isinstance(columns, str) and columns == "auto"
-    table = None if isinstance(X, RowSource) else _unread(X, opened.keywords)
-    if is_auto and table is None:
-        columns = None
-    wants_frame = table is not None and (
-        isinstance(transformer, ColumnTransformer) or hasattr(transformer, "feature_names_in_")
-    )
-    if not wants_frame:
-        if is_auto and table is not None:
-            left = [] if exclude is None else column_positions(_names_of(table), exclude)
-            columns, exclude = list(roles_of(table, exclude=left).features), None
+    wants_frame = isinstance(transformer, ColumnTransformer) or hasattr(transformer, "feature_names_in_")
+    if not wants_frame or not (isinstance(X, (str, os.PathLike)) or is_table(X)):
         try:
-            rows = opened(columns=columns, exclude=exclude)
+            rows = _open(X, options)
         except NotNumbersError:
-            if table is None or columns is None:
+            if options["columns"] is None:
                 raise
         else:
             rows = _without_missing(rows) if drop else rows
             return MappedRows(rows, fitted_transformer(transformer, rows, takes_nan=_takes_nan(transformer)))
-    assert table is not None
     if drop:
         raise ValueError(
             "missing='drop' is for transformers of numbers: impute missing values by the transformer."
         )
-    names = _names_of(table)
-    chosen = [names[i] for i in _chosen(names, None if is_auto else columns, exclude)]
-    cells = list(getattr(transformer, "feature_names_in_", chosen))
-    table = opened(columns=NO_COLUMNS)
+    table = _open(X, {**options, "columns": NO_COLUMNS, "exclude": None})
+    names = [] if table.metadata_columns is None else table.metadata_columns.names
+    left = [] if options["exclude"] is None else column_positions(names, options["exclude"])
+    among = range(len(names)) if options["columns"] is None else column_positions(names, options["columns"])
+    cells = list(getattr(transformer, "feature_names_in_", [names[i] for i in among if i not in left]))
     frame = _metadata_with(table, cells).read(cells).to_pandas()
     fitted = transformer if _is_fitted(transformer) else clone(_checked(transformer)).fit(frame)
     return MappedRows(table, fitted, cells)
 
 
-def _blocks(rows: RowSource, *, takes_nan: bool) -> Iterator[tuple[int, Any]]:
-    """Yield all rows in float64; infinities are an error, and so is NaN unless it is allowed."""
+def _blocks(rows: RowSource, *, takes_nan: bool, is_filled: bool = False) -> Iterator[tuple[int, Any]]:
+    """Yield all rows in float64; NaN is an error unless it is allowed, infinities unless they are filled in, too."""
     for start, block in rows.unchecked_blocks() if takes_nan else rows.blocks():
         if rows.is_sparse:
             yield start, block
             continue
-        if takes_nan and np.isinf(block).any():
-            check_finite(np.where(np.isnan(block), 0, block), start, rows.place_of)
-        yield start, np.asarray(block, dtype=np.float64)
+        numbers = np.asarray(block, dtype=np.float64)
+        if takes_nan and np.isinf(numbers).any():
+            if not is_filled:
+                check_finite(np.where(np.isnan(numbers), 0, numbers), start, rows.place_of)
+            numbers = without_infinities(numbers)
+        yield start, numbers
+
+
+def without_infinities(numbers: Array) -> Array:
+    """Return numbers with NaN for infinities, which are missing too."""
+    return np.where(np.isinf(numbers), np.nan, numbers) if np.isinf(numbers).any() else numbers
+
+
+def _imputes(transformer: Any) -> bool:
+    from sklearn.impute import SimpleImputer
+
+    while hasattr(transformer, "steps"):
+        transformer = transformer.steps[0][1]
+    return isinstance(transformer, SimpleImputer) and transformer.missing_values is np.nan
 
 
 # --- fits of transformers -------------------------------------------------------------------------------------------
@@ -602,15 +578,17 @@ def learned_categories(rows: RowSource, names: Sequence[str], limit: int) -> lis
         for name, column in zip(names, batch.columns):
             found[name].update(compute.unique(_plain_cells(column, name)).to_pylist())
             if len(found[name]) > limit:
-                raise ValueError(
+                raise TableError(
                     f"The column {name!r} has more than {limit} different values, each of which would become a column. "
-                    f"Leave it out: exclude=[{name!r}] (--exclude), or raise category_limit (--category-limit)."
+                    f"Leave it out: exclude=[{name!r}], or raise category_limit.",
+                    "category_limit",
                 )
     empty = [name for name, values in found.items() if values <= {None}]
     if empty:
-        raise ValueError(
+        raise TableError(
             f"Columns of categories have no value at all: {', '.join(map(repr, empty))}. "
-            f"Leave them out: exclude={empty!r} (--exclude)."
+            f"Leave them out: exclude={empty!r}.",
+            "exclude",
         )
     return [list(values) for values in found.values()]
 
@@ -629,49 +607,8 @@ def _plain_cells(column: Any, name: str) -> Any:
     if types.is_integer(kind) or types.is_boolean(kind):
         return column.cast(pyarrow.int64()) if types.is_integer(kind) else column
     if types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind):
-        raise ValueError(
-            f"The column {name!r} ({kind}) has no categories. Leave it out: exclude=[{name!r}] (--exclude)."
+        raise TableError(
+            f"The column {name!r} ({kind}) has no categories. Leave it out: exclude=[{name!r}].", "exclude"
         )
     column = column.cast(pyarrow.string())
     return compute.if_else(compute.equal(column, ""), None, column)
-
-
-def _numbers_and_categories(
-    X: Any,
-    reading: dict[str, Any],
-    columns: Columns | None,
-    exclude: Columns | None,
-    categories: Columns,
-) -> tuple[RowSource, list[str]]:
-    """Return the rows of the columns of numbers, with the others as metadata, and the columns to encode."""
-    table = X if isinstance(X, RowSource) else _unread(X, reading)
-    if table is None:
-        raise ValueError("categories has no meaning for X: only a table has columns to encode.")
-    names = _names_of(table)
-    left_out = [] if exclude is None else column_positions(names, exclude)
-    if categories == "auto" and "auto" not in names:
-        among = range(len(names)) if columns is None else column_positions(names, columns)
-        schema = (
-            next(iter(table.metadata_columns.batches())).schema if table.metadata_columns is not None else ()
-        )
-        texts = [i for i, field in enumerate(schema) if arrow_kind(field.type) == "other"]
-        encoded = [i for i in texts if i in among and i not in left_out]
-    else:
-        _check_not_left_out(names, categories, left_out)
-        encoded = _chosen(names, categories, exclude)
-    if isinstance(X, RowSource):
-        return X, [names[i] for i in encoded]
-    opened = _opener(X, reading)
-    if not encoded:
-        return opened(columns=columns, exclude=exclude), []
-    gone = {*left_out, *encoded}
-    kept = [i for i in _chosen(names, columns, exclude) if i not in gone]
-    rows = opened(columns=columns, exclude=sorted(gone)) if kept else opened(columns=NO_COLUMNS)
-    return rows, [names[i] for i in encoded]
-
-
-def _check_not_left_out(names: Sequence[str], categories: Columns, left_out: Sequence[int]) -> None:
-    """Raise an error if `exclude` removes all columns that a word of `categories` selects."""
-    for word in [categories] if isinstance(categories, (str, int)) else categories:
-        if set(column_positions(names, [word])) <= set(left_out):
-            raise ValueError(f"categories and exclude both name {word!r}: encode the column or leave it out.")

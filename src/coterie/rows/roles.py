@@ -4,54 +4,81 @@ from __future__ import annotations
 
 import math
 import re
-import shlex
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from coterie.arrays import Array
-from coterie.limits.files import DamagedFileError, shortened
-from coterie.rows import checks
-from coterie.rows.arrow import arrow_kind
-from coterie.rows.checks import MOST_OF_A_NAME
-from coterie.rows.columns import column_word, has_id_name
-from coterie.rows.files import UnreadTable, open_table
+from coterie.arrays import FloatArray
+from coterie.limits.files import shortened
+from coterie.rows.cells import (
+    CellFormat,
+    NumberFormat,
+    VectorFormat,
+    arrow_kind,
+    as_text,
+    parsed_numbers,
+    suspects,
+    value_type,
+)
+from coterie.rows.checks import MOST_OF_A_NAME, TableError
 
 # Maximum number of values of a category: a column with more is usually an id or a text.
 CATEGORY_LIMIT = 100
 
-# Maximum number of distinct values of a column that are counted.
-DISTINCT_LIMIT = 10_000
-
 # Names of id columns; the last one is pandas' name in files of an index without a name.
 ID_NAMES = ("id", "_id", "uuid", "__index_level_0__")
 
-# Rows at the beginning of a table that decide the roles of its columns.
-_SEEN_ROWS = 1 << 16
+# Fewest rows in which unique values without a name for it are ids.
 _FEWEST_IDS = 20
 
-# Hashes: integers too large for a count or a measurement.
-_HUGE = 2.0**40
+# Hashes: integers too large for a count or a measurement. Above 2**53 floats lose digits.
+_HUGE, _EXACT = 2.0**40, 2.0**53
 
-# Names of row numbers, if the values are unique.
-_INDEX_NAME = re.compile(
-    r"^(index|idx|row|row[_ ]?(number|nr|id)|rownum|unnamed: ?\d+|level_0|__index_level_\d+__)?$",
-    re.IGNORECASE,
-)
+# The words of a name: customerId, customer_id and "customer id" have two.
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|#")
 
-# Names of times that are stored as numbers: seconds (or smaller units) since 1970.
-_TIME_NAME = re.compile(
-    r"(^|[_\-. ])(time|timestamp|datetime|date|ts|created|updated|modified)(_?at)?$", re.IGNORECASE
-)
-_LEAST_EPOCH = 1e8
+# Last words of names of ids (or first ones of two, as in id_client), whatever the values.
+_ID_WORDS = frozenset((
+    "id", "ids", "uuid", "guid", "phone", "telephone", "tel", "mobile", "fax", "zip", "zipcode",
+    "postcode", "postal", "plz", "ssn", "barcode", "ean", "isbn", "issn", "upc", "gtin", "sku", "iban",
+    "imei", "vin", "npi", "fips", "naics", "code", "codes",
+))  # fmt: skip
+# Last words of names of numbers of records, if nearly all values are distinct.
+_RECORD_WORDS = frozenset((
+    "number", "num", "no", "nr", "nbr", "key", "row", "rownum", "rownumber", "serial", "seq", "seqn",
+    "sequence", "record", "account", "acct", "order", "invoice", "ticket", "card", "ref", "reference",
+    "instant", "sn", "pk", "respondent", "#",
+))  # fmt: skip
+_DISTINCT_SHARE = 0.95
+# An index that pandas or R has written.
+_INDEX_NAME = re.compile(r"^(index|idx|unnamed: ?\d+|level_0|__index_level_\d+__|)$", re.IGNORECASE)
+# Names of ranks, which are permutations of 1, 2, ... too.
+_RANK_WORDS = frozenset((
+    "rank", "ranking", "position", "place", "order", "priority", "score", "count", "total",
+))  # fmt: skip
+
+_SERIAL_WORDS = frozenset(["date", "dates", "datetime", "timestamp", "dt", "dob", "birthday", "birthdate"])
+_DATE_WORDS = _SERIAL_WORDS | frozenset(["day", "yyyymmdd", "yyyymm", "month", "period"])
+_TIME_WORDS = _DATE_WORDS | frozenset((
+    "time", "ts", "created", "updated", "modified", "utc", "epoch", "unix", "added", "posted", "t",
+    "since",
+))  # fmt: skip
+# Seconds, milliseconds, microseconds and nanoseconds from 1973 to 2100; days of spreadsheets from 1954 to 2119.
+_EPOCHS = tuple((1e8 * unit, 4.2e9 * unit) for unit in (1, 1e3, 1e6, 1e9))
+_SERIALS = (20_000, 80_000)
 
 # Longer texts, or more words, are sentences rather than keys.
 _KEY_LENGTH, _KEY_WORDS = 40, 3
 
-_NUMBER = r"^\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*$"
-_DATE = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d{4}")
+_DATE = (
+    r"^(\d{4}[-/.]\d\d?([-/.]\d\d?)?|\d\d?[./-]\d\d?[./-](\d{4}|\d\d)|\d\d? ?[A-Za-z]{3}[ -]\d{2,4})([T ,].*)?$"
+    r"|^\d\d?:\d\d(:\d\d(\.\d+)?)?$"
+)
+
+# Short words with digits: 00123, 13e1, 48_048.
+_CODE = r"^[\w.#/-]{0,15}\d[\w.#/-]{0,15}$"
 
 # Features whose standard deviations differ by more than this should be scaled.
 _SCALES = 100.0
@@ -77,6 +104,8 @@ class TableRoles:
         The features of the largest and the smallest standard deviation, if they differ by more than 100.
     names : tuple of str
         Names of the features.
+    remarks : tuple of (str, str)
+        Features that are read from texts with other signs, each with what is left out, such as "without 'kg'".
     """
 
     features: tuple[str | int, ...]
@@ -84,9 +113,12 @@ class TableRoles:
     left_out: tuple[tuple[str, str], ...] = ()
     scales: tuple[str, str] | None = None
     names: tuple[str, ...] = ()
+    remarks: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
-        used = f"{len(self.features)} column{'s' * (len(self.features) != 1)} ({_listed(self.names)})"
+        remarks = dict(self.remarks)
+        names = [f"{name} {remarks[name]}" if name in remarks else name for name in self.names]
+        used = f"{len(self.features)} column{'s' * (len(self.features) != 1)} ({_listed(names)})"
         if self.categories:
             used += f", categories {_listed(self.categories)}"
         if not self.left_out:
@@ -98,81 +130,71 @@ class TableRoles:
 
 
 def roles_of(
-    table: UnreadTable,
+    columns: Sequence[ColumnProfile],
+    positions: Sequence[int],
+    names: Sequence[str],
     *,
-    exclude: Collection[str | int] = (),
-    categories: Collection[str | int] | None = None,
+    encoded: Collection[int] = (),
+    all_categories: bool = False,
 ) -> TableRoles:
-    """Return the role of each column, by the first 65,536 rows of a table without a column to cluster.
+    """Return the role of each column that is not excluded, by their profiles; `positions` are theirs in the table.
 
-    Columns in `exclude` are ignored, those in `categories` encoded; all of few distinct values if it contains "auto".
-
-    A column of vectors is the only feature. Otherwise columns of numbers and booleans are features, except for
-
-    - ids: integers or short texts in a column with the name of an id ("id", "customer_id", "customerId", "uuid");
-    unique integers in a column with the name of a row number ("index", "row"), consecutive from 0 or 1, or huge; unique
-    short texts;
-    - dates, and seconds since 1970 in a column with the name of a time;
-    - constant and empty columns.
-
-    A ValueError is raised if there are several columns of vectors, no column of numbers, or a text column of mostly
-    numbers.
+    A column of vectors is the only feature. Otherwise columns of numbers and booleans are features, without ids, dates,
+    constant and empty columns; those in `encoded` are categories, with `all_categories` all of few distinct values. A
+    TableError is raised if there are several columns of vectors, no feature, or text that is mostly numbers.
     """
-    columns = profile_columns(table, _SEEN_ROWS)
-    names = [column.name for column in columns]
-    words = [column_word(i, name if names.count(name) == 1 else None) for i, name in enumerate(names)]
-    keys = [i if name.isdecimal() or names.count(name) > 1 else name for i, name in enumerate(names)]
-    looked_at = [i for i in range(len(columns)) if not {i, names[i]} & set(exclude)]
-    looks = {i: columns[i].looks_like for i in looked_at}
-    wanted = set(categories or ())
-    encoded = [
-        i for i in looked_at if {i, names[i]} & wanted or ("auto" in wanted and looks[i] == "category")
+    seen: dict[str, int] = {}
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+    keys = [i if names[i].isdecimal() or seen[names[i]] > 1 else names[i] for i in positions]
+    looks = [column.looks_like for column in columns]
+    categories = [
+        i for i, at in enumerate(positions) if at in encoded or (all_categories and looks[i] == "category")
     ]
-    vectors = [i for i in looked_at if looks[i] == "vector" and i not in encoded]
-    numbers = [i for i in looked_at if looks[i] == "number" and i not in encoded]
+    among = [i for i in range(len(columns)) if i not in set(categories)]
+    vectors = [i for i in among if looks[i] == "vector"]
+    numbers = [i for i in among if looks[i] == "number"]
     if len(vectors) > 1:
-        raise ValueError(
-            f"The table has several columns of vectors: {_listed([names[i] for i in vectors])}. Choose one: "
-            f"columns=[{shortened(names[vectors[0]], MOST_OF_A_NAME)!r}] (--columns "
-            f"{shlex.quote(shortened(words[vectors[0]], MOST_OF_A_NAME))})."
+        raise TableError(
+            f"The table has several columns of vectors: {_listed([columns[i].name for i in vectors])}. Choose one by "
+            f"columns=[{shortened(str(keys[vectors[0]]), MOST_OF_A_NAME)!r}].",
+            "columns",
         )
-    invalid = [i for i in looked_at if looks[i] == "invalid numbers" and i not in encoded]
+    invalid = [i for i in among if looks[i] == "invalid numbers"]
     if invalid and not vectors:
-        raise ValueError(_invalid_cells(columns[invalid[0]], words[invalid[0]]))
+        raise invalid_cells(columns[invalid[0]])
     features = vectors or numbers
-    if not features and not encoded:
-        raise ValueError(_nothing_to_cluster([columns[i] for i in looked_at]))
-    chosen = {*features, *encoded}
-    left_out = [
-        (names[i], "beside the vectors" if looks[i] == "number" else looks[i])
-        for i in looked_at
-        if i not in chosen
-    ]
+    if not features and not categories:
+        raise _nothing_to_cluster(columns)
+    chosen = {*features, *categories}
     return TableRoles(
         tuple(keys[i] for i in features),
-        tuple(keys[i] for i in encoded),
-        tuple(left_out),
+        tuple(keys[i] for i in categories),
+        tuple(
+            (column.name, "beside the vectors" if column.looks_like == "number" else column.looks_like)
+            for i, column in enumerate(columns)
+            if i not in chosen
+        ),
         None if vectors else _unlike_scales([columns[i] for i in numbers]),
-        tuple(names[i] for i in features),
+        tuple(columns[i].name for i in features),
+        tuple(
+            (columns[i].name, columns[i].remark) for i in features if columns[i].remark.startswith("without")
+        ),
     )
 
 
-def check_cells(table: UnreadTable, chosen: Sequence[int]) -> None:
-    """Raise a ValueError that names the first cell that is not a number, in chosen columns most of which are numbers.
-
-    The table was opened without a column to cluster.
-    """
-    columns = profile_columns(table, _SEEN_ROWS)
-    for i in chosen:
-        if columns[i].looks_like == "invalid numbers":
-            raise ValueError(_invalid_cells(columns[i], column_word(i, columns[i].name)))
-
-
-def _invalid_cells(column: ColumnProfile, word: str) -> str:
-    shown = shortened(column.name, MOST_OF_A_NAME)
-    return (
-        f"Column {shown!r}: {column.remark}. Correct the cells, or leave the column out: "
-        f"exclude=[{shown!r}] (--exclude {shlex.quote(shortened(word, MOST_OF_A_NAME))})."
+def invalid_cells(column: ColumnProfile) -> TableError:
+    """Return the error for a column most of whose cells are numbers, with the words that may stand for missing ones."""
+    words, name = suspects(column.remark), shortened(column.name, MOST_OF_A_NAME)
+    if words:
+        return TableError(
+            f"Column {name!r}: {column.remark}. If they are missing values: missing_words={words!r}. Otherwise "
+            f"correct the cells, or leave the column out: exclude=[{name!r}].",
+            "missing_words",
+        )
+    return TableError(
+        f"Column {name!r}: {column.remark}. Correct the cells, or leave the column out: exclude=[{name!r}].",
+        "exclude",
     )
 
 
@@ -186,27 +208,31 @@ def _unlike_scales(columns: Sequence[ColumnProfile]) -> tuple[str, str] | None:
     return (columns[largest].name, columns[smallest].name) if is_wide else None
 
 
-def _nothing_to_cluster(columns: Sequence[ColumnProfile]) -> str:
+def _nothing_to_cluster(columns: Sequence[ColumnProfile]) -> TableError:
     """Return the error for a table without numbers, with the options that would give features."""
     texts = [column.name for column in columns if column.looks_like == "text"]
     categories = [column.name for column in columns if column.looks_like == "category"]
     if texts:
         first = shortened(texts[0], MOST_OF_A_NAME)
-        return (
+        return TableError(
             f"The table has no columns of numbers, but text in {_listed(texts)}. Make vectors of the text first, for "
             "example in Python with sentence-transformers: numpy.save('vectors.npy', "
             f"SentenceTransformer('all-MiniLM-L6-v2').encode(table[{first!r}].tolist())), "
             "and cluster these: coterie fit vectors.npy -k 10."
         )
     if categories:
-        return (
-            f"The table has no columns of numbers. Encode the categories in {_listed(categories)}: categories='auto' "
-            "(--categories auto)."
+        return TableError(
+            f"The table has no columns of numbers. Encode the categories in {_listed(categories)}: categories='auto'.",
+            "categories",
         )
     looks = (
         f"{shortened(column.name, MOST_OF_A_NAME)} ({column.looks_like})" for column in columns[:_LISTED]
     )
-    return f"The table has no columns of numbers or vectors to cluster: {', '.join(looks)}."
+    return TableError(
+        f"The table has no columns of numbers or vectors to cluster: {', '.join(looks)}. Name the ones to cluster all "
+        "the same by columns=[...].",
+        "columns",
+    )
 
 
 def _listed(names: Sequence[str | int]) -> str:
@@ -216,12 +242,11 @@ def _listed(names: Sequence[str | int]) -> str:
 
 @dataclass(slots=True)
 class ColumnProfile:
-    """Profile of a column.
+    """Profile of the first cells of a column.
 
     `looks_like` is "number", "vector", "category", "id", "date", "text", "constant", "empty", "nested", or "invalid
-    numbers": text of mostly numbers. `missing` counts nulls, NaN and empty texts; `distinct` is None for more than
-    `DISTINCT_LIMIT` values, and for vectors, which have a `width`. `remark` is the reason why the column cannot be
-    clustered, or a peculiarity.
+    numbers": text of mostly numbers. `missing` counts nulls, NaN and empty texts. Vectors have a `width`. `remark` is
+    the reason why the column cannot be clustered, or a peculiarity.
     """
 
     name: str
@@ -229,7 +254,7 @@ class ColumnProfile:
     looks_like: str = "text"
     missing: int = 0
     infinite: int = 0
-    distinct: int | None = 0
+    distinct: int | None = None
     lowest: Any = None
     highest: Any = None
     variance: float | None = None
@@ -237,245 +262,200 @@ class ColumnProfile:
     remark: str = ""
 
 
-def profile_table(path: str, **reading: Any) -> tuple[int, list[ColumnProfile]] | None:
-    """Describe the columns of a table in a file, in one pass; of vectors only the first rows are read.
+def profile_columns(
+    sample: Any,
+    types: Sequence[Any],
+    formats: Mapping[int, CellFormat],
+    problems: Mapping[int, str],
+    *,
+    is_whole: bool,
+) -> list[ColumnProfile]:
+    """Describe columns by a `pyarrow.Table` of their first cells; formats and problems are those of text columns.
 
-    Returns the number of rows and a profile of each column; None if the file is not a table.
+    A column is constant only if the sample is the whole table.
     """
-    table = open_table(path, **reading)
-    if table is None:
-        return None
-    with checks.reading(path):
-        n_rows = table.n_rows
-        if n_rows is None and table.metadata_columns is not None:
-            n_rows = sum(batch.num_rows for batch in table.metadata_columns.batches([0]))
-            table.n_rows = n_rows
-        return n_rows or 0, profile_columns(table)
+    columns = [ColumnProfile(name, str(kind)) for name, kind in zip(sample.column_names, types)]
+    numbers = [
+        i
+        for i, kind in enumerate(types)
+        if isinstance(formats.get(i), NumberFormat)
+        or (i not in problems and arrow_kind(value_type(kind)) == "number")
+    ]
+    are_numbers = set(numbers)
+    if numbers:
+        matrix = parsed_numbers([sample.column(i) for i in numbers], [formats.get(i) for i in numbers])
+        _profile_numbers([columns[i] for i in numbers], matrix, is_whole)
+        for at, i in enumerate(numbers):
+            found = columns[i]
+            if isinstance(format := formats.get(i), NumberFormat) and format.remark:
+                found.remark = format.remark
+            if (
+                found.looks_like in ("constant", "number")
+                and np.nanmax(np.abs(matrix[:, at]), initial=0) >= _EXACT
+            ):
+                found.looks_like = _of_large_integers(sample.column(i), found.looks_like)
+    for i, found in enumerate(columns):
+        kind = value_type(types[i])
+        if i in are_numbers:
+            continue
+        if i in problems:
+            found.looks_like, found.remark = "invalid numbers", problems[i]
+        elif isinstance(formats.get(i), VectorFormat) or arrow_kind(kind) == "vector":
+            _profile_vectors(found, sample.column(i), formats.get(i))
+        elif arrow_kind(kind) == "text":
+            _profile_text(found, sample.column(i), is_whole)
+        elif arrow_kind(kind) == "date":
+            _profile_text(found, sample.column(i), is_whole, is_date=True)
+        elif arrow_kind(kind) == "other":
+            found.looks_like, found.missing = "nested", sample.column(i).null_count
+    return columns
 
 
-def profile_columns(table: UnreadTable, most_rows: int | None = None) -> list[ColumnProfile]:
-    """Describe the columns of a table that was opened without a column to cluster: all its columns are metadata.
-
-    With `most_rows` only these rows are read, and distinct numbers are not counted.
-    """
-    if table.metadata_columns is None:
-        return []
-    first = next(iter(table.metadata_columns.batches()), None)
-    if first is None:
-        if not table.n_rows:
-            checks.check_shape((0, len(table.metadata_columns.names)))
-        raise DamagedFileError(f"the file is damaged: it declares {table.n_rows:,} rows, but holds none")
-    columns = [_column_of(batch_field) for batch_field in first.schema]
-    for column, cells in zip(columns, first.columns):
-        if isinstance(column, _Vectors):
-            column.look_at(cells, 0)
-        elif isinstance(column, _Numbers) and most_rows is not None:
-            column.found.distinct = None
-    read = [i for i, column in enumerate(columns) if not isinstance(column, _Vectors)]
-    start = 0
-    is_whole = most_rows is None
-    for batch in table.metadata_columns.batches(read) if read else ():
-        if most_rows is not None and start >= most_rows:
-            break
-        for i, cells in zip(read, batch.columns):
-            columns[i].look_at(cells, start)
-        start += batch.num_rows
-    else:
-        is_whole = True
-    n_seen = start if read else table.n_rows or 0
-    return [column.result(n_seen, is_whole=is_whole) for column in columns]
-
-
-def _column_of(batch_field: Any) -> _Column:
-    from pyarrow import types
-
-    kind = batch_field.type
-    value = kind.value_type if types.is_dictionary(kind) else kind
-    found = ColumnProfile(batch_field.name, str(kind))
-    if arrow_kind(kind) == "vector":
-        return _Vectors(found)
-    if arrow_kind(kind) == "number":
-        return _Numbers(found)
-    is_plain = types.is_string(value) or types.is_large_string(value) or types.is_temporal(value)
-    return (
-        _Texts(found, is_date=types.is_temporal(value))
-        if is_plain or arrow_kind(value) == "number"
-        else _Column(found)
-    )
-
-
-class _Column:
-    """A column during reading, of nested cells; subclasses are other kinds of cells."""
-
-    looks_like = "nested"
-
-    def __init__(self, found: ColumnProfile) -> None:
-        self.found = found
-        self._values: set[Any] = set()
-
-    def look_at(self, cells: Any, start: int) -> None:
-        """Add the next cells, from row `start` on."""
-        self.found.missing += cells.null_count
-
-    def result(self, n_rows: int, *, is_whole: bool) -> ColumnProfile:
-        """Return the profile after all cells."""
-        self.found.looks_like, self.found.distinct = self.looks_like, None
-        return self.found
-
-    def _count(self, cells: Any) -> None:
-        """Count distinct values."""
-        from pyarrow import compute
-
-        if self.found.distinct is not None:
-            self._values.update(compute.unique(cells).to_pylist())
-            self._values.discard(None)
-            self.found.distinct = len(self._values) if len(self._values) <= DISTINCT_LIMIT else None
-
-
-class _Vectors(_Column):
-    looks_like = "vector"
-
-    def look_at(self, cells: Any, start: int) -> None:
-        from pyarrow import compute
-
-        self.found.missing += cells.null_count
-        lengths = compute.list_value_length(getattr(cells, "storage", cells)).drop_null().to_numpy()
-        self.found.width = int(lengths[0]) if len(lengths) else None
-        if self.found.missing:
-            self.found.remark = "vectors are missing"
-        elif len(lengths) and np.any(lengths != lengths[0]):
-            first = int(np.argmax(lengths != lengths[0]))
-            self.found.remark = f"lengths differ: {lengths[0]} and {lengths[first]}"
-
-
-class _Numbers(_Column):
-    def __init__(self, found: ColumnProfile) -> None:
-        super().__init__(found)
-        self._n = 0
-        self._mean = self._squares = 0.0
-        self._seen: list[Array] = []
-
-    def look_at(self, cells: Any, start: int) -> None:
-        import pyarrow
-
-        numbers = cells.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
-        numbers = numbers[~np.isnan(numbers)]
-        self.found.missing += len(cells) - len(numbers)
-        is_finite = np.isfinite(numbers)
-        self.found.infinite += len(numbers) - int(is_finite.sum())
-        numbers = numbers[is_finite]
-        if not len(numbers):
-            return
-        if self.found.distinct is not None:
-            self._count(pyarrow.array(numbers))
-        if sum(map(len, self._seen)) < _SEEN_ROWS:
-            self._seen.append(numbers[:_SEEN_ROWS])
-        low, high = float(numbers.min()), float(numbers.max())
-        self.found.lowest = low if self._n == 0 else min(low, self.found.lowest)
-        self.found.highest = high if self._n == 0 else max(high, self.found.highest)
-        with np.errstate(over="ignore", invalid="ignore"):
-            # The moments of a batch are merged with those so far (Chan, Golub & LeVeque 1979). Products, since powers
-            # of Python floats raise an error on overflow.
-            mean, n = float(numbers.mean()), self._n + len(numbers)
-            step = mean - self._mean
-            self._squares += float(((numbers - mean) ** 2).sum()) + step * step * (self._n * len(numbers) / n)
-            self._mean += step * len(numbers) / n
-            self._n = n
-
-    def result(self, n_rows: int, *, is_whole: bool) -> ColumnProfile:
-        found = self.found
-        if not self._n:
+def _profile_numbers(columns: Sequence[ColumnProfile], cells: FloatArray, is_whole: bool) -> None:
+    """Fill in the profiles of columns of numbers, one column of `cells` each; NaN is missing."""
+    n = len(cells)
+    is_missing, is_infinite = np.isnan(cells), np.isinf(cells)
+    finite = np.where(is_missing | is_infinite, np.nan, cells)
+    count = n - is_missing.sum(axis=0) - is_infinite.sum(axis=0)
+    ordered = np.sort(finite, axis=0)  # NaN last
+    with np.errstate(all="ignore"):
+        distinct = (np.diff(ordered, axis=0) > 0).sum(axis=0) + (count > 0)
+        center = np.where(is_missing | is_infinite, 0, cells).sum(axis=0) / count
+        variance = np.nansum((finite - center) ** 2, axis=0) / count
+        are_whole = (np.isnan(finite) | (finite == np.floor(finite))).all(axis=0)
+        are_steps = (np.diff(finite, axis=0) == 1).all(axis=0)
+    for i, found in enumerate(columns):
+        found.missing, found.infinite = int(is_missing[:, i].sum()), int(is_infinite[:, i].sum())
+        if not count[i]:
+            found.distinct = 0
             found.looks_like = "number" if found.infinite or not is_whole else "empty"
-            return found
-        found.variance = self._squares / self._n
+            continue
         if found.infinite:
             found.remark = f"{found.infinite:,} infinite"
-        seen = np.concatenate(self._seen)
-        is_whole_number = bool(np.all(seen == np.floor(seen)))
-        is_unique = is_whole_number and len(np.unique(seen)) == len(seen)
-        is_count = seen[0] in (0, 1) and bool(np.all(np.diff(seen) == 1))
+        low, high = float(ordered[0, i]), float(ordered[count[i] - 1, i])
+        found.lowest, found.highest, found.distinct = low, high, int(distinct[i])
+        found.variance = float(variance[i])
         found.looks_like = "number"
-        if found.lowest == found.highest and is_whole and not found.missing:
+        if low == high and is_whole and n > 1 and not found.missing:
             found.looks_like = "constant"
-        elif _TIME_NAME.search(found.name) and found.lowest >= _LEAST_EPOCH:
+        elif _is_date(found.name, low, high, ordered[: count[i], i], bool(are_whole[i])):
             found.looks_like = "date"
-        elif (
-            (has_id_name(found.name) and is_whole_number)
-            or (is_unique and _INDEX_NAME.search(found.name))
-            or (self._n >= _FEWEST_IDS and is_unique and (is_count or np.median(np.abs(seen)) >= _HUGE))
-        ):
+        elif are_whole[i] and _is_id(found, int(count[i]), ordered[: count[i], i], bool(are_steps[i])):
             found.looks_like = "id"
-        return found
 
 
-class _Texts(_Column):
-    def __init__(self, found: ColumnProfile, is_date: bool) -> None:
-        super().__init__(found)
-        self._is_date = is_date
-        self._length = self._n_words = self._n_numbers = self._n_dates = 0
-        self._odd: tuple[int, str] | None = None
+def name_words(name: str) -> list[str]:
+    """Return the words of a name in lower case: customerId, customer_id and "customer id" have two."""
+    return [word.lower() for word in _WORD.findall(name)]
 
-    def look_at(self, cells: Any, start: int) -> None:
-        import pyarrow
-        from pyarrow import compute
 
-        if hasattr(cells, "dictionary_decode"):
-            cells = cells.dictionary_decode()
-        texts = cells.cast(pyarrow.string())
-        is_there = compute.fill_null(compute.not_equal(texts, ""), False)
-        there = texts.filter(is_there)
-        self.found.missing += len(texts) - len(there)
-        if not len(there):
-            return
-        self._count(there)
-        self._length += compute.sum(compute.utf8_length(there)).as_py()
-        self._n_words += len(there) + compute.sum(compute.count_substring_regex(there, r"\S\s+\S")).as_py()
-        span = compute.min_max(there).as_py()
-        self.found.lowest = min(filter(None, (self.found.lowest, span["min"])))
-        self.found.highest = max(filter(None, (self.found.highest, span["max"])))
-        is_number = compute.match_substring_regex(there, _NUMBER).to_numpy(zero_copy_only=False)
-        self._n_numbers += int(is_number.sum())
-        self._n_dates += bool(_DATE.match(there[0].as_py())) * len(there)
-        if self._odd is None and not is_number.all():
-            first = int(is_number.argmin())
-            self._odd = (
-                start + int(np.flatnonzero(is_there.to_numpy(zero_copy_only=False))[first]),
-                there[first].as_py(),
-            )
+def has_id_name(name: str) -> bool:
+    """Return whether a column is named like an id, whatever its values: "customer_id", "customerId", "zip"."""
+    words = name_words(name)
+    if not words:
+        return False
+    is_pair = len(words) > 1 and words[-2] in _ID_WORDS and words[-1] in ("number", "no", "num", "nr", "code")
+    return words[-1] in _ID_WORDS or is_pair or (len(words) > 1 and words[0] in ("id", "uuid"))
 
-    def result(self, n_rows: int, *, is_whole: bool) -> ColumnProfile:
-        found = self.found
-        n_there = n_rows - found.missing
-        distinct = math.inf if found.distinct is None else found.distinct
-        if not n_there:
-            found.looks_like = "empty"
-        elif self._is_date or 2 * self._n_dates > n_there:
-            found.looks_like = "date"
-        elif self._odd is not None and 2 * self._n_numbers > n_there:
-            row, text = self._odd
-            found.looks_like = "invalid numbers"
-            n_invalid = n_there - self._n_numbers
-            found.remark = (
-                f"{n_invalid:,} of {n_there:,} cells {'is not a number' if n_invalid == 1 else 'are not numbers'}, the "
-                f"first is {text[:20]!r} in row {row}"
-            )
-        elif distinct == 1 and is_whole and not found.missing:
-            found.looks_like = "constant"
-        elif (
-            distinct in (math.inf, n_there)
-            and self._length <= _KEY_LENGTH * n_there
-            and self._n_words <= _KEY_WORDS * n_there
-            and n_there >= _FEWEST_IDS
-        ) or has_id_name(found.name):
-            found.looks_like = "id"
-        elif distinct <= CATEGORY_LIMIT and 2 * distinct <= n_there:
-            found.looks_like = "category"
-        return found
+
+def _is_id(found: ColumnProfile, n: int, ordered: FloatArray, is_count: bool) -> bool:
+    words, distinct = name_words(found.name), found.distinct or 0
+    if has_id_name(found.name):
+        return True
+    is_unique = distinct == n
+    if is_unique and _INDEX_NAME.search(found.name):
+        return True
+    if words and words[-1] in _RECORD_WORDS and n > 1 and distinct >= _DISTINCT_SHARE * n:
+        return True
+    if n < _FEWEST_IDS or not is_unique:
+        return False
+    is_permutation = ordered[0] in (0, 1) and ordered[-1] - ordered[0] == n - 1
+    is_ranking = bool(_RANK_WORDS.intersection(words))
+    return (is_permutation and (is_count or not is_ranking)) or bool(np.median(np.abs(ordered)) >= _HUGE)
+
+
+def _is_date(name: str, low: float, high: float, ordered: FloatArray, is_whole: bool) -> bool:
+    words = set(name_words(name))
+    if words & _TIME_WORDS and any(least <= low and high <= most for least, most in _EPOCHS):
+        return True
+    if words & {"year", "years"} or not words & _DATE_WORDS:
+        return False
+    if words & _SERIAL_WORDS and _SERIALS[0] <= low and high <= _SERIALS[1]:
+        return True
+    if not is_whole:
+        return False
+    if low >= 19_000_101 and high <= 21_001_231:
+        return _are_days(ordered // 100, ordered % 100)
+    return low >= 190_001 and high <= 210_012 and _are_days(ordered, np.ones_like(ordered))
+
+
+def _are_days(months: FloatArray, days: FloatArray) -> bool:
+    return bool(np.all((months % 100 >= 1) & (months % 100 <= 12) & (days >= 1) & (days <= 31)))
+
+
+def _of_large_integers(cells: Any, looks_like: str) -> str:
+    """Return the role of integers that floats do not hold exactly: ids if they are distinct."""
+    from pyarrow import compute, types
+
+    kind = value_type(cells.type)
+    if not types.is_integer(kind) and not (
+        arrow_kind(kind) == "text"
+        and compute.all(compute.match_substring_regex(as_text(cells), r"^\d*$")).as_py()
+    ):
+        return looks_like
+    distinct = len(compute.unique(cells.drop_null()))
+    return "constant" if distinct == 1 and not cells.null_count else "id"
+
+
+def _profile_vectors(found: ColumnProfile, cells: Any, format: CellFormat | None) -> None:
+    from pyarrow import compute
+
+    found.looks_like = "vector"
+    cells = cells.combine_chunks() if hasattr(cells, "chunks") else cells
+    cells = getattr(cells, "storage", cells) if format is None else format.parse(cells, name=found.name)
+    found.missing = cells.null_count
+    lengths = compute.list_value_length(cells).drop_null().to_numpy()
+    found.width = int(lengths[0]) if len(lengths) else None
+    if found.missing:
+        found.remark = "vectors are missing"
+    elif len(lengths) and np.any(lengths != lengths[0]):
+        first = int(np.argmax(lengths != lengths[0]))
+        found.remark = f"lengths differ: {lengths[0]} and {lengths[first]}"
+
+
+def _profile_text(found: ColumnProfile, cells: Any, is_whole: bool, is_date: bool = False) -> None:
+    import pyarrow
+    from pyarrow import compute
+
+    texts = cells.cast(pyarrow.string()) if is_date else as_text(cells)
+    there = texts.filter(compute.fill_null(compute.not_equal(compute.utf8_trim_whitespace(texts), ""), False))
+    found.missing = len(texts) - len(there)
+    n = len(there)
+    if not n:
+        found.looks_like, found.distinct = "empty", 0
+        return
+    found.distinct = len(compute.unique(there))
+    span = compute.min_max(there).as_py()
+    found.lowest, found.highest = span["min"], span["max"]
+    length = compute.sum(compute.utf8_length(there)).as_py()
+    n_words = n + compute.sum(compute.count_substring_regex(there, r"\S\s+\S")).as_py()
+    if is_date or 2 * compute.sum(compute.match_substring_regex(there, _DATE)).as_py() > n:
+        found.looks_like = "date"
+    elif found.distinct == 1 and is_whole and n > 1 and not found.missing:
+        found.looks_like = "constant"
+    elif has_id_name(found.name) or (
+        found.distinct == n and n >= _FEWEST_IDS and length <= _KEY_LENGTH * n and n_words <= _KEY_WORDS * n
+    ):
+        found.looks_like = "id"
+    elif found.distinct <= CATEGORY_LIMIT and 2 * found.distinct <= n:
+        found.looks_like = "category"
+    elif n >= _FEWEST_IDS and compute.all(compute.match_substring_regex(there, _CODE)).as_py():
+        found.looks_like = "id"
 
 
 def shares_of_variance(columns: Sequence[ColumnProfile]) -> Iterator[float | None]:
     """Yield the share of each column of numbers in the variance of all of them; None for others."""
-    total = sum(column.variance or 0.0 for column in columns if column.looks_like == "number")
+    total = math.fsum(column.variance or 0.0 for column in columns if column.looks_like == "number")
     for column in columns:
         is_one = column.looks_like == "number" and column.variance is not None and total > 0
         yield column.variance / total if is_one and column.variance is not None else None

@@ -145,6 +145,10 @@ class RowSource:
         there are none, or they cannot be read.
     chosen : list of str or int, or None
         The clustered columns of the table, in the form of ``columns=`` of `open_rows`.
+    roles : TableRoles or None
+        The roles of the columns of a table, where they decided which are clustered; see `table_roles`.
+    encoded : list of str
+        Metadata columns that `prepare_rows` encodes.
     preparation : tuple of tuple
         Steps applied to the stored rows, as plain values: ``("columns", ["a", "c"])`` (or positions, if columns have no
         names), ``("normalize",)``. A fit stores it, and applies it to other rows.
@@ -168,6 +172,8 @@ class RowSource:
     """
 
     preparation: tuple[tuple[Any, ...], ...] = ()
+    roles: Any = None
+    encoded: Sequence[str] = ()
     files: tuple[tuple[int, str], ...] = ()
     kept: BoolArray | None = None
 
@@ -492,6 +498,7 @@ class DerivedRows(RowSource):
             **{**{name: getattr(rows, name) for name in names}, **changes},
         )
         self.preparation = rows.preparation if step is None else (*rows.preparation, step)
+        self.roles, self.encoded = rows.roles, rows.encoded
         self.source = rows
         self.files, self.kept = rows.files, rows.kept
 

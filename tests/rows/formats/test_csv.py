@@ -6,7 +6,6 @@ import pytest
 from coterie.rows import open_rows
 from coterie.rows.formats import csv
 from tests.rows.formats import assert_same_rows
-from tests.support.bits import same_bits
 
 CSV_TEXTS = {
     "numbers": ("1,2\n3,4\n", None, [[1, 2], [3, 4]]),
@@ -18,8 +17,8 @@ CSV_TEXTS = {
     "byte order mark, no header": ("\ufeff1,2\n3,4\n", None, [[1, 2], [3, 4]]),
     "quotes": ('"a, or\nb","c ""d"""\n"1",2\n', ["a, or\nb", 'c "d"'], [[1, 2]]),
     "spaces": (" a, b\n 1, 2\n", [" a", " b"], [[1, 2]]),
-    "pandas": (",0,1\n0,5.5,6\n1,7,8\n", ["", "0", "1"], [[0, 5.5, 6], [1, 7, 8]]),
-    "years": ("city code,1990,2000\n7,1,2\n", ["city code", "1990", "2000"], [[7, 1, 2]]),
+    "pandas": (",0,1\n0,5.5,6\n1,7,8\n", ["0", "1"], [[5.5, 6], [7, 8]]),
+    "years": ("city size,1990,2000\n7,1,2\n", ["city size", "1990", "2000"], [[7, 1, 2]]),
     "same names": ("a,a\n1,2\n", ["a", "a"], [[1, 2]]),
     "one column": ("7\n8\n", None, [[7], [8]]),
     "booleans": ("a,b\ntrue,1\nfalse,2\n", ["a", "b"], [[1, 1], [0, 2]]),
@@ -53,15 +52,13 @@ def test_csv_header_option(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b\n", r"0 sample\(s\) \(shape=\(0, 2\)\)"),
-        ("a,b", r"0 sample\(s\) \(shape=\(0, 2\)\)"),
+        ("a,b\n", "has a header, but no rows"),
+        ("a,b", "has a header, but no rows"),
         ("\n\n", "the file is empty"),
         ("1,2\n3\n", "line 2 has 1 field, but the first has 2: '3'"),
         ("1,2\n3,4,5\n", "line 2 has 3 fields, but the first has 2"),
-        ("a,b\n1,x\n", r"columns that are not numbers: 'b' \(string\)"),
-        ("1,x\n2,y\n", r"columns that are not numbers: '1' \(string\)"),
-        ("a,b\n1,2020-01-01\n", "columns that are not numbers: 'b'"),
-        ("a;b\n1,5;2,x\n", r"columns that are not numbers: 'b' \(string\)"),
+        ("a,b\nz,x\n", "no columns of numbers"),
+        ("2020-01-02,2020-01-01\n2020-01-02,2020-01-03\n", "no columns of numbers"),
         ("1;2\n3;4;5\n", "line 2 has 3 fields, but the first has 2"),
     ],
 )
@@ -117,7 +114,7 @@ def test_dialects_of_spreadsheets(encoding, tmp_path):
         ("1 2\n3 4\n", {"sep": " "}, [[1, 2], [3, 4]]),
         ("1;2\n3;4,5\n", {"decimal": ","}, [[1, 2], [3, 4.5]]),
         ("1,5\n2,5\n", {"decimal": ",", "sep": ";"}, [[1.5], [2.5]]),
-        ("1,5\n2,5\n", {}, [[1, 5], [2, 5]]),
+        ("1,5\n2,6\n", {}, [[1, 5], [2, 6]]),
         ("a,b|c\n1,2\n", {}, [[1, 2]]),
     ],
 )
@@ -133,7 +130,6 @@ def test_dialect_options(text, options, X, tmp_path):
         ({"sep": ""}, "sep must be one character"),
         ({"sep": '"'}, "sep must be one character"),
         ({"decimal": ";"}, r"decimal must be '\.' or ',', got ';'"),
-        ({"decimal": ",", "sep": ","}, "sep and decimal must differ, got ',' for both"),
     ],
 )
 def test_dialects_that_make_no_sense(options, message, tmp_path):
@@ -159,10 +155,9 @@ def test_wide_lines(tmp_path):
         np.testing.assert_allclose(open_rows(tmp_path / "x.csv").read(), X, atol=1e-11)
 
 
-def test_text_deep_in_a_csv_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv, "_BLOCK_BYTES", 200)
-    (tmp_path / "x.csv").write_text("a,b\n" + "1,2\n" * 500 + "3,oops\n")
-    with pytest.raises(ValueError, match=r"Cannot read .*x\.csv: the column 'b' holds 'oops' in line 502"):
+def test_text_deep_in_a_csv_file(tmp_path):
+    (tmp_path / "x.csv").write_text("a,b\n" + "1,2\n3,4\n" * 50_000 + "3,oops\n")
+    with pytest.raises(ValueError, match=r"Cannot read .*x\.csv: the column 'b' has 'oops' in row 100000"):
         open_rows(tmp_path / "x.csv")
 
 
@@ -173,60 +168,8 @@ def test_integers_that_turn_into_floats_deep_in_a_csv_file(tmp_path, monkeypatch
     assert_same_rows(source, np.array([[1, 2]] * 500 + [[3, 4.5]]))
 
 
-class TestThousandsOfColumns:
-    """Few rows of so many columns are not parsed by pyarrow, which takes long for each column."""
-
-    N_COLUMNS = 2100
-
-    @pytest.fixture
-    def both(self, tmp_path, monkeypatch):
-        """A function: the rows of a text, parsed in both ways; whether pyarrow was left out."""
-
-        def opened(text, **options):
-            path = tmp_path / "x.csv"
-            path.write_text(text)
-            wide = open_rows(path, **options)
-            monkeypatch.setattr("coterie.rows.formats.csv.MANY_COLUMNS", 10**9)
-            usual = open_rows(path, **options)
-            monkeypatch.undo()
-            assert wide.shape == usual.shape
-            assert wide.column_names == usual.column_names
-            assert (wide.metadata_columns is None) == (usual.metadata_columns is None)
-            return wide, usual
-
-        return opened
-
-    def text(self, *first_rows, seed=0):
-        rows = (
-            np.random.default_rng(seed).normal(size=(5, self.N_COLUMNS))
-            * 10.0 ** np.arange(-150, 31, 45)[:, None]
-        )
-        lines = [",".join(map(repr, row)) for row in rows.tolist()]
-        return "\n".join([*first_rows, *lines]) + "\n"
-
-    @pytest.mark.parametrize("header", [False, True])
-    def test_same_bits(self, both, header):
-        names = ",".join(f"c{i}" for i in range(self.N_COLUMNS))
-        wide, usual = both(self.text(*[names] * header))
-        for rows in (wide, wide.with_dtype(np.float32)):
-            other = usual.with_dtype(rows.dtype)
-            same_bits(rows.read(), other.read())
-            same_bits(rows.take([1, 3]), other.take([1, 3]))
-            assert [block.shape for _, block in rows.blocks(2)] == [(n, self.N_COLUMNS) for n in (2, 2, 1)]
-
-    def test_csv_columns_and_metadata(self, both):
-        names = ",".join(f"c{i}" for i in range(self.N_COLUMNS))
-        whole = ",".join(str(i) for i in range(self.N_COLUMNS))
-        wide, usual = both(f"{names}\n{whole}\n{whole}\n", columns=["c7", "c3"])
-        assert wide.read().tolist() == usual.read().tolist() == [[7.0, 3.0]] * 2
-        assert wide.metadata_columns.read(["c2000"]).equals(usual.metadata_columns.read(["c2000"]))
-
-    def test_semicolons_and_decimal_commas(self, both):
-        wide, usual = both(self.text().replace(",", ";").replace(".", ","))
-        same_bits(wide.read(), usual.read())
-
-    def test_a_ragged_line(self, tmp_path):
-        row = ",".join(["1.5"] * self.N_COLUMNS)
-        (tmp_path / "x.csv").write_text(f"{row}\n{row},7\n")
-        with pytest.raises(ValueError, match=r"line 2 has 2101 fields"):
-            open_rows(tmp_path / "x.csv")
+def test_a_ragged_line_of_thousands_of_fields(tmp_path):
+    row = ",".join(["1.5"] * 2100)
+    (tmp_path / "x.csv").write_text(f"{row}\n{row},7\n{row}\n")
+    with pytest.raises(ValueError, match=r"line 2 has 2101 fields"):
+        open_rows(tmp_path / "x.csv")

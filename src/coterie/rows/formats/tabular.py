@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import lzma
+import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
@@ -53,6 +55,15 @@ def is_compressed(path: Path) -> bool:
 
 def open_bytes(path: Path) -> IO[bytes]:
     """Open a file for reading from its beginning, decompressed if necessary."""
+    suffix = path.suffix.lower()
+    if suffix == ".xz":
+        return cast(IO[bytes], lzma.open(path))
+    if suffix == ".zip":
+        archive = zipfile.ZipFile(path)
+        names = [name for name in archive.namelist() if name[-1] != "/" and not name.startswith("__MACOSX/")]
+        if len(names) != 1:
+            raise ValueError(f"the archive has {len(names)} files: unpack it, and give the one to read.")
+        return archive.open(names[0])
     if not is_compressed(path):
         return open(path, "rb")
     import pyarrow
