@@ -16,6 +16,7 @@ from sklearn.utils.validation import _get_feature_names
 
 from coterie.fitting.checks import warn
 from coterie.rows import RowSource, as_rows
+from coterie.rows.checks import NotNumbersError
 from coterie.rows.columns import ALL_COLUMNS, NO_COLUMNS
 from coterie.rows.derived import NormalizedRows, SelectedColumns
 from coterie.rows.prepare import MappedRows
@@ -51,8 +52,15 @@ def prepared_rows(model: Any, X: Any) -> RowSource:
     chosen: Sequence[str | int] | None = next((step[1] for step in preparation if step[0] == "columns"), None)
     steps = [step for step in preparation if step[0] in ("transform", "normalize")]
     # The other columns of a data frame need not be numbers.
-    wanted = ALL_COLUMNS if chosen is None else chosen or NO_COLUMNS
-    rows = as_rows(X, columns=wanted) if _is_frame(X) else as_rows(X)
+    if not _is_frame(X):
+        rows = as_rows(X)
+    elif chosen is not None:
+        rows = as_rows(X, columns=chosen or NO_COLUMNS)
+    else:  # the roles of other columns than numbers decide, not those of numbers that happen to be alike in a few rows
+        try:
+            rows = as_rows(X, columns=ALL_COLUMNS)
+        except NotNumbersError:
+            rows = as_rows(X)
     rows = _with_first_steps(steps, rows)
     done = _steps_of(rows)
     if any(step[0] == "columns" for step in rows.preparation):

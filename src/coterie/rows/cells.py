@@ -255,7 +255,9 @@ def cell_formats(
     is_signed = _mask(_compute().match_substring_regex(cells, "^[+-]|[eE][+-]"), shape) & is_there
     is_integer = _mask(_compute().match_substring_regex(cells, r"^-?\d{1,18}$"), shape)
     is_long = _mask(_compute().match_substring_regex(cells, r"^[+-]?\d{19}"), shape)
-    are_codes = np.asarray(is_code.any(axis=1) & ~(has_point | has_comma).any(axis=1) & ~is_signed.any(axis=1))
+    are_codes = np.asarray(
+        is_code.any(axis=1) & ~(has_point | has_comma).any(axis=1) & ~is_signed.any(axis=1)
+    )
     numbers: dict[int, NumberFormat] = {}
     found: dict[int, CellFormat] = {}
     problems: dict[int, str] = {}
