@@ -8,11 +8,13 @@ from typing import Literal
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IntArray
+from coterie.blocks.dataset import check_vanishing
 from coterie.density.diffusion import GRAPH_NEIGHBORS, Diffusion, diffuse
 from coterie.density.hierarchy import Cut, LeafTree, merge_tree
 from coterie.density.spanning_tree import ReachabilityTree, core_squares, reachability_tree
 from coterie.graphs import Neighbors, nearest_neighbors
 from coterie.graphs.equal_rows import EqualRows, equal_rows
+from coterie.graphs.exact import relative_rows
 from coterie.graphs.spanning import near_rows
 
 # With space="auto" the rows themselves are used if this share of them is in clusters.
@@ -95,6 +97,8 @@ def density_clusters(rows: Array, options: DensityOptions) -> DensityResult:
     >>> np.bincount(density_clusters(rows, DensityOptions()).cut.labels)
     array([20, 20])
     """
+    _, squares = relative_rows(rows, rows.mean(axis=0, dtype=np.float64), options.n_threads)
+    check_vanishing(squares, rows.dtype, [rows])
     equal = equal_rows(rows)
     points = rows if len(equal.first) == len(rows) else np.ascontiguousarray(rows[equal.first])
     may_be_auto = options.space == "auto" and options.min_cluster_size == "persistent"
