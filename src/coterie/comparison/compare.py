@@ -48,7 +48,7 @@ _LEAST_INFORMATION = 0.5
 
 # A clustering confirms another one if this share of the rows is in matching clusters; one that does not makes it
 # doubtful if its score is less than this difference below. Data without clusters have lower scores.
-_CONFIRMED, _CLOSE, _LEAST_SCORE = 0.97, 0.01, 0.9
+_CONFIRMED, _CLOSE, _LEAST_SCORE = 0.97, 0.01, 0.95
 
 # Parameters of the methods that have them: clusters need not be of equal size.
 _SETTINGS = {"class_priors": "estimate", "n_init": 3}
@@ -71,7 +71,7 @@ class Comparison:
         half of the highest information.
     confidence : {"clear", "likely", "open"}
         "clear": all three criteria (agreement, neighbors, information) are highest for these clusters, the score is at
-        least 0.9, another method finds them, too (97% of the rows in matching clusters), and no other clusters have a
+        least 0.95, another method finds them, too (97% of the rows in matching clusters), and no other clusters have a
         score less than 0.01 below; "likely": two of the criteria are highest; "open": fewer.
     reasons : tuple of str
         Explanation in sentences; the first is the answer.
