@@ -7,12 +7,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from coterie.convex.norms import find_norm
-from coterie.convex.path_solver import PathSolver
 from coterie.convex.problem import SolverOptions, make_problem, order_problem
-from coterie.convex.solvers import Fuser, make_solver
-from coterie.fitting.deadline import UNLIMITED
-from coterie.fitting.report import Stop
-from coterie.graphs import bridge_components, knn_graph
 from coterie.graphs.edges import Edges
 
 REFERENCES = np.load(Path(__file__).parent / "data" / "convex_references.npz")
@@ -56,14 +51,3 @@ def kernel_problem(X, edges, w, norm, n_threads=1):
 def ordered_problem(X, graph, norm="l2", **options):
     """Return the problem of rows and a graph in the order of the kernels."""
     return order_problem(X, graph, find_norm(norm, X.shape[1]), SolverOptions(**options))
-
-
-def path_solver_of(X, tol=1e-6, norm="l2"):
-    """Return the problem of rows on their nearest neighbors, and what solves it for ascending gammas."""
-    ordered = ordered_problem(X, bridge_components(knn_graph(X, 4), X), norm)
-    problem = ordered.problem
-    solver = PathSolver(
-        make_solver(problem, SolverOptions()), Fuser(problem), stop=Stop(20_000, tol), deadline=UNLIMITED,
-        has_even_steps=True,
-    )  # fmt: skip
-    return ordered, solver

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -135,21 +134,9 @@ class ConvexProblem:
         """Shape of the duals: edges and columns."""
         return len(self.edges), self.rows.shape[1]
 
-    def in_single_precision(self) -> Self:
-        """Return the same problem in half of the bytes."""
-        edges = Edges(
-            self.edges.heads, self.edges.tails, self.edges.weights.astype(np.float32), self.edges.n_nodes
-        )
-        norm = KernelNorm(np.arange(self.rows.shape[1]), self.group_starts, self.is_maximum)
-        other = copy(self)
-        ConvexProblem.__init__(
-            other, self.rows.astype(np.float32), edges, norm, step_size=self.steps, n_threads=self.n_threads
-        )
-        return other
-
     def step(self, gamma: float, momentum: float, points: Array, duals: Array, former: Array) -> None:
         """Write P(y - nu (u_head - u_tail)) into `former`; y = duals + momentum (duals - former)."""
-        _kernels.dual_step(self._balls(gamma), gamma, momentum, points, duals, former, self.n_threads)
+        _kernels.dual_step(self._kernel, gamma, momentum, points, duals, former, self.n_threads)
 
     def sweep(
         self,
@@ -165,7 +152,7 @@ class ConvexProblem:
             self.step(gamma, momenta[0], ahead, duals, former)
             return self.points_of(former, momenta[1], current, next_, ahead)
         _kernels.dual_sweep(
-            self._balls(gamma), *self._windows, gamma, *momenta, self.rows, duals, former, current, next_, ahead,
+            self._kernel, *self._windows, gamma, *momenta, self.rows, duals, former, current, next_, ahead,
             self._window_sums, self._node_sums, self.n_threads,
         )  # fmt: skip
         return float(self._node_sums.sum())
@@ -184,7 +171,7 @@ class ConvexProblem:
         """
         current, ahead, next_ = points
         _kernels.dual_ascent(
-            self._balls(gamma), gamma, *momenta, duals, former, current, ahead, next_, self._node_sums,
+            self._kernel, gamma, *momenta, duals, former, current, ahead, next_, self._node_sums,
             self.n_threads,
         )  # fmt: skip
         return float(self._node_sums.sum())
@@ -213,7 +200,7 @@ class ConvexProblem:
     def split_lengths(self, gamma: float, points: Array, duals: Array) -> Array:
         """Return the distance between the ends of each edge by the duals (Eq. 3.11), of shape (n_groups, n_edges)."""
         lengths = np.empty((self.n_groups, len(self.edges)), dtype=self.rows.dtype)
-        _kernels.split_lengths(self._balls(gamma), gamma, points, duals, lengths, self.n_threads)
+        _kernels.split_lengths(self._kernel, gamma, points, duals, lengths, self.n_threads)
         return lengths
 
     def join(self, lengths: Array, low: float, high: float, parents: IntArray) -> tuple[IntArray, int]:
@@ -231,10 +218,6 @@ class ConvexProblem:
             return np.abs(vectors).sum(axis=1)
         squares = np.add.reduceat(vectors.astype(np.float64) ** 2, self.group_starts[:-1], axis=1)
         return np.sqrt(squares.max(axis=1))
-
-    def _balls(self, gamma: float) -> Any:
-        """Return the edges with the weights that, times gamma, are the radii of the balls of the duals."""
-        return self._kernel
 
     def _edges_of_weights(self, weights: Array) -> Any:
         """Return the edges in the layout of the kernels."""

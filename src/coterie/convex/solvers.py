@@ -9,7 +9,6 @@ mean of a set does not depend on the duals of edges inside it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -87,12 +86,6 @@ class Fuser:
         self._length, self._least_length = _FIRST_LENGTH * spread, max(_LEAST_LENGTH, 8 * epsilon) * spread
         # Differences below this may be rounding errors.
         self._least_gap = (8 * epsilon) ** 2 * problem.energy
-
-    def on(self, problem: ConvexProblem) -> Fuser:
-        """Return a copy with the same state for another problem with these edges."""
-        other = copy(self)
-        other._problem = problem
-        return other
 
     def certify(self, gamma: float, points: Array, duals: Array, origin: Array, tol: float) -> Certificate:
         """Return the best fused centroids of the points.
@@ -228,12 +221,6 @@ class AMA:
         self._spare, self._ahead = np.empty_like(self.points), np.empty_like(self.points)
         self._acceleration, self._has_given_step = acceleration, has_given_step
         self._may_ascend = acceleration and not has_given_step and problem.has_ascent
-
-    def on(self, problem: ConvexProblem, duals: Array) -> AMA:
-        """Return the same solver for another problem, from these duals."""
-        other = AMA(problem, acceleration=self._acceleration, has_given_step=self._has_given_step)
-        other.resume(duals)
-        return other
 
     def resume(self, duals: Array) -> None:
         """See `Solver`; the points follow from the duals when it starts."""
@@ -484,35 +471,15 @@ def iterate(
     gamma: float,
     *,
     stop: Stop,
-    is_stopped: Callable[[Certificate, int], bool],
     deadline: Deadline,
+    is_stopped: Callable[[Certificate, int], bool] = lambda best, n_steps: False,
     has_converged: Callable[[], bool] | None = None,
 ) -> tuple[Certificate, int, bool]:
-    """Iterate until the relative duality gap is at most the tolerance, or until another rule ends the iterations.
+    """Iterate from the solver's duals until the relative duality gap is at most the tolerance; return the best
+    certificate, the number of iterations, and whether the tolerance was reached.
 
-    Parameters
-    ----------
-    solver, fuser : Solver, Fuser
-        Of one problem. The solver starts from its current duals.
-    gamma : float
-        Strength of the penalty.
-    stop : Stop
-        Maximum number of iterations; the gap may be at most `tolerance` times the objective.
-    is_stopped : callable
-        Called with each certificate and the number of iterations so far; returns whether to stop.
-    deadline : Deadline
-        Time limit.
-    has_converged : callable, optional
-        Called after each iteration; returns whether it has converged. Replaces the test of the gap.
-
-    Returns
-    -------
-    certificate : Certificate
-        The best.
-    n_iter : int
-        Iterations.
-    converged : bool
-        Whether the tolerance was reached, or the other rule met.
+    `is_stopped` is called with each certificate and the number of iterations so far. `has_converged`, which is called
+    after each iteration, replaces the test of the gap.
     """
     solver.start(gamma)
     best: Certificate | None = None
