@@ -108,14 +108,13 @@ class ChunkRows(FitRows):
         return (self.kept if "kept" in vars(self) else self.source).take(numbers)
 
     @cached_property
-    def _blocks_in_memory(self) -> list[tuple[slice, Any]]:
-        return list(kernel_blocks(self.rows, self.block_rows))
+    def _blocks_in_memory(self) -> list[tuple[slice, Any]] | None:
+        return list(kernel_blocks(self.rows, self.block_rows)) if self.rows.in_memory else None
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
         """Yield (slice of the rows, kernel rows) for each block."""
-        if self.rows.in_memory:
-            return iter(self._blocks_in_memory)
-        return kernel_blocks(self.rows, self.block_rows)
+        known = self._blocks_in_memory
+        return kernel_blocks(self.rows, self.block_rows) if known is None else iter(known)
 
     def sum_of_rows(self) -> FloatArray:
         """Return the sum of the rows, without weights."""
