@@ -55,6 +55,52 @@ void bind_exact_centers(nb::module_& m, const char* name) {
         arg("own_squares").none(), arg("shift"), arg("order"));
 }
 
+// What is the same for all rows in one iteration with bounds; keeps the arrays alive.
+template <class T>
+struct BoundedOptions {
+    In1<std::int32_t> order, slots;
+    Index panels_per_group;
+    In1<T> drift, cumulative_drift, error;
+    T shift_norm;
+    double added;
+    BitsType<T> bias;
+    bool by_bytes;
+
+    BoundedStep<T> step(bool first) const {
+        return {order.data(), slots.data(), static_cast<Index>(order.size()), panels_per_group, drift.data(),
+                cumulative_drift.data(), error.data()[0], error.data()[1], error.data()[2], shift_norm, added, bias,
+                by_bytes, first};
+    }
+};
+
+template <class T>
+BoundedOptions<T> bounded_options(In1<std::int32_t> order, In1<std::int32_t> slots, Index panels_per_group,
+                                  In1<T> drift, In1<T> cumulative_drift, In1<T> error, T shift_norm, double added,
+                                  BitsType<T> bias, bool by_bytes) {
+    const Index n_slots = static_cast<Index>(order.size()), n_centers = static_cast<Index>(slots.size());
+    require(n_slots >= n_centers && n_slots % kLanes<T> == 0, "order does not fill whole panels");
+    require_between(order, -1, n_centers, "order names a center that is not there");
+    require_between(slots, 0, n_slots, "a slot is out of range");
+    for (Index i = 0; i < n_centers; ++i)
+        require(order.data()[slots.data()[i]] == i, "slots is not the inverse of order");
+    require(panels_per_group >= 0, "panels_per_group is negative");
+    require_size(drift, n_centers, "one drift per center is needed");
+    require_size(cumulative_drift,
+                 panels_per_group == 0 ? n_slots : ceil_div(n_slots / kLanes<T>, panels_per_group),
+                 "one cumulative drift per bound is needed");
+    require_size(error, 3, "error has three terms");
+    require(bias >= 1 && bias <= greatest_bias<T>(), "bias is out of range");
+    return {order, slots, panels_per_group, drift, cumulative_drift, error, shift_norm, added, bias, by_bytes};
+}
+
+template <class T>
+void bind_bounded_options(nb::module_& m, const char* name) {
+    nb::class_<BoundedOptions<T>>(m, name);
+    m.def("bounded_options", &bounded_options<T>, arg("order"), arg("slots"), arg("panels_per_group"),
+          arg("drift").noconvert(), arg("cumulative_drift").noconvert(), arg("error").noconvert(), arg("shift_norm"),
+          arg("added"), arg("bias"), arg("by_bytes"));
+}
+
 template <class Block>
 void bind_assignment(nb::module_& m) {
     using Rows = typename Block::Rows;
@@ -94,42 +140,23 @@ void bind_assignment(nb::module_& m) {
 
     m.def(
         "bounded_assign",
-        [](const Block& rows, const ExactArrays<T>& centers, In1<std::int32_t> order, In1<std::int32_t> slots,
-           Index panels_per_group, In1<T> drift, In1<T> cumulative_drift, In1<T> error, T shift_norm, double added, BitsType<T> bias,
-           bool by_bytes, bool first, In1<T> squares, Out1<std::int32_t> labels, Out1<T> upper, Out2<StoredBound> lower, int n_threads) {
+        [](const Block& rows, const ExactArrays<T>& centers, const BoundedOptions<T>& options, bool first,
+           In1<T> squares, Out1<std::int32_t> labels, Out1<T> upper, Out2<StoredBound> lower, int n_threads) {
             const Rows x = rows.view();
             const ExactCenters<T> exact = centers.view(x.n_columns);
-            const Centers<T>& c = exact.scored;
-            const Index n_slots = static_cast<Index>(order.size()), n_bounds = static_cast<Index>(lower.shape(1));
-            require(n_slots >= c.n_centers && n_slots % kLanes<T> == 0, "order does not fill whole panels");
-            require_size(slots, c.n_centers, "one slot per center is needed");
-            for (Index i = 0; i < n_slots; ++i)
-                require(order.data()[i] < c.n_centers, "order names a center that is not there");
-            for (Index i = 0; i < c.n_centers; ++i)
-                require(slots.data()[i] >= 0 && slots.data()[i] < n_slots && order.data()[slots.data()[i]] == i,
-                        "slots is not the inverse of order");
-            require(panels_per_group >= 0, "panels_per_group is negative");
-            require(n_bounds == (panels_per_group == 0 ? n_slots : ceil_div(n_slots / kLanes<T>, panels_per_group)),
-                    "lower has the wrong number of bounds");
-            require_size(drift, c.n_centers, "one drift per center is needed");
-            require_size(cumulative_drift, n_bounds, "one cumulative drift per bound is needed");
-            require_size(error, 3, "error has three terms");
+            const Index n_bounds = static_cast<Index>(lower.shape(1)), k = exact.scored.n_centers;
+            require_size(options.slots, k, "one slot per center is needed");
+            require_size(options.cumulative_drift, n_bounds, "lower has the wrong number of bounds");
             require_size(squares, x.n_rows, "one square per row is needed");
             require_size(labels, x.n_rows, "one label per row is needed");
             require_size(upper, x.n_rows, "one upper bound per row is needed");
             require_size(lower, x.n_rows * n_bounds, "lower has the wrong shape");
-            require(bias >= 1 && bias <= greatest_bias<T>(), "bias is out of range");
-            if (!first) require_between(labels, 0, c.n_centers, "a label is out of range");
-            const BoundedStep<T> step{order.data(),    slots.data(),   n_slots,         panels_per_group,
-                                      drift.data(),    cumulative_drift.data(),         error.data()[0],
-                                      error.data()[1], error.data()[2], shift_norm,     added, bias,
-                                      by_bytes,        first};
+            if (!first) require_between(labels, 0, k, "a label is out of range");
             const BoundedState<T> state{squares.data(), labels.data(), upper.data(), lower.data(), n_bounds};
-            return kernels().row_searches<Rows>().bounded_assign(x, exact, step, state, n_threads);
+            return kernels().row_searches<Rows>().bounded_assign(x, exact, options.step(first), state, n_threads);
         },
-        arg("rows"), arg("centers"), arg("order"), arg("slots"), arg("panels_per_group"), arg("drift"),
-        arg("cumulative_drift"), arg("error"), arg("shift_norm"), arg("added"), arg("bias"), arg("by_bytes"), arg("first"), arg("squares"),
-        arg("labels"), arg("upper"), arg("lower"), arg("n_threads"), Unlocked());
+        arg("rows"), arg("centers"), arg("options"), arg("first"), arg("squares"), arg("labels"), arg("upper"),
+        arg("lower"), arg("n_threads"), Unlocked());
 
     m.def(
         "add_to_clusters",
@@ -329,6 +356,8 @@ void bind_centers(nb::module_& m) {
     });
     bind_exact_centers<float>(m, "ExactCentersFloat32");
     bind_exact_centers<double>(m, "ExactCentersFloat64");
+    bind_bounded_options<float>(m, "BoundedOptionsFloat32");
+    bind_bounded_options<double>(m, "BoundedOptionsFloat64");
     for_each_block([&]<class Block>() { bind_assignment<Block>(m); });
     bind_distances<float>(m);
     bind_distances<double>(m);

@@ -80,11 +80,13 @@ def nearest(
     rows: Rows, centers: Array, offsets: Array, ids: Ints, scores: Array, n_threads: int, first_id: int = 0
 ) -> None: ...
 
-# IN/OUT labels (n,), upper (n,), lower (n, n_bounds), stored as in coterie.centers.bounded.StoredBounds with this bias.
-# Returns the number of labels that changed.
-def bounded_assign(
-    rows: Rows,
-    centers: ExactCenters,
+class BoundedOptionsFloat32: ...
+class BoundedOptionsFloat64: ...
+
+BoundedOptions = BoundedOptionsFloat32 | BoundedOptionsFloat64
+
+# What is the same for all rows in one iteration; see BoundedStep in cpp/include/coterie/centers/bounded.hpp.
+def bounded_options(
     order: Ints,
     slots: Ints,
     panels_per_group: int,
@@ -95,6 +97,14 @@ def bounded_assign(
     added: float,
     bias: int,
     by_bytes: bool,
+) -> BoundedOptions: ...
+
+# IN/OUT labels (n,), upper (n,), lower (n, n_bounds), stored as in coterie.centers.bounded.StoredBounds.
+# Returns the number of labels that changed.
+def bounded_assign(
+    rows: Rows,
+    centers: ExactCenters,
+    options: BoundedOptions,
     first: bool,
     squares: Array,
     labels: Ints,

@@ -27,16 +27,10 @@ _OCTAVES, _OCTAVES_ABOVE = 32, 6
 
 @dataclass(frozen=True)
 class StoredBounds:
-    """Lower bounds in 16 bits, which `cpp/include/coterie/machine/stored_bounds.hpp` reads and writes.
+    """Lower bounds in 16 bits: five of the exponent and eleven of the fraction, rounded down.
 
-    Five bits of the exponent and eleven of the fraction, rounded down: monotonous, and never more than the bound.
-
-    Parameters
-    ----------
-    bias : int
-        What the bits of the least number begin with that can be stored.
-    dtype_of_values : dtype
-        Of the bounds.
+    `cpp/include/coterie/machine/stored_bounds.hpp` reads and writes them. `bias` is the leading bits of the least
+    number that can be stored, and `dtype_of_values` the type of the bounds.
     """
 
     bias: int
@@ -75,17 +69,9 @@ def _bits_of(dtype: np.dtype) -> tuple[np.dtype, int]:
 class BoundedAssignment:
     """Assignment that skips distances by the triangle inequality; see cpp/include/coterie/centers/bounded.hpp.
 
-    Parameters
-    ----------
-    data : FitRows
-        The rows.
-    frame : CenterFrame
-        The first centroids; they are sorted into panels of neighbors.
-    n_groups : int or None
-        Lower bounds per row: None for one per centroid (Elkan), 1 for Hamerly, more for Yinyang. Each takes 2 bytes
-        (`StoredBounds`); panels of 16 (float32) or 8 (float64) centroids are never split.
-    unit_length : bool
-        Whether rows and centroids have length 1: then bounds are those of shortened centroids, see `_shorten`.
+    The first centroids are sorted into panels of neighbors (16 in float32, 8 in float64). `n_groups` is the number of
+    lower bounds per row: None for one per centroid (Elkan), 1 for Hamerly, more for Yinyang. If rows and centroids have
+    length 1 (`unit_length`), bounds are those of shortened centroids; see `_shorten`.
     """
 
     def __init__(
@@ -125,6 +111,7 @@ class BoundedAssignment:
         n_bounds = len(self._order) if n_groups is None else -(-n_panels // self._panels_per_group)
         self._cumulative_drift = np.zeros(n_bounds)
         self._cumulative = np.zeros(n_bounds, dtype=self._data.dtype)
+        self._options: Any = None  # of the kernel, in this pass
         check_allocation(
             float(self._data.n_rows) * n_bounds * StoredBounds.dtype.itemsize,
             "bounds of the distances of all rows",
@@ -148,6 +135,7 @@ class BoundedAssignment:
         self._drift = self._rounded_up(drift)
         self._cumulative = self._rounded_up(self._cumulative_drift)
         self._error = frame.score_error()
+        self._options = None
 
     def _rounded_up(self, values: FloatArray) -> Array:
         out = (values * (1 + 1e-12)).astype(self._data.dtype)
@@ -164,29 +152,19 @@ class BoundedAssignment:
         if self._format is None:
             some = self._data.squares[part][:_ROWS_OF_LENGTH]
             self._format = StoredBounds.around(float(np.sqrt(np.median(some))), self._data.dtype)
-        added, error = self._of_shortened(self._length)
+        if self._options is None:
+            self._added, error = self._of_shortened(self._length)
+            self._options = _kernels.bounded_options(
+                self._order, self._slots, self._panels_per_group, self._drift, self._cumulative, error,
+                self._frame.shift_norm, float(self._added), self._format.bias, True,
+            )  # fmt: skip
         first = part.start >= self._n_bounded
         self._n_bounded = max(self._n_bounded, part.stop)
+        squares = self._data.squares[part]
         _kernels.bounded_assign(
-            x,
-            self._frame.exact(x),
-            self._order,
-            self._slots,
-            self._panels_per_group,
-            self._drift,
-            self._cumulative,
-            error,
-            self._frame.shift_norm,
-            float(added),
-            self._format.bias,
-            True,
-            first,
-            self._data.squares[part] + added if added else self._data.squares[part],
-            self.labels[part],
-            self._upper[part],
-            self._lower[part],
-            self._data.n_threads,
-        )
+            x, self._frame.exact(x), self._options, first, squares + self._added if self._added else squares,
+            self.labels[part], self._upper[part], self._lower[part], self._data.n_threads,
+        )  # fmt: skip
 
     def _shorten(self, part: slice, x: Any) -> float:
         """Choose the length r of the centroids that the bounds of rows of length 1 are of, by some of these rows.
@@ -226,21 +204,10 @@ class BoundedAssignment:
 
 
 def panels_of_neighbors(centers: Array, lanes: int) -> IntArray:
-    """Sort centroids into panels of neighbors, so that whole panels can be skipped.
+    """Sort centroids into panels of `lanes` neighbors, so that whole panels can be skipped.
 
-    Splits at the median along the direction of greatest variance, repeatedly, at multiples of a panel.
-
-    Parameters
-    ----------
-    centers : ndarray of shape (k, d)
-        The centroids.
-    lanes : int
-        Centroids per panel.
-
-    Returns
-    -------
-    ndarray of shape (ceil(k / lanes) * lanes,), int32
-        Which centroid is in each slot, ascending within a panel; -1 for the empty slots of the last panel.
+    Splits at the median along the direction of greatest variance, repeatedly, at multiples of a panel. Returns the
+    centroid of each slot, ascending within a panel; -1 for the empty slots of the last panel.
     """
     n_panels = -(-len(centers) // lanes)
     order = np.full(n_panels * lanes, -1, dtype=np.int32)
