@@ -315,7 +315,7 @@ void bind_sparse_means(nb::module_& m) {
     if constexpr (!__is_same(T, double)) bind_lanes(&write_lanes_of<T, double>);
 
     m.def(
-        "take_votes",
+        "move_sparse_rows",
         [](const std::vector<SparseBlock<T>>& blocks, In1<std::int32_t> labels,
            std::optional<In1<std::int32_t>> before, std::optional<In1<T>> weights, Out2<double> sums,
            Out1<double> masses, Out1<T> panels, Index n_beside, Out1<double> squares, Out1<double> with_sums,
@@ -334,10 +334,10 @@ void bind_sparse_means(nb::module_& m) {
             require_panels(panels, n, d, n_beside);
             for (const auto* array : {&masses, &squares, &with_sums, &with_panels})
                 require_size(*array, n, "one number per cluster is needed");
-            const SparseVotes<T> votes{views.data(),          static_cast<Index>(views.size()), labels.data(),
+            const MovedRows<T> moved{views.data(),          static_cast<Index>(views.size()), labels.data(),
                                        data_or_null(before), data_or_null(weights),            n_rows};
             const SparseSums<T> state{sums.data(), masses.data(), panels.data(), n_beside, n, d};
-            kernels().of<T>().take_votes(votes, state, squares.data(), with_sums.data(), with_panels.data(), n_threads);
+            kernels().of<T>().move_sparse_rows(moved, state, squares.data(), with_sums.data(), with_panels.data(), n_threads);
         },
         arg("blocks"), arg("labels"), arg("before").none(), arg("weights").none(), arg("sums"), arg("masses"),
         arg("panels"), arg("n_beside"), arg("squares"), arg("with_sums"), arg("with_panels"), arg("n_threads"),

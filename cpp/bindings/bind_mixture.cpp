@@ -18,14 +18,14 @@ using Out3 = ArrayOf<T, 3>;
 template <class T>
 TruncatedSearch<T> checked_search(Index n_rows, Index n, const Out2<std::int32_t>& candidates, const Out2<T>& energies,
                                   const Out2<std::int32_t>& neighbors, const std::optional<In1<std::int32_t>>& extra,
-                                  Index rows_per_tile, bool update_neighbors, bool regroup) {
+                                  Index group_size, bool update_neighbors, bool regroup) {
     const Index m = static_cast<Index>(candidates.shape(1)), n_neighbors = static_cast<Index>(neighbors.shape(1));
     require(m >= 1 && m <= n, "the number of candidates must be between 1 and that of components");
     require(n_neighbors >= 1 && n_neighbors <= n, "the number of neighbors must be between 1 and that of components");
     require_size(candidates, n_rows * m, "candidates has the wrong shape");
     require_size(energies, n_rows * m, "energies has the wrong shape");
     require_size(neighbors, n * n_neighbors, "neighbors has the wrong shape");
-    require(rows_per_tile >= 1 && rows_per_tile <= 512, "rows_per_tile is out of range");
+    require(group_size >= 1 && group_size <= 512, "group_size is out of range");
     require_between(candidates, 0, n, "a candidate is out of range");
     require_between(neighbors, 0, n, "a neighbor is out of range");
     for (Index c = 0; c < n; ++c)
@@ -34,19 +34,19 @@ TruncatedSearch<T> checked_search(Index n_rows, Index n, const Out2<std::int32_t
         require_size(*extra, n_rows, "one extra component per row is needed");
         require_between(*extra, 0, n, "an extra component is out of range");
     }
-    return {candidates.data(), energies.data(), m, neighbors.data(), n_neighbors, data_or_null(extra), rows_per_tile,
+    return {candidates.data(), energies.data(), m, neighbors.data(), n_neighbors, data_or_null(extra), group_size,
             update_neighbors,  regroup};
 }
 
 template <class T>
 Index truncated_search(const DenseBlock<T>& rows, In2<T> means, std::optional<In2<T>> scales, In1<T> precisions,
                        In1<T> offsets, Out2<std::int32_t> candidates, Out2<T> energies, Out2<std::int32_t> neighbors,
-                       std::optional<In1<std::int32_t>> extra, Index rows_per_tile, bool update_neighbors,
+                       std::optional<In1<std::int32_t>> extra, Index group_size, bool update_neighbors,
                        bool regroup, int n_threads) {
     const DenseRows<T> x = rows.view();
     const ScaledCenters<T> components = scaled_centers_view(means, scales, precisions, offsets, x.n_columns);
     const TruncatedSearch<T> search = checked_search(x.n_rows, components.n_centers, candidates, energies, neighbors,
-                                                     extra, rows_per_tile, update_neighbors, regroup);
+                                                     extra, group_size, update_neighbors, regroup);
     return kernels().of<T>().truncated_search(x, components, search, n_threads);
 }
 
@@ -70,12 +70,12 @@ FactorComponents<T> factor_components_view(const In2<T>& means, const In2<T>& sc
 template <class T>
 Index factor_search(const DenseBlock<T>& rows, In2<T> means, In2<T> scales, In3<T> directions, In2<T> shrinkages,
                     In1<T> offsets, Out2<std::int32_t> candidates, Out2<T> energies, Out2<std::int32_t> neighbors,
-                    std::optional<In1<std::int32_t>> extra, Index rows_per_tile, bool update_neighbors, bool regroup,
+                    std::optional<In1<std::int32_t>> extra, Index group_size, bool update_neighbors, bool regroup,
                     int n_threads) {
     const DenseRows<T> x = rows.view();
     const auto components = factor_components_view<T>(means, scales, directions, shrinkages, offsets, x.n_columns);
     const TruncatedSearch<T> search = checked_search(x.n_rows, components.n_components, candidates, energies,
-                                                     neighbors, extra, rows_per_tile, update_neighbors, regroup);
+                                                     neighbors, extra, group_size, update_neighbors, regroup);
     return kernels().of<T>().factor_search(x, components, search, n_threads);
 }
 
@@ -164,7 +164,7 @@ template <class T>
 void bind_mixture_of(nb::module_& m) {
     m.def("truncated_search", &truncated_search<T>, arg("rows"), arg("means"), arg("scales").none(), arg("precisions"),
           arg("offsets"), arg("candidates"), arg("energies"), arg("neighbors"), arg("extra").none(),
-          arg("rows_per_tile"), arg("update_neighbors"), arg("regroup"), arg("n_threads"), Unlocked());
+          arg("group_size"), arg("update_neighbors"), arg("regroup"), arg("n_threads"), Unlocked());
     m.def("truncated_posteriors", &truncated_posteriors<T>, arg("energies").noconvert(), arg("negligible"),
           arg("shares"), arg("log_densities"), arg("n_threads"), Unlocked());
     m.def("mixture_moments", &mixture_moments<T>, arg("rows"), arg("candidates"), arg("shares"), arg("energies"),
@@ -172,7 +172,7 @@ void bind_mixture_of(nb::module_& m) {
           arg("n_threads"), Unlocked());
     m.def("factor_search", &factor_search<T>, arg("rows"), arg("means"), arg("scales"), arg("directions"),
           arg("shrinkages"), arg("offsets"), arg("candidates"), arg("energies"), arg("neighbors"), arg("extra").none(),
-          arg("rows_per_tile"), arg("update_neighbors"), arg("regroup"), arg("n_threads"), Unlocked());
+          arg("group_size"), arg("update_neighbors"), arg("regroup"), arg("n_threads"), Unlocked());
     m.def("factor_energies", &factor_energies<T>, arg("rows"), arg("means"), arg("scales"), arg("directions"),
           arg("shrinkages"), arg("offsets"), arg("ids"), arg("energies"), arg("n_threads"), Unlocked());
     m.def("factor_energies_of_listed", &factor_energies_of_listed<T>, arg("rows"), arg("means"), arg("scales"),

@@ -57,7 +57,7 @@ constexpr KernelsOf<T> kernels_of() {
         .nearest_mean = nearest_mean<Isa, CsrRows<T>>,
         .write_lanes = write_lanes<Isa, T, T>,
         .write_lanes_of_doubles = write_lanes<Isa, T, double>,
-        .take_votes = take_votes<Isa, T>,
+        .move_sparse_rows = move_sparse_rows<Isa, T>,
         .nearest_apart = nearest_apart<Isa, T>,
         .products = products<Isa, T>,
         .cells_in_reach = cells_in_reach<Isa, T>,

@@ -179,7 +179,7 @@ def write_lanes(
 ) -> None: ...
 
 # IN/OUT sums (k, d), masses (k,), panels; OUT squares, with_sums, with_panels (k,).
-def take_votes(
+def move_sparse_rows(
     blocks: list[Rows],
     labels: Ints,
     before: Ints | None,
@@ -357,7 +357,7 @@ def truncated_search(
     energies: Array,
     neighbors: Ints,
     extra: Ints | None,
-    rows_per_tile: int,
+    group_size: int,
     update_neighbors: bool,
     regroup: bool,
     n_threads: int,
@@ -395,7 +395,7 @@ def factor_search(
     energies: Array,
     neighbors: Ints,
     extra: Ints | None,
-    rows_per_tile: int,
+    group_size: int,
     update_neighbors: bool,
     regroup: bool,
     n_threads: int,

@@ -1,4 +1,4 @@
-"""Means of votes, dense and sparse, against plain sums."""
+"""Means of rows, dense and sparse, against plain sums."""
 
 import itertools
 
@@ -32,7 +32,7 @@ def exact(dtype):
     [(1, False, True), (3, False, False), (70, False, True), (20, True, True)],
 )
 def test_means_after_rows_change_clusters(instruction_set, kind, dtype, weighted, k, unit_length):
-    """Rounds of random votes, in two blocks each; clusters fill and empty again."""
+    """Rounds of random rows, in two blocks each; clusters fill and empty again."""
     X = some_rows(dtype)
     if unit_length:
         X = unit_rows(X).astype(dtype)
@@ -209,10 +209,10 @@ def test_kernels_of_sparse_means_check_their_arguments():
     labels, sums, one = np.zeros(3, dtype=np.int32), np.zeros((2, 3)), np.zeros(2)
     panels = np.zeros(8 * 3)
     with pytest.raises(ValueError, match="width"):
-        _kernels.take_votes([x], labels, None, None, np.zeros((2, 4)), one, panels, 1, one, one, one, 1)
+        _kernels.move_sparse_rows([x], labels, None, None, np.zeros((2, 4)), one, panels, 1, one, one, one, 1)
     with pytest.raises(ValueError, match="panels"):
-        _kernels.take_votes([x], labels, None, None, sums, one, panels[1:], 1, one, one, one, 1)
+        _kernels.move_sparse_rows([x], labels, None, None, sums, one, panels[1:], 1, one, one, one, 1)
     with pytest.raises(ValueError, match="label"):
-        _kernels.take_votes([x], labels + 2, None, None, sums, one, panels, 1, one, one, one, 1)
+        _kernels.move_sparse_rows([x], labels + 2, None, None, sums, one, panels, 1, one, one, one, 1)
     with pytest.raises(ValueError, match="n_beside"):
-        _kernels.take_votes([x], labels, None, None, sums, one, panels, 9, one, one, one, 1)
+        _kernels.move_sparse_rows([x], labels, None, None, sums, one, panels, 9, one, one, one, 1)

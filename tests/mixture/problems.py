@@ -66,13 +66,13 @@ class Problem:
     def __repr__(self):
         return f"Problem{self.sizes}"
 
-    def search(self, rows_per_tile=16, update_neighbors=True, regroup=False, n_threads=2, rows=None):
+    def search(self, group_size=16, update_neighbors=True, regroup=False, n_threads=2, rows=None):
         """Candidates, energies, neighbors, number of distances."""
         candidates, neighbors = self.candidates.copy(), self.neighbors.copy()
         energies = np.full(candidates.shape, np.nan, dtype=self.dtype)
         n_distances = _kernels.truncated_search(
             kernel_rows(self.X) if rows is None else rows, self.means, self.scales, self.precisions,
-            self.offsets, candidates, energies, neighbors, self.extra, rows_per_tile, update_neighbors,
+            self.offsets, candidates, energies, neighbors, self.extra, group_size, update_neighbors,
             regroup, n_threads,
         )  # fmt: skip
         return candidates, energies, neighbors, n_distances
@@ -116,7 +116,7 @@ SEARCH = dict(
     energies=np.zeros((5, 1)),
     neighbors=np.array([[0, 1], [1, 2], [2, 0]], dtype=np.int32),
     extra=np.zeros(5, dtype=np.int32),
-    rows_per_tile=16,
+    group_size=16,
     update_neighbors=True,
     regroup=False,
     n_threads=1,
@@ -130,7 +130,7 @@ def shares_of(energies, negligible, n_threads=2):
 
 
 def e_step(X, sizes, seed=0, weights=None, n_threads=2, **options):
-    options = dict(random_candidate=False, rows_per_tile=16, search_every=3) | options
+    options = dict(random_candidate=False, group_size=16, search_every=3) | options
     return TruncatedPosteriors(
         as_rows(X), weights, sizes, random=np.random.RandomState(seed), n_threads=n_threads, **options
     )  # fmt: skip

@@ -104,15 +104,15 @@ class TestKernels:
         )
 
     @pytest.mark.parametrize("dtype", DTYPES)
-    @pytest.mark.parametrize("rows_per_tile", [1, 5, 16, 40])
-    def test_search_is_that_of_the_energies(self, dtype, rows_per_tile):
+    @pytest.mark.parametrize("group_size", [1, 5, 16, 40])
+    def test_search_is_that_of_the_energies(self, dtype, group_size):
         random = np.random.RandomState(0)
         parameters = some_parameters(30, 3, 19, dtype)
         X = random.normal(size=(97, 19)).astype(dtype)
         candidates, neighbors = distinct_draws(random, 97, 30, 4), some_neighbors(random, 30, 5)
         table = energies_of(X, parameters) - parameters.energies()[3]
         expected = truncated_mixture.partial_e_step(
-            table.astype(float), candidates, neighbors, rows_per_tile=rows_per_tile
+            table.astype(float), candidates, neighbors, group_size=group_size
         )
         results = []
         for name in INSTRUCTION_SETS:
@@ -121,7 +121,7 @@ class TestKernels:
                     found, near = candidates.copy(), neighbors.copy()
                     energies = np.empty(found.shape, dtype=dtype)
                     n_distances = _kernels.factor_search(
-                        kernel_rows(X), *of_kernel(parameters), found, energies, near, None, rows_per_tile, True,
+                        kernel_rows(X), *of_kernel(parameters), found, energies, near, None, group_size, True,
                         False, n_threads,
                     )  # fmt: skip
                     np.testing.assert_array_equal(found, expected[0])

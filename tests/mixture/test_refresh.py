@@ -35,7 +35,7 @@ class TestRefresh:
         for name in FUSED:
             with using(name):
                 refreshed = [problem.refresh(n_threads) for n_threads in (1, 2, 3)]
-                same_bits(refreshed[0], problem.search(rows_per_tile=1)[:2])
+                same_bits(refreshed[0], problem.search(group_size=1)[:2])
             same_bits(refreshed[1:], [refreshed[0], refreshed[0]])
 
     def test_selected_rows(self, dtype):

@@ -17,15 +17,15 @@ from tests.support.instruction_sets import FUSED, INSTRUCTION_SETS, using
 @pytest.mark.parametrize("dtype", DTYPES)
 class TestSearch:
     @given(
-        data=st.data(), rows_per_tile=st.sampled_from([1, 3, 16]), update_neighbors=st.booleans(),
+        data=st.data(), group_size=st.sampled_from([1, 3, 16]), update_neighbors=st.booleans(),
         regroup=st.booleans(),
     )  # fmt: skip
-    def test_against_the_oracle(self, dtype, data, rows_per_tile, update_neighbors, regroup):
+    def test_against_the_oracle(self, dtype, data, group_size, update_neighbors, regroup):
         problem = data.draw(problems(dtype))
-        options = dict(rows_per_tile=rows_per_tile, update_neighbors=update_neighbors, regroup=regroup)
+        options = dict(group_size=group_size, update_neighbors=update_neighbors, regroup=regroup)
         ids, kept, neighbors, n_distances = problem.expected(**options)
         averages = oracle.mean_energies(
-            problem.table, problem.candidates, problem.neighbors, problem.extra, rows_per_tile,
+            problem.table, problem.candidates, problem.neighbors, problem.extra, group_size,
             ids[:, 0] if regroup else None,
         )  # fmt: skip
         for name in INSTRUCTION_SETS:
@@ -47,16 +47,16 @@ class TestSearch:
                 np.testing.assert_array_equal(found[0], ids)
                 np.testing.assert_array_equal(found[2], neighbors)
 
-    @given(data=st.data(), rows_per_tile=st.sampled_from([1, 3, 16]))
-    def test_dropped_components_are_not_chosen(self, dtype, data, rows_per_tile):
+    @given(data=st.data(), group_size=st.sampled_from([1, 3, 16]))
+    def test_dropped_components_are_not_chosen(self, dtype, data, group_size):
         """Their offset is infinite. Rows that already have some give them up, whatever else they know."""
         problem = data.draw(problems(dtype, dead=True))
         for name in INSTRUCTION_SETS:
             with using(name):
-                ids, energies, neighbors, _ = problem.search(rows_per_tile)
+                ids, energies, neighbors, _ = problem.search(group_size)
             assert np.all((ids >= 0) & (ids < len(problem.means)))
             assert np.all((neighbors >= 0) & (neighbors < len(problem.means)))
-            for _, rows in oracle.tiles(problem.candidates, len(problem.means), rows_per_tile):
+            for _, rows in oracle.tiles(problem.candidates, len(problem.means), group_size):
                 known = oracle.search_set(rows, problem.candidates, problem.neighbors, problem.extra)
                 for row in rows:
                     _, expected = oracle.keep_best(problem.table[row, known], known, ids.shape[1])
@@ -83,23 +83,23 @@ class TestSearch:
         """By hand: two rows of one component, of which only the first has heard of component 3."""
         X = np.array([[0.0], [0.1], [9.0]], dtype=dtype)
         candidates = np.array([[0, 3], [0, 1], [2, 1]], dtype=np.int32)
-        for rows_per_tile, second in [(1, [0, 1]), (16, [3, 0])]:
+        for group_size, second in [(1, [0, 1]), (16, [3, 0])]:
             found, energies = candidates.copy(), np.empty((3, 2), dtype=dtype)
             neighbors = np.arange(4, dtype=np.int32)[:, None].copy()
             _kernels.truncated_search(
                 kernel_rows(X), np.array([[0.5], [1.0], [9.0], [0.1]], dtype=dtype), None,
                 np.ones(4, dtype=dtype), np.zeros(4, dtype=dtype), found, energies, neighbors, None,
-                rows_per_tile, True, False, 1,
+                group_size, True, False, 1,
             )  # fmt: skip
             np.testing.assert_array_equal(found, [[3, 0], second, [2, 1]])
             np.testing.assert_allclose(energies[[0, 2]], [[0.01, 0.25], [0, 64]], rtol=1e-4)
 
-    @pytest.mark.parametrize(("rows_per_tile", "regroup"), [(1, False), (3, False), (16, False), (1, True)])
+    @pytest.mark.parametrize(("group_size", "regroup"), [(1, False), (3, False), (16, False), (1, True)])
     @pytest.mark.parametrize("n", [513, 2500])
-    def test_groups_of_many_rows(self, dtype, rows_per_tile, regroup, n):
+    def test_groups_of_many_rows(self, dtype, group_size, regroup, n):
         problem = Problem(n, 3, 7, 2, 3, dtype, extra=True)
         problem.candidates[: n - 5, 0], problem.candidates[: n - 5, 1] = 2, 4
-        options = dict(rows_per_tile=rows_per_tile, regroup=regroup)
+        options = dict(group_size=group_size, regroup=regroup)
         ids, kept, neighbors, n_distances = problem.expected(**options)
         found = [problem.search(**options, n_threads=n_threads) for n_threads in (1, 2, 3)]
         np.testing.assert_allclose(found[0][1], kept, **tolerance(dtype))
@@ -109,21 +109,21 @@ class TestSearch:
         same_bits(found[1:], [found[0], found[0]])
 
     @pytest.mark.parametrize(("d", "scaled"), [(1, False), (255, True), (257, False), (530, True)])
-    @pytest.mark.parametrize("rows_per_tile", [1, 3, 4, 9, 16, 40])
-    def test_tiles_of_any_height_and_rows_of_any_width(self, dtype, d, rows_per_tile, scaled):
+    @pytest.mark.parametrize("group_size", [1, 3, 4, 9, 16, 40])
+    def test_tiles_of_any_height_and_rows_of_any_width(self, dtype, d, group_size, scaled):
         """Tiles of four rows or more have a lane for each row, and sum up 256 columns at a time."""
         problem = Problem(150, d, 21, 4, 3, dtype, scaled=scaled)
-        ids, kept, _, n_distances = problem.expected(rows_per_tile=rows_per_tile)
+        ids, kept, _, n_distances = problem.expected(group_size=group_size)
         for name in INSTRUCTION_SETS:
             with using(name):
-                found = problem.search(rows_per_tile)
+                found = problem.search(group_size)
             np.testing.assert_allclose(found[1], kept, **tolerance(dtype))
             assert found[3] == n_distances
             if dtype == np.float64:
                 np.testing.assert_array_equal(found[0], ids)
 
     @pytest.mark.parametrize("scaled", [False, True])
-    @pytest.mark.parametrize("options", [{}, dict(rows_per_tile=1, regroup=True)])
+    @pytest.mark.parametrize("options", [{}, dict(group_size=1, regroup=True)])
     def test_fused_instruction_sets_and_threads_agree_to_the_bit(self, dtype, scaled, options):
         problem = Problem(3000, 37, 60, 5, 5, dtype, scaled=scaled, extra=True)
         results = []
@@ -157,7 +157,7 @@ class TestSearch:
     def test_neighborhoods_of_only_the_component_itself(self, dtype):
         """With one candidate and one neighbor in tiles of one row no row can find another component."""
         problem = Problem(50, 4, 9, 1, 1, dtype)
-        ids, _, neighbors, n_distances = problem.search(rows_per_tile=1)
+        ids, _, neighbors, n_distances = problem.search(group_size=1)
         np.testing.assert_array_equal(ids, problem.candidates)
         np.testing.assert_array_equal(neighbors[:, 0], np.arange(9))
         assert n_distances == 50
@@ -211,7 +211,7 @@ def test_group_size_1_equals_the_published_search():
         problem = Problem(200, 3, 25, 3, 3, np.float64, seed, scaled=seed % 2 == 0, extra=seed % 3 == 0)
         for _ in range(4):
             expected = oracle.algorithm_2(problem.table, problem.candidates, problem.neighbors, problem.extra)
-            found = problem.search(rows_per_tile=1, regroup=True)
+            found = problem.search(group_size=1, regroup=True)
             np.testing.assert_array_equal(found[0], expected[0])
             np.testing.assert_allclose(found[1], expected[1], **tolerance(np.float64))
             np.testing.assert_array_equal(found[2], expected[2])
@@ -247,8 +247,8 @@ def test_group_size_1_equals_the_published_search():
         ),
         (dict(extra=np.zeros(4, dtype=np.int32)), "one extra component per row"),
         (dict(extra=np.full(5, 3, dtype=np.int32)), "an extra component is out of range"),
-        (dict(rows_per_tile=0), "rows_per_tile is out of range"),
-        (dict(rows_per_tile=513), "rows_per_tile is out of range"),
+        (dict(group_size=0), "group_size is out of range"),
+        (dict(group_size=513), "group_size is out of range"),
     ],
 )
 def test_search_checks_its_arguments(change, message):

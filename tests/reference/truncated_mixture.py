@@ -37,16 +37,16 @@ def closest_energies(table) -> float:
 # --- the E-step
 
 
-def tiles(candidates, n_components, rows_per_tile) -> list[tuple[int, npt.NDArray[np.intp]]]:
+def tiles(candidates, n_components, group_size) -> list[tuple[int, npt.NDArray[np.intp]]]:
     """The rows with the same best component, in their order, in pieces of about 512 rows and these in tiles."""
-    most = -(-512 // rows_per_tile) * rows_per_tile
+    most = -(-512 // group_size) * group_size
     return [
-        (c, piece[first : first + rows_per_tile])
+        (c, piece[first : first + group_size])
         for c in range(n_components)
         for group in [np.flatnonzero(candidates[:, 0] == c)]
         for start in range(0, len(group), most)
         for piece in [group[start : start + most]]
-        for first in range(0, len(piece), rows_per_tile)
+        for first in range(0, len(piece), group_size)
     ]
 
 
@@ -66,7 +66,7 @@ def keep_best(values, ids, n_kept) -> tuple[Ids, Array]:
     return kept, np.append(values[order], np.full(missing, np.inf))
 
 
-def mean_energies(table, candidates, neighbors, extra=None, rows_per_tile=16, best=None) -> Array:
+def mean_energies(table, candidates, neighbors, extra=None, group_size=16, best=None) -> Array:
     """(C, C): mean energy of component j over the rows of component c for which it was evaluated, else infinite.
 
     The rows of a component have it as their first candidate, or as `best` says.
@@ -74,7 +74,7 @@ def mean_energies(table, candidates, neighbors, extra=None, rows_per_tile=16, be
     n_components = table.shape[1]
     best = candidates[:, 0] if best is None else best
     sums, counts = np.zeros((n_components, n_components)), np.zeros((n_components, n_components))
-    for _, rows in tiles(candidates, n_components, rows_per_tile):
+    for _, rows in tiles(candidates, n_components, group_size):
         ids = search_set(rows, candidates, neighbors, extra)
         for row in rows:
             sums[best[row], ids] += table[row, ids]
@@ -94,7 +94,7 @@ def renewed_neighbors(averages, best, neighbors) -> Ids:
 
 
 def partial_e_step(
-    table, candidates, neighbors, extra=None, *, rows_per_tile=16, update_neighbors=True, regroup=False
+    table, candidates, neighbors, extra=None, *, group_size=16, update_neighbors=True, regroup=False
 ) -> tuple[Ids, Array, Ids, int]:
     """One search. Takes the energies of all rows with all components, and looks only at those that it may.
 
@@ -104,14 +104,14 @@ def partial_e_step(
     """
     found, kept = candidates.copy(), np.empty(candidates.shape)
     n_distances = 0
-    for _, rows in tiles(candidates, table.shape[1], rows_per_tile):
+    for _, rows in tiles(candidates, table.shape[1], group_size):
         ids = search_set(rows, candidates, neighbors, extra)
         n_distances += len(rows) * len(ids)
         for row in rows:
             found[row], kept[row] = keep_best(table[row, ids], ids, candidates.shape[1])
     if update_neighbors:
         best = (found if regroup else candidates)[:, 0]
-        averages = mean_energies(table, candidates, neighbors, extra, rows_per_tile, best)
+        averages = mean_energies(table, candidates, neighbors, extra, group_size, best)
         neighbors = renewed_neighbors(averages, best, neighbors)
     return found, kept, neighbors, n_distances
 
@@ -221,7 +221,7 @@ def truncated_em(
         if search_group_size == 1:
             return algorithm_2(table, candidates, neighbors)
         return partial_e_step(
-            table, candidates, neighbors, rows_per_tile=search_group_size, update_neighbors=learn
+            table, candidates, neighbors, group_size=search_group_size, update_neighbors=learn
         )
 
     for number in range(initial_e_steps):

@@ -21,7 +21,7 @@ struct BoundedState;
 template <class T>
 struct SumPanels;
 template <class T>
-struct SparseVotes;
+struct MovedRows;
 template <class T>
 struct SparseSums;
 template <class T>
@@ -92,7 +92,7 @@ struct KernelsOf {
     void (*nearest_mean)(const CsrRows<T>&, const SumPanels<T>&, std::int32_t*, T*, int);
     void (*write_lanes)(const T*, const std::int32_t*, Index, Index, T*, Index, int);
     void (*write_lanes_of_doubles)(const double*, const std::int32_t*, Index, Index, T*, Index, int);
-    void (*take_votes)(const SparseVotes<T>&, const SparseSums<T>&, double*, double*, double*, int);
+    void (*move_sparse_rows)(const MovedRows<T>&, const SparseSums<T>&, double*, double*, double*, int);
     // graphs
     void (*nearest_apart)(const DenseRows<T>&, const T*, Index, const std::int32_t*, const std::int32_t*, Index,
                           std::int32_t*, T*, int);

@@ -45,14 +45,9 @@ class AssignmentRule(Protocol):
 
 
 class RowLabels:
-    """The labels of the rows of a chunk, and what finds them.
+    """The labels of the rows of a chunk, (n,) int32, and what finds them; -1 before the first pass.
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n,), int32
-        The center of each row; -1 before the first pass.
-    bounds : Bounds or None
-        None where rows are compared with all centers.
+    `bounds` is None where rows are compared with all centers.
     """
 
     def __init__(self, rows: FitRows) -> None:

@@ -18,17 +18,7 @@ _SPARSE = (_kernels.SparseRowsFloat32, _kernels.SparseRowsFloat64)
 
 
 class CenterFrame:
-    """Centroids in the layout of the kernels: relative to the shift, with the constant part of each score.
-
-    Parameters
-    ----------
-    centers : ndarray of shape (k, d), compute dtype
-        In the coordinates of the data.
-    shift : ndarray of shape (d,), float64
-        See `MeasuredRows.shift`.
-    n_threads : int
-        Threads of the kernels.
-    """
+    """Centroids (k, d) in the layout of the kernels: relative to the shift, with the constant part of each score."""
 
     def __init__(self, centers: Array, shift: FloatArray, n_threads: int = 1) -> None:
         self.centers: Array = np.ascontiguousarray(centers)
@@ -122,27 +112,11 @@ def moved_centers(
     *,
     unit_length: bool = False,
 ) -> Array:
-    """Return the centroids of clusters; one without mass or direction does not move.
+    """Return the centroids of clusters, from the sums of their rows relative to the shift, and their masses.
 
-    Parameters
-    ----------
-    sums : ndarray of shape (k, d), float64
-        (Weighted) sum of the rows of each cluster, relative to the shift.
-    masses : ndarray of shape (k,), float64
-        Sum of their weights.
-    shift : ndarray of shape (d,), float64
-        See `coterie.blocks.dataset.FitRows`.
-    before : ndarray of shape (k, d), compute dtype
-        The centroids so far.
-    n_threads : int
-        Threads of the kernel.
-    unit_length : bool
-        Whether the mean of each cluster is scaled to length 1. Of all vectors of length 1 that one has the least sum
-        of squared distances to the rows, if these have length 1 too (Dhillon and Modha 2001, section 2.3).
-
-    Returns
-    -------
-    ndarray of shape (k, d), dtype of the centroids
+    One without mass or direction stays where it was before. With `unit_length` each mean is scaled to length 1: of all
+    vectors of length 1 that one has the least sum of squared distances to the rows, if these have length 1 too (Dhillon
+    and Modha 2001, section 2.3).
     """
     if unit_length:
         sums = sums + masses[:, None] * shift
@@ -160,13 +134,7 @@ def direction_lengths(square_lengths: FloatArray, masses: FloatArray) -> FloatAr
 
 
 def unit_centers(centers: Array) -> Array:
-    """Return centroids scaled to length 1.
-
-    Raises
-    ------
-    ValueError
-        If one of them is 0.
-    """
+    """Return centroids scaled to length 1; a ValueError if one of them is 0."""
     # The largest entry is taken out first: squares near the ends of the range overflow or vanish.
     scaled = centers.astype(np.float64)
     largest = np.abs(scaled).max(axis=1, keepdims=True)

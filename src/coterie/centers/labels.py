@@ -15,23 +15,7 @@ from coterie.rows import RowSource
 
 
 def nearest_labels(rows: RowSource, centers: Array, shift: FloatArray, n_threads: int) -> IntArray:
-    """Return the nearest centroid of every row: the labels of a fit with the same shift; one pass over the data.
-
-    Parameters
-    ----------
-    rows : RowSource of shape (n, d)
-        The data.
-    centers : ndarray of shape (k, d)
-        The centroids.
-    shift : ndarray of shape (d,), float64
-        See `coterie.blocks.dataset.FitRows`.
-    n_threads : int
-        Threads of the kernels.
-
-    Returns
-    -------
-    ndarray of shape (n,), int32
-    """
+    """Return the nearest centroid of every row, int32: the labels of a fit with the same shift; one pass."""
     labels = np.empty(rows.shape[0], dtype=np.int32)
     frame = _frame(rows, centers, shift, n_threads)
     for part, x in kernel_blocks(rows, rows_per_block(rows, len(frame))):
@@ -42,18 +26,7 @@ def nearest_labels(rows: RowSource, centers: Array, shift: FloatArray, n_threads
 def labels_and_squares(
     rows: RowSource, centers: Array, shift: FloatArray, n_threads: int
 ) -> tuple[IntArray, FloatArray]:
-    """Return the nearest centroid of every row and the squared distance to it, accurately; one pass over the data.
-
-    Parameters
-    ----------
-    rows, centers, shift, n_threads
-        See `nearest_labels`.
-
-    Returns
-    -------
-    labels : ndarray of shape (n,), int32
-    squares : ndarray of shape (n,), float64
-    """
+    """Return the nearest centroid of every row, and the squared distance to it, accurately; one pass."""
     labels, squares = np.empty(rows.shape[0], dtype=np.int32), np.empty(rows.shape[0])
     frame = _frame(rows, centers, shift, n_threads)
     for part, x in kernel_blocks(rows, rows_per_block(rows, len(frame))):
@@ -77,22 +50,9 @@ def _label(rows: ChunkRows, params: tuple[Array, FloatArray]) -> tuple[IntArray,
 
 
 def squares_to_centers(rows: RowSource, centers: Array, labels: IntArray, n_threads: int) -> FloatArray:
-    """Return the squared distance of every row to the centroid of its label, accurately; one pass over the data.
+    """Return the squared distance of every row to the centroid of its label, accurately; one pass.
 
-    Parameters
-    ----------
-    rows : RowSource of shape (n, d)
-        The data.
-    centers : ndarray of shape (k, d)
-        The centroids.
-    labels : ndarray of shape (n,), int32
-        A centroid for each row; the label -1 stands for the first one.
-    n_threads : int
-        Threads of the kernel.
-
-    Returns
-    -------
-    ndarray of shape (n,), float64
+    The label -1 stands for the first centroid.
     """
     squares = np.empty(rows.shape[0])
     distances = SquareDistances(centers, _threads_for(rows, len(centers), n_threads))

@@ -33,22 +33,10 @@ _STEPS_OF_CELLS = 5
 
 @dataclass(frozen=True, slots=True)
 class KMeansResult:
-    """Result of a run of k-means.
+    """The result of a run of k-means: centers (k, d), a label and the squared distance to its center for each row.
 
-    Attributes
-    ----------
-    centers : ndarray of shape (k, d), dtype of the rows
-        The centroids.
-    labels : ndarray of shape (n,), int32
-        The cluster of each row.
-    squares : ndarray of shape (n,), float64
-        Squared distance of each row to the centroid of its cluster.
-    inertia : float
-        (Weighted) sum of the squared distances, of unit vectors of 1 - cos.
-    history : record array
-        What was reported of each iteration.
-    reason : str
-        What ended the iterations: "converged", "max_iter", "max_time" or "callback".
+    The `inertia` is the (weighted) sum of the squared distances, of unit vectors of 1 - cos, and `reason` is
+    "converged", "max_iter", "max_time" or "callback".
     """
 
     centers: Array
@@ -60,28 +48,12 @@ class KMeansResult:
 
 
 def lloyd(clusters: ClusteredRows, centers: Array, *, stop: Stop, report: Report) -> CenterFrame:
-    """Alternate the assignment and the update step until the centers stay; return the centers.
+    """Alternate the assignment and the update step until the centers stay (Lloyd 1982); return the final centers.
 
-    Parameters
-    ----------
-    clusters : ClusteredRows
-        The rows, with their labels and sums; `clusters.result` assigns them to the final centers.
-    centers : ndarray of shape (k, d), dtype of the rows
-        The initial centers.
-    stop : Stop
-        Its tolerance is the sum of the squared movements of the centers in an iteration that ends the run.
-    report : Report
-        Told of each iteration: `objective` is the inertia of the labels with the centers that gave them, `n_changed`
-        counts the labels that changed, `center_shift` sums the squared movements of the centers.
-
-    Notes
-    -----
-    A cluster without mass gets the row that is the farthest from its center. O(n k d) for each iteration, less with
-    bounds.
-
-    References
-    ----------
-    Lloyd, Least squares quantization in PCM, 1982.
+    The tolerance of `stop` is the sum of the squared movements of the centers in an iteration that ends the run.
+    `report` is told the inertia of the labels with the centers that gave them, the number of labels that changed, and
+    that movement. A cluster without mass gets the row that is the farthest from its center. O(n k d) for each
+    iteration, less with bounds. `ClusteredRows.result` assigns the rows to the final centers.
     """
     run, labels, sums = clusters.passes.run, clusters.labels, clusters.sums
     frame = clusters.frame(centers)
@@ -142,23 +114,11 @@ def assign_rows(
 
 
 class ClusteredRows:
-    """The clusters of the rows of a fit between the passes of Lloyd's algorithm: labels and sums.
+    """Labels and sums of the rows of a fit between the passes of Lloyd's algorithm.
 
-    Parameters
-    ----------
-    data : MeasuredRows
-        The rows.
-    n_clusters : int
-        Number of clusters k.
-    rule : AssignmentRule
-        How rows are assigned to centers.
-    unit_length : bool
-        Whether centers are scaled to length 1 after each update. Bounds hold all the same: what they add up is how far
-        the centers are from where they were.
-    later : AssignmentRule, optional
-        The rule from the second pass on, if the deadline leaves time for some passes.
-    deadline : Deadline
-        When the fit is to end.
+    Rows are assigned by the `rule`, from the second pass on by the one for `later`, if the deadline leaves time for
+    some passes. With `unit_length` centers are scaled to length 1 after each update; bounds hold all the same, because
+    what they add up is how far the centers are from where they were.
     """
 
     def __init__(

@@ -21,25 +21,8 @@ from coterie.centers.sparse_means import NONE, SparseMeans
 class DenseMeans:
     """Means of dense rows; a step costs O(k d) in addition to its rows.
 
-    Parameters
-    ----------
-    centers : ndarray of shape (k, d), compute dtype
-        Where the centroids begin. One without rows stays where it is.
-    shift : ndarray of shape (d,), float64
-        See `coterie.centers.assignment.FitRows`.
-    n_threads : int
-        Threads of the kernels.
-    unit_length : bool
-        Whether centroids are scaled to length 1; one whose rows cancel out stays where it is.
-
-    Attributes
-    ----------
-    sums : ndarray of shape (k, d), float64
-        Sum of the rows of each cluster, relative to the shift.
-    masses : ndarray of shape (k,), float64
-        Sum of their weights.
-    frame : CenterFrame
-        The centroids.
+    `sums` (k, d) are those of the rows of each cluster relative to the shift, `masses` (k,) those of their weights, and
+    `frame` has the centroids; one without rows stays where it is. With `unit_length` centroids are scaled to length 1.
     """
 
     def __init__(
@@ -79,21 +62,11 @@ class DenseMeans:
         )
 
     def move(self, squares: FloatArray, empty: IndexArray = NONE) -> tuple[FloatArray, FloatArray]:
-        """Bring each centroid to the mean of its rows.
+        """Bring each centroid to the mean of its rows; return how far each has moved, and the squared errors before.
 
-        Parameters
-        ----------
-        squares : ndarray of shape (k,), float64
-            Weighted sum of the squared distances of each cluster's rows to the shift.
-        empty : ndarray of int
-            Clusters that have no rows (any more): of theirs, rounding may have left a little.
-
-        Returns
-        -------
-        shifts : ndarray of shape (k,), float64
-            How far each centroid has moved.
-        within : ndarray of shape (k,), float64
-            Weighted sum of the squared distances of each cluster's rows to its centroid before the move.
+        `squares` (k,) are the weighted sums of the squared distances of each cluster's rows to the shift. `empty`
+        clusters have no rows (any more): rounding may have left a little of theirs. The squared errors are the weighted
+        sums of the squared distances of each cluster's rows to its centroid before the move.
         """
         self.sums[empty] = 0
         self.masses[empty] = 0

@@ -217,7 +217,7 @@ class SparseMeans:
         if rows:
             blocks, *columns = zip(*rows)
             labels, before, weights = (_joined(column) for column in columns)
-            _kernels.take_votes(
+            _kernels.move_sparse_rows(
                 list(blocks), labels, before, weights, self.sums, self.masses, self._panels, self._n_beside,
                 squares, with_sums, with_panels, self.n_threads,
             )  # fmt: skip

@@ -397,7 +397,8 @@ class WorkerPasses(Passes):
         ]  # fmt: skip
         self._wait(self._chunks)
         for chunk in self._chunks:
-            self._answer(chunk)
+            if chunk.status == "error":
+                self._answer(chunk)
 
     def _look(self) -> None:
         """Spread the chunks over the workers, if these are others than at the last look."""

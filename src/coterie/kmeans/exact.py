@@ -329,26 +329,7 @@ def k_means_until(
     sample_weight: Array | None = None,
     **parameters: Any,
 ) -> KMeans:
-    """Return k-means from k-means++ as a step of another fit, which warns by itself if time was short.
-
-    Parameters
-    ----------
-    deadline : Deadline
-        When it is to end.
-    rows : array-like, sparse matrix or RowSource of shape (n, d)
-        The rows.
-    n_clusters : int
-        Number of clusters.
-    sample_weight : ndarray of shape (n,), optional
-        Weights of the rows.
-    **parameters
-        Of `KMeans`.
-
-    Returns
-    -------
-    KMeans
-        Fitted.
-    """
+    """Return k-means from k-means++ as a step of another fit that ends at the deadline, and warns by itself."""
     parameters = {"init": "k-means++"} | parameters
     if not deadline.is_set:
         return KMeans(n_clusters, **parameters).fit(rows, sample_weight=sample_weight)

@@ -406,15 +406,7 @@ def _perpendicular_errors(within: FloatArray, masses: FloatArray) -> FloatArray:
 
 
 class Growth:
-    """Relative decrease of the energy of a sample since its last growth; infinite before the first.
-
-    Attributes
-    ----------
-    size : int
-        Of the sample.
-    at_first, energy : float
-        The energies of the first round of the sample, and of the latest.
-    """
+    """The relative decrease of the energy of a sample since its last growth: infinite before the first."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -432,15 +424,7 @@ class Growth:
 
 
 class Descent:
-    """The energy of one sample. It falls from round to round, until only rounding is left to gain.
-
-    Attributes
-    ----------
-    lowest : float
-        The lowest energy by now.
-    n_without_progress : int
-        Rounds since then.
-    """
+    """The energy of one sample, which falls from round to round until only rounding is left to gain."""
 
     def __init__(self) -> None:
         self.begin()
@@ -459,18 +443,9 @@ class Descent:
 
 @dataclass(frozen=True, slots=True)
 class NestedResult:
-    """Result of a run of nested mini-batch k-means.
+    """The result of nested mini-batch k-means: centers (k, d), and sums over the rows of the sample.
 
-    Attributes
-    ----------
-    centers : ndarray of shape (k, d)
-        The centers.
-    sums : SampleSums
-        Sums over the rows of the sample.
-    history : record array
-        What was reported of each round.
-    reason : str
-        What ended the rounds: "converged", "min_improvement", "max_iter", "max_time" or "callback".
+    `reason` is "converged", "min_improvement", "max_iter", "max_time" or "callback".
     """
 
     centers: Array
@@ -491,30 +466,10 @@ def nested(
 ) -> NestedResult:
     """Assign the sample and move the centers, round by round; double the sample once the centers have settled.
 
-    Parameters
-    ----------
-    data : GrowingSample
-        The rows; its sample grows.
-    sums : SampleSums
-        Sums over the sample, and the initial centers; changed.
-    doubling_threshold, min_improvement : float
-        See `NestedMiniBatchKMeans`.
-    stop : Stop
-        Rounds at most, and the squared movement of the centers, relative to the mean variance of the columns, that ends
-        them once all rows are in the sample.
-    report : Report
-        Told of each round: `objective` is the inertia of the sample scaled up to all rows, with `batch_size`,
-        `n_changed` and `center_shift`.
-    labels_follow : bool
-        Whether labels of all rows follow, for which time is kept.
-
-    Returns
-    -------
-    NestedResult
-
-    References
-    ----------
-    Newling and Fleuret, Nested mini-batch k-means, NeurIPS 2016, Algorithm 5.
+    Algorithm 5 of Newling and Fleuret 2016. `data` and `sums` are changed. The tolerance of `stop` is the squared
+    movement of the centers, relative to the mean variance of the columns, that ends the rounds once all rows are in the
+    sample. `report` is told the inertia of the sample scaled up to all rows. Time is kept for labels of all rows where
+    these follow.
     """
     means, descent, growth, first_size = sums.means, Descent(), Growth(), data.size
     scale, reason, begin = 0.5 if means.unit_length else 1.0, "max_iter", report.seconds

@@ -39,15 +39,7 @@ _ROWS_OF_DIFFERENCES = 1024
 
 @dataclass
 class ComponentSearch:
-    """Finds the components that explain rows best.
-
-    Parameters
-    ----------
-    parameters : MixtureParameters
-        The mixture.
-    n_threads : int
-        Threads of the kernels.
-    """
+    """Finds the components of a mixture that explain rows best."""
 
     parameters: MixtureParameters
     n_threads: int
@@ -342,15 +334,7 @@ class FactorSearch(ComponentSearch):
         np.multiply(found[:, 0], 2.0, out=squares)
 
     def factor_means(self, rows: Array, labels: IntArray) -> FloatArray:
-        """Return what the factors of given components explain of rows: the posterior mean of factors times loadings.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n, d)
-            The rows.
-        labels : ndarray of shape (n,), int32
-            A component for each of them.
-        """
+        """Return what the factors of given components explain of rows: their posterior mean times the loadings."""
         directions = self._in_double.directions
         assert directions is not None
         d = rows.shape[1]

@@ -27,34 +27,14 @@ _LEAST_NOISE, _WEAK_FACTOR = 0.1, 1e-3
 
 @dataclass(frozen=True, slots=True)
 class EMOptions:
-    """Options of EM.
+    """What EM estimates, and when it ends.
 
-    Attributes
-    ----------
-    covariance_type : {"tied_spherical", "spherical", "diag", "factors"}
-        Which variances to estimate. "factors" begins with those of "diag".
-    n_shared : int
-        Iterations that estimate one variance for all components, and no weights, before those of `covariance_type`.
-    n_searches : int
-        Searches of the first E-step.
-    reg_covar : float
-        Added to every variance.
-    smallest_variance : float
-        Variances below this count as 0.
-    max_iter : int
-        Iterations, at most.
-    tol : float
-        A change of the free energy by less than this, relative to itself, ends the run.
-    least_gain : float
-        So do later iterations whose gain, all in all, is estimated to be less than this; 0: they do not.
-    search_every : int
-        One in this number of E-steps searches.
-    n_factors : int
-        Number of factors of each component; 0: none, as for "diag".
-    least_mass : float
-        A component of less weight keeps its factors and noise.
-    diagonal_share : float
-        Share of the iterations that may pass before components have factors; 0: one does.
+    The first `n_shared` iterations estimate one variance for all components and no weights; "factors" begins with the
+    variances of "diag", for at most `diagonal_share` of the iterations. The first E-step searches `n_searches` times,
+    later ones every `search_every` steps. `reg_covar` is added to every variance, and variances below
+    `smallest_variance` count as 0. A run ends when the free energy changes by less than `tol`, relative to itself, or
+    when later iterations are estimated to gain less than `least_gain` in all. A component of less weight than
+    `least_mass` keeps its factors and noise.
     """
 
     covariance_type: str
@@ -73,20 +53,9 @@ class EMOptions:
 
 @dataclass(frozen=True, slots=True)
 class EMResult:
-    """The result of a run of EM.
+    """The result of a run of EM: parameters, neighbors (C, G) with each component first, the free energy per weight.
 
-    Attributes
-    ----------
-    parameters : MixtureParameters
-        Parameters of the mixture.
-    neighbors : ndarray of shape (C, G), int32
-        Neighbors of each component, the first of which is the component itself.
-    objective : float
-        Free energy per unit of weight, of these parameters.
-    history : record array
-        A row for each iteration.
-    reason : {"converged", "max_iter", "max_time", "callback"}
-        Why the run ended.
+    `reason` is "converged", "max_iter", "max_time" or "callback".
     """
 
     parameters: MixtureParameters
@@ -107,25 +76,8 @@ class EMResult:
 def em(posteriors: Posteriors, start: MixtureParameters, options: EMOptions, report: Report) -> EMResult:
     """Alternate M-steps and truncated E-steps until the free energy has converged.
 
-    Parameters
-    ----------
-    posteriors : Posteriors
-        The rows with their candidates; no E-step has been made.
-    start : MixtureParameters
-        Initial parameters. Variances that are NaN are estimated from the first E-step.
-    options : EMOptions
-        What to estimate, and when to end.
-    report : Report
-        Told of each iteration.
-
-    Returns
-    -------
-    EMResult
-
-    Raises
-    ------
-    ValueError
-        If no component has any variance.
+    No E-step has been made yet. Variances of `start` that are NaN are estimated from the first one. A ValueError is
+    raised if no component has any variance.
     """
     smallest = max(options.smallest_variance, float(np.finfo(start.means.dtype).tiny))
     options = replace(options, smallest_variance=smallest)
@@ -179,15 +131,7 @@ def em(posteriors: Posteriors, start: MixtureParameters, options: EMOptions, rep
 def own_variances(
     parameters: MixtureParameters, covariance_type: str, n_factors: int = 0
 ) -> MixtureParameters:
-    """Return parameters in the shapes of a covariance type: a run can end before components have their own variances.
-
-    Parameters
-    ----------
-    parameters : MixtureParameters
-        Those of a run, which may share a variance or have no factors yet.
-    covariance_type, n_factors
-        See `EMOptions`.
-    """
+    """Return parameters in the shapes of a covariance type: a run can end while components share a variance."""
     shape = parameters.means.shape
     if parameters.variances.ndim == 0 and covariance_type != "tied_spherical":
         own = np.full(shape[:1] if covariance_type == "spherical" else shape, float(parameters.variances))
@@ -199,21 +143,10 @@ def own_variances(
 
 
 def has_converged(bounds: Sequence[float], tol: float, least_gain: float, window: int) -> bool:
-    """Return whether EM has converged.
+    """Return whether EM has converged, by the free energies before the first iteration and after each.
 
-    Parameters
-    ----------
-    bounds : sequence of float
-        Free energies: before the first iteration, and after each.
-    tol, least_gain : float
-        See `EMOptions`.
-    window : int
-        Iterations over which the gain is averaged.
-
-    Notes
-    -----
-    Gains of EM fall about as 1 / t^2, t being the iteration, or faster: later iterations gain at most t times what the
-    last one did.
+    Gains are averaged over a window. They fall about as 1 / t^2, t being the iteration, or faster: later iterations
+    gain at most t times what the last one did.
     """
     n_iterations, bound = len(bounds) - 1, bounds[-1]
     if abs(bound - bounds[-2]) < tol * abs(bound):
@@ -241,28 +174,9 @@ def m_step(
 ) -> MixtureParameters:
     """Return the parameters that raise the free energy most while the shares stay as they are.
 
-    Parameters
-    ----------
-    posteriors : Posteriors
-        The shares.
-    parameters : MixtureParameters
-        Those of the E-step.
-    covariance_type : {"tied_spherical", "spherical", "diag", "factors"}
-        Which variances to estimate. The first keeps all weights equal; the last is for parameters with factors.
-    reg_covar : float
-        Added to every variance.
-    smallest_variance : float
-        Below this a variance counts as 0: a component that varies less in all columns is dropped.
-    least_mass : float
-        A component of less weight keeps its factors, and the variances of its noise.
-
-    Returns
-    -------
-    MixtureParameters
-
-    Notes
-    -----
-    With factors, rows are regressed on the posterior means of the factors, E[z | x] (Ghahramani and Hinton 1996).
+    "tied_spherical" keeps all weights equal; "factors" is for parameters with factors, on whose posterior means E[z |
+    x] rows are regressed (Ghahramani and Hinton 1996). A component that varies less than `smallest_variance` in all
+    columns is dropped; one of less weight than `least_mass` keeps its factors and the variances of its noise.
     """
     if covariance_type == "factors":
         means, variances, factors, masses = _regression(posteriors, parameters, least_mass)
@@ -355,28 +269,11 @@ def first_factors(
 ) -> MixtureParameters | None:
     """Return parameters with factors from those of a mixture with a variance for each component and column.
 
-    Parameters
-    ----------
-    posteriors : Posteriors
-        The shares.
-    parameters : MixtureParameters
-        Those of the E-step.
-    options : EMOptions
-        Of the run.
-    report : Report
-        Of the fit. Passes with directions take several times as long as the iterations before.
-
-    Returns
-    -------
-    MixtureParameters, or None if the time left is too short for all passes
-
-    Notes
-    -----
-    For each component, subspace iteration finds the H directions of the largest variance of the rows minus their mean,
-    columns scaled to variance 1. A direction of variance v > 1 becomes a factor, the noise has the mean variance s of
-    all others: the model of probabilistic PCA (Tipping and Bishop 1999). As no more than the noise of columns scaled to
-    1 is as likely as that for no factors, the free energy does not fall, and neither it does for a noise between s and
-    1: s is at least 0.1, so that few rows leave some.
+    None if the time left is too short for all passes. For each component, subspace iteration finds the H directions of
+    the largest variance of the rows minus their mean, columns scaled to variance 1. A direction of variance v > 1
+    becomes a factor, the noise has the mean variance s of all others: the model of probabilistic PCA (Tipping and
+    Bishop 1999). As no more than the noise of columns scaled to 1 is as likely as that for no factors, the free energy
+    does not fall, and neither it does for a noise between s and 1: s is at least 0.1, so that few rows leave some.
     """
     parameters = m_step(
         posteriors, parameters, covariance_type="diag", reg_covar=options.reg_covar,
@@ -421,23 +318,7 @@ def shared_variance(
 ) -> tuple[MixtureParameters, float]:
     """Make the first E-step with unit variance, then set the variance that its energies call for (Eq. 8).
 
-    Parameters
-    ----------
-    posteriors : Posteriors
-        Where the E-step takes place.
-    parameters : MixtureParameters
-        Means and weights.
-    smallest_variance : float
-        The least that is set.
-    n_searches : int
-        How often rows look for better components before the parameters change for the first time.
-
-    Returns
-    -------
-    parameters : MixtureParameters
-        With the shared variance.
-    base : float
-        Of the energies, which have been rescaled to it: no distance is computed twice.
+    Also returns the base of the energies, which are rescaled to it: no distance is computed twice.
     """
     unit = replace(parameters, variances=np.array(1.0))
     posteriors.e_step(unit, n_searches)

@@ -474,7 +474,7 @@ class TruncatedGaussianMixture(
         """Return the result of EM from initial parameters."""
         sizes = self.n_components, *self._truncation()
         search: dict[str, Any] = {
-            "random_candidate": self.random_candidate, "rows_per_tile": self.search_group_size,
+            "random_candidate": self.random_candidate, "group_size": self.search_group_size,
             "search_every": self.search_every, "random": random,
         }  # fmt: skip
         posteriors: Posteriors

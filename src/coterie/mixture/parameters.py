@@ -21,14 +21,9 @@ _LEAST_STRENGTH = 1e-13
 class Directions:
     """The factors of components as orthogonal directions of columns that are scaled to the noise.
 
-    Attributes
-    ----------
-    scales : ndarray of shape (C, d), compute dtype
-        1 over the standard deviations of the noise.
-    vectors : ndarray of shape (C, H, width), compute dtype
-        Directions of length 1 (0 where there is none), padded with zeros to whole cache lines.
-    strengths : ndarray of shape (C, H), float64
-        Variances that the directions add to that of the noise, which is 1.
+    `scales` (C, d) are 1 over the standard deviations of the noise, `vectors` (C, H, width) directions of length 1 (0
+    for none), padded with zeros to whole cache lines, and `strengths` (C, H) the variances that they add to the noise
+    of 1.
     """
 
     scales: Array
@@ -75,18 +70,10 @@ class Directions:
 
 @dataclass(frozen=True)
 class MixtureParameters:
-    """The parameters of a Gaussian mixture.
+    """The parameters of a Gaussian mixture: means (C, d), variances (), (C,) or (C, d), weights (C,) whose sum is 1.
 
-    Attributes
-    ----------
-    means : ndarray of shape (C, d), compute dtype
-        The means.
-    variances : ndarray of shape (), (C,) or (C, d), float64
-        One for all, one per component, or one per component and column.
-    weights : ndarray of shape (C,), float64
-        The components' shares; their sum is 1. Those with weight 0 are dropped: no row will choose them.
-    factors : ndarray of shape (C, H, d), float64, or None
-        H factors of each component; the variances, of shape (C, d), are then those of the noise.
+    Components of weight 0 are dropped: no row chooses them. With factors (C, H, d), variances (C, d) are those of the
+    noise.
     """
 
     means: Array
@@ -111,15 +98,10 @@ class MixtureParameters:
         )
 
     def energies(self) -> tuple[Array | None, Array, Array, float]:
-        """Return what minus the log-density of a row with a component is made of.
+        """Return scales (C, d) or None, precisions and offsets (C,), and the base of minus the log-densities.
 
-        Returns
-        -------
-        scales : ndarray of shape (C, d) or None
-        precisions, offsets : ndarray of shape (C,)
-            -log(weight * density(x)) = precision * ||(x - mean) * scale||^2 + offset + base. With factors the squared
-            norm is the squared Mahalanobis distance.
-        base : float
+        -log(weight * density(x)) = precision * ||(x - mean) * scale||^2 + offset + base. With factors the squared norm
+        is the squared Mahalanobis distance.
         """
         return self._energies
 

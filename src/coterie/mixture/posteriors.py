@@ -33,17 +33,7 @@ _LONG_ROW_BYTES = 2048
 
 
 class Posteriors(Protocol):
-    """Interface of the E-step, on this machine or on workers; see `TruncatedPosteriors`.
-
-    Attributes
-    ----------
-    neighbors : ndarray of shape (C, G), int32
-        Neighbors of each component, the first of which is the component itself.
-    n_distances : int
-        Distances computed by the last step.
-    total_weight : float
-        Sum of the weights.
-    """
+    """Interface of the E-step, on this machine or on workers; see `TruncatedPosteriors`."""
 
     neighbors: IntArray
     n_distances: int
@@ -68,34 +58,11 @@ class Posteriors(Protocol):
 class TruncatedPosteriors:
     """The E-step on rows of this process: for every row its best components and its shares in them.
 
-    Parameters
-    ----------
-    rows : RowSource of shape (n, d)
-        Dense rows.
-    weights : ndarray of shape (n,) or None
-        Their weights; None for 1.
-    sizes : tuple of int
-        Number of components C, of candidates per row C', of neighbors per component G (with itself).
-    random_candidate : bool
-        Whether each row also tries one component drawn at random in each step.
-    rows_per_tile : int
-        Rows that look among each other's candidates. With 1 each looks alone, and neighbors are learned as in the
-        papers: from rows grouped by what they have found in the same step, not by what they had before.
-    search_every : int
-        From the fifth step on, one in this number searches.
-    random : RandomState
-        Source of randomness.
-    n_threads : int
-        Threads of the kernels.
-
-    Attributes
-    ----------
-    neighbors : ndarray of shape (C, G), int32
-        Neighbors of each component, the first of which is the component itself.
-    n_distances : int
-        Distances computed by the last step.
-    total_weight : float
-        Sum of the weights.
+    `sizes` are the numbers of components C, of candidates per row C' and of neighbors per component G (with itself);
+    `neighbors`, (C, G) int32, has the component itself first. With `random_candidate` each row also tries a random
+    component in each step. `group_size` rows look among each other's candidates; with 1 each looks alone, and
+    neighbors are learned as in the papers: from rows grouped by what they have found in the same step, not by what they
+    had before. From the fifth step on, one in `search_every` searches.
     """
 
     def __init__(
@@ -105,14 +72,14 @@ class TruncatedPosteriors:
         sizes: tuple[int, int, int],
         *,
         random_candidate: bool,
-        rows_per_tile: int,
+        group_size: int,
         search_every: int,
         random: np.random.RandomState,
         n_threads: int,
     ) -> None:
         self._rows, self._weights, self._n_threads = rows, weights, n_threads
         self._random, self._random_candidate = random, random_candidate
-        self._rows_per_tile, self._search_every = rows_per_tile, search_every
+        self._group_size, self._search_every = group_size, search_every
         n_rows, n_columns = rows.shape
         n_components, n_candidates, n_neighbors = sizes
         self._n_components = n_components
@@ -169,7 +136,7 @@ class TruncatedPosteriors:
 
     def _search(self, parameters: MixtureParameters, learn: bool) -> None:
         # Rows that search by themselves show even in the first search which of them belong together.
-        alone = self._rows_per_tile == 1
+        alone = self._group_size == 1
         scales, precisions, offsets, _ = parameters.energies()
         directions = parameters.directions
         for part, x in self._blocks():
@@ -179,7 +146,7 @@ class TruncatedPosteriors:
                 extra = self._random.randint(self._n_components, size=n_rows, dtype=np.int32)
             options = (
                 self._candidates[part], self._energies[part], self.neighbors, extra,
-                self._rows_per_tile, learn or alone, alone, self._n_threads,
+                self._group_size, learn or alone, alone, self._n_threads,
             )  # fmt: skip
             if directions is None:
                 self.n_distances += _kernels.truncated_search(
@@ -283,20 +250,9 @@ class TruncatedPosteriors:
 class Moments:
     """Weighted sums over the rows of each component.
 
-    Attributes
-    ----------
-    masses, energies : ndarray of shape (C,), float64
-        Shares, and shares times energies (0 with factors).
-    first : ndarray of shape (C, d), float64
-        Rows minus the mean.
-    second : ndarray of shape (C, d), float64, or None
-        Squares of the same.
-    cross : ndarray of shape (C, H, d), float64, or None
-        Projections on directions, times rows minus the mean.
-    projections : ndarray of shape (C, H), float64, or None
-        Projections of the scaled rows minus the mean on directions.
-    outer : ndarray of shape (C, H, H), float64, or None
-        Products of projections.
+    `masses` and `energies` (C,) are shares, and shares times energies (0 with factors); `first` and `second` (C, d)
+    rows minus the mean, and their squares. With directions, `projections` (C, H) are those of the scaled rows minus the
+    mean, `cross` (C, H, d) projections times rows minus the mean, and `outer` (C, H, H) products of projections.
     """
 
     masses: FloatArray
@@ -339,23 +295,7 @@ def first_neighbors(random: np.random.RandomState, n_components: int, n_neighbor
 
 
 def distinct_draws(random: np.random.RandomState, n_rows: int, n: int, n_draws: int) -> IntArray:
-    """Draw some distinct numbers below n for each row, uniformly.
-
-    Parameters
-    ----------
-    random : RandomState
-        Source of randomness.
-    n_rows : int
-        Number of rows.
-    n : int
-        Number of numbers to draw from.
-    n_draws : int
-        How many to draw for each row, at most n.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_draws), int32
-    """
+    """Draw `n_draws` distinct numbers below n for each row, uniformly: shape (n_rows, n_draws), int32."""
     if n <= 4 * n_draws:
         return np.argsort(random.uniform(size=(n_rows, n)), axis=1)[:, :n_draws].astype(np.int32)
     out = random.randint(n, size=(n_rows, n_draws), dtype=np.int32)

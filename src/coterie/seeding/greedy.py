@@ -250,17 +250,7 @@ class _GrowingCenters:
 
 
 class _Groups:
-    """Groups of rows by a near anchor: a proposal of an earlier pool.
-
-    Parameters
-    ----------
-    data : ChunkRows
-        The rows.
-    squares : ndarray of shape (n,)
-        Squared distance of each row to the first center.
-    center : ndarray of shape (1, d)
-        That center.
-    """
+    """Groups of rows by a near anchor: a proposal of an earlier pool. `squares` are those to the first center."""
 
     # Least mean number of rows of a group, and the largest fraction of remaining pairs, for which groups save time.
     _ROWS_PER_ANCHOR, _PAYS = 128, 0.7
@@ -306,12 +296,9 @@ class _Groups:
 
 
 class _Heads:
-    """The coordinates of rows along a few directions of large variance, and the length of the remainder of each.
+    """Coordinates of rows along a few directions of large variance, and the length of the remainder of each.
 
-    Parameters
-    ----------
-    data : ChunkRows
-        The rows. Only dense ones in memory have heads, if these save time.
+    Only dense rows in memory have heads, if these save time.
     """
 
     # Rows from which directions are computed; numbers of directions that are tried; cost of one remaining distance,

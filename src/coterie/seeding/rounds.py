@@ -26,31 +26,7 @@ _SAMPLE_ROWS, _ROWS_PER_CENTER, _SAMPLE_BYTES = 100_000, 64, 256 << 20
 def seed_in_rounds(
     data: MeasuredRows, n_clusters: int, random: np.random.RandomState, *, deadline: Deadline = UNLIMITED
 ) -> Array:
-    """Choose initial centers by k-means||.
-
-    Parameters
-    ----------
-    data : MeasuredRows
-        The rows, in this process or on workers.
-    n_clusters : int
-        Number of rows to choose.
-    random : RandomState
-        Draws.
-    deadline : Deadline
-        When to end the rounds.
-
-    Returns
-    -------
-    ndarray of shape (n_clusters, d), dtype of the rows
-
-    Notes
-    -----
-    Seven passes over the rows: O(n k d) time, and 4 or 8 bytes a row.
-
-    References
-    ----------
-    Bahmani et al., Scalable k-means++, VLDB 2012.
-    """
+    """Choose initial centers by k-means|| (Bahmani et al. 2012): seven passes, O(n k d) time, 4 or 8 bytes a row."""
     passes, nearest = data.passes, data.passes.state(NearestCandidate)
     candidates = take_rows(data, _first_row(data, random))  # type: ignore[arg-type]
     n_known = 0

@@ -49,21 +49,7 @@ def take_rows(data: ChunkRows, indices: IndexArray) -> Array:
 
 
 def draw_together(masses: FloatArray, n_draws: int, random: np.random.RandomState) -> IndexArray:
-    """Draw distinct rows with probability proportional to their masses; after those of positive mass, any others.
-
-    Parameters
-    ----------
-    masses : ndarray of shape (n,), float64
-        Non-negative.
-    n_draws : int
-        Number of rows, at most n.
-    random : RandomState
-        Draws.
-
-    Returns
-    -------
-    ndarray of shape (n_draws,), intp
-    """
+    """Draw distinct rows with probability proportional to their masses; after those of positive mass, any others."""
     n_with_mass = int(np.count_nonzero(masses))
     n_by_mass = min(n_draws, n_with_mass)
     rows = np.empty(0, dtype=np.intp)

@@ -54,37 +54,11 @@ def seed_by_split_and_merge(
 ) -> Array:
     """Choose centers by k-means++, then alternate iterations of Lloyd's algorithm and swaps until these gain little.
 
-    A swap splits a cluster in two and merges two others. It is made if the split lowers the inertia by more than the
-    merge raises it.
-
-    Parameters
-    ----------
-    data : MeasuredRows
-        The rows. Of rows on workers, k-means++ chooses among a bounded sample.
-    n_clusters : int
-        Number of centers k.
-    random : RandomState
-        Draws.
-    centers : ndarray of shape (k, d), dtype of the rows, optional
-        The first centers, instead of k-means++.
-    unit_length : bool
-        Whether rows and centers have length 1.
-    deadline : Deadline
-        When to return the centers so far.
-
-    Returns
-    -------
-    ndarray of shape (n_clusters, d), dtype of the rows
-
-    Notes
-    -----
-    A round takes O(n k d) time for two iterations, O(n d) for splits and O(k^2 d) for merges. Gains and costs are exact
-    for the labels of the round, and swaps of a round share no cluster, so that they add up.
-
-    References
-    ----------
-    Kaukoranta, Fränti and Nevalainen, Iterative split-and-merge algorithm for vector quantization codebook generation,
-    Optical Engineering 37(10), 1998.
+    A swap splits a cluster in two and merges two others; it is made if the split lowers the inertia by more than the
+    merge raises it (Kaukoranta, Fränti and Nevalainen 1998). Given `centers` take the place of k-means++, which chooses
+    among a bounded sample of rows on workers. A round takes O(n k d) time for two iterations, O(n d) for splits and
+    O(k^2 d) for merges. Gains and costs are exact for the labels of the round, and its swaps share no cluster, so that
+    they add up.
     """
     if centers is None:
         rows = data.in_this_process() if data.passes.is_here else sample_of(data, n_clusters, random)
@@ -118,18 +92,9 @@ def seed_by_split_and_merge(
 
 
 def merge_costs(some: _Sums, others: _Sums, origin: FloatArray | None = None) -> FloatArray:
-    """Return by how much the sum of squared distances rises if clusters are merged with others.
+    """Return by how much the sum of squared distances rises if clusters are merged with others, shape (m,).
 
-    Parameters
-    ----------
-    some, others : tuple of ndarray of shape (m, d) and ndarray of shape (m,)
-        Sums and masses of the clusters and of those that they are merged with.
-    origin : ndarray of shape (d,), optional
-        For centers of length 1: the point that the sums are relative to.
-
-    Returns
-    -------
-    ndarray of shape (m,)
+    `some` and `others` are sums (m, d) and masses (m,). For centers of length 1 the sums are relative to `origin`.
     """
     (sums, masses), (other_sums, other_masses) = some, others
     if origin is not None:
@@ -168,20 +133,9 @@ def nearest_partners(sums: FloatArray, masses: FloatArray, origin: FloatArray | 
 def choose_swaps(gains: FloatArray, costs: FloatArray, partners: IndexArray) -> tuple[IndexArray, IndexArray]:
     """Pair the cheapest merges with the splits of the largest gains, as long as the gain exceeds the cost.
 
-    Parameters
-    ----------
-    gains : ndarray of shape (k,)
-        By how much the split of each cluster lowers the inertia.
-    costs : ndarray of shape (k,)
-        By how much a merge of each cluster with its partner raises it.
-    partners : ndarray of shape (k,)
-        Those clusters.
-
-    Returns
-    -------
-    split, merged : ndarray of shape (m,)
-        The clusters of m swaps: those that are split, and those that are merged with their partners. No cluster is in
-        two swaps.
+    `gains` and `costs`, shape (k,), are by how much the split of a cluster lowers the inertia, and a merge with its
+    partner raises it. Returns the clusters that are split, and those that are merged with their partners; none is in
+    two swaps.
     """
     splits, is_free = np.argsort(-gains, kind="stable").tolist(), np.ones(len(gains), dtype=bool)
     split, merged = [], []

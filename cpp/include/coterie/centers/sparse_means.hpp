@@ -24,7 +24,7 @@ struct SumPanels {
 // IN. Changes of labels of the rows of some blocks, numbered consecutively: rows whose label differs from before move
 // (all join if before is nullptr; before[i] = -1: had no label).
 template <class T>
-struct SparseVotes {
+struct MovedRows {
     const CsrRows<T>* blocks;
     Index n_blocks;
     const std::int32_t* labels;
@@ -153,21 +153,21 @@ struct SparseChange {
 // OUT per cluster: squares = sum of the squared changes of the sum, with_sums = changes . sum before, with_panels =
 // changes . panel before.
 template <class Isa, class T>
-void take_votes(const SparseVotes<T>& votes, const SparseSums<T>& state, double* squares, double* with_sums,
+void move_sparse_rows(const MovedRows<T>& moved, const SparseSums<T>& state, double* squares, double* with_sums,
                 double* with_panels, int n_threads) {
     const Index d = state.n_columns, stride = state.n_beside * kLanes<T>;
-    const Moves moves = moves_by_cluster(votes.labels, votes.before, votes.n_rows, state.n_clusters);
+    const Moves moves = moves_by_cluster(moved.labels, moved.before, moved.n_rows, state.n_clusters);
     parallel_for(
         state.n_clusters, n_threads, [&] { return SparseChange(d); },
         [&](Index c, SparseChange& change) {
             Index block = 0, first = 0;
             for (Index m = moves.starts[c]; m < moves.starts[c + 1]; ++m) {
                 const Index i = moves.rows[m] / 2;
-                while (i - first >= votes.blocks[block].n_rows) first += votes.blocks[block++].n_rows;
-                const double w = weight_of(moves.rows[m], votes.weights);
+                while (i - first >= moved.blocks[block].n_rows) first += moved.blocks[block++].n_rows;
+                const double w = weight_of(moves.rows[m], moved.weights);
                 if (w == 0) continue;  // a centroid without mass must stay where it is
                 state.masses[c] += w;
-                change.add(votes.blocks[block], i - first, w);
+                change.add(moved.blocks[block], i - first, w);
             }
             double* sum = state.sums + c * d;
             T* lane = state.panels + c / stride * d * stride + c % stride;

@@ -13,7 +13,7 @@ struct TruncatedSearch {
     std::int32_t* neighbors;    // IN/OUT n_components x n_neighbors: each begins with the component itself
     Index n_neighbors;
     const std::int32_t* extra;  // one more component to try for each row, or nullptr
-    Index rows_per_tile;        // number of rows that share their candidates
+    Index group_size;        // number of rows that share their candidates
     bool update_neighbors;
     bool regroup;               // learn neighbors from rows grouped by their new best components
 };

@@ -194,7 +194,7 @@ template <class Isa, class T>
 Index search_components(const DenseRows<T>& x, const Metric<T>& metric, const TruncatedSearch<T>& search, int n_threads) {
     constexpr Index W = kLanes<T>, kMostRows = 512;
     const Index n_components = metric.n_components;
-    const Index tile = search.rows_per_tile, n_neighbors = search.n_neighbors;
+    const Index tile = search.group_size, n_neighbors = search.n_neighbors;
     const Index most_met = min_index(
         n_components, tile * (search.n_candidates * n_neighbors + (search.extra == nullptr ? 0 : 1)));
     const Index most_padded = ceil_div(most_met, W) * W;
