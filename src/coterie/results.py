@@ -27,7 +27,7 @@ from coterie.rows.columns import NO_COLUMNS
 from coterie.rows.derived import complete_rows
 from coterie.rows.files import open_table
 from coterie.rows.landing import LandingMetadata
-from coterie.rows.roles import ID_NAMES
+from coterie.rows.roles import ID_NAMES, has_id_name
 
 _FIRST_CELLS = 100
 
@@ -85,7 +85,7 @@ def results_table(
     columns : {"all", "id", "none"}, default="all"
         Columns of X that are kept: all but vectors, that of the ids, or none.
     id : str, optional
-        The column of ids; by default one that is called id, _id or uuid.
+        The column of ids; by default one with such a name: id, customer_id, uuid.
     outliers : float or str, optional
         The share of the rows, such as 0.01 or "1%", that are marked as outliers: those with the largest scores. Rows of
         equal score are marked together, so that fewer may be marked. Their cluster is -1; the model does not change.
@@ -376,7 +376,7 @@ def kept_names(names: Sequence[str], columns: str, id: str | None) -> list[str]:
         raise ValueError(f"There is no column {id!r}: {', '.join(map(repr, names[:12])) or 'no columns'}.")
     if columns == "all":
         return list(names)
-    first = id if id is not None else next((name for name in names if name.lower() in ID_NAMES), None)
+    first = id if id is not None else next((name for name in names if has_id_name(name)), None)
     return [] if columns == "none" or first is None else [first]
 
 

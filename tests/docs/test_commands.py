@@ -14,6 +14,8 @@ def test_commands_have_the_options_that_pages_use():
     }
     wrong, n_commands = [], 0
     for path in pages():
+        if path.name == "walk.md":  # which has wrong commands on purpose
+            continue
         for command, rest in re.findall(
             r"^\$ coterie ([a-z][\w-]*)([^#|\n]*)", path.read_text("utf-8"), re.MULTILINE
         ):

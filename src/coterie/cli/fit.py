@@ -63,7 +63,10 @@ CLUSTERS = "clusters.csv"
 # Clusters that the terminal shows, letters of their names, and letters of a line beside what is told about them.
 _SHOWN, _NAME, _BESIDE = 10, 36, 64
 
-NO_COUNT = "The number of clusters is missing: add -k NUMBER. --method density needs none, and coterie path finds one."
+NO_COUNT = (
+    "The number of clusters is missing: add -k NUMBER. --method multilevel and --method density find one, and so does "
+    "coterie path."
+)
 
 
 @dataclass(frozen=True, slots=True)
