@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -401,8 +402,14 @@ def _as_sklearn(model: Any) -> Any:
     other = sklearn.cluster.KMeans(
         len(centers), init=centers, n_init=1, max_iter=model.max_iter, tol=model.tol
     )
-    found = {name: getattr(model, name) for name in _SHARED if hasattr(model, name)}
-    # scikit-learn's predict and set_output look for what has no public name.
-    n_threads = effective_n_threads(model.n_threads)
-    vars(other).update(found, cluster_centers_=centers, _n_threads=n_threads, _n_features_out=len(centers))
+    # A fit of the centers themselves makes what scikit-learn's predict needs; the results are those of the model.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of equal centers
+        other.fit(centers)
+    other.cluster_centers_ = centers
+    for name in _SHARED:
+        if hasattr(model, name):
+            setattr(other, name, getattr(model, name))
+        elif hasattr(other, name):
+            delattr(other, name)
     return other
