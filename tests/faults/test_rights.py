@@ -34,7 +34,7 @@ def closed(folder, rows):
 def test_a_folder_to_write_to(folder, rows, closed, command, out):
     np.save("few.npy", np.load(rows)[:50])
     before = everything(folder)
-    failed_in_one_line(in_child(f"{command} --quiet --out {out}", as_anybody), "closed", "annot write")
+    failed_in_one_line(in_child(f"{command} --quiet --out {out}", as_anybody), "closed", "ermission denied")
     assert everything(folder) == before
 
 
