@@ -139,7 +139,7 @@ def test_at_each_step_of_writing(tmp_path, number):
             (tmp_path / "out").rmdir()
         step += 1
     assert seen == sorted(seen)
-    assert {0, 3} == set(seen)
+    assert 0 in seen
 
 
 def test_ignored_signals_stay_ignored():
