@@ -59,7 +59,7 @@ def test_workers_are_killed_at_random(shards, monkeypatch):
         draw = random.Random(SEED)
         for number in range(KILLS):
             # Payloads that workers fetch from each other are lost with the one that has them.
-            monkeypatch.setattr("coterie.dask.passes._SCATTERED_BYTES", 0 if number % 2 else 1 << 18)
+            monkeypatch.setattr("coterie.dask.passes._LARGE_BYTES", 0 if number % 2 else 1 << 18)
             at, timers = draw.randrange(1, 10), []
 
             def kill(progress, at=at, timers=timers):

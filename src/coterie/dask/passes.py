@@ -30,7 +30,7 @@ from coterie.rows.checks import BadRowError
 from coterie.rows.derived import NormalizedRows
 
 # Larger parameters of a pass are sent once, and the workers fetch them from each other.
-_SCATTERED_BYTES = 1 << 20
+_LARGE_BYTES = 1 << 20
 
 # Seconds between two looks at the cluster while a pass waits, that a fit waits for a first worker, and for a scheduler
 # that does not answer.
@@ -307,7 +307,7 @@ class WorkerPasses(Passes):
                 return [results[number] for number in range(len(self._chunks))]
             fresh = lost
             if lost:
-                self._looked, sent = -math.inf, self._sent(call)
+                self._looked = -math.inf
         raise ClusterLostError(
             f"Workers were lost {_MOST_LOST} times in one pass: most likely they have too little memory for their "
             "chunks; see their logs."
@@ -343,10 +343,18 @@ class WorkerPasses(Passes):
         return futures
 
     def _sent(self, call: bytes) -> Any:
-        """Return parameters as an argument of tasks: themselves, or a future of larger ones."""
-        if len(call) <= _SCATTERED_BYTES:
+        """Return parameters as an argument of tasks: themselves, or a future of larger ones.
+
+        The future is a task, not scattered data: the scheduler makes it again if its worker is lost.
+        """
+        if len(call) <= _LARGE_BYTES:
             return call
-        return self._client.scatter([call], hash=False, broadcast=True)[0]
+        import dask
+
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "4GiB"}):
+            return self._client.submit(
+                _unchanged, call, pure=False, key=f"coterie-parameters-{uuid.uuid4().hex}"
+            )
 
     def _answer(self, future: Any) -> Any:
         """Return what a task returns; None if it is lost with what it depends on."""
@@ -463,6 +471,10 @@ class _OpenRows(RowSource):
     def take_rows(self, indices: IndexArray) -> Array:
         """Return a few rows."""
         return self._passes.take(indices)
+
+
+def _unchanged(value: bytes) -> bytes:
+    return value
 
 
 def _maker_of_empty(sums: Any) -> Callable[[], Any]:
