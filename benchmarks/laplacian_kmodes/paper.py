@@ -39,6 +39,7 @@ from benchmarks.laplacian_kmodes.rows import (
 from coterie import LaplacianKModes, select_graph_weight
 from coterie.figures import new_figure
 from coterie.graphs.cuts import modularity
+from coterie.graphs.distinct import Vertices
 from coterie.metrics import balanced_cut, normalized_mutual_info_score
 from coterie.plotting import plot_modes
 
@@ -77,9 +78,12 @@ SELECTION_SETS: dict[str, QualitySet] = {
 def run_lambdas(name: str, mode_update: str, n_rows: int, n_seeds: int, n_threads: int) -> Runs:
     """Fit each start with each lambda, the largest first, each other one from the modes of the next larger.
 
-    A run has its NMI with the classes, its empty clusters, and what `CRITERIA` names.
+    Equal rows are left out, as they are one vertex of the graph. A run has its NMI with the classes, its empty
+    clusters, and what `CRITERIA` names.
     """
     X, y = sampled(*SELECTION_SETS[name].read(), n_rows)
+    distinct = Vertices.of(X).first_rows
+    X, y = X[distinct], y[distinct]
     n_clusters = len(np.unique(y))
     options = {"n_neighbors": N_NEIGHBORS, "mode_update": mode_update, "init": "k-means++", "n_init": 1}
     runs, labels = [], {}

@@ -22,6 +22,7 @@ from benchmarks.harness.reporting import TIMES, mib_cell, number, relative
 from benchmarks.laplacian_kmodes.lk import gaussian, laplacian_k_modes, mean_shifts
 from coterie import LaplacianKModes
 from coterie.graphs import gaussian_bandwidth, graph_of_neighbors, nearest_neighbors
+from coterie.graphs.distinct import Vertices
 from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
 from coterie.seeding import k_means_plus_plus
 
@@ -101,8 +102,8 @@ class OnNeighbors(LaplacianKModes):
 
     neighbors: Neighbors
 
-    def _neighbors(self, rows: Any, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
-        return self.neighbors.ids, self.neighbors.squares
+    def _neighbors(self, rows: Any, random: np.random.RandomState) -> tuple[Vertices, np.ndarray, np.ndarray]:
+        return Vertices(rows), *self.neighbors
 
 
 def _modes(X: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int, *, mode_update: str) -> Prepared:

@@ -24,15 +24,10 @@ rows = coterie.dask.rows(dask.array.from_array(X, chunks=(2_000, 6)))
 model = coterie.KMeans(8, init="k-means||", random_state=0).fit(rows)
 
 # %%
-# Bytes sent and received in each pass. Rows are not sent. The last pass returns the
-# labels.
-passes = rows.traffic
+# The inertia after each pass over the rows.
 figure, axes = plt.subplots(figsize=(7, 3.5), layout="constrained")
-traveled = passes.n_sent + passes.n_received
-axes.bar(range(1, len(passes) + 1), traveled / 1e3, label="a pass over the rows")
-axes.axhline(X.nbytes / 1e3, color="tab:orange", label="the rows")
-axes.set(xlabel="pass", ylabel="kB", yscale="log")
-axes.legend()
+axes.plot(model.history_.iteration, model.history_.objective, marker="o")
+axes.set(xlabel="iteration", ylabel="inertia")
 
 # %%
 # Labels are a lazy Dask array, bit-identical to those of rows in memory.
