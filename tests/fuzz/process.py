@@ -24,7 +24,6 @@ IS_BLIND = any(word.startswith("-runs=") for word in sys.argv)
 
 with nullcontext() if IS_BLIND else atheris.instrument_imports(include=["coterie", "zipfile", "numpy.lib"]):
     from tests.fuzz.inputs import run_input, working_folder
-    from tests.support.command_line import declared_once
 
 MOST_ADDRESSES = 6 * 2**30
 
@@ -51,7 +50,7 @@ def main() -> None:
 
     # For the sake of the machine: what is more fails with a MemoryError.
     resource.setrlimit(resource.RLIMIT_AS, (MOST_ADDRESSES, MOST_ADDRESSES))
-    with working_folder(), declared_once():
+    with working_folder():
         atheris.Setup([sys.argv[0], *sys.argv[3:]], one_input)
         atheris.Fuzz()
 
