@@ -29,7 +29,7 @@ SOUGHT = {
     "spherical": "guide/cosine",
     "noise": "guide/density",
     "sample weight": "guide/data",
-    "out of core": "guide/data",
+    "larger than memory": "guide/data",
     "outlier": "how-to/outliers",
     "max_time": "guide/time",
 }  # fmt: skip
