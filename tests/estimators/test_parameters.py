@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import pytest
 
-from coterie import KMeans
 from coterie.estimators.parameters import Param, Parameter, ParameterError, parameters_of, validate
 from coterie.methods import methods
 
@@ -26,9 +25,7 @@ class Plain:
 
 
 class Derived(Plain):
-    def __init__(
-        self, count: int = 5, *, own: Annotated[int, Param("Its own.", least=0, most=9, flag="-o")] = 0
-    ):
+    def __init__(self, count: int = 5, *, own: Annotated[int, Param("Its own.", least=0, most=9)] = 0):
         super().__init__(count)
         self.own = own
 
@@ -81,15 +78,7 @@ def test_subclass_inherits_declarations_of_plain_annotations():
     found = parameters_of(Derived)
     assert found["count"].param == parameters_of(Plain)["count"].param
     assert found["count"].default == 5
-    assert found["own"].flags == ("-o", "--own")
     assert found["own"].expected == "an integer from 0 to 9"
-
-
-def test_flags():
-    found = parameters_of(KMeans)
-    assert found["coreset_size"].flags == ("--coreset", "--coreset-size")
-    assert found["max_iter"].flags == ("--max-iter",)
-    assert found["callback"].flags == ()
 
 
 def outside(parameter):

@@ -53,9 +53,7 @@ if TYPE_CHECKING:
 
 EdgeKind = Annotated[
     Literal["knn", "dense", "tree", "precomputed"],
-    Param(
-        "Edges: of nearest neighbors, between all rows, of a spanning tree, or of a given graph (--graph)."
-    ),
+    Param("Edges: of nearest neighbors, between all rows, of a spanning tree, or of a given graph."),
 ]
 DistanceDecay = Annotated[
     Literal["auto"] | float,
@@ -68,7 +66,7 @@ DistanceDecay = Annotated[
 Connect = Annotated[
     bool | None,
     Param(
-        "Connect the components of the graph, so that all rows fuse in the end; usual with --distance-decay auto."
+        "Connect the components of the graph, so that all rows fuse in the end; usual with automatic weights."
     ),
 ]
 Norm = Annotated[

@@ -38,9 +38,7 @@ if TYPE_CHECKING:
 
 MinSamples = Annotated[
     int,
-    Param(
-        "Number of rows, itself counted, within the core distance of a row.", least=1, flag="--min-samples"
-    ),
+    Param("Number of rows, itself counted, within the core distance of a row.", least=1),
 ]
 MinClusterSize = Annotated[
     Literal["persistent"] | int,

@@ -7,8 +7,8 @@ Examples
 --------
 >>> from coterie import KMeans
 >>> from coterie.estimators.parameters import parameters_of, validate
->>> parameters_of(KMeans)["n_clusters"].flags
-('-k', '--n-clusters')
+>>> parameters_of(KMeans)["n_clusters"].default
+8
 >>> validate(KMeans(n_clusters=0))
 Traceback (most recent call last):
 coterie.estimators.parameters.ParameterError: n_clusters must be a positive integer, got 0.
@@ -57,8 +57,6 @@ class Param:
         The interval of its numbers: the bounds `least` and `most` belong to it, `above` and `below` do not.
     also : str
         What it may be beside the numbers and words of its type, for error messages: "an array of centers".
-    flag : str, optional
-        Its option on the command line. None: made from its name; "": it has none.
     reads : tuple of str
         What else the text of the option may stand for: "array" (a file of rows), "model" (a saved model or the folder
         of a run), "numbers" (numbers with commas between them), "groups" (groups of columns).
@@ -70,7 +68,6 @@ class Param:
     most: float | None = None
     below: float | None = None
     also: str = ""
-    flag: str | None = None
     reads: tuple[str, ...] = ()
 
 
@@ -99,14 +96,6 @@ class Parameter:
     takes_none: bool
     takes_others: bool
     param: Param
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """The options of the command line, the shortest first; none for a parameter of Python only."""
-        if self.param.flag == "":
-            return ()
-        own = f"--{self.name.replace('_', '-')}"
-        return tuple(dict.fromkeys([self.param.flag or own, own]))
 
     @property
     def expected(self) -> str:
@@ -265,10 +254,8 @@ def _short(value: Any) -> str:
 
 # --- parameters of several estimators --------------------------------------------------------------------------------
 
-Clusters = Annotated[int, Param("Number of clusters.", least=1, flag="-k")]
-FoundClusters = Annotated[
-    int | None, Param("Number of clusters; by default it is found.", least=1, flag="-k")
-]
+Clusters = Annotated[int, Param("Number of clusters.", least=1)]
+FoundClusters = Annotated[int | None, Param("Number of clusters; by default it is found.", least=1)]
 
 Init = Annotated[
     Literal["k-means++", "split-merge", "afk-mc2", "random"] | Any,
@@ -290,13 +277,13 @@ Algorithm = Annotated[
     Param("Exact algorithm; all give the same clusters and differ in speed and memory."),
 ]
 
-ComputeLabels = Annotated[bool, Param("Label all rows at the end of the fit.", flag="")]
+ComputeLabels = Annotated[bool, Param("Label all rows at the end of the fit.")]
 
 Iterations = Annotated[int, Param("Maximum number of iterations.", least=1)]
 
 Tolerance = Annotated[float, Param("Tolerance of the convergence test; a larger one stops earlier.", least=0)]
 
-Verbose = Annotated[int | bool, Param("Print each iteration.", flag="")]
+Verbose = Annotated[int | bool, Param("Print each iteration.")]
 
 RandomState = Annotated[
     int | np.random.RandomState | None,
@@ -304,15 +291,14 @@ RandomState = Annotated[
         "Seed of the random numbers; the same seed gives the same result.",
         least=0,
         most=2**32 - 1,
-        flag="--seed",
     ),
 ]
 
-CopyX = Annotated[bool, Param("Has no effect: data are never changed.", flag="")]
+CopyX = Annotated[bool, Param("Has no effect: data are never changed.")]
 
 Coreset = Annotated[
     int | None,
-    Param("Fit a weighted sample of this many rows, then label all rows.", least=1, flag="--coreset"),
+    Param("Fit a weighted sample of this many rows, then label all rows.", least=1),
 ]
 
 Metric = Annotated[
@@ -335,9 +321,7 @@ SizeGap = Annotated[
     Param("Largest gap of the inertia to its lower bound under size constraints.", least=0),
 ]
 
-Neighbors = Annotated[
-    int, Param("Number of nearest neighbors of each row in the graph.", least=1, flag="--neighbors")
-]
+Neighbors = Annotated[int, Param("Number of nearest neighbors of each row in the graph.", least=1)]
 
 GraphWeights = Annotated[
     Literal["self-tuning", "binary"],
@@ -355,12 +339,10 @@ MaxTime = Annotated[
 
 Threads = Annotated[
     int | None,
-    Param(
-        "Number of threads; by default all processors of this process.", least=1, most=4096, flag="--threads"
-    ),
+    Param("Number of threads; by default all processors of this process.", least=1, most=4096),
 ]
 
 Callback = Annotated[
     Callable[[FitProgress], Any] | None,
-    Param("Called after each iteration; the fit ends if it returns True.", also="callable", flag=""),
+    Param("Called after each iteration; the fit ends if it returns True.", also="callable"),
 ]

@@ -76,7 +76,7 @@ Symmetrize = Annotated[
 ]
 ModesOption = Annotated[
     ModeUpdate,
-    Param("Modes: rows of largest membership (byproduct), mean shifts, or the densest rows.", flag="--modes"),
+    Param("Modes: rows of largest membership (byproduct), mean shifts, or the densest rows."),
 ]
 Bandwidth = Annotated[
     float | None,

@@ -51,13 +51,12 @@ from coterie.seeding.markov_chain import seed_by_markov_chain
 from coterie.seeding.rounds import sample_of
 from coterie.seeding.split_merge import seed_by_split_and_merge
 
-Components = Annotated[int, Param("Number of components; some may be dropped.", least=1, flag="-k")]
+Components = Annotated[int, Param("Number of components; some may be dropped.", least=1)]
 CovarianceType = Annotated[
     Literal["tied_spherical", "spherical", "diag", "factors"],
     Param(
         "Variances: one for all components, one per component, or one per component and column; factors: and "
         "--n-factors factors per component.",
-        flag="--covariance-type",
     ),
 ]
 Init = Annotated[
@@ -72,14 +71,10 @@ Init = Annotated[
 Factors = Annotated[
     int, Param("Number of factors of each component, for --covariance-type factors.", least=0)
 ]
-Candidates = Annotated[
-    int, Param("Number of components that each row is shared among.", least=1, flag="--candidates")
-]
+Candidates = Annotated[int, Param("Number of components that each row is shared among.", least=1)]
 NeighboringComponents = Annotated[
     int,
-    Param(
-        "Number of neighboring components among which rows look for better ones.", least=1, flag="--neighbors"
-    ),
+    Param("Number of neighboring components among which rows look for better ones.", least=1),
 ]
 RandomCandidate = Annotated[bool, Param("Let each row try a random component in each search, too.")]
 SearchGroupSize = Annotated[
@@ -99,7 +94,7 @@ InitialSteps = Annotated[
 Runs = Annotated[int, Param("Number of runs with different initializations; the best one is kept.", least=1)]
 Means = Annotated[Any, Param("Initial means: a file of rows.", reads=("array",))]
 Weights = Annotated[Any, Param("Initial weights of the components.", reads=("array", "numbers"))]
-WarmStart = Annotated[bool, Param("Start from the result of the last fit of this object.", flag="")]
+WarmStart = Annotated[bool, Param("Start from the result of the last fit of this object.")]
 ChainLength = Annotated[int, Param("Length of the Markov chain of afk-mc2.", least=1)]
 Regularization = Annotated[float, Param("Added to every variance.", least=0)]
 CoresetTolerance = Annotated[
