@@ -319,3 +319,10 @@ def test_chosen_columns_of_few_invalid_cells_name_the_cell(tmp_path):
                 ValueError, match=r"Column 'y': 1 of 30 cells is not a number, the first is '-' in row 7"
             ):
                 prepare_rows(rows, columns=columns)
+
+
+def test_an_index_of_a_data_frame_is_not_noted():
+    frame = pandas.DataFrame({"x": [0.0, 1.0, 5.0, 6.0]}, index=["a", "b", "c", "d"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        coterie.KMeans(2, random_state=0).fit(frame)

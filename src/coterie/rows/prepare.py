@@ -267,11 +267,7 @@ def rows_to_fit(X: Any, warn: Callable[[str], None]) -> RowSource:
     `warn` is called with a sentence that names the columns that are left out.
     """
     rows = _open(X, {})
-    if (
-        rows.roles is not None
-        and not isinstance(X, RowSource)
-        and (rows.roles.left_out or rows.roles.remarks)
-    ):
+    if rows.roles is not None and not isinstance(X, RowSource) and (rows.roles.noted or rows.roles.remarks):
         warn(f"{rows.roles} Choose columns by prepare_rows(X, columns=[...]).")
     return rows
 

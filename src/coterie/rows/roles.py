@@ -115,16 +115,21 @@ class TableRoles:
     names: tuple[str, ...] = ()
     remarks: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def noted(self) -> tuple[tuple[str, str], ...]:
+        """What of `left_out` is worth a note: all but the index of a data frame, which no one expects to be used."""
+        return tuple((name, role) for name, role in self.left_out if not name.startswith("__index_level_"))
+
     def __str__(self) -> str:
         remarks = dict(self.remarks)
         names = [f"{name} {remarks[name]}" if name in remarks else name for name in self.names]
         used = f"{len(self.features)} column{'s' * (len(self.features) != 1)} ({_listed(names)})"
         if self.categories:
             used += f", categories {_listed(self.categories)}"
-        if not self.left_out:
+        if not self.noted:
             return f"Used: {used}."
         by_role: dict[str, list[str]] = {}
-        for name, role in self.left_out:
+        for name, role in self.noted:
             by_role.setdefault(role, []).append(name)
         return f"Used: {used}. Left out: {'; '.join(f'{_listed(names)} ({role})' for role, names in by_role.items())}."
 
