@@ -18,7 +18,7 @@ def fifo(tmp_path):
 
 
 def test_pipe(fifo):
-    with pytest.raises(ValueError, match=r"x\.npy is a pipe, not a file.*coterie fit - --format"):
+    with pytest.raises(ValueError, match=r"x\.npy is a pipe, not a file.*coterie fit -"):
         open_rows(fifo)
 
 

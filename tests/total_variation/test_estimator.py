@@ -185,7 +185,7 @@ class TestUnsupervised:
             options = {"affinity": "precomputed", "n_init": 3, "random_state": 0} | options
             return TotalVariationClustering(3, **options).fit(graph)
 
-        with pytest.warns(UserWarning, match="One of 3 clusters has 60 of 66 rows.* size_min .* to 0.11,"):
+        with pytest.warns(UserWarning, match="One of 3 clusters has 60 of 66 rows.* size_min.* to 0.11,"):
             assert fit(60).energy_ == 1 / 6 + 1 / 6 + 2 / 6
         with warnings.catch_warnings():
             warnings.simplefilter("error")

@@ -67,7 +67,7 @@ def check_regular_file(path: str | os.PathLike[str], *, may_be_folder: bool = Fa
     way = (
         "give the file itself"
         if stat.S_ISDIR(mode)
-        else "save its contents as a file, or pipe rows into coterie fit - --format FORMAT"
+        else "save its contents as a file, or pipe it into coterie fit -"
     )
     raise ValueError(f"{name} is {kind}, not a file: {way}.")
 

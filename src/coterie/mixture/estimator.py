@@ -56,7 +56,7 @@ CovarianceType = Annotated[
     Literal["tied_spherical", "spherical", "diag", "factors"],
     Param(
         "Variances: one for all components, one per component, or one per component and column; factors: and "
-        "--n-factors factors per component.",
+        "n_factors factors per component.",
     ),
 ]
 Init = Annotated[
@@ -69,7 +69,7 @@ Init = Annotated[
     ),
 ]
 Factors = Annotated[
-    int, Param("Number of factors of each component, for --covariance-type factors.", least=0)
+    int, Param("Number of factors of each component, for covariance_type='factors'.", least=0)
 ]
 Candidates = Annotated[int, Param("Number of components that each row is shared among.", least=1)]
 NeighboringComponents = Annotated[
@@ -100,7 +100,7 @@ Regularization = Annotated[float, Param("Added to every variance.", least=0)]
 CoresetTolerance = Annotated[
     float,
     Param(
-        "Stop on a coreset when the remaining gain is this fraction of its noise; 0: by --tol alone.", least=0
+        "Stop on a coreset when the remaining gain is this fraction of its noise; 0: by tol alone.", least=0
     ),
 ]
 Assignment = Annotated[

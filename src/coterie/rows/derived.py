@@ -125,7 +125,7 @@ class NormalizedRows(DerivedRows):
                 error = BadRowError.of(
                     "Input X contains rows of zeros, which have no direction.", row, self.place_of(row)
                 )
-                raise error.advised("Leave them out, or set zero_rows='ignore' (--zero-rows ignore).")
+                raise error.advised("Leave them out, or set zero_rows='ignore'.")
         if self.is_sparse:
             return _scaled_sparse(piece, self.dtype)
         out = np.empty(piece.shape, dtype=self.dtype)

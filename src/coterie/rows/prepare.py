@@ -551,8 +551,7 @@ def _check_known(cells: Any, transformer: Any, names: Sequence[str], rows: int |
             row = rows + first if isinstance(rows, int) else int(rows[first])
             problem = f"The column {name!r} has a category that the fit did not see: {cells[first, i]!r}."
             raise BadRowError.of(problem, row, None).advised(
-                "Leave such rows out, or fit with handle_unknown='ignore' (--handle-unknown ignore), which gives them "
-                "zeros."
+                "Leave such rows out, or fit with handle_unknown='ignore', which gives them zeros."
             )
 
 

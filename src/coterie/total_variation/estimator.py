@@ -429,7 +429,7 @@ class TotalVariationClustering(GraphEstimator):
         if R > 2 and largest > 0.9 * n and 0 < cut < math.inf:
             warn(
                 f"One of {R} clusters has {largest} of {n} rows: few edges leave the small groups of rows in the "
-                f"others. For larger clusters set size_min (--size-min), for example to {1 / R**2:.2g}, or use "
+                f"others. For larger clusters set size_min, for example to {1 / R**2:.2g}, or use "
                 "multilevel graph clustering."
             )
 
