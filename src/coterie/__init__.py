@@ -37,7 +37,7 @@ from coterie.mixture.n_factors import FactorScan, select_n_factors
 from coterie.multilevel.estimator import MultilevelGraphClustering
 from coterie.names import relabel
 from coterie.results import results_table
-from coterie.rows import RowSource, as_rows, open_rows, prepare_rows
+from coterie.rows import Rows, as_rows, open_rows, prepare_rows
 from coterie.size_constrained.estimator import SizeConstrainedKMeans
 from coterie.total_variation.estimator import TotalVariationClustering
 
@@ -69,7 +69,7 @@ __all__ = [
     "MultilevelGraphClustering",
     "NestedMiniBatchKMeans",
     "Report",
-    "RowSource",
+    "Rows",
     "SizeConstrainedKMeans",
     "TotalVariationClustering",
     "TruncatedGaussianMixture",

@@ -21,7 +21,7 @@ from coterie.blocks.dataset import squares_to_point
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.passes import ChunkRows, Passes, check_differences, open_passes
-from coterie.rows import Block, RowSource, as_rows
+from coterie.rows import Block, Rows, as_rows
 
 __all__ = [
     "Moments",
@@ -76,7 +76,7 @@ def lightweight_coreset(
 
     Parameters
     ----------
-    X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+    X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
         The data; read twice, forwards. Of `coterie.dask.rows`, only drawn rows leave the workers.
     size : int
         Number of draws N'. A row may be drawn more than once.
@@ -317,7 +317,7 @@ def _check_scale(passes: Passes, scatter: float) -> None:
     check_differences(passes, scatter)
 
 
-def _rows_per_block(rows: RowSource) -> int:
+def _rows_per_block(rows: Rows) -> int:
     """Return the number of rows of a block; it depends on the shape and dtype alone."""
     n_columns = min(rows.shape[1], 1024) if rows.is_sparse else rows.shape[1]
     quantum = _kernels.ROW_QUANTUM

@@ -110,7 +110,7 @@ def quantization_error(X, centers: npt.ArrayLike, sample_weight: npt.ArrayLike |
 
     Parameters
     ----------
-    X : array-like, sparse matrix, table or RowSource of shape (n, d)
+    X : array-like, sparse matrix, table or Rows of shape (n, d)
         The rows: anything that `coterie.rows.as_rows` takes.
     centers : array-like of shape (k, d)
         Centroids, modes or any other representatives.

@@ -48,7 +48,7 @@ from coterie.blocks.kernel_rows import dense, kernel_rows
 from coterie.blocks.measures import digits_lost, robust_shift, sample_positions, typical_square
 from coterie.fitting.checks import check_sample_weight
 from coterie.fitting.threads import effective_n_threads
-from coterie.rows import Block, RowSource
+from coterie.rows import Block, Rows
 
 __all__ = ["ChunkRows", "MeasuredRows", "Passes", "State", "Total", "measure", "open_passes"]
 
@@ -120,7 +120,7 @@ class Passes:
 
     Attributes
     ----------
-    rows : RowSource of shape (n_rows, n_columns)
+    rows : Rows of shape (n_rows, n_columns)
         The rows, in `dtype` (float32 or float64); single ones can be taken.
     weights : ndarray of shape (n_rows,), or None
         Weights of the rows; None for 1.
@@ -136,7 +136,7 @@ class Passes:
 
     is_here = True
 
-    def __init__(self, rows: RowSource, sample_weight: Any = None, n_threads: int | None = None) -> None:
+    def __init__(self, rows: Rows, sample_weight: Any = None, n_threads: int | None = None) -> None:
         self.rows, self.dtype = rows, rows.dtype
         self.n_rows, self.n_columns = rows.shape
         self.weights = check_sample_weight(sample_weight, rows)
@@ -203,17 +203,17 @@ class Passes:
         """Note the shift that the rows were measured from, for chunks that are opened again."""
 
 
-def are_on_workers(rows: RowSource) -> bool:
+def are_on_workers(rows: Rows) -> bool:
     """Return whether rows are on the workers of a cluster, as those of `coterie.dask.rows` are."""
     return hasattr(rows, "passes")
 
 
-def open_passes(rows: RowSource, sample_weight: Any = None, n_threads: int | None = None) -> Passes:
+def open_passes(rows: Rows, sample_weight: Any = None, n_threads: int | None = None) -> Passes:
     """Return the passes over rows: those of a cluster for rows of `coterie.dask.rows`, else of this process.
 
     Parameters
     ----------
-    rows : RowSource of shape (n, d)
+    rows : Rows of shape (n, d)
         The rows.
     sample_weight : array-like of shape (n,), optional
         Non-negative weights.
@@ -282,7 +282,7 @@ class MeasuredRows:
     largest_square: float
 
     @property
-    def rows(self) -> RowSource:
+    def rows(self) -> Rows:
         """The rows."""
         return self.passes.rows
 
@@ -377,7 +377,7 @@ def measure(passes: Passes, n_clusters: int) -> MeasuredRows:
 
 
 def measure_rows(
-    rows: RowSource, weights: npt.ArrayLike | None = None, *, n_clusters: int, n_threads: int | None
+    rows: Rows, weights: npt.ArrayLike | None = None, *, n_clusters: int, n_threads: int | None
 ) -> MeasuredRows:
     """Measure rows in this process; see `measure`."""
     return measure(Passes(rows, weights, n_threads), n_clusters)

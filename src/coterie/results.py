@@ -21,7 +21,7 @@ from coterie.estimators.outliers import OutlierScoring
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import NeighborIndex
 from coterie.names import merge_labels, read_merges, read_names, relabel
-from coterie.rows import MetadataColumns, RowSource, as_rows, open_rows
+from coterie.rows import MetadataColumns, Rows, as_rows, open_rows
 from coterie.rows.checks import NotATableError
 from coterie.rows.columns import NO_COLUMNS
 from coterie.rows.derived import complete_rows
@@ -77,7 +77,7 @@ def results_table(
     ----------
     model : estimator
         A fitted one.
-    X : table, path, array-like or RowSource of shape (n, d)
+    X : table, path, array-like or Rows of shape (n, d)
         The rows, those of the fit or others.
     labels : array-like of shape (n,), optional
         The clusters of the rows that are not dropped. By default what `model.predict` returns; of a model that cannot
@@ -158,10 +158,10 @@ def results_table(
     return pyarrow.Table.from_batches(batches) if batches else pyarrow.table(added)
 
 
-def model_rows(model: Any, X: Any, *, exclude: Any = None, **reading: Any) -> RowSource:
+def model_rows(model: Any, X: Any, *, exclude: Any = None, **reading: Any) -> Rows:
     """Return the rows of a file, a table or an array in the columns of the fit, prepared as its rows were."""
     preparation = getattr(model, "preparation_", ())
-    if isinstance(X, RowSource):
+    if isinstance(X, Rows):
         is_whole = ("drop_missing",) in preparation and ("drop_missing",) not in X.preparation
         return rows_for(model, complete_rows(X) if is_whole else X)
     chosen = next((step[1] for step in preparation if step[0] == "columns"), None)
@@ -181,7 +181,7 @@ def model_rows(model: Any, X: Any, *, exclude: Any = None, **reading: Any) -> Ro
     return rows_for(model, rows)
 
 
-def labels_of(model: Any, rows: RowSource) -> IntArray:
+def labels_of(model: Any, rows: Rows) -> IntArray:
     """Return the clusters that the model predicts; of a model that cannot, those of the rows of its fit."""
     if hasattr(model, "predict"):
         # Estimators of other libraries know arrays, not sources of rows.
@@ -260,7 +260,7 @@ def place_rows(model: Any, X: Any, labels: IntArray, scores: Array | None = None
     return Placement(labels, measures, ranks, _ranks(labels, [*(-near for near in nearness), -closeness]))
 
 
-def metadata_names(rows: RowSource, id: str | None, keep: Sequence[str] | None) -> list[str]:
+def metadata_names(rows: Rows, id: str | None, keep: Sequence[str] | None) -> list[str]:
     """Return the names of the metadata columns, or those to keep, the id first."""
     names = [] if rows.metadata_columns is None else list(rows.metadata_columns.names)
     for name in [*([] if id is None else [id]), *(keep or [])]:
@@ -279,13 +279,13 @@ def metadata_names(rows: RowSource, id: str | None, keep: Sequence[str] | None) 
 
 
 def all_columns(
-    X: Any, rows: RowSource, *, columns: str = "all", id: str | None = None, **reading: Any
+    X: Any, rows: Rows, *, columns: str = "all", id: str | None = None, **reading: Any
 ) -> MetadataColumns | None:
     """Return the columns, but vectors, of the table that rows were made of; None for an array.
 
     Those of a file are read now, so that it may change later.
     """
-    table = None if isinstance(X, RowSource) else whole_table(X, **reading)
+    table = None if isinstance(X, Rows) else whole_table(X, **reading)
     if table is None:
         return rows.metadata_columns
     if not isinstance(X, str | Path):
@@ -428,9 +428,7 @@ def _scattered(values: Array, kept: BoolArray) -> Array:
     return found
 
 
-def _distances(
-    rows: RowSource, centers: Array, labels: IntArray, model: Any
-) -> tuple[FloatArray, FloatArray]:
+def _distances(rows: Rows, centers: Array, labels: IntArray, model: Any) -> tuple[FloatArray, FloatArray]:
     """Return the distance of each row to its own center, and how nearly another one is as near, from 0 to 1."""
     n_threads = effective_n_threads(getattr(model, "n_threads", None))
     own, other = np.full(len(labels), np.nan), np.full(len(labels), np.inf)

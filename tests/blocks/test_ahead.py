@@ -7,7 +7,7 @@ import pytest
 
 from coterie import KMeans, open_rows
 from coterie.blocks.kernel_rows import kernel_blocks, read_ahead
-from coterie.rows import RowSource
+from coterie.rows import Rows
 
 
 def test_items_come_in_order_from_another_thread():
@@ -70,7 +70,7 @@ def test_only_rows_outside_memory_are_read_ahead(in_memory, tmp_path):
     """A source of its own whose rows are elsewhere is asked in one other thread; one in memory in ours."""
     threads = set()
 
-    class Source(RowSource):
+    class Source(Rows):
         def block(self, start, stop):
             threads.add(threading.current_thread().name.split("_")[0])
             return X[start:stop]

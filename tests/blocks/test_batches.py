@@ -29,7 +29,7 @@ def test_ascending_rows_in_whole_runs(n_rows, batch_size, run, seed):
 
 @pytest.mark.parametrize("run", [1, 4])
 def test_batches_are_ascending_row_numbers(run):
-    """`RowSource.take` wants ascending numbers, also where a run is drawn twice."""
+    """`Rows.take` wants ascending numbers, also where a run is drawn twice."""
     X = numbers(40)
     batch = draw_batch(40, 200, run, np.random.RandomState(0))
     np.testing.assert_array_equal(as_rows(X).take(batch), X[batch])

@@ -12,7 +12,7 @@ import pytest
 
 from coterie.blocks import kernel_rows
 from coterie.passes import Passes
-from coterie.rows import RowSource, source
+from coterie.rows import Rows, source
 from coterie.rows.formats import npy
 from tests.cli.running import everything
 from tests.faults.children import failed_in_one_line, in_child
@@ -80,7 +80,7 @@ def test_a_file_that_shrinks(folder, ending):
 def test_a_file_that_becomes_slow(folder):
     """A tenth of a second for each pass: the time is up after some of the 300 iterations, with a result."""
     name = write("npy")
-    blocks = RowSource.blocks  # of rows that are not in memory
+    blocks = Rows.blocks  # of rows that are not in memory
 
     def slow(*arguments):
         time.sleep(0.1)
@@ -90,7 +90,7 @@ def test_a_file_that_becomes_slow(folder):
         mock.patch.object(kernel_rows, "KEPT_BYTES", 0).start()
         mock.patch.object(npy, "RESIDENT_BYTES", 0).start()
         mock.patch.object(source, "RESIDENT_BYTES", 0).start()
-        mock.patch.object(RowSource, "blocks", slow).start()
+        mock.patch.object(Rows, "blocks", slow).start()
 
     ended = in_child(f"fit {name} -k 40 --max-time 0.2 -p tol=0 --quiet --out out", prepare)
     assert ended.code == 0, ended

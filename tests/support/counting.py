@@ -1,14 +1,14 @@
 """`CountingSource`: how often rows are read."""
 
-from coterie.rows import RowSource
+from coterie.rows import Rows
 
 
-class CountingSource(RowSource):
+class CountingSource(Rows):
     """The rows of another source, never in memory, with a count of those that were read.
 
     Parameters
     ----------
-    rows : RowSource
+    rows : Rows
         What to read.
     """
 

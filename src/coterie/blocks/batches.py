@@ -12,7 +12,7 @@ from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.dataset import check_squares, squares_to_point, total_weight
 from coterie.blocks.kernel_rows import kernel_rows, rows_per_block
 from coterie.cached import cached_property
-from coterie.rows import Block, RowSource
+from coterie.rows import Block, Rows
 
 
 def draw_batch(n_rows: int, batch_size: int, run: int, random: np.random.RandomState) -> IndexArray:
@@ -28,7 +28,7 @@ class RowReader:
     `first` is the number of the first row, for errors.
     """
 
-    def __init__(self, rows: RowSource, first: int = 0) -> None:
+    def __init__(self, rows: Rows, first: int = 0) -> None:
         self._rows, self._first = rows, first
 
     @cached_property
@@ -57,7 +57,7 @@ class Batch:
     """A batch of rows, by ascending numbers; `n_clusters` determines the size of a block."""
 
     def __init__(
-        self, rows: RowSource, weights: Array | None, numbers: IndexArray, reader: RowReader, n_clusters: int
+        self, rows: Rows, weights: Array | None, numbers: IndexArray, reader: RowReader, n_clusters: int
     ) -> None:
         self.rows = rows
         self.numbers = numbers

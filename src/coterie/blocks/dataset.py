@@ -12,7 +12,7 @@ from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.kernel_rows import dense, kept_rows, kernel_blocks, rows_per_block
 from coterie.cached import cached_property
-from coterie.rows import Block, RowSource
+from coterie.rows import Block, Rows
 
 # Passes of fewer multiply-adds take less time than waking a thread.
 _FEW_MULTIPLY_ADDS = 1 << 20
@@ -34,7 +34,7 @@ class FitRows:
     shift: FloatArray
 
     def __init__(
-        self, rows: RowSource, sample_weight: Array | None, *, n_clusters: int, n_threads: int, first: int = 0
+        self, rows: Rows, sample_weight: Array | None, *, n_clusters: int, n_threads: int, first: int = 0
     ) -> None:
         self.rows = rows
         self.first = first
@@ -77,14 +77,14 @@ class ChunkRows(FitRows):
     """
 
     def __init__(
-        self, source: RowSource, sample_weight: Array | None = None, *, n_threads: int = 1, first: int = 0
+        self, source: Rows, sample_weight: Array | None = None, *, n_threads: int = 1, first: int = 0
     ) -> None:
         self.source, self.weights, self.most_threads, self.first = source, sample_weight, n_threads, first
         self.n_rows, self.dtype = source.shape[0], source.dtype
         self._is_prepared = False
 
     @cached_property
-    def kept(self) -> RowSource:
+    def kept(self) -> Rows:
         """The rows for repeated reads; see `coterie.blocks.kernel_rows.kept_rows`."""
         return kept_rows(self.source)
 

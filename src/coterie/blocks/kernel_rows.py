@@ -12,7 +12,7 @@ import scipy.sparse
 from coterie import _kernels
 from coterie.arrays import Array
 from coterie.limits.memory import available_memory
-from coterie.rows import RowSource, as_rows
+from coterie.rows import Rows, as_rows
 from coterie.rows.derived import landed_rows
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ def dense(block: Any) -> Array:
     return block.toarray() if scipy.sparse.issparse(block) else np.asarray(block)
 
 
-def rows_per_block(rows: RowSource, n_clusters: int) -> int:
+def rows_per_block(rows: Rows, n_clusters: int) -> int:
     """Return the number of rows of a kernel call: a multiple of the quantum in which partial sums are kept."""
     n_columns = rows.shape[1]
     if rows.is_sparse:
@@ -53,7 +53,7 @@ def rows_per_block(rows: RowSource, n_clusters: int) -> int:
     return max(quantum, int(min(by_memory, by_work)) // quantum * quantum)
 
 
-def kept_rows(rows: RowSource) -> RowSource:
+def kept_rows(rows: Rows) -> Rows:
     """Return the rows of a fit, which reads them often: unchanged if reading them is cheap, else a copy.
 
     Rows that must be read or converted are copied to memory, up to 1 GiB of floats (a block, if a smaller type is in
@@ -67,11 +67,11 @@ def kept_rows(rows: RowSource) -> RowSource:
     if _BLOCK_BYTES < n_bytes <= most:
         most = min(most, 0.5 * available_memory())
     if n_bytes <= most:
-        return as_rows(RowSource.read(rows))  # by blocks, which rows on Dask workers refuse
+        return as_rows(Rows.read(rows))  # by blocks, which rows on Dask workers refuse
     return landed_rows(rows) if rows.is_derived and not rows.is_sparse else rows
 
 
-def kernel_blocks(rows: RowSource, block_rows: int) -> Iterator[tuple[slice, Any]]:
+def kernel_blocks(rows: Rows, block_rows: int) -> Iterator[tuple[slice, Any]]:
     """Yield (slice of the rows, kernel rows) for each block of a source; what must be read is read ahead."""
     blocks = rows.blocks(block_rows)
     if not rows.in_memory and rows.shape[0] > block_rows:

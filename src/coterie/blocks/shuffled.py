@@ -17,7 +17,7 @@ from coterie.blocks.batches import RowReader
 from coterie.blocks.dataset import FitRows
 from coterie.blocks.kernel_rows import KEPT_BYTES, kept_rows, read_ahead
 from coterie.blocks.measures import robust_shift
-from coterie.rows import Block, RowSource
+from coterie.rows import Block, Rows
 
 # A read of a disk that costs little more than its first byte; and how many of them a batch should hold at least, to
 # be a fair sample even of sorted rows.
@@ -28,7 +28,7 @@ _RUNS_PER_BATCH = 256
 _KEPT_PREFIX_BYTES = 256 << 20
 
 
-def run_length(rows: RowSource, batch_size: int) -> int:
+def run_length(rows: Rows, batch_size: int) -> int:
     """Return the number of neighboring rows that are drawn together: 1 if the data are sparse or take at most 1 GiB."""
     row_bytes = rows.shape[1] * rows.dtype.itemsize
     if rows.is_sparse or rows.shape[0] * row_bytes <= KEPT_BYTES:
@@ -56,7 +56,7 @@ class ShuffledRows(FitRows):
 
     def __init__(
         self,
-        rows: RowSource,
+        rows: Rows,
         sample_weight: Array | None,
         order: IndexArray,
         *,

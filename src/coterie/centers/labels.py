@@ -11,10 +11,10 @@ from coterie.blocks.dataset import SquareDistances, check_overflow, useful_n_thr
 from coterie.blocks.kernel_rows import kernel_blocks, rows_per_block
 from coterie.centers.frame import CenterFrame
 from coterie.passes import ChunkRows, Passes
-from coterie.rows import RowSource
+from coterie.rows import Rows
 
 
-def nearest_labels(rows: RowSource, centers: Array, shift: FloatArray, n_threads: int) -> IntArray:
+def nearest_labels(rows: Rows, centers: Array, shift: FloatArray, n_threads: int) -> IntArray:
     """Return the nearest centroid of every row, int32: the labels of a fit with the same shift; one pass."""
     labels = np.empty(rows.shape[0], dtype=np.int32)
     frame = _frame(rows, centers, shift, n_threads)
@@ -24,7 +24,7 @@ def nearest_labels(rows: RowSource, centers: Array, shift: FloatArray, n_threads
 
 
 def labels_and_squares(
-    rows: RowSource, centers: Array, shift: FloatArray, n_threads: int
+    rows: Rows, centers: Array, shift: FloatArray, n_threads: int
 ) -> tuple[IntArray, FloatArray]:
     """Return the nearest centroid of every row, and the squared distance to it, accurately; one pass."""
     labels, squares = np.empty(rows.shape[0], dtype=np.int32), np.empty(rows.shape[0])
@@ -49,7 +49,7 @@ def _label(rows: ChunkRows, params: tuple[Array, FloatArray]) -> tuple[IntArray,
     return labels_and_squares(rows.kept, centers, shift, rows.most_threads)
 
 
-def squares_to_centers(rows: RowSource, centers: Array, labels: IntArray, n_threads: int) -> FloatArray:
+def squares_to_centers(rows: Rows, centers: Array, labels: IntArray, n_threads: int) -> FloatArray:
     """Return the squared distance of every row to the centroid of its label, accurately; one pass.
 
     The label -1 stands for the first centroid.
@@ -61,10 +61,10 @@ def squares_to_centers(rows: RowSource, centers: Array, labels: IntArray, n_thre
     return squares
 
 
-def _frame(rows: RowSource, centers: Array, shift: FloatArray, n_threads: int) -> CenterFrame:
+def _frame(rows: Rows, centers: Array, shift: FloatArray, n_threads: int) -> CenterFrame:
     n_threads = _threads_for(rows, len(centers), n_threads)
     return CenterFrame(centers.astype(rows.dtype, copy=False), shift, n_threads)
 
 
-def _threads_for(rows: RowSource, n_clusters: int, n_threads: int) -> int:
+def _threads_for(rows: Rows, n_clusters: int, n_threads: int) -> int:
     return useful_n_threads(math.prod(rows.shape) * n_clusters, n_threads)

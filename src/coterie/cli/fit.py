@@ -47,7 +47,7 @@ from coterie.outputs import OutputFolder
 from coterie.reports.describe import Clusters, cluster_columns, describe, example_of
 from coterie.reports.subject import Subject, read_subject
 from coterie.results import find_outliers, place_rows
-from coterie.rows import RowSource
+from coterie.rows import Rows
 from coterie.rows.remote import without_secrets
 from coterie_command import stopping
 from coterie_command.app import Columns, UsageError, running
@@ -238,7 +238,7 @@ def described(
 
 
 def facts_of(
-    method: Method, model: Any, rows: RowSource, k: int | None, outliers: dict[str, Any] | None
+    method: Method, model: Any, rows: Rows, k: int | None, outliers: dict[str, Any] | None
 ) -> dict[str, Any]:
     """Return the facts of a fit that the same fit gives again, bit by bit."""
     objective = method.objective or OBJECTIVE
@@ -266,9 +266,7 @@ def facts_of(
     }
 
 
-def fit_model(
-    model: Any, rows: RowSource, known: Array | None, graph: Any, screen: Screen
-) -> tuple[float, bool]:
+def fit_model(model: Any, rows: Rows, known: Array | None, graph: Any, screen: Screen) -> tuple[float, bool]:
     """Fit a model and show the progress; return the seconds, and whether Ctrl-C has ended the fit."""
     more = {} if graph is None else {"graph": graph}
     # Estimators of other libraries know arrays, not sources of rows.
@@ -316,7 +314,7 @@ class _Never:
     is_asked = False
 
 
-def check_rows(file: str, rows: RowSource, method: Method, k: int | None) -> None:
+def check_rows(file: str, rows: Rows, method: Method, k: int | None) -> None:
     """Raise an error if a method cannot cluster these rows."""
     if k is not None and k > rows.shape[0]:
         raise UsageError(f"-k {k} is more than the {rows.shape[0]} rows of {file}.")

@@ -22,7 +22,7 @@ from coterie.graphs import given_neighbors, graph_of_neighbors
 from coterie.limits.files import check_archive, check_regular_file
 from coterie.names import known_classes
 from coterie.results import all_columns, whole_table
-from coterie.rows import MetadataColumns, RowSource, as_rows, open_rows, prepare_rows, table_roles
+from coterie.rows import MetadataColumns, Rows, as_rows, open_rows, prepare_rows, table_roles
 from coterie.rows.remote import without_secrets
 from coterie_command import cleaned_up
 from coterie_command.app import Columns, UsageError, column_names, did_you_mean
@@ -42,7 +42,7 @@ class Opened:
     """The rows of a file to cluster: the columns of its table that results keep (None for an array), a sentence that
     names the columns that are used, and warnings."""
 
-    rows: RowSource
+    rows: Rows
     table: MetadataColumns | None
     used: str | None = None
     warnings: list[str] = field(default_factory=list)
@@ -144,7 +144,7 @@ def open_input(
 
 
 def opened_table(
-    path: str, rows: RowSource, columns_out: str, id: str | None, reading: Mapping[str, Any]
+    path: str, rows: Rows, columns_out: str, id: str | None, reading: Mapping[str, Any]
 ) -> Opened:
     """Return rows with the columns of their table that results keep."""
     if not rows.is_table:
@@ -167,7 +167,7 @@ def _check_names(file: str, option: str, words: Any, names: Sequence[str]) -> No
             )
 
 
-def input_facts(file: str, rows: RowSource) -> dict[str, Any]:
+def input_facts(file: str, rows: Rows) -> dict[str, Any]:
     """Return facts about a file of rows, for summaries."""
     return {
         "file": without_secrets(file),

@@ -17,7 +17,7 @@ from coterie.cli.output import to_json
 from coterie.limits.files import check_regular_file
 from coterie.methods import load
 from coterie.outputs import OutputFolder
-from coterie.rows import RowSource
+from coterie.rows import Rows
 from coterie.rows.remote import without_secrets
 from coterie_command import cleaned_up
 from coterie_command.app import UsageError
@@ -117,7 +117,7 @@ def hashes_of(model: Any) -> dict[str, str]:
     return found if centers is None or sp.issparse(centers) else found | {"centers": hash_of_array(centers)}
 
 
-def hash_of_rows(rows: RowSource) -> str:
+def hash_of_rows(rows: Rows) -> str:
     """Return the SHA-256 of at most 20,000 rows at equal distances, and of the shape and type of all."""
     n_rows = rows.shape[0]
     block = rows.take(np.linspace(0, n_rows - 1, min(_SEEN_ROWS, n_rows)).astype(np.intp))

@@ -28,7 +28,7 @@ from coterie.fitting.threads import effective_n_threads
 from coterie.methods import Method, find_method, methods
 from coterie.metrics import adjusted_rand_score, clustering_accuracy, normalized_mutual_info_score
 from coterie.names import known_classes
-from coterie.rows import Block, RowSource, as_rows
+from coterie.rows import Block, Rows, as_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -177,7 +177,7 @@ def compare(
 
     Parameters
     ----------
-    X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+    X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
         The data. Of more than 20,000 rows a random sample is compared on.
     n_clusters : int
         Number of clusters k of each method.
@@ -310,7 +310,7 @@ def _count_distinct(rows: Block, enough: int) -> int:
     return len(found)
 
 
-def _candidates(rows: RowSource, names: Iterable[str] | None) -> tuple[list[Method], list[str]]:
+def _candidates(rows: Rows, names: Iterable[str] | None) -> tuple[list[Method], list[str]]:
     """Return the methods that take a number of clusters and suit the rows, and why the others do not."""
     offered = [method for method in methods() if method.clusters is not None]
     asked = offered if names is None else [find_method(name) for name in names]

@@ -134,7 +134,7 @@ class ConvexEstimator(ClusterMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like, table, Dask array or RowSource of shape (m, p)
+        X : array-like, table, Dask array or Rows of shape (m, p)
             Any rows.
 
         Returns
@@ -443,7 +443,7 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
 
         Parameters
         ----------
-        X : array-like, table, Dask array or RowSource of shape (n, p)
+        X : array-like, table, Dask array or Rows of shape (n, p)
             The rows. Files are read into memory as a whole.
         y : None
             Ignored.
@@ -570,7 +570,7 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
 
         Parameters
         ----------
-        X : array-like, table, Dask array or RowSource of shape (m, p)
+        X : array-like, table, Dask array or Rows of shape (m, p)
             Any rows.
         return_distance : bool
             Whether to return the distances as well.
@@ -790,7 +790,7 @@ class ConvexClusterPath(ConvexEstimator):
 
         Parameters
         ----------
-        X : array-like, table, Dask array or RowSource of shape (n, p)
+        X : array-like, table, Dask array or Rows of shape (n, p)
             The rows. Files are read into memory as a whole.
         y : None
             Ignored.

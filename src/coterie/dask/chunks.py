@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from coterie.rows import RowSource, as_rows, open_rows
+from coterie.rows import Rows, as_rows, open_rows
 from coterie.rows.checks import check_finite
 from coterie.rows.derived import part_of
 
@@ -35,7 +35,7 @@ class Files:
 
 
 @lru_cache(maxsize=4)
-def _opened(files: Files) -> RowSource:
+def _opened(files: Files) -> Rows:
     return open_rows(files.path, **files.options)
 
 
@@ -57,7 +57,7 @@ class FileRange:
         """Number of the first row."""
         return self.start
 
-    def open(self, _: Any = None) -> RowSource:
+    def open(self, _: Any = None) -> Rows:
         """Read the rows into memory; errors name the file and the row."""
         source = _opened(self.files)
         block = source.block(self.start, self.stop)
@@ -74,7 +74,7 @@ class Partition:
     n_rows: int
     columns: Mapping[str, Any] = field(default_factory=dict)
 
-    def open(self, data: Any) -> RowSource:
+    def open(self, data: Any) -> Rows:
         """Return the rows, in memory, of what Dask has computed."""
         rows = as_rows(data, **self.columns)
         if rows.is_sparse:
@@ -102,7 +102,7 @@ class Chunks:
     """
 
     chunks: list[Chunk]
-    rows: RowSource
+    rows: Rows
     lazy: list[Any] | None = None
     collection: Any = None
 

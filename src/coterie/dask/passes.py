@@ -25,7 +25,7 @@ from coterie.fitting.checks import check_sample_weight
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.limits.memory import available_memory
 from coterie.passes import ChunkRows, Passes, State, Total
-from coterie.rows import RowSource, as_rows
+from coterie.rows import Rows, as_rows
 from coterie.rows.checks import BadRowError
 from coterie.rows.derived import NormalizedRows
 
@@ -199,7 +199,7 @@ class WorkerPasses(Passes):
         if hasattr(sample_weight, "compute"):
             sample_weight = sample_weight.compute()
         self.weights = check_sample_weight(sample_weight, source)
-        self.rows: RowSource = _OpenRows(self)
+        self.rows: Rows = _OpenRows(self)
         self._n_clusters: int | None = None
         self._shift: FloatArray | None = None
         self._n_states = self._version = 0
@@ -456,7 +456,7 @@ class WorkerPasses(Passes):
             time.sleep(_INTERVAL / 5)
 
 
-class _OpenRows(RowSource):
+class _OpenRows(Rows):
     """The rows of a fit on workers, of which some can be taken."""
 
     def __init__(self, passes: WorkerPasses) -> None:

@@ -1,4 +1,4 @@
-"""Rows on Dask workers as a `RowSource`."""
+"""Rows on Dask workers as a `Rows`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from coterie.arrays import Array, IndexArray
 from coterie.dask.chunks import chunks_of
 from coterie.dask.passes import ClusterLostError, WorkerPasses, client_of
 from coterie.dask.predictions import by_chunk, score_of
-from coterie.rows import RowSource
+from coterie.rows import Rows
 
 __all__ = ["ClusterLostError", "WorkerRows", "rows"]
 
@@ -32,7 +32,7 @@ def rows(source: Any, client: Any = None, **open_options: Any) -> WorkerRows:
     Returns
     -------
     WorkerRows
-        A `RowSource` whose blocks cannot be read in this process; single rows can be taken.
+        A `Rows` whose blocks cannot be read in this process; single rows can be taken.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def rows(source: Any, client: Any = None, **open_options: Any) -> WorkerRows:
     return WorkerRows(source, client_of(client), open_options)
 
 
-class WorkerRows(RowSource):
+class WorkerRows(Rows):
     """Rows that stay on workers."""
 
     def __init__(self, source: Any, client: Any, options: Mapping[str, Any]) -> None:

@@ -31,7 +31,7 @@ from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import nearest_neighbors
 from coterie.graphs.equal_rows import EqualRows, equal_rows, find_rows
-from coterie.rows import RowSource
+from coterie.rows import Rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -220,7 +220,7 @@ class DensityClustering(ClusterMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like, table, Dask array or RowSource of shape (n, d)
+        X : array-like, table, Dask array or Rows of shape (n, d)
             The rows, which are read into the memory of one machine: rows on Dask workers are a TypeError.
         y : None
             Ignored.
@@ -253,7 +253,7 @@ class DensityClustering(ClusterMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like, table, Dask array or RowSource of shape (m, d)
+        X : array-like, table, Dask array or Rows of shape (m, d)
             Any rows.
         return_probability : bool
             Whether to return probabilities, too.
@@ -276,7 +276,7 @@ class DensityClustering(ClusterMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like, table, Dask array or RowSource of shape (m, d)
+        X : array-like, table, Dask array or Rows of shape (m, d)
             Any rows.
         n_top : int
             How many clusters are kept for each row, beside noise.
@@ -399,7 +399,7 @@ class DensityClustering(ClusterMixin, Estimator):
         _kernels.linkage_of_edges(firsts, seconds, np.asarray(self._heights, dtype=np.float64), linkage)
         return linkage
 
-    def _membership(self, rows: RowSource, labels: IntArray) -> tuple[str, FloatArray] | None:
+    def _membership(self, rows: Rows, labels: IntArray) -> tuple[str, FloatArray] | None:
         found, probabilities = self.predict(rows, return_probability=True)
         return ("probability", probabilities) if np.array_equal(found, labels) else None
 
@@ -411,7 +411,7 @@ class DensityClustering(ClusterMixin, Estimator):
             self.space, self.search, seed, effective_n_threads(self.n_threads),
         )  # fmt: skip
 
-    def _normalized(self, rows: RowSource) -> RowSource:
+    def _normalized(self, rows: Rows) -> Rows:
         if rows.is_sparse:
             raise TypeError(
                 "DensityClustering takes dense rows only; X is sparse. Reduce its columns, such as by TruncatedSVD."

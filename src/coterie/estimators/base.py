@@ -21,7 +21,7 @@ from coterie.fitting.checks import warn
 from coterie.fitting.report import CallbackSupportMixin
 from coterie.limits.memory import check_allocation
 from coterie.passes import are_on_workers
-from coterie.rows import RowSource
+from coterie.rows import Rows
 from coterie.rows.derived import normalized
 from coterie.rows.prepare import rows_to_fit
 
@@ -87,10 +87,10 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of str
-        Names of the columns, where all have one: those of a table or of a `RowSource`. Other rows with names are put
+        Names of the columns, where all have one: those of a table or of a `Rows`. Other rows with names are put
         in this order; missing and new columns are an error.
     preparation_ : tuple of tuple
-        What was done to the rows before the fit, where something was (`RowSource.preparation`); other rows are prepared
+        What was done to the rows before the fit, where something was (`Rows.preparation`); other rows are prepared
         in the same way, unless they are already.
     """
 
@@ -130,26 +130,26 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         """Return types and shapes of the fitted attributes; see `coterie.estimators.persistence.check_fitted`."""
         return dict(_ATTRIBUTES)
 
-    def _membership(self, rows: RowSource, labels: IntArray) -> tuple[str, FloatArray] | None:
+    def _membership(self, rows: Rows, labels: IntArray) -> tuple[str, FloatArray] | None:
         """Return the name and the values of a measure of how well rows belong to their clusters, if there is one.
 
         The larger, the better. The rows are as `_prepared` gives them.
         """
         return None
 
-    def _prepared(self, X: Any) -> RowSource:
+    def _prepared(self, X: Any) -> Rows:
         """Return the rows of X as `_rows_of` does; the model takes these, too, and prepares them no further."""
         check_is_fitted(self)
         return self._rows_of(X)
 
-    def _rows_to_fit(self, X: Any) -> tuple[RowSource, dict[str, Any]]:
+    def _rows_to_fit(self, X: Any) -> tuple[Rows, dict[str, Any]]:
         """Return the rows of X and the fitted attributes of their columns; the model does not change."""
         rows = rows_to_fit(X, warn)
         columns = columns_of(X, rows)
         self._check_memory(rows)
         return self._normalized(rows), columns
 
-    def _check_memory(self, rows: RowSource) -> None:
+    def _check_memory(self, rows: Rows) -> None:
         """Raise a MemoryError if labels and distances of all rows, or centers, are larger than the free memory."""
         n_rows, n_columns = rows.shape
         n_clusters = min(getattr(self, "n_clusters", getattr(self, "n_components", 0)) or 0, n_rows)
@@ -179,7 +179,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         for name, value in fitted.items():
             setattr(self, name, value)
 
-    def _rows_of(self, X: Any) -> RowSource:
+    def _rows_of(self, X: Any) -> Rows:
         """Return the rows of X in the columns of the fit, prepared as its rows were, without reading any."""
         rows = prepared_rows(self, X)
         if rows.shape[1] != self.n_features_in_:
@@ -189,7 +189,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             )
         return self._normalized(rows)
 
-    def _normalized(self, rows: RowSource) -> RowSource:
+    def _normalized(self, rows: Rows) -> Rows:
         """Return the rows, divided by their lengths if `metric` is "cosine"; rows of zeros stay as they are."""
         is_cosine = getattr(self, "metric", "euclidean") == "cosine"
         return normalized(rows, refuse_zeros=are_on_workers(rows)) if is_cosine else rows
@@ -203,12 +203,12 @@ def overflow_message(estimator: str, attribute: str, number: float) -> str:
     )
 
 
-def membership_of(model: Any, rows: RowSource, labels: IntArray) -> tuple[str, FloatArray] | None:
+def membership_of(model: Any, rows: Rows, labels: IntArray) -> tuple[str, FloatArray] | None:
     """Return a measure of how well rows belong to their clusters in a fitted model, and its name, if there is one."""
     return model._membership(rows, labels) if isinstance(model, Estimator) else None
 
 
-def rows_for(model: Any, X: Any) -> RowSource:
+def rows_for(model: Any, X: Any) -> Rows:
     """Return the rows of X for a fitted estimator of any library."""
     return model._prepared(X) if isinstance(model, Estimator) else prepared_rows(model, X)
 
@@ -218,7 +218,7 @@ def by_chunk(method: Callable[..., Any]) -> Any:
 
     @functools.wraps(method)
     def method_by_chunk(self: Any, X: Any, *args: Any, **options: Any) -> Any:
-        if isinstance(X, RowSource) and are_on_workers(X):
+        if isinstance(X, Rows) and are_on_workers(X):
             check_is_fitted(self)
             return X.results_of(_without_training_rows(self), method.__name__, *args, **options)  # type: ignore[attr-defined]
         return method(self, X, *args, **options)

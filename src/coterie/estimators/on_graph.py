@@ -19,7 +19,7 @@ from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import check_graph, graph_of_neighbors, nearest_neighbors
 from coterie.graphs.distinct import Vertices, neighbors_with_ties
 from coterie.limits.memory import check_allocation
-from coterie.rows import Block, RowSource
+from coterie.rows import Block, Rows
 
 # Attributes of a fit of iterative runs.
 RUNS = {"converged_": "bool?", "history_": "records?", "runs_": "runs?", "n_iter_": "int?"}
@@ -65,7 +65,7 @@ class GraphEstimator(
 
         Parameters
         ----------
-        X : array-like, sparse matrix, table, Dask array or RowSource of shape (m, d)
+        X : array-like, sparse matrix, table, Dask array or Rows of shape (m, d)
             Any rows; with `affinity="precomputed"`, (m, n) affinities to the rows of the fit.
         return_distance : bool
             Whether to return the distances to the clusters, too; not with `affinity="precomputed"`.
@@ -93,7 +93,7 @@ class GraphEstimator(
 
         Parameters
         ----------
-        X : array-like, sparse matrix, table, Dask array or RowSource of shape (m, d)
+        X : array-like, sparse matrix, table, Dask array or Rows of shape (m, d)
             Any rows; with `affinity="precomputed"`, (m, n) affinities to the rows of the fit.
 
         Returns
@@ -123,7 +123,7 @@ class GraphEstimator(
         own = np.where(squares[:, 0] == 0, ids[:, 0], np.int32(-1))
         return rows, scores, squares, own
 
-    def _are_training_rows(self, rows: RowSource) -> bool:
+    def _are_training_rows(self, rows: Rows) -> bool:
         """Whether these, as `_prepared` gives them, are the rows of the fit, number by number.
 
         Affinities are taken for those of the fit if there are as many.
@@ -136,7 +136,7 @@ class GraphEstimator(
         blocks = rows.with_dtype(own.dtype).blocks()
         return all(_are_equal(block, own[start : start + block.shape[0]]) for start, block in blocks)
 
-    def _membership(self, rows: RowSource, labels: IntArray) -> tuple[str, FloatArray] | None:
+    def _membership(self, rows: Rows, labels: IntArray) -> tuple[str, FloatArray] | None:
         if not np.array_equal(labels, self.labels_) or not self._are_training_rows(rows):
             return None
         own = np.where(labels < 0, 0, self.memberships_[np.arange(len(labels)), labels])
@@ -193,7 +193,7 @@ class GraphEstimator(
             scores += weight[:, None] * self.memberships_[near]
         return scores
 
-    def _check_memory(self, rows: RowSource) -> None:
+    def _check_memory(self, rows: Rows) -> None:
         super()._check_memory(rows)
         if self.n_clusters is None:
             return
@@ -274,7 +274,7 @@ class GraphEstimator(
         if n_empty > 0:
             warn(f"{n_empty} of {n_clusters} clusters are empty{why}", ConvergenceWarning)
 
-    def _check_n_rows(self, rows: RowSource) -> None:
+    def _check_n_rows(self, rows: Rows) -> None:
         n_rows = rows.shape[0]
         if self.n_clusters is not None and self.n_clusters > n_rows:
             raise ValueError(f"n_samples={n_rows} should be >= n_clusters={self.n_clusters}.")

@@ -73,7 +73,7 @@ class OutlierScoring:
 
         Parameters
         ----------
-        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+        X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
             Any rows.
         labels : array-like of shape (n,), optional
             A cluster for each row, -1 for none; by default those of `predict`.

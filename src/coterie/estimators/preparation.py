@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.utils.validation import _get_feature_names
 
 from coterie.fitting.checks import warn
-from coterie.rows import RowSource, as_rows
+from coterie.rows import Rows, as_rows
 from coterie.rows.checks import NotNumbersError
 from coterie.rows.columns import ALL_COLUMNS, NO_COLUMNS
 from coterie.rows.derived import NormalizedRows, SelectedColumns
@@ -26,7 +26,7 @@ _MOST_LISTED = 12
 _Step = tuple[Any, ...]
 
 
-def columns_of(X: Any, rows: RowSource) -> dict[str, Any]:
+def columns_of(X: Any, rows: Rows) -> dict[str, Any]:
     """Return the fitted attributes that describe the columns of `rows`, which are those of X."""
     names = _names_of(X, rows)
     found: dict[str, Any] = {"n_features_in_": rows.shape[1]}
@@ -37,7 +37,7 @@ def columns_of(X: Any, rows: RowSource) -> dict[str, Any]:
     return found
 
 
-def prepared_rows(model: Any, X: Any) -> RowSource:
+def prepared_rows(model: Any, X: Any) -> Rows:
     """Return rows in the columns of a fit, prepared as its rows were; what was done to them already is not repeated.
 
     A transformer that was fitted to other rows is replaced by that of the fit. A ValueError is raised if columns are
@@ -87,11 +87,11 @@ def prepared_rows(model: Any, X: Any) -> RowSource:
     return rows
 
 
-def _steps_of(rows: RowSource) -> list[_Step]:
+def _steps_of(rows: Rows) -> list[_Step]:
     return [step for step in rows.preparation if step[0] in ("transform", "normalize")]
 
 
-def _with_first_steps(steps: Sequence[_Step], rows: RowSource) -> RowSource:
+def _with_first_steps(steps: Sequence[_Step], rows: Rows) -> Rows:
     """Return the rows after the first of these steps only."""
     given, is_learned = rows, any(step[0] == "transform" for step in steps)
     while len(done := _steps_of(rows)) > len(steps) or not all(map(_is_same, steps, done)):
@@ -114,10 +114,10 @@ def _is_same(one: _Step, other: _Step) -> bool:
     return one[1:2] == other[1:2] or joblib.hash(one[1:2]) == joblib.hash(other[1:2])
 
 
-def _names_of(X: Any, rows: RowSource) -> list[str] | None:
+def _names_of(X: Any, rows: Rows) -> list[str] | None:
     """Return the names of all columns, None where they have none of their own."""
     names = rows.column_names
-    if not isinstance(X, RowSource) and type(X) is not np.ndarray:
+    if not isinstance(X, Rows) and type(X) is not np.ndarray:
         # scikit-learn checks names, and reads those of sparse frames. This takes longer than a small pass.
         theirs = _get_feature_names(X)
         names = theirs if names is None else names
@@ -137,7 +137,7 @@ def _is_frame(X: Any) -> bool:
 
 
 def _positions(
-    model: Any, rows: RowSource, expected: Any, names: list[str] | None, chosen: Sequence[str | int] | None
+    model: Any, rows: Rows, expected: Any, names: list[str] | None, chosen: Sequence[str | int] | None
 ) -> list[int] | None:
     """Return which columns of the rows are those of the fit, or None if they are these already.
 
@@ -157,7 +157,7 @@ def _positions(
     return [position_of[name] for name in expected]
 
 
-def _unnamed_positions(rows: RowSource, chosen: Sequence[str | int] | None) -> list[int] | None:
+def _unnamed_positions(rows: Rows, chosen: Sequence[str | int] | None) -> list[int] | None:
     """Return the positions that the fit chose, where these rows are a table that has them."""
     if chosen is None or not all(isinstance(column, int) for column in chosen):
         return None

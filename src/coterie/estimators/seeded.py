@@ -14,7 +14,7 @@ from coterie.estimators.base import Estimator
 from coterie.fitting.checks import warn
 from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.passes import MeasuredRows
-from coterie.rows import RowSource
+from coterie.rows import Rows
 from coterie.seeding.greedy import seed_by_square_distance
 from coterie.seeding.markov_chain import seed_by_markov_chain
 from coterie.seeding.rounds import sample_of, seed_in_rounds
@@ -50,14 +50,14 @@ class SeededEstimator(Estimator):
     def _n_centers(self) -> int:
         return int(getattr(self, self._count_name))
 
-    def _check_n_rows(self, rows: RowSource) -> None:
+    def _check_n_rows(self, rows: Rows) -> None:
         if self._n_centers > rows.shape[0]:
             raise ValueError(f"n_samples={rows.shape[0]} should be >= {self._count_name}={self._n_centers}.")
 
     def _draws_centers(self) -> bool:
         return isinstance(self.init, str) or (callable(self.init) and not hasattr(self.init, "get_params"))
 
-    def _given_centers(self, rows: RowSource, n_init: int | str = "auto") -> Array | None:
+    def _given_centers(self, rows: Rows, n_init: int | str = "auto") -> Array | None:
         """Return the centroids given by `init`, or None if they are drawn, in each of `n_init` runs."""
         if self._draws_centers():
             return None
@@ -85,7 +85,7 @@ class SeededEstimator(Estimator):
             self.init, X, data, self._n_centers, random, deadline, unit_length=self._is_cosine
         )
 
-    def _checked_centers(self, centers: Any, rows: RowSource, name: str = "init") -> Array:
+    def _checked_centers(self, centers: Any, rows: Rows, name: str = "init") -> Array:
         return checked_centers(centers, rows, self._n_centers, name)
 
 
@@ -117,7 +117,7 @@ def draw_centers(
     return SEEDINGS[init](rows, n_centers, random, deadline=deadline)[0]
 
 
-def checked_centers(centers: Any, rows: RowSource, n_centers: int, name: str = "init") -> Array:
+def checked_centers(centers: Any, rows: Rows, n_centers: int, name: str = "init") -> Array:
     """Return a copy of given centers in the dtype of the rows; raise a ValueError if they have another shape."""
     centers = check_array(centers, dtype=rows.dtype, order="C", copy=True, input_name=name)
     if centers.shape != (n_centers, rows.shape[1]):

@@ -20,7 +20,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
 from coterie.arrays import Array
-from coterie.rows import RowSource
+from coterie.rows import Rows
 
 # Of anything: arrays and files count with 64 bits.
 _TOO_MANY = 1 << 63
@@ -31,7 +31,7 @@ _BETWEEN = tuple(
 )
 
 
-def check_sample_weight(sample_weight: npt.ArrayLike | None, rows: RowSource) -> Array | None:
+def check_sample_weight(sample_weight: npt.ArrayLike | None, rows: Rows) -> Array | None:
     """Return the weights as an array of shape (n,) in the rows' dtype; None stays None (all 1).
 
     Raises a ValueError if they are negative, not finite, all 0 or not one per row.

@@ -37,7 +37,7 @@ def bridge_components(
     ----------
     graph : sparse matrix or array-like of shape (n, n)
         Non-negative weights.
-    X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+    X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
         The rows that are its vertices.
     metric : {"euclidean", "cosine"}
         See `nearest_neighbors`.

@@ -104,7 +104,7 @@ def extend_neighbors(
 
     Parameters
     ----------
-    X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+    X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
         The old rows.
     neighbors : Neighbors, or a pair of arrays of shape (n, m)
         Nearest neighbors and squared distances of the old rows, from `nearest_neighbors` or `given_neighbors`.

@@ -36,7 +36,7 @@ class NeighborIndex:
 
     Parameters
     ----------
-    X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+    X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
         The rows to search. They are held in memory, arrays without a copy: do not change them while the index is used.
     n_neighbors : int
         Maximum number of neighbors for `query`, at most n.
@@ -136,7 +136,7 @@ class NeighborIndex:
 
         Parameters
         ----------
-        queries : array-like, sparse matrix, table, Dask array or RowSource of shape (q, d)
+        queries : array-like, sparse matrix, table, Dask array or Rows of shape (q, d)
             One or more rows, sparse if and only if those of the index are, converted to their type. A row of the index
             is its own nearest neighbor.
         n_neighbors : int, optional

@@ -44,7 +44,7 @@ def knn_graph(
 
     Parameters
     ----------
-    X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+    X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
         The rows: the vertices.
     n_neighbors : int
         Neighbors of each row, without the row itself; less than n.

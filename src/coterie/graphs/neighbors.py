@@ -14,7 +14,7 @@ from coterie.fitting.checks import check_option, check_positive_integer, random_
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs.approximate import approximate_index
 from coterie.graphs.exact import exact_neighbors
-from coterie.rows import Block, RowSource, as_rows
+from coterie.rows import Block, Rows, as_rows
 from coterie.rows.derived import NormalizedRows
 
 Seed: TypeAlias = int | np.random.RandomState | None
@@ -78,7 +78,7 @@ def nearest_neighbors(
 
     Parameters
     ----------
-    X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+    X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
         The rows to search, in the memory of one machine: rows on Dask workers are a TypeError.
     n_neighbors : int
         Number of neighbors of each row, less than n; at most n with `queries`.
@@ -186,7 +186,7 @@ def check_search(n_neighbors: Any, metric: Any, method: Any) -> None:
     check_positive_integer("n_neighbors", n_neighbors)
 
 
-def check_sizes(rows: RowSource, query_rows: RowSource | None, n_neighbors: int) -> None:
+def check_sizes(rows: Rows, query_rows: Rows | None, n_neighbors: int) -> None:
     """Raise an error unless there are enough rows for the number of neighbors; queries None: the rows themselves."""
     n_rows = rows.shape[0]
     if n_rows > np.iinfo(np.int32).max:
@@ -202,7 +202,7 @@ def check_sizes(rows: RowSource, query_rows: RowSource | None, n_neighbors: int)
     check_alike(query_rows, rows.shape[1], is_sparse=rows.is_sparse)
 
 
-def check_alike(query_rows: RowSource, n_columns: int, *, is_sparse: bool) -> None:
+def check_alike(query_rows: Rows, n_columns: int, *, is_sparse: bool) -> None:
     """Raise an error unless queries and rows have the same kind and width."""
     if query_rows.shape[1] != n_columns:
         raise ValueError(f"X has {n_columns} features, but queries has {query_rows.shape[1]}.")
@@ -210,7 +210,7 @@ def check_alike(query_rows: RowSource, n_columns: int, *, is_sparse: bool) -> No
         raise TypeError("X and queries must both be sparse or both be dense.")
 
 
-def is_approximate(method: str, rows: RowSource, n_queries: int) -> bool:
+def is_approximate(method: str, rows: Rows, n_queries: int) -> bool:
     """Whether the search for this number of rows is approximate."""
     if rows.is_sparse:
         if method == "approximate":
@@ -221,7 +221,7 @@ def is_approximate(method: str, rows: RowSource, n_queries: int) -> bool:
     return float(n_queries) * rows.shape[0] * rows.shape[1] > LEAST_WORK
 
 
-def read_rows(metric: str, *sources: RowSource) -> list[Block]:
+def read_rows(metric: str, *sources: Rows) -> list[Block]:
     """Return all rows of each source for the metric; for "cosine" with one more column if there are rows of zeros."""
     blocks = [read_as(metric, rows) for rows in sources]
     if metric != "cosine" or not any(are_zero(block).any() for block in blocks):
@@ -229,7 +229,7 @@ def read_rows(metric: str, *sources: RowSource) -> list[Block]:
     return [with_zeros_apart(block) for block in blocks]
 
 
-def read_as(metric: str, rows: RowSource) -> Block:
+def read_as(metric: str, rows: Rows) -> Block:
     """Return all rows, of length 1 for the cosine distance."""
     return NormalizedRows(rows).read() if metric == "cosine" else rows.read()
 

@@ -28,7 +28,7 @@ from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.checks import check_sample_weight, warn
 from coterie.fitting.threads import effective_n_threads
 from coterie.limits.memory import check_allocation
-from coterie.rows import Block, RowSource
+from coterie.rows import Block, Rows
 from coterie.rows.derived import NormalizedRows, RowsWithDirection, normalized, rows_of_zeros
 
 # How many roundings a squared distance may be off by, of squared lengths of rows and centroids; and numbers of
@@ -106,7 +106,7 @@ class CentroidEstimator(
 
         Parameters
         ----------
-        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+        X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
             Any rows.
         return_distance : bool
             Also return the distances to the centroids, in the same pass.
@@ -144,7 +144,7 @@ class CentroidEstimator(
 
         Parameters
         ----------
-        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+        X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
             Any rows.
 
         Returns
@@ -182,7 +182,7 @@ class CentroidEstimator(
 
         Parameters
         ----------
-        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+        X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
             Any rows.
         y : None
             Ignored.
@@ -247,17 +247,17 @@ class CentroidEstimator(
     def _n_threads(self) -> int:
         return effective_n_threads(self.n_threads)
 
-    def _rows_to_fit(self, X: Any) -> tuple[RowSource, dict[str, Any]]:
+    def _rows_to_fit(self, X: Any) -> tuple[Rows, dict[str, Any]]:
         rows, columns = super()._rows_to_fit(X)
         return self._with_direction(rows), columns
 
-    def _normalized(self, rows: RowSource) -> RowSource:
+    def _normalized(self, rows: Rows) -> Rows:
         """Return the rows, at length 1 with the cosine metric; those of zeros as they are or refused."""
         if not self._is_cosine:
             return rows
         return normalized(rows, refuse_zeros=not self._ignores_zeros, n_threads=self._n_threads)
 
-    def _with_direction(self, rows: RowSource) -> RowSource:
+    def _with_direction(self, rows: Rows) -> Rows:
         """Return the rows that are not zero, where others are ignored: a fit is that of these, to the bit."""
         zeros = zeros_among(rows) if self._ignores_zeros else ()
         if len(zeros) == 0:
@@ -267,7 +267,7 @@ class CentroidEstimator(
             raise ValueError("All rows of X are zeros, which have no direction.")
         return RowsWithDirection(rows, others)
 
-    def _weights_of(self, rows: RowSource, sample_weight: npt.ArrayLike | None) -> Array | None:
+    def _weights_of(self, rows: Rows, sample_weight: npt.ArrayLike | None) -> Array | None:
         """Return the weights of the rows of a fit; they are given for all rows."""
         if not isinstance(rows, RowsWithDirection):
             return check_sample_weight(sample_weight, rows)
@@ -278,7 +278,7 @@ class CentroidEstimator(
         """Return the inertia that a sum of squared distances stands for: 1 - cos is half of one, at length 1."""
         return squares / 2 if self._is_cosine else squares
 
-    def _checked_centers(self, centers: Any, rows: RowSource, name: str = "init") -> Array:
+    def _checked_centers(self, centers: Any, rows: Rows, name: str = "init") -> Array:
         centers = super()._checked_centers(centers, rows, name)
         return unit_centers(centers) if self._is_cosine else centers
 
@@ -289,7 +289,7 @@ class CentroidEstimator(
                 f"The initial centers are too far from the rows for {centers.dtype}: squared distances overflow."
             )
 
-    def _new_means(self, rows: RowSource, centers: Array, shift: FloatArray, n_threads: int) -> Means:
+    def _new_means(self, rows: Rows, centers: Array, shift: FloatArray, n_threads: int) -> Means:
         """Return means of such rows, without a row."""
         return means_of(rows.is_sparse)(centers, shift, n_threads, unit_length=self._is_cosine)
 
@@ -315,12 +315,12 @@ class CentroidEstimator(
         return 10 if callable(self.init) or self.init == "random" else 1
 
     @staticmethod
-    def _scattered(rows: RowSource, labels: IntArray) -> IntArray:
+    def _scattered(rows: Rows, labels: IntArray) -> IntArray:
         """Return labels of all rows, of those of a fit: -1 for those that were ignored."""
         return rows.scattered(labels, missing=NO_CLUSTER) if isinstance(rows, RowsWithDirection) else labels
 
     def _labels_fitted(
-        self, rows: RowSource, centers: Array, labels: IntArray, squares: FloatArray, weights: Array | None
+        self, rows: Rows, centers: Array, labels: IntArray, squares: FloatArray, weights: Array | None
     ) -> dict[str, Any]:
         """Return the fitted attributes of the rows of a fit; those that were ignored get the label -1."""
         inertia, distances = self._inertia_of(weighted_sum(squares, weights)), self._distances_of(squares)
@@ -332,7 +332,7 @@ class CentroidEstimator(
         own = FitDistances(labels, distances, rounding, weights)
         return {"labels_": labels, "inertia_": inertia, "_own_distances": own}
 
-    def _labels_and_squares(self, rows: RowSource) -> tuple[IntArray, FloatArray]:
+    def _labels_and_squares(self, rows: Rows) -> tuple[IntArray, FloatArray]:
         return labels_and_squares(rows, self.cluster_centers_, self._shift, self._n_threads)
 
     def _distances_of(self, squares: FloatArray) -> FloatArray:
@@ -374,7 +374,7 @@ def _squares_to(centers: Array, shift: FloatArray) -> FloatArray:
         return np.asarray(np.einsum("ij,ij->i", relative, relative, dtype=np.float64))
 
 
-def zeros_among(rows: RowSource) -> IndexArray:
+def zeros_among(rows: Rows) -> IndexArray:
     """Return the numbers of the rows of zeros; where rows are scaled, as they were before, which is less work."""
     return rows_of_zeros(rows.source if isinstance(rows, NormalizedRows) else rows)
 

@@ -39,7 +39,7 @@ from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import NO_CLUSTER, CentroidEstimator, zeros_among
 from coterie.passes import Passes, measure
-from coterie.rows import RowSource, as_rows
+from coterie.rows import Rows, as_rows
 from coterie.rows.derived import SelectedRows
 
 __all__ = ["STRATEGIES", "BisectingKMeans", "BisectionTree", "bisecting"]
@@ -153,7 +153,7 @@ class BisectionTree:
                 labels[half] = labels[node] if labels[node] >= 0 else labels[half]
         return labels[self.leaves()]
 
-    def labels_of(self, rows: RowSource, n_threads: int) -> IntArray:
+    def labels_of(self, rows: Rows, n_threads: int) -> IntArray:
         """Return the label of each row: at each split it goes to the nearer centroid."""
         places = np.empty(len(self._centers), dtype=np.int32)
         leaves = self.leaves()
@@ -176,7 +176,7 @@ class BisectionTree:
 
 
 def bisecting(
-    rows: RowSource,
+    rows: Rows,
     weights: Array | None,
     split: Callable[[Any, Array | None, int], tuple[KMeansResult, FloatArray]],
     *,
@@ -190,7 +190,7 @@ def bisecting(
 
     Parameters
     ----------
-    rows : RowSource of shape (n, d)
+    rows : Rows of shape (n, d)
         The data.
     weights : ndarray of shape (n,) or None
         Weights of the rows.
@@ -394,7 +394,7 @@ class BisectingKMeans(CentroidEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+        X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
             The data; see `coterie.open_rows` for files. Never changed.
         y : None
             Ignored.
@@ -501,7 +501,7 @@ class BisectingKMeans(CentroidEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+        X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
             Any rows.
         return_distance : bool
             Whether to return the distances to the centroids, too; see `KMeans.predict`.
@@ -525,7 +525,7 @@ class BisectingKMeans(CentroidEstimator):
             labels[zeros_among(rows)] = NO_CLUSTER
         return labels if squares is None else (labels, self._own_distances_of(squares, labels))
 
-    def _labels_and_squares(self, rows: RowSource) -> tuple[IntArray, FloatArray]:
+    def _labels_and_squares(self, rows: Rows) -> tuple[IntArray, FloatArray]:
         labels = self._bisection.labels_of(rows, self._n_threads)
         return labels, squares_to_centers(rows, self.cluster_centers_, labels, self._n_threads)
 

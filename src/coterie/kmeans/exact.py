@@ -250,7 +250,7 @@ class KMeans(CentroidEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+        X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
             The data; see `coterie.open_rows` for files, `coterie.dask.rows` for rows on workers. Never changed; float32
             and float64 arrays are never copied.
             What must be parsed or converted is converted once and kept if it takes at most 1 GiB as floats (arrays of

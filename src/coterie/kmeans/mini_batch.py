@@ -40,7 +40,7 @@ from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
 from coterie.passes import MeasuredRows, measure_rows
-from coterie.rows import RowSource, as_rows
+from coterie.rows import Rows, as_rows
 
 __all__ = ["MiniBatchKMeans", "MiniBatchResult", "MiniBatchState", "mini_batch"]
 
@@ -122,7 +122,7 @@ class MiniBatchResult:
 
 
 def mini_batch(
-    rows: RowSource,
+    rows: Rows,
     weights: Array | None,
     state: MiniBatchState,
     *,
@@ -136,7 +136,7 @@ def mini_batch(
 
     Parameters
     ----------
-    rows : RowSource of shape (n, d)
+    rows : Rows of shape (n, d)
         The data.
     weights : ndarray of shape (n,) or None
         Weights of the rows.
@@ -413,7 +413,7 @@ class MiniBatchKMeans(CentroidEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+        X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
             The data; see `coterie.open_rows` for files. Never changed.
         y : None
             Ignored.
@@ -469,7 +469,7 @@ class MiniBatchKMeans(CentroidEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+        X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
             The batch; the first one needs at least k rows, from which the centroids are drawn.
         y : None
             Ignored.
@@ -537,7 +537,7 @@ class MiniBatchKMeans(CentroidEstimator):
 
     def _begin(
         self,
-        rows: RowSource,
+        rows: Rows,
         weights: Array | None,
         given: Array | None,
         random: np.random.RandomState,
@@ -565,7 +565,7 @@ class MiniBatchKMeans(CentroidEstimator):
         means = self._new_means(rows, centers, shift, n_threads)
         return MiniBatchState(means, shift, mean_variance, random)
 
-    def _state_for(self, rows: RowSource) -> MiniBatchState:
+    def _state_for(self, rows: Rows) -> MiniBatchState:
         """Return a copy of the state that the last batch has left, for more rows."""
         means, shift = getattr(self, "_means", None), self._shift
         if means is None or isinstance(means, SparseMeans) != rows.is_sparse:
@@ -590,7 +590,7 @@ class MiniBatchKMeans(CentroidEstimator):
             "n_steps_": state.n_steps,
         }  # fmt: skip
 
-    def _sample(self, rows: RowSource, weights: Array | None, random: np.random.RandomState) -> MeasuredRows:
+    def _sample(self, rows: Rows, weights: Array | None, random: np.random.RandomState) -> MeasuredRows:
         size = self.init_size or 3 * self.batch_size
         if size < self.n_clusters:
             if self.init_size is not None:

@@ -45,7 +45,7 @@ from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
 from coterie.passes import ChunkRows, Passes, Total, largest_square, measure_rows, open_passes
-from coterie.rows import RowSource, as_rows
+from coterie.rows import Rows, as_rows
 
 __all__ = [
     "BOUNDS",
@@ -705,7 +705,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+        X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
             The data; see `coterie.open_rows` for files, `coterie.dask.rows` for rows on workers. Never changed; float
             arrays are never copied.
         y : None
@@ -730,7 +730,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+        X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
             Rows that have not been seen yet.
         y : None
             Ignored.
@@ -812,7 +812,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             return max(_FIRST_ROWS, _FIRST_ROWS_PER_CLUSTER * self.n_clusters)
         return max(int(self.batch_size), self.n_clusters)
 
-    def _earlier_sums(self, rows: RowSource) -> EarlierSums:
+    def _earlier_sums(self, rows: Rows) -> EarlierSums:
         """Return a copy of the sums of earlier calls, relative to a shift that suits the rows."""
         sums, masses, squares = (part.copy() for part in self._votes)
         shift = self._shift
@@ -822,7 +822,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             shift = np.zeros_like(shift)
         return EarlierSums(sums, masses, squares, shift)
 
-    def _check_bounds(self, rows: RowSource) -> None:
+    def _check_bounds(self, rows: Rows) -> None:
         if rows.is_sparse and self.bounds in ("elkan", "yinyang"):
             raise ValueError(
                 f"bounds={self.bounds!r} is for dense rows: sparse ones are compared with all centroids. "

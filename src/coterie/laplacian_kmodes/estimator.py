@@ -58,7 +58,7 @@ from coterie.laplacian_kmodes.solver import (
     normalized_cut,
 )
 from coterie.passes import measure_rows
-from coterie.rows import Block, RowSource, as_rows
+from coterie.rows import Block, Rows, as_rows
 
 GraphWeight = Annotated[
     Literal["auto"] | float,
@@ -336,7 +336,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+        X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
             The data, or (n, n) affinities, or a tuple of two such matrices, graph and kernel. Files are read into
             memory of one machine as a whole: rows on Dask workers are a TypeError.
         y : None
@@ -611,7 +611,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
             raise ValueError("X is a pair of matrices, which needs affinity='precomputed'.")
         return X
 
-    def _rows_of(self, X: Any) -> RowSource:
+    def _rows_of(self, X: Any) -> Rows:
         if self._fitted_to_pair:
             return _joined_pair(X, len(self.labels_))
         if _is_pair(X):
@@ -625,7 +625,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     def _is_auto(self) -> bool:
         return isinstance(self.init, str) and self.init == "auto"
 
-    def _given_modes(self, rows: RowSource) -> Array | None:
+    def _given_modes(self, rows: Rows) -> Array | None:
         if self.affinity == "knn" or self._draws_centers():
             return self._given_centers(rows, self.n_init)
         return given_rows(self.init, self.n_clusters, rows.shape[0])
@@ -689,7 +689,7 @@ def _checked_kernel(kernel: Any, n: int) -> Block:
 
     Parameters
     ----------
-    kernel : array-like, sparse matrix, table or RowSource of shape (n, n)
+    kernel : array-like, sparse matrix, table or Rows of shape (n, n)
         Entry (p, q) is k(x_p, x_q): any finite numbers.
     n : int
         Number of vertices of the graph.
@@ -702,17 +702,17 @@ def _checked_kernel(kernel: Any, n: int) -> Block:
     return rows.read()
 
 
-def _joined_pair(X: Any, n: int) -> RowSource:
+def _joined_pair(X: Any, n: int) -> Rows:
     """Return the affinities of new rows to the n rows of a fit: m rows of 2 n columns, of the graph and of the kernel.
 
     Parameters
     ----------
-    X : pair of matrices of shape (m, n), or RowSource of shape (m, 2 n)
+    X : pair of matrices of shape (m, n), or Rows of shape (m, 2 n)
         The pair, or the result of this function.
     n : int
         Rows of the fit.
     """
-    if isinstance(X, RowSource) and X.shape[1] == 2 * n:
+    if isinstance(X, Rows) and X.shape[1] == 2 * n:
         return X
     if not _is_pair(X):
         raise ValueError(

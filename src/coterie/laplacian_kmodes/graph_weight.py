@@ -152,7 +152,7 @@ def select_graph_weight(
     ----------
     estimator : LaplacianKModes
         The estimator with all other parameters; it is not modified.
-    X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+    X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
         The data.
     graph_weights : sequence of float
         Weights to try.

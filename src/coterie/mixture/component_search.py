@@ -25,7 +25,7 @@ from coterie.centers.lloyd import cell_centers
 from coterie.estimators.outliers import center_rounding
 from coterie.mixture.parameters import MixtureParameters
 from coterie.mixture.posteriors import order_by
-from coterie.rows import RowSource
+from coterie.rows import Rows
 
 _BLOCK_BYTES = 128 << 20
 _CELLS_PER_ROOT = 4
@@ -86,12 +86,12 @@ class ComponentSearch:
             squares = squares.sum(axis=1, keepdims=True)
         return np.hstack([rows, squares])
 
-    def _blocks(self, rows: RowSource) -> Iterator[tuple[slice, Array]]:
+    def _blocks(self, rows: Rows) -> Iterator[tuple[slice, Array]]:
         n_rows = max(1, _BLOCK_BYTES // (16 * rows.shape[1]))
         for start, block in rows.with_dtype(self.parameters.means.dtype).blocks(n_rows):
             yield slice(start, start + block.shape[0]), block
 
-    def energies(self, rows: RowSource) -> Iterator[tuple[slice, FloatArray]]:
+    def energies(self, rows: Rows) -> Iterator[tuple[slice, FloatArray]]:
         """Yield minus the log-densities, weights included, of blocks of rows with all components."""
         for part, block in self._blocks(rows):
             for piece in self._pieces(len(block)):
@@ -105,9 +105,7 @@ class ComponentSearch:
         vectors, offsets = self._linear
         return np.asarray(offsets - 2 * (self._features(block) @ vectors.T))
 
-    def best(
-        self, rows: RowSource, n_best: int, *, exact: bool
-    ) -> Iterator[tuple[slice, IntArray, FloatArray]]:
+    def best(self, rows: Rows, n_best: int, *, exact: bool) -> Iterator[tuple[slice, IntArray, FloatArray]]:
         """Yield, for blocks of rows, the best components of each row and their energies, ascending."""
         for part, block in self._blocks(rows):
             if self._loses_digits:
@@ -115,14 +113,14 @@ class ComponentSearch:
             else:
                 yield part, *self._nearest(block, self._features(block), self._linear, n_best, exact)
 
-    def labels(self, rows: RowSource, *, exact: bool) -> IntArray:
+    def labels(self, rows: Rows, *, exact: bool) -> IntArray:
         """Return the best component of each row."""
         labels = np.empty(rows.shape[0], dtype=np.int32)
         for part, block in self._blocks(rows):
             labels[part] = self._best_of(block, exact)
         return labels
 
-    def labels_and_distances(self, rows: RowSource, *, exact: bool) -> tuple[IntArray, FloatArray]:
+    def labels_and_distances(self, rows: Rows, *, exact: bool) -> tuple[IntArray, FloatArray]:
         """Return the best component of each row, and the distance to it as `distances` does; one pass over the rows."""
         labels, squares = np.empty(rows.shape[0], dtype=np.int32), np.empty(rows.shape[0])
         for part, block in self._blocks(rows):
@@ -130,7 +128,7 @@ class ComponentSearch:
             self._write_squares(block, labels[part], squares[part])
         return labels, np.sqrt(squares)
 
-    def distances(self, rows: RowSource, labels: IntArray) -> FloatArray:
+    def distances(self, rows: Rows, labels: IntArray) -> FloatArray:
         """Return the distance of each row to a given component, in standard deviations of it.
 
         It is Mahalanobis', the root of the sum of (x - mean)^2 / variance over the columns.
@@ -276,9 +274,7 @@ class FactorSearch(ComponentSearch):
         everything = np.arange(len(self.parameters.means), dtype=np.int32)
         return self._table(block.astype(np.float64), everything, self._in_double)
 
-    def best(
-        self, rows: RowSource, n_best: int, *, exact: bool
-    ) -> Iterator[tuple[slice, IntArray, FloatArray]]:
+    def best(self, rows: Rows, n_best: int, *, exact: bool) -> Iterator[tuple[slice, IntArray, FloatArray]]:
         for part, block in self._blocks(rows):
             ids, energies = np.empty((len(block), n_best), dtype=np.int32), np.empty((len(block), n_best))
             for members, listed in self._compared(block, n_best, exact):

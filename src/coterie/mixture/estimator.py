@@ -46,7 +46,7 @@ from coterie.mixture.parameters import MixtureParameters, count_parameters
 from coterie.mixture.passes import ChunkPosteriors, label_all
 from coterie.mixture.posteriors import Posteriors, TruncatedPosteriors
 from coterie.passes import MeasuredRows, Passes, measure, measure_rows, open_passes
-from coterie.rows import RowSource, as_rows
+from coterie.rows import Rows, as_rows
 from coterie.seeding.markov_chain import seed_by_markov_chain
 from coterie.seeding.rounds import sample_of
 from coterie.seeding.split_merge import seed_by_split_and_merge
@@ -389,7 +389,7 @@ class TruncatedGaussianMixture(
 
         Parameters
         ----------
-        X : array-like, table, Dask array or RowSource of shape (n, d)
+        X : array-like, table, Dask array or Rows of shape (n, d)
             The data, dense; see `coterie.open_rows` for files, `coterie.dask.rows` for rows on workers. What takes more
             than 1 GiB as floats is read in every iteration; with a coreset, twice in all (and once more for the
             labels).
@@ -436,7 +436,7 @@ class TruncatedGaussianMixture(
         report.warn_if_out_of_time()
         return self
 
-    def _measured(self, rows: RowSource, weights: Array | None) -> MeasuredRows:
+    def _measured(self, rows: Rows, weights: Array | None) -> MeasuredRows:
         return measure_rows(rows, weights, n_clusters=self.n_components, n_threads=self.n_threads)
 
     def _best_run(
@@ -510,7 +510,7 @@ class TruncatedGaussianMixture(
         n_compared *= 1 + 2 * self._n_factors
         return n_times * (1 + n_compared / (_DISTANCES_OF_SEARCH * math.prod(self._truncation())))
 
-    def _given_start(self, rows: RowSource) -> MixtureParameters | None:
+    def _given_start(self, rows: Rows) -> MixtureParameters | None:
         """Return initial parameters of the last fit, `means_init` or `init`; None if means are to be drawn."""
         if self.warm_start and hasattr(self, "means_"):
             return self._last_parameters(rows)
@@ -539,7 +539,7 @@ class TruncatedGaussianMixture(
             )
         return MixtureParameters(means, np.array(np.nan), weights)
 
-    def _last_parameters(self, rows: RowSource) -> MixtureParameters:
+    def _last_parameters(self, rows: Rows) -> MixtureParameters:
         """Return the parameters of the last fit, if they have the shape of those of a fit to these rows."""
         n_components, n_columns = self.n_components, rows.shape[1]
         last = self._parameters()
@@ -624,7 +624,7 @@ class TruncatedGaussianMixture(
         return fitted
 
     def _labels_fitted(
-        self, passes: Passes, rows: RowSource, weights: Array | None, parameters: MixtureParameters
+        self, passes: Passes, rows: Rows, weights: Array | None, parameters: MixtureParameters
     ) -> dict[str, Any]:
         """Return the fitted attributes that are labels of the rows of a fit; one pass."""
         search = component_search(parameters, effective_n_threads(self.n_threads))
@@ -661,7 +661,7 @@ class TruncatedGaussianMixture(
 
         Parameters
         ----------
-        X : array-like, table, Dask array or RowSource of shape (n, d)
+        X : array-like, table, Dask array or Rows of shape (n, d)
             Any rows.
         return_distance : bool
             Whether to return the distances to the components, too, in the same pass.
@@ -685,7 +685,7 @@ class TruncatedGaussianMixture(
 
         Parameters
         ----------
-        X : array-like, table, Dask array or RowSource of shape (n, d)
+        X : array-like, table, Dask array or Rows of shape (n, d)
             Any rows.
 
         Returns
@@ -706,7 +706,7 @@ class TruncatedGaussianMixture(
         starts = np.arange(0, ids.size + 1, n_kept)
         return sp.csr_array((shares.ravel(), ids.ravel(), starts), shape=shape)
 
-    def _membership(self, rows: RowSource, labels: IntArray) -> tuple[str, FloatArray] | None:
+    def _membership(self, rows: Rows, labels: IntArray) -> tuple[str, FloatArray] | None:
         found = self.responsibilities(rows)
         return "posterior", np.asarray(found[np.arange(len(labels)), labels], dtype=np.float64).ravel()
 
@@ -716,7 +716,7 @@ class TruncatedGaussianMixture(
 
         Parameters
         ----------
-        X : array-like, table, Dask array or RowSource of shape (n, d)
+        X : array-like, table, Dask array or Rows of shape (n, d)
             Any rows.
 
         Returns
@@ -753,7 +753,7 @@ class TruncatedGaussianMixture(
 
         Parameters
         ----------
-        X : array-like, table, Dask array or RowSource of shape (n, d)
+        X : array-like, table, Dask array or Rows of shape (n, d)
             Any rows.
 
         Returns
@@ -819,7 +819,7 @@ class TruncatedGaussianMixture(
 
         Parameters
         ----------
-        X : array-like, table, Dask array or RowSource of shape (n, d)
+        X : array-like, table, Dask array or Rows of shape (n, d)
             Any rows.
 
         Returns
@@ -892,7 +892,7 @@ class TruncatedGaussianMixture(
         n_components, n_columns = self.means_.shape
         return count_parameters(self.covariance_type, n_components, n_columns, self._n_factors)
 
-    def _fitted_rows(self, X: Any) -> RowSource:
+    def _fitted_rows(self, X: Any) -> Rows:
         check_is_fitted(self, "means_")
         return self._rows_of(X)
 
@@ -910,18 +910,18 @@ class TruncatedGaussianMixture(
 
     # --- checks --------------------------------------------------------------------------------------------------
 
-    def _check_n_factors(self, rows: RowSource) -> None:
+    def _check_n_factors(self, rows: Rows) -> None:
         if self._n_factors and self._n_factors >= rows.shape[1]:
             raise ValueError(
                 f"n_factors={self.n_factors} should be less than the number of features, {rows.shape[1]}."
             )
 
-    def _rows_to_fit(self, X: Any) -> tuple[RowSource, dict[str, Any]]:
+    def _rows_to_fit(self, X: Any) -> tuple[Rows, dict[str, Any]]:
         rows, columns = super()._rows_to_fit(X)
         _check_dense(rows)
         return rows, columns
 
-    def _rows_of(self, X: Any) -> RowSource:
+    def _rows_of(self, X: Any) -> Rows:
         rows = super()._rows_of(X)
         _check_dense(rows)
         return rows
@@ -940,7 +940,7 @@ class TruncatedGaussianMixture(
             )
 
 
-def _check_dense(rows: RowSource) -> None:
+def _check_dense(rows: Rows) -> None:
     if rows.is_sparse:
         raise TypeError(
             "Sparse rows are not supported here: a Gaussian mixture needs dense rows. Use X.toarray(), or "

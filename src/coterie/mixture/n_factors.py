@@ -94,7 +94,7 @@ def select_n_factors(
     ----------
     estimator : TruncatedGaussianMixture
         The estimator with all other parameters; it is not modified. Its `random_state` draws the sample too.
-    X : array-like, table, Dask array or RowSource of shape (n, d)
+    X : array-like, table, Dask array or Rows of shape (n, d)
         The data.
     n_factors : sequence of int
         Numbers of factors to try, all less than d.

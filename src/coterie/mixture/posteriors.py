@@ -19,7 +19,7 @@ from coterie.blocks.dataset import total_weight, weighted_sum
 from coterie.blocks.kernel_rows import KEPT_BYTES, kernel_blocks, kernel_rows
 from coterie.limits.memory import check_allocation
 from coterie.mixture.parameters import Directions, MixtureParameters
-from coterie.rows import RowSource
+from coterie.rows import Rows
 
 # A block searches with the neighborhoods of the block before; block sizes depend only on the shape.
 _BLOCK_BYTES = 256 << 20
@@ -67,7 +67,7 @@ class TruncatedPosteriors:
 
     def __init__(
         self,
-        rows: RowSource,
+        rows: Rows,
         weights: Array | None,
         sizes: tuple[int, int, int],
         *,

@@ -41,7 +41,7 @@ def cluster_map(
     ----------
     model : estimator, or None
         A fitted one; with `labels` there may be none.
-    X : array-like, sparse matrix, table or RowSource of shape (n, d)
+    X : array-like, sparse matrix, table or Rows of shape (n, d)
         Rows; of more than 10,000, as many are drawn, some of each cluster.
     labels : array-like of shape (n,), optional
         Clusters of the rows, -1 for none. By default `model.labels_` if X has as many rows, else `model.predict(X)`.

@@ -99,7 +99,7 @@ def plot_modes(X: Any, model: Any, image_shape: tuple[int, ...], n_neighbors: in
 
     Parameters
     ----------
-    X : array-like, sparse matrix, table or RowSource of shape (n, d)
+    X : array-like, sparse matrix, table or Rows of shape (n, d)
         The rows of the fit, or others; they are held in memory.
     model : estimator
         Fitted, with `cluster_centers_`. `labels_` is used if X has as many rows, else `predict`.

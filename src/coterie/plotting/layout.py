@@ -15,7 +15,7 @@ from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.estimators import Estimator
 from coterie.graphs import nearest_neighbors
 from coterie.graphs.spectral import spectral_vectors
-from coterie.rows import RowSource
+from coterie.rows import Rows
 
 PROJECTIONS = ("auto", "tsne", "pca")
 
@@ -197,7 +197,7 @@ def sample_by_cluster(labels: IntArray, most: int, first: Array | None = None) -
 
 
 def clusters_of(
-    model: Any, rows: RowSource, labels: npt.ArrayLike | None = None, n_clusters: int | None = None
+    model: Any, rows: Rows, labels: npt.ArrayLike | None = None, n_clusters: int | None = None
 ) -> IntArray:
     """Return the clusters of rows: those given, of the fit, of a path those that last longest, or predicted ones."""
     n_rows = rows.shape[0]

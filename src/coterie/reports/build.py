@@ -191,7 +191,7 @@ def report(
     ----------
     model : estimator
         A fitted one.
-    X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+    X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
         The rows of the fit, or others that the model can label.
     labels : array-like of shape (n,), optional
         The clusters of the rows; by default those of the fit, else `model.predict(X)`.

@@ -24,7 +24,7 @@ from coterie.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from coterie.blocks.kernel_rows import dense
 from coterie.names import read_names
 from coterie.reports.subject import EXAMPLES, MOST_CATEGORIES, Subject, cluster_sums
-from coterie.rows import RowSource
+from coterie.rows import Rows
 
 Names: TypeAlias = (
     "str | Path | Mapping[int, str] | Sequence[str | None] | Callable[[list[str], list[str]], str] | None"
@@ -204,7 +204,7 @@ class Matter:
         )
 
 
-def _column_names(rows: RowSource) -> list[str] | None:
+def _column_names(rows: Rows) -> list[str] | None:
     """Return the names of the columns, of encoded ones such as "place=Rome"."""
     names = None if rows.column_names is None else list(rows.column_names)
     for step in rows.preparation:

@@ -17,7 +17,7 @@ from coterie.methods import Method, method_of
 from coterie.plotting import check_image_shape
 from coterie.plotting.layout import clusters_of, sample_by_cluster
 from coterie.results import Placement, metadata_names, place_rows
-from coterie.rows import RowSource
+from coterie.rows import Rows
 from coterie.rows.roles import ID_NAMES
 from coterie.rows.source import joined_batches, selected_rows
 
@@ -53,7 +53,7 @@ class Subject:
 
     model: Any
     method: Method | None
-    rows: RowSource
+    rows: Rows
     labels: IntArray
     n_clusters: int
     sizes: IndexArray
@@ -137,7 +137,7 @@ def cluster_sums(labels: IntArray, n_clusters: int, block: Any) -> FloatArray:
     return dense(sums).astype(np.float64, copy=False)
 
 
-def _metadata(rows: RowSource, names: list[str], chosen: IndexArray) -> dict[str, Any]:
+def _metadata(rows: Rows, names: list[str], chosen: IndexArray) -> dict[str, Any]:
     """Return the Arrow columns of some rows by their names."""
     if rows.metadata_columns is None or not names:
         return {}

@@ -1,8 +1,8 @@
 """Rows of data sets, in memory or larger than memory.
 
 `as_rows` takes data (arrays, sparse matrices, tables, Dask arrays), `open_rows` takes the path or address of a file;
-both give a `RowSource`, which the estimators read in blocks of floats. Of a table the chosen columns are clustered, or
-its one column of vectors; `RowSource.metadata_columns` are the other columns. `register_format` adds a file format.
+both give a `Rows`, which the estimators read in blocks of floats. Of a table the chosen columns are clustered, or
+its one column of vectors; `Rows.metadata_columns` are the other columns. `register_format` adds a file format.
 
 Data are read once. Behind that, rows are a dense array or memory map, a CSR matrix, or derived from such rows block by
 block:
@@ -19,12 +19,12 @@ from coterie.rows.files import open_rows
 from coterie.rows.formats import register_format
 from coterie.rows.prepare import prepare_rows, table_roles
 from coterie.rows.roles import TableRoles
-from coterie.rows.source import Block, MetadataColumns, RowSource
+from coterie.rows.source import Block, MetadataColumns, Rows
 
 __all__ = [
     "Block",
     "MetadataColumns",
-    "RowSource",
+    "Rows",
     "as_rows",
     "open_rows",
     "prepare_rows",

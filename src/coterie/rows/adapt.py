@@ -1,4 +1,4 @@
-"""`as_rows`: data in memory of any library as a `RowSource`."""
+"""`as_rows`: data in memory of any library as a `Rows`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from coterie.rows.columns import Columns, vector_length_error
 from coterie.rows.formats.format import Table
 from coterie.rows.formats.tabular import slices
 from coterie.rows.landing import LandingArray, metadata_of_table
-from coterie.rows.source import BFloat16Rows, DenseRows, RowSource, SparseRows
+from coterie.rows.source import BFloat16Rows, DenseRows, Rows, SparseRows
 from coterie.rows.tables import table_of_arrow, table_of_dask_frame, table_of_pandas, table_of_stream
 
 
@@ -75,12 +75,12 @@ def as_rows(
     decimal: str | None = None,
     thousands: str | None = None,
     missing_words: Sequence[str] | None = None,
-) -> RowSource:
-    """Return data in memory as a `RowSource`; numeric data are neither copied nor converted.
+) -> Rows:
+    """Return data in memory as a `Rows`; numeric data are neither copied nor converted.
 
     Parameters
     ----------
-    X : array-like, sparse matrix, table, Dask array or RowSource, of shape (n_rows, n_columns)
+    X : array-like, sparse matrix, table, Dask array or Rows, of shape (n_rows, n_columns)
         NumPy arrays and memory maps of any real dtype, including those of ml_dtypes such as bfloat16; tensors in main
         memory, of PyTorch or with ``__dlpack__``; lists, arrays of objects, lists of equally long vectors, and objects
         with ``__array__``, which are converted immediately; columns of vectors (Series of pandas and polars, arrays of
@@ -89,7 +89,7 @@ def as_rows(
         of numbers, all of the same length); tables by Arrow's C interface (``__arrow_c_stream__``,
         ``__arrow_c_array__``), such as DuckDB's relations and pyarrow's readers; Dask arrays, HDF5 datasets and Zarr
         arrays. A stream is read once, by this call, and stored: up to 1 GiB in memory, else in a temporary file. A
-        `RowSource` is returned unchanged.
+        `Rows` is returned unchanged.
     dtype : {float32, float64}, optional
         Type to compute in. By default float32 for float32, float16, bfloat16 and integers of up to 16 bits (a table: if
         all its columns have these types), float64 otherwise.
@@ -101,7 +101,7 @@ def as_rows(
 
     Returns
     -------
-    RowSource
+    Rows
         The rows, converted block by block as they are read.
 
     Raises
@@ -128,9 +128,9 @@ def as_rows(
     return source if requested is None or requested == source.dtype else source.with_dtype(requested)
 
 
-def adapted(X: Any, options: Mapping[str, Any]) -> RowSource:
+def adapted(X: Any, options: Mapping[str, Any]) -> Rows:
     """Return data in memory with the options of `as_rows`; "categories" are not clustered as numbers."""
-    table = None if isinstance(X, RowSource) else table_of(X)
+    table = None if isinstance(X, Rows) else table_of(X)
     if table is None:
         for option, given in options.items():
             if given is not None:
@@ -150,13 +150,13 @@ def columns_of_table(table: Table, options: Mapping[str, Any]) -> ArrowColumns:
     return ArrowColumns(table, **chosen, text=text_options(options))
 
 
-def _source_of(X: Any) -> RowSource:
-    if isinstance(X, RowSource):
+def _source_of(X: Any) -> Rows:
+    if isinstance(X, Rows):
         return X
     if isinstance(X, (str, bytes, os.PathLike)):
         raise TypeError(f"as_rows takes data, not a path: use coterie.open_rows({os.fspath(X)!r}).")
     if _is_sparse_frame(X):
-        rows: RowSource = SparseRows(X.sparse.to_coo(), "sparse pandas DataFrame")
+        rows: Rows = SparseRows(X.sparse.to_coo(), "sparse pandas DataFrame")
         rows.is_table = True
         return rows
     if sp.issparse(X):
@@ -176,7 +176,7 @@ def _source_of(X: Any) -> RowSource:
     return _of_dlpack(X) if hasattr(X, "__dlpack_device__") else DenseRows(_converted(X))
 
 
-def _of_array(X: Array) -> RowSource:
+def _of_array(X: Array) -> Rows:
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError("Input X contains masked values. Fill them or drop their rows.")
     is_numeric = X.dtype.kind in "fiub" or is_small_extension(X.dtype)
@@ -185,7 +185,7 @@ def _of_array(X: Array) -> RowSource:
     return DenseRows(_converted(X))
 
 
-def _of_dlpack(X: Any) -> RowSource:
+def _of_dlpack(X: Any) -> Rows:
     """Return the rows of a tensor, of PyTorch or another library, in its own memory."""
     if int(X.__dlpack_device__()[0]) != _DLPACK_CPU:
         where = getattr(X, "device", "another device")
@@ -197,7 +197,7 @@ def _of_dlpack(X: Any) -> RowSource:
     return _of_array(np.from_dlpack(X))
 
 
-def _of_anndata(X: Any) -> RowSource:
+def _of_anndata(X: Any) -> Rows:
     """Return the rows of an AnnData object's matrix; the columns of its `obs` are metadata columns."""
     if getattr(X, "isbacked", False):
         raise TypeError(f"X is an AnnData object on disk: pass coterie.open_rows({str(X.filename)!r}).")
@@ -300,7 +300,7 @@ def _whole(table: Table) -> Any:
     return pyarrow.Table.from_batches(table.batches((), range(len(table.schema))), table.schema)
 
 
-def _of_slices(X: Any, pieces: Iterable[Any], description: str) -> RowSource:
+def _of_slices(X: Any, pieces: Iterable[Any], description: str) -> Rows:
     """Read an array that is stored or computed in pieces."""
     n_rows, n_columns = check_shape(X.shape)
     landing = LandingArray(n_columns, compute_dtype(X.dtype), n_rows)
@@ -309,7 +309,7 @@ def _of_slices(X: Any, pieces: Iterable[Any], description: str) -> RowSource:
     return DenseRows(landing.array(), description)
 
 
-def _of_dask(X: Any) -> RowSource:
+def _of_dask(X: Any) -> Rows:
     if any(size != size for size in X.shape):
         raise ValueError("X is a Dask array of unknown shape: call X.compute_chunk_sizes() first.")
     check_shape(X.shape)

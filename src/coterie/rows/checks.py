@@ -189,7 +189,7 @@ def check_finite(
 ) -> None:
     """Raise a ValueError that names the first row of a dense or sparse block with a NaN or an infinity.
 
-    `rows` is the number of the block's first row, or of each row; `place_of` is that of `RowSource`.
+    `rows` is the number of the block's first row, or of each row; `place_of` is that of `Rows`.
     """
     values = block.data if sp.issparse(block) else block
     # A sum is finite only if all its terms are, and needs no temporary array. The opposite does not hold:

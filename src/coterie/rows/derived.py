@@ -19,7 +19,7 @@ from coterie.rows.source import (
     DenseRows,
     DerivedRows,
     MetadataColumns,
-    RowSource,
+    Rows,
     selected_rows,
     sparse_block,
 )
@@ -30,7 +30,7 @@ _BATCH_BYTES = 2**20
 class SelectedColumns(DerivedRows):
     """Columns of another source, by position, in any order."""
 
-    def __init__(self, rows: RowSource, positions: Sequence[int]) -> None:
+    def __init__(self, rows: Rows, positions: Sequence[int]) -> None:
         names = None if rows.column_names is None else [rows.column_names[i] for i in positions]
         super().__init__(
             rows,
@@ -51,9 +51,9 @@ class SelectedColumns(DerivedRows):
 
 
 class SelectedRows(DerivedRows):
-    """Rows of another source, by ascending number, at least one; `step` is the reason, for `RowSource.preparation`."""
+    """Rows of another source, by ascending number, at least one; `step` is the reason, for `Rows.preparation`."""
 
-    def __init__(self, rows: RowSource, numbers: IndexArray, step: tuple[Any, ...] | None = None) -> None:
+    def __init__(self, rows: Rows, numbers: IndexArray, step: tuple[Any, ...] | None = None) -> None:
         metadata = rows.metadata_columns and MetadataColumns(
             rows.metadata_columns.names, self._metadata_batches
         )
@@ -67,7 +67,7 @@ class SelectedRows(DerivedRows):
         self.numbers = numbers
 
     def unchecked_blocks(self, size: int | None = None) -> Iterator[tuple[int, Block]]:
-        return RowSource.unchecked_blocks(self, size)
+        return Rows.unchecked_blocks(self, size)
 
     def block(self, start: int, stop: int) -> Block:
         return self.take_rows(np.arange(start, stop))
@@ -112,7 +112,7 @@ class NormalizedRows(DerivedRows):
            [0. , 0. ]])
     """
 
-    def __init__(self, rows: RowSource, *, refuse_zeros: bool = False, n_threads: int = 1) -> None:
+    def __init__(self, rows: Rows, *, refuse_zeros: bool = False, n_threads: int = 1) -> None:
         super().__init__(rows, ("normalize",), description=f"{rows.description}, rows of length 1")
         self._refuse_zeros = refuse_zeros
         self._n_threads = n_threads
@@ -150,7 +150,7 @@ class NormalizedRows(DerivedRows):
         return out
 
 
-def landed_rows(rows: RowSource) -> RowSource:
+def landed_rows(rows: Rows) -> Rows:
     """Return a copy of dense rows that are derived from others, with their columns."""
     landing = LandingArray(rows.shape[1], rows.dtype, rows.shape[0])
     for _, block in rows.unchecked_blocks():
@@ -158,14 +158,14 @@ def landed_rows(rows: RowSource) -> RowSource:
     return _with_columns_of(rows, DenseRows(landing.array(), rows.description))
 
 
-def normalized(rows: RowSource, *, refuse_zeros: bool = False, n_threads: int = 1) -> RowSource:
+def normalized(rows: Rows, *, refuse_zeros: bool = False, n_threads: int = 1) -> Rows:
     """Return `NormalizedRows`, or their equivalent for rows on workers."""
     if hasattr(rows, "normalized"):
         return rows.normalized(refuse_zeros=refuse_zeros)  # type: ignore[no-any-return]
     return NormalizedRows(rows, refuse_zeros=refuse_zeros, n_threads=n_threads)
 
 
-def part_of(rows: RowSource, block: Block) -> RowSource:
+def part_of(rows: Rows, block: Block) -> Rows:
     """Return a block of a source, from `blocks` or `take`, as a source with the same columns and preparation.
 
     A model would prepare a plain block once more.
@@ -173,7 +173,7 @@ def part_of(rows: RowSource, block: Block) -> RowSource:
     return _with_columns_of(rows, as_rows(block), is_part=True)
 
 
-def _with_columns_of(rows: RowSource, other: RowSource, *, is_part: bool = False) -> RowSource:
+def _with_columns_of(rows: Rows, other: Rows, *, is_part: bool = False) -> Rows:
     other.column_names, other.chosen, other.is_table = rows.column_names, rows.chosen, rows.is_table
     other.preparation = rows.preparation
     if not is_part:
@@ -181,7 +181,7 @@ def _with_columns_of(rows: RowSource, other: RowSource, *, is_part: bool = False
     return other
 
 
-def complete_rows(rows: RowSource) -> RowSource:
+def complete_rows(rows: Rows) -> Rows:
     """Return the dense rows without a missing or infinite number, in one pass; a ValueError if there is none."""
     found = [
         start + np.flatnonzero(np.isfinite(block).all(axis=1)) for start, block in rows.unchecked_blocks()
@@ -194,7 +194,7 @@ def complete_rows(rows: RowSource) -> RowSource:
     return complete
 
 
-def rows_of_zeros(rows: RowSource) -> IndexArray:
+def rows_of_zeros(rows: Rows) -> IndexArray:
     """Return the numbers of the rows that are all zeros, ascending, in one pass over the rows."""
     return np.concatenate([start + np.flatnonzero(_are_zeros(block)) for start, block in rows.blocks()])
 

@@ -27,7 +27,7 @@ from coterie.rows.formats.tabular import slices
 from coterie.rows.landing import LandingArray
 from coterie.rows.remote import Remote, copies, is_address, protocol_of
 from coterie.rows.roles import ColumnProfile
-from coterie.rows.source import DenseRows, MetadataColumns, RowSource, SparseRows
+from coterie.rows.source import DenseRows, MetadataColumns, Rows, SparseRows
 
 
 def open_rows(
@@ -43,7 +43,7 @@ def open_rows(
     missing_words: Sequence[str] | None = None,
     n_columns: int | None = None,
     storage_options: Mapping[str, Any] | None = None,
-) -> RowSource:
+) -> Rows:
     """Read a file of rows of any size, local or remote.
 
     The rows are read once: into memory, or what takes more than a quarter of the free memory into a temporary file in
@@ -93,7 +93,7 @@ def open_rows(
 
     Returns
     -------
-    RowSource
+    Rows
         The rows. Its `metadata_columns` are the columns of a table that are not clustered.
 
     Raises
@@ -122,7 +122,7 @@ def open_rows(
     return read_rows(path, {**chosen, **text, **options, "storage_options": storage_options})
 
 
-def read_rows(path: str | os.PathLike[str], options: Mapping[str, Any]) -> RowSource:
+def read_rows(path: str | os.PathLike[str], options: Mapping[str, Any]) -> Rows:
     """Read a file with the options of `open_rows`; "categories" are columns that are not clustered as numbers."""
     with ExitStack() as stack:
         opened = _opened(stack, os.fspath(path), options)
@@ -277,7 +277,7 @@ def _known_kind(found: Any) -> Any:
 # --- arrays and sparse matrices --------------------------------------------------------------------------------------
 
 
-def _rows_of_arrays(opened: Opened) -> RowSource:
+def _rows_of_arrays(opened: Opened) -> Rows:
     """Return the rows of arrays or sparse matrices of equal columns, one file after the other."""
     first = opened.found[0]
     if len(opened.found) > 1 and format_of(opened.names[0]) is SVMLIGHT:
@@ -287,7 +287,7 @@ def _rows_of_arrays(opened: Opened) -> RowSource:
         )
     with reading(opened.names[0]):
         if len(opened.found) == 1 and isinstance(first, np.ndarray):
-            rows: RowSource = DenseRows(first, opened.description("npy"))
+            rows: Rows = DenseRows(first, opened.description("npy"))
         else:
             rows = _landed(opened, list(map(_as_matrix, opened.found)))
     starts = np.cumsum([0, *(_n_rows(found) for found in opened.found[:-1])])
@@ -299,7 +299,7 @@ def _as_matrix(found: Any) -> Any:
     return Matrix(found.shape, found.dtype, slices(found), "npy") if isinstance(found, np.ndarray) else found
 
 
-def _landed(opened: Opened, parts: list[Any]) -> RowSource:
+def _landed(opened: Opened, parts: list[Any]) -> Rows:
     first = parts[0]
     for part, name in zip(parts, opened.names):
         with reading(name):

@@ -23,7 +23,7 @@ from coterie.rows.derived import NormalizedRows, complete_rows
 from coterie.rows.files import columns_of_file, read_rows
 from coterie.rows.landing import LandingArray
 from coterie.rows.roles import CATEGORY_LIMIT, TableRoles
-from coterie.rows.source import Block, DerivedRows, RowSource, joined_batches, sparse_block
+from coterie.rows.source import Block, DerivedRows, Rows, joined_batches, sparse_block
 
 Missing: TypeAlias = Literal["error", "drop", "mean", "median"]
 Scale: TypeAlias = Literal["standard", "robust", "none"]
@@ -56,7 +56,7 @@ class MappedRows(DerivedRows):
            [1., 0.]])
     """
 
-    def __init__(self, rows: RowSource, transformer: Any, cells: Sequence[str] | None = None) -> None:
+    def __init__(self, rows: Rows, transformer: Any, cells: Sequence[str] | None = None) -> None:
         has_numbers = cells is None or rows.chosen is None or len(rows.chosen) > 0
         names = rows.column_names if has_numbers else []
         found = _output_names(transformer, names if cells is None else list(cells))
@@ -114,7 +114,7 @@ class MappedRows(DerivedRows):
         return landing.array()
 
 
-def fitted_transformer(transformer: Any, rows: RowSource, *, takes_nan: bool, is_filled: bool = False) -> Any:
+def fitted_transformer(transformer: Any, rows: Rows, *, takes_nan: bool, is_filled: bool = False) -> Any:
     """Return a copy of a transformer that is fitted to rows; a fitted one is returned unchanged.
 
     With `partial_fit` the fit is one pass over blocks; others get all rows in memory.
@@ -155,7 +155,7 @@ def prepare_rows(
     handle_unknown: Unknown = "error",
     normalize: bool = False,
     **reading: Any,
-) -> RowSource:
+) -> Rows:
     """Prepare a table for clustering: impute missing values, scale columns, encode categories.
 
     The options select `SimpleImputer`, `StandardScaler` or `RobustScaler`, and `OneHotEncoder` of scikit-learn; any
@@ -165,7 +165,7 @@ def prepare_rows(
 
     Parameters
     ----------
-    X : path, array-like, table, Dask array or RowSource
+    X : path, array-like, table, Dask array or Rows
         Input of `open_rows` or `as_rows`.
     transformer : transformer, optional
         A transformer of scikit-learn or with its interface, fitted or not. It gets the columns of numbers as an array
@@ -196,7 +196,7 @@ def prepare_rows(
 
     Returns
     -------
-    RowSource
+    Rows
         The rows; `preparation` lists the steps.
 
     Raises
@@ -251,7 +251,7 @@ def prepare_rows(
             "categories has no meaning for X: only a table has columns to encode.", "categories"
         ) from None
     encoded = rows.encoded
-    if isinstance(X, RowSource) and categories is not None:
+    if isinstance(X, Rows) and categories is not None:
         names = [] if X.metadata_columns is None else X.metadata_columns.names
         encoded = [names[i] for i in column_positions(names, categories)]
     rows = _imputed_and_scaled(rows, missing, scale)
@@ -261,13 +261,13 @@ def prepare_rows(
     return NormalizedRows(rows) if normalize else rows
 
 
-def rows_to_fit(X: Any, warn: Callable[[str], None]) -> RowSource:
+def rows_to_fit(X: Any, warn: Callable[[str], None]) -> Rows:
     """Return the rows of X for a fit: of a table its features.
 
     `warn` is called with a sentence that names the columns that are left out.
     """
     rows = _open(X, {})
-    if rows.roles is not None and not isinstance(X, RowSource) and (rows.roles.noted or rows.roles.remarks):
+    if rows.roles is not None and not isinstance(X, Rows) and (rows.roles.noted or rows.roles.remarks):
         warn(f"{rows.roles} Choose columns by prepare_rows(X, columns=[...]).")
     return rows
 
@@ -315,7 +315,7 @@ def table_roles(
     >>> print(table_roles(pyarrow.table({"id": [7, 3, 9], "age": [20.5, 30, 70], "name": ["Al", "Bo", "Cy"]})))
     Used: 1 column (age). Left out: id (id); name (text).
     """
-    if isinstance(X, RowSource):
+    if isinstance(X, Rows):
         return X.roles
     options = {"exclude": exclude, "categories": categories, **reading}
     if isinstance(X, (str, os.PathLike)):
@@ -326,10 +326,10 @@ def table_roles(
     return None if found is None else found.roles
 
 
-def _open(X: Any, options: dict[str, Any]) -> RowSource:
+def _open(X: Any, options: dict[str, Any]) -> Rows:
     if isinstance(X, (str, os.PathLike)):
         return read_rows(X, options)
-    if isinstance(X, RowSource):
+    if isinstance(X, Rows):
         options = {name: value for name, value in options.items() if name != "categories"}
     return adapted(X, options)
 
@@ -337,7 +337,7 @@ def _open(X: Any, options: dict[str, Any]) -> RowSource:
 # --- numbers ---------------------------------------------------------------------------------------------------------
 
 
-def _imputed_and_scaled(rows: RowSource, missing: Missing, scale: Scale) -> RowSource:
+def _imputed_and_scaled(rows: Rows, missing: Missing, scale: Scale) -> Rows:
     """Return dense rows, imputed and scaled by transformers that are fitted to them."""
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
@@ -372,7 +372,7 @@ def _imputed_and_scaled(rows: RowSource, missing: Missing, scale: Scale) -> RowS
     return MappedRows(rows, make_pipeline(*steps) if len(steps) > 1 else steps[0])
 
 
-def _means(rows: RowSource) -> Array:
+def _means(rows: Rows) -> Array:
     """Return the mean of each column without its missing numbers, NaN if there is none."""
     from sklearn.preprocessing import StandardScaler
 
@@ -380,7 +380,7 @@ def _means(rows: RowSource) -> Array:
     return np.where(scaler.n_samples_seen_ > 0, scaler.mean_, np.nan)
 
 
-def _quantiles(rows: RowSource, percent: list[float], *, takes_nan: bool) -> Array:
+def _quantiles(rows: Rows, percent: list[float], *, takes_nan: bool) -> Array:
     """Return percentiles of each column without its missing numbers, NaN if there is none.
 
     As many columns are read at a time as have room.
@@ -399,7 +399,7 @@ def _quantiles(rows: RowSource, percent: list[float], *, takes_nan: bool) -> Arr
     return np.array(found).T
 
 
-def _without_missing(rows: RowSource) -> RowSource:
+def _without_missing(rows: Rows) -> Rows:
     complete = complete_rows(rows)
     n_left = rows.shape[0] - complete.shape[0]
     if n_left:
@@ -409,7 +409,7 @@ def _without_missing(rows: RowSource) -> RowSource:
     return complete
 
 
-def _mapped_by(X: Any, transformer: Any, options: dict[str, Any], *, drop: bool) -> RowSource:
+def _mapped_by(X: Any, transformer: Any, options: dict[str, Any], *, drop: bool) -> Rows:
     """Return the rows of X, transformed by the user's transformer."""
     from sklearn.compose import ColumnTransformer
 
@@ -437,7 +437,7 @@ def _mapped_by(X: Any, transformer: Any, options: dict[str, Any], *, drop: bool)
     return MappedRows(table, fitted, cells)
 
 
-def _blocks(rows: RowSource, *, takes_nan: bool, is_filled: bool = False) -> Iterator[tuple[int, Any]]:
+def _blocks(rows: Rows, *, takes_nan: bool, is_filled: bool = False) -> Iterator[tuple[int, Any]]:
     """Yield all rows in float64; NaN is an error unless it is allowed, infinities unless they are filled in, too."""
     for start, block in rows.unchecked_blocks() if takes_nan else rows.blocks():
         if rows.is_sparse:
@@ -501,7 +501,7 @@ def _output_width(transformer: Any, names: list[str] | None) -> int:
 # --- cells of tables -------------------------------------------------------------------------------------------------
 
 
-def _metadata_with(rows: RowSource, names: Sequence[str]) -> Any:
+def _metadata_with(rows: Rows, names: Sequence[str]) -> Any:
     known = [] if rows.metadata_columns is None else rows.metadata_columns.names
     missing = [name for name in names if name not in known]
     if missing or rows.metadata_columns is None:
@@ -564,7 +564,7 @@ def _encoder(categories: Sequence[Sequence[Any]], handle_unknown: str) -> Any:
     return OneHotEncoder(handle_unknown=handle_unknown, sparse_output=False).fit(cells)
 
 
-def learned_categories(rows: RowSource, names: Sequence[str], limit: int) -> list[list[Any]]:
+def learned_categories(rows: Rows, names: Sequence[str], limit: int) -> list[list[Any]]:
     """Return the distinct values of metadata columns, None for missing ones; a ValueError for too many, or none."""
     from pyarrow import compute
 

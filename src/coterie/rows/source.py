@@ -1,4 +1,4 @@
-"""`RowSource`: the rows of a data set, dense or sparse, in memory, mapped from a file, or derived block by block."""
+"""`Rows`: the rows of a data set, dense or sparse, in memory, mapped from a file, or derived block by block."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _INT32_MAX = np.iinfo(np.int32).max
 
 
 class MetadataColumns:
-    """Columns of a table that are not clustered: the value of `RowSource.metadata_columns` if there are such columns.
+    """Columns of a table that are not clustered: the value of `Rows.metadata_columns` if there are such columns.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def selected_rows(
         start += piece.shape[0]
 
 
-class RowSource:
+class Rows:
     """A table of numbers that is read in blocks of rows, always in the same order.
 
     Made by `as_rows` and `open_rows`.
@@ -353,7 +353,7 @@ class RowSource:
         return indices
 
 
-class DenseRows(RowSource):
+class DenseRows(Rows):
     """Rows of an array or memory map of any real dtype, memory order and byte order; blocks are views if possible."""
 
     def __init__(self, array: Array, description: str = "array", **columns: Any) -> None:
@@ -413,7 +413,7 @@ class BFloat16Rows(DenseRows):
         return super()._converted((rows.view(np.uint16).astype(np.uint32) << 16).view(np.float32))
 
 
-class SparseRows(RowSource):
+class SparseRows(Rows):
     """Rows of a sparse matrix or array of real numbers; blocks share its memory where no conversion is needed.
 
     A format other than CSR is converted once. Indices that are out of range, or do not fit int32, are a ValueError.
@@ -475,17 +475,17 @@ class SparseRows(RowSource):
         return 4 + mean_values * (4 + self.dtype.itemsize)
 
 
-class DerivedRows(RowSource):
+class DerivedRows(Rows):
     """Rows computed from those of a source, block by block; a subclass implements `changed`.
 
-    `step` is added to `RowSource.preparation`; `changes` are attributes that differ from those of the source.
+    `step` is added to `Rows.preparation`; `changes` are attributes that differ from those of the source.
     """
 
     is_derived = True
 
     def __init__(
         self,
-        rows: RowSource,
+        rows: Rows,
         step: tuple[Any, ...] | None = None,
         *,
         shape: tuple[int, ...] | None = None,

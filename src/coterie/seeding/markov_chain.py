@@ -32,7 +32,7 @@ def afk_mc2(
 
     Parameters
     ----------
-    X : array-like, sparse matrix or RowSource of shape (n, d)
+    X : array-like, sparse matrix or Rows of shape (n, d)
         The data.
     n_clusters : int
         Number of rows to choose, at most n.

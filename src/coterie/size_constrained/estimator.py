@@ -189,7 +189,7 @@ class SizeConstrainedKMeans(CentroidEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+        X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
             The data; see `KMeans.fit`.
         y : None
             Ignored.

@@ -333,7 +333,7 @@ class TotalVariationClustering(GraphEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, table, Dask array or RowSource of shape (n, d)
+        X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
             The data, or (n, n) affinities, which are read into the memory of one machine: rows on Dask workers are a
             TypeError.
         y : array-like of shape (n,), optional
