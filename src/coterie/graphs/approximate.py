@@ -80,24 +80,10 @@ def approximate_index(
     *,
     are_queried: bool,
 ) -> CellIndex | DistinctIndex | ExactSearch:
-    """Prepare a search for near points: the exact one where an approximate one would take more work.
+    """Prepare a search for near points that finds the share `recall` of the neighbors of rows like `sample`
+    (None: like the points).
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-        The points. They are not copied.
-    sample : ndarray of shape (s, d), of the same dtype, or None
-        Rows similar to the queries. None: the points.
-    n_neighbors : int
-        The most neighbors of a row, at most n.
-    recall : float
-        The share of the nearest points that is to be found.
-    seed : int
-        Seed of all draws.
-    n_threads : int
-        Threads of the kernels.
-    are_queried : bool
-        Whether the points will be searched among each other, or else other rows.
+    The search is exact where an approximate one would take more work.
     """
     groups = _equal_rows(points)
     if groups is not None:
@@ -111,14 +97,10 @@ def approximate_index(
 
 
 class CellIndex:
-    """Index of points in overlapping cells; see `approximate_index`.
+    """Index of points in overlapping cells. `recall` is measured on other rows than those that plan the
+    search.
 
-    Attributes
-    ----------
-    recall : float
-        The share of the nearest points that is found, measured on other rows than those that the search is planned by.
-    is_worthwhile : bool
-        Whether it takes less work than comparing with all points. If not, it answers no queries.
+    An index that is not worthwhile, because comparing with all points is cheaper, answers no queries.
     """
 
     method: ClassVar[str] = "approximate"
@@ -177,22 +159,10 @@ class CellIndex:
         self.recall = judges.recall(points, ids)
 
     def neighbors(self, queries: Array | None, n_neighbors: int, n_threads: int) -> IdsAndSquares:
-        """Return near points of each query, by distance, and their squared distances.
+        """Return near points of each query by distance, then number, and their squared distances: both (q,
+        n_neighbors).
 
-        Parameters
-        ----------
-        queries : ndarray of shape (q, d), or None
-            None: the points among each other, none of them its own neighbor.
-        n_neighbors : int
-            At most as many as the index is made for.
-        n_threads : int
-            Threads of the kernels.
-
-        Returns
-        -------
-        ids : ndarray of shape (q, n_neighbors), int32
-            Ascending by distance; those at equal distance by number.
-        squares : ndarray of shape (q, n_neighbors), dtype of the points
+        None as queries: the points among each other, without a point as its own neighbor.
         """
         points = self._points
         if queries is None:
@@ -227,13 +197,7 @@ class CellIndex:
 
 
 class DistinctIndex:
-    """A search among points many of which are equal: the distinct ones are searched; see `approximate_index`.
-
-    Parameters
-    ----------
-    groups : ndarray of shape (n,)
-        The number of the distinct row that each point equals.
-    """
+    """A search among the distinct points where many are equal; point i equals distinct point `groups[i]`."""
 
     method: ClassVar[str] = "approximate"
 
@@ -323,21 +287,13 @@ def _equal_rows(points: Array) -> IndexArray | None:
 
 @dataclass(frozen=True)
 class Visits:
-    """Cells that rows visit.
-
-    Attributes
-    ----------
-    own : ndarray of shape (q,), int32
-        The cell of each row. ~c stands for cell c where a row is compared only with the cells that it visits.
-    starts : ndarray of shape (q + 1,)
-        Where the visits of each row begin in `cells`, and where the last ones end.
-    cells : ndarray of int32
-        The cells that each row visits, ascending.
+    """Cells that each row visits; ~c as its own cell means that the row is compared only with the cells that
+    it visits.
     """
 
-    own: IntArray
-    starts: IndexArray
-    cells: IntArray
+    own: IntArray  # (q,), int32: the cell of each row
+    starts: IndexArray  # (q + 1,): where the visits of each row begin in `cells`, and where the last ones end
+    cells: IntArray  # the cells that each row visits, ascending
 
     def take(self, rows: IndexArray) -> Visits:
         """Return the visits of some rows."""
@@ -358,17 +314,7 @@ class Visits:
 
 
 class Cells:
-    """Centers of cells, and how near a border must be to be crossed.
-
-    Parameters
-    ----------
-    centers : ndarray of shape (s, m)
-        See `cell_centers`.
-    reach : float
-        Twice the distance to a border up to which rows visit the cell behind it; see `plan_reach`.
-    n_threads : int
-        Threads of the kernels.
-    """
+    """Centers of cells. Rows visit the cell behind a border up to the distance reach / 2."""
 
     def __init__(self, centers: Array, reach: float, n_threads: int) -> None:
         self._frame, self._reach = CenterFrame(centers, np.zeros(centers.shape[1]), n_threads), reach
@@ -402,18 +348,8 @@ class Cells:
 
 
 class CellPoints:
-    """Points sorted into cells, and the points that visit each cell.
-
-    Parameters
-    ----------
-    near : ndarray of shape (n, m)
-        The points, relative to the mean and perhaps in few directions.
-    offsets : ndarray of shape (n,)
-        Their squared lengths.
-    visits : Visits
-        Their cells. Points of a cell ~c are no neighbors of others: they only ask.
-    n_cells : int
-        How many cells there are.
+    """Points sorted into cells, and the points that visit each cell; points of a cell ~c are neighbors of no
+    others.
     """
 
     def __init__(self, near: Array, offsets: Array, visits: Visits, n_cells: int) -> None:
@@ -448,23 +384,9 @@ class CellPoints:
             setattr(self, name, aligned)
 
     def candidates(self, rows: Array, visits: Visits, n_candidates: int, n_threads: int) -> IntArray:
-        """Return the points of lowest score |y|^2 - 2 x.y among those that each row is compared with.
+        """Return the points of lowest score |y|^2 - 2 x.y of the cells that each row x visits.
 
-        Parameters
-        ----------
-        rows : ndarray of shape (q, m)
-            The rows x, relative to the same mean and in the same directions.
-        visits : Visits
-            Their cells.
-        n_candidates : int
-            How many.
-        n_threads : int
-            Threads of the kernels.
-
-        Returns
-        -------
-        ndarray of shape (q, n_candidates), int32
-            Ascending by score; -1 where there are too few.
+        The result is (q, n_candidates) int32, ascending by score, with -1 where there are too few.
         """
         ids = np.empty((len(rows), n_candidates), dtype=np.int32)
         scores = np.empty(ids.shape, dtype=rows.dtype)
@@ -487,28 +409,11 @@ def sample_of_cells(n_rows: int) -> tuple[int, int]:
 
 
 def plan_reach(centers: Array, rows: Array, near: list[Array], recall: float) -> tuple[float, float]:
-    """Return how far rows must reach, and how many cells a row visits then.
+    """Return the reach at which rows visit the cells of the share `recall` of their nearest points, and the
+    mean number of visits.
 
-    The distance of a row x in the cell of center a to the border with the cell of c is
-    (|x - c|^2 - |x - a|^2) / (2 |a - c|).
-
-    Parameters
-    ----------
-    centers : ndarray of shape (s, m)
-        Of the cells.
-    rows : ndarray of shape (p, m)
-        Rows whose nearest points are known.
-    near : list of ndarray of shape (k, m)
-        The nearest points of each.
-    recall : float
-        The share of them to compare with.
-
-    Returns
-    -------
-    reach : float
-        Twice the distance to a border, see `Cells`.
-    n_visits : float
-        The mean number of cells that the rows visit.
+    The distance of a row x in the cell of center a to the border of the cell of c is (|x - c|^2 - |x - a|^2)
+    / (2 |a - c|).
     """
     own, crossings = _border_distances(rows, centers)
     least = []
@@ -542,24 +447,12 @@ def _square_distances(rows: Array, others: Array) -> FloatArray:
 
 @dataclass(frozen=True)
 class RecallSample:
-    """A sample of queries with their true nearest points, to measure recall.
+    """A sample of queries with their true nearest points, to measure recall."""
 
-    Attributes
-    ----------
-    own : ndarray of shape (p,), int32
-        Which point each of them is, -1 for none.
-    vectors : ndarray of shape (p, d)
-        The rows.
-    ids : ndarray of shape (p, n_neighbors), int32
-        Their nearest points by products, themselves not counted.
-    furthest : ndarray of shape (p,)
-        Squared distance to the last of them.
-    """
-
-    own: IntArray
-    vectors: Array
-    ids: IntArray
-    furthest: FloatArray
+    own: IntArray  # (p,), int32: which point each of them is, -1 for none
+    vectors: Array  # (p, d): the rows
+    ids: IntArray  # (p, n_neighbors), int32: their nearest points by products, themselves not counted
+    furthest: FloatArray  # (p,): squared distance to the last of them
 
     def halves(self) -> tuple[RecallSample, RecallSample]:
         """Return two sets: the rows that a search is planned by overestimate its recall."""
@@ -570,28 +463,14 @@ class RecallSample:
         return RecallSample(self.own[part], vectors, self.ids[part], self.furthest[part])
 
     def recall(self, points: Array, found: IntArray) -> float:
-        """Return the share of the nearest points that were found; those as far as the last of them are as good.
-
-        Parameters
-        ----------
-        points : ndarray of shape (n, d)
-            All points.
-        found : ndarray of shape (p, m), int32
-            What was found for each probe, itself or not; -1 for nothing.
+        """Return the share of the nearest points in `found` (p, m), -1 for nothing; points as far as the last
+        one count.
         """
         return float(self._recalls(points, found)[-1])
 
     def enough(self, points: Array, found: IntArray, recall: float) -> int | None:
-        """Return how many of the first that were found hold this share of the nearest points; None if all do not.
-
-        Parameters
-        ----------
-        points : ndarray of shape (n, d)
-            All points.
-        found : ndarray of shape (p, m), int32
-            As in `recall`.
-        recall : float
-            The share.
+        """Return the number of first columns of `found` that hold the share `recall` of the nearest points,
+        or None.
         """
         recalls = self._recalls(points, found)
         return int(np.argmax(recalls >= recall)) + 1 if recalls[-1] >= recall else None
@@ -620,28 +499,8 @@ def draw_recall_sample(
     n_neighbors: int,
     n_threads: int,
 ) -> tuple[RecallSample, Array]:
-    """Compare a sample of queries with all points.
-
-    Parameters
-    ----------
-    vectors : ndarray of shape (p, d)
-        The probes.
-    own : ndarray of shape (p,), or None
-        Which points they are; None if they are none.
-    points : ndarray of shape (n, d)
-        The points.
-    shift : ndarray of shape (d,), float64
-        The mean of the points.
-    n_neighbors : int
-        How many neighbors are searched.
-    n_threads : int
-        Threads of the kernels.
-
-    Returns
-    -------
-    probes : RecallSample
-    offsets : ndarray of shape (n,), dtype of the points
-        Squared lengths of the points relative to the mean.
+    """Compare a sample of queries with all points; return it with the squared lengths of the points relative
+    to the mean.
     """
     offsets = np.empty(len(points), dtype=points.dtype)
     relative_vectors = relative_rows(vectors, shift, n_threads)[0]
@@ -677,21 +536,11 @@ def _relative_blocks(
 
 @dataclass(frozen=True)
 class FewDirections:
-    """Directions that tell near points from far ones.
+    """Directions in which near points are found before their distances are measured in all columns."""
 
-    Attributes
-    ----------
-    directions : ndarray of shape (d, m)
-        Orthogonal.
-    near : ndarray of shape (n, m)
-        The points in these.
-    n_candidates : int
-        How many of the points that seem nearest in these are to be measured in all columns.
-    """
-
-    directions: Array
-    near: Array
-    n_candidates: int
+    directions: Array  # (d, m): orthogonal
+    near: Array  # (n, m): the points in these
+    n_candidates: int  # how many of the points that seem nearest in these are to be measured in all columns
 
 
 def candidates_of(n_neighbors: int, in_few: bool) -> int:
@@ -708,34 +557,11 @@ def few_directions(
     seed: int,
     n_threads: int,
 ) -> FewDirections | None:
-    """Return the principal directions in which the nearest points are found at the least cost.
+    """Return the principal directions in which the nearest points are found at the least cost, None if half
+    of the columns do not suffice.
 
-    The squared distance |x - y|^2 = |x|^2 + |y|^2 - 2 x.y is taken with the whole lengths and the product in these
-    directions alone, which leaves out products of the remainders: as often positive as negative. Whether that
-    tells near from far depends on the data, above all on how far apart neighbors are, which no share of variance
-    tells: so it is tried on the probes. With more directions fewer candidates must be measured.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-        The points.
-    shift : ndarray of shape (d,), float64
-        Their mean.
-    offsets : ndarray of shape (n,)
-        Squared lengths of the points relative to the mean.
-    probes : RecallSample
-        Rows whose neighbors are known.
-    recall : float
-        The share of true neighbors that must be among the candidates.
-    seed : int
-        Of the rows that directions are learned from.
-    n_threads : int
-        Threads.
-
-    Returns
-    -------
-    FewDirections
-        None where no number of directions up to half of the columns suffices.
+    Candidates are those of least |x|^2 + |y|^2 - 2 x.y, with the product in these directions only; their
+    number is found on the sample.
     """
     n, d = points.shape
     if not offsets.any():

@@ -22,25 +22,13 @@ _MOST_ENTRIES = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class Vertices:
-    """The vertices of a graph of rows: the distinct ones, in the order of their first rows.
+    """The vertices of a graph of rows: the distinct ones, in the order of their first rows."""
 
-    Attributes
-    ----------
-    rows : ndarray or csr_array of shape (m, d)
-        The distinct rows.
-    places : ndarray of shape (n,), int32, or None
-        The vertex of each row, -1 for none; None where each row is a vertex.
-    masses : ndarray of shape (m,), float64, or None
-        Rows at each vertex; None where no two rows are equal.
-    kept, distinct : ndarray of shape (m,) and (l,), int32, or None
-        The first row at each vertex, and that of all distinct rows, where some are set aside.
-    """
-
-    rows: Block
-    places: IntArray | None = None
-    masses: FloatArray | None = None
-    kept: IntArray | None = None
-    distinct: IntArray | None = None
+    rows: Block  # (m, d): the distinct rows
+    places: IntArray | None = None  # (n,): vertex of each row, -1 for none; None: each row is a vertex
+    masses: FloatArray | None = None  # (m,): rows at each vertex; None: one each
+    kept: IntArray | None = None  # (m,): first row at each vertex, where some are set aside
+    distinct: IntArray | None = None  # (l,): first row of all distinct rows, likewise
 
     @classmethod
     def of(cls, rows: Block) -> Vertices:
@@ -87,24 +75,11 @@ class Vertices:
     def without_small_parts(
         self, graph: sp.csr_array, n_clusters: int, kept: BoolArray, *, are_rows: bool, n_threads: int
     ) -> tuple[sp.csr_array, Vertices]:
-        """Set aside connected components of less than half of n / (10 n_clusters) rows, and vertices without edges.
+        """Set aside connected components of less than n / (20 n_clusters) rows and vertices without edges,
+        except `kept` ones.
 
-        Where the vertices are rows, those that are set aside are at the vertex of the nearest other row, otherwise at
-        none, with a warning. Nothing is set aside where less than half of the rows or fewer vertices than clusters
-        would be left.
-
-        Parameters
-        ----------
-        graph : csr_array of shape (m, m)
-            The graph of these vertices.
-        n_clusters : int
-            Number of clusters.
-        kept : ndarray of shape (m,), bool
-            Vertices whose components are not set aside.
-        are_rows : bool
-            Whether the vertices are rows rather than rows of affinities.
-        n_threads : int
-            Threads.
+        Rows that are set aside belong to the vertex of the nearest row, or to none, with a warning, where
+        vertices are affinities.
         """
         edges = graph
         if np.any(graph.data == 0):  # stored zeros
@@ -150,8 +125,8 @@ class Vertices:
     def split(self, graph: sp.csr_array, n_neighbors: int) -> sp.csr_array:
         """Return a graph of all rows from that of the vertices, with about as many edges for each row.
 
-        Of each vertex next to its own a row has an edge to one row, and it has edges of weight 1 to the next rows that
-        equal it, up to `n_neighbors`.
+        A row has an edge to one row of each adjacent vertex, and edges of weight 1 to the next `n_neighbors`
+        equal rows.
         """
         if self.places is None or self.masses is None:
             return graph
@@ -184,28 +159,11 @@ class Vertices:
 def neighbors_with_ties(
     points: Block, n_neighbors: int, *, random_state: Seed, n_threads: int
 ) -> tuple[IntArray, Array]:
-    """Return the nearest rows of distinct rows, and those that are as near as the last of them.
+    """Return the nearest of distinct rows and those tied with the last one, and their squared distances, (n,
+    w).
 
-    Up to twice the number of neighbors are returned. Where more rows are tied, those of the lowest hash of both rows
-    are taken. So the lists do not depend on the order of the rows, but for what an approximate search misses.
-
-    Parameters
-    ----------
-    points : ndarray or csr_array of shape (n, d)
-        Distinct rows, at least 2.
-    n_neighbors : int
-        At most n - 1.
-    random_state : int or RandomState
-        Of an approximate search.
-    n_threads : int
-        Threads.
-
-    Returns
-    -------
-    ids : ndarray of shape (n, w), int32
-        By distance, w from `n_neighbors` to twice that; -1 where there are no more.
-    squares : ndarray of shape (n, w)
-        Infinite for -1.
+    Of more than twice `n_neighbors` those of the lowest hash are taken; -1 and infinity stand where there are
+    no more.
     """
     n, m = points.shape[0], n_neighbors
     how: dict[str, Any] = {"random_state": random_state, "n_threads": n_threads}

@@ -20,21 +20,11 @@ _MOST_NEIGHBORS = 1 << 23
 
 @dataclass(frozen=True)
 class Edges:
-    """Undirected edges in the order of their heads, and the order of nodes that keeps neighbors close.
+    """Undirected edges, ascending by head, then tail; head < tail."""
 
-    Attributes
-    ----------
-    heads, tails : ndarray of shape (n_edges,), int32
-        Head < tail; edges ascend by head, then by tail.
-    weights : ndarray of shape (n_edges,)
-        Positive.
-    n_nodes : int
-        Number of nodes.
-    """
-
-    heads: IntArray
-    tails: IntArray
-    weights: Array
+    heads: IntArray  # (n_edges,), int32
+    tails: IntArray  # (n_edges,), int32
+    weights: Array  # (n_edges,): positive
     n_nodes: int
 
     def __len__(self) -> int:
@@ -48,13 +38,7 @@ class Edges:
     def renumbered(self, order: IndexArray) -> tuple[Edges, IndexArray, BoolArray]:
         """Renumber the nodes: node i becomes the former `order[i]`.
 
-        Returns
-        -------
-        edges : Edges
-        places : ndarray of shape (n_edges,), int64
-            Index of the former edge of each new one.
-        is_turned : ndarray of shape (n_edges,), bool
-            Whether its head was the tail.
+        Also return the index of the former edge of each new one, and whether its head was the tail.
         """
         numbers = np.empty(self.n_nodes, dtype=np.int32)
         numbers[order] = np.arange(self.n_nodes, dtype=np.int32)

@@ -17,21 +17,11 @@ _HASHED_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class EqualRows:
-    """Which rows are equal.
+    """Which rows are equal."""
 
-    Attributes
-    ----------
-    first : ndarray of shape (m,), int32
-        The first of each set of equal rows, ascending.
-    places : ndarray of shape (n,), int32
-        The set of each row.
-    counts : ndarray of shape (m,), int64
-        Rows of each set.
-    """
-
-    first: IntArray
-    places: IntArray
-    counts: npt.NDArray[np.int64]
+    first: IntArray  # (m,), int32: the first of each set of equal rows, ascending
+    places: IntArray  # (n,), int32: the set of each row
+    counts: npt.NDArray[np.int64]  # (m,), int64: rows of each set
 
 
 def row_hashes(rows: Block) -> npt.NDArray[np.uint64]:
@@ -71,28 +61,7 @@ def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 
 def equal_rows(rows: Block) -> EqualRows:
-    """Find equal rows: by hashes first, then by comparison.
-
-    Parameters
-    ----------
-    rows : ndarray or csr_array of shape (n, d)
-        Finite numbers; sparse rows are sorted and without duplicates.
-
-    Returns
-    -------
-    EqualRows
-
-    Notes
-    -----
-    O(n d + n log n) time.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie.graphs.equal_rows import equal_rows
-    >>> equal_rows(np.array([[2.0], [0.0], [2.0], [-0.0]])).places
-    array([0, 1, 0, 1], dtype=int32)
-    """
+    """Find equal rows, by hashes first, then by comparison; sparse rows are sorted and without duplicates."""
     n = rows.shape[0]
     hashes = row_hashes(rows)
     order = np.argsort(hashes, kind="stable")
@@ -133,15 +102,7 @@ def _in_order_of_numbers(rows: Block, hashes: npt.NDArray[np.uint64]) -> npt.NDA
 
 
 def find_rows(known: Array, queries: Array) -> IntArray:
-    """Return which of some distinct rows each row equals: (q,) int32, -1 for none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie.graphs.equal_rows import find_rows
-    >>> find_rows(np.array([[2.0], [0.0]]), np.array([[-0.0], [1.0]]))
-    array([ 1, -1], dtype=int32)
-    """
+    """Return which of some distinct rows each query equals: (q,) int32, -1 for none."""
     hashes, wanted = row_hashes(known), row_hashes(queries)
     order = np.argsort(hashes, kind="stable")
     places = np.searchsorted(hashes[order], wanted)

@@ -52,47 +52,17 @@ _FEW_QUERIES = 2
 
 
 def exact_neighbors(points: Block, queries: Block | None, n_neighbors: int, n_threads: int) -> IdsAndSquares:
-    """Return the nearest points of each query and their squared distances, ascending, ties by number.
+    """Return the nearest points of each query and their squared distances, ascending, ties by number: both
+    (q, n_neighbors).
 
-    Parameters
-    ----------
-    points : ndarray or csr_array of shape (n, d)
-        The points to search.
-    queries : ndarray or csr_array of shape (q, d), of the same kind and dtype, or None
-        None: the points themselves, without a point as its own neighbor.
-    n_neighbors : int
-        At most n; n - 1 without queries.
-    n_threads : int
-        Threads of the kernels.
-
-    Returns
-    -------
-    ids : ndarray of shape (q, n_neighbors), int32
-    squares : ndarray of shape (q, n_neighbors), dtype of the points
-
-    Raises
-    ------
-    ValueError
-        If a squared distance could overflow.
+    None as queries: the points among each other, without a point as its own neighbor. Squares that overflow
+    are an error.
     """
     return ExactSearch(points, n_threads).neighbors(queries, n_neighbors, n_threads)
 
 
 class ExactSearch:
-    """Points for one or several exact searches.
-
-    Parameters
-    ----------
-    points : ndarray or csr_array of shape (n, d)
-        The points to search. They are not copied if dense.
-    n_threads : int
-        Threads of the kernels.
-
-    Raises
-    ------
-    ValueError
-        If a squared distance could overflow.
-    """
+    """Points, dense or CSR, for one or several exact searches; dense ones are not copied."""
 
     method: ClassVar[str] = "exact"
     recall: ClassVar[float] = 1.0
@@ -185,8 +155,8 @@ class ExactSearch:
     def _least_unseen(self, scores: Array, squares: FloatArray, product: float) -> FloatArray:
         """Return a lower bound of the computed squared distances of all points that are not candidates.
 
-        `scores` are the least that candidates of each row can have, but for rounding by `product` times the lengths of
-        row and point; `squares` are squared lengths of the rows.
+        `scores` are the least of candidates, up to a rounding error of `product` times the lengths of row and
+        point.
         """
         if scores.shape[1] == len(self._points):
             return np.full(len(scores), np.inf)
@@ -245,18 +215,9 @@ def _points_per_call(points: Block, n_candidates: int) -> int:
 def lowest_scores(
     queries: Array, points: Array, offsets: Array, n_candidates: int, n_threads: int
 ) -> tuple[IntArray, Array]:
-    """Return the points of lowest score |y|^2 - 2 x.y for each row x, and the scores, ascending.
+    """Return the n_candidates points of lowest score |y|^2 - 2 x.y of each row x, and the scores, ascending.
 
-    Parameters
-    ----------
-    queries, points : ndarray of shape (q, d) and (n, d)
-        The rows x and the points y, relative to the mean.
-    offsets : ndarray of shape (n,), of the same dtype
-        Squared lengths of the points.
-    n_candidates : int
-        Number of candidates, at most n.
-    n_threads : int
-        Threads of the kernel.
+    Rows and points are relative to the mean; `offsets` are the squared lengths |y|^2.
     """
     size = _points_per_call(points, n_candidates)
     blocks = (
@@ -290,22 +251,8 @@ def _cut_rows(queries: Block, n_points: int) -> list[tuple[slice, Any]]:
 
 
 def distances_to_ids(points: Array, queries: Array, ids: IntArray, n_threads: int) -> Array:
-    """Sort given points of each row by squared distance, then number; return the squared distances by differences.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-        The points.
-    queries : ndarray of shape (q, d)
-        The rows.
-    ids : ndarray of shape (q, m), int32
-        IN/OUT: the points of each row, distinct.
-    n_threads : int
-        Threads of the kernels.
-
-    Returns
-    -------
-    ndarray of shape (q, m)
+    """Sort the points `ids` (q, m) of each row in place by squared distance, then number; return the squared
+    distances.
     """
     ids.sort(axis=1)
     squares = np.empty(ids.shape, dtype=points.dtype)
@@ -338,29 +285,11 @@ def nearest_of_candidates(
     n_neighbors: int,
     n_threads: int,
 ) -> IdsAndSquares:
-    """Return the nearest of the candidates of each row, by differences.
+    """Return the nearest of the candidates (q, m) of each row by differences: ids and squares, -1 and
+    infinity for none.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-        All points.
-    queries : ndarray of shape (q, d), or None
-        The queries; None: the points, without a point as its own neighbor.
-    candidates : ndarray of shape (q, m), int32
-        Distinct points; -1 for none.
-    row_order : ndarray of shape (q,)
-        An order of the queries that groups those with common candidates, so that these stay in the cache.
-    n_neighbors : int
-        Number of neighbors.
-    n_threads : int
-        Threads of the kernel.
-
-    Returns
-    -------
-    ids : ndarray of shape (q, n_neighbors), int32
-        By distance, then number; -1 if there are too few.
-    squares : ndarray of shape (q, n_neighbors)
-        Infinite for -1.
+    `row_order` groups rows with common candidates, which stay in the cache. None as queries: as in
+    `exact_neighbors`.
     """
     if queries is not None and points.shape[1] % lanes_of(points.dtype) and candidates.size < len(points):
         return _nearest_of_few(points, queries, candidates, row_order, n_neighbors, n_threads)
@@ -396,29 +325,8 @@ def _nearest_of_few(
 def nearest_of_other_groups(
     points: Array, point_groups: IntArray, queries: Array, groups: IntArray, n_neighbors: int, n_threads: int
 ) -> IdsAndSquares:
-    """Return the nearest points of each row from other groups, by differences.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-        The points.
-    point_groups : ndarray of shape (n,), int32
-        Their groups.
-    queries : ndarray of shape (q, d)
-        The rows.
-    groups : ndarray of shape (q,), int32
-        Their groups.
-    n_neighbors : int
-        Number of points to find for each row.
-    n_threads : int
-        Threads of the kernel.
-
-    Returns
-    -------
-    ids : ndarray of shape (q, n_neighbors), int32
-        -1 if there are too few.
-    squares : ndarray of shape (q, n_neighbors)
-        Infinite for -1.
+    """Return the nearest points of each row from other groups, by differences; -1 and infinity if there are
+    too few.
     """
     ids = np.empty((len(queries), n_neighbors), dtype=np.int32)
     squares = np.empty(ids.shape, dtype=points.dtype)
@@ -441,20 +349,8 @@ def nearest_of_other_groups(
 
 
 def sparse_square_distances(points: Any, queries: Any, ids: IntArray) -> FloatArray:
-    """Return the squared distances of sparse rows to given points, from differences.
-
-    Parameters
-    ----------
-    points : csr_array of shape (n, d), float64
-        The points.
-    queries : csr_array of shape (q, d), float64
-        The rows.
-    ids : ndarray of shape (q, m), int32
-        The points of each row.
-
-    Returns
-    -------
-    ndarray of shape (q, m), float64
+    """Return the squared distances of sparse rows to the points `ids` (q, m), from differences: (q, m)
+    float64.
     """
     out = np.empty(ids.shape)
     entries = max(1.0, points.nnz / points.shape[0])

@@ -24,43 +24,21 @@ _TURNS = 4
 
 
 class SpanningTree(NamedTuple):
-    """The edges of a tree of n rows, by ascending weight.
+    """The edges of a tree of n rows, by ascending weight."""
 
-    Attributes
-    ----------
-    firsts, seconds : ndarray of shape (n - 1,), int32
-        Ends of the edges.
-    squares : ndarray of shape (n - 1,), the dtype of the rows
-        Squared weights.
-    is_exact : bool
-        Whether the weight of the tree is certified to be the least.
-    n_searched : int
-        Rows that were compared with others because the graph did not certify their edges.
-    """
-
-    firsts: IntArray
-    seconds: IntArray
-    squares: Array
-    is_exact: bool
-    n_searched: int
+    firsts: IntArray  # (n - 1,), int32: ends of the edges
+    seconds: IntArray  # (n - 1,), int32: ends of the edges
+    squares: Array  # (n - 1,): squared weights
+    is_exact: bool  # whether the weight of the tree is certified to be the least
+    n_searched: int  # rows that were compared with others because the graph did not certify their edges
 
 
 class RootedTree(NamedTuple):
-    """The nodes of a tree, depth first from node 0.
+    """The nodes of a tree, depth first from node 0."""
 
-    Attributes
-    ----------
-    order : ndarray of shape (n,), int32
-        The node at each position.
-    parents : ndarray of shape (n,), int32
-        Position of the parent, less than that of the node; 0 for the root.
-    edges : ndarray of shape (n,), int32
-        The edge to the parent; 0 for the root.
-    """
-
-    order: IntArray
-    parents: IntArray
-    edges: IntArray
+    order: IntArray  # (n,), int32: the node at each position
+    parents: IntArray  # (n,), int32: position of the parent, less than that of the node; 0 for the root
+    edges: IntArray  # (n,), int32: the edge to the parent; 0 for the root
 
 
 def near_rows(
@@ -72,24 +50,8 @@ def near_rows(
     n_threads: int,
     tree_columns: int = _FEW_COLUMNS,
 ) -> Neighbors:
-    """Return the nearest rows of each row, for a spanning tree: of few columns by a k-d tree.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, d)
-        Finite numbers.
-    n_neighbors : int
-        Less than n; 0 of a single row.
-    method, seed, n_threads
-        See `coterie.graphs.nearest_neighbors`. With "auto" an approximate search takes no more work than its recall
-        asks for.
-    tree_columns : int
-        Columns up to which a k-d tree searches, unless the method is "approximate". More pay off for rows in narrow
-        clusters.
-
-    Returns
-    -------
-    Neighbors
+    """Return the nearest rows of each row, for a spanning tree; a k-d tree searches rows of up to
+    `tree_columns` columns.
     """
     if n_neighbors == 0:
         return Neighbors(
@@ -110,46 +72,12 @@ def near_rows(
 def spanning_tree(
     rows: Array, found: Neighbors, core_squares: Array | None = None, *, n_threads: int = 1
 ) -> SpanningTree:
-    """Find the minimum spanning tree of max(core distance of either row, distance), from the nearest rows of each.
+    """Find the minimum spanning tree of max(core distance of either row, distance), from the nearest rows of
+    each row.
 
-    An edge that neither of its ends has in its list of neighbors weighs at least as much as the last edges of both
-    lists. So Kruskal's algorithm may take the edges of the graph as long as this bound certifies them
-    (`_kernels.join_certified`). For the components that are left, rows with lower bounds are compared with the rows of
-    other components, pruned by a k-d tree, and the lightest edges that are found certify the next merges.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, d)
-        Finite numbers.
-    found : Neighbors
-        Of the rows; more give fewer searches. Approximate neighbors certify nothing: the tree is that of their graph
-        then, its components joined by edges that need not be the lightest.
-    core_squares : ndarray of shape (n,), the dtype of the rows, optional
-        Squared core distances. None: 0, the minimum spanning tree of distances.
-    n_threads : int
-        Threads of the kernels. The result is bit-identical for any number.
-
-    Returns
-    -------
-    SpanningTree
-
-    Notes
-    -----
-    O(n k log n) for the tree, and searches of 0.1% to 25% of all pairs on real data of up to 60,000 rows. Memory: a
-    copy of the rows, and the graph.
-
-    References
-    ----------
-    Kruskal, On the shortest spanning subtree of a graph and the traveling salesman problem, 1956.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie.graphs.spanning import near_rows, spanning_tree
-    >>> rows = np.array([[0.0], [1.0], [3.0], [9.0]])
-    >>> found = near_rows(rows, 1, method="exact", seed=0, n_threads=1)
-    >>> spanning_tree(rows, found).squares
-    array([ 1.,  4., 36.])
+    An edge in neither list of its ends weighs at least as much as the last edges of both lists, so that
+    Kruskal's algorithm (1956) may take lighter edges of the graph (`_kernels.join_certified`). The components
+    that are left are searched. Approximate neighbors certify nothing: the tree is then that of their graph.
     """
     n, k = found.ids.shape
     cores = np.zeros(n, dtype=rows.dtype) if core_squares is None else core_squares
@@ -165,29 +93,8 @@ def spanning_tree(
 
 
 def rooted_tree(firsts: IntArray, seconds: IntArray) -> RootedTree:
-    """Order the nodes of a tree depth first from node 0.
-
-    Parameters
-    ----------
-    firsts, seconds : ndarray of shape (n - 1,), int32
-        Ends of the edges.
-
-    Returns
-    -------
-    RootedTree
-
-    Raises
-    ------
-    ValueError
-        If the edges are not a tree.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie.graphs.spanning import rooted_tree
-    >>> firsts, seconds = np.array([0, 2], dtype=np.int32), np.array([2, 1], dtype=np.int32)
-    >>> rooted_tree(firsts, seconds).order.tolist()
-    [0, 2, 1]
+    """Order the nodes of a tree with edges `firsts` to `seconds` depth first from node 0; other graphs are an
+    error.
     """
     order, parents, edges = (np.empty(len(firsts) + 1, dtype=np.int32) for _ in range(3))
     _kernels.root_tree(firsts, seconds, order, parents, edges)
@@ -254,21 +161,11 @@ class _ComponentSearch:
     def lightest_edges(
         self, groups: IntArray, edges: tuple[IntArray, IntArray, Array], bounds: FloatArray
     ) -> _Edges:
-        """Find edges that leave components, and raise the bounds of the rows that were searched for them.
+        """Find edges that leave components, and raise in place the bounds of the rows that were searched for
+        them.
 
-        Parameters
-        ----------
-        groups : ndarray of shape (n,), int32
-            The component of each row, named by one of its rows.
-        edges : tuple of ndarray
-            Known edges between components: ends and squared weights.
-        bounds : ndarray of shape (n,), float64
-            IN/OUT: the least squared weight of unknown edges of each row.
-
-        Returns
-        -------
-        list of tuple of ndarray
-            New edges.
+        `bounds` (n,) are the least squared weights of unknown edges; `edges` are known ones between
+        components.
         """
         n = len(groups)
         lightest = np.full(n, np.inf, dtype=self.tree.rows.dtype)

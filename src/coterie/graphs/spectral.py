@@ -22,18 +22,10 @@ _LEAF = 64
 
 @dataclass(frozen=True)
 class SpectralVectors:
-    """The first eigenvectors of the normalized Laplacian of a graph.
+    """The first eigenvectors of the normalized Laplacian I - D^(-1/2) W D^(-1/2) of a graph."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (m,), float64
-        The eigenvalues of I - D^(-1/2) W D^(-1/2), ascending from 0.
-    vectors : ndarray of shape (n, m), float64
-        The eigenvectors; entries of isolated vertices are 0.
-    """
-
-    values: FloatArray
-    vectors: FloatArray
+    values: FloatArray  # (m,), float64: the eigenvalues of I - D^(-1/2) W D^(-1/2), ascending from 0
+    vectors: FloatArray  # (n, m), float64: the eigenvectors; entries of isolated vertices are 0
 
     def directions(self, n_vectors: int | None = None) -> FloatArray:
         """Return the rows of the first eigenvectors, each divided by its length (Ng, Jordan and Weiss 2002)."""
@@ -48,44 +40,12 @@ def spectral_vectors(
     *,
     by_components: bool = False,
 ) -> SpectralVectors:
-    """Find the first eigenvectors of the normalized Laplacian: the relaxed normalized cut (Shi and Malik 2000).
+    """Find the first eigenvectors of the normalized Laplacian: the relaxed normalized cut (Shi and Malik
+    2000).
 
-    Parameters
-    ----------
-    graph : csr_array of shape (n, n)
-        Symmetric non-negative weights.
-    n_vectors : int
-        Number of vectors, at most n.
-    seed : int
-        Seed of the initial vector.
-    deadline : Deadline
-        Time limit for large graphs.
-    by_components : bool
-        Whether to include all eigenvectors of the eigenvalue 0, one for each component, those with the most edges
-        first. Lanczos' method finds only some of several.
-
-    Returns
-    -------
-    SpectralVectors
-
-    Raises
-    ------
-    OutOfTime
-        If the time is up before the vectors are found.
-
-    Notes
-    -----
-    Small graphs are decomposed as dense matrices, large ones by Lanczos' method (ARPACK through
-    `scipy.sparse.linalg.eigsh`, relative tolerance 1e-3), about ten restarts of O(n_vectors (edges + n n_vectors))
-    operations each: about a second for 70,000 vertices, 500,000 edges and 10 vectors.
-
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> from coterie.graphs.spectral import spectral_vectors
-    >>> path = sp.csr_array([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]])
-    >>> spectral_vectors(path, 2, seed=0).values.round(6)
-    array([0., 1.])
+    Small graphs are decomposed as dense matrices, large ones by Lanczos' method. `by_components` includes all
+    eigenvectors of the eigenvalue 0, of which Lanczos' method finds only some. Raises OutOfTime at the
+    deadline.
     """
     n = graph.shape[0]
     degrees = np.asarray(graph.sum(axis=1), dtype=np.float64).ravel()
@@ -153,32 +113,8 @@ def _watched(
 def local_order(spectrum: SpectralVectors) -> IndexArray:
     """Order vertices so that neighbors are close to each other.
 
-    The directions of the eigenvectors, scaled by commute times (each divided by the root of its eigenvalue), are
-    halved along their main axis, recursively, down to 64 vertices.
-
-    Parameters
-    ----------
-    spectrum : SpectralVectors
-        Of the graph.
-
-    Returns
-    -------
-    ndarray of shape (n,), int64
-        A permutation of the vertices.
-
-    Notes
-    -----
-    O(n log n m^2) time. On the graph of the 10 nearest neighbors on MNIST 20% of the edges leave runs of 4,096
-    vertices, 65% in the order of reverse Cuthill-McKee.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie.graphs.spectral import SpectralVectors, local_order
-    >>> line = np.random.RandomState(0).permutation(128)
-    >>> spectrum = SpectralVectors(np.array([0.0, 1.0]), np.column_stack([np.full(128, 0.1), line - 63.5]))
-    >>> sorted(line[local_order(spectrum)[:64]]) in (list(range(64)), list(range(64, 128)))
-    True
+    The eigenvectors, each divided by the root of its eigenvalue, are halved along their main axis down to 64
+    vertices.
     """
     scaled = spectrum.vectors / np.sqrt(np.maximum(spectrum.values, 1e-6))
     points = _unit_rows(scaled[:, 1:]) if scaled.shape[1] > 2 else scaled

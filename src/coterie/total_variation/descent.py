@@ -42,25 +42,16 @@ _FEW_VERTICES = 100
 class ColumnStatistics:
     """Statistics of the columns f_r of F that an outer step uses.
 
-    Attributes
-    ----------
-    medians : ndarray of shape (R,)
-        med(f_r), the (floor(N / (lambda_r + 1)) + 1)-st largest value. With weights: the largest value at or above
-        which rows have more than 1 / (lambda_r + 1) of the total weight.
-    balances : ndarray of shape (R,), float64
-        B(f_r), the asymmetric distance of f_r to its median.
-    variations : ndarray of shape (R,), float64
-        TV(f_r), each edge counted once.
-    n_above, n_below, n_at : ndarray of shape (R,), int64 or float64
-        Number of entries above, below and at the median, or their total weight.
+    med(f_r) is the (floor(N / (lambda_r + 1)) + 1)-st largest value, with weights the largest value at or
+    above which rows have more than 1 / (lambda_r + 1) of the total weight.
     """
 
-    medians: Array
-    balances: FloatArray
-    variations: FloatArray
-    n_above: Array
-    n_below: Array
-    n_at: Array
+    medians: Array  # (R,): med(f_r)
+    balances: FloatArray  # (R,), float64: B(f_r), the asymmetric distance of f_r to its median
+    variations: FloatArray  # (R,), float64: TV(f_r), each edge counted once
+    n_above: Array  # (R,): number, or total weight, of the entries above,
+    n_below: Array  # below,
+    n_at: Array  # and at the median
 
     @property
     def energies(self) -> FloatArray:
@@ -74,17 +65,7 @@ class ColumnStatistics:
 
 
 class RowStatistics:
-    """Statistics where each row counts one.
-
-    Parameters
-    ----------
-    graph : CutGraph
-        The graph.
-    balance_weights : ndarray of shape (R,)
-        lambda of each column.
-    n_threads : int
-        Threads of the kernels; the result does not depend on them.
-    """
+    """Statistics where each row counts one; `balance_weights` are the lambda of the columns."""
 
     def __init__(self, graph: CutGraph, balance_weights: FloatArray, n_threads: int) -> None:
         n = graph.n_vertices
@@ -108,15 +89,7 @@ class RowStatistics:
 
 
 class WeightedStatistics(RowStatistics):
-    """Statistics where rows have weights.
-
-    Parameters
-    ----------
-    graph, balance_weights, n_threads
-        As of `RowStatistics`.
-    weights : ndarray of shape (n,), float64
-        Non-negative, not all 0, in the order of the graph.
-    """
+    """Statistics where rows have weights, (n,), non-negative and not all 0, in the order of the graph."""
 
     def __init__(
         self, graph: CutGraph, balance_weights: FloatArray, weights: FloatArray, n_threads: int
@@ -151,30 +124,14 @@ def _weighted_median(column: Array, weights: FloatArray, quota: float) -> float:
 
 
 class Steps(ABC):
-    """The steps on one graph.
+    """The step sizes on one graph, and when inner iterations end."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n,), float64
-        Step of each row of F as a multiple of tau.
-    first : float
-        tau at the beginning of a run.
-    convexity : float
-        tau shrinks by sqrt(1 + 2 convexity tau) at each iteration.
-    by_weight : bool
-        Whether a dual steps in proportion to the weight of its edge.
-    most_inner : int
-        Inner iterations after which an outer step may end without the descent of Theorem 3.
-    needs_descent : bool
-        Whether the energy must have decreased after `most_inner` iterations.
-    """
-
-    by_weight: ClassVar[bool]
-    needs_descent: ClassVar[bool]
-    most_inner: ClassVar[int] = 100
-    rows: FloatArray
-    first: float
-    convexity: float
+    by_weight: ClassVar[bool]  # whether a dual steps in proportion to the weight of its edge
+    needs_descent: ClassVar[bool]  # whether the energy must have decreased after `most_inner` iterations
+    most_inner: ClassVar[int] = 100  # after these an outer step may end without the descent of Theorem 3
+    rows: FloatArray  # (n,), float64: step of each row of F as a multiple of tau
+    first: float  # tau at the beginning of a run
+    convexity: float  # tau shrinks by sqrt(1 + 2 convexity tau) at each iteration
 
     @abstractmethod
     def of_duals(self, balances: FloatArray) -> FloatArray:
@@ -186,13 +143,7 @@ class Steps(ABC):
 
 
 class PreconditionedSteps(Steps):
-    """In inverse proportion to the degree of a vertex and the scale of a column (Pock and Chambolle 2011).
-
-    Parameters
-    ----------
-    graph : CutGraph
-        The graph.
-    """
+    """In inverse proportion to the degree of a vertex and the scale of a column (Pock and Chambolle 2011)."""
 
     by_weight = False
     needs_descent = True
@@ -217,13 +168,8 @@ class PreconditionedSteps(Steps):
 class PaperSteps(Steps):
     """One step size for all rows and columns, from the norm of the gradient, tested after each iteration.
 
-    sigma tau = (min B / (max B L))^2 with L = ||K||_2, which starts tau too: 1 / L. After 100 inner iterations an outer
-    step ends, whatever its energy.
-
-    Parameters
-    ----------
-    graph : CutGraph
-        The graph.
+    sigma tau = (min B / (max B L))^2 with L = ||K||_2, and tau = 1 / L at first. 100 inner iterations end an
+    outer step.
     """
 
     by_weight = True
@@ -266,48 +212,20 @@ def _gradient_norm(graph: CutGraph) -> float:
 
 @dataclass(frozen=True)
 class OuterResult:
-    """Result of an outer step.
+    """Result of an outer step."""
 
-    Attributes
-    ----------
-    energy : float
-        The relaxed energy, sum of E(f_r), after it.
-    n_inner : int
-        Inner iterations.
-    descended : bool
-        Whether the descent of Theorem 3 holds; it may not where the iterations ended at their limit.
-    is_valid : bool
-        False if a column has become constant: the energy is infinite.
-    has_moved : bool
-        Whether any membership has changed.
-    """
-
-    energy: float
+    energy: float  # the relaxed energy, sum of E(f_r), after it
     n_inner: int
-    descended: bool
-    is_valid: bool
-    has_moved: bool = True
+    descended: bool  # whether the descent of Theorem 3 holds; not always at the limit of iterations
+    is_valid: bool  # false if a column has become constant: the energy is infinite
+    has_moved: bool = True  # whether any membership has changed
 
 
 class TotalVariationDescent:
     """Memberships F in the simplex that descend the relaxed energy sum_r TV(f_r) / B(f_r).
 
-    TV counts each undirected edge once, so that the energy of indicators is that of their partition, (P).
-
-    Parameters
-    ----------
-    graph : CutGraph
-        The graph.
-    n_columns : int
-        Number of clusters R, at least 2.
-    balance_weight : float or ndarray of shape (R,), optional
-        lambda of (P), or that of each column: the factor of values above the median in B. None: R - 1.
-    weights : ndarray of shape (n,), float64, optional
-        Weights of vertices in B, in the order of the graph: non-negative, not all 0. None: 1 each.
-    steps : Steps, optional
-        Step sizes of inner iterations, and when they are tested; None: preconditioned.
-    n_threads : int
-        Threads of the kernels; the result does not depend on them.
+    TV counts each undirected edge once, so that the energy of indicators is that of their partition, (P). By
+    default lambda of (P) is R - 1, rows weigh 1 and the steps are preconditioned.
     """
 
     def __init__(
@@ -349,14 +267,8 @@ class TotalVariationDescent:
         self._last_inner = 0
 
     def start(self, memberships: Array, fixed: BoolArray | None = None) -> float:
-        """Set the initial memberships; return their energy, infinite if a column is constant.
-
-        Parameters
-        ----------
-        memberships : ndarray of shape (n, R)
-            F, rows in the simplex, in the order of the `CutGraph`, like all later arguments.
-        fixed : ndarray of shape (n,), bool, optional
-            Rows that do not change.
+        """Set the initial memberships (n, R) in the order of the graph; return their energy, infinite if a
+        column is constant.
         """
         self._memberships[:, : self._n_columns] = memberships
         self._fixed[:] = 0 if fixed is None else fixed
@@ -372,13 +284,8 @@ class TotalVariationDescent:
         return self._memberships[:, : self._n_columns].copy()
 
     def rounded(self) -> tuple[IntArray, float]:
-        """Return the column of the largest membership of each row, and the energy (P) of these clusters.
-
-        Returns
-        -------
-        labels : ndarray of shape (n,), int32
-        energy : float
-            Infinite if a cluster is empty.
+        """Return the column of the largest membership of each row, and (P) of these clusters, infinite if one
+        is empty.
         """
         labels = self._memberships[:, : self._n_columns].argmax(axis=1).astype(np.int32)
         return labels, self.cut(labels)
@@ -390,18 +297,10 @@ class TotalVariationDescent:
     def outer_step(
         self, eps: float, most: int = Steps.most_inner, deadline: Deadline = UNLIMITED
     ) -> OuterResult:
-        """Linearize B around F, and iterate until the energy has descended as in Theorem 3.
+        """Linearize B around F, and iterate until the energy has descended as in Theorem 3, with the relative
+        slack `eps`.
 
         After `most_inner` iterations any descent is enough, or none is required: see `Steps`.
-
-        Parameters
-        ----------
-        eps : float
-            Relative slack of the descent that the theorem guarantees.
-        most : int
-            Inner iterations, at most.
-        deadline : Deadline
-            The inner iterations end when it has passed.
         """
         before = self.statistics
         self._linearize(before)

@@ -39,25 +39,17 @@ _HARMONIC_STEPS, _HARMONIC_TOLERANCE = 100, 1e-2
 
 @dataclass(frozen=True)
 class RoughCut:
-    """What all runs on a graph share.
+    """What all runs on a graph share."""
 
-    Attributes
-    ----------
-    order : ndarray of shape (n,), int64, or None
-        A local order of the vertices; None: the order of the data.
-    clusters : ndarray of shape (n,), int32, or None
-        Rough clusters to draw from; None where nothing is drawn.
-    """
-
-    order: IndexArray | None
-    clusters: IntArray | None
+    order: IndexArray | None  # (n,): local order of the vertices; None: that of the data
+    clusters: IntArray | None  # (n,): clusters to draw from; None where nothing is drawn
 
 
 def rough_cut(problem: CutProblem, deadline: Deadline, *, is_paper: bool = False) -> RoughCut:
-    """Return a local order of the vertices and rough clusters, where they are needed.
+    """Return a local order of the vertices and rough clusters (a multilevel partition, or the paper's
+    normalized cut).
 
-    What is not ready at the deadline is the order of the data, and one cluster of all vertices. The clusters are a
-    multilevel partition; with the steps of the paper a normalized cut, as there.
+    At the deadline they are the order of the data, and one cluster of all vertices.
     """
     n, draws = problem.n_vertices, problem.draws_vertices
     has_blocks = n > CutGraph.rows_of_a_block(n)
@@ -82,24 +74,8 @@ def rough_cut(problem: CutProblem, deadline: Deadline, *, is_paper: bool = False
 def normalized_cut(
     spectrum: SpectralVectors, n_clusters: int, *, seed: int, n_threads: int, deadline: Deadline
 ) -> IntArray:
-    """Cluster a graph roughly: k-means on the directions of its first eigenvectors (Ng, Jordan and Weiss 2002).
-
-    Parameters
-    ----------
-    spectrum : SpectralVectors
-        Of the graph; at least `n_clusters` vectors, or all there are.
-    n_clusters : int
-        Number of clusters.
-    seed : int
-        Of k-means.
-    n_threads : int
-        Threads.
-    deadline : Deadline
-        When k-means is to end.
-
-    Returns
-    -------
-    ndarray of shape (n,), int32
+    """Cluster a graph roughly: k-means on the directions of its first eigenvectors (Ng, Jordan and Weiss
+    2002).
     """
     directions = np.ascontiguousarray(spectrum.directions(n_clusters))
     means = k_means_until(deadline, directions, n_clusters, n_init=10, random_state=seed, n_threads=n_threads)
@@ -109,23 +85,11 @@ def normalized_cut(
 def initial_memberships(
     problem: CutProblem, clusters: IntArray | None, deadline: Deadline = UNLIMITED
 ) -> Iterator[FloatArray]:
-    """Yield initial memberships: given ones, or diffused labels, with a drawn vertex for each class without labels.
+    """Yield initial memberships (n, R): given ones, or diffused labels, with a drawn vertex for each class
+    without labels.
 
-    With labels of each class the second ones are the clusters of a quadratic program with sizes.
-
-    Parameters
-    ----------
-    problem : CutProblem
-        Has the labels, or the memberships.
-    clusters : ndarray of shape (n,), int32, or None
-        Rough clusters to draw from; None where nothing is drawn, so that there is one initialization only.
-    deadline : Deadline
-        Diffusion ends with its current iterates when it has passed.
-
-    Yields
-    ------
-    ndarray of shape (n, R), float64
-        Rows in the simplex. Where vertices are drawn the first ones are the rough clusters themselves.
+    Where vertices are drawn, the rough clusters come first. With labels of each class a quadratic program
+    comes second.
     """
 
     def diffused_labels(labels: IntArray) -> FloatArray:
@@ -157,25 +121,8 @@ def drawn_vertices(
 ) -> IntArray:
     """Draw a vertex for each class that has no label; return the labels with those vertices labeled too.
 
-    Each vertex is drawn from another rough cluster: those with the fewest labels first, of these the largest. Where
-    there are too few, or a cluster has no unlabeled vertex, it is drawn from all unlabeled vertices.
-
-    Parameters
-    ----------
-    clusters : ndarray of shape (n,), int32
-        The rough clusters.
-    labels : ndarray of shape (n,), int32
-        Known classes, -1 elsewhere.
-    n_clusters : int
-        Number of classes.
-    random : RandomState
-        Draws.
-    priors : ndarray of shape (R,), optional
-        Those of the classes: the largest gets the largest cluster.
-
-    Returns
-    -------
-    ndarray of shape (n,), int32
+    Each comes from another rough cluster, those with the fewest labels first, then the largest; the largest
+    prior gets the largest.
     """
     labels = labels.copy()
     n_labels = np.bincount(clusters[labels >= 0], minlength=n_clusters)
@@ -195,25 +142,8 @@ def drawn_vertices(
 def diffused(
     graph: sp.csr_array, labels: IntArray, n_clusters: int, *, n_threads: int, deadline: Deadline = UNLIMITED
 ) -> FloatArray:
-    """Solve (I + D - W) f_r = indicator of the vertices with label r, for each r.
-
-    Parameters
-    ----------
-    graph : csr_array of shape (n, n)
-        Symmetric non-negative weights W.
-    labels : ndarray of shape (n,), int32
-        -1 where there is none.
-    n_clusters : int
-        Number of columns R.
-    n_threads : int
-        Columns that are solved at the same time.
-    deadline : Deadline
-        The current iterates are returned when it has passed.
-
-    Returns
-    -------
-    ndarray of shape (n, R), float64
-        Non-negative, to a relative residual of 1e-6 by conjugate gradients.
+    """Solve (I + D - W) f_r = indicator of the vertices with label r, for each r, to a relative residual of
+    1e-6: (n, R).
     """
     weights = graph.astype(np.float64)
     weights.setdiag(0)
@@ -251,24 +181,11 @@ def _solved_in_time(
 
 
 def quadratic_memberships(problem: CutProblem, deadline: Deadline = UNLIMITED) -> Array:
-    """Return memberships from labels of each class and the sizes of the classes.
+    """Return memberships (n, R) from labels of each class and the sizes of the classes.
 
-    They minimize ``tr X'(L - s D) X / 2`` over memberships X of given column sums, with L the Laplacian and D the
-    degrees: for s > 0 solutions are almost binary (Holtz et al., Continuous partitioning for graph-based
-    semi-supervised learning, NeurIPS 2024). The first X is harmonic, with shifted means; steps are those of the
-    alternating direction method, linearized in the metric D, of O((edges + n) R) operations each.
-
-    Parameters
-    ----------
-    problem : CutProblem
-        Has labels of each class, and their priors; without, sizes are equal.
-    deadline : Deadline
-        No further steps when it has passed.
-
-    Returns
-    -------
-    ndarray of shape (n, R), float32
-        Not negative. Rows sum to 1, and columns to the sizes, only in the limit of the steps.
+    They minimize tr X'(L - s D) X / 2 over memberships of given column sums (Holtz et al., NeurIPS 2024) by
+    the alternating direction method, linearized in the metric D; sums of rows and columns are exact only in
+    the limit.
     """
     n, R, known = problem.n_vertices, problem.n_clusters, problem.known
     fixed, own = known >= 0, np.eye(R, dtype=np.float32)[known[known >= 0]]
@@ -334,17 +251,7 @@ def _harmonic(problem: CutProblem, degrees: FloatArray, deadline: Deadline) -> F
 
 
 def on_the_simplex(rows: Array) -> FloatArray:
-    """Project rows on the simplex: the nearest that are not negative and sum to 1.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, R)
-        Any.
-
-    Returns
-    -------
-    ndarray of shape (n, R), float64
-    """
+    """Project rows (n, R) on the simplex: the nearest that are not negative and sum to 1."""
     rows = np.asarray(rows, dtype=np.float64)
     descending = -np.sort(-rows, axis=1)
     thresholds = (np.cumsum(descending, axis=1) - 1) / np.arange(1, rows.shape[1] + 1)

@@ -20,28 +20,11 @@ _CLEARLY = 0.1
 
 
 def cut_pairs_again(problem: CutProblem, labels: IntArray, deadline: Deadline = UNLIMITED) -> IntArray:
-    """Cut the union of two clusters again where that clearly lowers (P), for the R pairs with the most edges between.
+    """Cut the union of two clusters again where that clearly lowers (P), for the R pairs with the most edges
+    between.
 
-    Descent can end with a border inside of each of two clusters instead of between them. The smaller cut must keep as
-    much of the weight of the edges at labeled vertices.
-
-    Parameters
-    ----------
-    problem : CutProblem
-        With labels of each class, and size bounds, if any.
-    labels : ndarray of shape (n,), int32
-        The clusters; labeled vertices are in theirs, and remain there.
-    deadline : Deadline
-        No further pairs when it has passed.
-
-    Returns
-    -------
-    ndarray of shape (n,), int32
-        The same array if no pair was cut again.
-
-    Notes
-    -----
-    Unions are cut by multilevel partitions: O(R edges) operations at most.
+    Descent can end with a border inside of two clusters instead of between them. Labeled vertices remain in
+    their clusters.
     """
     graph, R, known, bounds = problem.graph, problem.n_clusters, problem.known, problem.bounds
     edges = edges_of_graph(graph)

@@ -56,31 +56,12 @@ def priors_of_labels(known: IntArray, n_clusters: int) -> FloatArray:
 def minimize_cut_and_priors(
     problem: CutProblem, options: CutOptions, report: Report
 ) -> tuple[CutResult, FloatArray, FloatArray]:
-    """Cut a graph into clusters whose sizes are found with them.
+    """Cut a graph into clusters whose sizes are found with them; return the best run, (P) of each run, and
+    the priors.
 
-    After the runs with equal priors, other sizes are those of a multilevel partition of low normalized cut; if classes
-    or memberships are given, those of the clusters found. One more run starts there, with these sizes as priors and at
-    most half of the iterations so far. It is returned if its normalized cut is lower by a fifth, as cuts under
-    different priors cannot be compared by (P), and if half of the information of the edges is left (see
-    `MultilevelGraphClustering`) or falls by less than the cut; otherwise the result is that of equal priors.
-
-    Parameters
-    ----------
-    problem : CutProblem
-        The problem, without priors.
-    options : CutOptions
-        Number of runs with equal priors, and when a run ends.
-    report : Report
-        Called after each outer step.
-
-    Returns
-    -------
-    best : CutResult
-        In the order of the data.
-    energies : ndarray of shape (n_runs,)
-        (P) at the end of each run, under its priors.
-    priors : ndarray of shape (R,)
-        Priors of the best run.
+    One more run starts from the sizes of a multilevel partition, or of the clusters found, as priors. It is
+    returned if its normalized cut is lower by a fifth and the information of its edges is at least half, or
+    falls by less than the cut.
     """
     R = problem.n_clusters
     edges, degrees = edges_of_graph(problem.graph), degrees_of(problem.graph)

@@ -23,32 +23,11 @@ _BLOCKS, _FEWEST_ROWS, _MOST_ROWS = 16, 1024, 8192
 
 
 class CutGraph:
-    """A graph as the kernels take it: vertices in a local order, cut into blocks.
+    """A graph as the kernels take it: vertices in a local order, cut into blocks, weights divided by `unit`
+    (their mean).
 
-    Parameters
-    ----------
-    graph : csr_array of shape (n, n), float32 or float64
-        Symmetric, non-negative; edges from a vertex to itself do not count.
-    order : ndarray of shape (n,), optional
-        An order of the vertices in which neighbors are close. Default: the order of the data.
-    unit : float, optional
-        The unit of the weights that the kernels get; by default their mean.
-
-    Attributes
-    ----------
-    order : ndarray of shape (n,)
-        The order.
-    unit : float
-        That unit. Kernels get weights in this unit, so that clusters do not depend on the scale of the weights: in the
-        paper the length of an outer step does, and weights of about 1 are best.
-    degrees : ndarray of shape (n,)
-        Sum of the weights at each vertex, in that order and unit.
-    adjacency : csr_array of shape (n, n)
-        The graph in that order, its weights as they were.
-    edges : Edges
-        Each edge once, its ends as places in that order.
-    n_duals : int
-        Edges inside of blocks, plus twice those between blocks.
+    Clusters do not depend on the scale of the weights; the length of the paper's outer steps is best for
+    weights of about 1.
     """
 
     def __init__(
@@ -107,42 +86,18 @@ class CutGraph:
 
 @dataclass(frozen=True)
 class CutProblem:
-    """The problem of cutting a graph into clusters, in the order of the data.
+    """The problem of cutting a graph into clusters, in the order of the data."""
 
-    Attributes
-    ----------
-    graph : csr_array of shape (n, n), float32 or float64
-        Symmetric non-negative weights, no loops.
-    n_clusters : int
-        Number of clusters R.
-    known : ndarray of shape (n,), int32
-        Known classes, -1 for unlabeled vertices; labeled vertices remain in the clusters of these numbers.
-    given : ndarray of shape (n, R), float64, or None
-        Initial memberships; None: diffused from labels and drawn vertices.
-    random : RandomState
-        Source of all random draws.
-    n_threads : int
-        Threads of the kernels; the result does not depend on them.
-    balance_weight : float, optional
-        lambda of (P), which favors clusters of n / (lambda + 1) vertices. None: R - 1.
-    priors : ndarray of shape (R,), float64, or None
-        Expected fraction of the vertices in each cluster, instead of `balance_weight`.
-    weights : ndarray of shape (n,), float64, or None
-        Weights of vertices in the sizes of clusters; None: 1 each.
-    bounds : SizeBounds, optional
-        Minimum and maximum number of vertices of a cluster.
-    """
-
-    graph: sp.csr_array
-    n_clusters: int
-    known: IntArray
-    given: FloatArray | None
+    graph: sp.csr_array  # (n, n), float32: symmetric non-negative weights, no loops
+    n_clusters: int  # R
+    known: IntArray  # (n,): classes, -1 for unlabeled; labeled vertices remain there
+    given: FloatArray | None  # (n, R): initial memberships
     random: np.random.RandomState
     n_threads: int
-    balance_weight: float | None = None
-    priors: FloatArray | None = None
-    weights: FloatArray | None = None
-    bounds: SizeBounds | None = None
+    balance_weight: float | None = None  # lambda of (P), which favors clusters of n / (lambda + 1) vertices
+    priors: FloatArray | None = None  # (R,): expected fractions of the vertices, instead of lambda
+    weights: FloatArray | None = None  # (n,): weights of vertices in cluster sizes; None: 1
+    bounds: SizeBounds | None = None  # vertices of a cluster
 
     def arranged(self, graph: CutGraph) -> CutProblem:
         """Return this problem with its vertices in the order of the kernels' graph."""

@@ -34,24 +34,8 @@ def labels_within(
 ) -> IntArray:
     """Round memberships to clusters within size bounds, by dual variables of the clusters.
 
-    Parameters
-    ----------
-    graph : csr_array of shape (n, n)
-        Most rows of a cluster have equal memberships; a random walk on this graph finds those at its border.
-    memberships : ndarray of shape (n, R)
-        Rows in the simplex.
-    labels : ndarray of shape (n,), int32
-        Their largest columns, which are returned if their sizes are within the bounds.
-    bounds : SizeBounds
-        Bounds of the number of rows.
-    fixed : ndarray of shape (n,), bool
-        Rows that remain in their clusters.
-    n_threads : int
-        Threads of the kernels; the result does not depend on them.
-
-    Returns
-    -------
-    ndarray of shape (n,), int32
+    Most rows of a cluster have equal memberships; a random walk on the graph ranks them by how near they are
+    to the border.
     """
     R = memberships.shape[1]
     if bounds.allow(np.bincount(labels, minlength=R)):
@@ -90,21 +74,7 @@ def check_known_sizes(known: IntArray, n_clusters: int, bounds: SizeBounds) -> N
 
 
 class VertexMoves:
-    """Moves of single vertices to adjacent clusters, as long as (P) decreases.
-
-    Parameters
-    ----------
-    graph : CutGraph
-        The graph.
-    balance_weights : ndarray of shape (R,)
-        lambda of each cluster.
-    weights : ndarray of shape (n,), float64, or None
-        Weights of vertices in the sizes of clusters, in the order of the graph; None: 1 each.
-    fixed : ndarray of shape (n,), bool
-        Vertices that do not move.
-    bounds : SizeBounds, optional
-        Of the number of vertices of a cluster.
-    """
+    """Moves of single vertices to adjacent clusters, as long as (P) decreases."""
 
     def __init__(
         self,
@@ -121,19 +91,10 @@ class VertexMoves:
         self._bounds = SizeBounds(0, len(fixed)) if bounds is None else bounds
 
     def after_moves(self, labels: IntArray) -> IntArray:
-        """Return clusters whose (P) no move of a single vertex lowers.
+        """Return clusters whose (P) no move of a single vertex lowers; no cluster becomes empty.
 
-        Vertices move one after the other in the order of the graph, each to the adjacent cluster that lowers (P) most.
-        No cluster becomes empty. O(edges) operations for each pass over the vertices.
-
-        Parameters
-        ----------
-        labels : ndarray of shape (n,), int32
-            The clusters, in the order of the graph.
-
-        Returns
-        -------
-        ndarray of shape (n,), int32
+        Vertices move in the order of the graph, each to the adjacent cluster that lowers (P) most. O(edges)
+        for each pass.
         """
         moved_labels = labels.copy()
         _kernels.move_vertices(
@@ -146,22 +107,8 @@ class VertexMoves:
 def matched_numbers(
     edges: Edges, labels: IntArray, balance_weights: FloatArray, weights: FloatArray | None
 ) -> IndexArray:
-    """Return the new number of each cluster that minimizes (P): clusters are matched with priors by their sizes.
-
-    Parameters
-    ----------
-    edges : Edges
-        The graph.
-    labels : ndarray of shape (n,)
-        The clusters.
-    balance_weights : ndarray of shape (R,)
-        lambda of each number.
-    weights : ndarray of shape (n,), or None
-        Weights of vertices in the sizes of clusters.
-
-    Returns
-    -------
-    ndarray of shape (R,), int64
+    """Return the new number of each cluster that minimizes (P): clusters are matched with priors by their
+    sizes.
     """
     cuts, sizes = cuts_and_sizes(edges, labels, len(balance_weights), weights)
     limits = np.minimum(np.outer(sizes, balance_weights), (sizes.sum() - sizes)[:, None])
@@ -172,23 +119,7 @@ def matched_numbers(
 
 
 def numbers_by_labels(edges: Edges, labels: IntArray, known: IntArray, n_clusters: int) -> IndexArray:
-    """Return the new number of each cluster that keeps the most edges of labeled vertices within clusters.
-
-    Parameters
-    ----------
-    edges : Edges
-        The graph.
-    labels : ndarray of shape (n,)
-        The clusters.
-    known : ndarray of shape (n,)
-        The classes, -1 for unlabeled vertices.
-    n_clusters : int
-        R.
-
-    Returns
-    -------
-    ndarray of shape (R,), int64
-    """
+    """Return the new number of each cluster that keeps the most edges of labeled vertices within clusters."""
     kept = np.zeros((n_clusters, n_clusters))
     for ends, others in ((edges.heads, edges.tails), (edges.tails, edges.heads)):
         from_known = np.flatnonzero((known[ends] >= 0) & (known[others] < 0))

@@ -81,32 +81,15 @@ class CutOptions:
 
 @dataclass(frozen=True)
 class CutResult:
-    """Result of a run.
+    """Result of a run."""
 
-    Attributes
-    ----------
-    objective : float
-        (P) of the labels.
-    relaxed_objective : float
-        Of the memberships.
-    labels : ndarray of shape (n,), int32
-    memberships : ndarray of shape (n, R)
-        Rows in the simplex.
-    reason : {"converged", "max_iter", "max_time", "callback"}
-        Why the run stopped.
-    n_inner : int
-        Inner iterations.
-    history : record array, or None
-        The outer steps.
-    """
-
-    objective: float
-    relaxed_objective: float
-    labels: IntArray
-    memberships: Array
-    reason: str = "converged"
+    objective: float  # (P) of the labels
+    relaxed_objective: float  # of the memberships
+    labels: IntArray  # (n,), int32
+    memberships: Array  # (n, R): rows in the simplex
+    reason: str = "converged"  # why the run stopped
     n_inner: int = 0
-    history: Array | None = None
+    history: Array | None = None  # the outer steps
 
     @property
     def rank(self) -> tuple[float, float]:
@@ -120,30 +103,11 @@ def minimize_cut(
     report: Report,
     rough: RoughCut | None = None,
 ) -> tuple[CutResult, FloatArray]:
-    """Run from several initializations, and once more from the best clusters if pairs cut again clearly lower (P).
+    """Run from several initializations, and once more from the best clusters if pairs cut again clearly lower
+    (P).
 
-    Parameters
-    ----------
-    problem : CutProblem
-        The problem.
-    options : CutOptions
-        Number of runs, and when a run ends.
-    report : Report
-        Called after each outer step.
-    rough : RoughCut, optional
-        That of this graph, from an earlier call.
-
-    Returns
-    -------
-    best : CutResult
-        In the order of the data.
-    energies : ndarray of shape (n_runs,)
-        (P) at the end of each run.
-
-    Raises
-    ------
-    ValueError
-        If a column of all initial memberships is constant.
+    Return the best run in the order of the data and (P) of each run. All constant initial memberships are an
+    error.
     """
     n, R = problem.n_vertices, problem.n_clusters
     if R == 1:
@@ -278,11 +242,10 @@ def _run_from(run: _Run, memberships: FloatArray) -> CutResult | None:
 
 
 def _descend(run: _Run, energy: float) -> CutResult:
-    """Repeat outer steps as long as better clusters are found.
+    """Repeat outer steps as long as better clusters are found; return the best rounding (the last with the
+    paper's steps).
 
-    Clusters are compared by the cut of the rounded memberships: the relaxed energy can decrease further while two
-    columns share two clusters and the rounded cut grows. So a run returns the best rounding; with the steps of the
-    paper the last one.
+    The relaxed energy can decrease further while two columns share two clusters and the rounded cut grows.
     """
     descent, options, report = run.descent, run.options, run.report.start_run()
     rounding = run.rounded()
@@ -333,17 +296,7 @@ def _descend(run: _Run, energy: float) -> CutResult:
 
 
 class StoppingRule:
-    """Stopping rule: whether more outer steps would gain too little.
-
-    Parameters
-    ----------
-    tol : float
-        Relative change of a cut that counts as an improvement.
-    relaxed : float
-        The initial relaxed energy.
-    cut, cut_before : float
-        (P) of the initial rounding, after and before vertices have moved.
-    """
+    """Stopping rule: whether more outer steps would gain too little."""
 
     def __init__(self, tol: float, relaxed: float, cut: float, cut_before: float) -> None:
         self._tol, self._rounded, self._n_best = tol, cut_before, 0
@@ -373,11 +326,10 @@ class StoppingRule:
         return not has_fallen and not self._cuts[-1] < (1 - _STILL_CUT * self._tol) * self._cuts[half]
 
     def is_beaten_by(self, ended: list[StoppingRule]) -> bool:
-        """Whether the run should end because of earlier ones that went to their end.
+        """Return whether the run should end because of earlier ones that went to their end.
 
-        Either its cut has been that of an earlier run for half of its iterations, or it is so high that the run would
-        not be selected even if it fell by the square of the factor by which any of at least three earlier runs fell
-        after a tenth of these iterations.
+        It ends if its cut has been that of an earlier run for half of its iterations, or is too high to be
+        selected even after the square of the largest later decrease of at least three earlier runs.
         """
         n_inner, cut = self._inner[-1], self._cuts[-1]
         if any(isclose(cut, other._cuts[-1], rel_tol=_ROUNDING) for other in ended):
@@ -456,24 +408,11 @@ class _Candidate:
 
 
 class RunSelection:
-    """Selection of one of several runs.
+    """Selection of one of several runs: that of the lowest (P), or "shared-neighbors".
 
-    The run with the lowest (P) is selected, unless another one, with (P) at most 5% higher, is more than 5% better in
-    the product of (P) and (P) with edges weighted by the fraction of neighbors that their ends share. The ends of edges
-    between adjacent clusters share few neighbors, those of edges inside a cluster many.
-
-    Parameters
-    ----------
-    select_by : str
-        "shared-neighbors", or "energy": the lowest (P).
-    edges : Edges
-        The graph, in the order of the labels.
-    n_clusters : int
-        R.
-    balance_weights : ndarray of shape (R,), float64
-        lambda of each cluster.
-    weights : ndarray of shape (n,), float64, or None
-        Weights of vertices in the sizes of clusters.
+    There a run of (P) at most 5% higher is selected if it is more than 5% better in the product of (P) and of
+    (P) with edges weighted by the fraction of neighbors that their ends share, which is small between
+    clusters.
     """
 
     def __init__(
