@@ -94,6 +94,8 @@ def test_chunks_that_dask_computed_are_computed_again(shards):
 
 
 def test_a_worker_is_added(shards, monkeypatch):
+    # A pass looks for new workers if the last look is longer ago than this; a whole fit here takes less than a second.
+    monkeypatch.setattr("coterie.dask.passes._INTERVAL", 0.01)
     with contextlib.ExitStack() as stack:
         cluster, client = in_processes(stack, 1)
         expected = fitted(shards)
