@@ -65,20 +65,9 @@ class GivenGammas:
 class AdaptiveGammas:
     """Gammas from 0 until each component is one cluster, with smaller steps where many rows fuse.
 
-    The step depends on the number of clusters that fused in the last one, like the adaptive steps of a solver of
-    differential equations: half of the remaining steps should be enough for the remaining clusters, with the same
-    fraction of them in each; steps grow where nothing fuses. Before the first fusion the next gamma is the one at which
-    the first edges would vanish by linear extrapolation of their lengths; lengths usually decrease more slowly, so that
-    no fusion is skipped.
-
-    Parameters
-    ----------
-    problem : ConvexProblem
-        The problem of the path.
-    n_gammas : int
-        Maximum number of gammas.
-    deadline : Deadline
-        Deadline of the search for the last gamma.
+    Half of the remaining steps should be enough for the remaining clusters, with the same fraction of them in
+    each. Before the first fusion, the next gamma is the one at which the shortest edges would vanish by
+    linear extrapolation.
     """
 
     def __init__(self, problem: ConvexProblem, n_gammas: int, deadline: Deadline = UNLIMITED) -> None:
@@ -94,14 +83,8 @@ class AdaptiveGammas:
         self._step = _FIRST_STEP
 
     def following(self, n_clusters: int, centroids: Callable[[], Array]) -> float | None:
-        """Return the next gamma, None after the last one.
-
-        Parameters
-        ----------
-        n_clusters : int
-            Number of clusters at the previous gamma; ignored for the first one.
-        centroids : callable
-            Returns the centroids of the previous gamma, of shape (n, p).
+        """Return the gamma after one with this number of clusters (ignored at first), None after the last
+        one.
         """
         if self._n_left == 0 or (self._gamma is not None and n_clusters <= self._n_components):
             return None
@@ -159,9 +142,7 @@ def default_gammas(problem: ConvexProblem, n_gammas: int, deadline: Deadline = U
 def coalescing_gamma(problem: ConvexProblem, deadline: Deadline = UNLIMITED) -> float:
     """Return a gamma at which all centroids of a component are equal: an upper bound of the smallest one.
 
-    They are if there are feasible duals with x_i + Delta_i = mean for all i: a flow from the rows to their mean. The
-    bound is the largest ratio ||lambda_l|| / w_l of the flow of least energy; a few rounds with a higher resistance of
-    the most loaded edges lower it. If there is no time for them, the flow along a spanning tree is used.
+    It is the largest ratio ||lambda_l|| / w_l of a flow of low energy from the rows to their mean.
     """
     edges = problem.edges
     if len(edges) == 0:

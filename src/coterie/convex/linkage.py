@@ -25,16 +25,8 @@ def n_splits(finer: IntArray, coarser: IntArray) -> int:
 
 
 def longest_lived(gammas: FloatArray, n_clusters_path: IndexArray) -> int:
-    """Return the number of clusters, from 2 to 10, that lasts for the longest factor of gamma.
-
-    If the path has none of these, its last number.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie.convex.linkage import longest_lived
-    >>> longest_lived(np.array([0.0, 1.0, 2.0, 20.0]), np.array([9, 3, 2, 1]))
-    2
+    """Return the number of clusters, from 2 to 10, that lasts for the longest factor of gamma; else the last
+    number.
     """
     counts = n_clusters_path[:-1]
     spans = np.diff(np.log(np.maximum(gammas, gammas[gammas > 0].min(initial=1.0))))
@@ -43,32 +35,10 @@ def longest_lived(gammas: FloatArray, n_clusters_path: IndexArray) -> int:
 
 
 def linkage_of_path(gammas: Array, labels_path: IntArray) -> FloatArray:
-    """Return the merges of a path as a linkage matrix of SciPy.
+    """Return the merges of a path as a linkage matrix of SciPy, (n - 1, 4), from `labels_path` (m, n).
 
-    Parameters
-    ----------
-    gammas : ndarray of shape (m,)
-        Ascending.
-    labels_path : ndarray of shape (m, n), int32
-        Clusters at each gamma, numbered from 0.
-
-    Returns
-    -------
-    ndarray of shape (n - 1, 4)
-        The two clusters that merge, the gamma at which they do, and the rows of the new cluster. Clusters that split
-        again are not separated in the tree. Clusters that never fuse are joined at 1.25 times the last gamma.
-
-    Notes
-    -----
-    O(m n log n).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie.convex.linkage import linkage_of_path
-    >>> linkage_of_path(np.array([0.0, 1.0, 2.0]), np.array([[0, 1, 2], [0, 0, 1], [0, 0, 0]], dtype=np.int32))
-    array([[0., 1., 1., 2.],
-           [2., 3., 2., 3.]])
+    Clusters that split again are not separated in it; clusters that never fuse are joined at 1.25 times the
+    last gamma.
     """
     n = labels_path.shape[1]
     current = np.arange(n, dtype=np.int32)  # the tree's clusters, numbered from 0
@@ -83,32 +53,8 @@ def linkage_of_path(gammas: Array, labels_path: IntArray) -> FloatArray:
 
 
 def linkage_of_tree(gammas: FloatArray, fused_at: IndexArray, edges: IntArray) -> FloatArray:
-    """Return the merges of a path on a tree, as `linkage_of_path` does.
-
-    Parameters
-    ----------
-    gammas : ndarray of shape (m,)
-        Ascending.
-    fused_at : ndarray of shape (n - 1,)
-        Index of the first gamma at which the ends of each edge are equal; -1 for never.
-    edges : ndarray of shape (n - 1, 2), int32
-        Of the tree.
-
-    Returns
-    -------
-    ndarray of shape (n - 1, 4)
-
-    Notes
-    -----
-    O(n log n).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie.convex.linkage import linkage_of_tree
-    >>> linkage_of_tree(np.array([0.0, 1.0, 2.0]), np.array([2, 1]), np.array([[1, 2], [0, 1]], dtype=np.int32))
-    array([[0., 1., 1., 2.],
-           [2., 3., 2., 3.]])
+    """Return the merges of a path on a tree as `linkage_of_path` does; edge i vanishes at gamma
+    `fused_at[i]`, -1 for never.
     """
     heights = np.append(gammas, _height_beyond(float(gammas[-1])))[fused_at]
     order = np.argsort(heights, kind="stable")
@@ -121,32 +67,8 @@ def linkage_of_tree(gammas: FloatArray, fused_at: IndexArray, edges: IntArray) -
 def cut_between(
     finer: IntArray, coarser: IntArray, edges: IntArray, lengths: Array, n_clusters: int
 ) -> IntArray:
-    """Return a number of clusters between two steps of a path: edges fuse in the order of their lengths.
-
-    Parameters
-    ----------
-    finer, coarser : ndarray of shape (n,), int32
-        Clusters of the two steps, one with more and one with fewer clusters.
-    edges : ndarray of shape (n_edges, 2)
-        Edges of the graph, along which rows fuse.
-    lengths : ndarray of shape (n_edges,)
-        Distances of their ends at the finer step.
-    n_clusters : int
-        Number of clusters.
-
-    Returns
-    -------
-    ndarray of shape (n,), int32
-        Clusters, numbered by their first rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie.convex.linkage import cut_between
-    >>> finer, coarser = np.arange(4, dtype=np.int32), np.zeros(4, dtype=np.int32)
-    >>> edges = np.array([[0, 1], [1, 2], [2, 3]], dtype=np.int32)
-    >>> cut_between(finer, coarser, edges, np.array([3.0, 1.0, 2.0]), 2)
-    array([0, 1, 1, 1], dtype=int32)
+    """Return clusters between two steps of a path: edges fuse in the order of their lengths at the finer
+    step.
     """
     inside = (coarser[edges[:, 0]] == coarser[edges[:, 1]]) & (finer[edges[:, 0]] != finer[edges[:, 1]])
     order = np.argsort(lengths[inside], kind="stable")

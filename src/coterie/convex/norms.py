@@ -29,54 +29,21 @@ class NormObject(Protocol):
 
 @dataclass(frozen=True)
 class KernelNorm:
-    """A norm that the kernels implement.
-
-    Attributes
-    ----------
-    columns : ndarray of shape (p,)
-        The order of columns in which groups lie side by side.
-    group_starts : ndarray of shape (n_groups + 1,), int64
-        Start of each group in that order. The norm is the sum of the Euclidean norms of groups.
-    is_maximum : bool
-        Whether the norm is the largest absolute value; there is one group then.
+    """A norm that the kernels implement: the sum of the Euclidean norms of groups of columns, or the maximum
+    norm.
     """
 
-    columns: IndexArray
-    group_starts: IndexArray
-    is_maximum: bool = False
+    columns: IndexArray  # (p,): the order of columns in which groups lie side by side
+    group_starts: IndexArray  # (n_groups + 1,), int64: start of each group in that order
+    is_maximum: bool = False  # whether the norm is the largest absolute value; there is one group then
 
 
 Norm: TypeAlias = KernelNorm | NormObject
 
 
 def find_norm(norm: Any, n_columns: int) -> Norm:
-    """Return the norm for a parameter value.
-
-    Parameters
-    ----------
-    norm : {"l2", "l1", "linf"}, sequence of groups, or `NormObject`
-        Groups are sequences of column numbers, each column in one of them: the sum of the groups' Euclidean norms.
-    n_columns : int
-        Columns of the data, p.
-
-    Returns
-    -------
-    KernelNorm or NormObject
-
-    Raises
-    ------
-    ValueError
-        If the name is unknown or groups are not a partition of the columns.
-
-    Notes
-    -----
-    With one column all named norms are equal.
-
-    Examples
-    --------
-    >>> from coterie.convex.norms import find_norm
-    >>> find_norm([[0, 2], [1]], 3).columns.tolist()
-    [0, 2, 1]
+    """Return the norm for a parameter value: a name, an object, or groups of columns that are a partition of
+    all.
     """
     columns = np.arange(n_columns, dtype=np.int64)
     whole = np.array([0, n_columns], dtype=np.int64)

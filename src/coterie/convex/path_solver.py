@@ -27,62 +27,28 @@ _PREDICTED = 1 << 16
 
 
 class PathStep(NamedTuple):
-    """The minimum for one gamma of a path.
-
-    Attributes
-    ----------
-    gamma : float
-        Strength of the penalty.
-    labels : ndarray of shape (n,), int32
-        Clusters, numbered by their first rows.
-    centroids : RepeatedRows
-        U, in the order of the data.
-    n_clusters : int
-        Number of clusters.
-    objective, gap : float
-        F(U), and F(U) - D.
-    """
+    """The minimum for one gamma of a path."""
 
     gamma: float
-    labels: IntArray
-    centroids: RepeatedRows
+    labels: IntArray  # (n,), int32: clusters, numbered by their first rows
+    centroids: RepeatedRows  # U, in the order of the data
     n_clusters: int
-    objective: float
-    gap: float
+    objective: float  # F(U)
+    gap: float  # F(U) - D
 
 
 @dataclass(frozen=True)
 class PathResult:
-    """Result of a path.
-
-    Attributes
-    ----------
-    steps : list of PathStep
-        One per gamma.
-    n_iter : int
-        Total number of iterations.
-    n_open : int
-        Number of gammas that have not converged.
-    reason : {"converged", "max_iter", "max_time", "callback"}
-        Why the path ended; "max_iter" where some gammas have not converged.
-    history : record array
-        One row per gamma.
-    residuals : list of tuple of float
-        Residuals of ADMM for each gamma, relative to their limits; only with stopping by residuals.
-    n_splits : ndarray of shape (m,)
-        Number of splits of clusters since the previous gamma.
-    linkage : ndarray of shape (n - 1, 4)
-        The merges.
-    """
+    """Result of a path."""
 
     steps: list[PathStep]
-    n_iter: int
-    n_open: int
-    reason: str
-    history: Array
-    residuals: list[tuple[float, float]]
-    n_splits: IntArray | IndexArray
-    linkage: FloatArray
+    n_iter: int  # of all gammas
+    n_open: int  # number of gammas that have not converged
+    reason: str  # why the path ended; "max_iter" where some gammas have not converged
+    history: Array  # one row per gamma
+    residuals: list[tuple[float, float]]  # of ADMM for each gamma, relative to their limits
+    n_splits: IntArray | IndexArray  # (m,): number of splits of clusters since the previous gamma
+    linkage: FloatArray  # (n - 1, 4): the merges
 
 
 def follow_path(
@@ -93,25 +59,7 @@ def follow_path(
     stop: Stop,
     report: Report,
 ) -> PathResult:
-    """Solve for ascending gammas.
-
-    Parameters
-    ----------
-    ordered : OrderedProblem
-        The problem, with the step sizes of the same options.
-    gammas : AdaptiveGammas or GivenGammas
-        Source of the gammas.
-    options : SolverOptions
-        Solver and stopping rule.
-    stop : Stop
-        Maximum number of iterations of each gamma, and the tolerance of the relative gap or of the residuals.
-    report : Report
-        Called after each gamma.
-
-    Returns
-    -------
-    PathResult
-    """
+    """Solve for ascending gammas."""
     solver, fuser = make_solver(ordered.problem, options), Fuser(ordered.problem)
     has_converged = residual_test(solver, options, stop)
     warm_start = WarmStart(solver, has_even_steps=isinstance(gammas, GivenGammas))
@@ -161,8 +109,7 @@ def follow_path(
 class WarmStart:
     """Extrapolation of duals from the last two gammas.
 
-    The dual of an edge with different ends is on the boundary of its ball, whose radius grows with gamma; within a
-    fused set duals need not grow. Both are extrapolated linearly; the solver projects them.
+    The dual of an edge with different ends lies on the boundary of its ball, whose radius grows with gamma.
     """
 
     def __init__(self, solver: Solver, *, has_even_steps: bool) -> None:

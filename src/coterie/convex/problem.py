@@ -54,18 +54,10 @@ class SolverOptions:
 
 @dataclass(frozen=True)
 class RepeatedRows:
-    """Rows with duplicates, stored once.
+    """Rows with duplicates: row i is `distinct[places[i]]`."""
 
-    Attributes
-    ----------
-    distinct : ndarray of shape (m, p)
-        The distinct rows.
-    places : ndarray of shape (n,)
-        Index of each row in them.
-    """
-
-    distinct: Array
-    places: IndexArray | IntArray
+    distinct: Array  # (m, p): the distinct rows
+    places: IndexArray | IntArray  # (n,): index of each row in them
 
     @classmethod
     def of(cls, rows: Array) -> RepeatedRows:
@@ -81,18 +73,8 @@ class RepeatedRows:
 class ConvexProblem:
     """The model F(U) = 1/2 ||X - U||^2 + gamma sum_l w_l ||u_head - u_tail||, and its dual, for any gamma.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n, p), float32 or float64
-        X, preferably centered.
-    edges : Edges
-        Weights of the same dtype.
-    norm : KernelNorm
-        Its groups are consecutive columns.
-    step_size : float or ndarray of shape (n_edges,), optional
-        One for all duals, or one for each. None: the largest safe ones in proportion to the weights.
-    n_threads : int
-        Threads of the kernels.
+    Groups of the norm are consecutive columns. Without step sizes they are the largest safe ones in
+    proportion to the weights.
     """
 
     def __init__(
@@ -295,35 +277,17 @@ class CustomProblem(ConvexProblem):
 
 @dataclass(frozen=True)
 class OrderedProblem:
-    """A problem in the order of the kernels, and the mapping to the order of the data.
+    """A problem in the order of the kernels, centered, and the mapping to the order of the data."""
 
-    Attributes
-    ----------
-    problem : ConvexProblem
-        Centered, with rows ordered so that neighbors are close, and columns ordered by groups.
-    edges : Edges
-        In the order of the data.
-    places, is_turned : ndarray of shape (n_edges,)
-        Index in them of each edge of the problem, and whether its ends are exchanged.
-    order, columns : ndarray of shape (n,) and (number of columns of the problem,)
-        Row and column numbers in the data of each row and column of the problem; with a basis, of its coordinates.
-    mean : ndarray of shape (p,)
-        Of the data.
-    data : ndarray of shape (n, p)
-        The rows.
-    basis : ndarray of shape (p, r), optional
-        Orthonormal basis of the coordinates that replace the columns, if fewer suffice.
-    """
-
-    problem: ConvexProblem
-    edges: Edges
-    places: IndexArray
-    is_turned: BoolArray
-    order: IndexArray
-    columns: IndexArray
-    mean: FloatArray
-    data: Array
-    basis: FloatArray | None = None
+    problem: ConvexProblem  # centered; rows are ordered by neighbors, columns by groups
+    edges: Edges  # in the order of the data
+    places: IndexArray  # (n_edges,): index in `edges` of each edge of the problem
+    is_turned: BoolArray  # (n_edges,): whether its ends are exchanged
+    order: IndexArray  # (n,): row numbers in the data
+    columns: IndexArray  # column numbers in the data, or in `basis`
+    mean: FloatArray  # (p,): of the data
+    data: Array  # (n, p): the rows
+    basis: FloatArray | None = None  # (p, r): orthonormal coordinates that replace the columns
 
     def centroids(self, found: RepeatedRows) -> RepeatedRows:
         """Return the centroids of a problem in the order and coordinates of the data."""
@@ -385,30 +349,7 @@ def order_problem(
     *,
     n_threads: int = 1,
 ) -> OrderedProblem:
-    """Center the data, and put rows and columns in the order of the kernels, once per fit.
-
-    Parameters
-    ----------
-    data : ndarray of shape (n, p), float32 or float64
-        The rows.
-    graph : csr_array of shape (n, n)
-        Symmetric weights.
-    norm : KernelNorm or NormObject
-        Of the differences of centroids.
-    options : SolverOptions
-        Options of the solver, which determine the step sizes.
-    n_threads : int
-        Threads of the kernels.
-
-    Returns
-    -------
-    OrderedProblem
-
-    Raises
-    ------
-    ValueError
-        If the step size is too large for this graph.
-    """
+    """Center the data, and put rows and columns in the order of the kernels, once per fit."""
     # In single precision steps of the duals round to 0 before a gap of 1e-5 is reached.
     edges = edges_of_graph(graph, np.float64)
     order = edges.order_of_neighbors()
@@ -427,39 +368,11 @@ def order_problem(
 
 
 def columns_of_problem(centered: FloatArray, norm: Norm) -> tuple[IndexArray, FloatArray | None]:
-    """Return the columns of a problem in the order of its norm, or coordinates in a basis that replace them.
+    """Return the columns of a problem in the order of its norm, or coordinates in an orthonormal basis (p, r)
+    that replace them.
 
-    The Euclidean norm is invariant under rotation, and centroids lie in the span of the rows, so that fewer columns
-    give an equivalent problem.
-
-    Parameters
-    ----------
-    centered : ndarray of shape (n, p), float64
-        Centered rows, which span at most n - 1 dimensions.
-    norm : KernelNorm or NormObject
-        Of the differences of centroids.
-
-    Returns
-    -------
-    columns : ndarray of shape (r,)
-        Column numbers: with the Euclidean norm without constant columns. With a basis, 0 to r - 1.
-    basis : ndarray of shape (p, r), float64, or None
-        An orthonormal basis of n - 1 vectors whose span holds all rows, if this is less than the number of columns.
-
-    Notes
-    -----
-    O(n^2 p) if more than n columns vary, by Householder reflections: coordinates are exact up to rounding, also of
-    linearly dependent rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie.convex.norms import find_norm
-    >>> from coterie.convex.problem import columns_of_problem
-    >>> X = np.array([[2.0, 3.0, 6.0], [-2.0, -3.0, -6.0]])
-    >>> columns, basis = columns_of_problem(X, find_norm("l2", 3))
-    >>> columns.tolist(), np.abs(X @ basis).round(6).tolist()
-    ([0], [[7.0], [7.0]])
+    The Euclidean norm is invariant under rotation and centroids lie in the span of the n rows, so that n - 1
+    columns suffice.
     """
     n, p = centered.shape
     if not isinstance(norm, KernelNorm):
@@ -498,11 +411,7 @@ def _ama_step(edges: Edges, options: SolverOptions) -> float | None:
 
 
 def _steps(edges: Edges, step_size: float | Array | None) -> Array:
-    """Return safe step sizes of accelerated steps.
-
-    They are safe if sum_l nu_l ||u_head - u_tail||^2 <= ||U||^2, for example if those at each node sum to at most 1/2.
-    They are scaled by the largest eigenvalue of the Laplacian with these weights.
-    """
+    """Return safe step sizes: sum_l nu_l ||u_head - u_tail||^2 <= ||U||^2."""
     if step_size is not None:
         return np.array(np.broadcast_to(step_size, len(edges)), dtype=edges.weights.dtype)
     if len(edges) == 0:

@@ -43,27 +43,13 @@ _LEAST_LENGTH = 1e-9
 
 @dataclass(frozen=True)
 class Certificate:
-    """Centroids and their clusters, with a bound of their distance from the optimum.
+    """Centroids and their clusters, with a bound of their distance from the optimum."""
 
-    Attributes
-    ----------
-    centroids : ndarray of shape (n, p)
-        U.
-    labels : ndarray of shape (n,), int32
-        Clusters, numbered in the order of their first nodes.
-    n_clusters : int
-        Number of clusters.
-    objective : float
-        F(U).
-    gap : float
-        F(U) - D, never negative.
-    """
-
-    centroids: Array
-    labels: IntArray
+    centroids: Array  # (n, p): U
+    labels: IntArray  # (n,), int32: clusters, numbered in the order of their first nodes
     n_clusters: int
-    objective: float
-    gap: float
+    objective: float  # F(U)
+    gap: float  # F(U) - D, never negative
 
 
 @dataclass(frozen=True)
@@ -90,20 +76,8 @@ class Fuser:
     def certify(self, gamma: float, points: Array, duals: Array, origin: Array, tol: float) -> Certificate:
         """Return the best fused centroids of the points.
 
-        Sets that are fused according to the duals (Eq. 3.11) are preferred if their gap is within the tolerance.
-
-        Parameters
-        ----------
-        gamma : float
-            Strength of the penalty.
-        points : ndarray of shape (n, p)
-            Centroids before fusion.
-        duals : ndarray of shape (n_edges, p)
-            Feasible for gamma.
-        origin : ndarray of shape (n, p)
-            X + Delta.
-        tol : float
-            Tolerance of the relative gap.
+        Sets that are fused according to the duals (Eq. 3.11) are preferred if their relative gap is at most
+        `tol`.
         """
         problem = self._problem
         levels = self._levels(gamma, points, problem.split_lengths(gamma, points, duals))
@@ -198,19 +172,10 @@ class Solver(Protocol):
 
 
 class AMA:
-    """Projected gradient steps of the dual; with Nesterov's acceleration, restarted when the dual decreases.
+    """Projected gradient steps of the dual, with Nesterov's acceleration that restarts when the dual
+    decreases.
 
-    Rows with many columns and few edges: accelerated coordinate ascent instead, which maximizes the dual over one edge
-    after the other and takes about half of the iterations, until a restart shows that its momentum does not help.
-
-    Parameters
-    ----------
-    problem : ConvexProblem
-        With safe step sizes.
-    acceleration : bool
-        Whether to extrapolate.
-    has_given_step : bool
-        Whether the step sizes are given, so that there is no coordinate ascent.
+    Many columns and few edges: accelerated coordinate ascent over edges, until its momentum does not help.
     """
 
     def __init__(self, problem: ConvexProblem, *, acceleration: bool, has_given_step: bool = False) -> None:
@@ -282,13 +247,8 @@ class AMA:
 class ADMM:
     """Alternating directions with one step size nu.
 
-    The differences V are never stored: v = u_head - u_tail + (lambda_new - lambda) / nu, and the update of U becomes
-    U + (I + nu L)^-1 (X + 2 Delta_new - Delta - U), with the Laplacian L of the edges.
-
-    Parameters
-    ----------
-    problem : ConvexProblem
-        With one step size.
+    The differences V are not stored: v = u_head - u_tail + (lambda_new - lambda) / nu, and the update of U
+    becomes U + (I + nu L)^-1 (X + 2 Delta_new - Delta - U), with the Laplacian L of the edges.
     """
 
     def __init__(self, problem: ConvexProblem) -> None:
@@ -328,16 +288,11 @@ class ADMM:
         return self._origin
 
     def residuals(self, tol: float) -> tuple[float, float]:
-        """Return the primal and the dual residual of the last iteration, relative to their limits by Boyd's rule.
+        """Return the primal and the dual residual of the last iteration, relative to their limits (Boyd et
+        al. 2011, section 3.3).
 
-        With A the differences over edges, r = A U - V is (lambda_before - lambda) / nu, and s = nu A'(V - V_before) is
-        X + Delta - U, by the equation that U solves (Boyd et al. 2011, section 3.3). The limits are tol max(||A U||,
-        ||V||) and tol ||Delta||, each plus tol times the spread of the rows for each entry.
-
-        Parameters
-        ----------
-        tol : float
-            Relative tolerance, and absolute tolerance in units of the rows' spread.
+        The residuals are r = (lambda_before - lambda) / nu and s = X + Delta - U; the limits are tol max(||A
+        U||, ||V||) and tol ||Delta||, each plus tol times the spread of the rows for each entry.
         """
         problem = self.problem
         rows, heads, tails = problem.rows, problem.edges.heads, problem.edges.tails
@@ -359,38 +314,18 @@ class ADMM:
 
 @dataclass(frozen=True)
 class ConvexResult:
-    """The minimum for one gamma.
+    """The minimum for one gamma."""
 
-    Attributes
-    ----------
-    centroids : ndarray of shape (n, p)
-        U, in the order of the data.
-    labels : ndarray of shape (n,), int32
-        Clusters, numbered by their first rows.
-    duals : ndarray of shape (n_edges, p)
-        Lambda, feasible.
-    objective, gap : float
-        F(U), and F(U) - D(Lambda).
-    n_clusters, n_iter : int
-        Number of clusters and of iterations.
-    reason : {"converged", "max_iter", "max_time", "callback"}
-        Why the iterations ended.
-    history : record array
-        One row per check of the gap.
-    residuals : tuple of float, optional
-        Residuals of ADMM, relative to their limits; only with stopping by residuals.
-    """
-
-    centroids: Array
-    labels: IntArray
-    duals: Array
-    objective: float
-    gap: float
+    centroids: Array  # (n, p): U, in the order of the data
+    labels: IntArray  # (n,), int32: clusters, numbered by their first rows
+    duals: Array  # (n_edges, p): lambda, feasible
+    objective: float  # F(U)
+    gap: float  # F(U) - D(Lambda)
     n_clusters: int
     n_iter: int
-    reason: str
-    history: Array
-    residuals: tuple[float, float] | None = None
+    reason: str  # why the iterations ended
+    history: Array  # one row per check of the gap
+    residuals: tuple[float, float] | None = None  # of ADMM, relative to their limits
 
 
 def minimize(
@@ -402,26 +337,8 @@ def minimize(
     report: Report,
     duals: Array | None = None,
 ) -> ConvexResult:
-    """Find the centroids for one gamma (Algorithms 1 to 3 of Chi and Lange 2015).
-
-    Parameters
-    ----------
-    ordered : OrderedProblem
-        The problem, with the step sizes of the same options.
-    gamma : float
-        Strength of the penalty.
-    options : SolverOptions
-        Solver and stopping rule.
-    stop : Stop
-        Maximum number of iterations, and the tolerance of the relative gap or of the residuals.
-    report : Report
-        Called at each check of the gap.
-    duals : ndarray of shape (n_edges, p), optional
-        Warm start, in the order of the problem (`OrderedProblem.inner_duals`).
-
-    Returns
-    -------
-    ConvexResult
+    """Find the centroids for one gamma (Algorithms 1 to 3 of Chi and Lange 2015), from `duals` in the order
+    of the problem.
     """
     solver, fuser = make_solver(ordered.problem, options), Fuser(ordered.problem)
     if duals is not None:
@@ -475,11 +392,10 @@ def iterate(
     is_stopped: Callable[[Certificate, int], bool] = lambda best, n_steps: False,
     has_converged: Callable[[], bool] | None = None,
 ) -> tuple[Certificate, int, bool]:
-    """Iterate from the solver's duals until the relative duality gap is at most the tolerance; return the best
-    certificate, the number of iterations, and whether the tolerance was reached.
+    """Iterate until the relative duality gap is at most the tolerance, or `has_converged`.
 
-    `is_stopped` is called with each certificate and the number of iterations so far. `has_converged`, which is called
-    after each iteration, replaces the test of the gap.
+    Return the best certificate, the number of iterations, and whether it converged. `is_stopped` is called
+    with each certificate.
     """
     solver.start(gamma)
     best: Certificate | None = None

@@ -44,41 +44,17 @@ _BEYOND = 1 + 1e-6
 
 @dataclass(frozen=True)
 class TreeProblem:
-    """Rows on a tree, whose nodes are the distinct rows, depth first.
+    """Rows on a tree whose m nodes are the distinct rows, depth first from the root 0."""
 
-    Attributes
-    ----------
-    data : ndarray of shape (n, p)
-        The rows.
-    columns : ndarray of shape (p, m), float64
-        The centered nodes.
-    sizes : ndarray of shape (m,)
-        Rows of each node.
-    parents : ndarray of shape (m,), int32
-        Parents come before their children; node 0 is the root.
-    weights : ndarray of shape (m,)
-        Weights of the edges to the parents.
-    nodes : ndarray of shape (n,), int32
-        The node of each row.
-    rows : ndarray of shape (m,)
-        The first row of each node.
-    mean : ndarray of shape (p,)
-        Of the rows.
-    decay : float
-        That of the weights.
-    n_threads : int
-        Threads of the kernels: one column each.
-    """
-
-    data: Array
-    columns: FloatArray
-    sizes: FloatArray
-    parents: IntArray
-    weights: FloatArray
-    nodes: IntArray
-    rows: Array
-    mean: FloatArray
-    decay: float
+    data: Array  # (n, p): the rows
+    columns: FloatArray  # (p, m), float64: the centered nodes
+    sizes: FloatArray  # (m,): rows of each node
+    parents: IntArray  # (m,), int32: parents come before their children; node 0 is the root
+    weights: FloatArray  # (m,): weights of the edges to the parents
+    nodes: IntArray  # (n,), int32: the node of each row
+    rows: Array  # (m,): the first row of each node
+    mean: FloatArray  # (p,): of the rows
+    decay: float  # of the weights
     n_threads: int
     kernel: Any = field(init=False, repr=False)
 
@@ -119,31 +95,15 @@ class TreeProblem:
 
 @dataclass(frozen=True)
 class TreeSolution:
-    """The minimum for one gamma.
-
-    Attributes
-    ----------
-    gamma : float
-        Strength of the penalty.
-    values : ndarray of shape (p, m)
-        Centroids of the nodes, around the mean.
-    fused : ndarray of shape (p, m), uint8
-        Whether a node has the value of its parent in each column.
-    joined : ndarray of shape (m,), uint8
-        Whether it has the value of its parent in all columns.
-    objective, gap : float
-        F, and F - D.
-    flows : ndarray of shape (p, m), optional
-        Duals of the edges to the parents.
-    """
+    """The minimum for one gamma on a tree."""
 
     gamma: float
-    values: FloatArray
-    fused: Array
-    joined: Array
-    objective: float
-    gap: float
-    flows: FloatArray | None
+    values: FloatArray  # (p, m): centroids of the nodes, around the mean
+    fused: Array  # (p, m), uint8: whether a node has the value of its parent in each column
+    joined: Array  # (m,), uint8: whether it has the value of its parent in all columns
+    objective: float  # F
+    gap: float  # F - D
+    flows: FloatArray | None  # (p, m): duals of the edges to the parents
 
     @property
     def n_clusters(self) -> int:
@@ -154,27 +114,8 @@ class TreeSolution:
 def tree_problem(
     data: Array, *, n_neighbors: int, decay: float | str, random_state: Any = None, n_threads: int = 1
 ) -> TreeProblem:
-    """Put rows on the spanning tree of their nearest neighbors.
-
-    Parameters
-    ----------
-    data : ndarray of shape (n, p)
-        The rows. Equal ones are one node.
-    n_neighbors : int
-        Neighbors in the graph whose spanning tree is used.
-    decay : float or "auto"
-        See `coterie.convex.weights.weight_graph`; "auto" uses the lengths of the edges of the tree.
-    random_state, n_threads
-        See `coterie.graphs.spanning.near_rows`.
-
-    Returns
-    -------
-    TreeProblem
-
-    Raises
-    ------
-    ValueError
-        If weights underflow, or squared distances overflow or vanish.
+    """Put rows on the spanning tree of the graph of their nearest neighbors; weights that underflow are an
+    error.
     """
     rows, scale = without_units(data)
     equal = equal_rows(data)
@@ -199,22 +140,7 @@ def tree_problem(
 
 
 def minimize_on_tree(problem: TreeProblem, gamma: float, *, report: Report) -> ConvexResult:
-    """Find the centroids for one gamma.
-
-    Parameters
-    ----------
-    problem : TreeProblem
-        Rows and their tree.
-    gamma : float
-        Strength of the penalty.
-    report : Report
-        Called with the solution.
-
-    Returns
-    -------
-    ConvexResult
-        Duals of edges point from the lower to the higher row, as in the other solvers.
-    """
+    """Find the centroids for one gamma; duals of edges point from the lower to the higher row."""
     found = problem.solve(gamma, wants_flows=True)
     labels, centroids = problem.clusters(found)
     report(
@@ -233,25 +159,8 @@ def minimize_on_tree(problem: TreeProblem, gamma: float, *, report: Report) -> C
 def follow_tree_path(
     problem: TreeProblem, gammas: Iterable[float] | None, n_gammas: int, *, stop: Stop, report: Report
 ) -> PathResult:
-    """Solve for ascending gammas.
-
-    Parameters
-    ----------
-    problem : TreeProblem
-        Rows and their tree.
-    gammas : iterable of float, optional
-        Ascending. None: they are chosen so that the logarithm of the number of clusters decreases evenly, from one
-        cluster for each distinct row at gamma = 0 to one in all.
-    n_gammas : int
-        Maximum number of chosen gammas.
-    stop : Stop
-        Its tolerance counts the gammas that have not converged.
-    report : Report
-        Called after each gamma.
-
-    Returns
-    -------
-    PathResult
+    """Solve for ascending gammas, or for at most `n_gammas` that lower the logarithm of the number of
+    clusters evenly.
     """
     chosen = _chosen(problem, n_gammas) if gammas is None else _solved(problem, gammas)
     steps: list[PathStep] = []

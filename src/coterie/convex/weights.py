@@ -37,37 +37,9 @@ def weight_graph(
     random_state: Any = None,
     n_threads: int = 1,
 ) -> tuple[sp.csr_array, float | None]:
-    """Build the symmetric graph of weights.
+    """Build the symmetric graph of weights, and return it with the decay (None with a given graph).
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-        The rows.
-    kind : {"knn", "dense", "precomputed"}
-        Edges to the nearest neighbors of either end, between all rows, or those of `graph`.
-    n_neighbors : int
-        Neighbors of each row.
-    decay : float or "auto"
-        Weights are exp(-decay ||x_i - x_j||^2), which depends on the units of the features. 0: all 1. "auto":
-        independent of units, see `relative_graph`.
-    connect : bool, optional
-        Add the shortest edges that connect the components. None: where decay is "auto" and the graph is not given.
-    graph : sparse matrix or array of shape (n, n), optional
-        Symmetric weights. With `connect` and decay "auto", new edges have the weight of its lightest edge.
-    random_state, n_threads
-        See `coterie.graphs.knn_graph`.
-
-    Returns
-    -------
-    graph : csr_array of shape (n, n)
-        Entries whose weight underflows to 0 are left out with a warning, except where they connect components.
-    decay : float or None
-        Decay of the weights; None with a given graph.
-
-    Raises
-    ------
-    ValueError
-        If all weights underflow.
+    Weights that underflow to 0 are left out with a warning, except where they connect components.
     """
     search: dict[str, Any] = {"random_state": random_state, "n_threads": n_threads}
     if isinstance(decay, str) and kind != "precomputed":
@@ -86,13 +58,7 @@ def weight_graph(
 
 
 def weights_of_edges(squares: FloatArray, decay: float | str) -> tuple[FloatArray, float]:
-    """Return the weights of edges of these squared lengths, more than 0, and the decay.
-
-    Raises
-    ------
-    ValueError
-        If a weight underflows.
-    """
+    """Return the positive weights of edges of these squared lengths, and the decay; underflow is an error."""
     if isinstance(decay, str):
         return _relative_weights(squares)
     gaussian = _Gaussian(decay, squares.dtype)
@@ -103,16 +69,7 @@ def weights_of_edges(squares: FloatArray, decay: float | str) -> tuple[FloatArra
 
 
 def distinct_rows(rows: Array) -> tuple[Array, IndexArray]:
-    """Return the distinct rows, in an order that depends only on them, and the index of each row in them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie.convex.weights import distinct_rows
-    >>> distinct, places = distinct_rows(np.array([[2.0], [0.0], [2.0], [-0.0]]))
-    >>> len(distinct), bool(np.all(distinct[places] == [[2.0], [0.0], [2.0], [0.0]]))
-    (2, True)
-    """
+    """Return the distinct rows, in an order that depends only on them, and the index of each row in them."""
     whole = np.ascontiguousarray(rows + rows.dtype.type(0))  # -0 and 0 have the same bytes then
     as_bytes = whole.view(np.dtype((np.void, whole.dtype.itemsize * whole.shape[1]))).ravel()
     _, first, places = np.unique(as_bytes, return_index=True, return_inverse=True)
@@ -122,51 +79,12 @@ def distinct_rows(rows: Array) -> tuple[Array, IndexArray]:
 def relative_graph(
     X: Array, *, kind: str, n_neighbors: int, connect: bool, random_state: Any = None, n_threads: int = 1
 ) -> tuple[sp.csr_array, float]:
-    """Build a graph whose weights do not depend on the units of the rows or on duplicates.
+    """Build a graph whose weights do not depend on the units of the rows or on duplicates, and return it with
+    the decay.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-        The rows.
-    kind : {"knn", "dense"}
-        Edges to the nearest neighbors of either end, equal rows not counted, or between all rows.
-    n_neighbors : int
-        Neighbors of each row; all other rows, if there are fewer distinct ones.
-    connect : bool
-        Add the shortest edges that connect the components.
-    random_state, n_threads
-        See `coterie.graphs.knn_graph`.
-
-    Returns
-    -------
-    graph : csr_array of shape (n, n)
-        Symmetric weights, from 0.01 to 1, and larger ones between equal rows.
-    decay : float
-        Weights are exp(-decay (d^2 - m)), but at least 0.01, where d is the distance and m the least squared one. Of
-        two edges, at the 10% and the 90% quantile of the squared distances, the longer one weighs half as much. 0 where
-        all distances are about equal.
-
-    Notes
-    -----
-    Each of several equal rows has its own edges, so that a row that occurs twice counts twice; edges between equal rows
-    are heavy enough to keep them fused.
-
-    References
-    ----------
-    Touw, Groenen and Terada, Convex clustering through MM, arXiv:2211.01877, 2022: squared distances relative to their
-    mean, connected graphs. Weylandt, Nagorski and Allen, Dynamic visualization and fast computation for convex
-    clustering via algorithmic regularization, Journal of Computational and Graphical Statistics, 2020: the decay for
-    which weights vary most.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie.convex.weights import relative_graph
-    >>> X = np.array([[0.0], [1.0], [3.0], [7.0]])
-    >>> graph, _ = relative_graph(X, kind="knn", n_neighbors=1, connect=False)
-    >>> other, _ = relative_graph(1000 * X, kind="knn", n_neighbors=1, connect=False)
-    >>> bool(abs(graph - other).max() < 1e-12)
-    True
+    Weights are exp(-decay (d^2 - m)), at least 0.01, with m the least squared distance (Touw, Groenen and
+    Terada 2022); decay halves them between the 10% and the 90% quantile of d^2, and is 0 for about equal
+    distances. Equal rows have edges of their own, heavy enough to keep them fused.
     """
     rows, scale = without_units(X)
     if kind == "dense":

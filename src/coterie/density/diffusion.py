@@ -28,20 +28,11 @@ _TOLERANCE = 1e-8
 
 @dataclass(frozen=True, slots=True)
 class Diffusion:
-    """Coordinates of rows by a random walk on their neighbor graph.
+    """Coordinates of rows by a random walk on their neighbor graph."""
 
-    Attributes
-    ----------
-    coordinates : ndarray of shape (n, q), float64
-        Eigenvectors of the walk, each times the power of its eigenvalue; not scaled.
-    eigenvalues : ndarray of shape (q,), float64
-    scales : ndarray of shape (n,), float64
-        The distance of each row to its 7th neighbor.
-    """
-
-    coordinates: FloatArray
-    eigenvalues: FloatArray
-    scales: FloatArray
+    coordinates: FloatArray  # (n, q): eigenvectors times powers of their eigenvalues
+    eigenvalues: FloatArray  # (q,), float64
+    scales: FloatArray  # (n,), float64: the distance of each row to its 7th neighbor
 
     @property
     def rows(self) -> FloatArray:
@@ -49,13 +40,7 @@ class Diffusion:
         return _unit(self.coordinates)
 
     def extend(self, ids: IntArray, squares: Array) -> FloatArray:
-        """Return the coordinates of other rows by their nearest rows of the fit (Nystrom), of length 1.
-
-        Parameters
-        ----------
-        ids, squares : ndarray of shape (m, k)
-            Their neighbors and the squared distances.
-        """
+        """Return the coordinates of other rows from their nearest rows of the fit (Nystrom), of length 1."""
         distances = np.sqrt(squares.astype(np.float64))
         weights = _affinities(distances**2, _scales(distances)[:, None], self.scales[ids])
         # Rows too far from all for a positive weight are at their nearest.
@@ -65,35 +50,12 @@ class Diffusion:
 
 
 def diffuse(found: Neighbors) -> Diffusion:
-    """Return coordinates of distinct rows by a random walk on the graph of their 15 nearest neighbors.
+    """Return coordinates of distinct rows by a random walk on the graph of their 15 nearest neighbors
+    (Coifman and Lafon 2006).
 
-    Edges weigh exp(-d^2 / (r_i r_j)), r being the distance to the 7th neighbor, and each row has a loop of weight 1.
-    Coordinates are the leading eigenvectors of the walk times the 20th power of their eigenvalues: of a connected graph
-    16: one of them, of the value 1, and 15 others; of several components one each (of more than 16, 16 random
-    combinations), and 15 others.
-
-    Parameters
-    ----------
-    found : Neighbors
-        Of at least 3 rows, no two of which are equal; the first 15 of each row are used.
-
-    Returns
-    -------
-    Diffusion
-
-    References
-    ----------
-    Coifman and Lafon, Diffusion maps, Applied and Computational Harmonic Analysis, 2006. Zelnik-Manor and Perona,
-    Self-tuning spectral clustering, NIPS 2004 (the scales).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie.density.diffusion import diffuse
-    >>> from coterie.graphs import nearest_neighbors
-    >>> rows = np.random.RandomState(0).normal(size=(400, 3))
-    >>> diffuse(nearest_neighbors(rows, 15)).rows.shape
-    (400, 16)
+    Edges weigh exp(-d^2 / (r_i r_j)), r being the distance to the 7th neighbor (Zelnik-Manor and Perona
+    2004). Coordinates are the leading eigenvectors times the 20th power of their eigenvalues: 15, and one for
+    each component (at most 16).
     """
     ids = found.ids[:, :GRAPH_NEIGHBORS]
     distances = np.sqrt(found.square_distances[:, :GRAPH_NEIGHBORS].astype(np.float64))

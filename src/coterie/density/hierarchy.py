@@ -19,27 +19,15 @@ _LEAST_HEIGHT = 1e-290
 
 @dataclass(frozen=True, slots=True)
 class MergeTree:
-    """The single-linkage tree; merges at equal height that touch are one node with several sides.
-
-    Attributes
-    ----------
-    n_rows : int
-        Rows are nodes 0 to n_rows - 1; merges follow by ascending height, the root is last.
-    parents : ndarray of shape (n_nodes,), int32
-        The merge that each node is a side of; the root is its own.
-    sizes : ndarray of shape (n_nodes,), int32
-        Rows below.
-    second_largest : ndarray of shape (n_nodes,), int32
-        Rows of the second largest side; 0 for rows.
-    heights : ndarray of shape (n_nodes,), float64
-        0 for rows.
+    """The single-linkage tree: rows, then merges by ascending height; merges at equal height that touch are
+    one node.
     """
 
-    n_rows: int
-    parents: IntArray
-    sizes: IntArray
-    second_largest: IntArray
-    heights: FloatArray
+    n_rows: int  # rows are nodes 0 to n_rows - 1; merges follow by ascending height, the root is last
+    parents: IntArray  # (n_nodes,), int32: the merge that each node is a side of; the root is its own
+    sizes: IntArray  # (n_nodes,), int32: rows below
+    second_largest: IntArray  # (n_nodes,), int32: rows of the second largest side; 0 for rows
+    heights: FloatArray  # (n_nodes,), float64: 0 for rows
 
     def largest_below(self, values: IntArray) -> IntArray:
         """Return the largest value of each node and all nodes below it."""
@@ -67,17 +55,7 @@ class MergeTree:
 
 
 def merge_tree(firsts: IntArray, seconds: IntArray, heights: FloatArray) -> MergeTree:
-    """Return the tree of the merges along the edges of a spanning tree, ascending by height.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie.density.hierarchy import merge_tree
-    >>> ends = np.array([0, 1, 2], dtype=np.int32), np.array([1, 2, 3], dtype=np.int32)
-    >>> tree = merge_tree(*ends, np.array([1.0, 1.0, 4.0]))
-    >>> tree.parents, tree.sizes
-    (array([4, 4, 4, 5, 5, 5], dtype=int32), array([1, 1, 1, 1, 3, 4], dtype=int32))
-    """
+    """Return the tree of the merges along the edges of a spanning tree, ascending by height."""
     n = len(heights) + 1
     parents, sizes, second_largest = (np.empty(2 * n - 1, dtype=np.int32) for _ in range(3))
     node_heights = np.empty(2 * n - 1)
@@ -92,21 +70,14 @@ def merge_tree(firsts: IntArray, seconds: IntArray, heights: FloatArray) -> Merg
 
 @dataclass(frozen=True, slots=True)
 class CondensedTree:
-    """Clusters of a least size: a node is the top of one where its merge joins at least two of them (Campello 2015).
-
-    Attributes
-    ----------
-    tree : MergeTree
-    is_large, is_top : ndarray of shape (n_nodes,), bool
-        Nodes of at least the minimum size; tops of clusters, including the root.
-    clusters : ndarray of shape (n_nodes,), int32
-        The top of the cluster that each node is in.
+    """Clusters of a least size: a node is the top of one where its merge joins at least two of them (Campello
+    2015).
     """
 
     tree: MergeTree
-    is_large: BoolArray
-    is_top: BoolArray
-    clusters: IntArray
+    is_large: BoolArray  # (n_nodes,): nodes of at least the minimum size
+    is_top: BoolArray  # (n_nodes,): tops of clusters, including the root
+    clusters: IntArray  # (n_nodes,), int32: the top of the cluster that each node is in
 
     def records(self) -> Any:
         """Return the tree as a record array: parent, child, lambda_val, child_size, as `hdbscan` has it."""
@@ -165,28 +136,13 @@ class CondensedTree:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Clusters that are cut from a tree, and where rows join them.
+    """Clusters that are cut from a tree, and where rows join them."""
 
-    Attributes
-    ----------
-    anchors : ndarray of shape (n_rows,), int32
-        The cluster of each row, or for noise the first of those that it joins at the least height; -1 without clusters.
-    joins : ndarray of shape (n_rows,), float64
-        For a row of a cluster the height of the lowest merge of the least size that it is in, for noise the height at
-        which it joins its anchor.
-    ends : ndarray of shape (n_clusters,), float64
-        Height of the merge that ends each cluster: rows that join at less are in it.
-    begins : ndarray of shape (n_clusters,), float64
-        The least height at which a row joins it.
-    nodes : ndarray of shape (n_clusters,), int64
-        The clusters in the tree.
-    """
-
-    anchors: IntArray
-    joins: FloatArray
-    ends: FloatArray
-    begins: FloatArray
-    nodes: IndexArray
+    anchors: IntArray  # (n_rows,): cluster, of noise the one it joins at the least height; -1 without
+    joins: FloatArray  # (n_rows,): height at which the row joins its anchor
+    ends: FloatArray  # (n_clusters,): rows that join at less than this height are in the cluster
+    begins: FloatArray  # (n_clusters,), float64: the least height at which a row joins it
+    nodes: IndexArray  # (n_clusters,), int64: the clusters in the tree
 
     @property
     def labels(self) -> IntArray:
@@ -211,25 +167,8 @@ class Cut:
 class LeafTree:
     """The leaves of a tree at every minimum cluster size (Bot et al. 2025).
 
-    A node is a leaf cluster for the minimum cluster sizes s with `births < s <= deaths`. The persistence at s is the
-    sum of |C| log(death / birth) (1 - least height / end) over the leaves C at s: free of the units of sizes and
-    distances.
-
-    Parameters
-    ----------
-    tree : MergeTree
-        The tree of all rows.
-    min_samples : int
-        No cluster has fewer rows.
-
-    Attributes
-    ----------
-    births, deaths : ndarray of shape (n_nodes,), int32
-        The interval of each node; deaths of nodes that never are leaves, such as the root, are not above births.
-    least_sizes : ndarray of shape (n_sizes,), int32
-        Minimum cluster sizes, ascending, one for each different set of leaves.
-    persistences : ndarray of shape (n_sizes,), float64
-        The persistence of each.
+    A node is a leaf cluster for the minimum cluster sizes s with `births < s <= deaths`. The persistence at s
+    is the sum of |C| log(death / birth) (1 - least height / end) over the leaves C at s.
     """
 
     def __init__(self, tree: MergeTree, min_samples: int) -> None:
@@ -280,8 +219,8 @@ class LeafTree:
     def layers(self) -> tuple[IntArray, FloatArray]:
         """Return the minimum cluster sizes of the layers, ascending, and their persistences.
 
-        Layers are maxima of the persistence, the most persistent first, each kept if it is unlike all that are kept,
-        and the finest.
+        Layers are maxima of the persistence, the most persistent first, each kept if it is unlike all that
+        are kept, and the finest.
         """
         values = self.persistences
         padded = np.concatenate([[-np.inf], values, [-np.inf]])
@@ -307,14 +246,8 @@ class LeafTree:
         return float((shares.mean() + best[coarse].mean()) / 2)
 
     def cut(self, is_cluster: BoolArray, size: int) -> Cut:
-        """Return the clusters of some nodes, none below another, numbered by their first rows.
-
-        Parameters
-        ----------
-        is_cluster : ndarray of shape (n_nodes,), bool
-            The clusters.
-        size : int
-            Rows join at the lowest merge of at least this number of rows.
+        """Return the clusters of some nodes, none below another; rows join at the lowest merge of at least
+        `size` rows.
         """
         tree, n = self.tree, self.tree.n_rows
         own = tree.nearest_marked(is_cluster)
@@ -336,17 +269,8 @@ class LeafTree:
         return Cut(anchors, joins, tree.ends()[nodes], begins, nodes)
 
     def cluster_order(self, nodes: IndexArray) -> tuple[IndexArray, FloatArray]:
-        """Return an order of clusters and heights between them: two join at the greatest height that lies between them.
-
-        Parameters
-        ----------
-        nodes : ndarray of shape (n_clusters,)
-            The clusters, as of `Cut`.
-
-        Returns
-        -------
-        order : ndarray of shape (n_clusters,), int64
-        heights : ndarray of shape (n_clusters - 1,), float64
+        """Return an order of clusters and the heights between them: two join at the greatest height that lies
+        between them.
         """
         tree, n = self.tree, len(nodes)
         numbers = np.zeros(len(tree.parents), dtype=np.int32)

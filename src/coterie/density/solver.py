@@ -43,32 +43,15 @@ class DensityOptions:
 
 @dataclass(frozen=True, slots=True)
 class DensityResult:
-    """Clusters of rows.
+    """Clusters of rows, the trees that they are cut from, and the layers."""
 
-    Attributes
-    ----------
-    spanning : ReachabilityTree
-        Of mutual reachability.
-    leaves : LeafTree
-        Its leaves at all minimum cluster sizes.
-    cut : Cut
-        The clusters.
-    sizes : ndarray of shape (n_layers,), int32
-        The minimum cluster sizes of the layers, ascending.
-    persistences : ndarray of shape (n_layers,), float64
-    size : int
-        That of `cut`.
-    diffusion : Diffusion or None
-        Of the distinct rows; None where distances are those of the rows.
-    """
-
-    spanning: ReachabilityTree
-    leaves: LeafTree
+    spanning: ReachabilityTree  # of mutual reachability
+    leaves: LeafTree  # its leaves at all minimum cluster sizes
     cut: Cut
-    sizes: IntArray
-    persistences: FloatArray
-    size: int
-    diffusion: Diffusion | None
+    sizes: IntArray  # (n_layers,), int32: the minimum cluster sizes of the layers, ascending
+    persistences: FloatArray  # (n_layers,), float64
+    size: int  # that of `cut`
+    diffusion: Diffusion | None  # of the distinct rows; None where distances are those of the rows
 
     def layer(self, size: int) -> Cut:
         """Return the leaves at a minimum cluster size."""
@@ -76,27 +59,7 @@ class DensityResult:
 
 
 def density_clusters(rows: Array, options: DensityOptions) -> DensityResult:
-    """Find clusters of high density.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, d)
-        Finite numbers.
-    options : DensityOptions
-        What to look for.
-
-    Returns
-    -------
-    DensityResult
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie.density.solver import DensityOptions, density_clusters
-    >>> rows = np.append(np.arange(20.0), 100 + np.arange(20.0))[:, None]
-    >>> np.bincount(density_clusters(rows, DensityOptions()).cut.labels)
-    array([20, 20])
-    """
+    """Find clusters of high density."""
     _, squares = relative_rows(rows, rows.mean(axis=0, dtype=np.float64), options.n_threads)
     check_vanishing(squares, rows.dtype, [rows])
     equal = equal_rows(rows)
@@ -156,28 +119,8 @@ def clusters_of_tree(
 def attach(
     rows: Array, equal: EqualRows, core_distances: FloatArray, queries: Array, options: DensityOptions
 ) -> tuple[IntArray, FloatArray]:
-    """Return where other rows join the tree of the rows of a fit.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (m, d)
-        The distinct rows of the fit.
-    equal : EqualRows
-        How often each occurs.
-    core_distances : ndarray of shape (m,), float64
-        Theirs.
-    queries : ndarray of shape (q, d), of the same dtype
-        Other rows. Their core distances are those to the `min_samples`-th nearest row of the fit.
-    options : DensityOptions
-        Those of the fit.
-
-    Returns
-    -------
-    ids : ndarray of shape (q,), int32
-        The row j of the fit for which max(d(x, j), core distance of x, core distance of j) is least, of equal ones the
-        first.
-    heights : ndarray of shape (q,), float64
-        These.
+    """Return where other rows join the tree of a fit: the row j of least max(d(x, j), core distances of x and
+    j), and this height.
     """
     m, q = len(rows), len(queries)
     ids, heights = np.empty(q, dtype=np.int32), np.empty(q)
@@ -202,29 +145,11 @@ def attach(
 def memberships_of(
     leaves: LeafTree, cut: Cut, anchors: IntArray, joins: FloatArray, n_top: int
 ) -> tuple[IntArray, FloatArray]:
-    """Return the clusters in which some rows have the largest memberships.
+    """Return the `n_top` clusters of the largest memberships of rows, descending, and these with that of
+    noise last.
 
-    A row joins cluster c at the height h_c of the tree, and c ends at e_c: the weight of c is exp(-h_c / e_c), that of
-    noise exp(-1). A row of a cluster has h_c < e_c for it, and h_c >= e_c for all others, so that the largest weight is
-    that of its label.
-
-    Parameters
-    ----------
-    leaves : LeafTree
-        All leaves.
-    cut : Cut
-        At least one cluster.
-    anchors, joins : ndarray of shape (m,)
-        Where rows join, as in `Cut`.
-    n_top : int
-        How many clusters for each row.
-
-    Returns
-    -------
-    clusters : ndarray of shape (m, min(n_top, n_clusters)), int32
-        Of the largest memberships, descending.
-    memberships : ndarray of shape (m, min(n_top, n_clusters) + 1), float64
-        Theirs, and last that of noise; rows sum to 1.
+    A row joins cluster c at the height h_c, and c ends at e_c: c weighs exp(-h_c / e_c), noise exp(-1). Only
+    the cluster of a row has h_c < e_c, so that its weight is the largest.
     """
     m, n = len(anchors), len(cut.ends)
     n_top = min(n_top, n)

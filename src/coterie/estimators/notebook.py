@@ -15,15 +15,8 @@ _WIDTH, _HEIGHT = 260, 180
 
 
 def fitted_html(model: Any) -> str:
-    """Return HTML with the sizes of the clusters and their centers on two principal components; "" before a fit.
-
-    Examples
-    --------
-    >>> import coterie
-    >>> from coterie.estimators.notebook import fitted_html
-    >>> model = coterie.KMeans(2, random_state=0).fit([[0.0, 0], [1, 0], [9, 9]])
-    >>> "2 clusters of 3 rows: 2, 1" in fitted_html(model)
-    True
+    """Return HTML with the sizes of the clusters and their centers on two principal components; "" before a
+    fit.
     """
     labels = getattr(model, "labels_", None)
     if labels is None or np.ndim(labels) != 1 or not len(labels):

@@ -30,9 +30,9 @@ class GraphEstimator(
 ):
     """A model that gives each vertex of a graph its memberships in clusters.
 
-    A subclass has `fit`, which stores `labels_`, `memberships_` and `_training_rows` (not with precomputed affinities).
-    Unless it overrides them, the scores of a row are the weighted memberships of its nearest training rows, and its
-    distance is the mean distance to these.
+    A subclass has `fit`, which stores `labels_`, `memberships_` and `_training_rows`. By default the scores
+    of a row are the weighted memberships of its nearest training rows, and its distance is the mean distance
+    to these.
     """
 
     _WITHOUT_SCALES = "affinities say nothing of distances."
@@ -206,11 +206,11 @@ class GraphEstimator(
     def _symmetric_graph(
         self, block: Block, seed: int, *, known: BoolArray | None = None, is_split: bool = False
     ) -> tuple[sp.csr_array, FloatArray | None, Vertices]:
-        """Return the graph of the distinct rows' nearest neighbors, or the given affinities without loops.
+        """Return the graph of the distinct rows' nearest neighbors or the affinities, mean neighbor
+        distances, and the vertices.
 
-        Also returned are the mean distance of each row to its neighbors, None for affinities, and the vertices. Small
-        components without any of the `known` rows are set aside. With `is_split` equal rows are vertices of their own,
-        in a graph with as many edges for each row, and nothing is set aside.
+        Small components without `known` rows are set aside. With `is_split` equal rows are vertices of their
+        own.
         """
         n_threads = effective_n_threads(self.n_threads)
         if self.affinity == "precomputed":

@@ -35,8 +35,8 @@ class FitDistances:
 class OutlierScoring:
     """A model with outlier scores: distances relative to the scale of the cluster.
 
-    A fit stores the distances of its rows in `_own_distances`. A subclass has `_distances_to`, and `_WITHOUT_SCALES`,
-    the reason why a fit can have no distances, and what to do.
+    A fit stores the distances of its rows in `_own_distances`; a subclass has `_distances_to`, and
+    `_WITHOUT_SCALES`, the reason why a fit can have no distances, and what to do.
     """
 
     labels_: IntArray
@@ -137,16 +137,7 @@ class OutlierScoring:
 
 
 def cluster_scales(own: FitDistances) -> FloatArray:
-    """Return the scale of each cluster, more than 0: see `OutlierScoring.cluster_scales_`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie.estimators.outliers import FitDistances, cluster_scales
-    >>> labels = np.array([0, 0, 0, 1, 1, 2], dtype=np.int32)
-    >>> cluster_scales(FitDistances(labels, np.array([1.0, 4, 2, 5, 5, 0]), np.zeros(4)))
-    array([2., 5., 2., 2.])
-    """
+    """Return the scale of each cluster, more than 0: see `OutlierScoring.cluster_scales_`."""
     n_clusters = len(own.rounding)
     order = np.lexsort((own.distances, own.labels))
     ends = np.searchsorted(own.labels[order], np.arange(n_clusters + 1))

@@ -47,54 +47,29 @@ class ParameterError(ValueError, TypeError):
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """Declaration of a parameter in addition to its type.
-
-    Attributes
-    ----------
-    help : str
-        What it does, in a sentence.
-    least, above, most, below : float, optional
-        The interval of its numbers: the bounds `least` and `most` belong to it, `above` and `below` do not.
-    also : str
-        What it may be beside the numbers and words of its type, for error messages: "an array of centers".
-    reads : tuple of str
-        What else the text of the option may stand for: "array" (a file of rows), "model" (a saved model or the folder
-        of a run), "numbers" (numbers with commas between them), "groups" (groups of columns).
+    """Declaration of a parameter in addition to its type: `least` and `most` belong to its interval, `above`
+    and `below` do not.
     """
 
-    help: str
+    help: str  # what the parameter does, in a sentence
     least: float | None = None
     above: float | None = None
     most: float | None = None
     below: float | None = None
-    also: str = ""
-    reads: tuple[str, ...] = ()
+    also: str = ""  # what else it may be, for error messages: "an array of centers"
+    reads: tuple[str, ...] = ()  # texts that are not values: "array", "model", "numbers", "groups"
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of an estimator, as its annotation declares it.
-
-    Attributes
-    ----------
-    name : str
-    default : object
-    types : tuple of type
-        Those of bool, int, float and str that it may be.
-    choices : tuple of str
-        The words that it may be.
-    takes_none, takes_others : bool
-        Whether it may be None, and anything that is neither a number, nor a text, nor None.
-    param : Param
-        The rest of the declaration; of a parameter without any, an empty one.
-    """
+    """A parameter of an estimator, as its annotation declares it."""
 
     name: str
     default: Any
-    types: tuple[type, ...]
-    choices: tuple[str, ...]
-    takes_none: bool
-    takes_others: bool
+    types: tuple[type, ...]  # of bool, int, float and str
+    choices: tuple[str, ...]  # the words that it may be
+    takes_none: bool  # whether it may be None,
+    takes_others: bool  # or neither a number, nor a text, nor None
     param: Param
 
     @property

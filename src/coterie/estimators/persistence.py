@@ -177,11 +177,9 @@ def load_as(path: str | os.PathLike[str], classes: Sequence[type]) -> Any:
 def check_fitted(fitted: Mapping[str, Any], declared: Mapping[str, str]) -> None:
     """Raise a ValueError unless fitted attributes have the declared types and shapes.
 
-    A declaration is a kind and the sizes of the axes, as numbers or symbols, which are equal in all attributes: "float
-    k d". Kinds are float, real (also not finite), int, bool (an array, or a scalar without axes), size (an integer that
-    is a symbol's size), names, records and runs (whose objective need not be finite), csr, rows (float or csr), floats
-    (a tuple of arrays, of which the first axis is declared), random, any, and unsaved; "int<k" are numbers from 0 below
-    the size k, "label<k" from -1. An attribute whose declaration ends in "?" may be missing, or None.
+    A declaration is a kind and the sizes of the axes, as numbers or symbols that are equal in all attributes:
+    "float k d". "int<k" are numbers from 0 below k, "label<k" from -1, "real" may be infinite, and a final
+    "?" allows None.
     """
     unknown = sorted(fitted.keys() - declared.keys())
     if unknown:

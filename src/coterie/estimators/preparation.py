@@ -38,10 +38,8 @@ def columns_of(X: Any, rows: Rows) -> dict[str, Any]:
 
 
 def prepared_rows(model: Any, X: Any) -> Rows:
-    """Return rows in the columns of a fit, prepared as its rows were; what was done to them already is not repeated.
-
-    A transformer that was fitted to other rows is replaced by that of the fit. A ValueError is raised if columns are
-    missing or new, or the rows were prepared in another way that cannot be undone.
+    """Return rows in the columns of a fit, prepared once as its rows were, by its transformers; other columns
+    are an error.
     """
     preparation = getattr(model, "preparation_", ())
     unknown = {step[0] for step in preparation} - {"columns", "transform", "normalize", "drop_missing"}

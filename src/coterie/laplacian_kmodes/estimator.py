@@ -665,12 +665,8 @@ def _singletons(problem: KModesProblem, report: Report) -> KModesResult:
 
 
 def _is_pair(X: Any) -> bool:
-    """Whether X is a tuple or list of two matrices, and not of two rows.
-
-    Raises
-    ------
-    ValueError
-        If X is another collection with a matrix in it.
+    """Return whether X is a tuple or list of two matrices, and not of two rows; other collections of matrices
+    are an error.
     """
     if not isinstance(X, tuple | list):
         return False
@@ -685,15 +681,7 @@ def _is_pair(X: Any) -> bool:
 
 
 def _checked_kernel(kernel: Any, n: int) -> Block:
-    """Check the kernel matrix of n rows and return it in memory.
-
-    Parameters
-    ----------
-    kernel : array-like, sparse matrix, table or Rows of shape (n, n)
-        Entry (p, q) is k(x_p, x_q): any finite numbers.
-    n : int
-        Number of vertices of the graph.
-    """
+    """Check the kernel matrix k(x_p, x_q) of n rows, any finite numbers, and return it in memory."""
     rows = as_rows(kernel)
     if rows.shape != (n, n):
         raise ValueError(
@@ -703,14 +691,8 @@ def _checked_kernel(kernel: Any, n: int) -> Block:
 
 
 def _joined_pair(X: Any, n: int) -> Rows:
-    """Return the affinities of new rows to the n rows of a fit: m rows of 2 n columns, of the graph and of the kernel.
-
-    Parameters
-    ----------
-    X : pair of matrices of shape (m, n), or Rows of shape (m, 2 n)
-        The pair, or the result of this function.
-    n : int
-        Rows of the fit.
+    """Return the affinities of m new rows to the n rows of a fit: (m, 2 n), those of the graph and those of
+    the kernel.
     """
     if isinstance(X, Rows) and X.shape[1] == 2 * n:
         return X

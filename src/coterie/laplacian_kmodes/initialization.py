@@ -42,19 +42,8 @@ def starts(
 ) -> Iterator[Start]:
     """Yield initializations without end.
 
-    Parameters
-    ----------
-    init : {"auto", "k-means++", "k-means", "spectral", "random"}
-        "auto": k-means, spectral (of graphs of moderate size), then k-means++ and k-means by turns. Rows that are known
-        by their affinities only are drawn at random instead of k-means and k-means++.
-    problem : KModesProblem
-        The problem.
-    random : RandomState
-        Random stream.
-    report : Report
-        Its deadline ends an initialization, which may take a third of the time left.
-    n_threads : int
-        Threads of the kernels.
+    "auto": k-means, spectral (of graphs of moderate size), then k-means++ and k-means by turns; random ones
+    for affinities.
     """
 
     def deadline() -> Deadline:

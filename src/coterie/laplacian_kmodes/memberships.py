@@ -21,24 +21,12 @@ _SMALLEST_CHANGE = 1e-6
 
 @dataclass(frozen=True)
 class MembershipFit:
-    """Result of `GraphMemberships.minimize`.
+    """Result of `GraphMemberships.minimize`."""
 
-    Attributes
-    ----------
-    relaxation : float
-        The relaxed objective R.
-    n_updates : int
-        Updates of all memberships.
-    relaxations : ndarray, float64
-        R of the memberships before each update; with a shift that was added on the way, from then on.
-    is_shifted : bool
-        Whether R is that of the shifted graph.
-    """
-
-    relaxation: float
-    n_updates: int
-    relaxations: FloatArray
-    is_shifted: bool
+    relaxation: float  # the relaxed objective R
+    n_updates: int  # updates of all memberships
+    relaxations: FloatArray  # R before each update; with a shift, from then on
+    is_shifted: bool  # whether R is that of the shifted graph
 
 
 # Memberships whose largest ones are found before threads have begun.
@@ -46,30 +34,11 @@ _SMALL_SIZE = 2**20
 
 
 class GraphMemberships:
-    """Memberships z that minimize the relaxed objective R for fixed affinities to the modes.
+    """Memberships z (n, L) that minimize the relaxed objective R for fixed affinities a (n, L) to the modes.
 
-    R(Z) = sum z log z - sum z_pl a_pl - graph_weight / 2 sum_pq K_pq z_p . z_q, over rows of the simplex.
-
-    Parameters
-    ----------
-    graph : csr_array of shape (n, n), compute dtype
-        The affinities K_pq of rows.
-    n_clusters : int
-        Number of clusters L.
-    diagonal_shift : bool or "auto"
-        Take the mean of K and its transpose, which leaves R as it is, and add each row's sum to its diagonal, which
-        makes it positive semi-definite and changes no discrete minimum. "auto": only where R would rise without.
-    n_threads : int
-        Threads of the kernels.
-
-    Attributes
-    ----------
-    affinities : ndarray of shape (n, L)
-        To the modes; written by the caller.
-    memberships : ndarray of shape (n, L)
-        Each row sums to 1.
-    rests : ndarray of shape (n,)
-        (1 - z) / z for the largest membership of each row: separates memberships that round to 1.
+    R(Z) = sum z log z - sum z_pl a_pl - graph_weight / 2 sum_pq K_pq z_p . z_q, over rows of the simplex. The
+    diagonal shift makes K positive semi-definite and changes no discrete minimum; "auto" adds it only where R
+    would rise.
     """
 
     def __init__(
@@ -146,24 +115,8 @@ class GraphMemberships:
         continues: bool = False,
         deadline: Deadline = UNLIMITED,
     ) -> MembershipFit:
-        """Start with the softmax of the affinities; update until R changes by less than `tol`, relative to itself.
-
-        Parameters
-        ----------
-        graph_weight : float
-            Weight of the graph.
-        tol : float
-            Tolerance of the relative change of R.
-        max_updates : int
-            Updates, at most.
-        continues : bool
-            Start with the current memberships instead.
-        deadline : Deadline
-            After it the next update is the last one.
-
-        Returns
-        -------
-        MembershipFit
+        """Start with the softmax of the affinities, or go on; update until the relative change of R is less
+        than `tol`.
         """
         self._labels = None
         own = self._continue() if continues else self._start()

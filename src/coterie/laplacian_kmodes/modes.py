@@ -32,18 +32,10 @@ _DENSITY_SAMPLE = 1000
 
 @dataclass(frozen=True)
 class Modes:
-    """The modes of a clustering.
+    """The modes of a clustering."""
 
-    Attributes
-    ----------
-    points : ndarray of shape (L, d)
-        The modes; of shape (L, 0) where rows have no coordinates.
-    indices : ndarray of shape (L,), int64
-        Row numbers; -1 for a mode that is not a row.
-    """
-
-    points: Array
-    indices: IndexArray
+    points: Array  # (L, d): the modes; of shape (L, 0) where rows have no coordinates
+    indices: IndexArray  # (L,), int64: row numbers; -1 for a mode that is not a row
 
     def moved_since(self, former: Modes) -> list[int]:
         """Return the clusters whose modes have changed."""
@@ -87,14 +79,8 @@ def surest_members(memberships: GraphMemberships, n_clusters: int) -> IndexArray
 
 
 def densest_rows(densities: Array, memberships: GraphMemberships) -> IndexArray:
-    """Return the row where the density of each cluster is highest (Eq. 1), -1 where the cluster has no rows.
-
-    Parameters
-    ----------
-    densities : ndarray of shape (n, L)
-        Sum over all rows p of z_pl k(x_p, y), for each row y.
-    memberships : GraphMemberships
-        Their labels determine the empty clusters.
+    """Return the row of the highest density (Eq. 1, `densities` (n, L)) of each cluster, -1 where the cluster
+    is empty.
     """
     sizes = np.bincount(memberships.labels, minlength=densities.shape[1])
     return np.where(sizes > 0, densities.argmax(axis=0), -1)
@@ -113,16 +99,8 @@ def cluster_means(rows: Block, labels: IntArray, n_clusters: int) -> Array:
 class VectorModes:
     """Modes among vectors, with the kernel exp(-||x - m||^2 / (2 s^2)).
 
-    Parameters
-    ----------
-    rows : ndarray or csr_array of shape (n, d)
-        The rows.
-    bandwidth : float
-        s.
-    mode_update : {"byproduct", "mean_shift", "densest"}
-        Modes are the rows with the largest memberships, the ends of mean shifts, or the densest rows of clusters.
-    n_threads : int
-        Threads of the kernels.
+    They are the rows with the largest memberships ("byproduct"), the ends of mean shifts, or the densest rows
+    of clusters.
     """
 
     def __init__(self, rows: Block, bandwidth: float, *, mode_update: ModeUpdate, n_threads: int) -> None:
@@ -292,14 +270,8 @@ class VectorModes:
 
 
 class KernelModes:
-    """Modes among rows that are given only by a matrix of affinities.
-
-    Parameters
-    ----------
-    matrix : ndarray or csr_array of shape (n, n)
-        The affinities k(x_p, x_q).
-    mode_update : {"byproduct", "densest"}
-        Modes are the rows with the largest memberships, or the densest rows of clusters.
+    """Modes among rows that are given only by a matrix of affinities k(x_p, x_q): mean shifts need
+    coordinates.
     """
 
     rows, bandwidth = None, None

@@ -30,31 +30,21 @@ _MOST_UPDATES = 3000
 
 @dataclass(frozen=True)
 class KModesProblem:
-    """Minimize E(Z) = - sum_pl z_pl k(x_p, m_l) + graph_weight / 4 sum_pq K_pq ||z_p - z_q||^2 over one-hot rows z_p.
-
-    Attributes
-    ----------
-    graph : csr_array of shape (n, n)
-        Affinities K of rows.
-    mode_search : ModeSearch
-        Finds modes m, and the affinities k of rows to them.
-    n_clusters : int
-        Number of clusters L.
-    graph_weight : float
-        Weight of the graph, lambda in the paper.
+    """Minimize E(Z) = - sum_pl z_pl k(x_p, m_l) + graph_weight / 4 sum_pq K_pq ||z_p - z_q||^2 over one-hot
+    rows z_p.
     """
 
-    graph: sp.csr_array
-    mode_search: ModeSearch
-    n_clusters: int
-    graph_weight: float
+    graph: sp.csr_array  # (n, n): affinities K of rows
+    mode_search: ModeSearch  # finds modes m, and the affinities k of rows to them
+    n_clusters: int  # L
+    graph_weight: float  # lambda in the paper
 
     @cached_property
     def connected_graph(self) -> sp.csr_array:
         """The graph with its components joined by their shortest edges, for cuts and eigenvectors.
 
-        The weight of these edges is s^2 / (s^2 + distance^2) times the mean weight. Large graphs, and those without
-        rows, are returned unchanged.
+        These weigh s^2 / (s^2 + distance^2) times the mean weight. Large graphs and those without rows are
+        returned unchanged.
         """
         rows, bandwidth = self.mode_search.rows, self.mode_search.bandwidth
         if rows is None or bandwidth is None or self.graph.nnz == 0:
@@ -69,30 +59,16 @@ class KModesProblem:
 
 @dataclass(frozen=True)
 class KModesResult:
-    """Result of `bound_optimization`.
+    """Result of `bound_optimization`."""
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n,), int32
-    memberships : ndarray of shape (n, L)
-    modes : Modes
-    objective, relaxation : float
-        E of the labels, and R of the memberships.
-    is_shifted : bool
-        Whether R is that of the shifted graph.
-    history : record array
-    reason : {"converged", "max_iter", "max_time", "callback"}
-        Why the iterations stopped.
-    """
-
-    labels: IntArray
-    memberships: Array
+    labels: IntArray  # (n,), int32
+    memberships: Array  # (n, L)
     modes: Modes
-    objective: float
-    relaxation: float
-    is_shifted: bool
+    objective: float  # E of the labels
+    relaxation: float  # R of the memberships
+    is_shifted: bool  # whether R is that of the shifted graph
     history: Array
-    reason: str
+    reason: str  # why the iterations stopped
 
     @property
     def n_empty(self) -> int:
@@ -113,30 +89,8 @@ def bound_optimization(
 ) -> KModesResult:
     """Update memberships for fixed modes, and modes for fixed memberships, until convergence.
 
-    Parameters
-    ----------
-    problem : KModesProblem
-        The problem.
-    modes : Modes
-        Initial modes.
-    memberships : GraphMemberships
-        Of the problem's graph; overwritten.
-    stop : Stop
-        Updates of the modes, at most, and the relative change of R at convergence.
-    membership_tol : float
-        Relative change of R at which memberships for fixed modes have converged.
-    report : Report
-        Called after each update of the modes.
-    labels : ndarray of shape (n,), int32, optional
-        Initial memberships are these, one-hot, and continue when modes change. Default: the softmax of the affinities
-        to the modes.
-    n_fresh : int, optional
-        Updates of the modes after which memberships continue. Default: they are initialized again for each set of
-        modes, as in the paper.
-
-    Returns
-    -------
-    KModesResult
+    Memberships begin with `labels`, or the softmax of the affinities; they are initialized for each set of
+    modes, as in the paper, until `n_fresh` updates of the modes.
     """
     search, weight = problem.mode_search, problem.graph_weight
     if labels is not None:
@@ -188,23 +142,11 @@ def _discrete_objective(problem: KModesProblem, affinities: Array, labels: IntAr
 
 
 def automatic_graph_weight(graph: sp.csr_array, n_clusters: int) -> float:
-    """Return a weight of the graph, independent of its scale, at which memberships converge and labels still change.
+    """Return a weight of the graph, independent of its scale, at which memberships converge and labels still
+    change.
 
-    Where all affinities are the same, the updates z_p = softmax(lambda sum_q K_pq z_q) are those of the mean field of
-    a Potts model with L states. Below lambda times degree = 2 (L - 1) / (L - 2) log(L - 1) all memberships become equal
-    (Wu, The Potts model, 1982, section I.C); the weight is 1.5 times that.
-
-    Parameters
-    ----------
-    graph : csr_array of shape (n, n)
-        Affinities of rows.
-    n_clusters : int
-        Number of clusters L.
-
-    Returns
-    -------
-    float
-        1 for a graph without edges.
+    It is 1.5 times the critical point 2 (L - 1) / (L - 2) log(L - 1) / degree of a Potts model with L states
+    (Wu 1982), below which all memberships become equal; 1 for a graph without edges.
     """
     degree = float(graph.sum(dtype=np.float64)) / graph.shape[0]
     if degree <= 0:

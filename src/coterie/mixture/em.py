@@ -27,28 +27,20 @@ _LEAST_NOISE, _WEAK_FACTOR = 0.1, 1e-3
 
 @dataclass(frozen=True, slots=True)
 class EMOptions:
-    """What EM estimates, and when it ends.
-
-    The first `n_shared` iterations estimate one variance for all components and no weights; "factors" begins with the
-    variances of "diag", for at most `diagonal_share` of the iterations. The first E-step searches `n_searches` times,
-    later ones every `search_every` steps. `reg_covar` is added to every variance, and variances below
-    `smallest_variance` count as 0. A run ends when the free energy changes by less than `tol`, relative to itself, or
-    when later iterations are estimated to gain less than `least_gain` in all. A component of less weight than
-    `least_mass` keeps its factors and noise.
-    """
+    """What EM estimates, and when it ends."""
 
     covariance_type: str
-    n_shared: int
-    n_searches: int
-    reg_covar: float
-    smallest_variance: float
+    n_shared: int  # first iterations, with one variance for all components and no weights
+    n_searches: int  # searches of the first E-step
+    reg_covar: float  # added to every variance
+    smallest_variance: float  # variances below count as 0
     max_iter: int
-    tol: float
-    least_gain: float
-    search_every: int
+    tol: float  # relative change of the free energy
+    least_gain: float  # total gain of all later iterations, as estimated, at which a run ends
+    search_every: int  # steps from one search to the next
     n_factors: int = 0
-    least_mass: float = 0.0
-    diagonal_share: float = 1 / 3
+    least_mass: float = 0.0  # components of less weight keep their factors and noise
+    diagonal_share: float = 1 / 3  # most iterations with diagonal covariances before factors
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +68,7 @@ class EMResult:
 def em(posteriors: Posteriors, start: MixtureParameters, options: EMOptions, report: Report) -> EMResult:
     """Alternate M-steps and truncated E-steps until the free energy has converged.
 
-    No E-step has been made yet. Variances of `start` that are NaN are estimated from the first one. A ValueError is
-    raised if no component has any variance.
+    Variances of `start` that are NaN are estimated from the first E-step. No variance at all is an error.
     """
     smallest = max(options.smallest_variance, float(np.finfo(start.means.dtype).tiny))
     options = replace(options, smallest_variance=smallest)
@@ -145,8 +136,8 @@ def own_variances(
 def has_converged(bounds: Sequence[float], tol: float, least_gain: float, window: int) -> bool:
     """Return whether EM has converged, by the free energies before the first iteration and after each.
 
-    Gains are averaged over a window. They fall about as 1 / t^2, t being the iteration, or faster: later iterations
-    gain at most t times what the last one did.
+    Gains, averaged over a window, fall about as 1 / t^2 with the iteration t: later ones gain at most t times
+    the last one.
     """
     n_iterations, bound = len(bounds) - 1, bounds[-1]
     if abs(bound - bounds[-2]) < tol * abs(bound):
@@ -174,9 +165,8 @@ def m_step(
 ) -> MixtureParameters:
     """Return the parameters that raise the free energy most while the shares stay as they are.
 
-    "tied_spherical" keeps all weights equal; "factors" is for parameters with factors, on whose posterior means E[z |
-    x] rows are regressed (Ghahramani and Hinton 1996). A component that varies less than `smallest_variance` in all
-    columns is dropped; one of less weight than `least_mass` keeps its factors and the variances of its noise.
+    Rows are regressed on the posterior means E[z | x] of factors (Ghahramani and Hinton 1996). Components
+    without variance are dropped; those of less weight than `least_mass` keep their factors and noise.
     """
     if covariance_type == "factors":
         means, variances, factors, masses = _regression(posteriors, parameters, least_mass)
@@ -267,13 +257,12 @@ def _regression(
 def first_factors(
     posteriors: Posteriors, parameters: MixtureParameters, options: EMOptions, report: Report
 ) -> MixtureParameters | None:
-    """Return parameters with factors from those of a mixture with a variance for each component and column.
+    """Return parameters with factors from those of a mixture with diagonal covariances, None if the time is
+    too short.
 
-    None if the time left is too short for all passes. For each component, subspace iteration finds the H directions of
-    the largest variance of the rows minus their mean, columns scaled to variance 1. A direction of variance v > 1
-    becomes a factor, the noise has the mean variance s of all others: the model of probabilistic PCA (Tipping and
-    Bishop 1999). As no more than the noise of columns scaled to 1 is as likely as that for no factors, the free energy
-    does not fall, and neither it does for a noise between s and 1: s is at least 0.1, so that few rows leave some.
+    Subspace iteration finds the H directions of largest variance v of each component, in columns of variance
+    1. Those of v > 1 become factors, and the noise is the mean variance of the others, at least 0.1 (Tipping
+    and Bishop 1999).
     """
     parameters = m_step(
         posteriors, parameters, covariance_type="diag", reg_covar=options.reg_covar,

@@ -21,9 +21,8 @@ _LEAST_STRENGTH = 1e-13
 class Directions:
     """The factors of components as orthogonal directions of columns that are scaled to the noise.
 
-    `scales` (C, d) are 1 over the standard deviations of the noise, `vectors` (C, H, width) directions of length 1 (0
-    for none), padded with zeros to whole cache lines, and `strengths` (C, H) the variances that they add to the noise
-    of 1.
+    `scales` (C, d) are 1 over standard deviations of the noise, `vectors` (C, H, width) have length 1 (or 0)
+    and are padded to cache lines, `strengths` (C, H) are the variances that they add to the noise of 1.
     """
 
     scales: Array
@@ -32,10 +31,8 @@ class Directions:
 
     @classmethod
     def of(cls, factors: FloatArray, variances: FloatArray, dtype: npt.DTypeLike) -> Directions:
-        """Return the directions of factors of shape (C, H, d) with noise of variances of shape (C, d).
-
-        An orthogonal matrix for each component turns its factors into directions (Ghahramani and Hinton 1996): the
-        model stays as it is.
+        """Return the directions of factors (C, H, d) with noise of variances (C, d): factors turned by an
+        orthogonal matrix.
         """
         scales = 1 / np.sqrt(variances)
         scaled = factors * scales[:, None, :]
@@ -70,10 +67,10 @@ class Directions:
 
 @dataclass(frozen=True)
 class MixtureParameters:
-    """The parameters of a Gaussian mixture: means (C, d), variances (), (C,) or (C, d), weights (C,) whose sum is 1.
+    """The parameters of a Gaussian mixture: means (C, d), variances (), (C,) or (C, d), weights (C,) whose
+    sum is 1.
 
-    Components of weight 0 are dropped: no row chooses them. With factors (C, H, d), variances (C, d) are those of the
-    noise.
+    With factors (C, H, d) variances are those of the noise. Components of weight 0 are dropped.
     """
 
     means: Array
@@ -100,8 +97,8 @@ class MixtureParameters:
     def energies(self) -> tuple[Array | None, Array, Array, float]:
         """Return scales (C, d) or None, precisions and offsets (C,), and the base of minus the log-densities.
 
-        -log(weight * density(x)) = precision * ||(x - mean) * scale||^2 + offset + base. With factors the squared norm
-        is the squared Mahalanobis distance.
+        -log(weight * density(x)) = precision * ||(x - mean) * scale||^2 + offset + base, with factors by
+        Mahalanobis distance.
         """
         return self._energies
 

@@ -58,11 +58,9 @@ class Posteriors(Protocol):
 class TruncatedPosteriors:
     """The E-step on rows of this process: for every row its best components and its shares in them.
 
-    `sizes` are the numbers of components C, of candidates per row C' and of neighbors per component G (with itself);
-    `neighbors`, (C, G) int32, has the component itself first. With `random_candidate` each row also tries a random
-    component in each step. `group_size` rows look among each other's candidates; with 1 each looks alone, and
-    neighbors are learned as in the papers: from rows grouped by what they have found in the same step, not by what they
-    had before. From the fifth step on, one in `search_every` searches.
+    `sizes` are the numbers of components C, candidates per row C' and neighbors per component G; `neighbors`
+    (C, G) has the component itself first. `group_size` rows search each other's candidates, with 1 as in the
+    papers.
     """
 
     def __init__(
@@ -112,11 +110,7 @@ class TruncatedPosteriors:
             yield part, kernel_rows(self._in_memory[part])
 
     def e_step(self, parameters: MixtureParameters, n_searches: int = 1) -> float:
-        """Update candidates and energies; return the base of the energies.
-
-        As a rule every row looks for better components, and each component for better neighbors; so often, if that
-        is more than once, one after the other.
-        """
+        """Update candidates and energies, with this number of searches; return the base of the energies."""
         base = parameters.energies()[3]
         self._replace_dropped(parameters.weights > 0)
         self.n_distances = 0
@@ -248,11 +242,11 @@ class TruncatedPosteriors:
 
 @dataclass(frozen=True)
 class Moments:
-    """Weighted sums over the rows of each component.
+    """Weighted sums over the rows of each component, relative to its mean.
 
-    `masses` and `energies` (C,) are shares, and shares times energies (0 with factors); `first` and `second` (C, d)
-    rows minus the mean, and their squares. With directions, `projections` (C, H) are those of the scaled rows minus the
-    mean, `cross` (C, H, d) projections times rows minus the mean, and `outer` (C, H, H) products of projections.
+    `masses` and `energies` (C,) are sums of shares s and of s times energies; `first` and `second` (C, d) of
+    s x and s x^2. With directions, `projections` (C, H), `cross` (C, H, d) and `outer` (C, H, H) are sums of
+    s p, s p x and s p p'.
     """
 
     masses: FloatArray

@@ -35,31 +35,11 @@ def communities(
     n_threads: int = 1,
     deadline: Deadline = UNLIMITED,
 ) -> tuple[IntArray, float]:
-    """Partition a graph into connected communities, of which no move of a node or of a part raises the objective.
+    """Partition a graph into connected communities, of which no move of a node or of a part raises the
+    objective.
 
-    Parameters
-    ----------
-    adjacency : csr_array of shape (n, n)
-        Symmetric, non-negative, with sorted rows and without loops.
-    resolution : float
-        Large ones give many communities.
-    objective : {"modularity", "cpm"}
-        See `MultilevelGraphClustering`.
-    masses : ndarray of shape (n,), float64, optional
-        Rows at each vertex, for "cpm".
-    labels : ndarray of shape (n,), int32, optional
-        A partition to start from, from 0 to n - 1.
-    n_threads : int
-        The result does not depend on it.
-    deadline : Deadline
-        Checked after each iteration.
-
-    Returns
-    -------
-    labels : ndarray of shape (n,), int32
-        Numbered by their first vertices.
-    value : float
-        The objective.
+    Return labels (n,) int32, numbered by their first vertices, and the objective; `masses` are rows at
+    vertices for "cpm".
     """
     graph = CoarseGraph(adjacency)
     n = graph.n_nodes

@@ -28,10 +28,12 @@ _MOST_PASSES = 50
 
 @dataclass(frozen=True)
 class Objective:
-    """What a partition maximizes: with the share p of all edge ends at a cluster, and the share e of edge ends inside,
+    """What a partition maximizes, with the share p of all edge ends at a cluster, and the share e of edge
+    ends inside.
 
-    "information": sum e log(e / p^2) + e0 log(e0 / (1 - sum p^2)), e0 = 1 - sum e, the edges between clusters being one
-    class; "modularity": sum e - resolution p^2; "normalized_cut": sum e / p, k less the normalized cut.
+    "information": sum e log(e / p^2) + e0 log(e0 / (1 - sum p^2)), e0 = 1 - sum e, the edges between clusters
+    being one class; "modularity": sum e - resolution p^2; "normalized_cut": sum e / p, k less the normalized
+    cut.
     """
 
     kind: Kind
@@ -62,23 +64,8 @@ _MERGED_BY = (INFORMATION, Objective("modularity"), NORMALIZED_CUT)
 
 
 class CoarseGraph:
-    """A graph of nodes that stand for one vertex or more each.
-
-    Parameters
-    ----------
-    adjacency : sparse array of shape (n, n)
-        Symmetric, non-negative; entry (i, i) is the weight of the edge ends inside of node i.
-
-    Attributes
-    ----------
-    edges : coo_array of shape (n, n), float64
-        Without the diagonal and without zeros, in the order of rows and columns.
-    loops : ndarray of shape (n,), float64
-        The diagonal.
-    degrees : ndarray of shape (n,), float64
-        Row sums of the adjacency.
-    volume : float
-        Their sum; 1 where there are no edges.
+    """A graph whose nodes stand for one vertex or more each; entry (i, i) of its adjacency is the weight
+    inside of node i.
     """
 
     def __init__(self, adjacency: sp.csr_array) -> None:
@@ -122,37 +109,11 @@ def multilevel_partition(
     objective: Objective = INFORMATION,
     deadline: Deadline = UNLIMITED,
 ) -> tuple[IntArray, float]:
-    """Partition the vertices of a graph into a given number of clusters.
+    """Partition the vertices of a graph into `n_clusters`; return labels (n,) int32, none empty, and the
+    objective.
 
-    The vertices are aggregated level by level. The nodes of the coarsest graph are merged to `n_clusters` in three
-    ways, by one criterion each; then each partition is refined on all levels down to the vertices, and the one of the
-    best objective is returned. Nothing is random, all is in a fixed order.
-
-    Parameters
-    ----------
-    adjacency : csr_array of shape (n, n)
-        Symmetric, non-negative, with sorted rows.
-    n_clusters : int
-        Number of clusters, at most n; none is empty.
-    objective : Objective
-        What partitions are refined and chosen by.
-    deadline : Deadline
-        Checked after each pass over a level.
-
-    Returns
-    -------
-    labels : ndarray of shape (n,), int32
-    value : float
-        The objective of the partition.
-
-    Raises
-    ------
-    OutOfTime
-        When the deadline has passed.
-
-    Notes
-    -----
-    O(edges) operations for each pass over a level, and O(m log m) for merges of a coarsest graph of m edges.
+    Vertices are aggregated level by level; the coarsest nodes are merged by three criteria, each partition is
+    refined on all levels, and the best is returned. Nothing is random. Raises OutOfTime at the deadline.
     """
     levels, nodes_of = aggregation_levels(CoarseGraph(adjacency), n_clusters, deadline)
     found = []
@@ -168,17 +129,11 @@ def multilevel_partition(
 def aggregation_levels(
     graph: CoarseGraph, n_clusters: int, deadline: Deadline = UNLIMITED
 ) -> tuple[list[CoarseGraph], list[IntArray]]:
-    """Aggregate a graph by Louvain's method until no node moves, at a resolution that leaves enough nodes.
+    """Aggregate a graph by Louvain's method; return the graphs of the levels, and the node of the next level
+    of each node.
 
-    The resolution is doubled from 1 on until the coarsest graph has 8 nodes for each cluster, or a quarter of the
-    vertices: fewer leave merges no choice. Where none up to n does, nothing is aggregated.
-
-    Returns
-    -------
-    levels : list of CoarseGraph
-        The given graph first.
-    nodes_of : list of ndarray, int32
-        For each level but the last, which node of the next level each of its nodes is in.
+    The resolution is doubled until the coarsest graph has 8 nodes for each cluster, or a quarter of the
+    vertices.
     """
     least_nodes = max(
         n_clusters, min(_NODES_PER_CLUSTER * n_clusters, int(_SHARE_OF_VERTICES * graph.n_nodes))
@@ -220,29 +175,8 @@ def refined(
     may_empty: bool = False,
     deadline: Deadline = UNLIMITED,
 ) -> IntArray:
-    """Move single nodes to adjacent clusters, as long as an objective rises.
-
-    Nodes are looked at in their order, then again those next to one that has moved; when none moves any more, all once
-    more.
-
-    Parameters
-    ----------
-    graph : CoarseGraph
-        The graph.
-    objective : Objective
-        What is to rise.
-    labels : ndarray of shape (n,), int32
-        The partition to start from; it is not modified.
-    n_clusters : int
-        Number of clusters.
-    may_empty : bool
-        Whether a cluster may lose its last node.
-    deadline : Deadline
-        Checked after each pass.
-
-    Returns
-    -------
-    ndarray of shape (n,), int32
+    """Move single nodes to adjacent clusters, as long as an objective rises: all in order, then those next to
+    moved ones.
     """
     labels = labels.copy()
     clusters, sizes = graph.clusters_of(labels, n_clusters), np.bincount(labels, minlength=n_clusters)
@@ -261,20 +195,8 @@ def refined(
 
 
 def merged(graph: CoarseGraph, objective: Objective, n_clusters: int) -> IntArray:
-    """Merge the two adjacent clusters that raise an objective most, until `n_clusters` are left.
-
-    Parameters
-    ----------
-    graph : CoarseGraph
-        Of at least `n_clusters` nodes. Where no two clusters are adjacent the two of least volume merge.
-    objective : Objective
-        What is to rise.
-    n_clusters : int
-        Number of clusters.
-
-    Returns
-    -------
-    ndarray of shape (n,), int32
+    """Merge the two adjacent clusters that raise an objective most (else the smallest), until `n_clusters`
+    are left.
     """
     labels = np.empty(graph.n_nodes, dtype=np.int32)
     _kernels.merge_nodes(graph.kernel_graph, *objective.arguments, n_clusters, labels)

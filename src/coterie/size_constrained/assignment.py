@@ -103,8 +103,8 @@ def assign_within(
 ) -> SizedLabels:
     """Assign rows within bounds of the (weighted) sizes, from initial dual variables (0 if None).
 
-    With equal weights sizes are within the bounds, else up to the largest weight. A ValueError is raised if weights are
-    so uneven that no such sizes were found.
+    With unequal weights sizes may exceed the bounds by the largest weight; a ValueError is raised if none
+    were found.
     """
     common = common_weight(weights)
     masses = np.ones(len(candidates.ids)) if weights is None else weights.astype(np.float64)
@@ -169,10 +169,10 @@ class _Problem:
 
 
 def _smoothed(problem: _Problem, deadline: Deadline) -> FloatArray:
-    """Return the dual variables of a minimum that is smoothed by less and less entropy (Sinkhorn's algorithm).
+    """Return dual variables p of a minimum that is smoothed by less and less entropy (Sinkhorn's algorithm).
 
-    At the temperature t rows belong to clusters in proportion to exp(-(s + p) / t). Each update solves for all duals as
-    if the sums of the rows stayed, which has a closed form: a size at the dual 0 beyond a bound is brought to it.
+    At the temperature t, clusters have shares in proportion to exp(-(s + p) / t); each update brings a size
+    to its bound.
     """
     ids, scores = problem.candidates.ids, problem.candidates.scores.astype(np.float64)
     k, bounds = problem.candidates.n_clusters, problem.bounds
@@ -241,10 +241,11 @@ def _newton_step(
 
 
 def _move_along_paths(problem: _Problem, point: _Point, deadline: Deadline) -> tuple[IntArray, FloatArray]:
-    """Move rows of equal weights along shortest paths from clusters that are too large to those that are too small.
+    """Move rows of equal weights along shortest paths from clusters that are too large to those that are too
+    small.
 
-    One more node stands for the slack of the bounds: a cluster below its maximum may keep a row more, one above its
-    minimum one less. Duals change by the lengths of the paths, which keeps all reduced costs non-negative.
+    One more node is the slack of the bounds. Duals change by the lengths of the paths: reduced costs stay
+    non-negative.
     """
     k, bounds = problem.candidates.n_clusters, problem.bounds
     duals = np.append(point.duals, 0.0)

@@ -36,8 +36,8 @@ _SAMPLED, _TIMES_SAMPLED = 32, 4
 class SizedSearch:
     """Assigns rows within bounds of the sizes of clusters, from the dual variables of the last assignment.
 
-    `bounds` are those of rows of the weight `total`. Candidates are added until the duality gap is at most `tolerance`
-    times the inertia; `gap` is that of the last assignment, relative to its inertia.
+    Candidates are added until the duality gap is at most `tolerance` times the inertia; `gap` is that of the
+    last assignment.
     """
 
     def __init__(

@@ -13,13 +13,7 @@ from coterie.arrays import Array, FloatArray
 
 @dataclass(frozen=True)
 class SizeBounds:
-    """Bounds of the (weighted) sizes of all clusters.
-
-    Attributes
-    ----------
-    least, most : float
-        Bounds in the unit of the weights.
-    """
+    """Bounds of the sizes of all clusters, in the unit of the weights."""
 
     least: float
     most: float
