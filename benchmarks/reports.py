@@ -28,12 +28,6 @@ N_ROWS, N_COLUMNS, N_CLUSTERS = 100_000, 64, 20
 READY = "#explorer[data-ready=yes]"
 
 
-def page_of_digits() -> str:
-    X, y = load_digits()
-    model = coterie.KMeans(10, n_init=10, random_state=0).fit(X)
-    return coterie.report(model, X, known=y, image_shape=(8, 8), title="Handwritten digits").html
-
-
 def page_of_texts() -> str:
     """Return the report of definitions of nouns with embeddings."""
     found = load_definitions()
@@ -77,7 +71,7 @@ def page_of_comparison() -> str:
 
 
 PAGES = {
-    "digits": page_of_digits, "texts": page_of_texts, "table": page_of_table, "cells": page_of_cells,
+    "texts": page_of_texts, "table": page_of_table, "cells": page_of_cells,
     "compare": page_of_comparison,
 }  # fmt: skip
 
@@ -85,7 +79,7 @@ PAGES = {
 def parser() -> argparse.ArgumentParser:
     reader = argparse.ArgumentParser("python -m benchmarks.reports", description=__doc__.splitlines()[0])
     reader.add_argument("--plot", type=Path, help="take a picture of a page instead")
-    reader.add_argument("--of", choices=tuple(PAGES), default="digits", help="which page")
+    reader.add_argument("--of", choices=tuple(PAGES), default="texts", help="which page")
     reader.add_argument("--scheme", choices=("light", "dark"), default="light", help="the reader's theme")
     reader.add_argument("--width", type=int, default=1280, help="of the window, in pixels")
     reader.add_argument("--height", type=int, default=1500, help="of the window, in pixels")
@@ -148,7 +142,7 @@ def take_picture(options: argparse.Namespace) -> None:
         size = {"width": options.width, "height": options.height}
         page = browser.new_page(viewport=size, color_scheme=options.scheme)
         page.goto(address)
-        if options.of in ("texts", "digits", "table", "cells"):
+        if options.of in ("texts", "table", "cells"):
             page.wait_for_selector(READY, state="attached", timeout=120_000)
         if options.select is not None:
             page.locator("#cluster-table button.mark").nth(options.select).click()

@@ -22,7 +22,7 @@ model = coterie.KMeans(10, metric="cosine", random_state=0).fit(X)
 # %%
 # ``page.save("clusters.html")`` writes it, and a notebook shows it.
 page = coterie.report(model, X, known=y)
-print(page.points().to_pandas().head(3))
+print(page.table().to_pandas().head(3))
 
 # %%
 # The 2-D projection of the report, with given names of two clusters.

@@ -260,19 +260,15 @@ def place_rows(model: Any, X: Any, labels: IntArray, scores: Array | None = None
     return Placement(labels, measures, ranks, _ranks(labels, [*(-near for near in nearness), -closeness]))
 
 
-def metadata_names(rows: Rows, id: str | None, keep: Sequence[str] | None) -> list[str]:
-    """Return the names of the metadata columns, or those to keep, the id first."""
+def metadata_names(rows: Rows, id: str | None) -> list[str]:
+    """Return the names of the metadata columns, the id first."""
     names = [] if rows.metadata_columns is None else list(rows.metadata_columns.names)
-    for name in [*([] if id is None else [id]), *(keep or [])]:
-        if name not in names:
-            known = ", ".join(map(repr, names[:12])) or "none"
-            clustered = f" {name!r} is clustered." if name in (rows.column_names or []) else ""
-            raise ValueError(
-                f"There is no column {name!r} among those that are not clustered: {known}.{clustered}"
-            )
+    if id is not None and id not in names:
+        known = ", ".join(map(repr, names[:12])) or "none"
+        clustered = f" {id!r} is clustered." if id in (rows.column_names or []) else ""
+        raise ValueError(f"There is no column {id!r} among those that are not clustered: {known}.{clustered}")
     first = id if id is not None else next((name for name in names if name.lower() in ID_NAMES), None)
-    others = [name for name in (names if keep is None else keep) if name != first]
-    return others if first is None else [first, *others]
+    return names if first is None else [first, *(name for name in names if name != first)]
 
 
 # --- the columns of the input and of the results ---------------------------------------------------------------------

@@ -115,16 +115,12 @@ class TestReport:
         assert "our friends" in page
         assert "coterie fit customers.csv" in page
 
-    def test_with_a_fit_and_opened(self, rows, monkeypatch):
+    def test_opened(self, rows, monkeypatch):
         opened = []
         monkeypatch.setattr("webbrowser.open", opened.append)
-        assert main(["fit", rows, "-k", "3", "--open", "-q"]) == 0
+        assert main(["fit", rows, "-k", "3", "-q"]) == 0
+        assert main(["report", "coterie-out", "--open", "-q"]) == 0
         assert opened == [Path("coterie-out/report.html").resolve().as_uri()]
-
-    def test_points_and_markdown(self, fitted_array):
-        assert main(["report", fitted_array, "-o", "page.md", "--points", "points.parquet", "-q"]) == 0
-        assert Path("page.md").exists()
-        assert {"x", "y", "cluster"} <= set(pandas.read_parquet("points.parquet").columns)
 
 
 def test_compare(rows, folder, capsys):

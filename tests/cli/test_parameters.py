@@ -6,6 +6,7 @@ import pytest
 
 from coterie.cli import main
 from coterie.cli.parameters import make_model, offered_methods, path_method, settable, value_of
+from coterie_command.options import FitOptions
 
 METHODS = [*offered_methods(), path_method()]
 PARAMETERS = [(method, parameter) for method in METHODS for parameter in settable(method).values()]
@@ -48,7 +49,7 @@ def test_methods_lists_each_parameter_with_a_sentence(method, capsys):
 def test_texts_become_values(method, text, value):
     name, _, given = text.partition("=")
     found = next(one for one in METHODS if one.name == method)
-    assert make_model(found, {name: given}, k=3, seed=0).get_params()[name] == value
+    assert make_model(found, {name: given}, FitOptions(), k=3).get_params()[name] == value
 
 
 def test_list_of_methods(capsys):

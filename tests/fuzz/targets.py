@@ -21,7 +21,8 @@ import numpy as np
 
 import coterie
 from coterie.cli.info import describe
-from coterie_command.app import UsageError, parsed
+from coterie_command.app import parsed
+from coterie_command.options import InfoOptions, UsageError
 
 __all__ = ["MOST_BYTES", "TARGETS", "Finding", "Target"]
 
@@ -84,7 +85,7 @@ def _peak_bytes() -> int:
 def _read_rows(kind: str, content: bytes) -> None:
     path = _written(kind, content)
     with _documented(*_DOCUMENTED):
-        describe(path)
+        describe(path, InfoOptions())
     with _documented(*_DOCUMENTED):
         rows = coterie.open_rows(path)
         for _ in islice(rows.blocks(_ROWS), _BLOCKS):
@@ -121,7 +122,7 @@ def _read_model(kind: str, content: bytes) -> None:
             for name, member in members.items():
                 archive.writestr(name, member)
     with _documented(*_DOCUMENTED):
-        describe("m.coterie")
+        describe("m.coterie", InfoOptions())
     with _documented(*_DOCUMENTED):
         model = coterie.load("m.coterie")
         model.predict(np.zeros((3, 2)))

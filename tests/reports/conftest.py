@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import coterie
-from coterie.datasets import load_digits, load_iris, load_mammals
+from coterie.datasets import load_iris, load_mammals
 
 MODELS = {
     "k-means": lambda: coterie.KMeans(3, n_init=2, random_state=0),
@@ -49,13 +49,6 @@ def each(request):
 @pytest.fixture(scope="session")
 def iris():
     return *fitted("k-means"), reported("k-means")
-
-
-@pytest.fixture(scope="session")
-def digits():
-    X, y = (array[::3] for array in load_digits())
-    model = coterie.KMeans(10, random_state=0).fit(X)
-    return model, X, coterie.report(model, X, known=y, image_shape=(8, 8), stability=False)
 
 
 NASTY = [

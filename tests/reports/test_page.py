@@ -1,4 +1,4 @@
-"""Rendering of pages: parts as HTML and as Markdown, and escaping of texts."""
+"""Rendering of pages: parts as HTML, and escaping of texts."""
 
 import re
 from html.parser import HTMLParser
@@ -86,22 +86,6 @@ def test_texts_are_escaped(text):
     assert "".join(found.texts).count(text) >= 11
 
 
-@pytest.mark.parametrize("text", NASTY)
-def test_markdown_shows_texts_on_their_lines(text):
-    # What can be typed is indented, which shows it as it is.
-    harmless, _ = page_of(
-        *(part for part in parts_with("x") if not isinstance(part, Code)), title="x"
-    ).markdown()
-    found, _ = page_of(
-        *(part for part in parts_with(text) if not isinstance(part, Code)), title=text
-    ).markdown()
-    assert found.count("\n") == harmless.count("\n")
-    assert not re.search(r"(?<!\\)<", found)
-    assert found.count("\n#") == harmless.count("\n#")
-    tables = [line for line in found.splitlines() if line.startswith("|")]
-    assert {len(re.findall(r"(?<!\\)\|", line)) for line in tables} == {3}
-
-
 def test_a_long_text_is_kept():
     text = "long " * 20_000
     assert (
@@ -136,9 +120,6 @@ def test_a_picture_follows_the_theme_and_is_named():
     assert 'role="img" aria-label="A line &lt;up&gt;"' in html
     assert "<svg" in html
     assert "currentColor" in html
-    text, files = page_of(picture).markdown()
-    assert "![A line \\<up>](line.png)" in text
-    assert files["line.png"].startswith(b"\x89PNG")
 
 
 def test_two_pictures_share_no_name():

@@ -51,8 +51,6 @@ def test_every_method_has_a_page(each):
     labels = [numbers(layer["labels"], "<i4") for layer in data["layers"]]
     np.testing.assert_array_equal(labels[data["start"]], report.subject.labels)
     assert f"{len(X):,} rows" in report.page.subtitle
-    text, pictures = report.page.markdown()
-    assert {f"]({name})" in text for name in pictures} == {True}
 
 
 def test_the_layers_of_a_path_and_of_density_clustering():
@@ -224,8 +222,6 @@ def test_texts_are_escaped_and_cut(table):
     for data in re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', html, re.DOTALL):
         assert "<" not in data
     assert "long " * 200 not in html
-    text, _ = report.page.markdown()
-    assert not re.search(r"(?<!\\)<script", text)
 
 
 def test_warnings_about_sizes():
@@ -278,7 +274,6 @@ def test_wrong_arguments_are_one_line(iris):
         ({"projection": "magic"}, "projection must be one of auto, tsne, pca"),
         ({"labels": [1, 2]}, "of 2 rows, and here are 150"),
         ({"labels": np.full(150, 0.5)}, "whole numbers"),
-        ({"image_shape": (3, 3)}, "Images of 3x3 have 9 numbers"),
         ({"text": "body"}, "There is no column 'body'"),
     ):
         with pytest.raises(ValueError, match=words):
@@ -311,34 +306,10 @@ def test_a_notebook_gets_a_frame(iris):
 
 def test_save(iris, tmp_path):
     *_, report = iris
-    (page,) = report.save(tmp_path / "iris.html")
-    assert page.read_text() == report.html
-    files = report.save(tmp_path / "iris.md")
-    assert (tmp_path / "iris-map.png") in files
-    assert "](<iris-map.png>)" in (tmp_path / "iris.md").read_text()
-    with pytest.raises(ValueError, match=r"ends in .html or .md, got 'iris.pdf'"):
+    report.save(tmp_path / "iris.html")
+    assert (tmp_path / "iris.html").read_text() == report.html
+    with pytest.raises(ValueError, match=r"'iris.pdf'"):
         report.save(tmp_path / "iris.pdf")
-
-
-def test_points_have_the_types_that_other_programs_read(table, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
-    model, rows = table
-    report = coterie.report(model, rows, stability=False)
-    parquet.write_table(report.points(), tmp_path / "points.parquet")
-    points = parquet.read_table(tmp_path / "points.parquet")
-    types = {field.name: str(field.type) for field in points.schema}
-    assert types == {"x": "float", "y": "float", "row": "int64", "cluster": "int32", "label": "string", "id": "string",
-                     "text": "string"}  # fmt: skip
-    assert points["row"].to_pylist() == list(range(120))
-    assert points["cluster"].to_pylist() == model.labels_.tolist()
-    assert points["label"].to_pylist() == [report.names[cluster] for cluster in model.labels_]
-    assert all(column.null_count == 0 for column in points.columns)
-
-
-def test_thumbnails_of_rows_that_are_images(digits):
-    *_, report = digits
-    assert data_of(report)["thumbnails"]["src"].startswith("data:image/webp")
-    assert len(report.html) < 2_000_000
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from typing import Any
 import coterie
 from coterie.cli.errors import about
 from coterie.cli.fit import command_line
-from coterie.cli.inputs import STANDARD_INPUT, input_facts, local_file, open_input, read_classes
+from coterie.cli.inputs import input_facts, local_file, open_input, read_classes
 from coterie.cli.output import file_lines, recorded_warnings, show_page, tell
 from coterie.cli.parameters import find_offered
 from coterie.cli.runs import SUMMARY, run_folder, write_summary
@@ -19,49 +19,32 @@ from coterie.comparison.compare import compare
 from coterie.comparison.scores import CRITERIA
 from coterie.plotting import require_matplotlib
 from coterie.reports.page import require_jinja
-from coterie_command.app import Columns
+from coterie_command.options import CompareOptions
 from coterie_command.progress import Progress
 
 TABLE, PAGE = "comparison.csv", "comparison.html"
 
 
-def run_compare(
-    file: str,
-    *,
-    k: int,
-    methods: str | None,
-    labels: str | None,
-    max_time: float | None,
-    seed: int,
-    threads: int | None,
-    columns: Columns,
-    reading: Mapping[str, Any],
-    out: Path,
-    show: bool,
-    force: bool,
-    json: bool,
-    quiet: bool,
-) -> int:
+def run_compare(file: str, options: CompareOptions) -> int:
     """Compare, write the results, print the answer, and return the exit code."""
     require_matplotlib()
     require_jinja()
-    names = (
-        None
-        if methods is None
-        else [find_offered(name.strip(), "--methods").name for name in methods.split(",")]
-    )
-    shown = STANDARD_INPUT if file == "-" else file
-    with Progress(quiet) as screen:
+    named, out, labels = options.methods, options.out, options.labels
+    asked = None if named is None else [find_offered(name, "--methods").name for name in named.split(",")]
+    with Progress(options.quiet) as screen:
         screen.begin(f"reading {file}")
-        with local_file(file) as (path, name), run_folder(out, "compare", shown, force=force) as outputs:
+        with (
+            local_file(file) as (path, name),
+            run_folder(out, "compare", file, force=options.force) as outputs,
+        ):
             files = {"table": out / TABLE, "page": out / PAGE, "summary": out / SUMMARY}
             outputs.check(*(place.name for place in files.values()))
-            opened = open_input(path, name, columns, reading, labels=labels)
+            opened = open_input(path, name, options, labels=labels)
             known = None if labels is None else read_classes(labels, opened, "--labels")
             with recorded_warnings() as warned, about(name):
                 found = compare(
-                    opened.rows, k, methods=names, labels=known, max_time=max_time, random_state=seed,
-                    n_threads=threads, callback=screen.begin,
+                    opened.rows, options.k, methods=asked, labels=known, max_time=options.max_time,
+                    random_state=options.seed, n_threads=options.threads, callback=screen.begin,
                 )  # fmt: skip
             facts = {
                 "coterie": coterie.__version__,
@@ -69,7 +52,7 @@ def run_compare(
                 "command_line": command_line(),
                 **found.facts,
                 "input": input_facts(name, opened.rows),
-                "seed": seed,
+                "seed": options.seed,
                 "known_labels": labels,
                 "used": opened.used,
                 "recommended": found.recommended,
@@ -90,10 +73,11 @@ def run_compare(
                 writer = csv.DictWriter(table, list(found.records[0]))
                 writer.writeheader()
                 writer.writerows(found.records)
-            outputs.write(found.page(Path(name).name, facts["warnings"]).files(PAGE))
+            page = found.page(Path(name).name, facts["warnings"])
+            outputs.write({PAGE: page.html().encode()})
             write_summary(outputs, facts)
-    tell(facts, _lines, json=json, quiet=quiet)
-    if show:
+    tell(facts, _lines, options)
+    if options.open:
         show_page(out / PAGE)
     return 0
 

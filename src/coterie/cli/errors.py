@@ -13,7 +13,8 @@ from coterie.estimators.parameters import ParameterError
 from coterie.limits.files import shortened
 from coterie.rows.checks import BadRowError, NotATableError, TableError
 from coterie.rows.remote import without_secrets
-from coterie_command.app import UsageError, did_you_mean
+from coterie_command.app import did_you_mean
+from coterie_command.options import UsageError
 
 # An error is one line for people; names of columns and texts of libraries may be of any length.
 _MOST_CHARACTERS = 600
@@ -87,8 +88,5 @@ def check_exists(file: str) -> None:
         return
     folder = Path(path).parent
     names = os.listdir(folder) if folder.is_dir() else []
-    near = {name.lower(): name for name in names if not name.startswith(".")}
-    meant = did_you_mean(Path(path).name, list(near))
-    for low, name in near.items():
-        meant = meant.replace(f" {low}?", f" {folder / name}?")
-    raise FileNotFoundError(f"There is no file {file!r}.{meant}")
+    near = {str(folder / name): name for name in names if not name.startswith(".")}
+    raise FileNotFoundError(f"There is no file {file!r}.{did_you_mean(str(Path(path)), near)}")

@@ -7,10 +7,8 @@ import shlex
 import shutil
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +18,6 @@ import coterie
 from coterie.arrays import Array
 from coterie.cli.errors import about
 from coterie.cli.inputs import (
-    STANDARD_INPUT,
     Opened,
     input_facts,
     local_file,
@@ -28,7 +25,7 @@ from coterie.cli.inputs import (
     read_graph,
     read_known_labels,
 )
-from coterie.cli.output import file_lines, recorded_warnings, short, show_page, table_lines, tell
+from coterie.cli.output import file_lines, recorded_warnings, short, table_lines, tell
 from coterie.cli.parameters import find_offered, make_model, offered_methods, settable, texts_of
 from coterie.cli.results import (
     Results,
@@ -50,7 +47,8 @@ from coterie.results import find_outliers, place_rows
 from coterie.rows import Rows
 from coterie.rows.remote import without_secrets
 from coterie_command import stopping
-from coterie_command.app import Columns, UsageError, running
+from coterie_command.app import running
+from coterie_command.options import FitOptions, UsageError
 from coterie_command.progress import Progress as Screen
 
 if TYPE_CHECKING:
@@ -69,116 +67,83 @@ NO_COUNT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What to fit and where the results go: the options of `coterie fit`."""
-
-    file: str
-    k: int | None
-    out: Path
-    method: str | None = None
-    parameters: Sequence[str] = ()
-    labels: str | None = None
-    graph: str | None = None
-    outliers: str | None = None
-    max_time: float | None = None
-    seed: int = 0
-    threads: int | None = None
-    columns: Columns = field(default_factory=Columns)
-    reading: Mapping[str, Any] = field(default_factory=dict)
-    columns_out: str = "all"
-    csv_escape: bool = False
-    report: bool = False
-    force: bool = False
-
-
-def run_fit(job: Job, *, show: bool, json: bool, quiet: bool) -> int:
+def run_fit(file: str, options: FitOptions) -> int:
     """Fit, print the summary, and return the exit code."""
-    if job.report:
+    if options.report:
         from coterie.reports import require_report
 
         require_report()
-    models = candidates(job)
-    with Screen(quiet) as screen:
-        screen.begin(f"reading {job.file}")
-        file = STANDARD_INPUT if job.file == "-" else job.file
+    models = candidates(options)
+    with Screen(options.quiet) as screen:
+        screen.begin(f"reading {file}")
         with (
-            run_folder(job.out, "fit", file, force=job.force) as outputs,
-            local_file(job.file) as (path, name),
+            run_folder(options.out, "fit", file, force=options.force) as outputs,
+            local_file(file) as (path, name),
         ):
-            facts = fit_file(outputs, job, path, name, models, screen)
-    tell(facts, fit_lines, json=json, quiet=quiet)
-    if show:
-        show_page(job.out / REPORT)
+            facts = fit_file(outputs, options, path, name, models, screen)
+    tell(facts, fit_lines, options)
     if facts["interrupted"]:
-        print(f"coterie: interrupted; {job.out} has the best result so far", file=sys.stderr)
+        print(f"coterie: interrupted; {options.out} has the best result so far", file=sys.stderr)
     return 130 if facts["interrupted"] else 0
 
 
-def candidates(job: Job) -> list[tuple[Method, Any]]:
+def candidates(options: FitOptions) -> list[tuple[Method, Any]]:
     """Return the methods that a job asks for with their models; the number of rows decides between several."""
-    texts = texts_of(job.parameters)
-    fixed = {"weights": "precomputed"} if job.graph is not None else {}
-    if job.method is not None:
-        chosen = [find_offered(job.method)]
+    texts = texts_of(options.parameters)
+    if options.method is not None:
+        chosen = [find_offered(options.method)]
     else:
         usual = [method for method in offered_methods() if method.usual_above is not None]
         chosen = [method for method in usual if settable(method).keys() >= texts.keys()] or usual[:1]
     for method in chosen:
-        if job.labels is not None and not method.takes_labels:
+        if options.labels is not None and not method.takes_labels:
             able = [other.name for other in offered_methods() if other.takes_labels]
             raise UsageError(f"The method {method.name} takes no --labels: add --method {' or '.join(able)}.")
         estimator: Any = method.estimator
-        if job.graph is not None and "graph" not in inspect.signature(estimator.fit).parameters:
+        if options.graph is not None and "graph" not in inspect.signature(estimator.fit).parameters:
             raise UsageError(f"The method {method.name} takes no --graph.")
-        if job.outliers is not None and not issubclass(method.estimator, OutlierScoring):
+        if options.outliers is not None and not issubclass(method.estimator, OutlierScoring):
             raise UsageError(f"The method {method.name} has no outlier scores, which --outliers needs.")
-        if job.k is None and method.needs_clusters:
+        if options.k is None and method.needs_clusters:
             raise UsageError(NO_COUNT)
-        if job.k is not None and method.clusters is None:
+        if options.k is not None and method.clusters is None:
             raise UsageError(f"The method {method.name} takes no -k: it finds the number of clusters.")
-    asked_share(job.outliers)
-    return [
-        (method, make_model(
-            method, texts, k=job.k, seed=job.seed, max_time=job.max_time, threads=job.threads, fixed=fixed
-        ))
-        for method in chosen
-    ]  # fmt: skip
+    asked_share(options.outliers)
+    return [(method, make_model(method, texts, options, k=options.k)) for method in chosen]
 
 
 def fit_file(
-    outputs: OutputFolder, job: Job, path: str, name: str, models: list[tuple[Method, Any]], screen: Screen
+    outputs: OutputFolder,
+    options: FitOptions,
+    path: str,
+    name: str,
+    models: list[tuple[Method, Any]],
+    screen: Screen,
 ) -> dict[str, Any]:
     """Cluster the rows of a file, write all results, and return the summary."""
     is_graph = any(getattr(model, "affinity", None) == "precomputed" for _, model in models)
     opened = open_input(
-        path,
-        name,
-        job.columns,
-        job.reading,
-        labels=job.labels,
-        affinities=is_graph,
-        columns_out=job.columns_out,
+        path, name, options, labels=options.labels, affinities=is_graph, columns_out=options.columns_out
     )
     rows = opened.rows
     method = usual_method([method for method, _ in models], rows.shape[0])
     model = next(model for known, model in models if known is method)
-    check_rows(name, rows, method, job.k)
+    check_rows(name, rows, method, options.k)
     known, classes = None, list[str]()
-    if job.labels is not None:
-        known, classes = read_known_labels(job.labels, opened, int(job.k or 0))
-    graph = None if job.graph is None else read_graph(job.graph, rows.shape[0])
-    files = {"labels": job.out / labels_name(path, opened), "clusters": job.out / CLUSTERS}
-    files |= {"summary": job.out / SUMMARY, "model": job.out / MODEL}
-    files |= {"report": job.out / REPORT} if job.report else {}
+    if options.labels is not None:
+        known, classes = read_known_labels(options.labels, opened, int(options.k or 0))
+    graph = None if options.graph is None else read_graph(options.graph, rows.shape[0])
+    files = {"labels": options.out / labels_name(path, opened), "clusters": options.out / CLUSTERS}
+    files |= {"summary": options.out / SUMMARY, "model": options.out / MODEL}
+    files |= {"report": options.out / REPORT} if options.report else {}
     outputs.check(*(file.name for file in files.values()))
     screen.begin(f"fitting {method.name}")
     with recorded_warnings() as warned, about(name):
         seconds, interrupted = fit_model(model, rows, known, graph, screen)
     screen.begin("describing clusters")
     with about(name), recorded_warnings():
-        results, subject, clusters, facts = described(job, method, model, opened)
-    texts = texts_of(job.parameters)
+        results, subject, clusters, facts = described(options, method, model, opened)
+    texts = texts_of(options.parameters)
     facts = {
         "coterie": coterie.__version__,
         "command": "fit",
@@ -187,17 +152,17 @@ def fit_file(
         **facts,
         "input": input_facts(name, rows),
         "parameters": settings_of(model, texts),
-        "known_labels": job.labels,
+        "known_labels": options.labels,
         "known_classes": classes,
-        "graph": job.graph,
+        "graph": options.graph,
         "columns": {
-            key: getattr(job.columns, key)
+            key: getattr(options, key)
             for key in ("columns", "exclude", "id", "missing", "scale", "categories")
         },
-        "reading": dict(job.reading),
+        "reading": options.reading,
         "used": opened.used,
         "seconds": round(seconds, 6),
-        "folder": str(job.out),
+        "folder": str(options.out),
         "table_of_clusters": cluster_facts(subject, clusters),
         "warnings": [*opened.warnings, *warned],
         "files": {kind: str(file) for kind, file in files.items()},
@@ -206,35 +171,40 @@ def fit_file(
     with outputs.writing(files["labels"].name) as place:
         results.write(place, path)
     with outputs.writing(CLUSTERS) as place:
-        write_clusters(place, cluster_columns(subject, clusters), csv_escape=job.csv_escape)
+        write_clusters(place, cluster_columns(subject, clusters), csv_escape=options.csv_escape)
     with outputs.writing(MODEL) as place:
         threshold = None if facts["outliers"] is None else facts["outliers"]["threshold"]
         metadata = {"method": method.name} | ({} if threshold is None else {"outlier_threshold": threshold})
         persistence.save(model, place, metadata=metadata)
     write_summary(outputs, facts)
-    if job.report:
+    if options.report:
         from coterie.reports import report
 
         screen.begin("drawing the report")
         with about(name):
-            page = report(model, rows, summary=facts, known=known, id=job.columns.id).page
-        outputs.write(page.files(REPORT))
+            page = report(model, rows, summary=facts, known=known, id=options.id)
+        outputs.write({REPORT: page.html.encode()})
     return facts
 
 
 def described(
-    job: Job, method: Method, model: Any, opened: Opened
+    options: FitOptions, method: Method, model: Any, opened: Opened
 ) -> tuple[Results, Subject, Clusters, dict[str, Any]]:
     """Return the results of a fit, its description, and the facts that the same fit gives again."""
-    rows, share = opened.rows, asked_share(job.outliers)
+    rows, share = opened.rows, asked_share(options.outliers)
     placement = place_rows(model, rows, model.labels_, getattr(model, "outlier_scores_", None))
     outliers = None if share is None else find_outliers(model.outlier_scores_, share)
     labels = model.labels_ if outliers is None else outliers.marked(model.labels_)
-    subject = read_subject(model, rows, labels=model.labels_, id=job.columns.id, placement=placement)
+    subject = read_subject(model, rows, labels=model.labels_, id=options.id, placement=placement)
     clusters = describe(subject)
     names = dict(enumerate(clusters.names))
-    results = Results(opened, placement, labels, names, job.csv_escape)
-    return results, subject, clusters, facts_of(method, model, rows, job.k, outlier_facts(outliers, share))
+    results = Results(opened, placement, labels, names, options.csv_escape)
+    return (
+        results,
+        subject,
+        clusters,
+        facts_of(method, model, rows, options.k, outlier_facts(outliers, share)),
+    )
 
 
 def facts_of(

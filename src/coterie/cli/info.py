@@ -8,7 +8,7 @@ import shlex
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from coterie.methods import load, method_of
 from coterie.rows.columns import column_word
 from coterie.rows.files import profile_table
 from coterie.rows.roles import ColumnProfile, shares_of_variance
-from coterie_command.app import Columns, UsageError
+from coterie_command.options import Columns, InfoOptions, Reading, UsageError
 
 # Requirements of coterie, then those of its extras, which may be missing.
 LIBRARIES = (
@@ -38,14 +38,14 @@ LIBRARIES = (
 )  # fmt: skip
 
 
-def run_info(file: str, reading: Mapping[str, Any], *, json: bool) -> int:
+def run_info(file: str, options: InfoOptions) -> int:
     """Print the facts, and return the exit code."""
     check_exists(file)
-    tell(describe(file, reading), fact_lines, json=json)
+    tell(describe(file, options), fact_lines, options)
     return 0
 
 
-def describe(file: str, reading: Mapping[str, Any] = {}) -> dict[str, Any]:
+def describe(file: str, options: InfoOptions) -> dict[str, Any]:
     """Return facts about a file of rows, of a table column by column, a saved model, or the folder of a run."""
     if os.path.isdir(file):
         has_summary, has_model = (os.path.lexists(Path(file, name)) for name in (SUMMARY, MODEL))
@@ -54,7 +54,7 @@ def describe(file: str, reading: Mapping[str, Any] = {}) -> dict[str, Any]:
             return {**_model_facts(find_model(file)), **run}
         if run:
             return {"file": file, "kind": "run", **run}
-    return _model_facts(file) if _is_model(file) else _row_facts(file, reading)
+    return _model_facts(file) if _is_model(file) else _row_facts(file, options)
 
 
 def _run_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,12 +79,14 @@ def _is_model(file: str) -> bool:
         return False
 
 
-def _row_facts(file: str, reading: Mapping[str, Any]) -> dict[str, Any]:
+def _row_facts(file: str, options: InfoOptions) -> dict[str, Any]:
     with about(file):
-        profile = profile_table(file, **reading)
+        profile = profile_table(file, **options.reading)
     facts: dict[str, Any] = {"kind": "rows"}
     try:
-        opened = open_input(file, file, Columns(), reading)
+        opened = open_input(
+            file, file, Columns(**{known.name: getattr(options, known.name) for known in fields(Reading)})
+        )
         facts.update(input_facts(file, opened.rows))
         if opened.rows.column_names is not None:
             facts["column_names"] = list(opened.rows.column_names)

@@ -25,10 +25,10 @@ from coterie.results import all_columns, whole_table
 from coterie.rows import MetadataColumns, Rows, as_rows, open_rows, prepare_rows, table_roles
 from coterie.rows.remote import without_secrets
 from coterie_command import cleaned_up
-from coterie_command.app import Columns, UsageError, column_names, did_you_mean
+from coterie_command.app import did_you_mean
+from coterie_command.options import STANDARD_INPUT, Columns, UsageError, column_names
 
 DASH = "-"
-STANDARD_INPUT = "standard input"
 
 # First bytes of formats that can be read from the standard input; all else is read as CSV, or as JSON lines after "{".
 _BEGINNINGS = {
@@ -87,8 +87,7 @@ def _ending_of(path: Path) -> str:
 def open_input(
     path: str,
     name: str,
-    columns: Columns,
-    reading: Mapping[str, Any],
+    options: Columns,
     *,
     labels: str | None = None,
     affinities: bool = False,
@@ -103,9 +102,10 @@ def open_input(
         raise ValueError(
             f"{name} is a model, not a file of rows: coterie predict {name} ROWS labels rows by it."
         )
-    chosen = column_names(columns.columns, "--columns")
-    exclude = column_names(columns.exclude, "--exclude") or []
-    categories: Any = column_names(columns.categories, "--categories")
+    reading = options.reading
+    chosen = column_names(options.columns, "--columns")
+    exclude = column_names(options.exclude, "--exclude") or []
+    categories: Any = column_names(options.categories, "--categories")
     categories = "auto" if categories == ["auto"] else categories
     with recorded_warnings() as recorded, about(name):
         given = graph_of_given(path) if affinities else None
@@ -114,15 +114,10 @@ def open_input(
         table = whole_table(path, **reading)
         label_column = [labels] if labels is not None and table is not None and labels in table.names else []
         if table is not None:
-            wanted = {
-                "--columns": chosen,
-                "--exclude": exclude,
-                "--id": [columns.id],
-                "--categories": categories,
-            }
+            wanted = {"columns": chosen, "exclude": exclude, "id": [options.id], "categories": categories}
             for option, words in wanted.items():
-                _check_names(name, option, words, table.names)
-        left_out = [*exclude, *([] if columns.id is None else [columns.id]), *label_column] or None
+                _check_names(name, f"--{option}", words, table.names)
+        left_out = [*exclude, *([] if options.id is None else [options.id]), *label_column] or None
         roles = None
         if chosen is None:
             roles = table_roles(path, exclude=left_out, categories=categories, **reading)
@@ -130,11 +125,11 @@ def open_input(
             chosen, categories = [*roles.features, *roles.categories], list(roles.categories) or None
             left_out = None
         rows = prepare_rows(
-            path, columns=chosen, exclude=left_out, categories=categories, missing=columns.missing,
-            scale=columns.scale, **reading,
+            path, columns=chosen, exclude=left_out, categories=categories, missing=options.missing,
+            scale=options.scale, **reading,
         )  # fmt: skip
-        found = opened_table(path, rows, columns_out, columns.id, reading)
-    if roles is not None and roles.scales is not None and columns.scale == "none":
+        found = opened_table(path, rows, columns_out, options.id, reading)
+    if roles is not None and roles.scales is not None and options.scale == "none":
         largest, smallest = roles.scales
         recorded.append(
             f"The columns {largest!r} and {smallest!r} differ in scale by more than 100: --scale standard gives all "
@@ -157,10 +152,7 @@ def _check_names(file: str, option: str, words: Any, names: Sequence[str]) -> No
     """Raise an error for a name that no column has, with the one that may be meant."""
     for word in words if isinstance(words, list) else []:
         if isinstance(word, str) and word not in names and not set(word) & set(":*?[") and word != "auto":
-            near = {name.lower(): name for name in names}
-            meant = did_you_mean(word, list(near))
-            for low, name in near.items():
-                meant = meant.replace(f" {low}?", f" {name}?")
+            meant = did_you_mean(word, names)
             shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
             raise UsageError(
                 f"{option}: {file} has no column {word!r}.{meant or f' Its columns are {shown}.'}"

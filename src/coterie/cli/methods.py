@@ -7,12 +7,13 @@ from typing import Any
 from coterie.cli.output import table_lines, tell
 from coterie.cli.parameters import expected, find_offered, offered_methods, path_method, settable
 from coterie.methods import Method
+from coterie_command.options import Printed
 
 
-def run_methods(name: str | None, *, json: bool) -> int:
+def run_methods(name: str | None, options: Printed) -> int:
     """Print all methods, or the parameters of one."""
     if name is None:
-        tell({"methods": [_facts(method) for method in offered_methods()]}, _method_lines, json=json)
+        tell({"methods": [_facts(method) for method in offered_methods()]}, _method_lines, options)
         return 0
     method = path_method() if name in ("path", path_method().name) else find_offered(name, "coterie methods")
     parameters = [
@@ -24,9 +25,8 @@ def run_methods(name: str | None, *, json: bool) -> int:
         }
         for known in settable(method).values()
     ]
-    tell(
-        {**_facts(method), "parameters": parameters}, lambda facts: _parameter_lines(facts, method), json=json
-    )
+    facts = {**_facts(method), "parameters": parameters}
+    tell(facts, lambda facts: _parameter_lines(facts, method), options)
     return 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json as json_module
+import json
 import math
 import sys
 import warnings
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from coterie.outputs import printable
+from coterie_command.options import Printed
 
 
 @contextmanager
@@ -29,25 +30,21 @@ def recorded_warnings() -> Iterator[list[str]]:
 
 
 def tell(
-    facts: Mapping[str, Any],
-    lines: Callable[[Mapping[str, Any]], Sequence[str]],
-    *,
-    json: bool,
-    quiet: bool = False,
+    facts: Mapping[str, Any], lines: Callable[[Mapping[str, Any]], Sequence[str]], options: Printed
 ) -> None:
     """Print warnings to standard error, and facts to standard output as text or JSON."""
-    if not quiet:
+    if not options.quiet:
         for warning in facts.get("warnings", []):
             print(printable(f"coterie: warning: {warning}"), file=sys.stderr)
-    if json:
+    if options.json:
         print(to_json(facts))
-    elif not quiet:
+    elif not options.quiet:
         print("\n".join(printable(line) for line in lines(facts)))
 
 
 def to_json(facts: Mapping[str, Any]) -> str:
     """Return facts as JSON text; NaN and infinities are words."""
-    return json_module.dumps(plain(facts), indent=2, allow_nan=False)
+    return json.dumps(plain(facts), indent=2, allow_nan=False)
 
 
 def plain(value: Any) -> Any:

@@ -16,7 +16,8 @@ from coterie.estimators.parameters import Parameter, parameters_of
 from coterie.fitting.threads import effective_n_threads
 from coterie.methods import Method, find_method, load, methods
 from coterie.rows import open_rows
-from coterie_command.app import UsageError, did_you_mean
+from coterie_command.app import did_you_mean
+from coterie_command.options import FitOptions, PathOptions, UsageError
 
 # Parameters that the command sets or that mean nothing to it.
 _OF_PYTHON = ("callback", "verbose", "copy_x", "compute_labels")
@@ -43,7 +44,7 @@ def find_offered(name: str, option: str = "--method") -> Method:
     """Return the method that an option names; kmeans is k-means, too."""
     offered = offered_methods()
     for method in offered:
-        if method.name.replace("-", "") == name.lower().replace("-", "").replace("_", ""):
+        if method.name.replace("-", "") == name.strip().lower().replace("-", "").replace("_", ""):
             return method
     names = [method.name for method in offered]
     meant = did_you_mean(name, names)
@@ -57,10 +58,10 @@ def settable(method: Method) -> dict[str, Parameter]:
     return {name: known for name, known in parameters_of(method.estimator).items() if name not in _OF_PYTHON}
 
 
-def texts_of(values: Sequence[str]) -> dict[str, str]:
+def texts_of(values: Sequence[str] | None) -> dict[str, str]:
     """Return the texts of -p NAME=VALUE by names."""
     found: dict[str, str] = {}
-    for value in values:
+    for value in values or ():
         name, sign, text = value.partition("=")
         name = name.strip().replace("-", "_")
         if not sign or not name:
@@ -87,20 +88,18 @@ def check_names(method: Method, names: Sequence[str]) -> None:
 
 
 def make_model(
-    method: Method,
-    texts: Mapping[str, str],
-    *,
-    k: int | None,
-    seed: int,
-    max_time: float | None = None,
-    threads: int | None = None,
-    fixed: Mapping[str, Any] = {},
+    method: Method, texts: Mapping[str, str], options: FitOptions | PathOptions, *, k: int | None
 ) -> Any:
     """Make an estimator with the parameters of -p and of the options of their own, which are checked."""
     check_names(method, list(texts))
     known = settable(method)
     settings = {name: value_of(known[name], text) for name, text in texts.items()}
-    own = {str(method.clusters): k, "max_time": max_time, "n_threads": threads, **fixed}
+    own: dict[str, Any] = {
+        str(method.clusters): k,
+        "max_time": options.max_time,
+        "n_threads": options.threads,
+    }
+    own["weights"] = None if options.graph is None else "precomputed"
     for name, value in own.items():
         if value is None:
             continue
@@ -112,7 +111,7 @@ def make_model(
     if k is None and method.clusters is not None:
         settings.setdefault(method.clusters, None)  # it finds the number
     if "random_state" in known:
-        settings.setdefault("random_state", seed)
+        settings.setdefault("random_state", options.seed)
     model = method.estimator(**settings)
     try:
         effective_n_threads(settings.get("n_threads"))

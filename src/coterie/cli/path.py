@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +11,15 @@ import numpy as np
 import coterie
 from coterie.cli.errors import about
 from coterie.cli.fit import check_rows, command_line, fit_model, settings_of
-from coterie.cli.inputs import STANDARD_INPUT, Opened, input_facts, local_file, open_input, read_graph
-from coterie.cli.output import file_lines, recorded_warnings, show_page, tell
+from coterie.cli.inputs import Opened, input_facts, local_file, open_input, read_graph
+from coterie.cli.output import file_lines, recorded_warnings, tell
 from coterie.cli.parameters import make_model, path_method, texts_of
 from coterie.cli.results import labels_name, table_writer
 from coterie.cli.runs import REPORT, SUMMARY, run_folder, write_summary
 from coterie.plotting import require_matplotlib
 from coterie.reports import report as make_report
 from coterie.reports import require_report
-from coterie_command.app import Columns
+from coterie_command.options import PathOptions
 from coterie_command.progress import Progress
 
 PATH = "path.npz"
@@ -31,42 +31,29 @@ _FEW_ROWS, _FEW_CLUSTERS = 100_000, 1000
 _OF_SEVERAL_ROWS = ("dendrogram",)
 
 
-def run_path(
-    file: str,
-    *,
-    k: int | None,
-    parameters: Sequence[str],
-    graph: str | None,
-    max_time: float | None,
-    seed: int,
-    threads: int | None,
-    columns: Columns,
-    reading: Mapping[str, Any],
-    out: Path,
-    report: bool,
-    show: bool,
-    force: bool,
-    json: bool,
-    quiet: bool,
-) -> int:
+def run_path(file: str, options: PathOptions) -> int:
     """Follow the path, write the results, print them, and return the exit code."""
     require_matplotlib()
-    if report:
+    if options.report:
         require_report()
-    method = path_method()
-    texts = texts_of(parameters)
-    fixed = {} if graph is None else {"weights": "precomputed"}
-    model = make_model(method, texts, k=None, seed=seed, max_time=max_time, threads=threads, fixed=fixed)
-    with Progress(quiet) as screen:
+    method, out, graph, k = path_method(), options.out, options.graph, options.k
+    texts = texts_of(options.parameters)
+    model = make_model(method, texts, options, k=None)
+    with Progress(options.quiet) as screen:
         screen.begin(f"reading {file}")
-        name_before = STANDARD_INPUT if file == "-" else file
-        with local_file(file) as (path, name), run_folder(out, "path", name_before, force=force) as outputs:
-            opened = open_input(path, name, columns, reading)
+        with local_file(file) as (path, name), run_folder(out, "path", file, force=options.force) as outputs:
+            opened = open_input(path, name, options)
             rows = opened.rows
             check_rows(name, rows, method, k)
             labels = labels_name(path, opened).replace(".npy", ".csv")
             drawn = [kind for kind in method.pictures if rows.shape[0] > 1 or kind not in _OF_SEVERAL_ROWS]
-            names = [PATH, labels, *(f"{kind}.png" for kind in drawn), SUMMARY, *([REPORT] if report else [])]
+            names = [
+                PATH,
+                labels,
+                *(f"{kind}.png" for kind in drawn),
+                SUMMARY,
+                *([REPORT] if options.report else []),
+            ]
             outputs.check(*names)
             matrix = None if graph is None else read_graph(graph, rows.shape[0])
             screen.begin("following the path")
@@ -103,13 +90,11 @@ def run_path(
                 with outputs.writing(f"{kind}.png") as place:
                     axes.figure.savefig(place)
             write_summary(outputs, facts)
-            if report:
+            if options.report:
                 with about(name):
-                    page = make_report(model, rows, summary=facts, n_clusters=k, id=columns.id).page
-                outputs.write(page.files(REPORT))
-    tell(facts, _lines, json=json, quiet=quiet)
-    if show:
-        show_page(out / REPORT)
+                    page = make_report(model, rows, summary=facts, n_clusters=k, id=options.id)
+                outputs.write({REPORT: page.html.encode()})
+    tell(facts, _lines, options)
     return 130 if interrupted else 0
 
 

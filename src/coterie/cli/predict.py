@@ -29,52 +29,36 @@ from coterie.figures import counted
 from coterie.methods import load
 from coterie.names import merge_labels, read_merges, read_names, relabel
 from coterie.results import Outliers, find_outliers, labels_of, model_rows, place_rows
-from coterie_command.app import UsageError, column_names
+from coterie_command.options import PredictOptions, UsageError, column_names
 from coterie_command.progress import Progress
 
 
-def run_predict(
-    model: str,
-    file: str,
-    *,
-    out: Path | None,
-    exclude: str | None,
-    id: str | None,
-    outliers: str | None,
-    names: str | None,
-    merges: str | None,
-    threads: int | None,
-    reading: Mapping[str, Any],
-    columns_out: str,
-    csv_escape: bool,
-    force: bool,
-    json: bool,
-    quiet: bool,
-) -> int:
+def run_predict(model: str, file: str, options: PredictOptions) -> int:
     """Label the rows, write the labels, print what was done, and return the exit code."""
+    out, names = options.out, options.names
     is_piped = str(out) == DASH
-    if is_piped and json:
+    if is_piped and options.json:
         raise UsageError("--json and --out - both write to the standard output: give one of them.")
-    share, left_out = asked_share(outliers), column_names(exclude, "--exclude")
+    share, left_out = asked_share(options.outliers), column_names(options.exclude, "--exclude")
     if out is not None and not is_piped:
         check_labels_file(out, file)
-    merged = {} if merges is None else read_merges(merges)
+    merged = {} if options.merges is None else read_merges(options.merges)
     model_file = find_model(model)
     fitted = load(model_file)
     if not hasattr(fitted, "predict"):
         raise ValueError(f"{model_file} ({type(fitted).__name__}) labels the rows of its fit only.")
     named = _names(names, Path(model))
-    if threads is not None and "n_threads" in fitted.get_params():
-        fitted.set_params(n_threads=threads)
+    if options.threads is not None and "n_threads" in fitted.get_params():
+        fitted.set_params(n_threads=options.threads)
     started = time.perf_counter()
-    with Progress(quiet or is_piped) as screen, local_file(file) as (path, name):
+    with Progress(options.quiet or is_piped) as screen, local_file(file) as (path, name):
         screen.begin(f"reading {name}")
         with recorded_warnings() as warned, about(name):
-            rows = model_rows(fitted, path, exclude=left_out, **reading)
-            opened = opened_table(path, rows, columns_out, id, reading)
+            rows = model_rows(fitted, path, exclude=left_out, **options.reading)
+            opened = opened_table(path, rows, options.columns_out, options.id, options.reading)
             out = Path(labels_name(path, opened)) if out is None else out
             if not is_piped:
-                _check_free(out, force)
+                _check_free(out, options.force)
             screen.begin("predicting")
             labels = labels_of(fitted, rows)
             _check_clusters(labels, named, merged, fitted)
@@ -86,7 +70,7 @@ def run_predict(
             texts = clusters if names is None else relabel(clusters, names=named)
             sys.stdout.write("".join(f"{text}\n" for text in texts.tolist()))
             return 0
-        results = Results(opened, placement, clusters, named, csv_escape)
+        results = Results(opened, placement, clusters, named, options.csv_escape)
         with output_folder(out.parent, out.name) as outputs, outputs.writing(out.name) as place:
             results.write(place, path)
     facts = {
@@ -100,7 +84,7 @@ def run_predict(
         "warnings": warned,
         "files": {"labels": str(out)},
     }
-    tell(facts, _lines, json=json, quiet=quiet)
+    tell(facts, _lines, options)
     return 0
 
 

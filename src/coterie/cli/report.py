@@ -8,69 +8,46 @@ from pathlib import Path
 from typing import Any
 
 from coterie.cli.errors import about
-from coterie.cli.inputs import DASH, STANDARD_INPUT, Opened, local_file, read_classes
+from coterie.cli.inputs import DASH, Opened, local_file, read_classes
 from coterie.cli.output import file_lines, show_page, tell
-from coterie.cli.results import table_writer
 from coterie.cli.runs import REPORT, hash_of_rows, output_folder, read_fit
 from coterie.names import read_names
 from coterie.reports import report, require_report
 from coterie.results import model_rows
 from coterie.rows.remote import has_hidden_parts, without_secrets
-from coterie_command.app import UsageError
+from coterie_command.options import STANDARD_INPUT, ReportOptions, UsageError
 from coterie_command.progress import Progress
 
 
-def run_report(
-    folder: Path,
-    file: str | None,
-    *,
-    out: Path | None,
-    known: str | None,
-    names: str | None,
-    id: str | None,
-    text: str | None,
-    points: Path | None,
-    show: bool,
-    json: bool,
-    quiet: bool,
-) -> int:
+def run_report(folder: Path, file: str | None, options: ReportOptions) -> int:
     """Write the page, print the files, and return the exit code."""
-    out = out or folder / REPORT
-    if out.suffix not in (".html", ".md"):
-        raise UsageError(f"--out must end in .html or .md, got {str(out)!r}.")
-    if points is not None and points.suffix != ".parquet":
-        raise UsageError(f"--points must end in .parquet, got {str(points)!r}.")
+    out = options.out or folder / REPORT
+    if out.suffix != ".html":
+        raise UsageError(f"--out must end in .html, got {str(out)!r}.")
     require_report()
-    named = None if names is None else read_names(names)
+    named = None if options.names is None else read_names(options.names)
     facts, model = read_fit(folder)
     with (
-        Progress(quiet) as screen,
+        Progress(options.quiet) as screen,
         rows_of_fit("report", folder, file, facts, model, screen) as (opened, name),
     ):
-        classes = None if known is None else read_classes(known, opened, "--known")
+        classes = None if options.known is None else read_classes(options.known, opened, "--known")
         screen.begin("drawing the report")
         with about(name):
             made = report(
-                model, opened.rows, summary=facts, known=classes, names=named, text=text,
-                id=id or facts["columns"]["id"],
+                model, opened.rows, summary=facts, known=classes, names=named, text=options.text,
+                id=options.id or facts["columns"]["id"],
             )  # fmt: skip
-        pages = made.page.files(out.name)
         with output_folder(out.parent, out.name) as outputs:
-            outputs.write(pages)
-        files = {page: str(out.parent / page) for page in pages}
-        if points is not None:
-            table = made.points()
-            with (
-                output_folder(points.parent, points.name) as outputs,
-                outputs.writing(points.name) as place,
-                table_writer(place, table.schema) as write,
-            ):
-                for batch in table.to_batches():
-                    write(batch)
-            files["points"] = str(points)
-    written = {"command": "report", "folder": str(folder), "file": without_secrets(name), "files": files}
-    tell(written, file_lines, json=json, quiet=quiet)
-    if show:
+            outputs.write({out.name: made.html.encode()})
+    written = {
+        "command": "report",
+        "folder": str(folder),
+        "file": without_secrets(name),
+        "files": {"report": str(out)},
+    }
+    tell(written, file_lines, options)
+    if options.open:
         show_page(out)
     return 0
 

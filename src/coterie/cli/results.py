@@ -18,7 +18,7 @@ from coterie.arrays import BoolArray, IntArray
 from coterie.cli.inputs import Opened
 from coterie.results import Outliers, Placement, outlier_share, result_batches, result_columns
 from coterie.rows.formats.hdf5 import write_labels_to_obs
-from coterie_command.app import UsageError
+from coterie_command.options import UsageError
 
 _ENDINGS = {".csv": ".csv", ".tsv": ".tsv", ".parquet": ".parquet", ".feather": ".feather", ".arrow": ".feather",
             ".jsonl": ".jsonl", ".ndjson": ".jsonl", ".xlsx": ".xlsx"}  # fmt: skip

@@ -20,7 +20,7 @@ from coterie.outputs import OutputFolder
 from coterie.rows import Rows
 from coterie.rows.remote import without_secrets
 from coterie_command import cleaned_up
-from coterie_command.app import UsageError
+from coterie_command.options import STANDARD_INPUT, UsageError
 
 SUMMARY, MODEL, REPORT = "summary.json", "model.coterie", "report.html"
 
@@ -87,7 +87,8 @@ def run_folder(folder: Path, command: str, file: str, *, force: bool) -> Iterato
             if not force:
                 raise UsageError(f"{error} Or choose another --out, or replace it with --force.") from error
         if facts is not None:
-            if not force and (facts["command"], facts["input"]["file"]) != (command, without_secrets(file)):
+            shown = STANDARD_INPUT if file == "-" else without_secrets(file)
+            if not force and (facts["command"], facts["input"]["file"]) != (command, shown):
                 raise UsageError(
                     f"{folder} has the results of coterie {facts['command']} {facts['input']['file']}: choose another "
                     "--out, or replace them with --force."

@@ -17,10 +17,11 @@ from coterie.cli.results import outlier_facts
 from coterie.cli.runs import SUMMARY, read_fit
 from coterie.methods import method_of
 from coterie.results import find_outliers
+from coterie_command.options import VerifyOptions
 from coterie_command.progress import Progress
 
 
-def run_verify(folder: Path, file: str | None, *, threads: int | None, json: bool, quiet: bool) -> int:
+def run_verify(folder: Path, file: str | None, options: VerifyOptions) -> int:
     """Repeat the fit, compare, print the result, and return the exit code."""
     facts, model = read_fit(folder)
     method = method_of(model)
@@ -34,12 +35,12 @@ def run_verify(folder: Path, file: str | None, *, threads: int | None, json: boo
         )
     k = None if method.clusters is None else getattr(model, method.clusters)
     with (
-        Progress(quiet) as screen,
+        Progress(options.quiet) as screen,
         rows_of_fit("verify", folder, file, facts, model, screen) as (opened, name),
     ):
         again = clone(model)
-        if threads is not None and "n_threads" in again.get_params():
-            again.set_params(n_threads=threads)
+        if options.threads is not None and "n_threads" in again.get_params():
+            again.set_params(n_threads=options.threads)
         labels, graph = facts["known_labels"], facts["graph"]
         classes = None if labels is None else read_known_labels(labels, opened, int(k or 0))[0]
         matrix = None if graph is None else read_graph(graph, opened.rows.shape[0])
@@ -70,7 +71,7 @@ def run_verify(folder: Path, file: str | None, *, threads: int | None, json: boo
         "command": "verify", "folder": str(folder), "file": name, "same": True, "seconds": round(seconds, 6),
         "compared": sorted(found), "hashes": facts["hashes"], "warnings": warned,
     }  # fmt: skip
-    tell(result, _lines, json=json, quiet=quiet)
+    tell(result, _lines, options)
     return 0
 
 

@@ -143,7 +143,7 @@ class Comparison:
         return pa.Table.from_pylist(list(self.records))
 
     def page(self, name: str = "the rows", warnings: Sequence[str] = ()) -> Page:
-        """Return a page with `save(path)`, `html()` and `markdown()`; `name` is that of the data set."""
+        """Return a page with `save(path)` and `html()`; `name` is that of the data set."""
         from coterie.comparison.page import comparison_page
 
         return comparison_page(self, name, warnings)

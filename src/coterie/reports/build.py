@@ -102,25 +102,9 @@ class Report:
     def _repr_html_(self) -> str:
         return self.page._repr_html_()
 
-    def save(self, path: str | Path) -> list[Path]:
-        """Write the page.
-
-        Parameters
-        ----------
-        path : str or Path
-            A file that ends in .html, or in .md: pictures are written to its folder, with its name before theirs.
-
-        Returns
-        -------
-        list of Path
-            The files that were written: all of them, or after an error none.
-
-        Raises
-        ------
-        ValueError
-            If the path ends otherwise.
-        """
-        return self.page.save(path)
+    def save(self, path: str | Path) -> None:
+        """Write the page to a file that ends in .html."""
+        self.page.save(path)
 
     def table(self) -> Any:
         """Return the table of clusters, a row for each, as an Arrow table.
@@ -133,28 +117,6 @@ class Report:
         import pyarrow
 
         return pyarrow.table(cluster_columns(self.subject, self.clusters))
-
-    def points(self) -> Any:
-        """Return the rows of the map as an Arrow table: `x`, `y`, `row`, `cluster`, `label`, `id` and `text`.
-
-        Written as Parquet it is what Embedding Atlas reads: ``embedding-atlas points.parquet --x x --y y --text text``.
-        DataMapPlot takes its columns: ``datamapplot.create_plot(points[["x", "y"]].to_numpy(), points["label"])``.
-        """
-        import pyarrow
-
-        sample, names = self.subject.sample, self.clusters.names
-        columns: dict[str, Any] = {
-            "x": self.layout.points[:, 0].astype("float32"),
-            "y": self.layout.points[:, 1].astype("float32"),
-            "row": sample.rows,
-            "cluster": sample.labels,
-            # DataMapPlot leaves rows with this label unnamed.
-            "label": ["Unlabeled" if label < 0 else names[label] for label in sample.labels],
-            "id": sample.ids,
-        }
-        if sample.texts is not None:
-            columns["text"] = sample.texts
-        return pyarrow.table(columns)
 
 
 def require_report() -> None:
@@ -175,10 +137,8 @@ def report(
     known: npt.ArrayLike | None = None,
     n_clusters: int | None = None,
     id: str | None = None,
-    keep: Sequence[str] | None = None,
     text: str | None = None,
     terms: Sequence[str] | None = None,
-    image_shape: tuple[int, ...] | None = None,
     names: Names = None,
     projection: Literal["auto", "tsne", "pca"] = "auto",
     stability: bool = True,
@@ -199,14 +159,12 @@ def report(
         Their classes, to compare with; None, NaN or -1 where they are not known.
     n_clusters : int, optional
         For a path: where to cut it; by default the number that lasts longest.
-    id, keep : str, sequence of str, optional
-        The columns of ids, and others to show, as for `coterie.results_table`.
+    id : str, optional
+        The column of ids, as for `coterie.results_table`.
     text : str, optional
         The column of texts; by default that of the longest texts among those that are not clustered.
     terms : sequence of str, optional
         Names of columns that have none, such as the words of a matrix of counts.
-    image_shape : tuple of int, optional
-        Rows are images: (height, width), or (height, width, 3).
     names : path, mapping, sequence or callable, optional
         Names of clusters: a CSV file with the columns `cluster` and `name`, a mapping from cluster to name, a list with
         a name for each cluster, or a callable ``name_clusters(exemplars, terms) -> str``, which gets the texts of six
@@ -245,9 +203,7 @@ def report(
     >>> page.save("iris.html")  # doctest: +SKIP
     """
     require_report()
-    subject = read_subject(
-        model, X, labels=labels, n_clusters=n_clusters, id=id, keep=keep, text=text, image_shape=image_shape
-    )
+    subject = read_subject(model, X, labels=labels, n_clusters=n_clusters, id=id, text=text)
     facts = dict(summary or {})
     block = subject.sample.block
     layout = lay_out(

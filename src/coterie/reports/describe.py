@@ -165,7 +165,7 @@ class Matter:
         is_counts = sp.issparse(block) and not subject.is_graph and block.data.min(initial=0) >= 0
         if is_counts and known is not None:
             counts, words = block, list(known)
-        elif not subject.is_graph and subject.image_shape is None:
+        elif not subject.is_graph:
             columns = feature_columns(known, subject.rows.chosen, block.shape[1])
         if not words and (known is None or not columns) and subject.sample.texts is not None:
             counts, words = text_counts(subject.sample.texts)

@@ -1,28 +1,22 @@
-"""Data of the map for the script of the page: positions, labels, texts, thumbnails, columns, clusters."""
+"""Data of the map for the script of the page: positions, labels, texts, columns, clusters."""
 
 from __future__ import annotations
 
 import base64
-import io
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.arrays import Array, IndexArray, IntArray
 from coterie.blocks.kernel_rows import dense
 from coterie.plotting.layout import Layout
 from coterie.reports.describe import Clusters, Matter, category_codes, original_units
-from coterie.reports.page import data_address
 from coterie.reports.quality import Quality
 from coterie.reports.subject import Subject
 
 # Characters of all texts on the page, and of one text.
 _TEXT_CHARACTERS, _MOST_OF_TEXT, _MOST_OF_ID = 1_600_000, 300, 60
-
-# The size of the image with all thumbnails, and the side of one.
-_MOST_BYTES = 1_200_000
-_SIDES = (28, 20, 14, 10, 8)
 
 # Columns of the page: clustered ones, and others.
 _MOST_CLUSTERED, _MOST_KEPT = 20, 12
@@ -47,7 +41,6 @@ def explorer_data(subject: Subject, layout: Layout, clusters: Clusters, quality:
         "ids": None if subject.id_name is None else [_cut(name, _MOST_OF_ID) for name in sample.ids],
         "textName": subject.text_name,
         "texts": None if sample.texts is None else [_cut(text, length) for text in sample.texts],
-        "thumbnails": _thumbnails(subject),
         "layers": layers,
         "start": start,
         "columns": _columns(subject, clusters),
@@ -153,48 +146,3 @@ def _cut(text: str, length: int) -> str:
 
 def _packed(values: Array, dtype: str) -> str:
     return base64.b64encode(np.ascontiguousarray(values.astype(dtype)).tobytes()).decode("ascii")
-
-
-def _thumbnails(subject: Subject) -> dict[str, Any] | None:
-    """Return all rows of the sample as one picture, as small as they must be; None where rows are no images."""
-    if subject.image_shape is None:
-        return None
-    from PIL import Image
-
-    height, width, *colors = subject.image_shape
-    n_rows = len(subject.sample.rows)
-    columns = int(np.ceil(np.sqrt(n_rows)))
-    images = dense(subject.sample.block).reshape(n_rows, height, width, *colors)
-    for side in _SIDES:
-        small = _shrunk(images, max(1, -(-max(height, width) // side)))
-        buffer = io.BytesIO()
-        Image.fromarray(_sheet(_as_bytes(small), columns)).save(buffer, "WEBP", quality=40, method=2)
-        content = buffer.getvalue()
-        if len(content) <= _MOST_BYTES:
-            address = data_address(content, "image/webp")
-            return {"src": address, "width": small.shape[2], "height": small.shape[1], "columns": columns}
-    return None
-
-
-def _shrunk(images: FloatArray, factor: int) -> FloatArray:
-    """Return means of squares of pixels; incomplete squares at the edges are dropped."""
-    n, height, width, *colors = images.shape
-    high, wide = height // factor, width // factor
-    cut = images[:, : high * factor, : wide * factor]
-    return cut.reshape(n, high, factor, wide, factor, *colors).mean(axis=(2, 4)) if factor > 1 else images
-
-
-def _sheet(images: Array, columns: int) -> Array:
-    n, height, width, *colors = images.shape
-    lines = -(-n // columns)
-    padded = np.zeros((lines * columns, height, width, *colors), dtype=np.uint8)
-    padded[:n] = images
-    cells = padded.reshape(lines, columns, height, width, *colors)
-    return np.ascontiguousarray(np.moveaxis(cells, 2, 1).reshape(lines * height, columns * width, *colors))
-
-
-def _as_bytes(images: FloatArray) -> Array:
-    """Return numbers as gray from white to black, or as colors."""
-    low, high = images.min(), images.max()
-    scaled = (images - low) / ((high - low) or 1.0)
-    return (255 * (scaled if images.ndim == 4 else 1 - scaled)).astype(np.uint8)

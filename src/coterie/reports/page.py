@@ -1,4 +1,4 @@
-"""Rendering of pages: sections as one self-contained HTML file, or as Markdown with images.
+"""Rendering of pages: sections as one self-contained HTML file.
 
 A page is data; the parts know nothing of clusterings::
 
@@ -10,7 +10,6 @@ A page is data; the parts know nothing of clusterings::
     ]
     page = Page("Four methods on vectors.parquet", "10,000 rows x 64 columns", sections)
     html = page.html()
-    text, pictures = page.markdown()  # pictures: {"seconds.png": bytes}
 
 Cells of tables and values of facts are texts, numbers, None (a dash), `Bar`, `Mark` or `Shade`. Texts are escaped:
 only the templates write HTML. jinja2 comes with the extra `report`.
@@ -32,7 +31,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from coterie._kernels import __version__
 from coterie.figures import INK
-from coterie.outputs import OutputFolder
+from coterie.outputs import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -119,8 +118,8 @@ class Table:
 class Picture:
     """A matplotlib figure.
 
-    `name` is that of its file for Markdown, unique on the page, and `alt` describes it for those who do not see it. A
-    raster has too many points for SVG; small pictures stand beside each other where the page is wide enough.
+    `name` is unique on the page, and `alt` describes the picture for those who do not see it. A raster has too many
+    points for SVG; small pictures stand beside each other where the page is wide enough.
     """
 
     figure: Figure
@@ -163,7 +162,7 @@ class Picture:
 class Explorer:
     """A map of rows and a table of clusters, which `page.js` makes interactive by `data`, ready for JSON.
 
-    Picture and table are shown where no script runs, and in Markdown.
+    Picture and table are shown where no script runs.
     """
 
     picture: Picture
@@ -200,8 +199,6 @@ class Page:
     >>> page = Page("A <b>name</b>", "of data", [Section("Rows", [Facts([("number", 27)])])])
     >>> "A &lt;b&gt;name" in page.html()
     True
-    >>> print(page.markdown()[0].splitlines()[0])
-    # A \\<b>name\\</b>
     """
 
     title: str
@@ -213,31 +210,12 @@ class Page:
         """Return the page as one HTML document."""
         return str(_environment().get_template("page.html.jinja").render(page=self, version=__version__))
 
-    def markdown(self) -> tuple[str, dict[str, bytes]]:
-        """Return the page as Markdown, and its pictures by the names of their files."""
-        pictures = {f"{part.name}.png": part.png() for part in self.parts() if isinstance(part, Picture)}
-        text = _environment().get_template("page.md.jinja").render(page=self, version=__version__)
-        return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n", pictures
-
-    def files(self, name: str) -> dict[str, bytes]:
-        """Return the contents of the files of the page by their names, first that of a name in .html or .md."""
-        stem, _, ending = name.rpartition(".")
-        if not stem or ending not in ("html", "md"):
-            raise ValueError(f"A page ends in .html or .md, got {name!r}.")
-        if ending == "html":
-            return {name: self.html().encode("utf-8")}
-        text, pictures = self.markdown()
-        for picture in pictures:
-            text = text.replace(f"]({picture})", f"](<{stem}-{picture}>)")
-        return {name: text.encode("utf-8")} | {f"{stem}-{picture}": png for picture, png in pictures.items()}
-
-    def save(self, path: str | Path) -> list[Path]:
-        """Write the page to a file that ends in .html, or in .md with pictures beside it; return the files."""
-        target = Path(path)
-        files = self.files(target.name)
-        with OutputFolder(target.parent, target.name) as outputs:
-            outputs.write(files)
-        return [target.parent / name for name in files]
+    def save(self, path: str | Path) -> None:
+        """Write the page to a file that ends in .html."""
+        if Path(path).suffix != ".html":
+            raise ValueError(f"A page ends in .html, got {Path(path).name!r}.")
+        with replacing(Path(path)) as target:
+            target.write_text(self.html(), encoding="utf-8")
 
     def _repr_html_(self) -> str:
         # An own frame separates the styles of notebook and page.
@@ -279,13 +257,13 @@ def require_jinja() -> None:
 
 @cache
 def _environment() -> Any:
-    """Return jinja2's environment with the templates of this package; texts are escaped in those of HTML."""
+    """Return jinja2's environment with the templates of this package; texts are escaped."""
     require_jinja()
     import jinja2
 
     made = jinja2.Environment(
         loader=jinja2.FunctionLoader(_template),
-        autoescape=lambda name: name is not None and ".html" in name,
+        autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
@@ -293,7 +271,6 @@ def _environment() -> Any:
     made.policies["json.dumps_kwargs"] = {"sort_keys": False, "separators": (",", ":"), "ensure_ascii": False}
     made.filters["kind"] = lambda part: type(part).__name__
     made.filters["shown"] = _shown
-    made.filters["md"] = _markdown_escaped
     made.globals["source"] = _template
     made.globals["data_address"] = data_address
     return made
@@ -318,9 +295,3 @@ def _shown(value: Any) -> str:
             else f"{value:.3g}"
         )
     return f"{int(value):,}" if abs(value) < 1e15 else f"{value:.3g}"
-
-
-def _markdown_escaped(value: Any) -> str:
-    """A text on one line that Markdown shows as it is."""
-    line = " ".join(str(value).split())
-    return re.sub(r"([\\`*_\[\]<|#$~])", r"\\\1", line)

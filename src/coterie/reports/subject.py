@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +13,6 @@ from coterie.arrays import FloatArray, IndexArray, IntArray
 from coterie.blocks.kernel_rows import dense
 from coterie.estimators.base import rows_for
 from coterie.methods import Method, method_of
-from coterie.plotting import check_image_shape
 from coterie.plotting.layout import clusters_of, sample_by_cluster
 from coterie.results import Placement, metadata_names, place_rows
 from coterie.rows import Rows
@@ -62,7 +60,6 @@ class Subject:
     centers: FloatArray | None
     id_name: str | None = None
     text_name: str | None = None
-    image_shape: tuple[int, ...] | None = None
 
     @property
     def name_of_method(self) -> str:
@@ -82,17 +79,13 @@ def read_subject(
     labels: npt.ArrayLike | None = None,
     n_clusters: int | None = None,
     id: str | None = None,
-    keep: Sequence[str] | None = None,
     text: str | None = None,
-    image_shape: tuple[int, ...] | None = None,
     placement: Placement | None = None,
 ) -> Subject:
     """Read the rows for a report: a pass for distances if they are not known, one for texts, and a sample."""
     rows = rows_for(model, X)
     found = clusters_of(model, rows, labels, n_clusters)
-    if image_shape is not None:
-        check_image_shape(image_shape, rows.shape[1])
-    names = metadata_names(rows, id, keep)
+    names = metadata_names(rows, id)
     centers = getattr(model, "cluster_centers_", None)
     if centers is None or sp.issparse(centers) or np.shape(centers)[1:] != rows.shape[1:]:
         centers = None
@@ -125,7 +118,6 @@ def read_subject(
         centers=centers,
         id_name=id_name,
         text_name=text_name,
-        image_shape=image_shape,
     )
 
 

@@ -116,7 +116,7 @@
 
   const canvas = $("map"), context = canvas.getContext("2d");
   const view = { zoom: 1, x: 0, y: 0 };
-  let size = { width: 0, height: 0, ratio: 1 }, sheet = null, path = null, marked = -1, isDue = false;
+  let size = { width: 0, height: 0, ratio: 1 }, path = null, marked = -1, isDue = false;
   const spanX = xs.reduce((a, b) => Math.max(a, b), 1), spanY = ys.reduce((a, b) => Math.max(a, b), 1);
   const scale = () => view.zoom * 0.92 * Math.min(size.width / spanX, size.height / spanY);
   const toX = (x) => size.width / 2 + view.x + (x - spanX / 2) * scale();
@@ -180,9 +180,8 @@
     const most = size.width < 500 ? 22 : 34, only = state.focus?.cluster;
     for (const { id, x, y } of anchors) {
       if (only !== undefined && id !== only) continue;
-      const known = clusters.get(id), exemplar = sheet && isBase() ? known?.exemplars?.[0] : undefined;
       const name = nameOf(id), text = name.length > most ? `${name.slice(0, most - 1)}…` : name;
-      const height = exemplar === undefined ? 18 : 46, width = Math.max(context.measureText(text).width, 28) + 8;
+      const height = 18, width = Math.max(context.measureText(text).width, 28) + 8;
       const anchor = [toX(x), toY(y)];
       if (anchor[0] < 0 || anchor[1] < 0 || anchor[0] > size.width || anchor[1] > size.height) continue;
       const left = Math.min(Math.max(anchor[0] - width / 2, 0), size.width - width);
@@ -194,11 +193,6 @@
         if (!isFree) continue;
         boxes.push(box);
         const middle = left + width / 2;
-        if (exemplar !== undefined) {
-          const { width: w, height: t, columns } = data.thumbnails, high = 28, wide = 28 * w / t;
-          context.drawImage(sheet, (exemplar % columns) * w, Math.floor(exemplar / columns) * t, w, t,
-            middle - wide / 2, top, wide, high);
-        }
         context.strokeStyle = theme.paper;
         context.lineWidth = 4;
         context.strokeText(text, middle, box.bottom - 9);
@@ -251,7 +245,7 @@
     tip.hidden = row < 0;
     canvas.style.cursor = row < 0 ? "" : "pointer";
     if (row < 0) return;
-    tip.replaceChildren(...[thumbnail(row, 56)].filter(Boolean), h("b", {}, h("bdi", {}, `${data.idName} ${idOf(row)}`)),
+    tip.replaceChildren(h("b", {}, h("bdi", {}, `${data.idName} ${idOf(row)}`)),
       h("span", { class: "mark", style: `--mark:${clusterColor(labels[row])}` }, nameOf(labels[row])));
     const column = data.columns[state.color];
     if (column) tip.append(h("span", {}, `${column.name}: ${valueOf(column, row) || "–"}`));
@@ -312,23 +306,16 @@
     if (moves) { view.x += moves[0]; view.y += moves[1]; draw(); } else zoom(factor);
   });
 
-  // --- rows: values, thumbnails, what some have in common, CSV --------------------------------------------------------
+  // --- rows: values, what some have in common, CSV --------------------------------------------------------
 
   const valueOf = (column, row) => {
     const value = column.numbers[row];
     if (column.categories) return value < 0 ? "" : column.categories[value];
     return Number.isNaN(value) ? "" : String(Number(value.toPrecision(7)));
   };
-  const thumbnail = (row, side) => {
-    if (!data.thumbnails) return null;
-    const { width, height, columns } = data.thumbnails, zoomed = side / Math.max(width, height);
-    const style = `width:${width * zoomed}px;height:${height * zoomed}px;background-size:${columns * width * zoomed}px auto;` +
-      `background-position:${-(row % columns) * width * zoomed}px ${-Math.floor(row / columns) * height * zoomed}px`;
-    return h("span", { class: "thumbnail", style });
-  };
-  const listRows = (of) => h("ul", { class: data.thumbnails ? "rows images" : "rows" }, ...of.map((row) => h("li", {},
+  const listRows = (of) => h("ul", { class: "rows" }, ...of.map((row) => h("li", {},
     h("button", { type: "button", class: "row", "data-row": row, onclick: () => { marked = row; draw(); } },
-      thumbnail(row, 44), h("b", {}, h("bdi", {}, idOf(row))), data.texts ? h("bdi", {}, data.texts[row]) : null))));
+      h("b", {}, h("bdi", {}, idOf(row))), data.texts ? h("bdi", {}, data.texts[row]) : null))));
 
   const words = (text) => new Set(text.toLowerCase().match(/\p{L}[\p{L}\p{N}'’-]{2,}/gu) ?? []);
   const countWords = (of) => {
@@ -524,7 +511,7 @@
       h("tbody", {}, ...list.slice(0, 1000).map((cluster) => h("tr", { "data-cluster": cluster.id },
         h("td", {}, h("button", { type: "button", class: "mark", style: `--mark:${clusterColor(cluster.id)}`,
           onclick: () => state.focus?.cluster === cluster.id ? close() : focusCluster(cluster.id) },
-        cluster.exemplars?.length ? thumbnail(cluster.exemplars[0], 24) : null, h("bdi", {}, cluster.name))),
+        h("bdi", {}, cluster.name))),
         h("td", { class: "number" }, h("span", { class: "bar", style: `--share:${cluster.size / largest}` }, whole(cluster.size))),
         h("td", { class: "number" }, percent(cluster.size / data.nRows)),
         ...measures.map((name) => h("td", { class: "number more" }, cluster[name] === undefined ? "–" : cluster[name].toFixed(2)))))));
@@ -588,12 +575,6 @@
   });
 
   for (const element of document.querySelectorAll(".live")) element.hidden = false;
-  if (data.thumbnails) {
-    $("explorer").style.setProperty("--sheet", `url(${data.thumbnails.src})`);
-    const image = new Image();
-    image.onload = () => { sheet = image; draw(); };
-    image.src = data.thumbnails.src;
-  }
   relabel();
   new ResizeObserver(resize).observe(canvas);
   resize();
