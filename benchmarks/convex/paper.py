@@ -14,7 +14,7 @@ from sklearn.datasets import make_moons
 from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score
 
-from benchmarks.convex.paths import PAPER_SIZES, PAPER_TOL, PHI, SOLVERS, moons, run_path
+from benchmarks.convex.paths import PAPER_SIZES, PAPER_TOL, PHI, SOLVERS, run_path
 from benchmarks.harness.benchmark import Item, PaperRun
 from benchmarks.harness.contenders import Contender
 from coterie import ConvexClustering, ConvexClusterPath
@@ -385,29 +385,6 @@ def make_solvers(run: PaperRun) -> None:
     run.report.table(title, ["weights", "algorithm", "iterations", "relative gap", "clusters"], cells, 2)
 
 
-def make_warm_starts(run: PaperRun) -> None:
-    """Count the iterations of increasingly dense warm starts (section 9); no timings."""
-    settings = {
-        "two moons, 50 neighbors after 5 and 15": (
-            moons(300 if run.quick else 2000), {"n_neighbors": 50}, [5, 15], (0.1, 1.0, 10.0)
-        ),
-        "normal rows, all edges after 10 and 40 neighbors": (
-            np.random.default_rng(0).normal(size=(300, 2)), {"weights": "dense"}, [10, 40], (0.05, 0.2, 1.0)
-        ),
-    }  # fmt: skip
-    cells = []
-    for name, (rows, graph, numbers, gammas) in settings.items():
-        options: dict[str, Any] = {"distance_decay": PHI, "tol": 1e-6, "max_iter": MAX_ITER}
-        options |= {"n_threads": run.threads, **graph}
-        for gamma in gammas[: 1 if run.quick else None]:
-            cold = ConvexClustering(gamma, **options).fit(rows)
-            warm = ConvexClustering(gamma, warm_neighbors=numbers, **options).fit(rows)
-            before = " + ".join(f"{n_iter:,}" for n_iter in warm.warm_n_iter_)
-            cells.append([name, f"{gamma:g}", f"{cold.n_iter_:,}", before, f"{warm.n_iter_:,}"])
-    headers = ["rows and edges", "gamma", "from zero", "on the sparser graphs", "then on the graph"]
-    run.report.table("Iterations to a relative gap of 1e-6", headers, cells)
-
-
 REPLICATES = 10
 
 # Mean seconds of the paper's own tables.
@@ -527,7 +504,4 @@ ITEMS = {
         "Seconds of whole paths with all pairs connected, for 100 to 500 normal rows.",
     ),
     "table-3": Item(make_table_3, "Table 3, Figure 6", "The same with n / 4 nearest neighbors."),
-    "dense-warm-starts": Item(
-        make_warm_starts, "Section 9, denser graphs", "Warm starts on graphs with more and more edges."
-    ),
 }

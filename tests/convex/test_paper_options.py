@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 from coterie import ConvexClustering, ConvexClusterPath
 from coterie.convex.problem import SolverOptions
 from coterie.convex.solvers import make_solver
-from coterie.graphs.edges import edges_of_graph
 from tests.convex.problems import graph_of, ordered_problem, random_problem
 from tests.reference import convex_clustering as oracle
 
@@ -140,66 +139,6 @@ class TestResiduals:
         model = ConvexClustering(1.0, n_neighbors=3, solver="admm", stopping="residuals")
         assert model.fit(np.ones((9, 2))).converged_
         np.testing.assert_array_equal(model.residuals_, [0, 0])
-
-
-class TestWarmNeighbors:
-    @pytest.mark.parametrize(
-        ("weights", "solver"), [("knn", "ama"), ("dense", "ama"), ("knn", "plain-ama"), ("knn", "admm")]
-    )
-    def test_the_minimum_is_the_same(self, blobs, weights, solver):
-        options = dict(
-            weights=weights, n_neighbors=12, distance_decay=0.3, solver=solver, tol=1e-11, max_iter=10**5
-        )
-        cold = ConvexClustering(0.4, **options).fit(blobs)
-        warm = ConvexClustering(0.4, warm_neighbors=[3, 6], **options).fit(blobs)
-        np.testing.assert_allclose(warm.centroids_, cold.centroids_, atol=1e-5)
-        assert warm.n_clusters_ == cold.n_clusters_
-        assert len(warm.warm_n_iter_) == 2
-        assert min(warm.warm_n_iter_) > 0
-        assert not hasattr(warm.set_params(warm_neighbors=None).fit(blobs), "warm_n_iter_")
-
-    @pytest.mark.parametrize("solver", ["ama", "admm"])
-    def test_shared_edges_keep_their_duals(self, blobs, solver):
-        """What is known of the sparser graph is put in the order of the denser one; new edges begin with 0."""
-        sparse, dense = (
-            ConvexClustering(
-                0.4, n_neighbors=k, distance_decay=0.3, solver=solver, max_iter=50_000, tol=1e-10
-            ).fit(blobs)
-            for k in (4, 12)
-        )
-        graph, known_graph = (as_graph(fit.edges_, fit.edge_weights_, len(blobs)) for fit in (dense, sparse))
-        ordered = ordered_problem(blobs, graph, solver=solver)
-        begin = make_solver(ordered.problem, SolverOptions(solver=solver))
-        begin.resume(ordered.inner_duals(edges_of_graph(known_graph, np.float64), sparse.dual_))
-        known = {tuple(edge): dual for edge, dual in zip(sparse.edges_.tolist(), sparse.dual_)}
-        expected = [known.get(tuple(edge), np.zeros(3)) for edge in dense.edges_.tolist()]
-        np.testing.assert_array_equal(ordered.duals(begin.duals), expected)
-        begin.start(0.4)
-        np.testing.assert_allclose(ordered.duals(begin.duals), expected, atol=1e-12)  # feasible as they are
-        plain = begin.points[np.argsort(ordered.order)] + ordered.mean
-        np.testing.assert_allclose(plain, sparse.centroids_, atol=1e-4)
-
-    def test_warm_start_on_the_same_graph_takes_no_iterations(self, blobs):
-        """Edges between components are new, here none."""
-        model = ConvexClustering(0.4, weights="dense", distance_decay=0.3, warm_neighbors=[59]).fit(blobs)
-        assert model.n_iter_ == 0
-        assert model.converged_
-
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            (dict(warm_neighbors=[5]), "must ascend to fewer than n_neighbors=5"),
-            (dict(warm_neighbors=[3, 2]), r"must ascend to fewer than n_neighbors=5, got \[3, 2\]"),
-            (dict(warm_neighbors=[3, 2], weights="dense"), r"must ascend, got \[3, 2\]"),
-            (dict(warm_neighbors=3), "warm_neighbors must be None or several numbers, got 3"),
-            (dict(warm_neighbors=[0]), "warm_neighbors must be a positive integer"),
-            (dict(warm_neighbors=[60], weights="dense"), r"warm_neighbors=60 should be < n_samples=60"),
-            (dict(warm_neighbors=[2], weights="precomputed"), "of a given graph"),
-        ],
-    )
-    def test_invalid_options(self, blobs, options, message):
-        with pytest.raises(ValueError, match=message):
-            ConvexClustering(0.4, **options).fit(blobs)
 
 
 @pytest.mark.parametrize("estimator", [ConvexClustering, ConvexClusterPath])

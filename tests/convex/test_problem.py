@@ -199,9 +199,3 @@ def test_centroids_are_equal_in_clusters(wide):
     path = ConvexClusterPath(n_gammas=12).fit(wide)
     for n_clusters, centroids in zip(path.n_clusters_path_, path.centroids_path_):
         assert len(np.unique(centroids, axis=0)) == n_clusters
-
-
-def test_warm_starts_of_wide_rows(wide):
-    model = ConvexClustering(2.0, warm_neighbors=[2, 4], tol=1e-7).fit(wide)
-    plain = ConvexClustering(2.0, tol=1e-7).fit(wide)
-    np.testing.assert_allclose(model.objective_, plain.objective_, rtol=1e-6)

@@ -208,7 +208,6 @@ class TestOneGamma:
         (ConvexClusterPath(weights="tree", norm="l1", solver="admm"), "takes no solver"),
         (ConvexClusterPath(weights="tree", norm="l1", step_size="paper"), "takes no step_size"),
         (ConvexClustering(weights="tree", norm="l1", connect=False), "takes no connect"),
-        (ConvexClustering(weights="tree", norm="l1", warm_neighbors=[2]), "takes no warm_neighbors"),
         (
             ConvexClustering(weights="tree", norm="l1", n_neighbors=20),
             "n_neighbors=20 should be < n_samples=20",

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,16 +18,11 @@ from coterie.convex.gammas import AdaptiveGammas, GivenGammas, default_gammas
 from coterie.convex.linkage import cut_between, longest_lived
 from coterie.convex.norms import find_norm
 from coterie.convex.path_solver import PathResult, follow_path
-from coterie.convex.problem import (
-    PAPER_STEP,
-    OrderedProblem,
-    SolverOptions,
-    order_problem,
-)  # fmt: skip
-from coterie.convex.solvers import minimize
+from coterie.convex.problem import PAPER_STEP, OrderedProblem, SolverOptions, order_problem
+from coterie.convex.solvers import ConvexResult, minimize
 from coterie.convex.tree_solver import TreeProblem, follow_tree_path, minimize_on_tree, tree_problem
 from coterie.convex.weights import AUTO, weight_graph
-from coterie.estimators.base import Description, Estimator, Objective, Progress, by_chunk, overflow_message
+from coterie.estimators.base import Description, Estimator, Objective, Progress, by_chunk
 from coterie.estimators.outliers import SCALES, FitDistances, OutlierScoring, center_rounding
 from coterie.estimators.parameters import (
     Callback,
@@ -41,7 +35,6 @@ from coterie.estimators.parameters import (
     Tolerance,
     Verbose,
 )
-from coterie.estimators.persistence import first_non_finite
 from coterie.fitting.checks import check_positive_integer, warn
 from coterie.fitting.report import FitProgress, Report, Stop, with_callbacks
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
@@ -88,9 +81,6 @@ StoppingRule = Annotated[
 Gamma = Annotated[
     float, Param("Strength of the penalty; larger ones fuse more rows.", least=0, below=math.inf)
 ]
-WarmNeighbors = Annotated[
-    Any, Param("Numbers of neighbors of sparser graphs that are solved first, ascending.", reads=("numbers",))
-]
 Gammas = Annotated[
     Any, Param("Strengths of the penalty, ascending, or how many there are.", reads=("numbers",))
 ]
@@ -102,12 +92,11 @@ _ROWS_MEASURED = 4096
 # Fraction of the remaining time for the search of the last gamma.
 _GAMMAS_SHARE = 0.25
 
-_CHECK_FIELDS = (("n_steps", np.int64), ("dual", np.float64), ("gap", np.float64), ("n_clusters", np.int64))
-_PATH_FIELDS = (("gamma", np.float64), ("n_steps", np.int64), ("gap", np.float64), ("n_clusters", np.int64))
-
 
 class ConvexEstimator(ClusterMixin, Estimator):
-    """Parameters of the problem and its solver, and the prediction by nearest rows."""
+    """All but the result: parameters of the problem and its solver, the fit, and the prediction by nearest rows."""
+
+    _history_fields: tuple[tuple[str, Any], ...]
 
     weights: str
     n_neighbors: int
@@ -127,6 +116,57 @@ class ConvexEstimator(ClusterMixin, Estimator):
 
     labels_: IntArray
     _training_rows: Array
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, graph: Any = None) -> Self:
+        """Find the centroids of the rows of X.
+
+        Parameters
+        ----------
+        X : array-like, table, Dask array or Rows of shape (n, p)
+            The rows. Files are read into memory as a whole.
+        y : None
+            Ignored.
+        graph : sparse matrix or array-like of shape (n, n), optional
+            Symmetric weights, with `weights="precomputed"`.
+
+        Returns
+        -------
+        estimator
+            This estimator.
+        """
+        self.check_parameters()
+        report = Report(self, self._history_fields)
+        report.n_final_steps = 0.0
+        rows, fitted = self._rows_to_fit(X)
+        self._check_rows(rows, graph)
+        with report.scikit_learn_callbacks(X), single_threaded_blas():
+            data = rows.read()
+            problem, of_graph = self._tree(data) if self.weights == "tree" else self._ordered(data, graph)
+            found = self._solve(problem, Stop(self.max_iter, self.tol), report)
+            fitted |= of_graph | self._attributes_of(found, data)
+        self._store_fitted(fitted)
+        if found.reason == "max_iter" and report.reason is None:
+            warn(self._shortfall(found), ConvergenceWarning)
+        if found.reason != "converged":
+            report.warn_if_out_of_time()
+        return self
+
+    def _solve(self, problem: OrderedProblem | TreeProblem, stop: Stop, report: Report) -> Any:
+        raise NotImplementedError
+
+    def _attributes_of(self, found: Any, data: Array) -> dict[str, Any]:
+        """Return the fitted attributes of a result."""
+        return {
+            "converged_": found.reason == "converged",
+            "n_iter_": found.n_iter,
+            "history_": found.history,
+            "_training_rows": data,
+        }
+
+    def _shortfall(self, found: Any) -> str:
+        """Return a description of what has not converged, with its gap or residuals."""
+        raise NotImplementedError
 
     @by_chunk
     def predict(self, X: Any) -> IntArray:
@@ -159,11 +199,13 @@ class ConvexEstimator(ClusterMixin, Estimator):
             data, kind=self.weights, n_neighbors=self.n_neighbors, decay=self.distance_decay, connect=self.connect,
             graph=graph, random_state=self.random_state, n_threads=effective_n_threads(self.n_threads),
         )  # fmt: skip
-        ordered = self._ordered_on(data, found)
+        ordered = order_problem(
+            data, found, find_norm(self.norm, data.shape[1]), self._options,
+            n_threads=effective_n_threads(self.n_threads),
+        )  # fmt: skip
         fitted: dict[str, Any] = {
             "edges_": np.column_stack([ordered.edges.heads, ordered.edges.tails]),
             "edge_weights_": ordered.edges.weights,
-            "_training_rows": data,
         }
         if self.distance_decay == AUTO and decay is not None:
             fitted["distance_decay_"] = decay
@@ -175,14 +217,10 @@ class ConvexEstimator(ClusterMixin, Estimator):
             data, n_neighbors=self.n_neighbors, decay=self.distance_decay, random_state=self.random_state,
             n_threads=effective_n_threads(self.n_threads),
         )  # fmt: skip
-        fitted = {"edges_": tree.edges, "edge_weights_": tree.weights[1:], "_training_rows": data}
+        fitted = {"edges_": tree.edges, "edge_weights_": tree.weights[1:]}
         if self.distance_decay == AUTO:
             fitted["distance_decay_"] = tree.decay
         return tree, fitted
-
-    def _ordered_on(self, data: Array, graph: sp.csr_array) -> OrderedProblem:
-        norm, n_threads = find_norm(self.norm, data.shape[1]), effective_n_threads(self.n_threads)
-        return order_problem(data, graph, norm, self._options, n_threads=n_threads)
 
     def _fitted_attributes(self) -> dict[str, str]:
         return {
@@ -242,7 +280,6 @@ class ConvexEstimator(ClusterMixin, Estimator):
             "step_size": self.step_size is not None,
             "stopping": self.stopping != "gap",
             "connect": self.connect is False,
-            "warm_neighbors": getattr(self, "warm_neighbors", None) is not None,
         }
         for name, is_given in others.items():
             if is_given:
@@ -305,9 +342,6 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
         the graph is not limited.
     n_threads : int, optional
         None: all processors that this process may use.
-    warm_neighbors : sequence of int, optional
-        Increasingly dense warm starts (section 9): numbers of nearest neighbors, ascending and fewer than those of the
-        graph, of graphs that are solved first, each from the duals of the one before.
     callback : callable, optional
         Called with a `FitProgress` at each check of the gap; the fit stops if it returns True.
 
@@ -343,9 +377,7 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
     converged_ : bool
         Whether `tol` was reached.
     n_iter_ : int
-        Number of iterations, without those on sparser graphs; 1 with `weights="tree"`.
-    warm_n_iter_ : ndarray of int64
-        Iterations on each graph of `warm_neighbors`; only where it was given.
+        Number of iterations; 1 with `weights="tree"`.
     residuals_ : ndarray of shape (2,)
         Final primal and dual residual, each relative to its limit by `tol`; only with `stopping="residuals"`.
     history_ : record array
@@ -395,8 +427,12 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
 
     # `max_iter` limits the iterations, of which only those that check the gap are reported.
     _description = Description(Objective("objective_", "objective"), Progress(step="check", limit=None))
-
-    warm_n_iter_: list[int]
+    _history_fields = (
+        ("n_steps", np.int64),
+        ("dual", np.float64),
+        ("gap", np.float64),
+        ("n_clusters", np.int64),
+    )
 
     def __init__(
         self,
@@ -416,7 +452,6 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
         verbose: Verbose = 0,
         max_time: MaxTime = None,
         n_threads: Threads = None,
-        warm_neighbors: WarmNeighbors = None,
         callback: Callback = None,
     ) -> None:
         self.gamma = gamma
@@ -434,72 +469,24 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
         self.verbose = verbose
         self.max_time = max_time
         self.n_threads = n_threads
-        self.warm_neighbors = warm_neighbors
         self.callback = callback
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, graph: Any = None) -> ConvexClustering:
-        """Find the centroids of the rows of X.
+    def _solve(self, problem: OrderedProblem | TreeProblem, stop: Stop, report: Report) -> ConvexResult:
+        if isinstance(problem, TreeProblem):
+            return minimize_on_tree(problem, float(self.gamma), report=report.start_run())
+        return minimize(problem, float(self.gamma), self._options, stop=stop, report=report.start_run())
 
-        Parameters
-        ----------
-        X : array-like, table, Dask array or Rows of shape (n, p)
-            The rows. Files are read into memory as a whole.
-        y : None
-            Ignored.
-        graph : sparse matrix or array-like of shape (n, n), optional
-            Symmetric weights, with `weights="precomputed"`.
-
-        Returns
-        -------
-        ConvexClustering
-            This estimator.
-        """
-        self.check_parameters()
-        report = Report(self, _CHECK_FIELDS)
-        report.n_final_steps = 0.0
-        rows, fitted = self._rows_to_fit(X)
-        self._check_rows(rows, graph)
-        stop = Stop(self.max_iter, self.tol)
-        with report.scikit_learn_callbacks(X), single_threaded_blas():
-            data = rows.read()
-            if self.weights == "tree":
-                tree, of_graph = self._tree(data)
-                found = minimize_on_tree(tree, float(self.gamma), report=report.start_run())
-            else:
-                ordered, of_graph = self._ordered(data, graph)
-                duals, warm_n_iter = self._warm_start(data, ordered, stop, report)
-                found = minimize(
-                    ordered,
-                    float(self.gamma),
-                    self._options,
-                    stop=stop,
-                    report=report.start_run(),
-                    duals=duals,
-                )
-            distances = _own_distances(data, found.labels)
-        fitted |= of_graph | {
+    def _attributes_of(self, found: ConvexResult, data: Array) -> dict[str, Any]:
+        fitted = super()._attributes_of(found, data) | {
             "centroids_": found.centroids,
             "labels_": found.labels,
             "n_clusters_": found.n_clusters,
             "dual_": found.duals,
             "objective_": found.objective,
             "dual_gap_": found.gap,
-            "converged_": found.reason == "converged",
-            "n_iter_": found.n_iter,
-            "history_": found.history,
-            "_own_distances": distances,
+            "_own_distances": _own_distances(data, found.labels),
         }
-        if found.residuals is not None:
-            fitted["residuals_"] = np.array(found.residuals)
-        if self.warm_neighbors is not None:
-            fitted["warm_n_iter_"] = np.array(warm_n_iter, dtype=np.int64)
-        self._store_fitted(fitted)
-        if found.reason == "max_iter":
-            warn(self._shortfall(), ConvergenceWarning)
-        if found.reason != "converged":
-            report.warn_if_out_of_time()
-        return self
+        return fitted if found.residuals is None else fitted | {"residuals_": np.array(found.residuals)}
 
     def _fitted_attributes(self) -> dict[str, str]:
         return {
@@ -509,7 +496,6 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
             "objective_": "float",
             "dual_gap_": "float",
             "residuals_": "real 2?",  # infinite if the limit is 0
-            "warm_n_iter_": "int w?",
             **SCALES,
         }
 
@@ -519,50 +505,17 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
         check_is_fitted(self, "labels_")
         return self.centroids_[np.unique(self.labels_, return_index=True)[1]]
 
-    def _check_rows(self, rows: Any, graph: Any) -> None:
-        super()._check_rows(rows, graph)
-        if self.warm_neighbors is not None and max(self.warm_neighbors, default=0) >= rows.shape[0]:
-            raise ValueError(
-                f"warm_neighbors={max(self.warm_neighbors)} should be < n_samples={rows.shape[0]}: a row is not its "
-                "own neighbor."
-            )
-
-    def _shortfall(self) -> str:
-        """Return a description of what has not converged, with its gap or residuals."""
-        if self.stopping == "residuals":
-            primal, dual = self.residuals_
+    def _shortfall(self, found: ConvexResult) -> str:
+        if found.residuals is not None:
+            primal, dual = found.residuals
             return (
                 f"The primal and the dual residual are {primal:.2g} and {dual:.2g} times what tol={self.tol:g} allows "
                 f"after max_iter={self.max_iter} iterations."
             )
         return (
-            f"The duality gap is {self.dual_gap_ / max(self.objective_, 1e-300):.2g} of the objective after "
+            f"The duality gap is {found.gap / max(found.objective, 1e-300):.2g} of the objective after "
             f"max_iter={self.max_iter} iterations, more than tol={self.tol:g}."
         )
-
-    def _warm_start(
-        self, data: Array, ordered: OrderedProblem, stop: Stop, report: Report
-    ) -> tuple[Array | None, list[int]]:
-        """Solve on sparser graphs first; return the initial duals, and the iterations of each graph."""
-        before: OrderedProblem | None = None
-        duals: Array | None = None
-        n_iter: list[int] = []
-        for n_neighbors in self.warm_neighbors or ():
-            graph, _ = weight_graph(
-                data, kind="knn", n_neighbors=n_neighbors, decay=self.distance_decay, connect=False,
-                random_state=self.random_state, n_threads=effective_n_threads(self.n_threads),
-            )  # fmt: skip
-            sparser = self._ordered_on(data, graph)
-            begin = None if before is None or duals is None else sparser.inner_duals(before.edges, duals)
-            found = minimize(
-                sparser, float(self.gamma), self._options, stop=stop, report=Report(deadline=report.deadline),
-                duals=begin,
-            )  # fmt: skip
-            n_iter.append(found.n_iter)
-            before, duals = sparser, found.duals
-        if before is None or duals is None:
-            return None, n_iter
-        return ordered.inner_duals(before.edges, duals), n_iter
 
     @by_chunk
     def predict(self, X: Any, *, return_distance: bool = False) -> Any:
@@ -588,28 +541,6 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
         own = self._training_rows
         rows = self._rows_of(X).with_dtype(own.dtype).read()
         return _distances(rows, labels, _cluster_means(own, self.labels_))
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        if self.warm_neighbors is not None:
-            self._check_warm_neighbors()
-
-    def _check_warm_neighbors(self) -> None:
-        if isinstance(self.warm_neighbors, str) or not isinstance(self.warm_neighbors, Iterable):
-            raise ValueError(f"warm_neighbors must be None or several numbers, got {self.warm_neighbors!r}.")
-        numbers = list(self.warm_neighbors)
-        if self.weights == "precomputed":
-            raise ValueError(
-                'warm_neighbors needs weights="knn" or "dense": of a given graph it is not known which rows are near.'
-            )
-        for number in numbers:
-            check_positive_integer("warm_neighbors", number)
-        most = [self.n_neighbors] if self.weights == "knn" else []
-        if any(after <= number for number, after in pairwise([*numbers, *most])):
-            raise ValueError(
-                f"warm_neighbors must ascend{' to fewer than n_neighbors=' + str(most[0]) if most else ''}, "
-                f"got {numbers}."
-            )
 
 
 def _own_distances(data: Array, labels: IntArray) -> FitDistances:
@@ -744,6 +675,12 @@ class ConvexClusterPath(ConvexEstimator):
         Progress(step="gamma", limit="n_gammas"),
         pictures=(("path", "plot"), ("dendrogram", "plot_dendrogram")),
     )
+    _history_fields = (
+        ("gamma", np.float64),
+        ("n_steps", np.int64),
+        ("gap", np.float64),
+        ("n_clusters", np.int64),
+    )
 
     def __init__(
         self,
@@ -784,91 +721,48 @@ class ConvexClusterPath(ConvexEstimator):
         self.n_threads = n_threads
         self.callback = callback
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, graph: Any = None) -> ConvexClusterPath:
-        """Follow the path of the rows of X.
-
-        Parameters
-        ----------
-        X : array-like, table, Dask array or Rows of shape (n, p)
-            The rows. Files are read into memory as a whole.
-        y : None
-            Ignored.
-        graph : sparse matrix or array-like of shape (n, n), optional
-            Symmetric weights, with `weights="precomputed"`.
-
-        Returns
-        -------
-        ConvexClusterPath
-            This estimator.
-        """
-        self.check_parameters()
+    def _solve(self, problem: OrderedProblem | TreeProblem, stop: Stop, report: Report) -> PathResult:
         given = self._given_gammas()
-        n_gammas = self.n_gammas if given is None else len(given)
-        check_allocation(1000.0 * n_gammas, f"results of {n_gammas:,} gammas", "ask for fewer gammas")
-        report = Report(self, _PATH_FIELDS, n_steps=n_gammas)
-        report.n_final_steps = 0.0
-        rows, fitted = self._rows_to_fit(X)
-        self._check_rows(rows, graph)
-        with report.scikit_learn_callbacks(X), single_threaded_blas():
-            stop = Stop(self.max_iter, self.tol)
-            if self.weights == "tree":
-                tree, of_graph = self._tree(rows.read())
-                found = follow_tree_path(tree, given, self.n_gammas, stop=stop, report=report.start_run())
-            else:
-                ordered, of_graph = self._ordered(rows.read(), graph)
-                gammas = self._gammas(ordered, given, report)
-                found = follow_path(ordered, gammas, self._options, stop=stop, report=report.start_run())
-        self._store_fitted(fitted | of_graph | self._attributes_of(found))
-        if found.n_open and report.reason is None:
-            what = "residuals" if self.stopping == "residuals" else "duality gaps"
-            warn(
-                f"The {what} of {found.n_open} of {len(found.steps)} gammas are larger than tol={self.tol:g} allows "
-                f"after max_iter={self.max_iter} iterations each.",
-                ConvergenceWarning,
-            )
-        if found.reason != "converged":
-            report.warn_if_out_of_time()
-        return self
+        report.n_steps = self.n_gammas if given is None else len(given)
+        if isinstance(problem, TreeProblem):
+            return follow_tree_path(problem, given, self.n_gammas, stop=stop, report=report.start_run())
+        gammas = self._gammas(problem, given, report)
+        return follow_path(problem, gammas, self._options, stop=stop, report=report.start_run())
 
-    def _attributes_of(self, found: PathResult) -> dict[str, Any]:
-        """Return the fitted attributes of a path."""
-        steps, declared = found.steps, self._fitted_attributes()
-        for step in steps:
-            non_finite = first_non_finite({"centroids_path_": step.centroids.distinct}, declared)
-            if non_finite is not None:
-                raise ValueError(overflow_message(type(self).__name__, *non_finite))
-        gammas, counts = (
-            np.array([getattr(step, name) for step in steps]) for name in ("gamma", "n_clusters")
-        )
-        labels_path = np.array([step.labels for step in steps])
-        n_clusters = longest_lived(gammas, counts)
-        fitted = {
-            "gammas_": gammas,
-            "_fused_centroids": [step.centroids for step in steps],
-            "labels_path_": labels_path,
-            "n_clusters_path_": counts,
+    def _attributes_of(self, found: PathResult, data: Array) -> dict[str, Any]:
+        gammas, labels, centroids, counts, objectives, gaps = zip(*found.steps)
+        n_clusters = longest_lived(np.array(gammas), np.array(counts))
+        fitted = super()._attributes_of(found, data) | {
+            "gammas_": np.array(gammas),
+            "labels_path_": np.array(labels),
+            "n_clusters_path_": np.array(counts),
             "n_clusters_": n_clusters,
-            "labels_": labels_path[np.argmax(counts <= n_clusters)],
-            "objectives_": np.array([step.objective for step in steps]),
-            "dual_gaps_": np.array([step.gap for step in steps]),
+            "labels_": labels[int(np.argmax(np.array(counts) <= n_clusters))],
+            "objectives_": np.array(objectives),
+            "dual_gaps_": np.array(gaps),
             "n_splits_": found.n_splits,
             "linkage_": found.linkage,
             "converged_": found.n_open == 0,
-            "n_iter_": found.n_iter,
-            "history_": found.history,
+            "_distinct_centroids": tuple(rows.distinct for rows in centroids),
+            "_centroid_numbers": np.array([rows.places for rows in centroids], dtype=np.int32),
         }
-        if self.stopping == "residuals":
-            fitted["residuals_"] = np.array(found.residuals)
-        return fitted
+        return fitted if not found.residuals else fitted | {"residuals_": np.array(found.residuals)}
+
+    def _shortfall(self, found: PathResult) -> str:
+        what = "residuals" if self.stopping == "residuals" else "duality gaps"
+        return (
+            f"The {what} of {found.n_open} of {len(found.steps)} gammas are larger than tol={self.tol:g} allows "
+            f"after max_iter={self.max_iter} iterations each."
+        )
 
     def _fitted_attributes(self) -> dict[str, str]:
         return {
             **super()._fitted_attributes(),
             "labels_path_": "int<n m n",
             "gammas_": "float m",
-            "centroids_path_": "float m n d",
-            "_fused_centroids": "unsaved?",
+            "centroids_path_": "float m n d?",
+            "_distinct_centroids": "floats * d",
+            "_centroid_numbers": "int m n",
             "n_clusters_path_": "int m",
             "objectives_": "float m",
             "dual_gaps_": "float m",
@@ -919,36 +813,25 @@ class ConvexClusterPath(ConvexEstimator):
         if n_clusters > most:
             raise ValueError(f"n_clusters={n_clusters} is more than the {most} different rows of the path.")
         if at > 0:
-            finer, centroids = labels_path[at - 1], self._centroids_at(at - 1)
+            finer, numbers = labels_path[at - 1], self._centroid_numbers[at - 1]
+            centroids = self._distinct_centroids[at - 1][numbers]
             lengths = np.linalg.norm(centroids[self.edges_[:, 0]] - centroids[self.edges_[:, 1]], axis=1)
         else:  # before the first gamma each row is a cluster, and the nearest ones have the heaviest edges
             finer, lengths = np.arange(n, dtype=np.int32), -self.edge_weights_
-        labels = cut_between(finer, labels_path[at], self.edges_, lengths, n_clusters)
-        return labels
+        return cut_between(finer, labels_path[at], self.edges_, lengths, n_clusters)
 
     @cached_property
     def centroids_path_(self) -> Array:
         """U at each gamma, of shape (m, n, p)."""
-        fused = vars(self).get("_fused_centroids")
-        if fused is None:
+        if "_distinct_centroids" not in vars(self):
             raise AttributeError("centroids_path_ is of a path that was fitted.")
-        distinct = fused[0].distinct
-        centroids = np.empty((len(fused), len(fused[0].places), distinct.shape[1]), dtype=distinct.dtype)
-        for found, out in zip(fused, centroids):
-            found.whole(out)
-        return centroids
+        return self.centroids_of(slice(None))
 
     @property
     def relative_gaps_(self) -> FloatArray:
         """The duality gap of each gamma over its objective; 0 at gamma = 0, where centroids are the rows."""
         has_gap = (self.gammas_ > 0) & (self.objectives_ > 0)
         return np.divide(self.dual_gaps_, self.objectives_, out=np.zeros(len(has_gap)), where=has_gap)
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        if state.pop("_fused_centroids", None) is not None:
-            state["centroids_path_"] = self.centroids_path_
-        return state
 
     def centroids_of(self, rows: Any) -> Array:
         """Return the centroids of some rows at each gamma, without making those of all rows.
@@ -963,14 +846,8 @@ class ConvexClusterPath(ConvexEstimator):
         ndarray of shape (m, r, p)
         """
         check_is_fitted(self, "labels_path_")
-        return np.stack([self._centroids_at(at, rows) for at in range(len(self.gammas_))])
-
-    def _centroids_at(self, at: int, rows: Any = slice(None)) -> Array:
-        """Return those of one gamma."""
-        if "centroids_path_" in vars(self):
-            return self.centroids_path_[at, rows]
-        fused = self._fused_centroids[at]
-        return fused.distinct[fused.places[rows]]
+        numbers = self._centroid_numbers[:, rows]
+        return np.stack([distinct[of_rows] for distinct, of_rows in zip(self._distinct_centroids, numbers)])
 
     def index_at(self, n_clusters: int) -> int:
         """Return the index of the first gamma with at most this number of clusters; see `labels_at`."""
@@ -1000,7 +877,9 @@ class ConvexClusterPath(ConvexEstimator):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        self._given_gammas()
+        given = self._given_gammas()
+        n_gammas = self.n_gammas if given is None else len(given)
+        check_allocation(1000.0 * n_gammas, f"results of {n_gammas:,} gammas", "ask for fewer gammas")
 
     def _given_gammas(self) -> FloatArray | None:
         if self.gammas is None:

@@ -305,17 +305,6 @@ class OrderedProblem:
         labels[self.order] = inner
         return numbered_by_first_rows(labels)
 
-    def inner_duals(self, edges: Edges, duals: Array) -> Array:
-        """Return the duals of another graph in the order of the problem: 0 for edges that only this graph has."""
-        n = self.edges.n_nodes
-        theirs, ours = (part.heads.astype(np.int64) * n + part.tails for part in (edges, self.edges))
-        _, at_theirs, at_ours = np.intersect1d(theirs, ours, assume_unique=True, return_indices=True)
-        found = duals[at_theirs][:, self.columns] if self.basis is None else duals[at_theirs] @ self.basis
-        in_order = np.zeros(self.problem.dual_shape, dtype=self.problem.rows.dtype)
-        in_order[at_ours] = found
-        signs = np.where(self.is_turned, -1, 1).astype(in_order.dtype)
-        return signs[:, None] * in_order[self.places]
-
     def duals(self, inner: Array) -> Array:
         """Return the duals in the order of `edges`."""
         out = np.zeros((len(inner), self.data.shape[1]), dtype=self.data.dtype)

@@ -161,9 +161,6 @@ class Solver(Protocol):
     def start(self, gamma: float) -> None:
         """Start for this gamma, from the current duals, projected to be feasible."""
 
-    def resume(self, duals: Array) -> None:
-        """Replace the duals and their points; call `start` next."""
-
     def iterate(self) -> None:
         """Do one iteration."""
 
@@ -186,10 +183,6 @@ class AMA:
         self._spare, self._ahead = np.empty_like(self.points), np.empty_like(self.points)
         self._acceleration, self._has_given_step = acceleration, has_given_step
         self._may_ascend = acceleration and not has_given_step and problem.has_ascent
-
-    def resume(self, duals: Array) -> None:
-        """See `Solver`; the points follow from the duals when it starts."""
-        np.copyto(self.duals, duals)
 
     def start(self, gamma: float) -> None:
         """See `Solver`."""
@@ -261,12 +254,6 @@ class ADMM:
         self.gain = 0.0
         self._solve = _system(problem)
 
-    def resume(self, duals: Array) -> None:
-        """See `Solver`."""
-        np.copyto(self.duals, duals)
-        self._take_origin()
-        np.copyto(self.points, self._origin)
-
     def start(self, gamma: float) -> None:
         """See `Solver`."""
         self._gamma = gamma
@@ -329,20 +316,10 @@ class ConvexResult:
 
 
 def minimize(
-    ordered: OrderedProblem,
-    gamma: float,
-    options: SolverOptions,
-    *,
-    stop: Stop,
-    report: Report,
-    duals: Array | None = None,
+    ordered: OrderedProblem, gamma: float, options: SolverOptions, *, stop: Stop, report: Report
 ) -> ConvexResult:
-    """Find the centroids for one gamma (Algorithms 1 to 3 of Chi and Lange 2015), from `duals` in the order
-    of the problem.
-    """
+    """Find the centroids for one gamma (Algorithms 1 to 3 of Chi and Lange 2015)."""
     solver, fuser = make_solver(ordered.problem, options), Fuser(ordered.problem)
-    if duals is not None:
-        solver.resume(duals)
 
     def is_stopped(best: Certificate, n_steps: int) -> bool:
         return report(
