@@ -24,7 +24,7 @@ def test_corpus_has_no_findings(path, tmp_path, monkeypatch):
 def test_fault_is_a_finding(tmp_path, monkeypatch):
     """The harness does not take everything."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("tests.fuzz.targets.describe", lambda _: {}["surprise"])
+    monkeypatch.setattr("tests.fuzz.targets.describe", lambda *_: {}["surprise"])
     with pytest.raises(KeyError):
         run_input("text", b"\x00a,b\n1,2\n")
 
