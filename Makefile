@@ -67,7 +67,6 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.mixture
 	$(BIN)/python -m benchmarks.mixture --rows scaling,factors
 	$(BIN)/python -m benchmarks.graphs
-	$(BIN)/python -m benchmarks.laplacian_kmodes
 	$(BIN)/python -m benchmarks.convex
 	$(BIN)/python -m benchmarks.total_variation
 

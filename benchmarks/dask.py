@@ -1,13 +1,11 @@
-"""Fits on a Dask cluster against one machine and other libraries' clusters, and a forecast for many machines.
+"""Fits on a Dask cluster against one machine and other libraries' clusters.
 
     python -m benchmarks.dask [--rows k-means,mixture] [--n-rows 4000000] [--clusters 1000] [--folder FOLDER] [--quick]
 
-All workers run on this machine, with one thread each. The forecast of row k-means is calculated from the throughput of
-one worker in a pass that leaves no distance out.
+All workers run on this machine, with one thread each.
 """
 
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from importlib.util import find_spec
@@ -83,9 +81,7 @@ def _k_means(
         with measured() as cost:
             model.fit(rows)
         cpu = sum(client.run(time.process_time).values()) - before
-        plain = coterie.KMeans(len(seeds), init=seeds, max_iter=2, tol=0, algorithm="lloyd").fit(rows)
-        rate = 2.0 * rows.shape[0] * seeds.size / float(np.diff(plain.history_.seconds)[0])
-        return vars(cost) | {"cpu_seconds": cpu, "objective": float(model.inertia_), "rate": rate}
+        return vars(cost) | {"cpu_seconds": cpu, "objective": float(model.inertia_)}
 
 
 def _mixture(folder: Path, seeds: np.ndarray, n_iterations: int, *, n_workers: int) -> dict[str, Any]:
@@ -132,9 +128,6 @@ def _spark(folder: Path, seeds: np.ndarray, n_iterations: int) -> dict[str, Any]
         session.stop()
 
 
-ONE_WORKER = "coterie.dask, 1 worker"
-
-
 def _on(call: Any, n_workers: int, **options: Any) -> Contender:
     return Contender("distributed", partial(call, n_workers=n_workers, **options))
 
@@ -142,7 +135,7 @@ def _on(call: Any, n_workers: int, **options: Any) -> Contender:
 CONTENDERS: dict[str, dict[str, Contender]] = {
     "k-means": {
         "coterie, 1 thread": Contender("coterie", _one_thread),
-        ONE_WORKER: _on(_k_means, 1),
+        "coterie.dask, 1 worker": _on(_k_means, 1),
         "coterie.dask, 2 workers": _on(_k_means, 2),
         "coterie.dask from files, 1 worker": _on(_k_means, 1, from_files=True),
         "coterie.dask from files, 2 workers": _on(_k_means, 2, from_files=True),
@@ -204,9 +197,6 @@ def run_fit(
 
 
 N_ITERATIONS = 10
-# A forecast: rows, columns and clusters of a fit, threads of a machine, and bytes per second of the client's link.
-WORKERS = (16, 64, 256)
-FORECAST, N_THREADS, NETWORK = (80_000_000, 3072, 1000), 32, 1.25e9
 
 
 def compare(benchmark: Benchmark, key: str) -> None:
@@ -221,21 +211,6 @@ def compare(benchmark: Benchmark, key: str) -> None:
     summaries = benchmark.measure(title, benchmark.select(CONTENDERS[key]), run)
     quality = {"inertia, or free energy per row": number("objective", ".6g")}
     benchmark.table(title, TIMES | quality, summaries)
-    if ONE_WORKER in summaries:
-        rate = summaries[ONE_WORKER]["rate"]
-        benchmark.say(f"{rate / 1e9:.1f} GFLOP/s of one thread in the first pass.")
-        headers = ["", *(f"{n} workers" for n in WORKERS)]
-        benchmark.report.table("Forecast of a pass", headers, list(forecast(rate)))
-
-
-def forecast(rate: float) -> Iterator[list[str]]:
-    """Yield lines of memory and seconds of a pass of Lloyd's algorithm, for so many operations a second and thread."""
-    n, d, k = FORECAST
-    yield ["rows of a worker, GiB", *(f"{4 * n * d / w / 2**30:.1f}" for w in WORKERS)]
-    yield ["computing, s", *(f"{2 * n * d * k / (w * N_THREADS * rate):.1f}" for w in WORKERS)]
-    # Centers in float32 to each worker, at most sums and counts of rows that move, in float64, from it.
-    traveling = 4 * k * d + 16 * k * (d + 1)
-    yield ["centers and sums through the client, s", *(f"{w * traveling / NETWORK:.1f}" for w in WORKERS)]
 
 
 if __name__ == "__main__":

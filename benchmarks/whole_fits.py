@@ -47,6 +47,16 @@ def _faiss(X: np.ndarray, k: int, seed: int, n_threads: int, *, kind: str, **opt
     return model.centroids
 
 
+def _superkmeans(X: np.ndarray, k: int, seed: int, n_threads: int, *, hierarchical: bool) -> np.ndarray:
+    from superkmeans import SuperKMeans
+
+    options: dict[str, Any] = {"sampling_fraction": 1.0, "max_points_per_cluster": EVERY_ROW}
+    model = SuperKMeans(k, X.shape[1], hierarchical, iters=25, seed=seed + 1, n_threads=n_threads, **options)
+    centers = model.train(X)
+    model.assign_training_points(X, centers)
+    return centers
+
+
 CONTENDERS: dict[str, Contender] = {
     OURS: Contender("coterie", partial(_fit, path="coterie.KMeans")),
     "scikit-learn": Contender("sklearn", partial(_fit, path="sklearn.cluster.KMeans")),
@@ -54,6 +64,8 @@ CONTENDERS: dict[str, Contender] = {
     "faiss": Contender("faiss", partial(_faiss, kind="Kmeans")),
     "faiss, all rows": Contender("faiss", partial(_faiss, kind="Kmeans", max_points_per_centroid=EVERY_ROW)),
     "faiss SuperKmeans": Contender("faiss", partial(_faiss, kind="SuperKmeans")),
+    "superkmeans, all rows": Contender("superkmeans", partial(_superkmeans, hierarchical=False)),
+    "superkmeans hierarchical, all rows": Contender("superkmeans", partial(_superkmeans, hierarchical=True)),
 }
 
 

@@ -7,7 +7,6 @@ from benchmarks.harness.options import SystemParser, numbers
 
 STEPS = {
     "moons": paths.measure_moons,
-    "any": paths.measure_any,
     "tree": paths.measure_trees,
     "tree-accuracy": paths.measure_tree_accuracy,
 }

@@ -1,7 +1,5 @@
-"""Whole paths: of two moons of growing sizes, of the problems of the paper, of any rows, and with tree weights."""
+"""Whole paths: of two moons of growing sizes, of the problems of the paper, and with tree weights."""
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,13 +7,11 @@ from sklearn import datasets
 from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.harness.benchmark import Benchmark, Result
-from benchmarks.harness.contenders import Contender
-from benchmarks.harness.data.files import arrays_of, needed_file, real_file, sampled, snippets
+from benchmarks.harness.data.files import arrays_of, real_file, sampled
 from benchmarks.harness.data.quality_sets import SETS
 from benchmarks.harness.measuring import measured
 from benchmarks.harness.reporting import CPU, Columns, mib_cell, number
 from coterie import ConvexClusterPath
-from coterie.datasets import load_iris, load_mammals, load_senate
 from coterie.metrics import clustering_accuracy
 
 PHI = 2.0  # the scale of distances in the weights
@@ -82,97 +78,6 @@ def measure_moons(benchmark: Benchmark, kind: str) -> None:
         "MiB": mib_cell, "CCMMR's s": "g",
     }  # fmt: skip
     benchmark.table(title, columns, benchmark.measure(title, list(sizes), run, most_rounds=once))
-
-
-# --- default paths of any rows
-
-# Rows of larger sets that are taken.
-MOST_ROWS = 2000
-
-Rows = tuple[np.ndarray, np.ndarray | None]
-
-
-def _shared(name: str) -> Rows:
-    """Return the first rows of a table of the folder of real data, complete ones."""
-    with np.load(needed_file(name)) as file:
-        X, classes = file["X"].astype(np.float32), file["y"]
-    kept = np.flatnonzero(np.isfinite(X).all(axis=1))[:MOST_ROWS]
-    return X[kept], classes[kept]
-
-
-def _overlapping(n: int, p: int) -> Rows:
-    """Return rows of five clusters whose means differ by less than the noise in each column."""
-    random = np.random.default_rng(0)
-    means, classes = 0.5 * random.normal(size=(5, p)), random.integers(5, size=n)
-    return means[classes] + random.normal(size=(n, p)), classes
-
-
-def _constant_column() -> Rows:
-    X, y = datasets.make_blobs(500, 6, centers=3, random_state=1)
-    X[:, 2] = 7
-    return X, y
-
-
-def _moved(read: Callable[[], Rows], shift: float, scale: float) -> Rows:
-    X, y = read()
-    return scale * (X + shift), y
-
-
-def _unlabeled(draw: Callable[[np.random.Generator], np.ndarray]) -> Callable[[], Rows]:
-    return lambda: (draw(np.random.default_rng(0)), None)
-
-
-_load_wine, _wide_blobs = (
-    partial(datasets.load_wine, return_X_y=True), partial(datasets.make_blobs, cluster_std=6, random_state=0)
-)  # fmt: skip
-_SHARED = ("optdigits", "pendigits", "shuttle", "cod_rna", "four_moons_regen", "kddc98_pva97nk", "mnist")
-# What makes the rows of each set that is here; the last ones are of one awkward kind each.
-SOURCES: dict[str, Callable[[], Rows]] = {
-    "iris": load_iris,
-    "senate": lambda: (load_senate(complete=True).data, load_senate(complete=True).target),
-    "mammals": lambda: (load_mammals().data, None),
-    "moons": partial(datasets.make_moons, 1000, noise=0.05, random_state=0),
-    "digits": partial(datasets.load_digits, return_X_y=True),
-    "wine": _load_wine,
-    "breast_cancer": partial(datasets.load_breast_cancer, return_X_y=True),
-    "diabetes": lambda: (datasets.load_diabetes(scaled=False).data, None),
-    **{name: partial(_shared, f"{name}.npz") for name in _SHARED if real_file(f"{name}.npz")},
-    **({"searchsnippets": lambda: tuple(part[:MOST_ROWS] for part in snippets())}
-       if real_file("searchsnippets.parquet") else {}),
-    "wide, 64 x 6,830": partial(_wide_blobs, 64, 6830, centers=4),
-    "wide, 700 x 765": partial(_wide_blobs, 700, 765, centers=5),
-    "long": partial(datasets.make_blobs, 2000, 2, centers=5, random_state=0),
-    "heavy-tailed": _unlabeled(lambda random: random.standard_t(1.5, size=(1000, 10))),
-    "integer": _unlabeled(lambda random: random.integers(0, 4, size=(1000, 3))),
-    "constant column": _constant_column,
-    "units of 1e-9": partial(_moved, load_iris, 0.0, 1e-9),
-    "far away, units of 1e6": partial(_moved, _load_wine, 1e4, 1e6),
-    "normal, 2,000 x 100": _unlabeled(lambda random: random.normal(size=(2000, 100))),
-    "overlapping, 700 x 765": partial(_overlapping, 700, 765),
-    "overlapping, 2,000 x 1,000": partial(_overlapping, 2000, 1000),
-}  # fmt: skip
-FEW = ("iris", "senate", "mammals", "wine", "integer", "constant column", "units of 1e-9", "wide, 64 x 6,830")
-
-
-def run_default(name: str, n_threads: int) -> Result:
-    """Follow the default path of one set; return what became of it."""
-    X, classes = SOURCES[name]()
-    path, found = followed(X if X.dtype.kind == "f" else X.astype(float), n_threads=n_threads)
-    if classes is not None:
-        found["accuracy"] = clustering_accuracy(classes, path.labels_at(len(np.unique(classes))))
-    return found | {"shape": X.shape}
-
-
-def measure_any(benchmark: Benchmark, key: str) -> None:
-    """Follow default paths: each should converge."""
-    columns: Columns = {
-        "shape": lambda s: "{:,} x {:,}".format(*s["shape"]), "gammas": "d", "iterations": ",d",
-        "largest gap": ".1e", "accuracy": ".2f", "CPU s": CPU,
-    }  # fmt: skip
-    names = FEW if benchmark.quick else tuple(SOURCES)
-    chosen = benchmark.select({name: Contender("coterie", run_default) for name in names})
-    found = {name: benchmark.isolated(run_default, name, benchmark.threads) for name in chosen}
-    benchmark.report.columns("default paths, relative gap 1e-05", columns, found, "rows")
 
 
 # --- tree weights: growth with the number of rows, and accuracy beside the weights of nearest neighbors

@@ -1,4 +1,4 @@
-"""Rows whose classes are known, clustered with many starts; and a whole fit of a million rows.
+"""Rows whose classes are known, clustered with many starts.
 
 Contenders are Laplacian K-modes, k-means, and what the paper compares with. All but k-means and mean shift share the
 graph of neighbors. Peers are small, plain versions where no kept library has one.
@@ -14,11 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import MeanShift, estimate_bandwidth
 
-from benchmarks.harness.benchmark import Benchmark, Result
+from benchmarks.harness.benchmark import Result
 from benchmarks.harness.contenders import Contender, model_of
-from benchmarks.harness.data.files import has_labeled, save_labeled
 from benchmarks.harness.measuring import clock, measured
-from benchmarks.harness.reporting import TIMES, mib_cell, number, relative
 from benchmarks.laplacian_kmodes.lk import gaussian, laplacian_k_modes, mean_shifts
 from coterie import LaplacianKModes
 from coterie.graphs import gaussian_bandwidth, graph_of_neighbors, nearest_neighbors
@@ -28,7 +26,6 @@ from coterie.seeding import k_means_plus_plus
 
 N_NEIGHBORS = 5
 SEED = 0
-GRAPH = "coterie graph"  # the search for neighbors, in tables
 K_MEANS = "coterie k-means"
 SPECTRAL, NCUT, MEAN_SHIFT = "scikit-learn spectral", "scikit-learn NCut", "scikit-learn mean shift"
 K_MODES, KERNEL_K_MEANS, LK = "K-modes (own, plain)", "kernel k-means (own, plain)", "LK (own, plain)"
@@ -195,44 +192,9 @@ EVERYONE: dict[str, Contender] = {
     LK: _plain(_lk),
     **{name: Contender("coterie", partial(_modes, mode_update=how)) for name, how in MODE_UPDATES.items()},
 }
-CONTENDERS = {name: EVERYONE[name] for name in (K_MEANS, SPECTRAL, *MODE_UPDATES)}
 
-STARTS = 10
 # The paper picks seeds and lambdas by the accuracy on a tenth of the rows, whose labels are given.
 LABELED_SHARE = 0.1
-BLOB_ROWS, BLOB_CLUSTERS = 1_000_000, 100
-
-
-@dataclass(frozen=True)
-class LabeledRow:
-    """A data set, how it is scaled, and the parameters of Laplacian K-modes."""
-
-    data: str
-    scaling: str
-    n_clusters: int
-    lam: float
-    bandwidth_factor: float = 1.0
-    init: str = "k-means++"
-
-    @property
-    def title(self) -> str:
-        wide = f", bandwidth x {self.bandwidth_factor:g}" if self.bandwidth_factor != 1 else ""
-        start = f", starts from {self.init}" if self.init != "k-means++" else ""
-        return f"{self.data}, {self.scaling}, {self.n_clusters} clusters, lambda {self.lam:g}{wide}{start}"
-
-
-UNIT = "rows of length 1"
-ROWS = {
-    "mnist": LabeledRow("mnist", UNIT, 10, 1.0, init="k-means"),
-    "shuttle": LabeledRow("shuttle", UNIT, 7, 2.0),
-    "shuttle-columns": LabeledRow("shuttle", "columns in 0..1", 7, 4.0, 20.0),
-    "optdigits": LabeledRow("optdigits", UNIT, 10, 1.3),
-    "optdigits-raw": LabeledRow("optdigits", "as they are", 10, 1.3),
-    "pendigits": LabeledRow("pendigits", UNIT, 10, 1.3),
-    "pendigits-raw": LabeledRow("pendigits", "as they are", 10, 1.0),
-    "pendigits-columns": LabeledRow("pendigits", "standardized columns", 10, 1.0),
-    "digits": LabeledRow("digits", UNIT, 10, 2.0),
-}
 
 
 def load_labeled(data: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -247,15 +209,6 @@ def run_graph(data: Path, n_threads: int) -> dict[str, Any]:
         neighbors = Neighbors.found(X, n_threads)
     np.savez(_neighbors_file(data), *neighbors)
     return vars(cost)
-
-
-def run_clustering(name: str, data: Path, setting: Setting, seed: int) -> dict[str, Any]:
-    """Cluster the rows, on the graph of `run_graph` where one is needed, and measure it."""
-    X, y = load_labeled(data)
-    run = CONTENDERS[name].call(X, load_neighbors(data), setting, seed)
-    with measured(setting.n_threads) as cost:
-        labels = run()
-    return vars(cost) | _scores(y, labels)
 
 
 def run_starts(name: str, data: Path, setting: Setting, n_seeds: int) -> list[Result]:
@@ -279,50 +232,3 @@ def run_starts(name: str, data: Path, setting: Setting, n_seeds: int) -> list[Re
 def _scores(y: np.ndarray, labels: np.ndarray) -> dict[str, float]:
     nmi, accuracy = normalized_mutual_info_score(y, labels), clustering_accuracy(y, labels)
     return {"nmi": float(nmi), "accuracy": accuracy}
-
-
-def measure_row(benchmark: Benchmark, key: str) -> None:
-    row, threads = ROWS[key], benchmark.threads
-    if not has_labeled(row.data):
-        benchmark.say(f"{key}: skipped, {row.data}.npz is not in COTERIE_DATA.")
-        return
-    n_rows = 1500 if benchmark.quick else None
-    data = benchmark.isolated(save_labeled, row.data, row.scaling, n_rows, benchmark.folder)
-    setting = Setting(row.n_clusters, row.lam, STARTS, threads, row.bandwidth_factor, row.init)
-
-    def run(name: str, seed: int) -> Result:
-        if name == GRAPH:
-            return benchmark.isolated(run_graph, data, threads)
-        limit = benchmark.options.limit if name == SPECTRAL else None
-        return benchmark.isolated_within(limit, run_clustering, name, data, setting, seed)
-
-    title = f"{key}. {row.title}"
-    summaries = benchmark.measure(title, [GRAPH, *benchmark.select(CONTENDERS)], run)
-    benchmark.table(title, {"NMI": number("nmi", ".3f"), "accuracy": ".3f", **TIMES}, summaries)
-    benchmark.say(
-        f"Graph: {N_NEIGHBORS} neighbors, found once. {STARTS} starts each (spectral: one), the one with the "
-        "lowest objective counts; medians over the seeds of the rounds.",
-    )
-
-
-def run_whole(name: str, data: Path, setting: Setting, _seed: int, n_threads: int) -> Result:
-    """Measure a whole fit, the search for neighbors included, or that search alone."""
-    X = np.load(data)
-    model = model_of(
-        "coterie.LaplacianKModes", setting.n_clusters, graph_weight=setting.lam, n_neighbors=N_NEIGHBORS,
-        mode_update=MODE_UPDATES.get(name), n_init=setting.n_init, random_state=SEED, n_threads=n_threads,
-    )  # fmt: skip
-    with measured() as cost:
-        Neighbors.found(X, n_threads) if name == GRAPH else model.fit(X)
-    return vars(cost)
-
-
-def measure_blobs(benchmark: Benchmark, key: str) -> None:
-    """Compare one start on a million rows with the search for their neighbors alone."""
-    n_rows = BLOB_ROWS // (50 if benchmark.quick else 1)
-    data = benchmark.data("blobs", n_rows)
-    setting = Setting(BLOB_CLUSTERS, 1.3, 1, benchmark.threads)
-    title = f"{key}. blobs, {n_rows:,} x 32, {BLOB_CLUSTERS} clusters, one start"
-    summaries = benchmark.measure(title, [GRAPH, SLK_BO], benchmark.each(run_whole, data, setting))
-    ratio = relative(summaries, "seconds", "{:.2f}".format, GRAPH)
-    benchmark.table(title, {**TIMES, "of the graph alone": ratio, "MiB": mib_cell}, summaries)

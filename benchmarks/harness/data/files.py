@@ -73,11 +73,6 @@ def snippets() -> Rows:
     return rows.astype(np.float32), table["topic"].to_numpy().astype(np.int64)
 
 
-def has_labeled(name: str) -> bool:
-    """Tell whether a data set of `labeled` is here."""
-    return name == "digits" or real_file(f"{name}.npz") is not None
-
-
 def labeled(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows (float32) and the classes of a data set that has them; digits are scikit-learn's."""
     if name == "digits":

@@ -1,0 +1,240 @@
+"""Seconds of coterie, of scikit-learn and of the fastest other package, one line for each kind of work.
+
+    COTERIE_DATA=folder python -m benchmarks.speed [--rows mnist-1000,neighbors-mnist] [--repeats 3] [--limit 120]
+
+The first rows are k-means of each package with its defaults, the labels of all rows included. Contenders take turns in
+fresh processes; one that takes more than four times as long as the fastest is run once.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from benchmarks.graphs import runs as graphs
+from benchmarks.harness.benchmark import Benchmark, Run, run_steps
+from benchmarks.harness.contenders import Contender, is_peer, model_of
+from benchmarks.harness.measuring import measured, seconds_of
+from benchmarks.harness.options import SystemParser
+from benchmarks.harness.reporting import TIMES, Result, Summaries, milliseconds_cell, seconds_cell
+from benchmarks.kmeans import fits as kmeans
+from benchmarks.whole_fits import CONTENDERS as WHOLE_FITS
+from benchmarks.whole_fits import DATA, run_fit
+from coterie.graphs import knn_graph
+from coterie.graphs.cuts import modularity
+
+
+@dataclass(frozen=True)
+class Row:
+    """One kind of work; the first of the contenders is ours."""
+
+    work: str
+    contenders: Mapping[str, Contender]
+    prepare: Callable[[Benchmark], Run]  # writes the data and returns what runs a contender
+    quality: str = ""  # the number that says how good a result is
+
+    @property
+    def ours(self) -> str:
+        return next(iter(self.contenders))
+
+
+def _defaults(key: str, n_clusters: int) -> Callable[[Benchmark], Run]:
+    def prepare(benchmark: Benchmark) -> Run:
+        name, n_rows, _ = DATA[key]
+        scale = 50 if benchmark.quick else 1
+        data = benchmark.data(name, n_rows // scale)
+        return benchmark.each(run_fit, data, max(10, n_clusters // scale), limit=benchmark.options.limit)
+
+    return prepare
+
+
+def _same_centers(key: str) -> Callable[[Benchmark], Run]:
+    def prepare(benchmark: Benchmark) -> Run:
+        row, limit = kmeans.FIT_ROWS[key].for_options(benchmark), benchmark.options.limit
+        fit = benchmark.each(kmeans.run_fit, *row.files(benchmark), row.max_iter, False, limit=limit)
+
+        def run(name: str, seed: int) -> Result:
+            result = fit(name, seed)
+            # Labels of all rows are part of the work, where a package finds them in a pass of their own too.
+            labels = {part: result.get(f"label_{part}", 0.0) for part in ("seconds", "cpu_seconds")}
+            return result | {part: result[part] + labels[part] for part in labels}
+
+        return run
+
+    return prepare
+
+
+def _neighbors(data: str, n_rows: int) -> Callable[[Benchmark], Run]:
+    return lambda benchmark: benchmark.each(
+        graphs.run_graph, benchmark.data(data, 3000 if benchmark.quick else n_rows), 15
+    )
+
+
+def _communities(graph: Any, seed: int, n_threads: int) -> Callable[[], np.ndarray]:
+    path, options = "coterie.MultilevelGraphClustering", {"affinity": "precomputed", "n_threads": n_threads}
+    return lambda: model_of(path, **options).fit(graph).labels_
+
+
+def _networkit(graph: Any, seed: int, n_threads: int) -> Callable[[], np.ndarray]:
+    import networkit
+
+    networkit.setSeed(seed, False)
+    networkit.setNumberOfThreads(n_threads)
+    upper = graph.tocoo()
+    half = upper.row < upper.col
+    edges = upper.data[half].astype(float), (upper.row[half], upper.col[half])
+    network = networkit.GraphFromCoo(edges, n=graph.shape[0], weighted=True, directed=False)
+    return lambda: np.array(networkit.community.ParallelLeiden(network).run().getPartition().getVector())
+
+
+COMMUNITIES = {
+    "coterie": Contender("coterie", _communities), "NetworKit ParallelLeiden": Contender("networkit", _networkit)
+}  # fmt: skip
+
+
+def run_communities(name: str, data: Path, seed: int, n_threads: int) -> Result:
+    """Find the communities of a graph of 15 nearest neighbors, which is made before the clock starts."""
+    graph = knn_graph(np.load(data), 15, random_state=0, n_threads=n_threads)
+    find = COMMUNITIES[name].call(graph, seed, n_threads)
+    with measured(n_threads) as cost:
+        labels = find()
+    return vars(cost) | {"modularity": modularity(graph, np.unique(labels, return_inverse=True)[1])}
+
+
+_REPEATS = 200
+
+
+def _small_model(package: str, kind: str, n_threads: int) -> Any:
+    if package == "coterie":
+        names = {"mini-batch": "MiniBatchKMeans", "mixture": "TruncatedGaussianMixture"}
+        return model_of(f"coterie.{names.get(kind, 'KMeans')}", 3, random_state=0, n_threads=n_threads)
+    if kind == "mixture":
+        return model_of("sklearn.mixture.GaussianMixture", 3, covariance_type="spherical", random_state=0)
+    name = "MiniBatchKMeans" if kind == "mini-batch" else "KMeans"
+    return model_of(f"sklearn.cluster.{name}", 3, n_init=1, random_state=0)
+
+
+SMALL = {"coterie": Contender("coterie", _small_model), "scikit-learn": Contender("sklearn", _small_model)}
+
+
+def run_small(name: str, kind: str, _seed: int, n_threads: int, repeats: int = _REPEATS) -> Result:
+    """Fit 150 rows of 4 columns with 3 clusters, or label one of them; the median of many, or the first of all."""
+    X = np.random.default_rng(0).normal(size=(150, 4)) + np.repeat([[0.0], [3.0], [6.0]], 50, axis=0)
+    model, row = _small_model(name, kind, n_threads), X[:1].copy()
+    if kind != "first":
+        model.fit(X)
+    task: Callable[[], object] = (lambda: model.predict(row)) if kind == "predict" else (lambda: model.fit(X))
+    n_calls = 1 if kind == "first" else repeats
+    with measured() as cost:
+        seconds = [seconds_of(task) for _ in range(n_calls)]
+    return vars(cost) | {"seconds": median(seconds), "cpu_seconds": cost.cpu_seconds / n_calls}
+
+
+def _small(kind: str) -> Callable[[Benchmark], Run]:
+    return lambda benchmark: benchmark.each(run_small, kind)
+
+
+_SAME_CENTERS = {
+    name: kmeans.FITS[name]
+    for name in (kmeans.OURS, kmeans.REFERENCE, "scikit-learn-intelex", "faiss", "faiss SuperKmeans", "superkmeans")
+}  # fmt: skip
+
+
+def _graphs(recall: str) -> dict[str, Contender]:
+    return {name: graphs.GRAPHS[name] for name in (recall, "pynndescent", "hnswlib M=16 ef=100/64")}
+
+
+ROWS: dict[str, Row] = {
+    f"{key}-{k}": Row(f"k-means, defaults: {work}, k = {k:,}", WHOLE_FITS, _defaults(key, k), "inertia")
+    for key, work, k in (
+        ("mnist", "MNIST, 20,000 x 784", 1000),
+        ("mnist-all", "MNIST, 70,000 x 784", 50),
+        ("embeddings-384", "embeddings, 80,000 x 384", 1000),
+        ("blobs", "blobs, 300,000 x 32", 1000),
+    )
+} | {
+    "centers-blobs": Row(
+        "k-means, same centers: blobs, 1M x 32, k = 1,000, 25 iterations", _SAME_CENTERS, _same_centers("b"), "inertia"
+    ),
+    "centers-embeddings": Row(
+        "k-means, same centers: embeddings, 100,000 x 768, k = 1,000, 10 iterations", _SAME_CENTERS,
+        _same_centers("d"), "inertia",
+    ),
+    "neighbors-mnist": Row(
+        "15 nearest neighbors, MNIST, 70,000 x 784", _graphs("coterie approximate"), _neighbors("mnist", 70_000),
+        "recall",
+    ),
+    "neighbors-embeddings": Row(
+        "15 nearest neighbors, embeddings, 20,000 x 768", _graphs("coterie recall=0.98"),
+        _neighbors("embeddings", 20_000), "recall",
+    ),
+    "communities": Row(
+        "communities, 15-neighbor graph of MNIST", COMMUNITIES,
+        lambda benchmark: benchmark.each(run_communities, benchmark.data("mnist", 3000 if benchmark.quick else 70_000)),
+        "modularity",
+    ),
+    "small-k-means": Row("k-means, 150 x 4, k = 3", SMALL, _small("k-means")),
+    "small-mini-batch": Row("mini-batch k-means, 150 x 4, k = 3", SMALL, _small("mini-batch")),
+    "small-mixture": Row("mixture, 150 x 4, 3 components", SMALL, _small("mixture")),
+    "predict-one": Row("labels of one row, k = 3", SMALL, _small("predict")),
+    "first-fit": Row("first fit of a process", SMALL, _small("first")),
+}  # fmt: skip
+
+_SCIKIT_LEARN = (("scikit-learn lloyd", "scikit-learn"), ("scikit-learn-intelex",))
+_HEADERS = [
+    "row", "work", "coterie", "scikit-learn", "scikit-learn-intelex", "fastest other", "package", "quality",
+]  # fmt: skip
+_NOTES = [
+    "Seconds, medians of the rounds with their range. Quality: that of the fastest other package compared with ours:",
+    "inertia relative, recall and modularity minus ours. ! other processes used a tenth of a processor or more.",
+]
+
+
+def measure(benchmark: Benchmark, key: str) -> None:
+    """Measure a row, and keep its line for the table in the end."""
+    row = ROWS[key]
+    names = benchmark.select(row.contenders)
+    summaries = benchmark.measure(key, names, row.prepare(benchmark), repeat_slow=False)
+    columns: dict[str, Any] = {**TIMES}
+    if row.ours in summaries:
+        benchmark.kept.append([key, row.work, *cells_of(row, summaries)])
+        columns |= {row.quality: lambda s: quality_cell(row, s, summaries[row.ours])} if row.quality else {}
+    benchmark.table(f"{key}. {row.work}", columns, summaries)
+
+
+def finish(benchmark: Benchmark) -> None:
+    benchmark.report.table("Speed", _HEADERS, benchmark.kept, 2)
+    benchmark.say(*_NOTES)
+
+
+def cells_of(row: Row, summaries: Summaries) -> list[str]:
+    """Return our seconds, those of scikit-learn with and without its extension, and the fastest other package's."""
+    known = [next((name for name in names if name in summaries), "") for names in _SCIKIT_LEARN]
+    others = [name for name in summaries if is_peer(name) and name not in known]
+    fastest = min(others, key=lambda name: summaries[name]["seconds"], default="")
+    shown = [_seconds(summaries[name]) if name else "-" for name in (row.ours, *known, fastest)]
+    quality = quality_cell(row, summaries[fastest], summaries[row.ours]) if fastest and row.quality else "-"
+    return [*shown, fastest or "-", quality]
+
+
+def _seconds(result: Result) -> str:
+    return seconds_cell(result) if result["seconds"] > 0.01 else f"{milliseconds_cell(result)} ms"
+
+
+def quality_cell(row: Row, result: Result, ours: Result) -> str:
+    """Return how much better or worse a result is than ours."""
+    value, own = result[row.quality], ours[row.quality]
+    return f"{100 * (value / own - 1):+.2f}%" if row.quality == "inertia" else f"{value - own:+.4f}"
+
+
+def parser() -> SystemParser:
+    reader = SystemParser("speed", __doc__, list(ROWS))
+    reader.add("--limit", default=120.0, help="seconds after which a fit is given up")
+    return reader
+
+
+if __name__ == "__main__":
+    run_steps("speed", parser().read(), dict.fromkeys(ROWS, measure), finish)
