@@ -86,7 +86,7 @@ def test_rows_without_weight_are_never_drawn(X):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_same_bits_for_threads_and_storage(X, tmp_path, monkeypatch, dtype):
-    monkeypatch.setattr("coterie.coresets._BLOCK_BYTES", 1)  # blocks of 256 rows
+    monkeypatch.setattr("coterie.coresets._SAMPLED_BLOCK_BYTES", 1)  # blocks of 256 rows
     X = X.astype(dtype)
     np.save(tmp_path / "rows.npy", X)
     memory_map = np.load(tmp_path / "rows.npy", mmap_mode="r")

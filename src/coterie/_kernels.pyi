@@ -143,12 +143,12 @@ def distances_to_listed(
     n_threads: int,
 ) -> None: ...
 
-# IN ids, scores (n, m); OUT of the least score plus price: labels (n,) and values (n,); seconds (n,) and margins (n,)
-# are those of the next one, and by how much it is dearer (infinity if m is 1).
+# IN ids, scores (n, m), duals (k,); OUT of the least score plus dual: labels (n,) and values (n,); seconds (n,) and
+# margins (n,) are the label of the next one and the difference of both values (infinity if m is 1).
 def price_lists(
     ids: Ints,
     scores: Array,
-    prices: Doubles,
+    duals: Doubles,
     labels: Ints,
     values: Doubles,
     seconds: Ints,
@@ -156,11 +156,6 @@ def price_lists(
     n_threads: int,
 ) -> None: ...
 
-# Moves some of the rows between clusters, along the shortest paths within the band, until sizes are what is held. Rows
-# go from and to clusters of is_far (k,) at any cost, and then in ways that need not be the shortest.
-# IN/OUT labels (n,), prices (k + 1,): the last is that of the room between least and most, sizes and held (k,).
-# Returns 0 when there is nothing left to move, 1 where the band ends, 2 after most_paths.
-# Returns the number of ends, of which there may be as many as two per pair.
 # Means of sparse rows, kept as sums. panels (flat), scales and offsets are aligned to 64 bytes.
 def nearest_mean(
     rows: Rows,

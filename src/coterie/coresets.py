@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-_BLOCK_BYTES = 16 << 20
+_SAMPLED_BLOCK_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -321,4 +321,4 @@ def _rows_per_block(rows: Rows) -> int:
     """Return the number of rows of a block; it depends on the shape and dtype alone."""
     n_columns = min(rows.shape[1], 1024) if rows.is_sparse else rows.shape[1]
     quantum = _kernels.ROW_QUANTUM
-    return max(1, _BLOCK_BYTES // (n_columns * rows.dtype.itemsize) // quantum) * quantum
+    return max(1, _SAMPLED_BLOCK_BYTES // (n_columns * rows.dtype.itemsize) // quantum) * quantum

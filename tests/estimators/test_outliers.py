@@ -215,8 +215,8 @@ class TestWithoutScales:
         model = MiniBatchKMeans(3, random_state=0).fit(blobs).partial_fit(blobs)
         with pytest.raises(ValueError, match=r"KMeans\(n_clusters, init=model, max_iter=1\)"):
             model.outlier_scores(blobs)
-        way_out = KMeans(3, init=model, max_iter=1).fit(blobs)
-        assert way_out.outlier_scores_.argmax() == 7
+        labeled = KMeans(3, init=model, max_iter=1).fit(blobs)
+        assert labeled.outlier_scores_.argmax() == 7
         nested = NestedMiniBatchKMeans(3, random_state=0).fit(blobs).partial_fit(blobs[:100])
         assert nested.outlier_scores_.shape == (100,)
 

@@ -9,10 +9,11 @@ from sklearn.datasets import make_blobs, make_circles
 
 from coterie import LaplacianKModes
 from coterie.graphs import knn_graph
+from coterie.graphs.cuts import normalized_cut
 from coterie.laplacian_kmodes import initialization
 from coterie.laplacian_kmodes.initialization import with_split_clusters
 from coterie.laplacian_kmodes.modes import cluster_means
-from coterie.laplacian_kmodes.solver import automatic_graph_weight, cut_weight, normalized_cut
+from coterie.laplacian_kmodes.solver import automatic_graph_weight, cut_weight
 from coterie.metrics import clustering_accuracy
 
 

@@ -66,7 +66,7 @@ class TestExact:
     @pytest.mark.parametrize("n", [1, 300])
     @pytest.mark.parametrize("block_bytes", [1, 4000, 128 << 20])
     def test_energies_are_the_oracles(self, kind, dtype, n, block_bytes, monkeypatch):
-        monkeypatch.setattr("coterie.mixture.component_search._BLOCK_BYTES", block_bytes)
+        monkeypatch.setattr("coterie.mixture.component_search._SCORED_BYTES", block_bytes)
         parameters, X = some_mixture(31, 5, kind, dtype, 0), some_rows(n, 5, dtype, 0)
         found, seen = np.full((n, 31), np.nan), np.zeros(n, dtype=int)
         for part, energies in ComponentSearch(parameters, 1).energies(as_rows(X)):
@@ -121,7 +121,7 @@ class TestTruncated:
         labels = reference.labels(as_rows(X), exact=False)
         ids, energies = gather(reference.best(as_rows(X), 5, exact=False), 1000, 5)
         for n_threads, block_bytes in [(2, 128 << 20), (3, 16 * 5 * 77)]:
-            monkeypatch.setattr("coterie.mixture.component_search._BLOCK_BYTES", block_bytes)
+            monkeypatch.setattr("coterie.mixture.component_search._SCORED_BYTES", block_bytes)
             search = ComponentSearch(parameters, n_threads)
             np.testing.assert_array_equal(search.labels(as_rows(X), exact=False), labels)
             found = gather(search.best(as_rows(X), 5, exact=False), 1000, 5)

@@ -17,7 +17,7 @@ class TestSameBits:
         """Blocks change which rows learn from which; the fit is as good."""
         whole = mixture(23, init=blobs[:23]).fit(blobs)
         kept_bytes(0)
-        monkeypatch.setattr("coterie.mixture.posteriors._BLOCK_BYTES", 1)
+        monkeypatch.setattr("coterie.mixture.posteriors._EM_BLOCK_BYTES", 1)
         blocks = mixture(23, init=blobs[:23]).fit(blobs)
         np.testing.assert_allclose(blocks.lower_bound_, whole.lower_bound_, rtol=0.01)
         assert np.all(np.diff(blocks.lower_bounds_) >= -1e-4)

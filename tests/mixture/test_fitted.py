@@ -140,7 +140,7 @@ class TestManyComponents:
         np.testing.assert_array_equal(labels[::-1], model.predict(X[::-1]))
         for row in (0, 350, 699):
             np.testing.assert_array_equal(labels[row : row + 1], model.predict(X[row : row + 1]))
-        monkeypatch.setattr("coterie.mixture.component_search._BLOCK_BYTES", 16 * 6 * 7)
+        monkeypatch.setattr("coterie.mixture.component_search._SCORED_BYTES", 16 * 6 * 7)
         np.testing.assert_array_equal(labels, model.predict(X))
 
     @pytest.mark.parametrize("assignment", ["exact", "truncated"])

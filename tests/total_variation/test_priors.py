@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from coterie import TotalVariationClustering
 from coterie.arrays import padded_rows
 from coterie.graphs import knn_graph
-from coterie.graphs.cuts import balance_weights_of, degrees_of
+from coterie.graphs.cuts import balance_weights_of, normalized_cut
 from coterie.graphs.edges import edges_of_graph
 from coterie.graphs.spectral import spectral_vectors
 from coterie.metrics import balanced_cut, clustering_accuracy
 from coterie.multilevel.solver import NORMALIZED_CUT, multilevel_partition
 from coterie.size_constrained.sizes import SizeBounds
 from coterie.total_variation.descent import RowStatistics, TotalVariationDescent, WeightedStatistics
-from coterie.total_variation.priors import normalized_cut, priors_of_labels
+from coterie.total_variation.priors import priors_of_labels
 from coterie.total_variation.problem import CutGraph, CutProblem
 from coterie.total_variation.rounding import labels_within, matched_numbers
 from tests.reference import total_variation as oracle
@@ -223,8 +223,7 @@ class TestEstimator:
             for priors in (None, "estimate")
         )
         assert clustering_accuracy(y, found.labels_) > 0.97 > clustering_accuracy(y, plain.labels_)
-        edges, degrees = edges_of_graph(found.affinity_matrix_), degrees_of(found.affinity_matrix_)
-        cuts = [normalized_cut(edges, model.labels_, 3, degrees) for model in (found, plain)]
+        cuts = [normalized_cut(found.affinity_matrix_, model.labels_, 3) for model in (found, plain)]
         assert cuts[0] < 0.8 * cuts[1]
         np.testing.assert_allclose(
             np.sort(found.class_priors_), [60 / 1020, 60 / 1020, 900 / 1020], atol=0.02
@@ -250,9 +249,8 @@ class TestEstimator:
             for priors in (None, "estimate")
         )
         graph = plain.affinity_matrix_
-        edges, degrees = edges_of_graph(graph), degrees_of(graph)
         unequal = multilevel_partition(graph, 4, NORMALIZED_CUT)[0]
-        cuts = [normalized_cut(edges, labels, 4, degrees) for labels in (unequal, plain.labels_)]
+        cuts = [normalized_cut(graph, labels, 4) for labels in (unequal, plain.labels_)]
         assert cuts[0] < 0.8 * cuts[1]
         assert np.bincount(unequal).max() > 450
         np.testing.assert_array_equal(found.labels_, plain.labels_)

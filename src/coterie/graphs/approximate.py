@@ -67,7 +67,7 @@ _IN_DIRECTIONS, _SPARE_IN_DIRECTIONS = 3, 8
 _MET_PER_ROOT, _TIMES_MEASURED = 15.0, 9.0
 
 # Rows that are taken relative to the mean at a time.
-_BLOCK_BYTES = 4 << 20
+_CELL_BLOCK_BYTES = 4 << 20
 
 
 def approximate_index(
@@ -524,7 +524,7 @@ def _relative_blocks(
     points: Array, shift: FloatArray, n_threads: int, n_least: int = 1
 ) -> Iterator[tuple[slice, Array, FloatArray]]:
     """Yield blocks of points relative to the mean, and their squared lengths; all of them would be a copy."""
-    size = max(n_least, _BLOCK_BYTES // (points.shape[1] * points.itemsize))
+    size = max(n_least, _CELL_BLOCK_BYTES // (points.shape[1] * points.itemsize))
     size = -(-size // 64) * 64
     for first in range(0, len(points), size):
         part = slice(first, min(first + size, len(points)))

@@ -192,6 +192,21 @@ def cut_of_edges(
     return float(np.sum(cuts / np.minimum(balance_weight * sizes, sizes.sum() - sizes)))
 
 
+def normalized_cut(graph: sp.csr_array, labels: IntArray, n_clusters: int) -> float:
+    """Return the sum over clusters of the share of their edge weight that leaves them (Shi and Malik 2000).
+
+    A directed edge counts half in each direction; clusters without edges count 0.
+    """
+    sources, targets = np.repeat(labels, np.diff(graph.indptr)), labels[graph.indices]
+    weights = graph.data.astype(np.float64)
+    leaving = weights * (sources != targets)
+    volumes, cuts = (
+        sum(np.bincount(ends, some, minlength=n_clusters) for ends in (sources, targets))
+        for some in (weights, leaving)
+    )
+    return float(np.sum(cuts / np.where(volumes > 0, volumes, 1)))
+
+
 def modularity(graph: sp.csr_array, labels: IntArray) -> float:
     """Return the share of the edges' weight within clusters, minus its expectation for random edges (modularity).
 

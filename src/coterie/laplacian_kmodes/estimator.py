@@ -43,6 +43,7 @@ from coterie.graphs import (
     gaussian_bandwidth,
     graph_of_neighbors,
 )
+from coterie.graphs.cuts import normalized_cut
 from coterie.graphs.distinct import Vertices, neighbors_with_ties
 from coterie.graphs.knn import check_weights
 from coterie.laplacian_kmodes.initialization import Start, given_rows, starts, with_split_clusters
@@ -55,7 +56,6 @@ from coterie.laplacian_kmodes.solver import (
     automatic_graph_weight,
     bound_optimization,
     cut_weight,
-    normalized_cut,
 )
 from coterie.passes import measure_rows
 from coterie.rows import Block, Rows, as_rows

@@ -27,7 +27,7 @@ from coterie.mixture.parameters import MixtureParameters
 from coterie.mixture.posteriors import order_by
 from coterie.rows import Rows
 
-_BLOCK_BYTES = 128 << 20
+_SCORED_BYTES = 128 << 20
 _CELLS_PER_ROOT = 4
 
 # Energies may be off by this much, a part of the logarithm of a density, before products give way to differences.
@@ -87,7 +87,7 @@ class ComponentSearch:
         return np.hstack([rows, squares])
 
     def _blocks(self, rows: Rows) -> Iterator[tuple[slice, Array]]:
-        n_rows = max(1, _BLOCK_BYTES // (16 * rows.shape[1]))
+        n_rows = max(1, _SCORED_BYTES // (16 * rows.shape[1]))
         for start, block in rows.with_dtype(self.parameters.means.dtype).blocks(n_rows):
             yield slice(start, start + block.shape[0]), block
 
@@ -193,7 +193,7 @@ class ComponentSearch:
 
     def _pieces(self, n_rows: int) -> Iterator[slice]:
         """Yield runs of rows whose energies with all components fit in memory."""
-        most = max(1, _BLOCK_BYTES // (8 * len(self.parameters.means)))
+        most = max(1, _SCORED_BYTES // (8 * len(self.parameters.means)))
         for first in range(0, n_rows, most):
             yield slice(first, min(first + most, n_rows))
 

@@ -16,7 +16,7 @@ import numpy as np
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.mixture.component_search import ComponentSearch, component_search
 from coterie.mixture.parameters import Directions, MixtureParameters
-from coterie.mixture.posteriors import Moments, TruncatedPosteriors, first_neighbors
+from coterie.mixture.posteriors import ComponentMoments, TruncatedPosteriors, first_neighbors
 from coterie.passes import ChunkRows, MeasuredRows, Passes, Total
 
 
@@ -78,7 +78,7 @@ class MStep(NamedTuple):
 
 
 class MomentTotals(NamedTuple):
-    """The totals of the fields of `Moments`; None for those that are not summed."""
+    """The totals of the fields of `ComponentMoments`; None for those that are not summed."""
 
     masses: Total
     first: Total
@@ -135,12 +135,14 @@ class ChunkPosteriors:
         """See `Posteriors`; the shares have been renewed already."""
         return self._log_density - base * self.total_weight
 
-    def moments(self, means: Array, *, per_column: bool, directions: Directions | None = None) -> Moments:
+    def moments(
+        self, means: Array, *, per_column: bool, directions: Directions | None = None
+    ) -> ComponentMoments:
         """See `Posteriors`."""
         totals = self._empty_moments(means, directions, per_column=per_column)
         self._passes.run(_add_moments, MStep(means, per_column, directions), self._state, totals)
         found = {name: total.total() for name, total in totals._asdict().items() if total is not None}
-        return Moments(**{"energies": np.zeros(len(means)), "second": None, **found})
+        return ComponentMoments(**{"energies": np.zeros(len(means)), "second": None, **found})
 
     def _empty_moments(
         self, means: Array, directions: Directions | None, *, per_column: bool
@@ -223,7 +225,7 @@ def _rescale(_: ChunkRows, factor: float, state: RowPosteriors) -> float:
 def _add_moments(_: ChunkRows, params: MStep, state: RowPosteriors, totals: MomentTotals) -> None:
     # New ones: sums that each chunk kept would take more memory than its rows.
     n_factors = None if params.directions is None else params.directions.vectors.shape[1]
-    found = Moments.zeros(params.means.shape, per_column=params.per_column, n_factors=n_factors)
+    found = ComponentMoments.zeros(params.means.shape, per_column=params.per_column, n_factors=n_factors)
     state.current.add_moments(found, params.means, params.directions)
     components = np.flatnonzero(found.masses)
     for name, total in totals._asdict().items():

@@ -22,7 +22,7 @@ from coterie.mixture.parameters import Directions, MixtureParameters
 from coterie.rows import Rows
 
 # A block searches with the neighborhoods of the block before; block sizes depend only on the shape.
-_BLOCK_BYTES = 256 << 20
+_EM_BLOCK_BYTES = 256 << 20
 
 # E-steps after which rows in memory are put in the order of their components. Few rows change theirs later: from then
 # on not every E-step has to search, and those that do not cost a quarter.
@@ -51,7 +51,9 @@ class Posteriors(Protocol):
     def update(self, base: float) -> float:
         """Renew the shares from the energies; return the free energy."""
 
-    def moments(self, means: Array, *, per_column: bool, directions: Directions | None = None) -> Moments:
+    def moments(
+        self, means: Array, *, per_column: bool, directions: Directions | None = None
+    ) -> ComponentMoments:
         """Return the moments of the rows for the M-step. The next call writes to the same arrays."""
 
 
@@ -83,7 +85,7 @@ class TruncatedPosteriors:
         self._n_components = n_components
         row_bytes = n_columns * rows.dtype.itemsize
         quantum = _kernels.ROW_QUANTUM
-        self._block_rows = max(quantum, _BLOCK_BYTES // row_bytes // quantum * quantum)
+        self._block_rows = max(quantum, _EM_BLOCK_BYTES // row_bytes // quantum * quantum)
         self._in_memory = rows.read() if n_rows * row_bytes <= KEPT_BYTES else None
         self._is_sorted_later = self._in_memory is not None and row_bytes < _LONG_ROW_BYTES
         self.total_weight = total_weight(n_rows, weights)
@@ -98,7 +100,7 @@ class TruncatedPosteriors:
         self._shares = np.empty_like(self._energies)
         # Allocating memory in every iteration would take longer than the computation.
         self._log_densities = np.empty(n_rows)
-        self._moments: Moments | None = None
+        self._moments: ComponentMoments | None = None
         self.neighbors: IntArray = first_neighbors(random, n_components, n_neighbors)
 
     def _blocks(self) -> Iterator[tuple[slice, Any]]:
@@ -206,20 +208,22 @@ class TruncatedPosteriors:
         )
         return weighted_sum(self._log_densities, self._weights) - base * self.total_weight
 
-    def moments(self, means: Array, *, per_column: bool, directions: Directions | None = None) -> Moments:
+    def moments(
+        self, means: Array, *, per_column: bool, directions: Directions | None = None
+    ) -> ComponentMoments:
         """Return the moments of the rows for the M-step. The next call writes to the same arrays."""
         n_factors = None if directions is None else directions.vectors.shape[1]
         out = self._moments
         if out is None or not out.is_for(per_column=per_column, n_factors=n_factors):
             self._moments = None
-            out = Moments.zeros(means.shape, per_column=per_column, n_factors=n_factors)
+            out = ComponentMoments.zeros(means.shape, per_column=per_column, n_factors=n_factors)
             self._moments = out
         else:
             out.clear()
         self.add_moments(out, means, directions)
         return out
 
-    def add_moments(self, out: Moments, means: Array, directions: Directions | None = None) -> None:
+    def add_moments(self, out: ComponentMoments, means: Array, directions: Directions | None = None) -> None:
         """Add the sufficient statistics of the rows to sums."""
         for part, x in self._blocks():
             weights = None if self._weights is None else self._weights[part]
@@ -241,7 +245,7 @@ class TruncatedPosteriors:
 
 
 @dataclass(frozen=True)
-class Moments:
+class ComponentMoments:
     """Weighted sums over the rows of each component, relative to its mean.
 
     `masses` and `energies` (C,) are sums of shares s and of s times energies; `first` and `second` (C, d) of
@@ -258,7 +262,9 @@ class Moments:
     outer: FloatArray | None = None
 
     @classmethod
-    def zeros(cls, shape: tuple[int, int], *, per_column: bool, n_factors: int | None = None) -> Moments:
+    def zeros(
+        cls, shape: tuple[int, int], *, per_column: bool, n_factors: int | None = None
+    ) -> ComponentMoments:
         """Return the moments of no rows; `n_factors` is None without directions."""
         n, d = shape
         found = cls(np.zeros(n), np.zeros(n), np.zeros(shape), np.zeros(shape) if per_column else None)

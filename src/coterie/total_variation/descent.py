@@ -18,11 +18,6 @@ from coterie.graphs.cuts import cut_of_edges
 from coterie.limits.memory import check_allocation
 from coterie.total_variation.problem import CutGraph
 
-__all__ = [
-    "STEPS", "ColumnStatistics", "OuterResult", "PaperSteps", "PreconditionedSteps", "RowStatistics", "Steps",
-    "TotalVariationDescent", "WeightedStatistics",
-]  # fmt: skip
-
 # Dual updates of one call of the kernel, about 50 ms: Ctrl-C is handled between calls.
 _CALL_DUALS = 5e7
 

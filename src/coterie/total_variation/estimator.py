@@ -43,8 +43,6 @@ from coterie.total_variation.problem import CutProblem
 from coterie.total_variation.rounding import check_known_sizes
 from coterie.total_variation.solver import HISTORY_FIELDS, CutOptions, CutResult, minimize_cut
 
-__all__ = ["TotalVariationClustering"]
-
 CutInit = Annotated[
     Literal["diffusion"] | Any,
     Param(

@@ -18,11 +18,6 @@ from coterie.kmeans.exact import k_means_until
 from coterie.multilevel.solver import multilevel_partition
 from coterie.total_variation.problem import CutGraph, CutProblem
 
-__all__ = [
-    "RoughCut", "diffused", "drawn_vertices", "initial_memberships", "normalized_cut", "on_the_simplex",
-    "quadratic_memberships", "rough_cut",
-]  # fmt: skip
-
 # Relative residual of the conjugate gradients.
 _TOLERANCE = 1e-6
 
@@ -61,7 +56,7 @@ def rough_cut(problem: CutProblem, deadline: Deadline, *, is_paper: bool = False
             spectrum = spectral_vectors(problem.graph, n_vectors, seed, deadline, by_components=True)
             order = local_order(spectrum) if has_blocks else None
         if draws and is_paper:
-            clusters = normalized_cut(
+            clusters = spectral_clusters(
                 spectrum, problem.n_clusters, seed=seed, n_threads=problem.n_threads, deadline=deadline
             )
         elif draws:
@@ -71,12 +66,10 @@ def rough_cut(problem: CutProblem, deadline: Deadline, *, is_paper: bool = False
     return RoughCut(order, clusters)
 
 
-def normalized_cut(
+def spectral_clusters(
     spectrum: SpectralVectors, n_clusters: int, *, seed: int, n_threads: int, deadline: Deadline
 ) -> IntArray:
-    """Cluster a graph roughly: k-means on the directions of its first eigenvectors (Ng, Jordan and Weiss
-    2002).
-    """
+    """Return clusters by k-means on the directions of a graph's first eigenvectors (Ng, Jordan and Weiss 2002)."""
     directions = np.ascontiguousarray(spectrum.directions(n_clusters))
     means = k_means_until(deadline, directions, n_clusters, n_init=10, random_state=seed, n_threads=n_threads)
     return means.labels_

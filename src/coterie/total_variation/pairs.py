@@ -12,8 +12,6 @@ from coterie.graphs.edges import edges_of_graph
 from coterie.multilevel.solver import multilevel_partition
 from coterie.total_variation.problem import CutProblem
 
-__all__ = ["cut_pairs_again"]
-
 # Part of the mean energy of a cluster by which (P) must fall if a pair is cut again. Halves across the border cost
 # twice that; smaller gains take one more run and are seldom better clusters.
 _CLEARLY = 0.1

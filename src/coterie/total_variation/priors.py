@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -10,19 +11,11 @@ import numpy as np
 from coterie.arrays import FloatArray, IntArray
 from coterie.fitting.deadline import OutOfTime
 from coterie.fitting.report import Report
-from coterie.graphs.cuts import checked_priors, cuts_and_sizes, degrees_of
-from coterie.graphs.edges import Edges, edges_of_graph
+from coterie.graphs.cuts import checked_priors, degrees_of, normalized_cut
 from coterie.multilevel.solver import INFORMATION, NORMALIZED_CUT, CoarseGraph, multilevel_partition
 from coterie.total_variation.initialization import rough_cut
 from coterie.total_variation.problem import CutProblem
 from coterie.total_variation.solver import ROUGH_SHARE, CutOptions, CutResult, minimize_cut
-
-__all__ = [
-    "check_class_priors",
-    "minimize_cut_and_priors",
-    "normalized_cut",
-    "priors_of_labels",
-]
 
 # Fraction by which the normalized cut must decrease. Classes of equal size are seldom its minimum: on optdigits it is
 # 4% lower with two classes merged and a few rows separate. With unequal sizes it decreases by a third to nine tenths.
@@ -64,10 +57,14 @@ def minimize_cut_and_priors(
     falls by less than the cut.
     """
     R = problem.n_clusters
-    edges, degrees = edges_of_graph(problem.graph), degrees_of(problem.graph)
+    degrees = degrees_of(problem.graph)
 
     def cut(labels: IntArray) -> float:
-        return normalized_cut(edges, labels, R, degrees)
+        volumes = np.bincount(labels, degrees, minlength=R)
+        is_empty = np.bincount(labels, minlength=R) == 0
+        if np.any(is_empty) or (np.any(volumes == 0) and np.any(degrees > 0)):
+            return math.inf
+        return normalized_cut(problem.graph, labels, R)
 
     equal = np.full(R, 1 / R)
     rough = None
@@ -107,12 +104,3 @@ def minimize_cut_and_priors(
     run, energy = minimize_cut(sized, few, report, rough)
     energies = np.append(energies, energy)
     return (run, energies, priors) if is_better(run.labels) else (best, energies, equal)
-
-
-def normalized_cut(edges: Edges, labels: IntArray, n_clusters: int, degrees: FloatArray) -> float:
-    """Return the sum over the clusters of the edges that leave them, each over its degrees (Shi and Malik 2000)."""
-    cuts, volumes = cuts_and_sizes(edges, labels, n_clusters, degrees)
-    is_empty = np.bincount(labels, minlength=n_clusters) == 0
-    if np.any(is_empty) or (np.any(volumes == 0) and len(edges) > 0):
-        return float("inf")
-    return float(np.sum(cuts / np.where(volumes > 0, volumes, 1)))

@@ -15,8 +15,6 @@ from coterie.graphs.cuts import balance_weights_of
 from coterie.graphs.edges import edges_of_graph
 from coterie.size_constrained.sizes import SizeBounds
 
-__all__ = ["CutGraph", "CutProblem"]
-
 # Rows of a block: about a sixteenth of all, so that threads share the work evenly, limited so that the memberships of a
 # block fit into the L2 cache.
 _BLOCKS, _FEWEST_ROWS, _MOST_ROWS = 16, 1024, 8192

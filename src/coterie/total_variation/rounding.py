@@ -14,8 +14,6 @@ from coterie.size_constrained.assignment import Candidates, assign_within
 from coterie.size_constrained.sizes import SizeBounds
 from coterie.total_variation.problem import CutGraph
 
-__all__ = ["VertexMoves", "check_known_sizes", "labels_within", "matched_numbers", "numbers_by_labels"]
-
 # Steps and restart probability of the random walk that separates rows inside a cluster from those at its border.
 _STEPS, _RETURN = 20, 0.5
 

@@ -25,16 +25,6 @@ from coterie.total_variation.pairs import cut_pairs_again
 from coterie.total_variation.problem import CutGraph, CutProblem
 from coterie.total_variation.rounding import VertexMoves, labels_within, matched_numbers, numbers_by_labels
 
-__all__ = [
-    "HISTORY_FIELDS",
-    "ROUGH_SHARE",
-    "CutOptions",
-    "CutResult",
-    "RunSelection",
-    "StoppingRule",
-    "minimize_cut",
-]
-
 # Fields of the history in addition to those of every fit.
 HISTORY_FIELDS = (("n_inner", np.int64), ("descended", np.bool_), ("cut", np.float64))
 
