@@ -299,31 +299,23 @@ class _Arcs:
 
     def update(self, labels: IntArray, clusters: IndexArray) -> None:
         """Find the arcs from some clusters again."""
-        self.costs[clusters] = np.inf
-        is_wanted = np.zeros(self._candidates.n_clusters, dtype=bool)
-        is_wanted[clusters] = True
-        rows = self._rows[is_wanted[labels[self._rows]]]
-        ids, scores = self._candidates.ids[rows], self._candidates.scores[rows].astype(np.float64)
-        own = labels[rows]
-        is_own = ids == own[:, None]
-        has_own = np.any(is_own, axis=1)
-        costs = (
-            scores
-            - np.where(has_own, scores[np.arange(len(rows)), np.argmax(is_own, axis=1)], np.inf)[:, None]
-        )
-        sources, targets, costs = (
-            np.broadcast_to(own[:, None], ids.shape)[~is_own],
-            ids[~is_own],
-            costs[~is_own],
-        )
-        owners = np.broadcast_to(rows[:, None], ids.shape)[~is_own]
-        order = np.lexsort((owners, costs, targets, sources))
-        sources, targets = sources[order], targets[order]
-        is_first = np.ones(len(order), dtype=bool)
-        is_first[1:] = (sources[1:] != sources[:-1]) | (targets[1:] != targets[:-1])
-        first = order[is_first]
-        self.costs[sources[is_first], targets[is_first]] = costs[first]
-        self.rows[sources[is_first], targets[is_first]] = owners[first]
+        k = self._candidates.n_clusters
+        rows = self._rows[np.isin(labels[self._rows], clusters)]
+        rows = rows[np.argsort(labels[rows], kind="stable")]
+        ends = np.searchsorted(labels[rows], np.arange(k + 1))
+        for cluster in clusters:
+            own = rows[ends[cluster] : ends[cluster + 1]]
+            self.costs[cluster] = np.inf
+            if len(own) == 0:
+                continue
+            costs = np.full((len(own), k), np.inf)
+            np.put_along_axis(costs, self._candidates.ids[own], self._candidates.scores[own], axis=1)
+            # A row whose cluster is no candidate leaves it at any cost.
+            with np.errstate(invalid="ignore"):
+                costs = np.where(np.isinf(costs), np.inf, costs - costs[:, cluster, None])
+            costs[:, cluster] = np.inf
+            first = costs.argmin(axis=0)
+            self.costs[cluster], self.rows[cluster] = costs[first, np.arange(k)], own[first]
 
 
 def _shortest_paths(lengths: FloatArray, is_source: BoolArray) -> tuple[FloatArray, IntArray]:
