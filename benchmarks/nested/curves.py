@@ -88,13 +88,12 @@ class RowCurves:
         return found
 
     def time_cell(self, name: str, level: float) -> str:
-        """Return the median and the range of the seconds to a level."""
-        times, middle = self.times(name, level), self.time(name, level)
-        if isinf(middle):
-            reached = sum(not isinf(t) for t in times)
-            return "never" + f" ({reached} of {len(times)} did)" * bool(reached)
-        spread = f" ({seconds_text(min(times))}-{seconds_text(max(times))})" if len(times) > 1 else ""
-        return seconds_text(middle) + spread
+        """Return the median and the quartiles of the seconds to a level, and how many seeds reach it if not all do."""
+        times = np.array(self.times(name, level))
+        reached = f" ({np.count_nonzero(np.isfinite(times))} of {len(times)})" * bool(np.isinf(times).any())
+        quartiles = np.quantile(times, (0.25, 0.75), method="inverted_cdf")
+        spread = f" [{seconds_text(quartiles[0])}, {seconds_text(quartiles[1])}]" * (len(times) > 1)
+        return seconds_text(self.time(name, level)) + spread * bool(np.isfinite(times).any()) + reached
 
     def excess_cell(self, name: str) -> str:
         """Return the mean of the final excess and, of several seeds, the standard deviation."""
