@@ -27,7 +27,7 @@ from benchmarks.nested.contenders import (
     first_rows,
     setting_name,
 )
-from benchmarks.nested.curves import LEVELS, CurveRow, RowCurves, draw, measure_curves, seconds_text
+from benchmarks.nested.curves import LEVELS, CurveRow, RowCurves, draw, measure_curves
 from coterie.figures import new_figure
 
 SAMPLE_ROUNDS, N_CLUSTERS, BATCH = 30, 50, 5000

@@ -19,7 +19,7 @@ from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.dataset import squares_to_point
 from coterie.blocks.kernel_rows import kernel_rows
-from coterie.fitting.checks import check_positive_integer, random_stream
+from coterie.fitting.checks import check_positive_integer, check_sum_of_squares, random_stream
 from coterie.passes import ChunkRows, Passes, check_differences, open_passes
 from coterie.rows import Block, Rows, as_rows
 
@@ -309,11 +309,7 @@ def draw_from_block(
 
 def _check_scale(passes: Passes, scatter: float) -> None:
     """Raise a ValueError if squared distances overflow in float64, or vanish in the dtype of the rows."""
-    if not np.isfinite(scatter):
-        raise ValueError(
-            "X is too large for float64: the sum of squared distances to the mean overflows. Divide X by a large "
-            "number, such as a power of 2."
-        )
+    check_sum_of_squares(scatter)
     check_differences(passes, scatter)
 
 

@@ -287,8 +287,3 @@ def test_the_history_of_total_variation_is_finite_on_repeated_rows(n_clusters):
     model = TotalVariationClustering(n_clusters, n_neighbors=5, n_init=1, max_iter=150, random_state=0).fit(X)
     for name in ("objective", "cut"):
         assert np.all(np.isfinite(model.history_[name]))
-
-
-def test_mixture_warns_if_reg_covar_exceeds_the_variance():
-    with pytest.warns(UserWarning, match="reg_covar=1e-06, .* is more than that of all rows"):
-        TruncatedGaussianMixture(4, random_state=0).fit(blobs() * 1e-9)

@@ -120,7 +120,6 @@ def test_predict_gives_the_label_of_the_nearest_training_row(estimator, dtype):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (dict(n_neighbors=20), "n_neighbors=20 should be < n_samples=20"),
         (dict(weights="binary"), "weights must be one of 'knn', 'dense', 'tree', 'precomputed'"),
         (dict(weights="precomputed"), "graph"),
         (dict(solver="newton"), "solver must be one of 'ama', 'plain-ama', 'admm'"),
@@ -158,9 +157,13 @@ def test_wrong_gammas_and_graphs(estimator, graph, message):
         estimator.fit(X, graph=graph)
 
 
-@pytest.mark.parametrize(("solver", "limit"), [("ama", 1 / 6), ("plain-ama", 2 / 6)])
-def test_steps_are_limited_by_the_degrees_of_the_graph(solver, limit):
+@pytest.mark.parametrize(
+    ("solver", "greatest", "too_large"),
+    [("ama", 1 / 6, 1.01 / 6), ("plain-ama", 1.99 / 6, 2 / 6)],  # Proposition 4.1 is strict
+)
+def test_steps_are_limited_by_the_degrees_of_the_graph(solver, greatest, too_large):
     X = np.random.default_rng(0).normal(size=(6, 2))
-    ConvexClustering(weights="dense", solver=solver, step_size=0.99 * limit).fit(X)
-    with pytest.raises(ValueError, match=rf"may be {limit:g} at most"):
-        ConvexClustering(weights="dense", solver=solver, step_size=1.01 * limit).fit(X)
+    model = ConvexClustering(0.5, weights="dense", solver=solver, step_size=greatest, max_iter=5000).fit(X)
+    assert model.converged_
+    with pytest.raises(ValueError, match="not safe"):
+        ConvexClustering(weights="dense", solver=solver, step_size=too_large).fit(X)

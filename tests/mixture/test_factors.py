@@ -57,6 +57,11 @@ def expected_energies(X, parameters):
     )
 
 
+def energies_of_diag(X, parameters):
+    variances = parameters.variances[0]
+    return 0.5 * np.sum((X - parameters.means[0]) ** 2 / variances + np.log(2 * np.pi * variances), axis=1)
+
+
 @pytest.fixture(scope="module")
 def rows():
     """Rows of four components with two factors each."""
@@ -286,6 +291,27 @@ class TestEM:
         np.testing.assert_allclose(np.linalg.svd(directions @ vectors[:, -2:])[1], np.ones(2), atol=1e-3)
         assert after > before
         assert np.all(values[-2:] > 1)
+
+    @pytest.mark.parametrize("reg_covar", [0.01, 0.1, 1.0, 10.0])
+    def test_first_factors_include_reg_covar(self, rows, reg_covar):
+        """M-steps that add r to variances never lower the free energy minus r / 2 sum 1 / variance (the oracle)."""
+        own = rows[np.linalg.norm(rows - rows[0], axis=1) < 6]
+        found = MixtureParameters(own[:1].copy(), np.ones((1, 12)), np.ones(1))
+        posteriors, objectives = e_step(own, (1, 1, 1)), []
+        options = EMOptions("factors", 0, 1, reg_covar, 1e-12, 1, 0.0, 0.0, 1, n_factors=2, least_mass=3.0)
+        for step in range(8):
+            posteriors.update(posteriors.e_step(found))
+            if step == 2:
+                found = first_factors(posteriors, found, options, Report())
+            else:
+                kind = "diag" if step < 2 else "factors"
+                found = m_step(
+                    posteriors, found, covariance_type=kind, reg_covar=reg_covar, smallest_variance=1e-12
+                )
+            assert np.all(found.variances >= (1 - 1e-12) * reg_covar)
+            log_densities = -(expected_energies(own, found) if step > 1 else energies_of_diag(own, found))
+            objectives.append(log_densities.mean() - reg_covar / 2 * np.sum(1 / found.variances))
+        assert np.all(np.diff(objectives) > -1e-3)  # weak factors are drawn
 
 
 class TestEstimator:

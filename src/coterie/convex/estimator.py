@@ -182,7 +182,8 @@ class ConvexEstimator(ClusterMixin, Estimator):
         ndarray of shape (m,), int32
         """
         check_is_fitted(self, "labels_")
-        own = self._training_rows
+        # As in fits: squares of very large and of very small rows are no numbers of float32.
+        own = self._training_rows.astype(np.float64, copy=False)
         rows = self._rows_of(X).with_dtype(own.dtype).read()
         ids, _ = nearest_neighbors(
             own, 1, queries=rows, random_state=0, n_threads=effective_n_threads(self.n_threads)
@@ -250,10 +251,6 @@ class ConvexEstimator(ClusterMixin, Estimator):
             "edges between rows, with dual variables for each column,",
             "use weights='knn' with fewer neighbors, or a sample of the rows",
         )
-        if self.weights in ("knn", "tree") and self.n_neighbors >= rows.shape[0]:
-            raise ValueError(
-                f"n_neighbors={self.n_neighbors} should be < n_samples={rows.shape[0]}: a row is not its own neighbor."
-            )
         if (graph is None) == (self.weights == "precomputed"):
             raise ValueError('fit needs a graph with weights="precomputed", and takes none otherwise.')
 
@@ -303,7 +300,7 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
         graph of nearest neighbors, or those of a symmetric graph given to `fit`. "tree" needs `norm="l1"`: it is solved
         exactly, without iterations, also for millions of rows.
     n_neighbors : int
-        Nearest neighbors of each row, with `weights="knn"` or "tree".
+        Nearest neighbors of each row, with `weights="knn"` or "tree": all others if there are fewer.
     distance_decay : float or "auto"
         "auto": independent of the units of X. Weights are exp(-decay (||x_i - x_j||^2 - m)), but at least 0.01, where m
         is the least squared distance in the graph, and decay halves the weights between the 10% and 90% quantiles of
@@ -539,7 +536,7 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
 
     def _distances_to(self, X: Any, labels: IntArray, to_centers: FloatArray | None) -> FloatArray:
         own = self._training_rows
-        rows = self._rows_of(X).with_dtype(own.dtype).read()
+        rows = self._rows_of(X).with_dtype(np.float64).read()
         return _distances(rows, labels, _cluster_means(own, self.labels_))
 
 

@@ -391,12 +391,12 @@ def _ama_step(edges: Edges, options: SolverOptions) -> float | None:
     bound = min(edges.n_nodes, int((degrees[edges.heads] + degrees[edges.tails]).max()))
     if step_size == PAPER_STEP:
         return 1 / bound
-    limit = (1.0 if options.solver == "ama" else 2.0) / bound
-    if float(step_size) > limit:
-        raise ValueError(
-            f"step_size={float(step_size):g} is not safe: on this graph it may be {limit:g} at most."
-        )
-    return float(step_size)
+    # Proposition 4.1: plain steps are below 2 / rho, strictly.
+    step, limit = float(step_size), (1.0 if options.solver == "ama" else 2.0) / bound
+    if step > limit or (step == limit and options.solver == "plain-ama"):
+        most = f"at most {limit:g}" if options.solver == "ama" else f"less than {limit:g}"
+        raise ValueError(f"step_size={step:g} is not safe: on this graph it must be {most}.")
+    return step
 
 
 def _steps(edges: Edges, step_size: float | Array | None) -> Array:

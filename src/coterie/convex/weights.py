@@ -46,7 +46,7 @@ def weight_graph(
         return relative_graph(X, kind=kind, n_neighbors=n_neighbors, connect=connect is not False, **search)
     found = check_graph(graph, len(X), symmetric=True) if kind == "precomputed" else None
     weights = _lightest(found) if isinstance(decay, str) else _Gaussian(decay, X.dtype)
-    if kind == "dense":
+    if kind == "dense" or (kind == "knn" and n_neighbors >= len(X) - 1):
         found = _dense_graph(X, weights)
     elif kind == "knn":
         found = knn_graph(X, n_neighbors, weights=weights, **search)

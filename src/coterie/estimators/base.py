@@ -17,7 +17,7 @@ from coterie.estimators.notebook import fitted_html
 from coterie.estimators.parameters import validate
 from coterie.estimators.persistence import first_non_finite, save
 from coterie.estimators.preparation import columns_of, prepared_rows
-from coterie.fitting.checks import warn
+from coterie.fitting.checks import TOO_LARGE, warn
 from coterie.fitting.report import CallbackSupportMixin
 from coterie.limits.memory import check_allocation
 from coterie.passes import are_on_workers
@@ -197,10 +197,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
 def overflow_message(estimator: str, attribute: str, number: float) -> str:
     """Return the error of a fit with a non-finite result."""
-    return (
-        f"{estimator} ended with {number} in its {attribute.strip('_')}, which is no result: rows, or their weights, "
-        "are so large that sums of their squares overflow. Scale them, such as by prepare_rows(X, scale='standard')."
-    )
+    return f"{estimator} ended with {number} in its {attribute.strip('_')}, which is no result: {TOO_LARGE}"
 
 
 def membership_of(model: Any, rows: Rows, labels: IntArray) -> tuple[str, FloatArray] | None:

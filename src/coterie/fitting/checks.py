@@ -31,16 +31,30 @@ _BETWEEN = tuple(
 )
 
 
+TOO_LARGE = (
+    "rows, or their weights, are too large for float64: sums of their squares overflow. Scale them, such as by "
+    "prepare_rows(X, scale='standard')."
+)
+
+
+def check_sum_of_squares(total: float) -> None:
+    """Raise a ValueError if the sum of (weighted) squared distances of the rows is not finite."""
+    if not math.isfinite(total):
+        raise ValueError(f"Not a finite sum of squared distances: {TOO_LARGE}")
+
+
 def check_sample_weight(sample_weight: npt.ArrayLike | None, rows: Rows) -> Array | None:
     """Return the weights as an array of shape (n,) in the rows' dtype; None stays None (all 1).
 
-    Raises a ValueError if they are negative, not finite, all 0 or not one per row.
+    Raises a ValueError if they are negative, not finite, all 0 or not one per row, or if their sum overflows.
     """
     if sample_weight is None:
         return None
     weights = _check_sample_weight(sample_weight, rows, dtype=rows.dtype, ensure_non_negative=True)
     if not np.any(weights > 0):
         raise ValueError("sample_weight must not be 0 everywhere.")
+    if not math.isfinite(weights.sum(dtype=np.float64)):
+        raise ValueError("The sum of sample_weight overflows: divide the weights by a large number.")
     return weights
 
 

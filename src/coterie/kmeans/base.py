@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     TransformerMixin,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.blocks.dataset import check_overflow, weighted_sum
-from coterie.blocks.kernel_rows import dense
+from coterie.blocks.dataset import check_overflow, squares_to_point, weighted_sum
+from coterie.blocks.kernel_rows import dense, kernel_rows
 from coterie.centers.frame import unit_centers
 from coterie.centers.labels import labels_and_squares, nearest_labels, squares_to_centers
 from coterie.centers.means import Means, means_of
@@ -31,9 +31,8 @@ from coterie.limits.memory import check_allocation
 from coterie.rows import Block, Rows
 from coterie.rows.derived import NormalizedRows, RowsWithDirection, normalized, rows_of_zeros
 
-# How many roundings a squared distance may be off by, of squared lengths of rows and centroids; and numbers of
-# differences that are held at a time.
-_ROUNDING, _PAIRED_NUMBERS = 64, 1 << 20
+# How many roundings of its square a squared distance to a centroid may be off by, if rows are sparse.
+_ROUNDING = 64
 
 # Attributes with the same name and meaning in scikit-learn and here.
 _SHARED = ("labels_", "inertia_", "n_iter_", "n_features_in_", "feature_names_in_")
@@ -157,7 +156,6 @@ class CentroidEstimator(
 
         check_is_fitted(self)
         rows = self._rows_of(X)
-        distances = cosine_distances if self._is_cosine else _distances
         centers = self.cluster_centers_.astype(rows.dtype, copy=False)
         check_allocation(
             float(rows.shape[0]) * len(centers) * rows.dtype.itemsize,
@@ -168,7 +166,11 @@ class CentroidEstimator(
         for start, block in rows.blocks():
             part = slice(start, start + block.shape[0])
             with np.errstate(over="ignore", invalid="ignore"):  # `check_overflow` says so
-                out[part] = distances(block, centers)
+                out[part] = (
+                    cosine_distances(block, centers)
+                    if self._is_cosine
+                    else _distances(block, centers, self._n_threads)
+                )
             check_overflow(out[part], start)
         return out
 
@@ -351,20 +353,15 @@ class CentroidEstimator(
         return self._distances_of(squares_to_centers(rows, self.cluster_centers_, labels, self._n_threads))
 
 
-def _distances(block: Block, centers: Array) -> Array:
-    """Return all distances; those that rounding of products may have spoiled are computed from differences."""
-    from sklearn.metrics.pairwise import euclidean_distances  # slow to load; fits need none of it
-
-    found = euclidean_distances(block, centers)
-    squares = row_norms(block, squared=True).max(initial=0) + row_norms(centers, squared=True).max(initial=0)
-    limit = np.sqrt(_ROUNDING * np.finfo(np.float64).eps * float(squares))
-    rows, columns = np.nonzero(found <= limit)
-    most = max(1, _PAIRED_NUMBERS // centers.shape[1])
-    for start in range(0, len(rows), most):
-        near, own = rows[start : start + most], columns[start : start + most]
-        differences = dense(block[near]).astype(np.float64) - centers[own]
-        found[near, own] = np.sqrt(np.einsum("ij,ij->i", differences, differences))
-    return np.asarray(found)
+def _distances(block: Block, centers: Array, n_threads: int) -> Array:
+    """Return all distances, from differences also where both are far from 0."""
+    rows, points = kernel_rows(block), centers.astype(np.float64)
+    squares = np.column_stack([squares_to_point(rows, block.shape[0], one, n_threads) for one in points])
+    if sp.issparse(block):  # whose differences are summed in another order than the squares of centers
+        limits = _ROUNDING * np.finfo(np.float64).eps * np.einsum("ij,ij->i", points, points)
+        for row, column in zip(*np.nonzero(squares <= limits)):
+            squares[row, column] = np.sum((dense(block[[row]]).astype(np.float64) - points[column]) ** 2)
+    return np.sqrt(squares)
 
 
 def _squares_to(centers: Array, shift: FloatArray) -> FloatArray:

@@ -117,8 +117,8 @@ class EarlierSums:
 class GrowingSample:
     """The rows of a fit in random order, of which a prefix is the sample; see `coterie.blocks.shuffled.ShuffledRows`.
 
-    `order` has the numbers of all rows, shuffled; each growth is put in ascending order. `size` is the length of the
-    prefix. Without a `shift` it is the mean of the first rows (0 for sparse rows), but for the exception of
+    `order` has the numbers of the rows that count, shuffled; each growth is put in ascending order. `size` is the
+    length of the prefix. Without a `shift` it is the mean of the first rows (0 for sparse rows), but for the exception of
     `robust_shift`. On workers, each chunk keeps its rows of the sample, and only the numbers of new rows are sent.
     """
 
@@ -132,7 +132,7 @@ class GrowingSample:
         shift: FloatArray | None = None,
     ) -> None:
         self.passes, self.order, self.size = passes, order, 0
-        self.n_rows, self.rows = passes.n_rows, passes.rows
+        self.n_rows, self.rows = len(order), passes.rows
         self.total_weight = total_weight(self.n_rows, passes.weights)
         self.n_threads = useful_n_threads(self.n_rows * passes.n_columns * n_clusters, passes.n_threads)
         # In this process, the order is that of the only chunk.
@@ -749,7 +749,9 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         self.check_parameters()
         report = Report(self, HISTORY_FIELDS)
         if goes_on:
-            rows = self._with_direction(self._rows_of(X))
+            rows = self._rows_of(X)
+            dtype = np.result_type(rows.dtype, self.cluster_centers_)  # of the batches so far
+            rows = self._with_direction(rows.with_dtype(dtype))
             columns = self._known_columns()
         else:
             rows, columns = self._rows_to_fit(X)
@@ -765,9 +767,8 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         ):
             earlier = self._earlier_sums(rows) if goes_on else None
             size = self._first_size()
-            order = shuffled(rows.shape[0], run_length(rows, size), random)
             data = GrowingSample(
-                passes, self._positive_weights_first(order, weights), size,
+                passes, self._order(rows, weights, size, random), size,
                 n_clusters=self.n_clusters, shift=None if earlier is None else earlier.shift,
             )  # fmt: skip
             if centers is None:
@@ -802,10 +803,14 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         }  # fmt: skip
 
     @staticmethod
-    def _positive_weights_first(order: IndexArray, weights: Array | None) -> IndexArray:
-        if weights is None:
-            return order
-        return np.concatenate([order[weights[order] > 0], order[weights[order] == 0]])
+    def _order(
+        rows: RowSource, weights: Array | None, size: int, random: np.random.RandomState
+    ) -> IndexArray:
+        """Return the numbers of the rows with a positive weight (of all rows if there are none) in random order."""
+        counted = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights)
+        if len(counted) == 0:
+            counted = np.arange(rows.shape[0])
+        return counted[shuffled(len(counted), run_length(rows, size), random)]
 
     def _first_size(self) -> int:
         if self.batch_size == "auto":

@@ -150,8 +150,8 @@ def has_converged(bounds: Sequence[float], tol: float, least_gain: float, window
 
 def effective_size(weights: Array) -> float:
     """Return the number of rows of equal weight whose mean varies as much as that of these rows (Kish 1965)."""
-    total = float(weights.sum(dtype="float64"))
-    return total * total / float((weights.astype("float64") ** 2).sum())
+    relative = weights / weights.max().astype("float64")  # whose squares do not vanish
+    return float(relative.sum() ** 2 / (relative**2).sum())
 
 
 def m_step(
@@ -261,8 +261,8 @@ def first_factors(
     too short.
 
     Subspace iteration finds the H directions of largest variance v of each component, in columns of variance
-    1. Those of v > 1 become factors, and the noise is the mean variance of the others, at least 0.1 (Tipping
-    and Bishop 1999).
+    1. Those of v > 1 become factors, and the noise is the mean variance of the others, at least 0.1 and
+    with no variance below `reg_covar` (Tipping and Bishop 1999).
     """
     parameters = m_step(
         posteriors, parameters, covariance_type="diag", reg_covar=options.reg_covar,
@@ -288,12 +288,14 @@ def first_factors(
             # A component without rows keeps its directions.
             vectors = np.where(moments.masses[:, None, None] > 0, products, vectors)
     assert moments.second is not None
-    total = np.sum(moments.second * scales**2, axis=1) / masses
+    added = options.reg_covar * scales**2
+    total = np.sum(moments.second * scales**2, axis=1) / masses + added.sum(axis=1)
     found, turns = np.linalg.eigh(vectors @ products.transpose(0, 2, 1))
     vectors = turns.transpose(0, 2, 1) @ vectors
     is_strong = (found > 1) & (moments.masses >= options.least_mass)[:, None]
     rest = total - np.sum(found, axis=1, where=is_strong)
-    noise = np.clip(rest / (n_columns - is_strong.sum(axis=1)), _LEAST_NOISE, 1.0)[:, None]
+    least = np.maximum(added.max(axis=1), _LEAST_NOISE)
+    noise = np.clip(rest / (n_columns - is_strong.sum(axis=1)), np.minimum(least, 1.0), 1.0)[:, None]
     strengths = np.where(is_strong, found - noise, _WEAK_FACTOR * noise)
     factors = vectors * np.sqrt(strengths)[:, :, None] * np.sqrt(parameters.variances)[:, None, :]
     return replace(parameters, variances=parameters.variances * noise, factors=factors)

@@ -121,6 +121,9 @@ _SEEDING_SHARE = 0.5
 # A search takes as long as a blocked product with about this many times C' G components.
 _DISTANCES_OF_SEARCH = 4
 
+# Part of the variance of all rows up to which `reg_covar` loses no clusters.
+_LARGE_SHARE = 0.1
+
 # Rows that are denoised together.
 _DENOISED_BYTES = 16 << 20
 
@@ -949,14 +952,14 @@ def _check_dense(rows: Rows) -> None:
 
 
 def _check_variance(variance: float, dtype: npt.DTypeLike, reg_covar: float) -> None:
-    """Raise a ValueError if variances vanish in the rows' dtype; warn if `reg_covar` exceeds that of the rows."""
+    """Raise a ValueError if variances vanish in the rows' dtype; warn if `reg_covar` is a large part of them."""
     if 0 < variance < np.finfo(dtype).tiny / _NO_VARIANCE and reg_covar == 0:
         raise ValueError(
             f"The rows of X differ too little for {np.dtype(dtype)}: their variance is {variance:.3g}. Multiply X by "
             "a large number, such as a power of 2."
         )
-    if 0 < variance < reg_covar:
+    if 0 < _LARGE_SHARE * variance < reg_covar:
         warn(
-            f"reg_covar={reg_covar:g}, which is added to each variance, is more than that of all rows, "
-            f"{variance:.3g}, so components differ little. Multiply X by a large number, or give less.",
+            f"reg_covar={reg_covar:g}, which is added to each variance, is more than a tenth of that of all rows, "
+            f"{variance:.3g}, so clusters can be lost. Multiply X by a large number, or give less.",
         )

@@ -11,7 +11,7 @@ from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import ChunkRows
 from coterie.centers.frame import CenterFrame
-from coterie.fitting.checks import check_positive_integer, random_stream
+from coterie.fitting.checks import check_positive_integer, check_sum_of_squares, random_stream
 from coterie.fitting.deadline import UNLIMITED, Deadline, now
 from coterie.fitting.threads import single_threaded_blas
 from coterie.seeding.seeds import Seeds, draw_together, rows_to_seed, take_rows, warn_of_time_limit
@@ -166,6 +166,7 @@ class _GrowingCenters:
             dtype=float,
         )
         self._potentials = self._masses_of_quanta.sum(axis=1)
+        check_sum_of_squares(float(self._potentials.sum()))
         self.has_mass = bool(self._potentials.any())
         return self.has_mass
 

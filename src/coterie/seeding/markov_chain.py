@@ -11,7 +11,7 @@ from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.dataset import ChunkRows
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame, nearest_centers
-from coterie.fitting.checks import check_positive_integer, random_stream
+from coterie.fitting.checks import check_positive_integer, check_sum_of_squares, random_stream
 from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.fitting.threads import single_threaded_blas
 from coterie.seeding.seeds import Seeds, draw_together, rows_to_seed, take_rows, warn_of_time_limit
@@ -104,6 +104,7 @@ def seed_by_markov_chain(
     squares = weights * data.own_square_distances(
         centers[:1].astype(np.float64), np.zeros(data.n_rows, dtype=np.int32)
     )
+    check_sum_of_squares(float(squares.sum()))
     proposal = weights / weights.sum()
     if squares.sum() > 0:
         proposal = 0.5 * proposal + 0.5 * squares / squares.sum()

@@ -8,6 +8,7 @@ from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import weighted_sum
 from coterie.blocks.kernel_rows import dense
 from coterie.centers.frame import CenterFrame
+from coterie.fitting.checks import check_sum_of_squares
 from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.passes import ChunkRows, MeasuredRows, Total, measure_rows
 from coterie.rows import as_rows
@@ -35,6 +36,7 @@ def seed_in_rounds(
             break
         found = passes.run(_update_nearest, (candidates, n_known), nearest, writes=True, renews=True)
         potential = float(np.sum(found))
+        check_sum_of_squares(potential)
         if not potential > 0:
             break
         seeds = random.randint(np.iinfo(np.int32).max, size=len(passes.firsts) - 1).tolist()
