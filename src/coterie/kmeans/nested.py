@@ -118,8 +118,8 @@ class GrowingSample:
     """The rows of a fit in random order, of which a prefix is the sample; see `coterie.blocks.shuffled.ShuffledRows`.
 
     `order` has the numbers of the rows that count, shuffled; each growth is put in ascending order. `size` is the
-    length of the prefix. Without a `shift` it is the mean of the first rows (0 for sparse rows), but for the exception of
-    `robust_shift`. On workers, each chunk keeps its rows of the sample, and only the numbers of new rows are sent.
+    length of the prefix. Without a `shift` it is the mean of the first rows (0 for sparse rows), but for the exception
+    of `robust_shift`. On workers, each chunk keeps its rows of the sample, and only the numbers of new rows are sent.
     """
 
     def __init__(
