@@ -209,10 +209,6 @@ class TestOneGamma:
         (ConvexClusterPath(weights="tree", norm="l1", step_size="paper"), "takes no step_size"),
         (ConvexClustering(weights="tree", norm="l1", connect=False), "takes no connect"),
         (
-            ConvexClustering(weights="tree", norm="l1", n_neighbors=20),
-            "n_neighbors=20 should be < n_samples=20",
-        ),
-        (
             ConvexClustering(weights="tree", norm="l1", distance_decay=1e5),
             "Without these edges the tree is not connected",
         ),

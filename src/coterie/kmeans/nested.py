@@ -536,8 +536,8 @@ def n_bounds_per_row(
 class NestedMiniBatchKMeans(CentroidEstimator):
     """K-means on a random sample that doubles whenever the centers have converged on it.
 
-    Reaches 1% above the best inertia orders of magnitude sooner than exact k-means or mini-batches that are drawn
-    independently, and converges, like exact k-means, to a local minimum over all rows.
+    On many rows it is near the best inertia sooner than exact k-means or mini-batches that are drawn independently, and
+    it converges, like exact k-means, to a local minimum over all rows.
 
     Each row counts once, with its latest cluster. While centers move by more than a hundredth of their standard errors,
     the same sample is used again, and bounds skip most distances; then the sample is doubled.
