@@ -804,7 +804,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
 
     @staticmethod
     def _order(
-        rows: RowSource, weights: Array | None, size: int, random: np.random.RandomState
+        rows: Rows, weights: Array | None, size: int, random: np.random.RandomState
     ) -> IndexArray:
         """Return the numbers of the rows with a positive weight (of all rows if there are none) in random order."""
         counted = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights)
