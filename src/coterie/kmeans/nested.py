@@ -803,9 +803,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         }  # fmt: skip
 
     @staticmethod
-    def _order(
-        rows: Rows, weights: Array | None, size: int, random: np.random.RandomState
-    ) -> IndexArray:
+    def _order(rows: Rows, weights: Array | None, size: int, random: np.random.RandomState) -> IndexArray:
         """Return the numbers of the rows with a positive weight (of all rows if there are none) in random order."""
         counted = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights)
         if len(counted) == 0:
