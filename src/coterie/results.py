@@ -21,12 +21,12 @@ from coterie.estimators.outliers import OutlierScoring
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import NeighborIndex
 from coterie.names import merge_labels, read_merges, read_names, relabel
-from coterie.rows import MetadataColumns, Rows, as_rows, open_rows
+from coterie.rows import MetadataColumns, Rows, as_rows
+from coterie.rows.adapt import adapted, table_of
 from coterie.rows.checks import NotATableError
 from coterie.rows.columns import NO_COLUMNS
 from coterie.rows.derived import complete_rows
-from coterie.rows.files import open_table
-from coterie.rows.landing import LandingMetadata
+from coterie.rows.files import columns_of_file, read_rows
 from coterie.rows.roles import ID_NAMES, has_id_name
 
 _FIRST_CELLS = 100
@@ -135,7 +135,7 @@ def results_table(
     share = None if outliers is None else outlier_share(outliers)
     if not isinstance(X, str | Path) and not _is_frame(X) and type(X).__name__ != "Table":
         X = as_rows(X)  # once: it may be a stream
-    rows = model_rows(model, X)
+    rows = model_rows(model, X, keep_columns=not _is_frame(X))
     found = labels_of(model, rows) if labels is None else np.asarray(labels, dtype=np.int32)
     if found.shape != (rows.shape[0],):
         raise ValueError(f"labels must have one number for each of {rows.shape[0]} rows, got {found.shape}.")
@@ -148,7 +148,7 @@ def results_table(
     clusters = found if far is None else far.marked(found)
     clusters = clusters if merges is None else merge_labels(clusters, read_merges(merges))
     known = None if names is None else read_names(names)
-    table = None if _is_frame(X) else all_columns(X, rows)
+    table = None if _is_frame(X) else rows.all_columns
     taken = list(X.columns) if _is_frame(X) else [] if table is None else table.names
     added = result_columns(placement, clusters, known, rows.kept, taken)
     if _is_frame(X):
@@ -158,24 +158,30 @@ def results_table(
     return pyarrow.Table.from_batches(batches) if batches else pyarrow.table(added)
 
 
-def model_rows(model: Any, X: Any, *, exclude: Any = None, **reading: Any) -> Rows:
-    """Return the rows of a file, a table or an array in the columns of the fit, prepared as its rows were."""
+def model_rows(
+    model: Any, X: Any, *, exclude: Any = None, keep_columns: bool = False, **reading: Any
+) -> Rows:
+    """Return the rows of a file, a table or an array in the columns of the fit, prepared as its rows were.
+
+    With `keep_columns` the columns of a table are kept in `Rows.all_columns`.
+    """
     preparation = getattr(model, "preparation_", ())
     if isinstance(X, Rows):
         is_whole = ("drop_missing",) in preparation and ("drop_missing",) not in X.preparation
         return rows_for(model, complete_rows(X) if is_whole else X)
     chosen = next((step[1] for step in preparation if step[0] == "columns"), None)
     if chosen is None and exclude is None and hasattr(model, "feature_names_in_"):
-        table = whole_table(X, **reading)
+        known = table_names(X, **reading)
         names = [str(name) for name in model.feature_names_in_]
-        chosen = names if table is not None and set(names) <= set(table.names) else None
-    opened = open_rows if isinstance(X, str | Path) else as_rows
+        chosen = names if known is not None and set(names) <= set(known) else None
+    opened = read_rows if isinstance(X, str | Path) else adapted
+    options = {**reading, "keep_columns": keep_columns, "exclude": exclude}
     try:
-        rows = opened(X, columns=None if chosen is None else chosen or NO_COLUMNS, exclude=exclude, **reading)
+        rows = opened(X, {**options, "columns": None if chosen is None else chosen or NO_COLUMNS})
     except NotATableError:
         if exclude is not None:
             raise
-        rows = opened(X, **reading)  # an array, which has the columns in their order
+        rows = opened(X, options)  # an array, which has the columns in their order
     if ("drop_missing",) in preparation:
         rows = complete_rows(rows)
     return rows_for(model, rows)
@@ -274,40 +280,14 @@ def metadata_names(rows: Rows, id: str | None) -> list[str]:
 # --- the columns of the input and of the results ---------------------------------------------------------------------
 
 
-def all_columns(
-    X: Any, rows: Rows, *, columns: str = "all", id: str | None = None, **reading: Any
-) -> MetadataColumns | None:
-    """Return the columns, but vectors, of the table that rows were made of; None for an array.
-
-    Those of a file are read now, so that it may change later.
-    """
-    table = None if isinstance(X, Rows) else whole_table(X, **reading)
-    if table is None:
-        return rows.metadata_columns
-    if not isinstance(X, str | Path):
-        return table
-    names = kept_names(table.names, columns, id)
-    first = next(iter(table.batches(names)), None) if names else None
-    names = [] if first is None else [field.name for field in first.schema if not _is_vector(field.type)]
-    if not names:
-        return MetadataColumns([], lambda positions: ())
-    landing, n_rows = LandingMetadata(), 0
-    for batch in table.batches(names):
-        landing.add(batch)
-        n_rows += batch.num_rows
-    if n_rows != (rows.shape[0] if rows.kept is None else len(rows.kept)):
-        raise ValueError(f"{X} changed while it was read.")
-    return landing.columns()
-
-
-def whole_table(X: Any, **reading: Any) -> MetadataColumns | None:
-    """Return all columns of a file or a table, which are read on demand; None if it is not a table."""
+def table_names(X: Any, **reading: Any) -> list[str] | None:
+    """Return the names of all columns of a file or a table, by its beginning; None if it is not a table."""
     if isinstance(X, str | Path):
-        return open_table(X, **reading)
-    try:
-        return as_rows(X, columns=NO_COLUMNS).metadata_columns
-    except NotATableError:
-        return None
+        found = columns_of_file(X, {**reading, "columns": NO_COLUMNS})
+        table = None if found is None else found[0]
+    else:
+        table = table_of(X)
+    return None if table is None else list(table.schema.names)
 
 
 def result_columns(
@@ -354,13 +334,9 @@ def result_batches(
         return
     start = 0
     for batch in table.batches(kept):
-        arrays, names = [], []
-        for field, column in zip(batch.schema, batch.columns):
-            if not _is_vector(field.type):
-                arrays.append(column)
-                names.append(field.name)
         part = [column.slice(start, batch.num_rows) for column in added.values()]
-        yield pyarrow.RecordBatch.from_arrays([*arrays, *part], names=[*names, *added])
+        names = [*batch.schema.names, *added]
+        yield pyarrow.RecordBatch.from_arrays([*batch.columns, *part], names=names)
         start += batch.num_rows
 
 
@@ -404,11 +380,6 @@ def _beside_frame(X: Any, added: Mapping[str, Any], columns: str, id: str | None
 def _has_vectors(cells: Any) -> bool:
     first = next((cell for cell in cells if cell is not None and not isinstance(cell, float)), None)
     return hasattr(first, "__len__") and not isinstance(first, str | bytes | dict)
-
-
-def _is_vector(kind: Any) -> bool:
-    types = _pyarrow().types
-    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
 
 
 def _is_frame(X: Any) -> bool:

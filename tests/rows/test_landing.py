@@ -95,24 +95,23 @@ def test_metadata_of_several_batches(is_on_disk, request):
     for texts in (["a", None], ["b", "c", "a"]):
         cells = pyarrow.array(texts).dictionary_encode()
         metadata.add(batch(text=cells, number=pyarrow.array(range(len(texts)))))
-    found = metadata.columns()
-    assert found.names == ["text", "number"]
-    assert found.read("text")["text"].to_pylist() == ["a", None, "b", "c", "a"]
-    assert found.read(["number", "text"]).column_names == ["number", "text"]
-    assert found.read("number")["number"].to_pylist() == [0, 1, 0, 1, 2]
+    found = metadata.table()
+    assert found.column_names == ["text", "number"]
+    assert found["text"].to_pylist() == ["a", None, "b", "c", "a"]
+    assert found["number"].to_pylist() == [0, 1, 0, 1, 2]
 
 
 def test_types_that_hold_both_kinds_of_metadata():
     metadata = LandingMetadata()
     metadata.add(batch(a=pyarrow.array(["x"]), n=pyarrow.array([1], pyarrow.int32())))
     metadata.add(batch(a=pyarrow.array(["y"], pyarrow.large_string()), n=pyarrow.array([2.5])))
-    found = metadata.columns().read()
+    found = metadata.table()
     assert found["a"].to_pylist() == ["x", "y"]
     assert found["n"].to_pylist() == [1.0, 2.5]
 
 
 def test_no_metadata():
-    assert LandingMetadata().columns() is None
+    assert LandingMetadata().table() is None
 
 
 def test_derived_rows_land_with_their_columns(on_disk):

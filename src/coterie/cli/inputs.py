@@ -21,7 +21,7 @@ from coterie.cli.output import recorded_warnings
 from coterie.graphs import given_neighbors, graph_of_neighbors
 from coterie.limits.files import check_archive, check_regular_file
 from coterie.names import known_classes
-from coterie.results import all_columns, whole_table
+from coterie.results import kept_names, table_names
 from coterie.rows import MetadataColumns, Rows, as_rows, open_rows, prepare_rows, table_roles
 from coterie.rows.remote import without_secrets
 from coterie_command import cleaned_up
@@ -111,12 +111,12 @@ def open_input(
         given = graph_of_given(path) if affinities else None
         if given is not None:
             return Opened(as_rows(given), None)
-        table = whole_table(path, **reading)
-        label_column = [labels] if labels is not None and table is not None and labels in table.names else []
-        if table is not None:
+        names = table_names(path, **reading)
+        label_column = [labels] if labels is not None and labels in (names or []) else []
+        if names is not None:
             wanted = {"columns": chosen, "exclude": exclude, "id": [options.id], "categories": categories}
             for option, words in wanted.items():
-                _check_names(name, f"--{option}", words, table.names)
+                _check_names(name, f"--{option}", words, names)
         left_out = [*exclude, *([] if options.id is None else [options.id]), *label_column] or None
         roles = None
         if chosen is None:
@@ -126,26 +126,23 @@ def open_input(
             left_out = None
         rows = prepare_rows(
             path, columns=chosen, exclude=left_out, categories=categories, missing=options.missing,
-            scale=options.scale, **reading,
+            scale=options.scale, keep_columns=columns_out == "all", **reading,
         )  # fmt: skip
-        found = opened_table(path, rows, columns_out, options.id, reading)
+        table = kept_columns(rows, columns_out, options.id)
     if roles is not None and roles.scales is not None and options.scale == "none":
         largest, smallest = roles.scales
         recorded.append(
             f"The columns {largest!r} and {smallest!r} differ in scale by more than 100: --scale standard gives all "
             "columns the same weight."
         )
-    return Opened(rows, found.table, None if roles is None else str(roles), recorded)
+    return Opened(rows, table, None if roles is None else str(roles), recorded)
 
 
-def opened_table(
-    path: str, rows: Rows, columns_out: str, id: str | None, reading: Mapping[str, Any]
-) -> Opened:
-    """Return rows with the columns of their table that results keep."""
-    if not rows.is_table:
-        return Opened(rows, None)
-    table = all_columns(path, rows, columns=columns_out, id=id, **reading)
-    return Opened(rows, table or MetadataColumns([], lambda positions: ()))
+def kept_columns(rows: Rows, columns_out: str, id: str | None) -> MetadataColumns | None:
+    """Return the columns of the table of rows that results keep; None for an array."""
+    if rows.all_columns is None:
+        return None
+    return MetadataColumns(rows.all_columns.read(kept_names(rows.all_columns.names, columns_out, id)))
 
 
 def _check_names(file: str, option: str, words: Any, names: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import coterie
 from coterie.cli.errors import about
 from coterie.cli.fit import CLUSTERS
-from coterie.cli.inputs import DASH, input_facts, local_file, opened_table
+from coterie.cli.inputs import DASH, Opened, input_facts, kept_columns, local_file
 from coterie.cli.output import file_lines, recorded_warnings, tell
 from coterie.cli.results import (
     Results,
@@ -54,8 +54,9 @@ def run_predict(model: str, file: str, options: PredictOptions) -> int:
     with Progress(options.quiet or is_piped) as screen, local_file(file) as (path, name):
         screen.begin(f"reading {name}")
         with recorded_warnings() as warned, about(name):
-            rows = model_rows(fitted, path, exclude=left_out, **options.reading)
-            opened = opened_table(path, rows, options.columns_out, options.id, options.reading)
+            keep = options.columns_out == "all"
+            rows = model_rows(fitted, path, exclude=left_out, keep_columns=keep, **options.reading)
+            opened = Opened(rows, kept_columns(rows, options.columns_out, options.id))
             out = Path(labels_name(path, opened)) if out is None else out
             if not is_piped:
                 _check_free(out, options.force)

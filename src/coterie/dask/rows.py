@@ -63,9 +63,8 @@ class WorkerRows(Rows):
         super().__init__(
             (self.chunks.n_rows, known.shape[1]), known.dtype,
             column_names=known.column_names, is_table=known.is_table, description="rows on Dask workers",
-            chosen=known.chosen,
         )  # fmt: skip
-        self.preparation = known.preparation
+        self.chosen, self.preparation = known.chosen, known.preparation
         self.is_normalized = False
 
     def block(self, *_: Any) -> NoReturn:

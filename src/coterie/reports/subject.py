@@ -17,7 +17,6 @@ from coterie.plotting.layout import clusters_of, sample_by_cluster
 from coterie.results import Placement, metadata_names, place_rows
 from coterie.rows import Rows
 from coterie.rows.roles import ID_NAMES
-from coterie.rows.source import joined_batches, selected_rows
 
 MOST_DRAWN = 10_000
 _MOST_NUMBERS = 5e7
@@ -133,10 +132,7 @@ def _metadata(rows: Rows, names: list[str], chosen: IndexArray) -> dict[str, Any
     """Return the Arrow columns of some rows by their names."""
     if rows.metadata_columns is None or not names:
         return {}
-    import pyarrow
-
-    found = selected_rows(rows.metadata_columns.batches(names), chosen)
-    table = joined_batches([batch.take(pyarrow.array(some)) for batch, some in found])
+    table = rows.metadata_columns.read(names).take(chosen)
     return dict(zip(table.column_names, table.columns))
 
 

@@ -6,8 +6,7 @@ import copy
 import operator
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,51 +15,14 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from coterie.arrays import Array
-from coterie.rows.arrow import ArrowColumns, rows_of_tables, text_options
 from coterie.rows.cells import arrow_kind
-from coterie.rows.checks import NotATableError, check_shape, compute_dtype, is_small_extension
-from coterie.rows.columns import Columns, vector_length_error
-from coterie.rows.formats.format import Table
+from coterie.rows.checks import NotATableError, check_shape, is_small_extension
+from coterie.rows.columns import Columns
 from coterie.rows.formats.tabular import slices
-from coterie.rows.landing import LandingArray, metadata_of_table
-from coterie.rows.source import BFloat16Rows, DenseRows, Rows, SparseRows
-from coterie.rows.tables import table_of_arrow, table_of_dask_frame, table_of_pandas, table_of_stream
-
-
-def _of_stream(X: Any) -> Table | None:
-    """Return a stream or an array of Arrow's C interface as a table; None if X is neither."""
-    if not (hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")):
-        return None
-    reader = _opened(X)
-    if reader is None:
-        return None
-    batches: Iterator[Any] = (batch for batch in reader if batch.num_rows)
-    first = next(batches, None)
-    if first is None:
-        raise ValueError(
-            f"X ({type(X).__name__}) has no rows. A stream can be read only once: coterie.as_rows(X) keeps it."
-        )
-    return table_of_stream(reader.schema, chain([first], batches), "Arrow stream")
-
-
-def _opened(X: Any) -> Any:
-    """Return a `pyarrow.RecordBatchReader` of a table, None if `X` is a single column."""
-    try:
-        import pyarrow
-    except ImportError as error:
-        if hasattr(X, "__array__"):
-            return None
-        raise ImportError("Reading Arrow streams needs pyarrow: pip install 'coterie[io]'") from error
-    try:
-        if hasattr(X, "__arrow_c_stream__"):
-            return pyarrow.RecordBatchReader.from_stream(X)
-        batch = pyarrow.record_batch(X)
-        return pyarrow.RecordBatchReader.from_batches(batch.schema, [batch])
-    except (pyarrow.ArrowInvalid, TypeError) as error:
-        if hasattr(X, "__array__"):
-            return None
-        raise ValueError(f"X ({type(X).__name__}) cannot be read as an Arrow table: {error}") from error
-
+from coterie.rows.frames import is_a, is_column, table_of_frame, table_of_pandas
+from coterie.rows.landing import Matrix, land_matrices
+from coterie.rows.source import DenseRows, MetadataColumns, Rows, SparseRows, joined_batches
+from coterie.rows.tables import TABLE_OPTIONS, Table, land_tables, vector_length_error
 
 # Device type of main memory in DLPack.
 _DLPACK_CPU = 1
@@ -130,10 +92,10 @@ def as_rows(
 
 def adapted(X: Any, options: Mapping[str, Any]) -> Rows:
     """Return data in memory with the options of `as_rows`; "categories" are not clustered as numbers."""
-    table = None if isinstance(X, Rows) else table_of(X)
+    table = table_of(X)
     if table is None:
-        for option, given in options.items():
-            if given is not None:
+        for option in TABLE_OPTIONS:
+            if options.get(option) is not None:
                 raise NotATableError(
                     f"{option} has no meaning for X ({type(X).__name__}): only a dense table has columns to choose.",
                     option,
@@ -141,13 +103,16 @@ def adapted(X: Any, options: Mapping[str, Any]) -> Rows:
         return _source_of(X)
     if table.n_rows is not None:
         check_shape((table.n_rows, len(table.schema)))
-    return rows_of_tables([table], (), table.description, [columns_of_table(table, options)])
+    if is_column(X) and arrow_kind(table.schema.types[0]) == "number":
+        check_shape((len(X),))
+    return land_tables([table], options, table.description)
 
 
-def columns_of_table(table: Table, options: Mapping[str, Any]) -> ArrowColumns:
-    """Return the choice of columns of a table in memory."""
-    chosen = {name: options.get(name) for name in ("columns", "exclude", "categories")}
-    return ArrowColumns(table, **chosen, text=text_options(options))
+def table_of(X: Any) -> Table | None:
+    """Return a data frame, Series, table or stream as a table, None if X is none; AnnData and sparse frames are not."""
+    if isinstance(X, (Rows, np.ndarray)) or sp.issparse(X) or _is_sparse_frame(X) or hasattr(X, "obsm"):
+        return None
+    return table_of_frame(X)
 
 
 def _source_of(X: Any) -> Rows:
@@ -165,14 +130,15 @@ def _source_of(X: Any) -> Rows:
         return _of_array(X)
     if all(hasattr(X, name) for name in ("X", "obs", "var_names", "obsm")):
         return _of_anndata(X)
-    if _is(X, "dask.array", "Array"):
+    if is_a(X, "dask.array", "Array"):
         return _of_dask(X)
     for module, name, description in (
         ("h5py", "Dataset", "HDF5 dataset"),
         ("zarr", "Array", "Zarr array"),
     ):
-        if _is(X, module, name):
-            return _of_slices(X, slices(X), description)
+        if is_a(X, module, name):
+            check_shape(X.shape)
+            return land_matrices([Matrix(X.shape, X.dtype, slices(X), description)], description)
     return _of_dlpack(X) if hasattr(X, "__dlpack_device__") else DenseRows(_converted(X))
 
 
@@ -193,7 +159,7 @@ def _of_dlpack(X: Any) -> Rows:
     X = X.detach() if hasattr(X, "detach") else X
     torch = sys.modules.get("torch")
     if torch is not None and getattr(X, "dtype", None) == torch.bfloat16:  # a type that NumPy lacks
-        return BFloat16Rows(np.from_dlpack(X.view(torch.int16)))
+        X = X.float()
     return _of_array(np.from_dlpack(X))
 
 
@@ -204,7 +170,10 @@ def _of_anndata(X: Any) -> Rows:
     rows = copy.copy(_source_of(X.X))
     rows.column_names = [str(name) for name in X.var_names]
     rows.description, rows.is_table = f"AnnData, {rows.description}", True
-    rows.metadata_columns = metadata_of_table(_whole(table_of_pandas(X.obs)))
+    table = table_of_pandas(X.obs) if X.obs.shape[1] or len(X.obs) else None
+    rows.metadata_columns = rows.all_columns = (
+        None if table is None else MetadataColumns(joined_batches(list(table.read({}))))
+    )
     return rows
 
 
@@ -229,84 +198,14 @@ def _check_lengths(X: Any) -> None:
     width = len(X[0])
     for row, vector in enumerate(X):
         if not hasattr(vector, "__len__") or len(vector) != width:
-            raise vector_length_error("X", width, len(vector) if hasattr(vector, "__len__") else None, 0, row)
-
-
-def _is(X: Any, module: str, name: str) -> bool:
-    """Return whether X is of a class of a library; one that is not imported cannot have made X, and is not imported."""
-    library = sys.modules.get(module)
-    return library is not None and isinstance(X, getattr(library, name))
+            raise vector_length_error("X", width, len(vector) if hasattr(vector, "__len__") else None, row)
 
 
 def _is_sparse_frame(X: Any) -> bool:
-    if not _is(X, "pandas", "DataFrame"):
+    if not is_a(X, "pandas", "DataFrame"):
         return False
     sparse = sys.modules["pandas"].SparseDtype
     return len(X.dtypes) > 0 and all(isinstance(kind, sparse) for kind in X.dtypes)
-
-
-def table_of(X: Any) -> Table | None:
-    """Return a data frame, Series, table or stream as a table, None if X is none; AnnData and sparse frames are not."""
-    if isinstance(X, np.ndarray) or sp.issparse(X) or _is_sparse_frame(X) or hasattr(X, "obsm"):
-        return None
-    if _is(X, "pandas", "Series"):
-        return _of_series(
-            table_of_pandas(X.to_frame("vector" if X.name is None else X.name)), "pandas Series", X
-        )
-    if _is(X, "polars", "Series"):
-        return _of_series(table_of_arrow(X.to_frame().to_arrow()), "polars Series", X)
-    if _is(X, "polars", "LazyFrame"):
-        raise TypeError("X is a polars LazyFrame, which has no rows yet: pass X.collect().")
-    if _is(X, "pyarrow", "Array") or _is(X, "pyarrow", "ChunkedArray"):
-        return _of_series(table_of_arrow(sys.modules["pyarrow"].table({"vector": X})), "pyarrow Array", X)
-    for library, name, make in (
-        ("pandas", "DataFrame", table_of_pandas),
-        ("dask.dataframe", "DataFrame", table_of_dask_frame),
-        ("polars", "DataFrame", lambda frame: table_of_arrow(frame.to_arrow(), "polars DataFrame")),
-        ("pyarrow", "Table", table_of_arrow),
-        ("pyarrow", "RecordBatch", lambda X: table_of_arrow(sys.modules["pyarrow"].Table.from_batches([X]))),
-    ):
-        if _is(X, library, name):
-            try:
-                import pyarrow  # noqa: F401
-            except ImportError as error:
-                raise ImportError("Reading data frames needs pyarrow: pip install 'coterie[io]'") from error
-            return make(X)
-    return _of_stream(X)
-
-
-def is_table(X: Any) -> bool:
-    """Return whether X is a data frame, a table or a stream, without reading it."""
-    frames = (
-        ("pandas", "DataFrame"),
-        ("dask.dataframe", "DataFrame"),
-        ("polars", "DataFrame"),
-        ("pyarrow", "Table"),
-    )
-    return any(_is(X, *frame) for frame in frames) or hasattr(X, "__arrow_c_stream__")
-
-
-def _of_series(table: Table, description: str, X: Any) -> Table:
-    """Return the table whose only column is X; its cells must be vectors."""
-    table.description = description
-    if arrow_kind(table.schema.types[0]) == "number":
-        check_shape((len(X),))
-    return table
-
-
-def _whole(table: Table) -> Any:
-    import pyarrow
-
-    return pyarrow.Table.from_batches(table.batches((), range(len(table.schema))), table.schema)
-
-
-def _of_slices(X: Any, pieces: Iterable[Any], description: str) -> Rows:
-    """Read an array that is stored or computed in pieces."""
-    n_rows, n_columns = check_shape(X.shape)
-    landing = LandingArray(n_columns, compute_dtype(X.dtype), n_rows)
-    for piece in pieces:
-        landing.add(piece)
-    return DenseRows(landing.array(), description)
 
 
 def _of_dask(X: Any) -> Rows:
@@ -317,4 +216,5 @@ def _of_dask(X: Any) -> Rows:
         raise TypeError("Dask arrays of sparse chunks are not supported: pass dense chunks.")
     if X.dtype.kind == "O":
         X = X.astype(np.float64)
-    return _of_slices(X, map(operator.methodcaller("compute"), X.blocks), "Dask array")
+    pieces = map(operator.methodcaller("compute"), X.blocks)
+    return land_matrices([Matrix(X.shape, X.dtype, pieces, "Dask array")], "Dask array")

@@ -251,18 +251,23 @@ def missing_by_column(
 
 @contextmanager
 def reading(path: object, name: object = None) -> Iterator[None]:
-    """Turn an error of a library about a damaged or unsuitable file into a ValueError that gives its path or `name`."""
+    """Turn an error of a library about a damaged or unsuitable file into a ValueError that gives its path or `name`.
+
+    Without a path, errors are left as they are.
+    """
     looked_at, path = Path(str(path)), path if name is None else name
     try:
         yield
     except (ImportError, MemoryError, PermissionError, FileError):
         raise
     except (BadRowError, NotATableError, NotNumbersError, TableError) as error:
-        if str(error).startswith(f"Cannot read {path}: "):
+        if not path or str(error).startswith(f"Cannot read {path}: "):
             raise
         error.args = (f"Cannot read {path}: {error}",)
         raise
     except Exception as error:
+        if not path:
+            raise
         before = f"Cannot read {path}: "
         message = str(error).removeprefix(before) or type(error).__name__
         is_ours = type(error) is ValueError  # libraries raise subclasses

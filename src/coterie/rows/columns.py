@@ -1,76 +1,13 @@
-"""Columns of a table: the choice of the clustered ones, and their positions in a block."""
+"""The words by which columns of a table are chosen."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Any, TypeAlias
 
-import numpy as np
-
-from coterie.arrays import Array, IndexArray
 from coterie.limits.files import shortened
-from coterie.rows.checks import MOST_OF_A_NAME, BadRowError
-
-
-@dataclass(frozen=True, slots=True)
-class ChosenColumns:
-    """The columns of a table that are clustered: their names, and the length of their vectors (None for numbers)."""
-
-    names: Sequence[str]
-    widths: Sequence[int | None]
-
-    @property
-    def n_columns(self) -> int:
-        """Columns of a block; 1, which is never read, if none was chosen."""
-        return sum(1 if width is None else width for width in self.widths) or 1
-
-    @property
-    def column_names(self) -> list[str]:
-        """Names of a block's columns; the third number of vectors ``v`` is ``v[2]``."""
-        names: list[str] = []
-        for name, width in zip(self.names, self.widths):
-            names += [name] if width is None else [f"{name}[{i}]" for i in range(width)]
-        return names
-
-    def block(self, n_rows: int, dtype: np.dtype[Any], values: Callable[[int, int | None], Array]) -> Array:
-        """Join the columns to a block of `dtype`; a single column of vectors is not copied.
-
-        ``values(i, width)`` returns the numbers of column `i`, of shape (n_rows,) or (n_rows, width).
-        """
-        if len(self.widths) == 1 and self.widths[0] is not None:
-            return values(0, self.widths[0])
-        block = np.empty((n_rows, self.n_columns), dtype=dtype)
-        start = 0
-        with np.errstate(all="ignore"):
-            for i, width in enumerate(self.widths):
-                stop = start + (1 if width is None else width)
-                block[:, start:stop] = values(i, width).reshape(n_rows, stop - start)
-                start = stop
-        return block
-
-
-def first_width(length: int | None, name: str) -> int:
-    """Return the length of the first vector, None without vectors; all others must have the same."""
-    if not length:
-        found = "is missing" if length is None else "has no numbers"
-        raise BadRowError.of(f"The vectors of {name!r} must have the same length, but one {found}.", 0, None)
-    return length
-
-
-def vector_length_error(
-    name: str, width: int, length: int | None, position: int, rows: int | IndexArray
-) -> BadRowError:
-    """Return the error for a vector of another length than the first (None for a missing vector).
-
-    `position` is its place in the block, `rows` the number of the block's first row, or of each row.
-    """
-    row = rows + position if isinstance(rows, int) else int(rows[position])
-    found = "is missing" if length is None else f"has {length} numbers"
-    problem = f"The vectors of {name!r} must have the same length, {width} as in row 0, but one {found}."
-    return BadRowError.of(problem, row, None)
-
+from coterie.rows.checks import MOST_OF_A_NAME
 
 Columns: TypeAlias = Sequence[str | int] | str | int
 """Some columns of a table: names, positions, ranges (``"e0:e255"``, ``"2:258"``) and patterns (``"e*"``)."""

@@ -13,14 +13,13 @@ import scipy.sparse as sp
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray
 from coterie.rows.adapt import as_rows
 from coterie.rows.checks import BadRowError
-from coterie.rows.landing import LandingArray
+from coterie.rows.landing import LandingArray, LandingMetadata
 from coterie.rows.source import (
     Block,
     DenseRows,
     DerivedRows,
     MetadataColumns,
     Rows,
-    selected_rows,
     sparse_block,
 )
 
@@ -54,16 +53,12 @@ class SelectedRows(DerivedRows):
     """Rows of another source, by ascending number, at least one; `step` is the reason, for `Rows.preparation`."""
 
     def __init__(self, rows: Rows, numbers: IndexArray, step: tuple[Any, ...] | None = None) -> None:
-        metadata = rows.metadata_columns and MetadataColumns(
-            rows.metadata_columns.names, self._metadata_batches
-        )
+        n_rows = rows.shape[0]
         super().__init__(
-            rows,
-            step,
-            shape=(len(numbers), rows.shape[1]),
-            description=f"{rows.description}, {len(numbers)} of {rows.shape[0]} rows",
-            metadata_columns=metadata,
-        )
+            rows, step, shape=(len(numbers), rows.shape[1]),
+            description=f"{rows.description}, {len(numbers)} of {n_rows} rows",
+            metadata_columns=None, all_columns=None,
+        )  # fmt: skip
         self.numbers = numbers
 
     def unchecked_blocks(self, size: int | None = None) -> Iterator[tuple[int, Block]]:
@@ -74,13 +69,6 @@ class SelectedRows(DerivedRows):
 
     def take_rows(self, indices: IndexArray) -> Block:
         return self._as_block(self.source.take_rows(self.numbers[indices]))
-
-    def _metadata_batches(self, positions: list[int]) -> Iterator[Any]:
-        import pyarrow
-
-        assert self.source.metadata_columns is not None
-        for batch, some in selected_rows(self.source.metadata_columns.batches(positions), self.numbers):
-            yield batch.take(pyarrow.array(some))
 
     def place_of(self, row: int) -> tuple[int, str] | None:
         return self.source.place_of(int(self.numbers[row]))
@@ -191,7 +179,20 @@ def complete_rows(rows: Rows) -> Rows:
         raise ValueError("Every row has missing numbers: leave columns out (exclude), or fill them in.")
     complete = SelectedRows(rows, numbers, ("drop_missing",))
     complete.kept = np.isin(np.arange(rows.shape[0]), numbers)
+    complete.metadata_columns = _filtered(rows.metadata_columns, complete.kept)
+    complete.all_columns = rows.all_columns
     return complete
+
+
+def _filtered(columns: MetadataColumns | None, kept: BoolArray) -> MetadataColumns | None:
+    """Return the metadata of the rows that are kept."""
+    if columns is None:
+        return None
+    landing, start = LandingMetadata(), 0
+    for batch in columns.batches():
+        landing.add(batch.filter(kept[start : start + batch.num_rows]))
+        start += batch.num_rows
+    return MetadataColumns(landing.table())
 
 
 def rows_of_zeros(rows: Rows) -> IndexArray:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -16,18 +15,16 @@ from urllib.parse import urlsplit
 import numpy as np
 import scipy.sparse as sp
 
-from coterie.limits.files import DamagedFileError, check_regular_file
-from coterie.rows.arrow import ArrowColumns, rows_of_tables, text_options
-from coterie.rows.checks import NotATableError, TableError, check_shape, compute_dtype, reading
+from coterie.limits.files import check_regular_file
+from coterie.rows.checks import NotATableError, reading
 from coterie.rows.columns import NO_COLUMNS, Columns
 from coterie.rows.formats import Format, format_of, known_extensions
-from coterie.rows.formats.format import Matrix, Table
 from coterie.rows.formats.svmlight import SVMLIGHT
-from coterie.rows.formats.tabular import slices
-from coterie.rows.landing import LandingArray
+from coterie.rows.landing import Matrix, land_matrices
 from coterie.rows.remote import Remote, copies, is_address, protocol_of
 from coterie.rows.roles import ColumnProfile
-from coterie.rows.source import DenseRows, MetadataColumns, Rows, SparseRows
+from coterie.rows.source import Rows
+from coterie.rows.tables import TABLE_OPTIONS, Table, TableColumns, columns_of_tables, land_tables
 
 
 def open_rows(
@@ -125,98 +122,57 @@ def open_rows(
 def read_rows(path: str | os.PathLike[str], options: Mapping[str, Any]) -> Rows:
     """Read a file with the options of `open_rows`; "categories" are columns that are not clustered as numbers."""
     with ExitStack() as stack:
-        opened = _opened(stack, os.fspath(path), options)
-        if isinstance(opened.found[0], Table):
-            description = opened.description(opened.found[0].description)
-            return rows_of_tables(opened.found, opened.names, description, _columns_of(opened, options))
-        for name in ("columns", "exclude", "categories", "decimal", "thousands", "missing_words"):
-            if options.get(name) is not None:
-                raise NotATableError(f"{name} has no meaning for {opened.names[0]}.", name)
-        return _rows_of_arrays(opened)
+        return landed(*_opened(stack, os.fspath(path), options), options)
 
 
-def columns_of_file(path: str | os.PathLike[str], options: Mapping[str, Any]) -> ArrowColumns | None:
-    """Return the choice of the columns of a table, which is not read but for its first rows; None for other files."""
+def landed(found: Sequence[Any], description: str, options: Mapping[str, Any]) -> Rows:
+    """Read tables or matrices, one after the other, with the options of tables."""
+    first = found[0]
+    if isinstance(first, Table):
+        return land_tables(found, options, description)
+    for name in TABLE_OPTIONS:
+        if options.get(name) is not None:
+            raise NotATableError(f"{name} has no meaning for {first.name}.", name)
+    if len(found) > 1 and format_of(first.name) is SVMLIGHT:
+        raise ValueError(
+            f"{first.name} and others: .svm files do not tell the number of their columns, so that several cannot be "
+            "read as one. Join them to one file, such as by cat."
+        )
+    return land_matrices(found, description)
+
+
+def columns_of_file(
+    path: str | os.PathLike[str], options: Mapping[str, Any]
+) -> tuple[Table, TableColumns] | None:
+    """Return a table and the choice of its columns by its first rows, which alone are read; None for other files."""
     with ExitStack() as stack:
-        opened = _opened(stack, os.fspath(path), options)
-        return _columns_of(opened, options)[0] if isinstance(opened.found[0], Table) else None
-
-
-def open_table(path: str | os.PathLike[str], **options: Any) -> MetadataColumns | None:
-    """Return all columns of a table, which are read on demand; None if the file is not a table."""
-    stack = ExitStack()  # copies of remote files are kept as long as the columns
-    opened = _opened(stack, os.fspath(path), options)
-    if not isinstance(opened.found[0], Table):
-        stack.close()
-        return None
-    text = text_options(options)
-    for table in opened.found:
-        with suppress(TableError):  # cells that are not read as numbers stay as they are written
-            ArrowColumns(table, NO_COLUMNS, text=text).find_formats(None)
-    names = [table.schema.names for table in opened.found]
-    common = [name for name in names[0] if all(name in others for others in names)]
-
-    def batches(positions: list[int], _: ExitStack = stack) -> Iterator[Any]:
-        for table, name in zip(opened.found, opened.names):
-            # Names may be there more than once in a single file.
-            mine = positions if len(names) == 1 else [table.schema.names.index(common[i]) for i in positions]
-            with reading(name):
-                yield from table.batches((), mine)
-
-    return MetadataColumns(common, batches)
+        (first, *_), _ = _opened(stack, os.fspath(path), options)
+        if not isinstance(first, Table):
+            return None
+        return first, columns_of_tables([first], options)[0]
 
 
 def profile_table(path: str, **options: Any) -> tuple[int, list[ColumnProfile]] | None:
     """Return the number of rows of a table in a file and the profiles of its columns; None if it is not a table."""
     with ExitStack() as stack:
-        opened = _opened(stack, os.fspath(path), options)
-        if not isinstance(opened.found[0], Table):
+        found, _ = _opened(stack, os.fspath(path), options)
+        if not isinstance(found[0], Table):
             return None
+        columns = columns_of_tables(found[:1], {**options, "columns": NO_COLUMNS})[0]
+        with reading(found[0].name):
+            profiles = columns.profiles()
         n_rows = 0
-        for table, name in zip(opened.found, opened.names):
-            with reading(name):
-                batches = table.batches((), [0]) if table.n_rows is None else ()
-                n_rows += table.n_rows or sum(batch.num_rows for batch in batches)
-        columns = _columns_of(opened, {**options, "columns": NO_COLUMNS})
-        with reading(opened.names[0]):
-            return n_rows, columns[0].profiles()
+        for table in found:
+            with reading(table.name):
+                n_rows += table.n_rows or sum(batch.num_rows for batch in table.batches({}))
+        return n_rows, profiles
 
 
-def _columns_of(opened: Opened, options: Mapping[str, Any]) -> list[ArrowColumns]:
-    """Return the choice of columns of each table: the first one decides."""
-    text = text_options(options)
-    found: list[ArrowColumns] = []
-    for table, name in zip(opened.found, opened.names):
-        with reading(name):
-            if not isinstance(table, Table):
-                raise ValueError("it is no table, and the first file is one.")
-            if not found:
-                chosen = {one: options.get(one) for one in ("columns", "exclude", "categories")}
-            elif found[0].roles is not None or options.get("columns") is not NO_COLUMNS:
-                chosen = {
-                    "columns": found[0].chosen_keys or NO_COLUMNS,
-                    "categories": found[0].encoded_names or None,
-                }
-            found.append(ArrowColumns(table, **chosen, text=text))
-    return found
+def _opened(stack: ExitStack, path: str, options: Mapping[str, Any]) -> tuple[list[Any], str]:
+    """Open the files of a path or address; return what their reader returned, and a description of all.
 
-
-@dataclass
-class Opened:
-    """Files of one format that were opened: their names for errors, and what their reader returned for each."""
-
-    names: list[str]
-    found: list[Any]
-    is_shards: bool
-
-    def description(self, name: str) -> str:
-        """Return the description of all files, by that of the first."""
-        n_shards = len(self.found)
-        return f"{name}, {n_shards} shard{'s' * (n_shards > 1)}" if self.is_shards else name
-
-
-def _opened(stack: ExitStack, path: str, options: Mapping[str, Any]) -> Opened:
-    """Open the files of a path or address; copies of remote files go with the stack."""
+    Copies of remote files go with the stack.
+    """
     storage_options = options.get("storage_options")
     base, key = _split_key(path)
     if protocol_of(base) in ("file", "local"):
@@ -226,130 +182,47 @@ def _opened(stack: ExitStack, path: str, options: Mapping[str, Any]) -> Opened:
     if is_address(base):
         address = Remote(base, storage_options)
         names, is_shards = _remote_files(address)
-        known = _common_format(
-            list(map(address.shown, names)) if is_shards else [str(address).removesuffix("?...")]
-        )
+        shown = [address.shown(name) for name in names] if is_shards else [str(address)]
+        known = _common_format(shown if is_shards else [shown[0].removesuffix("?...")])
         folder = stack.enter_context(copies())
         paths = []
         for number, name in enumerate(names):
             (folder / str(number)).mkdir()
             of_one = name if is_shards else None
             paths.append(address.copy(folder / str(number), of_one, is_folder=known.is_folder))
-        shown = [address.shown(name) for name in names] if is_shards else [str(address)]
     elif storage_options is not None:
         raise ValueError(f"storage_options has no meaning for {base}, which is on this machine.")
     else:
-        names, is_shards = _shards(base)
-        for name in names:
+        shown, is_shards = _shards(base)
+        for name in shown:
             check_regular_file(name, may_be_folder=_may_be_folder(name))
-        known = _common_format(names)
-        paths, shown = list(map(Path, names)), names
-    given = {**options, "key": key}
-    found = []
+        known, paths = _common_format(shown), list(map(Path, shown))
+    given, found = {**options, "key": key}, []
     for local, name in zip(paths, shown):
         known.check(given, name)
         with reading(local, name):
-            found.append(_known_kind(known.read(local, **{one: given.get(one) for one in known.options})))
-    return Opened(shown, found, is_shards)
+            one = _known_kind(known.read(local, **{one: given.get(one) for one in known.options}))
+            one.name = name
+            found.append(one)
+    n_shards = len(found)
+    shards = f", {n_shards} shard{'s' * (n_shards > 1)}" * is_shards
+    return found, found[0].description + shards
 
 
-def _known_kind(found: Any) -> Any:
-    """Return what a reader returned: a table, an array, a sparse matrix, or pieces of one, by the first of them."""
-    if isinstance(found, (Table, Matrix, np.ndarray)):
+def _known_kind(found: Any) -> Table | Matrix:
+    """Return what a reader returned: a table or matrix, or an iterable of pieces of one, by the first of them."""
+    if isinstance(found, (Table, Matrix)):
         return found
     pieces = iter(found)
     first = next(pieces, None)
     if first is None:
         raise ValueError("it has no rows.")
+    pieces = chain([first], pieces)
     if hasattr(first, "schema"):
-        batches = list(chain([first], pieces))  # columns are chosen before they are read again
-
-        def select(features: Sequence[int], others: Sequence[int]) -> Iterator[Any]:
-            return (batch.select([*features, *others]) for batch in batches)
-
-        return Table(first.schema, select, "table")
+        return Table(first.schema, lambda _: pieces, "table")
     is_sparse = sp.issparse(first)
     first = first if is_sparse else np.asarray(first)
-    pieces = chain([first], pieces)
     return Matrix(first.shape, first.dtype, pieces, "rows", is_sparse=is_sparse, is_open=True)
-
-
-# --- arrays and sparse matrices --------------------------------------------------------------------------------------
-
-
-def _rows_of_arrays(opened: Opened) -> Rows:
-    """Return the rows of arrays or sparse matrices of equal columns, one file after the other."""
-    first = opened.found[0]
-    if len(opened.found) > 1 and format_of(opened.names[0]) is SVMLIGHT:
-        raise ValueError(
-            f"{opened.names[0]} and others: .svm files do not tell the number of their columns, so that several cannot "
-            "be read as one. Join them to one file, such as by cat."
-        )
-    with reading(opened.names[0]):
-        if len(opened.found) == 1 and isinstance(first, np.ndarray):
-            rows: Rows = DenseRows(first, opened.description("npy"))
-        else:
-            rows = _landed(opened, list(map(_as_matrix, opened.found)))
-    starts = np.cumsum([0, *(_n_rows(found) for found in opened.found[:-1])])
-    rows.files = tuple(zip(map(int, starts), opened.names))
-    return rows
-
-
-def _as_matrix(found: Any) -> Any:
-    return Matrix(found.shape, found.dtype, slices(found), "npy") if isinstance(found, np.ndarray) else found
-
-
-def _landed(opened: Opened, parts: list[Any]) -> Rows:
-    first = parts[0]
-    for part, name in zip(parts, opened.names):
-        with reading(name):
-            if isinstance(part, Table):
-                raise ValueError("it is a table, and the first file is not.")
-            check_shape(part.shape)
-            compute_dtype(part.dtype)
-            if part.shape[1] != first.shape[1] or part.column_names != first.column_names:
-                raise ValueError(f"its columns are not those of {opened.names[0]}.")
-            if part.is_sparse != first.is_sparse:
-                raise ValueError(
-                    f"shards must be all dense or all sparse, and {opened.names[0]} is the other."
-                )
-    dtype = np.result_type(*(compute_dtype(part.dtype) for part in parts))
-    n_rows = sum(part.shape[0] for part in parts)
-    landing, held = LandingArray(first.shape[1], dtype, None if first.is_open else n_rows), []
-    for part, name in zip(parts, opened.names):
-        with reading(name):
-            n_read = 0
-            for piece in part.pieces:
-                piece = piece if sp.issparse(piece) else np.asarray(piece)
-                if piece.ndim != 2 or piece.shape[1] != first.shape[1]:
-                    raise ValueError(
-                        f"it has pieces of shape {piece.shape} instead of {first.shape[1]} columns."
-                    )
-                n_read += piece.shape[0]
-                if first.is_sparse:
-                    held.append(piece)
-                else:
-                    compute_dtype(piece.dtype)
-                    landing.add(piece)
-            if not part.is_open and n_read != part.shape[0]:
-                raise DamagedFileError(
-                    f"the file is damaged: it declares {part.shape[0]} rows, and {n_read} are there"
-                )
-            part.shape = (n_read, first.shape[1])
-    options = {
-        "column_names": first.column_names,
-        "is_table": first.is_table,
-        "metadata_columns": first.metadata_columns if len(parts) == 1 else None,
-    }
-    description = opened.description(first.description)
-    if not first.is_sparse:
-        return DenseRows(landing.array(), description, **options)
-    matrix = held[0] if len(held) == 1 else sp.vstack(held, format="csr", dtype=dtype)
-    return SparseRows(matrix, description, **options)
-
-
-def _n_rows(found: Any) -> int:
-    return int(found.shape[0])
 
 
 # --- places ----------------------------------------------------------------------------------------------------------

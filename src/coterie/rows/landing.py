@@ -11,14 +11,18 @@ import os
 import shutil
 import tempfile
 from collections import deque
-from functools import partial
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import IO, Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from coterie.arrays import Array
+from coterie.limits.files import DamagedFileError
 from coterie.limits.memory import available_memory
-from coterie.rows.source import MetadataColumns
+from coterie.rows.checks import check_shape, compute_dtype, reading
+from coterie.rows.source import DenseRows, MetadataColumns, Rows, SparseRows
 
 # Less than this stays in memory in any case: to ask for the free memory takes longer.
 _SMALL_BYTES = 64 * 2**20
@@ -143,18 +147,16 @@ class LandingMetadata:
             _check_space(self._held[0].nbytes, self._n_bytes)
             self._writer.write_batch(self._held.pop(0))
 
-    def columns(self) -> MetadataColumns | None:
-        """Return all rows; nothing can be added after it. None if there are no columns."""
+    def table(self) -> Any:
+        """Return all rows as a `pyarrow.Table`; nothing can be added after it. None if there are no columns."""
         import pyarrow
 
-        if self._schema is None:
-            return None
         if self._writer is not None and self._file is not None:
             self._writer.close()
             self._file.flush()
             pages = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
-            return metadata_of_table(pyarrow.ipc.open_stream(pyarrow.py_buffer(pages)).read_all())
-        return metadata_of_table(pyarrow.Table.from_batches(self._held, self._schema))
+            return pyarrow.ipc.open_stream(pyarrow.py_buffer(pages)).read_all()
+        return None if self._schema is None else pyarrow.Table.from_batches(self._held, self._schema)
 
 
 def _cast(batch: Any, schema: Any) -> Any:
@@ -164,12 +166,73 @@ def _cast(batch: Any, schema: Any) -> Any:
     return pyarrow.RecordBatch.from_arrays([column.chunk(0) for column in table.columns], schema=schema)
 
 
-def metadata_of_table(table: Any) -> MetadataColumns | None:
-    """Return the columns of a `pyarrow.Table` as metadata columns, None if there are none."""
-    if not table.num_columns:
-        return None
-    return MetadataColumns(table.schema.names, partial(_batches_of, table))
+@dataclass
+class Matrix:
+    """An array or a sparse matrix in a file, as its reader returns it: consecutive rows in pieces of any size.
+
+    A dense `array` that is mapped needs no reading. If it `is_open`, the number of rows is that of the first piece, and
+    others may follow. `name` is that of its file; `column_names` and `metadata`, a `pyarrow.Table`, those of AnnData.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    pieces: Iterable[Any]
+    description: str
+    is_sparse: bool = False
+    is_open: bool = False
+    array: Array | None = None
+    is_table: bool = False
+    column_names: list[str] | None = None
+    metadata: Any = None
+    name: str = ""
 
 
-def _batches_of(table: Any, positions: list[int]) -> Any:
-    return table.select(positions).to_batches()
+def land_matrices(parts: Sequence[Matrix], description: str) -> Rows:
+    """Read arrays or sparse matrices of equal columns, one after the other."""
+    first = parts[0]
+    for part in parts:
+        with reading(part.name):
+            if not isinstance(part, Matrix):
+                raise ValueError("it is a table, and the first file is not.")
+            check_shape(part.shape)
+            compute_dtype(part.dtype)
+            if part.shape[1] != first.shape[1] or part.column_names != first.column_names:
+                raise ValueError(f"its columns are not those of {first.name}.")
+            if part.is_sparse != first.is_sparse:
+                raise ValueError(f"shards must be all dense or all sparse, and {first.name} is the other.")
+    dtype = np.result_type(*(compute_dtype(part.dtype) for part in parts))
+    n_rows = None if first.is_open else sum(part.shape[0] for part in parts)
+    files, start = [], 0
+    rows: Rows
+    if len(parts) == 1 and first.array is not None:
+        files.append((0, first.name))
+        rows = DenseRows(first.array, description)
+    else:
+        held: list[Any] = []
+        landing = LandingArray(first.shape[1], dtype, n_rows)
+        for part in parts:
+            files.append((start, part.name))
+            with reading(part.name):
+                for piece in part.pieces:
+                    piece = piece if sp.issparse(piece) else np.asarray(piece)
+                    if piece.ndim != 2 or piece.shape[1] != first.shape[1]:
+                        raise ValueError(
+                            f"it has pieces of shape {piece.shape} instead of {first.shape[1]} columns."
+                        )
+                    compute_dtype(piece.dtype)
+                    start += piece.shape[0]
+                    (held.append if first.is_sparse else landing.add)(piece)
+                if not part.is_open and start - files[-1][0] != part.shape[0]:
+                    raise DamagedFileError(
+                        f"the file is damaged: it declares {part.shape[0]} rows, and {start - files[-1][0]} are there"
+                    )
+        if first.is_sparse:
+            whole = held[0] if len(held) == 1 else sp.vstack(held, format="csr", dtype=dtype)
+            rows = SparseRows(whole, description)
+        else:
+            rows = DenseRows(landing.array(), description)
+    rows.files = tuple(files) if first.name else ()
+    rows.column_names, rows.is_table = first.column_names, first.is_table
+    if first.metadata is not None and len(parts) == 1:
+        rows.metadata_columns = rows.all_columns = MetadataColumns(first.metadata)
+    return rows

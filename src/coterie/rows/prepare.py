@@ -16,14 +16,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, IndexArray
 from coterie.limits.memory import available_memory, check_allocation
-from coterie.rows.adapt import adapted, columns_of_table, is_table, table_of
+from coterie.rows.adapt import adapted, table_of
 from coterie.rows.checks import BadRowError, NotATableError, NotNumbersError, TableError, check_finite
 from coterie.rows.columns import NO_COLUMNS, Columns, column_positions
 from coterie.rows.derived import NormalizedRows, complete_rows
 from coterie.rows.files import columns_of_file, read_rows
+from coterie.rows.frames import is_frame
 from coterie.rows.landing import LandingArray
 from coterie.rows.roles import CATEGORY_LIMIT, TableRoles
 from coterie.rows.source import Block, DerivedRows, Rows, joined_batches, sparse_block
+from coterie.rows.tables import columns_of_tables
 
 Missing: TypeAlias = Literal["error", "drop", "mean", "median"]
 Scale: TypeAlias = Literal["standard", "robust", "none"]
@@ -320,10 +322,9 @@ def table_roles(
     options = {"exclude": exclude, "categories": categories, **reading}
     if isinstance(X, (str, os.PathLike)):
         found = columns_of_file(X, options)
-    else:
-        table = table_of(X)
-        found = None if table is None else columns_of_table(table, options)
-    return None if found is None else found.roles
+        return None if found is None else found[1].roles
+    table = table_of(X)
+    return None if table is None else columns_of_tables([table], options)[0].roles
 
 
 def _open(X: Any, options: dict[str, Any]) -> Rows:
@@ -414,7 +415,7 @@ def _mapped_by(X: Any, transformer: Any, options: dict[str, Any], *, drop: bool)
     from sklearn.compose import ColumnTransformer
 
     wants_frame = isinstance(transformer, ColumnTransformer) or hasattr(transformer, "feature_names_in_")
-    if not wants_frame or not (isinstance(X, (str, os.PathLike)) or is_table(X)):
+    if not wants_frame or not (isinstance(X, (str, os.PathLike)) or is_frame(X)):
         try:
             rows = _open(X, options)
         except NotNumbersError:

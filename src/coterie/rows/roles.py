@@ -274,10 +274,11 @@ def profile_columns(
     problems: Mapping[int, str],
     *,
     is_whole: bool,
+    index: Collection[int] = (),
 ) -> list[ColumnProfile]:
     """Describe columns by a `pyarrow.Table` of their first cells; formats and problems are those of text columns.
 
-    A column is constant only if the sample is the whole table.
+    A column is constant only if the sample is the whole table; those of an index are ids.
     """
     columns = [ColumnProfile(name, str(kind)) for name, kind in zip(sample.column_names, types)]
     numbers = [
@@ -313,6 +314,8 @@ def profile_columns(
             _profile_text(found, sample.column(i), is_whole, is_date=True)
         elif arrow_kind(kind) == "other":
             found.looks_like, found.missing = "nested", sample.column(i).null_count
+    for i in index:
+        columns[i].looks_like = "id"
     return columns
 
 

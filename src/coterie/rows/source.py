@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import mmap
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Self, TypeAlias
 
@@ -38,11 +38,8 @@ class MetadataColumns:
 
     Parameters
     ----------
-    names : sequence of str
-        Names of the columns.
-    open_batches : callable
-        ``open_batches(positions)`` returns these columns, in this order, as `pyarrow.RecordBatch`\\ es of all rows in
-        order.
+    table : pyarrow.Table
+        The columns, with a row for each row that is clustered.
 
     Attributes
     ----------
@@ -61,34 +58,20 @@ class MetadataColumns:
     ['Rome', 'Oslo']
     """
 
-    def __init__(self, names: Sequence[str], open_batches: Callable[[list[int]], Iterable[Any]]) -> None:
-        self.names = list(names)
-        self._open_batches = open_batches
+    def __init__(self, table: Any) -> None:
+        self.names: list[str] = table.column_names
+        self._table = table
 
     def __repr__(self) -> str:
         return f"<MetadataColumns: {', '.join(self.names)}>"
 
     def batches(self, columns: Columns | None = None) -> Iterator[Any]:
         """Yield columns, selected as in `coterie.open_rows`, by default all, as record batches of pyarrow."""
-        import pyarrow
-
-        chosen = range(len(self.names)) if columns is None else column_positions(self.names, columns)
-        names = [self.names[i] for i in chosen]
-        for batch in self._open_batches(list(chosen)):
-            arrays = []
-            for i, name in enumerate(names):
-                try:
-                    arrays.append(batch.column(i))
-                except KeyError:  # some types of Arrow have no class in pyarrow
-                    kind = batch.schema.field(i).type
-                    raise ValueError(
-                        f"column {name!r} is of type {kind}, which pyarrow cannot read"
-                    ) from None
-            yield pyarrow.RecordBatch.from_arrays(arrays, names=names)
+        yield from self.read(columns).to_batches()
 
     def read(self, columns: Columns | None = None) -> Any:
-        """Return the same columns as one `pyarrow.Table`, with a row for each row that is clustered."""
-        return joined_batches(list(self.batches(columns)))
+        """Return the same columns as one `pyarrow.Table`."""
+        return self._table if columns is None else self._table.select(column_positions(self.names, columns))
 
 
 def joined_batches(batches: Sequence[Any]) -> Any:
@@ -96,18 +79,8 @@ def joined_batches(batches: Sequence[Any]) -> Any:
     import pyarrow
 
     tables = [pyarrow.Table.from_batches([batch]) for batch in batches]
-    return tables[0] if len(tables) == 1 else pyarrow.concat_tables(tables, promote_options="permissive")
-
-
-def selected_rows(
-    pieces: Iterable[Any], indices: IndexArray, start: int = 0
-) -> Iterator[tuple[Any, IndexArray]]:
-    """Yield the consecutive batches, the first from row `start` on, that have rows of ascending numbers, and where."""
-    for piece in pieces:
-        low, high = np.searchsorted(indices, [start, start + piece.shape[0]])
-        if high > low:
-            yield piece, indices[low:high] - start
-        start += piece.shape[0]
+    is_one = all(table.schema == tables[0].schema for table in tables)
+    return pyarrow.concat_tables(tables, promote_options="none" if is_one else "permissive")
 
 
 class Rows:
@@ -121,7 +94,7 @@ class Rows:
         Number of rows and of columns.
     dtype : dtype
         Type of the stored numbers, or to compute in.
-    is_sparse, column_names, is_table, description, metadata_columns, chosen
+    is_sparse, column_names, is_table, description
         See the attributes.
 
     Attributes
@@ -143,6 +116,8 @@ class Rows:
     metadata_columns : MetadataColumns or None
         The columns of the table that are not clustered, with one value per row, read by `read` or `batches`. None if
         there are none, or they cannot be read.
+    all_columns : MetadataColumns or None
+        All columns that are read but the vectors.
     chosen : list of str or int, or None
         The clustered columns of the table, in the form of ``columns=`` of `open_rows`.
     roles : TableRoles or None
@@ -176,6 +151,9 @@ class Rows:
     encoded: Sequence[str] = ()
     files: tuple[tuple[int, str], ...] = ()
     kept: BoolArray | None = None
+    metadata_columns: MetadataColumns | None = None
+    all_columns: MetadataColumns | None = None
+    chosen: Sequence[str | int] | None = None
 
     def __init__(
         self,
@@ -186,8 +164,6 @@ class Rows:
         column_names: list[str] | None = None,
         is_table: bool = False,
         description: str = "rows",
-        metadata_columns: MetadataColumns | None = None,
-        chosen: Sequence[str | int] | None = None,
     ) -> None:
         self.shape = check_shape(shape)
         self.dtype = compute_dtype(dtype)
@@ -195,8 +171,6 @@ class Rows:
         self.column_names = column_names
         self.is_table = is_table
         self.description = description
-        self.metadata_columns = metadata_columns
-        self.chosen = chosen
         self._n_checked = 0
 
     def __repr__(self) -> str:
@@ -406,13 +380,6 @@ class DenseRows(Rows):
         return rows.dtype == self.dtype and rows.flags.c_contiguous and rows.flags.aligned
 
 
-class BFloat16Rows(DenseRows):
-    """Rows of bfloat16, stored as int16: the upper half of a float32."""
-
-    def _converted(self, rows: Array) -> Block:
-        return super()._converted((rows.view(np.uint16).astype(np.uint32) << 16).view(np.float32))
-
-
 class SparseRows(Rows):
     """Rows of a sparse matrix or array of real numbers; blocks share its memory where no conversion is needed.
 
@@ -483,24 +450,12 @@ class DerivedRows(Rows):
 
     is_derived = True
 
-    def __init__(
-        self,
-        rows: Rows,
-        step: tuple[Any, ...] | None = None,
-        *,
-        shape: tuple[int, ...] | None = None,
-        **changes: Any,
-    ) -> None:
-        names = ("is_sparse", "column_names", "is_table", "description", "metadata_columns", "chosen")
-        super().__init__(
-            rows.shape if shape is None else shape,
-            rows.dtype,
-            **{**{name: getattr(rows, name) for name in names}, **changes},
-        )
+    def __init__(self, rows: Rows, step: tuple[Any, ...] | None = None, **changes: Any) -> None:
+        for name in _PASSED_ON:
+            setattr(self, name, getattr(rows, name))
+        vars(self).update(changes)
         self.preparation = rows.preparation if step is None else (*rows.preparation, step)
-        self.roles, self.encoded = rows.roles, rows.encoded
-        self.source = rows
-        self.files, self.kept = rows.files, rows.kept
+        self.source, self._n_checked = rows, 0
 
     def changed(self, block: Block, rows: int | IndexArray) -> Block:
         """Return the derived rows of a block of the source; `rows` is the number of the first row, or of each row."""
@@ -527,9 +482,10 @@ class DerivedRows(Rows):
             return np.require(np.asarray(rows), self.dtype, ["C", "A", "E"])
 
 
-def no_numbers(n_rows: int, dtype: npt.DTypeLike) -> Array:
-    """Return the array of a table without a chosen column: one column that is never read."""
-    return np.broadcast_to(np.zeros((1, 1), dtype=dtype), (n_rows, 1))
+_PASSED_ON = (
+    "shape", "dtype", "is_sparse", "column_names", "is_table", "description", "metadata_columns", "all_columns",
+    "chosen", "roles", "encoded", "files", "kept",
+)  # fmt: skip
 
 
 def sparse_block(matrix: Any) -> Block:

@@ -1,122 +1,402 @@
-"""Data frames and streams as tables."""
+"""Tables: their first rows decide which columns are clustered and how texts are read; then all rows land at once."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from coterie.rows.checks import TableError, check_shape
-from coterie.rows.formats.format import Table
+from coterie.arrays import Array
+from coterie.limits.files import DamagedFileError
+from coterie.rows.cells import (
+    CellFormat,
+    NumberFormat,
+    TextOptions,
+    VectorFormat,
+    arrow_kind,
+    as_text,
+    cell_formats,
+    numbers_of,
+    parsed_numbers,
+    value_type,
+)
+from coterie.rows.checks import BadRowError, NotNumbersError, TableError, check_shape, reading
+from coterie.rows.columns import NO_COLUMNS, Columns, column_positions, listed_columns
+from coterie.rows.landing import LandingArray, LandingMetadata
+from coterie.rows.roles import ColumnProfile, TableRoles, invalid_cells, profile_columns, roles_of
+from coterie.rows.source import DenseRows, MetadataColumns, joined_batches
 
-# Rows of a data frame that become Arrow columns at a time.
+# What decides the roles of columns: rows at the beginning of a table, of at most this many cells and bytes.
+_SEEN_ROWS, _SEEN_CELLS, _SEEN_BYTES = 1 << 16, 1 << 24, 1 << 26
+_FEWEST_SEEN = 1000
+
+# Rows of a batch that become numbers at a time.
 _BATCH_ROWS = 1 << 16
 
+# Arrow's names of the types that float32 holds exactly.
+_FLOAT32_NAMES = {"float", "halffloat", "int8", "int16", "uint8", "uint16"}
 
-def table_of_arrow(table: Any, description: str = "pyarrow Table") -> Table:
-    """Return a `pyarrow.Table` as a table."""
-    return Table(table.schema, partial(_batches_of_arrow, table), description, table.num_rows)
-
-
-def _batches_of_arrow(table: Any, features: Sequence[int], others: Sequence[int]) -> Iterator[Any]:
-    yield from table.select([*features, *others]).to_batches()
+# Options that only tables have, and those among them that choose columns.
+CHOICES = ("columns", "exclude", "categories")
+TABLE_OPTIONS = (*CHOICES, "decimal", "thousands", "missing_words")
 
 
-def table_of_stream(schema: Any, batches: Iterator[Any], description: str) -> Table:
-    """Return batches that can be read once as a table, which holds those that were read before the last reading."""
-    held: list[Any] = []
+@dataclass
+class Table:
+    """A table, as its reader returns it.
 
-    def read(features: Sequence[int], others: Sequence[int]) -> Iterator[Any]:
-        positions = [*features, *others]
-        for batch in chain(list(held), _held(batches, held, table)):
-            yield batch.select(positions)
+    ``read(types)`` yields record batches of all columns. It is called once, but of a text file, which has a separator
+    `sep`, twice: cells are text but for those of the columns whose `types` are known by then. `n_rows` is None if it is
+    not known before; without `is_named` the names are positions. Columns of `index` are clustered only by name. `name`
+    is that of its file.
+    """
 
-    table = Table(schema, read, description)
-    return table
+    schema: Any
+    read: Callable[[Mapping[int, Any]], Iterable[Any]]
+    description: str
+    n_rows: int | None = None
+    is_named: bool = True
+    sep: str | None = None
+    index: frozenset[int] = frozenset()
+    name: str = ""
 
-
-def _held(batches: Iterable[Any], held: list[Any], table: Table) -> Iterator[Any]:
-    for batch in batches:
-        if not table.is_last:
+    @cached_property
+    def _begin(self) -> tuple[list[Any], Iterator[Any]]:
+        held: list[Any] = []
+        batches, n_rows, n_bytes = iter(self.read({})), 0, 0
+        for batch in batches:
             held.append(batch)
-        yield batch
+            n_rows += batch.num_rows
+            n_bytes += batch.nbytes
+            if n_rows > self._most or (n_bytes > _SEEN_BYTES and n_rows > _FEWEST_SEEN):
+                break
+        return held, batches
+
+    @property
+    def _most(self) -> int:
+        return max(_FEWEST_SEEN, min(_SEEN_ROWS, _SEEN_CELLS // max(1, len(self.schema))))
+
+    @cached_property
+    def head(self) -> tuple[Any, bool]:
+        """The first rows as a `pyarrow.Table`, and whether these are all rows."""
+        held, _ = self._begin
+        table = joined_batches(held) if held else self.schema.empty_table()
+        is_whole = table.num_rows <= self._most and table.nbytes <= _SEEN_BYTES
+        return table.slice(0, self._most), is_whole
+
+    def batches(self, types: Mapping[int, Any]) -> Iterator[Any]:
+        """Yield all rows, once."""
+        if self.sep is not None:
+            return iter(self.read(types))
+        return chain(*self._begin)
 
 
-def table_of_dask_frame(frame: Any) -> Table:
-    """Return a `dask.dataframe.DataFrame` as a table, whose partitions are computed one after the other, once."""
-    frame = frame.optimize()  # which may drop partitions
-    parts = (frame.partitions[number].compute() for number in range(frame.npartitions))
-    tables = (
-        table_of_pandas(part) for part in parts if len(part)
-    )  # the columns of empty partitions have no kind
-    first = next(tables, None)
-    if first is None:
-        check_shape((0, len(frame.columns)))
-    assert first is not None
-    positions = range(len(first.schema))
-    batches = (batch for table in chain([first], tables) for batch in table.batches((), positions))
-    table = table_of_stream(first.schema, batches, "Dask DataFrame")
-    table.index = first.index
-    return table
-
-
-def table_of_pandas(frame: Any) -> Table:
-    """Return a `pandas.DataFrame` as a table; its index is a column at the end unless it is the row number."""
-    import pyarrow
-
-    n_rows, _ = check_shape(frame.shape)
-    names = ["_".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in frame.columns]
-    columns = [frame.iloc[:, i] for i in range(frame.shape[1])]
-    if not isinstance(frame.index, sys.modules["pandas"].RangeIndex):
-        names += [
-            f"__index_level_{level}__" if name is None else str(name)
-            for level, name in enumerate(frame.index.names)
-        ]
-        columns += [frame.index.get_level_values(i).to_series() for i in range(frame.index.nlevels)]
-    # Cells of objects have a type only as a whole.
-    columns = [
-        _arrow_cells(column, names[i]) if column.dtype == object else column
-        for i, column in enumerate(columns)
-    ]
-    schema = pyarrow.schema(
-        [(name, _arrow_cells(column[:0], name).type) for name, column in zip(names, columns)]
+def table_of_arrow(table: Any, description: str = "pyarrow Table", index: Iterable[int] = ()) -> Table:
+    """Return a `pyarrow.Table` as a table."""
+    return Table(
+        table.schema, lambda _: table.to_batches(), description, table.num_rows, index=frozenset(index)
     )
-    index = frozenset(range(frame.shape[1], len(names)))
-    batches = partial(_batches_of_pandas, columns, schema, n_rows)
-    return Table(schema, batches, "pandas DataFrame", n_rows, index=index)
 
 
-def _batches_of_pandas(
-    columns: Sequence[Any], schema: Any, n_rows: int, features: Sequence[int], others: Sequence[int]
-) -> Iterator[Any]:
+class TableColumns:
+    """The columns of a table that are clustered (`positions`, in their order, and the `widths` of their vectors, None
+    for numbers), those that are encoded as categories (`encoded`), and all but the clustered ones (`metadata`).
+
+    Without `columns` the roles of the columns decide, by the first rows of the table. Texts of numbers and of vectors
+    are read by their `formats`, those of a text file by the types of Arrow in `types`.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        columns: Columns | None = None,
+        exclude: Columns | None = None,
+        categories: Columns | None = None,
+        *,
+        text: TextOptions | None = None,
+    ) -> None:
+        import pyarrow
+
+        self._table, self._text = table, text or TextOptions()
+        self._names, self._types = table.schema.names, table.schema.types
+        self._kinds = [arrow_kind(kind) for kind in self._types]
+        names: list[str] = self._names
+        shown: list[str | None] = list(names) if table.is_named else [None] * len(names)
+        left = set() if exclude is None else set(column_positions(shown, exclude))
+        self._among = [i for i in range(len(names)) if i not in left]
+        all_categories = isinstance(categories, str) and categories == "auto" and "auto" not in names
+        encoded = [] if categories is None or all_categories else column_positions(shown, categories)
+        if both := [i for i in encoded if i in left]:
+            raise TableError(
+                f"categories and exclude both name {names[both[0]]!r}: encode the column or leave it out.",
+                "categories",
+            )
+        self.formats: dict[int, CellFormat] = {}
+        self.types: dict[int, Any] = {}
+        self._problems: dict[int, str] = {}
+        self.roles: TableRoles | None = None
+        self.positions: list[int] = []
+        if columns is NO_COLUMNS and categories is None:
+            pass
+        elif columns is None:
+            self.roles = roles_of(
+                self.profiles(), self._among, names, encoded=encoded, all_categories=all_categories
+            )
+            keys = [*self.roles.features, *self.roles.categories]
+            chosen = column_positions(shown, keys) if keys else []
+            encoded = chosen[len(self.roles.features) :]
+            self.positions = chosen[: len(self.roles.features)]
+        else:
+            self.positions = self._chosen(columns, shown, encoded, all_categories)
+            if all_categories:
+                encoded = [
+                    i
+                    for i in column_positions(shown, columns)
+                    if i in self._among and i not in self.positions
+                ]
+        self.encoded = encoded
+        is_asked = columns is not None or exclude is not None
+        self.is_choice = is_asked or bool(self.roles and (self.roles.left_out or self.encoded))
+        self.metadata = [i for i in range(len(names)) if i not in set(self.positions)]
+        self.widths = [self._width(i) for i in self.positions]
+        self.n_columns = sum(1 if width is None else width for width in self.widths) or 1
+        self.column_names: list[str] = []
+        for i, width in zip(self.positions, self.widths):
+            self.column_names += [names[i]] if width is None else [f"{names[i]}[{at}]" for at in range(width)]
+        kinds = [
+            pyarrow.float64() if i in self.formats else value_type(self._types[i]) for i in self.positions
+        ]
+        inner = {str(kind.value_type if arrow_kind(kind) == "vector" else kind) for kind in kinds}
+        self.dtype = np.dtype(np.float32 if inner <= _FLOAT32_NAMES else np.float64)
+        # Columns of integers at the beginning may have fractions later.
+        self.types.update({i: pyarrow.float64() for i in self.positions if i in self.types})
+
+    @property
+    def keys(self) -> list[str | int]:
+        """The clustered columns as `columns` takes them: names, or positions where there are none of their own."""
+        names = self._names
+        is_known = self._table.is_named and len(set(names)) == len(names)
+        return [names[i] for i in self.positions] if is_known else list(self.positions)
+
+    @property
+    def encoded_names(self) -> list[str]:
+        """The names of the columns that are encoded."""
+        return [self._names[i] for i in self.encoded]
+
+    def profiles(self) -> list[ColumnProfile]:
+        """Describe all columns that are not excluded, by the first rows of the table."""
+        self.find_formats(None)
+        at, (head, is_whole) = self._among, self._table.head
+        index = (self._table.schema.pandas_metadata or {}).get("index_columns", [])
+        return profile_columns(
+            head.select(at),
+            [self.types.get(i, self._types[i]) for i in at],
+            {number: self.formats[i] for number, i in enumerate(at) if i in self.formats},
+            {number: self._problems[i] for number, i in enumerate(at) if i in self._problems},
+            is_whole=is_whole,
+            index=[k for k, i in enumerate(at) if i in self._table.index or self._names[i] in index],
+        )
+
+    def find_formats(self, chosen: Collection[int] | None) -> None:
+        """Find how text columns are read as numbers or vectors."""
+        import pyarrow
+
+        among = self._among if chosen is None or self._table.sep is not None else sorted(chosen)
+        texts = [i for i in among if self._kinds[i] == "text"]
+        if not texts or self.formats or not self._table.head[0].num_rows:
+            return
+        cells = {i: as_text(self._table.head[0].column(i)) for i in texts}
+        self.formats, self._problems = cell_formats(
+            cells, self._names, self._text, chosen=chosen, sep=self._table.sep
+        )
+        if self._table.sep is not None:
+            for i, format in self.formats.items():
+                if isinstance(format, NumberFormat) and format.is_plain:
+                    self.types[i] = pyarrow.int64() if format.is_whole else pyarrow.float64()
+
+    def block(self, batch: Any, row: int) -> Array:
+        """Return the clustered columns of a batch as an array of shape (n_rows, n_columns); nulls become NaN.
+
+        A single column of vectors is neither copied nor converted. `row` is the number of the first row, for errors.
+        """
+        scalars = [i for i, width in zip(self.positions, self.widths) if width is None]
+        names, formats = [self._names[i] for i in scalars], [self.formats.get(i) for i in scalars]
+        if scalars:
+            numbers = parsed_numbers([batch.column(i) for i in scalars], formats, row, names)
+            if len(scalars) == len(self.positions):
+                return numbers
+        parts, at = [], 0
+        for i, width in zip(self.positions, self.widths):
+            if width is None:
+                parts.append(numbers[:, at : at + 1])
+                at += 1
+                continue
+            column, name, format = batch.column(i), self._names[i], self.formats.get(i)
+            cells = column if format is None else format.parse(column, row, name)
+            parts.append(_vectors(cells, width, name, row))
+        return parts[0] if len(parts) == 1 else np.hstack(parts)
+
+    def _chosen(
+        self, columns: Columns, names: list[str | None], encoded: Sequence[int], all_categories: bool
+    ) -> list[int]:
+        """Return the positions of named columns, which must be numbers or vectors unless they are encoded."""
+        if not isinstance(columns, int) and not len(columns) and columns is not NO_COLUMNS:
+            raise TableError(f"columns must be a list of names or positions, got {columns!r}.", "columns")
+        chosen = [i for i in column_positions(names, columns) if i in self._among and i not in encoded]
+        self.find_formats(chosen)
+        invalid = [i for i in chosen if i in self._problems]
+        if invalid:
+            raise invalid_cells(ColumnProfile(self._names[invalid[0]], "", remark=self._problems[invalid[0]]))
+        others = [i for i in chosen if self._kinds[i] not in ("number", "vector") and i not in self.formats]
+        if all_categories:
+            chosen = [i for i in chosen if i not in others]
+        elif others:
+            raise NotNumbersError(
+                f"X has columns that are not numbers: {listed_columns(self._names, self._types, others)}. Leave them "
+                "out, encode their values by prepare_rows(X, categories='auto'), or choose others."
+            )
+        if not chosen and not encoded and not all_categories and columns is not NO_COLUMNS:
+            raise TableError("exclude leaves no column of numbers.", "exclude")
+        return chosen
+
+    def _width(self, i: int) -> int | None:
+        """Return the length of the vectors of a column, that of the first if it may vary; None for numbers."""
+        kind, format, name = value_type(self._types[i]), self.formats.get(i), self._names[i]
+        if not isinstance(format, VectorFormat) and self._kinds[i] != "vector":
+            return None
+        if format is None and hasattr(kind, "list_size"):
+            return int(kind.list_size)
+        column = self._table.head[0].column(i)
+        cells = column.drop_null()[:1].combine_chunks()
+        cells = getattr(cells, "storage", cells) if format is None else format.parse(cells, 0, name)
+        length = len(cells[0]) if len(cells) else None
+        if not length and len(column):
+            found = "is missing" if length is None else "has no numbers"
+            raise BadRowError.of(
+                f"The vectors of {name!r} must have the same length, but one {found}.", 0, None
+            )
+        return length or 1
+
+
+def columns_of_tables(tables: Sequence[Table], options: Mapping[str, Any]) -> list[TableColumns]:
+    """Return the choice of columns of each table with the options of `open_rows`: the first one decides."""
+    words = options.get("missing_words") or ()
+    words = words if isinstance(words, str) else tuple(words)
+    text = TextOptions(options.get("decimal"), options.get("thousands"), words)  # type: ignore[arg-type]
+    chosen = {name: options.get(name) for name in CHOICES}
+    found: list[TableColumns] = []
+    for table in tables:
+        with reading(table.name):
+            if not isinstance(table, Table):
+                raise ValueError("it is no table, and the first file is one.")
+            found.append(TableColumns(table, **chosen, text=text))
+        if chosen["columns"] is not NO_COLUMNS or found[0].roles is not None:
+            chosen = {"columns": found[0].keys or NO_COLUMNS, "categories": found[0].encoded_names or None}
+    return found
+
+
+def land_tables(tables: Sequence[Table], options: Mapping[str, Any], description: str) -> DenseRows:
+    """Read tables of equal columns, one after the other: the clustered ones land as numbers, the others as metadata.
+
+    With the option `keep_columns` those that are clustered land there as well, except vectors. The only batch of a
+    column of vectors is not copied.
+    """
     import pyarrow
 
-    positions = [*features, *others]
-    for low in range(0, n_rows, _BATCH_ROWS):
-        cells = [_arrow_cells(columns[i][low : low + _BATCH_ROWS], schema.names[i]) for i in positions]
-        yield pyarrow.record_batch(cells, schema=pyarrow.schema([schema.field(i) for i in positions]))
+    columns = columns_of_tables(tables, options)
+    first, table = columns[0], tables[0]
+    for part, one in zip(columns, tables):
+        if part.column_names != first.column_names:
+            raise ValueError(
+                f"Shards must have the same columns in order: those of {table.name} and {one.name} differ."
+            )
+    landed = [_landed_columns(one, part, options) for one, part in zip(tables, columns)]
+    if len(tables) > 1:  # the columns that all files have; names may be there more than once in a single file
+        theirs = [[one.schema.names[i] for i in positions] for one, positions in zip(tables, landed)]
+        common = [name for name in theirs[0] if all(name in others for others in theirs)]
+        landed = [[one.schema.names.index(name) for name in common] for one in tables]
+    names = [table.schema.names[i] for i in landed[0]]
+    dtype = np.result_type(*(part.dtype for part in columns))
+    counts = [one.n_rows for one in tables]
+    n_rows = None if None in counts else sum(count or 0 for count in counts)
+    landing, metadata = LandingArray(first.n_columns, dtype, n_rows), LandingMetadata()
+    held: Any = None
+    is_vector = len(first.widths) == 1 and first.widths[0] is not None
+    files, start = [], 0
+    for part, one, positions in zip(columns, tables, landed):
+        files.append((start, one.name))
+        with reading(one.name):
+            for batch in one.batches(part.types):
+                size = batch.num_rows if is_vector else _BATCH_ROWS
+                for low in range(0, batch.num_rows if part.positions else 0, size or 1):
+                    if held is not None:
+                        landing.add(held)
+                    held = part.block(batch.slice(low, size), start - files[-1][0] + low)
+                if positions:
+                    metadata.add(batch.select(positions).rename_columns(names))
+                start += batch.num_rows
+            if one.n_rows not in (None, start - files[-1][0]):
+                raise DamagedFileError(
+                    f"the file is damaged: it declares {one.n_rows} rows, and {start - files[-1][0]} are there"
+                )
+    with reading(table.name):
+        check_shape((start, len(table.schema)))
+    if first.positions and not (is_vector and not landing.n_rows):
+        landing.add(held)
+        held = landing.array()
+    if not first.positions:  # one column, which is never read
+        held = np.broadcast_to(np.zeros((1, 1), dtype=dtype), (start, 1))
+    rows = DenseRows(
+        held, description, column_names=first.column_names if table.is_named else None, is_table=True
+    )
+    rows.chosen, rows.roles, rows.encoded = first.keys, first.roles, first.encoded_names
+    rows.files = tuple(files) if table.name else ()
+    if first.is_choice:
+        rows.preparation = (("columns", list(rows.chosen)),)
+    whole = metadata.table()
+    if whole is None:
+        rows.all_columns = MetadataColumns(pyarrow.table({}))
+    else:
+        beside = [at for at, i in enumerate(landed[0]) if i in set(first.metadata)]
+        rows.metadata_columns = MetadataColumns(whole.select(beside)) if beside else None
+        rows.all_columns = MetadataColumns(
+            whole.select([at for at, field in enumerate(whole.schema) if arrow_kind(field.type) != "vector"])
+        )
+    return rows
 
 
-def _arrow_cells(cells: Any, name: str) -> Any:
-    """Return cells of a Series as an Arrow array; objects of several types become text."""
-    import pyarrow
+def _landed_columns(table: Table, columns: TableColumns, options: Mapping[str, Any]) -> list[int]:
+    """Return the columns that land as metadata."""
+    if not options.get("keep_columns"):
+        return columns.metadata
+    vectors = {i for i, width in zip(columns.positions, columns.widths) if width is not None}
+    return [i for i in range(len(table.schema)) if i not in vectors]
 
-    if isinstance(cells, (pyarrow.Array, pyarrow.ChunkedArray)):
-        return cells.combine_chunks() if isinstance(cells, pyarrow.ChunkedArray) else cells
-    kind = cells.dtype
-    if getattr(kind, "kind", "") == "c":
-        raise TableError(f"Complex data not supported: the column {name!r} has dtype {kind}.", "exclude")
-    if isinstance(kind, np.dtype) and kind.kind in "fiub":
-        return pyarrow.array(cells.to_numpy())
-    if isinstance(kind, sys.modules["pandas"].SparseDtype):
-        return pyarrow.array(cells.sparse.to_dense().to_numpy())
-    try:
-        found = pyarrow.array(cells, from_pandas=True)
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, pyarrow.ArrowNotImplementedError):
-        texts = [None if one else str(cell) for cell, one in zip(cells, cells.isna())]
-        found = pyarrow.array(texts, pyarrow.large_string())
-    return found.combine_chunks() if isinstance(found, pyarrow.ChunkedArray) else found
+
+def _vectors(column: Any, width: int, name: str, row: int) -> Array:
+    """Return lists as an array of shape (n_rows, width), a view if no number is missing; missing ones are of NaN."""
+    column = column.combine_chunks() if hasattr(column, "chunks") else column
+    column = getattr(column, "storage", column)
+    is_there = ~column.is_null().to_numpy(zero_copy_only=False)
+    if not hasattr(column.type, "list_size"):
+        lengths = np.diff(column.offsets.to_numpy())
+        wrong = (lengths != width) & is_there
+        if wrong.any():
+            first = int(wrong.argmax())
+            raise vector_length_error(name, width, int(lengths[first]), row + first)
+    if is_there.all():
+        return numbers_of(column.flatten()).reshape(len(column), width)
+    block = np.full((len(column), width), np.nan)
+    block[is_there] = numbers_of(column.drop_null().flatten()).reshape(-1, width)
+    return block
+
+
+def vector_length_error(name: str, width: int, length: int | None, row: int) -> BadRowError:
+    """Return the error for a vector of another length than the first (None for a missing vector)."""
+    found = "is missing" if length is None else f"has {length} numbers"
+    problem = f"The vectors of {name!r} must have the same length, {width} as in row 0, but one {found}."
+    return BadRowError.of(problem, row, None)

@@ -15,13 +15,12 @@ from coterie.rows.formats.arrow import ARROW
 from coterie.rows.formats.csv import CSV, TSV
 from coterie.rows.formats.excel import EXCEL
 from coterie.rows.formats.format import COMPRESSIONS, Format, plain_suffix
-from coterie.rows.formats.hdf5 import H5AD, HDF5
+from coterie.rows.formats.hdf5 import H5AD, HDF5, ZARR
 from coterie.rows.formats.jsonl import JSONL
 from coterie.rows.formats.npy import NPY
 from coterie.rows.formats.npz import NPZ
 from coterie.rows.formats.parquet import PARQUET
 from coterie.rows.formats.svmlight import SVMLIGHT
-from coterie.rows.formats.zarr import ZARR
 
 __all__ = ["Format", "format_of", "formats", "known_extensions", "register_format"]
 

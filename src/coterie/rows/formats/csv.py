@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,9 @@ from coterie.limits.files import shortened
 from coterie.rows.cells import NumberFormat, TextOptions
 from coterie.rows.checks import MOST_OF_A_NAME, TableError, hint_at_contents
 from coterie.rows.dialect import BLANKS, Dialect, dialect_of
-from coterie.rows.formats.format import Format, Table, plain_suffix
+from coterie.rows.formats.format import Format, plain_suffix
 from coterie.rows.formats.tabular import is_compressed, open_bytes, open_text
+from coterie.rows.tables import Table
 
 # Text that decides how the file is written, and bytes that are parsed at a time.
 _SAMPLE_CHARACTERS = 2**20
@@ -50,15 +51,9 @@ def read_csv(
     schema = pyarrow.schema([(name, pyarrow.large_string()) for name in names])
     if dialect.names and len(lines) <= dialect.skip_lines:
         raise ValueError("the file has a header, but no rows.")
-    table = Table(schema, _no_batches, suffix.removeprefix("."), None, dialect.names is not None, dialect.sep)
-    table.batches = partial(
-        _batches, path, dialect, encoding, table, TextOptions(missing_words=tuple(missing_words))
-    )
-    return table
-
-
-def _no_batches(features: Sequence[int], others: Sequence[int]) -> Iterator[Any]:
-    yield from ()
+    words = TextOptions(missing_words=tuple(missing_words)).words
+    read = partial(_batches, path, dialect, encoding, names, words)
+    return Table(schema, read, suffix.removeprefix("."), is_named=dialect.names is not None, sep=dialect.sep)
 
 
 def _first_lines(path: Path, encoding: str) -> list[str]:
@@ -83,64 +78,40 @@ def _no_text(path: Path, where: str) -> ValueError:
 
 
 def _batches(
-    path: Path,
-    dialect: Dialect,
-    encoding: str,
-    table: Table,
-    text: TextOptions,
-    features: Sequence[int],
-    others: Sequence[int],
+    path: Path, dialect: Dialect, encoding: str, names: list[str], words: list[str], types: Mapping[int, Any]
 ) -> Iterator[Any]:
     import pyarrow
 
-    kinds = {i: table.types.get(i, pyarrow.large_string()) for i in (*features, *others)}
-    # Columns of integers at the beginning may have fractions later.
-    kinds.update({i: pyarrow.float64() for i in features if pyarrow.types.is_integer(kinds[i])})
-    read = _by_pandas if dialect.sep == BLANKS else _by_pyarrow
+    kinds = [types.get(i, pyarrow.large_string()) for i in range(dialect.n_columns)]
+    read = partial(_by_pandas if dialect.sep == BLANKS else _by_pyarrow, path, dialect, encoding)
     n_rows = 0
     try:
-        for batch in read(path, dialect, encoding, [*kinds], kinds, text.words):
-            yield batch
+        for batch in read(kinds, words):
+            yield batch.rename_columns(names)
             n_rows += batch.num_rows
     except pyarrow.ArrowInvalid as error:
-        if "invalid UTF8" in str(error) or "Invalid UTF8" in str(error):
+        if "invalid utf8" in str(error).lower():
             raise _no_text(path, "") from error
         # A cell is not what the first ones are: parsed here, which names it unless it is a number that pyarrow refuses.
-        for batch in _parsed(
-            read(path, dialect, encoding, [*kinds], {}, text.words), table, kinds, tuple(text.words)
-        ):
-            yield batch.slice(n_rows)
+        row = 0
+        for batch in read([pyarrow.large_string()] * len(kinds), words):
+            cells = [
+                column
+                if pyarrow.types.is_large_string(kind)
+                else NumberFormat(tuple(words), is_boolean=pyarrow.types.is_boolean(kind))
+                .parse(column, row, name)
+                .cast(kind)
+                for column, kind, name in zip(batch.columns, kinds, names)
+            ]
+            yield pyarrow.record_batch(cells, names=names).slice(n_rows)
+            row += batch.num_rows
             n_rows = max(0, n_rows - batch.num_rows)
 
 
-def _parsed(
-    batches: Iterator[Any], table: Table, kinds: dict[int, Any], words: tuple[str, ...]
-) -> Iterator[Any]:
-    """Parse the cells of text batches in the types of their columns; the error names the first that cannot be."""
-    import pyarrow
-
-    row = 0
-    for batch in batches:
-        cells = []
-        for column, (i, kind) in zip(batch.columns, kinds.items()):
-            format = NumberFormat(words, is_boolean=pyarrow.types.is_boolean(kind))
-            is_text = pyarrow.types.is_large_string(kind)
-            cells.append(
-                column if is_text else format.parse(column, row, table.schema.field(i).name).cast(kind)
-            )
-        yield pyarrow.record_batch(cells, names=[str(i) for i in kinds])
-        row += batch.num_rows
-
-
 def _by_pyarrow(
-    path: Path,
-    dialect: Dialect,
-    encoding: str,
-    positions: Sequence[int],
-    kinds: dict[int, Any],
-    words: Sequence[str],
+    path: Path, dialect: Dialect, encoding: str, kinds: Sequence[Any], words: Sequence[str]
 ) -> Iterator[Any]:
-    import pyarrow
+    from pyarrow import ArrowInvalid
     from pyarrow import csv as text
 
     # Columns are named by position, since a header may repeat a name.
@@ -167,14 +138,10 @@ def _by_pyarrow(
             parse_options=text.ParseOptions(
                 delimiter=dialect.sep, newlines_in_values=True, invalid_row_handler=skipped
             ),
-            convert_options=text.ConvertOptions(
-                column_types={keys[i]: kinds.get(i, pyarrow.large_string()) for i in positions},
-                include_columns=[keys[i] for i in positions],
-                null_values=words,
-            ),
+            convert_options=text.ConvertOptions(column_types=dict(zip(keys, kinds)), null_values=words),
         ) as batches:
             yield from batches
-    except pyarrow.ArrowInvalid as error:
+    except ArrowInvalid as error:
         if ragged:
             raise _ragged(path, dialect, encoding, ragged[0].text) from error
         if "Empty CSV file" in str(error):
@@ -206,12 +173,7 @@ def _ragged(path: Path, dialect: Dialect, encoding: str, found: str) -> TableErr
 
 
 def _by_pandas(
-    path: Path,
-    dialect: Dialect,
-    encoding: str,
-    positions: Sequence[int],
-    kinds: dict[int, Any],
-    words: Sequence[str],
+    path: Path, dialect: Dialect, encoding: str, kinds: Sequence[Any], words: Sequence[str]
 ) -> Iterator[Any]:
     """Read fields that any number of blanks separates."""
     import pandas
@@ -228,15 +190,13 @@ def _by_pandas(
     ):  # fmt: skip
         for frame in frames:
             cells = []
-            for i in positions:
+            for i, kind in enumerate(kinds):
                 column = pyarrow.array(frame[i], pyarrow.large_string(), from_pandas=True)
-                kind = kinds.get(i, column.type)
-                if pyarrow.types.is_large_string(kind):
-                    cells.append(column)
-                else:
+                if not pyarrow.types.is_large_string(kind):
                     missing = compute.is_in(column, pyarrow.array(words, column.type))
-                    cells.append(compute.if_else(missing, None, column).cast(kind))
-            yield pyarrow.record_batch(cells, names=[str(i) for i in positions])
+                    column = compute.if_else(missing, None, column).cast(kind)
+                cells.append(column)
+            yield pyarrow.record_batch(cells, names=[str(i) for i in range(len(kinds))])
 
 
 _record = partial(

@@ -1,9 +1,10 @@
-"""HDF5 files (.h5, .hdf5) and AnnData files (.h5ad)."""
+"""HDF5 files (.h5, .hdf5), Zarr arrays and groups (.zarr), and AnnData in either (.h5ad, .zarr)."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,74 +14,102 @@ import scipy.sparse as sp
 from coterie.arrays import IntArray
 from coterie.limits.files import DamagedFileError
 from coterie.rows.checks import FileError
-from coterie.rows.formats.format import Format, Matrix
-from coterie.rows.formats.tabular import NOTHING_WRITTEN, choose_array, listed, slices
-from coterie.rows.landing import metadata_of_table
-from coterie.rows.source import MetadataColumns, SparseRows
+from coterie.rows.formats.format import Format
+from coterie.rows.formats.tabular import choose_array, listed, slices
+from coterie.rows.landing import Matrix
+from coterie.rows.source import SparseRows
+
+# Libraries return the fill value for missing chunks. Some chunks may be missing, since zeros need not be written.
+NOTHING_WRITTEN = (
+    "the array {!r} has rows, but its numbers are missing: they were never written, or its chunks "
+    "were not copied. Write or copy it again."
+)
 
 # Values of sparse rows that are read at a time.
 _VALUES = 1 << 22
 
 
-def _read(path: Path, key: str | None) -> Matrix:
-    """Open the dataset `key` of an HDF5 file, else its only two-dimensional dataset of numbers."""
+def _read_hdf5(path: Path, key: str | None) -> Matrix:
     import h5py
 
     with h5py.File(path, "r") as file:
-        found: dict[str, tuple[int, ...]] = {}
-
-        def note(name: str, item: Any) -> None:
-            if isinstance(item, h5py.Dataset):
-                found[name] = item.shape if item.dtype.kind in "fiubc" else ()
-
-        file.visititems(note)
-        return _dense(file, path, choose_array(found, key.strip("/") if key else None, path), "h5")
+        return _matrix(partial(h5py.File, path, "r"), file, path, key)
 
 
-def _dense(file: Any, path: Path, name: str, description: str) -> Matrix:
-    dataset = file[name]
-    if not dataset.id.get_storage_size() and not dataset.is_virtual and not dataset.external:
-        raise ValueError(NOTHING_WRITTEN.format(name))
-    return Matrix(dataset.shape, dataset.dtype, _pieces(path, name), description)
+def _read_zarr(path: Path, key: str | None) -> Matrix:
+    import zarr
+
+    found: Any = zarr.open(str(path), mode="r")
+    if isinstance(found, zarr.Array):
+        if key:
+            raise FileError(f"{path} is a single array: drop ::{key}.")
+        if found.nchunks_initialized == 0:
+            raise ValueError(NOTHING_WRITTEN.format(path.name))
+        return Matrix(found.shape, found.dtype, slices(found), "zarr")
+    return _matrix(lambda: found, found, path, key)
 
 
-def _pieces(path: Path, name: str) -> Iterator[Any]:
-    import h5py
-
-    with h5py.File(path, "r") as file:
-        yield from slices(file[name])
-
-
-# --- AnnData ---------------------------------------------------------------------------------------------------------
-
-
-def _read_anndata(path: Path, key: str | None) -> Matrix:
-    """Open the matrix `key` of an AnnData file, such as "layers/counts" or "obsm/X_pca"; by default X."""
-    import h5py
-
-    with h5py.File(path, "r") as file:
-        name = (key or "X").strip("/")
-        matrix = file.get(name)
-        is_dense = isinstance(matrix, h5py.Dataset)
-        if matrix is None or not (is_dense or "data" in matrix):
-            known = [f"{group}/{one}" for group in ("layers", "obsm") for one in file.get(group, ())]
-            raise FileError(f"{path} has no matrix {name!r}. It has {listed(['X'] * ('X' in file) + known)}.")
-        found = _dense(file, path, name, "h5ad") if is_dense else _sparse(matrix, path, name)
-        found.is_table = True
-        obs = file.get("obs")
-        if hasattr(obs, "attrs") and _index_of(obs) in obs:
-            found.metadata_columns = _metadata(obs)
-        names = (
-            _cells(file["var"], _index_of(file["var"]))
-            if "var" in file and not name.startswith("obsm")
-            else None
-        )
-        if names is not None and len(names) == found.shape[1]:
-            found.column_names = [str(one) for one in names]
-        return found
+def _matrix(reopen: Callable[[], Any], root: Any, path: Path, key: str | None) -> Matrix:
+    """Return the matrix `key`, else X of AnnData, the only array of two dimensions, or X."""
+    is_anndata = ("X" in root and "obs" in root) or root.attrs.get("encoding-type") == "anndata"
+    kind = path.suffix.lower().removeprefix(".").replace("hdf5", "h5")
+    name = (key or "X").strip("/")
+    if is_anndata:
+        known = [f"{group}/{one}" for group in ("layers", "obsm") for one in root.get(group, ())]
+        found = root.get(name)
+        if found is None or not (_is_array(found) or "data" in found):
+            raise FileError(f"{path} has no matrix {name!r}. It has {listed(['X'] * ('X' in root) + known)}.")
+    else:
+        name = choose_array(_shapes(root), key and key.strip("/"), path)
+        found = root[name]
+    if not _is_array(found):
+        matrix = _sparse(reopen, found, name, kind)
+    else:
+        if hasattr(found, "nchunks_initialized"):
+            is_empty = found.nchunks_initialized == 0
+        else:
+            is_empty = not (found.id.get_storage_size() or found.is_virtual or found.external)
+        if is_empty:
+            raise ValueError(NOTHING_WRITTEN.format(name))
+        matrix = Matrix(found.shape, found.dtype, _pieces(reopen, name), kind)
+    if is_anndata:
+        matrix.is_table = True
+        matrix.metadata = _metadata(root["obs"]) if hasattr(root.get("obs"), "attrs") else None
+        if "var" in root and not name.startswith("obsm"):
+            names = _cells(root["var"], _index_of(root["var"]))
+            if names is not None and len(names) == matrix.shape[1]:
+                matrix.column_names = [str(one) for one in names]
+    return matrix
 
 
-def _sparse(group: Any, path: Path, name: str) -> Matrix:
+def _is_array(item: Any) -> bool:
+    return hasattr(item, "shape") and hasattr(item, "dtype")
+
+
+def _shapes(group: Any, before: str = "") -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the arrays in a group and those in it, () if they are not of numbers."""
+    found = {}
+    for name in group:
+        item = group[name]
+        if _is_array(item):
+            found[before + name] = tuple(item.shape) if getattr(item.dtype, "kind", "") in "fiubc" else ()
+        else:
+            found.update(_shapes(item, f"{before}{name}/"))
+    return found
+
+
+def _pieces(reopen: Callable[[], Any], name: str) -> Iterator[Any]:
+    root = reopen()
+    yield from slices(root[name])
+    _close(root)
+
+
+def _close(root: Any) -> None:
+    if hasattr(root, "close"):
+        root.close()
+
+
+def _sparse(reopen: Callable[[], Any], group: Any, name: str, description: str) -> Matrix:
     """Return sparse rows, which are read in pieces, or columns, which are read at once."""
     kind = str(group.attrs.get("encoding-type", group.attrs.get("h5sparse_format", "")))
     shape = tuple(int(size) for size in group.attrs.get("shape", group.attrs.get("h5sparse_shape", ())))
@@ -91,24 +120,28 @@ def _sparse(group: Any, path: Path, name: str) -> Matrix:
         raise DamagedFileError("the file is damaged: indptr must begin with 0 and never decrease")
     if int(indptr[-1]) > min(group["data"].shape[0], group["indices"].shape[0]):
         raise DamagedFileError("the file is damaged: indptr points behind the last value")
-    pieces: Any = _sparse_pieces(path, name, shape, indptr)
+    pieces: Any = _sparse_pieces(reopen, name, shape, indptr)
     if kind.startswith("csc"):
         pieces = [sp.csc_array((group["data"][:], group["indices"][:], indptr), shape=shape)]
-    return Matrix(shape, group["data"].dtype, pieces, "h5ad, sparse", is_sparse=True)
+    return Matrix(shape, group["data"].dtype, pieces, f"{description}, sparse", is_sparse=True)
 
 
-def _sparse_pieces(path: Path, name: str, shape: tuple[int, ...], indptr: Any) -> Iterator[Any]:
-    import h5py
+def _sparse_pieces(
+    reopen: Callable[[], Any], name: str, shape: tuple[int, ...], indptr: Any
+) -> Iterator[Any]:
+    root = reopen()
+    group = root[name]
+    cuts = np.searchsorted(indptr, np.arange(_VALUES, int(indptr[-1]), _VALUES)).tolist()
+    for low, high in zip([0, *cuts], [*cuts, shape[0]]):
+        if low < high:
+            part = slice(int(indptr[low]), int(indptr[high]))
+            arrays = (group["data"][part], group["indices"][part], indptr[low : high + 1] - part.start)
+            # Wrong indices are found before SciPy uses them.
+            yield SparseRows(sp.csr_array(arrays, shape=(high - low, shape[1]))).in_place()
+    _close(root)
 
-    with h5py.File(path, "r") as file:
-        group = file[name]
-        cuts = np.searchsorted(indptr, np.arange(_VALUES, int(indptr[-1]), _VALUES)).tolist()
-        for low, high in zip([0, *cuts], [*cuts, shape[0]]):
-            if low < high:
-                part = slice(int(indptr[low]), int(indptr[high]))
-                arrays = (group["data"][part], group["indices"][part], indptr[low : high + 1] - part.start)
-                # Wrong indices are found before SciPy uses them.
-                yield SparseRows(sp.csr_array(arrays, shape=(high - low, shape[1]))).in_place()
+
+# --- data frames of AnnData ------------------------------------------------------------------------------------------
 
 
 def _index_of(frame: Any) -> str:
@@ -117,37 +150,35 @@ def _index_of(frame: Any) -> str:
 
 def _cells(frame: Any, name: str) -> Any:
     """Return the values of a column of a data frame in a file; None where its encoding is not known."""
-    import h5py
-
-    column = frame[name]
-    if isinstance(column, h5py.Dataset):
-        if column.ndim != 1 or column.dtype.names is not None:
+    column = frame.get(name)
+    if column is None:
+        return None
+    if _is_array(column):
+        if column.ndim != 1 or getattr(column.dtype, "names", None) is not None:
             return None
-        return column.asstr()[:] if column.dtype.kind == "O" else column[:]
+        return column.asstr()[:] if hasattr(column, "asstr") and column.dtype.kind == "O" else column[:]
     if "categories" in column and "codes" in column:
-        names, codes = column["categories"], column["codes"][:]
-        values = np.asarray(names.asstr()[:] if names.dtype.kind == "O" else names[:], dtype=object)
-        return np.array([*values, None], dtype=object)[codes]  # -1 is a missing value
+        values = np.asarray(_cells(column, "categories"), dtype=object)
+        return np.array([*values, None], dtype=object)[column["codes"][:]]  # -1 is a missing value
     if "values" in column and "mask" in column:
         values = _cells(column, "values")
         return None if values is None else np.where(column["mask"][:], None, values.astype(object))
     return None
 
 
-def _metadata(obs: Any) -> MetadataColumns | None:
-    """Return the index and the columns of `obs`, as far as their encoding is known."""
+def _metadata(obs: Any) -> Any:
+    """Return the index and the columns of `obs` as an Arrow table, as far as their encoding is known."""
     import pyarrow
 
-    index, order = _index_of(obs), map(str, obs.attrs.get("column-order", ()))
-    cells = {one: _cells(obs, one) for one in [index, *(one for one in order if one in obs)]}
+    index = _index_of(obs)
+    cells = {one: _cells(obs, one) for one in [index, *map(str, obs.attrs.get("column-order", ()))]}
     # pandas' name of an index without a name.
-    shown = {one: "__index_level_0__" if one == index == "_index" else one for one in cells}
     arrays = {
-        shown[one]: pyarrow.array(found, from_pandas=True)
+        "__index_level_0__" if one == index == "_index" else one: pyarrow.array(found, from_pandas=True)
         for one, found in cells.items()
         if found is not None
     }
-    return metadata_of_table(pyarrow.table(arrays))
+    return pyarrow.table(arrays) if cells[index] is not None else None
 
 
 def write_labels_to_obs(source: Path, target: Path, labels: IntArray) -> None:
@@ -163,7 +194,7 @@ def write_labels_to_obs(source: Path, target: Path, labels: IntArray) -> None:
         n_rows = len(_cells(obs, _index_of(obs)))
         if n_rows != len(labels):
             raise ValueError(f"{source} has {n_rows} observations, and there are {len(labels)} labels.")
-        order: Sequence[str] = [str(name) for name in obs.attrs.get("column-order", ())]
+        order = [str(name) for name in obs.attrs.get("column-order", ()) if name != "cluster"]
         if "cluster" in obs:
             del obs["cluster"]
         known = np.unique(labels[labels >= 0])
@@ -177,10 +208,9 @@ def write_labels_to_obs(source: Path, target: Path, labels: IntArray) -> None:
             group.create_dataset(name, data=values).attrs.update(
                 {"encoding-type": kind, "encoding-version": "0.2.0"}
             )
-        obs.attrs["column-order"] = np.array(
-            [*(name for name in order if name != "cluster"), "cluster"], dtype=h5py.string_dtype()
-        )
+        obs.attrs["column-order"] = np.array([*order, "cluster"], dtype=h5py.string_dtype())
 
 
-HDF5 = Format("hdf5", (".h5", ".hdf5"), _read, ("key",), library="h5py", install="coterie[io]")
-H5AD = Format("h5ad", (".h5ad",), _read_anndata, ("key",), library="h5py", install="coterie[io]")
+HDF5 = Format("hdf5", (".h5", ".hdf5"), _read_hdf5, ("key",), library="h5py", install="coterie[io]")
+H5AD = Format("h5ad", (".h5ad",), _read_hdf5, ("key",), library="h5py", install="coterie[io]")
+ZARR = Format("zarr", (".zarr",), _read_zarr, ("key",), library="zarr", install="coterie[io]", is_folder=True)

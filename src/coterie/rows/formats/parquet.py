@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from coterie.limits.files import DamagedFileError
-from coterie.rows.formats.format import Format, Table
+from coterie.rows.formats.format import Format
 from coterie.rows.formats.tabular import check_unique
+from coterie.rows.tables import Table
 
 # Columns of large files are read through small buffers, since a row group may be as large as the file.
 _BUFFER_BYTES = 64 * 2**20
@@ -37,13 +38,11 @@ def _read(path: Path) -> Table:
             path, buffer_size=buffer_size, page_checksum_verification=True, pre_buffer=False
         )
 
-    def batches(features: Sequence[int], others: Sequence[int]) -> Iterator[Any]:
-        columns = [names[i] for i in (*features, *others)]
-        width = sum(_width(file_schema.field(name).type) for name in columns)
+    def batches(_: Any) -> Iterator[Any]:
+        width = sum(_width(kind) for kind in file_schema.types)
         size = max(1, min(_MOST_ROWS, _BATCH_NUMBERS // max(1, width)))
-        with opened(len(columns)) as file:
-            for batch in file.iter_batches(size, columns=columns):
-                yield batch.select(columns)
+        with opened(len(names)) as file:
+            yield from file.iter_batches(size)
 
     with opened() as file:
         metadata, file_schema = file.metadata, file.schema_arrow

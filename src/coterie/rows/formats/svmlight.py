@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from coterie.rows.formats.format import Format, Matrix
+from coterie.rows.formats.format import Format
+from coterie.rows.landing import Matrix
 
 
 def _read(path: Path, n_columns: int | None) -> Matrix:

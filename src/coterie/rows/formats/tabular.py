@@ -18,12 +18,6 @@ from coterie.rows.formats.format import COMPRESSIONS
 # Bytes that are read at a time.
 _PIECE_BYTES = 2**24
 
-# Libraries return the fill value for missing chunks. Some chunks may be missing, since zeros need not be written.
-NOTHING_WRITTEN = (
-    "the array {!r} has rows, but its numbers are missing: they were never written, or its chunks "
-    "were not copied. Write or copy it again."
-)
-
 
 def choose_array(shapes: dict[str, tuple[int, ...]], key: str | None, path: object) -> str:
     """Return the array to read: the chosen one, the only one with rows and columns, or X."""
