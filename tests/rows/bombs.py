@@ -87,7 +87,10 @@ def h5(path, **options):
 BOMBS = {
     "rows.npz": (lambda path: npz(path, header() + bytes(1000)), "declares an array of 32 GB"),
     "fortran.npz": (lambda path: npz(path, header(fortran=True) + bytes(1000)), "declares an array of 32 GB"),
-    "stored.npz": (lambda path: npz(path, header() + bytes(1000), zipfile.ZIP_STORED), "declares an array of 32 GB"),
+    "stored.npz": (
+        lambda path: npz(path, header() + bytes(1000), zipfile.ZIP_STORED),
+        "declares an array of 32 GB",
+    ),
     "directory.npz": (npz_of_a_false_directory, "declares 32 GB"),
     "sparse.npz": (sparse_npz, "declares an array of 32 GB, but has 24 bytes"),
     "header.npz": (long_header, "1,000,000,000 bytes"),

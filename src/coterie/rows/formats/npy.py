@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
 
-from coterie.limits.files import read_array_header
+from coterie.limits.files import DamagedFileError, read_array_header
 from coterie.rows.checks import check_shape, compute_dtype
 from coterie.rows.formats.format import Format
 from coterie.rows.formats.tabular import slices
@@ -23,7 +24,10 @@ def _read(path: Path) -> Matrix:
     """Return the array: read if it is small, so that the file may change, else mapped."""
     with open(path, "rb") as file:
         shape, _, stored = read_array_header(file)
-    check_numbers(shape, stored)
+        check_numbers(shape, stored)
+        n_bytes = math.prod(shape) * stored.itemsize
+        if file.tell() + n_bytes > path.stat().st_size:
+            raise DamagedFileError(f"the file is truncated: its array needs {n_bytes} bytes.")
     array = np.load(path, mmap_mode="r", allow_pickle=False)
     if array.nbytes <= RESIDENT_BYTES:
         array = np.array(array, order="K", subok=False)
