@@ -281,7 +281,11 @@ def _in_words(error: CycloptsError) -> str:
         return f"coterie has no command {word!r}.{did_you_mean(word, app) or helped}"
     if isinstance(error, UnknownOptionError):
         word = str(error.token.keyword or error.token.value)
-        known = [name for argument in error.argument_collection or () for name in argument.names]
+        known = _options(error.argument_collection)
+        commands = [name for name in app if not name.startswith("-")]
+        others = [name for name in commands if word in _options(app[name].assemble_argument_collection())]
+        if others:
+            return f"{command} has no option {word}, unlike coterie {', '.join(others)}.{helped}"
         return f"{command} has no option {word}.{did_you_mean(word, known) or _as_parameter(word) or helped}"
     if isinstance(error, UnusedCliTokensError):
         return f"{command} does not take {shlex.join(error.unused_tokens or ())!r}.{helped}"
@@ -297,6 +301,10 @@ def _in_words(error: CycloptsError) -> str:
         must = f"one of {', '.join(allowed)}" if allowed else "another value"
         return f"{name} must be {must}, got {error.token.value!r}."
     return " ".join(str(error).split())
+
+
+def _options(arguments: Any) -> list[str]:
+    return [name for argument in arguments or () for name in argument.names]
 
 
 def _as_parameter(word: str) -> str:

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from sklearn.utils._param_validation import InvalidParameterError
 
+from coterie.estimators.base import FeatureCountError
 from coterie.estimators.parameters import ParameterError
+from coterie.figures import counted
 from coterie.limits.files import shortened
 from coterie.rows.checks import BadRowError, NotATableError, TableError
 from coterie.rows.remote import without_secrets
@@ -56,6 +58,11 @@ def about(file: str) -> Iterator[None]:
         yield
     except (ParameterError, InvalidParameterError):
         raise
+    except FeatureCountError as error:
+        raise ValueError(
+            f"{file} has {counted(error.n_columns, 'column')} to cluster, and the model was fitted to "
+            f"{error.n_expected:,}."
+        ) from error
     except NotATableError as error:
         raise UsageError(
             f"{file} is not a table: it has no columns for --columns, --exclude or --id to name."
@@ -77,8 +84,8 @@ def about(file: str) -> Iterator[None]:
 
 
 def _beginning(file: str, text: str) -> str:
-    """Return a message that begins with the file, if it does not yet."""
-    return text if text.startswith(file) else f"{file}: {text}"
+    """Return a message that names the file."""
+    return text if file in text else f"{file}: {text}"
 
 
 def check_exists(file: str) -> None:

@@ -322,11 +322,9 @@ def cluster_facts(subject: Subject, clusters: Clusters) -> list[dict[str, Any]]:
     found = []
     for cluster in np.argsort(-subject.sizes, kind="stable")[:_SHOWN].tolist():
         features = [str(feature) for feature in clusters.features(cluster, 3)]
-        if subject.sample.texts is not None and not features:
-            about_it = f'"{example_of(subject, clusters, cluster)}"'
-        else:
-            about_it = "; ".join(features) or f"example: {example_of(subject, clusters, cluster)}"
-        size = int(subject.sizes[cluster])
+        example, size = example_of(subject, clusters, cluster), int(subject.sizes[cluster])
+        quoted = f'"{example}"' if subject.sample.texts is not None else f"example: {example}"
+        about_it = "; ".join(features) or (quoted if size else "empty")
         found.append({
             "cluster": cluster, "rows": size, "share": size / max(len(subject.labels), 1),
             "name": clusters.names[cluster], "about": about_it,

@@ -21,9 +21,10 @@ from coterie.arrays import FloatArray
 from coterie.cli.errors import about, check_exists
 from coterie.cli.fit import n_clusters_of, settings_of
 from coterie.cli.inputs import input_facts, open_input
-from coterie.cli.output import table_lines, tell
+from coterie.cli.output import plain, table_lines, tell
 from coterie.cli.runs import MODEL, SUMMARY, find_model, read_summary
 from coterie.estimators import persistence
+from coterie.figures import counted
 from coterie.fitting.threads import effective_n_threads
 from coterie.methods import load, method_of
 from coterie.rows.columns import column_word
@@ -141,15 +142,19 @@ def _step_in_words(name: str, *values: Any) -> str:
 
 
 def fact_lines(facts: Mapping[str, Any]) -> list[str]:
-    """Name and value of each fact, the values aligned; of a table its columns besides."""
-    if "table" in facts:
-        short = {name: value for name, value in facts.items() if name not in ("table", "command", "problem")}
-        return [*fact_lines(short), "", *_table_lines(facts)]
+    """Return a line and a table about rows; names and values about all else."""
+    if facts["kind"] == "rows":
+        kind = [facts.get("source"), facts.get("dtype"), "sparse" if facts.get("sparse") else None]
+        size = [counted(facts["rows"], "row")]
+        size += [counted(facts["columns"], "column") + " to cluster"] if "columns" in facts else []
+        size += [", ".join(word for word in kind if word)] if any(kind) else []
+        size += [f"{facts['bytes']:,} bytes"] if "bytes" in facts else []
+        return [f"{facts['file']}: {'; '.join(size)}", *(_table_lines(facts) if "table" in facts else [])]
     flat: dict[str, Any] = {}
     for name, value in facts.items():
-        flat.update(value if isinstance(value, dict) else {name: value})
-    width = max(map(len, flat)) + 2
-    return [f"{name.replace('_', ' '):<{width}}{_in_words(value)}" for name, value in flat.items()]
+        words = [f"{key}={plain(own)}" for key, own in value.items()] if isinstance(value, dict) else value
+        flat[name.replace("_", " ")] = _in_words(words)
+    return table_lines([[name, value] for name, value in flat.items()], "<")
 
 
 def _in_words(value: Any) -> str:
@@ -191,7 +196,7 @@ def _table_lines(facts: Mapping[str, Any]) -> list[str]:
     columns = facts["table"]
     cells = [["column", "type", "looks like", "missing", "distinct", "range", "variance"]]
     cells += [_cells(column) for column in columns[:_SHOWN]]
-    lines = table_lines(cells, "<")
+    lines = ["", *table_lines(cells, "<")]
     left = columns[_SHOWN:]
     if left:
         looks = Counter(column["looks_like"] for column in left)
@@ -216,7 +221,7 @@ def _cells(column: dict[str, Any]) -> list[str]:
     looks = column["looks_like"]
     return [
         _short(column["name"]),
-        _short(column["type"]),
+        _short(column["type"].removeprefix("large_")),
         f"vector of {column['width']}" if looks == "vector" and column["width"] else looks,
         f"{column['missing']:,}" if column["missing"] else "",
         "" if column["distinct"] is None else f"{column['distinct']:,}",

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from coterie.arrays import Array
+from coterie.cli.errors import check_exists
 from coterie.cli.output import to_json
 from coterie.limits.files import check_regular_file
 from coterie.methods import load
@@ -65,6 +66,7 @@ def read_fit(folder: Path) -> tuple[dict[str, Any], Any]:
 
 def find_model(path: str) -> str:
     """Return the file of a model that is named by it or by the folder of the run that wrote it."""
+    check_exists(path)
     if not Path(path).is_dir():
         return path
     file = Path(path, MODEL)
@@ -76,6 +78,8 @@ def find_model(path: str) -> str:
 @contextmanager
 def run_folder(folder: Path, command: str, file: str, *, force: bool) -> Iterator[OutputFolder]:
     """Give the folder of a run, which replaces one of the same command and rows, or with `force` any other."""
+    if Path(file).is_dir() and folder.resolve().is_relative_to(Path(file).resolve()):
+        raise UsageError(f"--out {folder} is inside the input folder {file}: choose another folder.")
     with output_folder(folder) as outputs:
         outputs.check(SUMMARY)
         try:

@@ -55,7 +55,8 @@ def run_verify(folder: Path, file: str | None, options: VerifyOptions) -> int:
         found = {
             **facts_of(method, again, opened.rows, k, outliers),
             "parameters": settings_of(again.set_params(**_threads_of(model)), texts),
-            "input": {**input_facts(name, opened.rows), "file": facts["input"]["file"]},
+            "input": input_facts(name, opened.rows)
+            | {kind: facts["input"][kind] for kind in ("file", "source")},
         }
     different = list(_differences(plain(found), facts))
     if different:

@@ -183,16 +183,23 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         """Return the rows of X in the columns of the fit, prepared as its rows were, without reading any."""
         rows = prepared_rows(self, X)
         if rows.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {rows.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
-                "features as input."
-            )
+            raise FeatureCountError(type(self).__name__, rows.shape[1], self.n_features_in_)
         return self._normalized(rows)
 
     def _normalized(self, rows: Rows) -> Rows:
         """Return the rows, divided by their lengths if `metric` is "cosine"; rows of zeros stay as they are."""
         is_cosine = getattr(self, "metric", "euclidean") == "cosine"
         return normalized(rows, refuse_zeros=are_on_workers(rows)) if is_cosine else rows
+
+
+class FeatureCountError(ValueError):
+    """The rows have another number of columns than those of the fit, in the words of scikit-learn."""
+
+    def __init__(self, estimator: str, n_columns: int, n_expected: int) -> None:
+        super().__init__(
+            f"X has {n_columns} features, but {estimator} is expecting {n_expected} features as input."
+        )
+        self.n_columns, self.n_expected = n_columns, n_expected
 
 
 def overflow_message(estimator: str, attribute: str, number: float) -> str:

@@ -57,8 +57,12 @@ class Feature:
     def __str__(self) -> str:
         if np.isnan(self.mean):
             return self.word
-        mean, overall = (shown_amount(value, self.is_share) for value in (self.mean, self.overall))
-        return f"{self.name} {mean}, all {overall}"
+        return f"{self.amount}, all {shown_amount(self.overall, self.is_share)}"
+
+    @property
+    def amount(self) -> str:
+        """The mean of the cluster, such as "income 48,014"."""
+        return f"{self.name} {shown_amount(self.mean, self.is_share)}"
 
     @property
     def word(self) -> str:
@@ -127,14 +131,15 @@ def describe(subject: Subject, *, names: Names = None, terms: Sequence[str] | No
     matter = Matter.of(subject, terms)
     labels, k = subject.sample.labels, subject.n_clusters
     words, effects = matter.terms(labels, k), matter.effects(labels, subject.sizes)
+    means = _original_means(subject, matter.columns)
     measured = subject.placement.measures
     made = Clusters(
-        names=matter.names(labels, subject.sizes),
+        names=matter.names(labels, subject.sizes, means[:-1]),
         terms=words or [[] for _ in range(k)],
         columns=matter.columns,
         column_names=matter.column_names,
         effects=effects,
-        means=_original_means(subject, matter.columns),
+        means=means,
         are_shares=matter.are_shares,
         others=_other_means(subject),
         exemplars=_examples(subject, subject.placement.ranks),
@@ -185,23 +190,38 @@ class Matter:
         """Return by how many standard deviations each column differs in each cluster."""
         return column_effects(self.block[:, self.columns], labels, sizes)
 
-    def names(self, labels: IntArray, sizes: IndexArray) -> list[str]:
-        """Return different names: three terms, the two most distinctive columns, or a number."""
-        if self.words:
-            ours = [", ".join(words[:3]) for words in self.terms(labels, len(sizes))]
-        else:
-            ours = [self._columns_name(effects) for effects in self.effects(labels, sizes)]
-        ours = [name or f"Cluster {i}" for i, name in enumerate(ours)]
-        counts = Counter(ours)
-        return [name if counts[name] == 1 else f"{name} ({i})" for i, name in enumerate(ours)]
+    def names(self, labels: IntArray, sizes: IndexArray, means: FloatArray | None = None) -> list[str]:
+        """Return different names: three terms, the two most distinctive columns, or a number.
 
-    def _columns_name(self, effects: FloatArray) -> str:
+        Clusters that differ in the same columns are told apart by their means, where these are given.
+        """
+        means = np.full((len(sizes), len(self.columns)), np.nan) if means is None else means
+        features = [self._features(*both) for both in zip(self.effects(labels, sizes), means)]
+        if self.words:
+            parts = [words[:3] for words in self.terms(labels, len(sizes))]
+        else:
+            parts = [[feature.word for feature in found] for found in features]
+        counts = Counter(map(frozenset, parts))
+        names = []
+        for i, (words, found) in enumerate(zip(parts, features)):
+            is_told_apart = counts[frozenset(words)] == 1
+            amounts = [
+                f.amount for f in found if not np.isnan(f.mean) and not is_told_apart and not self.words
+            ]
+            name = ", ".join(amounts or words)
+            names.append(name if is_told_apart or amounts else f"{name} ({i})" if name else f"Cluster {i}")
+        return names
+
+    def _features(self, effects: FloatArray, means: FloatArray) -> list[Feature]:
+        """Return the two most distinctive columns of a cluster, if they are notable."""
         order = np.argsort(-np.abs(effects), kind="stable")[:2] if self.are_named else ()
-        return ", ".join(
-            Feature(self.column_names[i], float(effects[i]), np.nan, np.nan, bool(self.are_shares[i])).word
+        return [
+            Feature(
+                self.column_names[i], float(effects[i]), float(means[i]), np.nan, bool(self.are_shares[i])
+            )
             for i in order
             if abs(effects[i]) >= _NOTABLE
-        )
+        ]
 
 
 def _column_names(rows: Rows) -> list[str] | None:
