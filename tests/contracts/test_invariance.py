@@ -70,6 +70,9 @@ ESTIMATORS = {
     "laplacian": Invariant(
         lambda change: LaplacianKModes(N_CLUSTERS, n_init=10, n_threads=1, random_state=0)
     ),
+    "laplacian, mean shifts": Invariant(
+        lambda change: LaplacianKModes(N_CLUSTERS, mode_update="mean_shift", n_init=10, random_state=0)
+    ),
     "total variation": Invariant(
         lambda change: TotalVariationClustering(N_CLUSTERS, n_init=2, max_iter=100, random_state=0),
     ),

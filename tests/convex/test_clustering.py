@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from coterie import ConvexClustering, ConvexClusterPath
 from coterie.datasets import load_iris
-from tests.convex.problems import DTYPES, graph_of
+from tests.convex.problems import DTYPES
 from tests.reference import convex_clustering as oracle
 from tests.support.bits import same_bits
 
@@ -61,24 +61,6 @@ def test_components_collapse_to_their_means(norm):
     means = np.array([X[y == label].mean(axis=0) for label in y])
     np.testing.assert_allclose(model.centroids_, means, atol=1e-12)
     assert model.n_clusters_ == 2
-
-
-def test_shifted_rows_have_shifted_centroids():
-    X, graph = graph_of("moons60")
-    here = ConvexClustering(0.3, weights="precomputed").fit(X, graph=graph)
-    there = ConvexClustering(0.3, weights="precomputed").fit(X + 1e6, graph=graph)
-    np.testing.assert_array_equal(here.labels_, there.labels_)
-    np.testing.assert_allclose(there.centroids_ - 1e6, here.centroids_, atol=1e-8)
-
-
-def test_permuted_rows_have_permuted_centroids():
-    X, graph = graph_of("halfmoons200")
-    order = np.random.default_rng(0).permutation(len(X))
-    first = ConvexClustering(0.3, weights="precomputed", tol=1e-10).fit(X, graph=graph)
-    second = ConvexClustering(0.3, weights="precomputed", tol=1e-10).fit(
-        X[order], graph=graph[order][:, order]
-    )
-    np.testing.assert_allclose(second.centroids_, first.centroids_[order], atol=1e-5)
 
 
 def test_stopped_fits():

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import fcluster, is_valid_linkage
 from sklearn.datasets import make_moons
 
-from coterie import ConvexClustering, ConvexClusterPath, _kernels, load, save
+from coterie import ConvexClustering, ConvexClusterPath, _kernels
 from coterie.convex.linkage import linkage_of_path, n_splits
 from coterie.convex.tree_solver import tree_problem
 from tests.reference import convex_clustering as plain
 from tests.reference import tree_denoising as oracle
-from tests.support.bits import same_bits, same_fits
+from tests.support.bits import same_bits
 
 
 def random_tree(seed, n, n_columns=1, on_a_grid=False):
@@ -77,13 +77,6 @@ def test_last_gamma_fuses_all_nodes():
     last = _kernels.last_gamma(tree, columns)
     assert np.ptp(solve(parents, weights, sizes, columns, 1.000001 * last)[0], axis=1).max() <= 1e-12
     assert np.ptp(solve(parents, weights, sizes, columns, 0.999 * last)[0], axis=1).max() > 0
-
-
-def test_tree_path_does_not_depend_on_threads():
-    X = np.random.default_rng(0).normal(size=(500, 7))
-    same_fits(
-        *(ConvexClusterPath(weights="tree", norm="l1", n_gammas=12, n_threads=n).fit(X) for n in (1, 3))
-    )
 
 
 @pytest.fixture(scope="module")
@@ -166,15 +159,6 @@ class TestPath:
         )
         same_bits(path.labels_path_, other.labels_path_)
         np.testing.assert_allclose(other.gammas_, path.gammas_ * 2.0**60, rtol=1e-12)
-
-    def test_saved_stopped_and_predicted(self, moons, tmp_path):
-        path = ConvexClusterPath(weights="tree", norm="l1", n_gammas=12).fit(moons)
-        save(path, tmp_path / "path.coterie")
-        same_bits(load(tmp_path / "path.coterie").centroids_path_, path.centroids_path_)
-        np.testing.assert_array_equal(path.predict(moons), path.labels_)
-        stopped = path.set_params(callback=lambda progress: progress.iteration == 3).fit(moons)
-        assert len(stopped.gammas_) == 3
-        assert is_valid_linkage(stopped.linkage_)
 
 
 class TestOneGamma:

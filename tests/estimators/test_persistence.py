@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import pickle
 import re
 import zipfile
 
@@ -117,14 +116,6 @@ class TestRoundTrip:
         header = persistence.read_header(tmp_path / "m.coterie")
         assert (header.estimator, header.format_version) == ("KMeans", persistence.FORMAT_VERSION)
         assert header.metadata == {"columns": ["a", "b"]}
-
-    def test_pickle_and_joblib(self, model, tmp_path):
-        import joblib
-
-        joblib.dump(model, tmp_path / "model.joblib")
-        for loaded in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model.joblib")):
-            for name, value in vars(model).items():
-                same(getattr(loaded, name), value)
 
     def test_scikit_learn_callbacks_are_not_saved(self, model, tmp_path):
         callback = pytest.importorskip("sklearn.callback")

@@ -9,7 +9,6 @@ from sklearn.mixture import GaussianMixture
 from coterie import KMeans, TruncatedGaussianMixture
 from tests.mixture.mixtures import COVARIANCE_TYPES, mixture
 from tests.support.bits import same_fits
-from tests.support.storages import stored
 
 
 class TestSameBits:
@@ -21,11 +20,6 @@ class TestSameBits:
         blocks = mixture(23, init=blobs[:23]).fit(blobs)
         np.testing.assert_allclose(blocks.lower_bound_, whole.lower_bound_, rtol=0.01)
         assert np.all(np.diff(blocks.lower_bounds_) >= -1e-4)
-
-    @pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
-    def test_weights_of_one_are_none(self, blobs, covariance_type):
-        weighted = mixture(20, covariance_type, max_iter=10).fit(blobs, sample_weight=np.ones(len(blobs)))
-        same_fits(weighted, mixture(20, covariance_type, max_iter=10).fit(blobs))
 
     @pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
     def test_weights_may_be_scaled(self, blobs, covariance_type):
@@ -109,59 +103,9 @@ def test_bad_parameters(parameters, message):
         TruncatedGaussianMixture(**(dict(n_components=3) | parameters)).fit(X)
 
 
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        ([1, 2], r"sample_weight.shape == \(2,\), expected \(6,\)"),
-        ([1, 1, 1, 1, 1, -1], "[Nn]egative"),
-        ([0] * 6, "zero|positive|0"),
-        ([np.nan] * 6, "NaN"),
-    ],
-)
-@pytest.mark.parametrize("coreset_size", [None, 5])
-def test_bad_weights(weights, message, coreset_size):
-    with pytest.raises(ValueError, match=message):
-        mixture(2, coreset_size=coreset_size).fit(np.arange(12.0).reshape(6, 2), sample_weight=weights)
-
-
 def test_sparse_rows_are_not_taken():
     with pytest.raises(TypeError, match="Sparse rows are not supported"):
         mixture(2).fit(sp.eye(9, format="csr"))
     model = mixture(2).fit(np.eye(9))
     with pytest.raises(TypeError, match="Sparse rows are not supported"):
         model.predict(sp.eye(9, format="csr"))
-
-
-@pytest.mark.parametrize("coreset_size", [None, 100])
-@pytest.mark.parametrize("storage", ["array", "npy"])
-@pytest.mark.parametrize("init", ["afk-mc2", "given"])
-def test_bad_rows_are_named(storage, init, coreset_size, tmp_path):
-    X = np.random.default_rng(0).normal(size=(1000, 2))
-    X[777, 1] = np.nan
-    rows = stored(X, storage, tmp_path)
-    model = mixture(3, init=X[:3] if init == "given" else init, coreset_size=coreset_size)
-    with pytest.raises(ValueError, match=r"contains NaN.*First bad row: 777( of \S+)?\."):
-        model.fit(rows)
-    X[777, 1] = np.inf
-    with pytest.raises(ValueError, match=r"contains inf.*First bad row: 777( of \S+)?\."):
-        model.fit(stored(X, storage, tmp_path))
-    fitted = mixture(3, max_iter=2).fit(X[:700])
-    for method in (fitted.predict, fitted.responsibilities, fitted.predict_proba, fitted.score_samples):
-        with pytest.raises(ValueError, match=r"contains inf.*First bad row: 777\."):
-            method(X)
-
-
-@pytest.mark.parametrize("coreset_size", [None, 100])
-def test_rows_too_large_for_their_type(coreset_size):
-    X = np.random.default_rng(0).normal(size=(1000, 2)).astype(np.float32)
-    X[777, 1] = 1e30
-    with pytest.raises(ValueError, match=r"too large for float32"):
-        mixture(3, coreset_size=coreset_size).fit(X)
-
-
-@pytest.mark.parametrize(
-    ("X", "message"), [(np.zeros((0, 3)), "0 sample"), (np.zeros(9), "1D|one-dimensional|2D")]
-)
-def test_bad_shapes(X, message):
-    with pytest.raises(ValueError, match=message):
-        mixture(1).fit(X)

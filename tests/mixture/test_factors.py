@@ -376,16 +376,6 @@ class TestEstimator:
         exact = model.set_params(assignment="exact").predict(rows)
         assert np.mean(exact == model.set_params(assignment="truncated").predict(rows)) > 0.95
 
-    def test_bits_over_threads_and_storages(self, rows, tmp_path):
-        np.save(tmp_path / "rows.npy", rows)
-        fits = [
-            factor_mixture(12, n_threads=n_threads).fit(X)
-            for n_threads, X in [(1, rows), (3, rows), (2, coterie.open_rows(tmp_path / "rows.npy"))]
-        ]
-        for model in fits[1:]:
-            for name in ("means_", "components_", "covariances_", "labels_", "lower_bounds_"):
-                same_bits(getattr(model, name), getattr(fits[0], name))
-
     def test_weights_are_repetitions(self, rows):
         weights = np.random.default_rng(0).integers(1, 4, size=len(rows))
         options = dict(n_candidates=4, n_neighbors=4, init=rows[:4], max_iter=15, tol=0)

@@ -43,17 +43,6 @@ def test_loops_of_a_precomputed_graph_do_not_count(digits):
     np.testing.assert_array_equal(looped.labels_, model.labels_)
 
 
-def test_cosine_ignores_the_lengths_of_rows(digits):
-    X = digits[0][:400]
-    lengths = 2.0 ** np.random.default_rng(0).integers(-3, 4, (len(X), 1))
-    model = coterie.MultilevelGraphClustering(6, metric="cosine").fit(X)
-    other = coterie.MultilevelGraphClustering(6, metric="cosine").fit(X * lengths)
-    np.testing.assert_array_equal(other.labels_, model.labels_)
-    np.testing.assert_array_equal(other.predict(X * lengths), model.predict(X))
-    with pytest.raises(ValueError, match="lengths"):
-        coterie.MultilevelGraphClustering(2, affinity="precomputed", metric="cosine").fit(np.eye(4))
-
-
 def test_memberships_are_shares_of_edges():
     path = sp.diags_array([np.ones(4), np.ones(4)], offsets=[-1, 1], shape=(5, 5))
     model = coterie.MultilevelGraphClustering(2, affinity="precomputed").fit(path)

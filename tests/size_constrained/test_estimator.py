@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-import coterie
 from coterie import KMeans, SizeConstrainedKMeans
 
 
@@ -61,24 +60,6 @@ def test_bounds_that_do_not_bind_change_nothing(uneven):
     bounded = SizeConstrainedKMeans(5, random_state=0, size_max=900, size_min=1).fit(uneven)
     np.testing.assert_array_equal(bounded.labels_, plain.labels_)
     np.testing.assert_array_equal(bounded.cluster_centers_, plain.cluster_centers_)
-
-
-def test_same_bits_for_any_number_of_threads(uneven):
-    fits = [
-        SizeConstrainedKMeans(10, size_min=85, size_max=95, random_state=0, n_threads=n_threads).fit(
-            uneven.astype(np.float32)
-        )
-        for n_threads in (1, 3)
-    ]
-    np.testing.assert_array_equal(fits[0].labels_, fits[1].labels_)
-    np.testing.assert_array_equal(fits[0].cluster_centers_, fits[1].cluster_centers_)
-
-
-def test_a_saved_model_keeps_its_sizes(uneven, tmp_path):
-    model = SizeConstrainedKMeans(9, size_min=100, size_max=100, random_state=0).fit(uneven)
-    model.save(tmp_path / "model.coterie")
-    again = coterie.load(tmp_path / "model.coterie")
-    np.testing.assert_array_equal(again.size_range_, model.size_range_)
 
 
 def test_a_minimum_size_of_0_is_no_constraint(uneven):
