@@ -10,28 +10,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from sklearn.datasets import make_moons
 
 from benchmarks.harness.reporting import DOCS
 from coterie import ConvexClusterPath, KMeans, LaplacianKModes
 from coterie.datasets import load_digits, load_mammals
-from coterie.plotting import cluster_map, plot_cluster_images, plot_modes
-
-
-def _k_means() -> tuple[np.ndarray, KMeans]:
-    rows = load_digits()[0]
-    return rows, KMeans(10, n_init=10, random_state=0).fit(rows)
-
-
-def _centroids() -> Any:
-    _, model = _k_means()
-    return plot_cluster_images(model.cluster_centers_, (8, 8), np.bincount(model.labels_))
+from coterie.plotting import cluster_map, plot_modes
 
 
 def _map() -> Any:
-    rows, model = _k_means()
-    return cluster_map(model, rows).figure
+    rows = load_digits()[0]
+    return cluster_map(KMeans(10, n_init=10, random_state=0).fit(rows), rows).figure
 
 
 def _modes() -> Any:
@@ -53,7 +42,6 @@ def _mammals() -> Any:
 
 
 DRAWN: dict[str, Callable[[], Any]] = {
-    "digits_centroids.png": _centroids,
     "digits_clusters.png": _map,
     "digits_modes.png": _modes,
     "half-moons-path.png": _half_moons,

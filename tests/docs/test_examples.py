@@ -1,8 +1,9 @@
-"""The examples of the pages run, each by itself, as a reader would run it."""
+"""The examples of the pages run, each by itself, as a reader would run it, and print what stands beside them."""
 
 import ast
 import importlib
 import re
+import sys
 
 import pytest
 
@@ -44,6 +45,14 @@ def exists(name):
     return True
 
 
+def is_said(printed, comment):
+    """Whether a comment, which may go on in words or be rounded, begins with what was printed."""
+    said = re.split(r"\.\.\.|;|[,:] [a-zA-Z]| [a-z]", comment)[0]
+    if re.fullmatch(r"-?\d+\.\d+", said) and re.fullmatch(r"-?\d+\.\d+", printed):
+        return abs(float(printed) - float(said)) <= 10.0 ** -len(said.partition(".")[2])
+    return not re.match(r"[\d\[(\-TF]", said) or " ".join(printed.split()).startswith(said)
+
+
 @pytest.mark.parametrize("code", BLOCKS)
 def test_names_in_pages_exist(code):
     assert [name for name in dotted_names(code) if not exists(name)] == []
@@ -53,13 +62,22 @@ def test_names_in_pages_exist(code):
 def test_examples_run(code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
+    lines, wrong = code.splitlines(), []
+
+    def shown(*values):
+        comment = lines[sys._getframe(1).f_lineno - 1].partition(")  # ")[2]
+        printed = " ".join(map(str, values))
+        if comment and not is_said(printed, comment):
+            wrong.append(f"{printed} # {comment}")
+
     def run():
-        exec(compile(code, "an example of a page", "exec"), {"__name__": "__main__"})
+        exec(compile(code, "an example of a page", "exec"), {"__name__": "__main__", "print": shown})
 
     if "register" in code:  # what other tests must not find
         assert ended(started(run)) == 0
     else:
         run()
+    assert wrong == []
 
 
 def test_guides_have_examples():
