@@ -16,7 +16,7 @@ known = set(sys.modules)
 import coterie
 print(*(set(sys.modules) - known))
 
-extras = "matplotlib cyclopts pandas pyarrow h5py zarr dask distributed polars".split()
+extras = "matplotlib cyclopts pyarrow h5py zarr dask distributed polars".split()
 sys.modules.update(dict.fromkeys(extras))
 import numpy as np, scipy.sparse as sp
 import coterie.cli, coterie.dask, coterie.plotting, coterie.metrics, coterie.datasets

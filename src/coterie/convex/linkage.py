@@ -76,7 +76,7 @@ def cut_between(
     n_finer = int(finer.max()) + 1
     # The shortest edge between each two clusters; ranks are the weights, as 0 is no edge for SciPy.
     places = np.unique(ends[:, 0] * n_finer + ends[:, 1], return_index=True)[1]
-    ranks = sp.coo_array((places + 1.0, ends[places].T), shape=(n_finer, n_finer))
+    ranks = sp.coo_array((places + 1.0, ends[places].T.astype(np.int32)), shape=(n_finer, n_finer))
     tree = sp.coo_array(csgraph.minimum_spanning_tree(ranks.tocsr()))
     fused = np.argsort(tree.data)[: n_finer - n_clusters]
     joined = sp.coo_array((np.ones(len(fused)), (tree.row[fused], tree.col[fused])), shape=tree.shape)
