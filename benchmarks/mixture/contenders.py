@@ -161,6 +161,18 @@ def _chain_distances(n_rows: int, setting: Setting) -> float:
     return n_rows + 0.5 * setting.chain_length * setting.n_clusters * (setting.n_clusters - 1)
 
 
+def _until_the_error_settles(tol: float) -> Callable[[Any], bool]:
+    """Return the callback that ends k-means as the papers do: by the relative change of the error."""
+    before = np.inf
+
+    def is_settled(progress: Any) -> bool:
+        nonlocal before
+        change, before = before - progress.objective, progress.objective
+        return change < tol * progress.objective
+
+    return is_settled
+
+
 def _k_means(
     X: np.ndarray, setting: Setting, seed: int, n_threads: int, *, path: str, coreset: bool, chain: bool = False
 ) -> Fit:  # fmt: skip
@@ -169,6 +181,8 @@ def _k_means(
     options: dict[str, Any] = {} if is_ours else {"algorithm": "lloyd"}
     options["init"] = draw_seeds(drawn, setting, random, n_threads) if chain else "k-means++"
     options |= {"n_init": 1, "tol": setting.tol, "random_state": seed, "n_threads": n_threads}
+    if is_ours:
+        options |= {"tol": 0, "callback": _until_the_error_settles(setting.tol)}
     model = threaded(path, n_clusters, **options).fit(rows, sample_weight=weights)
     n_distances = _chain_distances(len(rows), setting) if chain else _greedy_distances(len(rows), n_clusters)
     n_distances += 2.0 * len(X) * coreset + float(len(rows)) * n_clusters * model.n_iter_

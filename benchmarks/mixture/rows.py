@@ -75,12 +75,12 @@ def measure_points(
 
 
 def error_cell(reference: float) -> Callable[[Result], str]:
-    """Return what makes a cell of the median error relative to the reference, and its range."""
+    """Return what makes a cell of the median error relative to the reference, and its quartiles."""
 
     def cell(s: Result) -> str:
         relative = [100 * (run["error"] / reference - 1) for run in s["each"]]
-        text = f"{np.median(relative):+.2f}%"
-        return text + (f" ({min(relative):+.2f} to {max(relative):+.2f})" if len(relative) > 1 else "")
+        low, middle, high = np.quantile(relative, (0.25, 0.5, 0.75))
+        return f"{middle:+.2f}%" + f" ({low:+.2f} to {high:+.2f})" * (len(relative) > 1)
 
     return cell
 
