@@ -16,8 +16,8 @@ found = coterie.compare(X, 2, labels=classes, random_state=0)
 print(found)
 
 # %%
-# Agreement with other methods, neighbors and information are the scores.
-figure = found.plot()
+# Agreement with other methods, neighbors and information are the scores. The clusters of the best method:
+axes = coterie.plotting.cluster_map(found.best_model_, X)
 
 # %%
 # The recommendation does not use the classes. Accuracy of each method; ``found.models`` has the best fit of each,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 # Colors for all kinds of color vision: those of Okabe and Ito without yellow (too pale on white).
@@ -24,13 +25,7 @@ MOST_NUMBERED = 50
 
 
 def require_matplotlib() -> None:
-    """Fail now if nothing can be drawn later.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is missing; the message names the extra that brings it.
-    """
+    """Raise an ImportError now if matplotlib is missing."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError as error:
@@ -52,9 +47,11 @@ def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:
     return new_figure(size).subplots() if ax is None else ax
 
 
-def tidy(ax: Axes) -> None:
-    """No box, quiet axes, a title that starts with the picture."""
+def tidy(ax: Axes, *, has_grid: bool = False) -> None:
+    """No box, quiet axes, lines at the ticks of y on request."""
     ax.set_axisbelow(True)
+    if has_grid:
+        ax.grid(axis="y", color="#DDDDDD", linewidth=0.8)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
@@ -62,6 +59,15 @@ def tidy(ax: Axes) -> None:
     ax.tick_params(colors=INK, labelsize=9)
     ax.title.set_fontsize(11)
     ax.title.set_color(INK)
+
+
+def plain_ticks(axis: Axis) -> None:
+    """Label 1, 2 and 5 times the powers of ten as plain numbers."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def counted(number: int, what: str) -> str:

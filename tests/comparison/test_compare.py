@@ -285,4 +285,3 @@ def test_a_notebook_gets_a_page_with_a_map_of_each_method(blobs, tmp_path):
     html = (tmp_path / "page.html").read_text()
     assert found.reasons[0] in html
     assert html.count('<figure class="small"') == 2
-    assert len(found.plot().axes) == 2

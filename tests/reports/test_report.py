@@ -174,18 +174,6 @@ def test_names_that_are_given(iris, tmp_path):
     report = coterie.report(model, X, names=tmp_path / "names.csv", stability=False)
     assert report.names == {0: "first", 1: "Cluster 1", 2: "a, b"}
     assert ">first<" in report.html
-    asked = []
-
-    def name_clusters(exemplars, terms):
-        asked.append((exemplars, terms))
-        return f"number {len(asked)}"
-
-    report = coterie.report(model, X, names=name_clusters, stability=False)
-    assert list(report.names.values()) == ["number 1", "number 2", "number 3"]
-    exemplars, terms = asked[0]
-    assert len(exemplars) == 6
-    assert "column 0 " in exemplars[0]
-    assert all(re.match("(high|low) column", term) for term in terms)
     with pytest.raises(ValueError, match="names has cluster 3, and there are 3"):
         coterie.report(model, X, names={3: "x"}, stability=False)
 

@@ -7,7 +7,7 @@ import platform
 import shlex
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,7 +21,7 @@ from coterie.arrays import FloatArray
 from coterie.cli.errors import about, check_exists
 from coterie.cli.fit import n_clusters_of, settings_of
 from coterie.cli.inputs import input_facts, open_input
-from coterie.cli.output import plain, table_lines, tell
+from coterie.cli.output import plain, short, table_lines, tell
 from coterie.cli.runs import MODEL, SUMMARY, find_model, read_summary
 from coterie.estimators import persistence
 from coterie.figures import counted
@@ -170,15 +170,11 @@ def _in_words(value: Any) -> str:
 
 # Columns of a wide table that are shown one by one.
 _SHOWN = 20
-_NAME_WIDTH = 28
-_RANGE_WIDTH = 14
+_NAME_WIDTH, _RANGE_WIDTH = 28, 14
 
 # A column that has most of the variance is named only if its spread is at least this multiple of that of the median
 # column. In Fisher's irises the length of the petals has 69% of the variance and 2.4 times the spread, which is fine.
 _WIDE = 4.0
-
-# Roles of columns that are clustered without encoding.
-_CLUSTERED = ("number", "vector")
 
 
 def dominant_column(spread: FloatArray) -> int | None:
@@ -193,67 +189,42 @@ def dominant_column(spread: FloatArray) -> int | None:
 
 def _table_lines(facts: Mapping[str, Any]) -> list[str]:
     """Return a line for each column, of a wide table for the first, a summary of the others, and the command."""
-    columns = facts["table"]
+    columns, command = facts["table"], facts["command"]
     cells = [["column", "type", "looks like", "missing", "distinct", "range", "variance"]]
-    cells += [_cells(column) for column in columns[:_SHOWN]]
-    lines = ["", *table_lines(cells, "<")]
-    left = columns[_SHOWN:]
-    if left:
-        looks = Counter(column["looks_like"] for column in left)
+    lines = ["", *table_lines([*cells, *map(_cells, columns[:_SHOWN])], "<")]
+    if columns[_SHOWN:]:
+        looks = Counter(column["looks_like"] for column in columns[_SHOWN:])
         shown = ", ".join(f"{count:,} {look}" for look, count in looks.most_common())
-        lines += ["", f"and {len(left):,} more columns: {shown}", *_exceptions(left)]
-    remarks = [f"  {_short(column['name'])}: {column['remark']}" for column in columns if column["remark"]]
-    if remarks:
-        lines += ["", "worth a look", *remarks[:_SHOWN]]
+        lines += ["", f"and {len(columns) - _SHOWN:,} more columns: {shown}"]
+    remarks = [
+        f"  {short(column['name'], _NAME_WIDTH)}: {column['remark']}"
+        for column in columns
+        if column["remark"]
+    ]
+    lines += ["", "worth a look", *remarks[:_SHOWN]] if remarks else []
     if "problem" in facts:
         lines += ["", "cannot be clustered as it is", f"  {facts['problem']}"]
-    command = facts["command"]
-    return [
-        *lines,
-        "",
-        *(["this would cluster it", f"  {command}"] if command else ["nothing here can be clustered"]),
-    ]
+    return [*lines, "", *(["this would cluster it", f"  {command}"] if command else ["nothing to cluster"])]
 
 
 def _cells(column: dict[str, Any]) -> list[str]:
-    share = column["share_of_variance"]
-    has_range = column["lowest"] is not None and column["looks_like"] != "constant"
-    looks = column["looks_like"]
+    share, looks, low = column["share_of_variance"], column["looks_like"], _end(column["lowest"])
+    has_range = column["lowest"] is not None and looks != "constant"
     return [
-        _short(column["name"]),
-        _short(column["type"].removeprefix("large_")),
+        short(column["name"], _NAME_WIDTH),
+        short(column["type"].removeprefix("large_"), _NAME_WIDTH),
         f"vector of {column['width']}" if looks == "vector" and column["width"] else looks,
         f"{column['missing']:,}" if column["missing"] else "",
         "" if column["distinct"] is None else f"{column['distinct']:,}",
-        f"{_end(column['lowest'])} to {_end(column['highest'])}" if has_range else _end(column["lowest"]),
+        f"{low} to {_end(column['highest'])}" if has_range else low,
         "" if share is None else f"{share:.1%}",
     ]
-
-
-def _short(text: str, width: int = _NAME_WIDTH) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
 def _end(value: Any) -> str:
     if value is None:
         return ""
-    return f"{value:.6g}" if isinstance(value, float) else _short(str(value), _RANGE_WIDTH)
-
-
-def _exceptions(columns: Sequence[dict[str, Any]]) -> list[str]:
-    """Return a line for columns that are not numbers, and one for columns with missing values."""
-    kinds: dict[str, Callable[[dict[str, Any]], bool]] = {
-        "no numbers": lambda column: column["looks_like"] not in _CLUSTERED,
-        "with missing values": lambda column: column["missing"] > 0,
-    }
-    lines = []
-    for title, is_one in kinds.items():
-        names = [_short(column["name"]) for column in columns if is_one(column)]
-        if names:
-            more = f" and {len(names) - 12:,} more" if len(names) > 12 else ""
-            lines.append(f"  {title}: {', '.join(names[:12])}{more}")
-    return lines
+    return f"{value:.6g}" if isinstance(value, float) else short(str(value), _RANGE_WIDTH)
 
 
 def _command(file: str, n_rows: int, columns: Sequence[ColumnProfile]) -> str | None:

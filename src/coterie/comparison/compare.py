@@ -32,7 +32,6 @@ from coterie.rows import Block, Rows, as_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from matplotlib.figure import Figure
 
     from coterie.reports.page import Page
 
@@ -150,12 +149,6 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         return self.page()._repr_html_()
-
-    def plot(self) -> Figure:
-        """Draw a map of some rows for each method, colored by its clusters."""
-        from coterie.comparison.page import plot_comparison
-
-        return plot_comparison(self)
 
 
 def compare(

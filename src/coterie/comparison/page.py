@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 
 from coterie.arrays import IntArray
 from coterie.comparison.scores import CRITERIA
-from coterie.figures import INK, new_figure, style_of
+from coterie.figures import new_figure, style_of
 from coterie.plotting.layout import Layout, lay_out
 from coterie.reports.page import Bar, Cell, Column, Facts, Page, Picture, Section, Table, Text, Warnings
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from coterie.comparison.compare import Comparison
-
-_MAPS_A_LINE = 3
 
 
 def comparison_page(comparison: Comparison, name: str, warnings: Sequence[str] = ()) -> Page:
@@ -84,23 +82,6 @@ def comparison_page(comparison: Comparison, name: str, warnings: Sequence[str] =
     if facts["sample_rows"] < facts["rows"]:
         subtitle += f", compared on a random sample of {facts['sample_rows']:,} rows"
     return Page(f"Methods for {name}", subtitle, sections)
-
-
-def plot_comparison(comparison: Comparison) -> Figure:
-    """Draw a map of some rows for each method, colored by its clusters."""
-    layout, records = _layout(comparison), comparison.records
-    n_columns = min(len(records), _MAPS_A_LINE)
-    n_lines = -(-len(records) // n_columns)
-    figure = new_figure((3.6 * n_columns, 3.2 * n_lines))
-    axes = np.atleast_1d(figure.subplots(n_lines, n_columns)).ravel()
-    for ax, record in zip(axes, records):
-        _draw_map(ax, comparison, layout, record)
-        title = f"{_marked(comparison, record)}, score {record['score']:.2f}"
-        weight = "bold" if record["method"] == comparison.best else "normal"
-        ax.set_title(title, fontsize=9, color=INK, fontweight=weight)
-    for ax in axes[len(records) :]:
-        ax.set_axis_off()
-    return figure
 
 
 def _layout(comparison: Comparison) -> Layout:

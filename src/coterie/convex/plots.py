@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, IndexArray
-from coterie.figures import axes_or_new, counted, require_matplotlib, style_of, tidy
+from coterie.figures import axes_or_new, counted, plain_ticks, require_matplotlib, style_of, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -133,7 +133,6 @@ def plot_path_dendrogram(
     """
     check_is_fitted(path, "linkage_")
     require_matplotlib()
-    from matplotlib.ticker import LogLocator, NullFormatter
     from scipy.cluster.hierarchy import dendrogram
 
     n_rows = path.labels_path_.shape[1]
@@ -161,9 +160,7 @@ def plot_path_dendrogram(
     heights = [segment[1, 1] for links in collections for segment in links.get_segments()]
     lowest = min((height for height in heights if height > 0), default=1.0)
     ax.set(yscale="log", ylim=(lowest / 1.5, path.linkage_[-1, 2] * 1.3 or 1.0), ylabel="gamma")
-    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    ax.yaxis.set_major_formatter("{x:g}")
-    ax.yaxis.set_minor_formatter(NullFormatter())
+    plain_ticks(ax.yaxis)
     for links in ax.collections:
         links.set_linewidth(1.3)
     ax.axhline(max(cut, lowest / 1.5), color=_GRAY, linewidth=0.8, linestyle=":")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coterie.figures import INK, axes_or_new, counted, style_of, tidy
+from coterie.figures import INK, axes_or_new, counted, plain_ticks, style_of, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,7 +84,7 @@ def plot_condensed_tree(model: Any, *, ax: Axes | None = None) -> Axes:
         title=f"Condensed tree at a minimum cluster size of {model.min_cluster_size_:,}: "
         f"{counted(len(selected), 'cluster')}",
     )  # fmt: skip
-    _plain_ticks(ax.yaxis)
+    plain_ticks(ax.yaxis)
     tidy(ax)
     return ax
 
@@ -144,17 +144,8 @@ def plot_barcode(model: Any, *, ax: Axes | None = None) -> Axes:
         title=f"{counted(len(model.layers_), 'layer')}; colors: {counted(len(numbers), 'cluster')} "
         f"at a minimum cluster size of {found.size:,}",
     )  # fmt: skip
-    _plain_ticks(ax.xaxis)
+    plain_ticks(ax.xaxis)
     tidy(ax)
     tidy(curve)
     curve.spines["right"].set(visible=True, color="#999999")
     return ax
-
-
-def _plain_ticks(axis: Any) -> None:
-    """Label 1, 2 and 5 times the powers of ten as plain numbers."""
-    from matplotlib.ticker import LogLocator, NullFormatter
-
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.set_major_formatter("{x:g}")
-    axis.set_minor_formatter(NullFormatter())

@@ -284,6 +284,5 @@ def plot_graph_weights(scan: GraphWeightScan) -> Figure:
     for ax in axes:
         ax.axvline(scan.best_graph_weight, color="#999999", linewidth=1.0, linestyle=":", zorder=0)
         ax.set(xlabel="graph weight")
-        ax.grid(axis="y", color="#DDDDDD", linewidth=0.8)
-        tidy(ax)
+        tidy(ax, has_grid=True)
     return figure

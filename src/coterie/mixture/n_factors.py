@@ -75,8 +75,7 @@ class FactorScan:
         )
         axes.axvline(self.best_n_factors, color="#999999", linewidth=1.0, linestyle=":", zorder=0)
         axes.set(xlabel="factors", title="held-out log-likelihood per row")
-        axes.grid(axis="y", color="#DDDDDD", linewidth=0.8)
-        tidy(axes)
+        tidy(axes, has_grid=True)
         return figure
 
 

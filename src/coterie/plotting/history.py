@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from coterie.estimators import OBJECTIVE, Progress
+from coterie.estimators import OBJECTIVE
 from coterie.figures import FEW_COLORS, axes_or_new, counted, tidy
 from coterie.methods import method_of
 
@@ -46,25 +46,20 @@ def plot_history(model: Any, *, ax: Axes | None = None) -> Axes:
     """
     check_is_fitted(model, "history_")
     ax = axes_or_new(ax, (6.4, 4.0))
-    seconds, objective = model.history_["seconds"], model.history_["objective"]
-    method = method_of(model)
-    watched = method.watched if method else OBJECTIVE
-    reports = method.progress if method else Progress()
-    ax.plot(
-        seconds,
-        objective,
-        color=FEW_COLORS[0],
-        linewidth=1.8,
-        marker="o" if len(seconds) <= 60 else None,
-        markersize=4,
-    )
-    ax.set(
-        xlabel="seconds",
-        ylabel=f"{watched.name} {watched.unit}".rstrip(),
-        title=f"{type(model).__name__}: {counted(len(seconds), reports.step)}",
-    )
+    step = draw_objective(ax, model, "seconds")
+    ax.set(title=f"{type(model).__name__}: {counted(len(model.history_), step)}")
     ax.set_xlim(left=0)
     ax.margins(y=0.08)
-    ax.grid(axis="y", color="#DDDDDD", linewidth=0.8)
-    tidy(ax)
     return ax
+
+
+def draw_objective(ax: Axes, model: Any, against: str = "") -> str:
+    """Draw the objective of a fit against a field of its history, by default its steps, whose name is returned."""
+    method, history = method_of(model), model.history_
+    watched, step = (method.watched, method.progress.step) if method else (OBJECTIVE, "iteration")
+    marker = "o" if len(history) <= 60 else None
+    x = history[against or "iteration"]
+    ax.plot(x, history["objective"], color=FEW_COLORS[0], linewidth=1.8, marker=marker, markersize=4)
+    ax.set(xlabel=against or step, ylabel=f"{watched.name} {watched.unit}".rstrip())
+    tidy(ax, has_grid=True)
+    return step

@@ -165,11 +165,10 @@ def report(
         The column of texts; by default that of the longest texts among those that are not clustered.
     terms : sequence of str, optional
         Names of columns that have none, such as the words of a matrix of counts.
-    names : path, mapping, sequence or callable, optional
-        Names of clusters: a CSV file with the columns `cluster` and `name`, a mapping from cluster to name, a list with
-        a name for each cluster, or a callable ``name_clusters(exemplars, terms) -> str``, which gets the texts of six
-        representative rows and up to ten terms of a cluster, and may ask a language model. Where it has none (None or
-        NaN), the name is made of the distinctive terms of the texts beside vectors, or of columns of a table.
+    names : path, mapping or sequence, optional
+        Names of clusters: a CSV file with the columns `cluster` and `name`, a mapping from cluster to name, or a list
+        with a name for each cluster. Where it has none (None or NaN), the name is made of the distinctive terms of the
+        texts beside vectors, or of columns of a table.
     projection : {"auto", "tsne", "pca"}, default="auto"
         The layout of the map: t-SNE (openTSNE, which "auto" takes if it is installed), or principal components.
     stability : bool, default=True

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,17 +21,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from coterie.arrays import BoolArray, FloatArray, IndexArray, IntArray
-from coterie.blocks.kernel_rows import dense
 from coterie.names import read_names
 from coterie.reports.subject import EXAMPLES, MOST_CATEGORIES, Subject, cluster_sums
 from coterie.rows import Rows
 
-Names: TypeAlias = (
-    "str | Path | Mapping[int, str] | Sequence[str | None] | Callable[[list[str], list[str]], str] | None"
-)
+Names: TypeAlias = "str | Path | Mapping[int, str] | Sequence[str | None] | None"
 
 _READ, _MOST_WORDS = 2_000, 20_000
-_MOST_TERMS, _MOST_FEATURES, _MOST_NAMED = 10, 6, 1_000
+_MOST_TERMS, _MOST_FEATURES = 10, 6
 _EXAMPLE_LETTERS = 200
 
 # Smaller differences of means (in standard deviations) name no cluster.
@@ -259,34 +256,14 @@ def _are_binary(block: Any) -> BoolArray:
 def _rename(clusters: Clusters, subject: Subject, names: Names) -> None:
     """Put names that were given in the place of ours."""
     k = subject.n_clusters
-    if callable(names):
-        given = {}
-        for cluster in range(min(k, _MOST_NAMED)):
-            words = clusters.terms[cluster] or [feature.word for feature in clusters.features(cluster)]
-            rows = [_text_of(subject, place, clusters) for place in clusters.exemplars[cluster]]
-            given[cluster] = str(names(rows, words))
-    else:
-        if isinstance(names, Sequence) and not isinstance(names, str) and len(names) != k:
-            raise ValueError(f"names must have a name for each of {k:,} clusters, got {len(names):,}.")
-        given = {} if names is None else read_names(names)
+    if isinstance(names, Sequence) and not isinstance(names, str) and len(names) != k:
+        raise ValueError(f"names must have a name for each of {k:,} clusters, got {len(names):,}.")
+    given = {} if names is None else read_names(names)
     unknown = [cluster for cluster in given if not 0 <= cluster < k]
     if unknown:
         raise ValueError(f"names has cluster {unknown[0]}, and there are {k:,}, numbered from 0.")
     for cluster, name in given.items():
         clusters.names[cluster] = name
-
-
-def _text_of(subject: Subject, place: int, clusters: Clusters) -> str:
-    """Return a row of the sample as text."""
-    sample = subject.sample
-    if sample.texts is not None:
-        return sample.texts[place]
-    if not clusters.columns:
-        return sample.ids[place]
-    row = dense(sample.block[[place]])
-    original = original_units(row, subject.rows.preparation)
-    values = (row if original is None else original)[0][clusters.columns]
-    return ", ".join(f"{name} {value:.4g}" for name, value in zip(clusters.column_names, values))
 
 
 # --- words and columns -----------------------------------------------------------------------------------------------
@@ -463,61 +440,40 @@ def _other_means(subject: Subject) -> list[Other]:
         return []
     # A group more for the rows in no cluster, which count among all.
     groups = np.where(subject.labels < 0, k, subject.labels)
-    sums = {name: _Sums(k + 1, name in encoded) for name in names}
-    start = 0
-    for batch in metadata.batches(names):
-        for name, column in zip(names, batch.columns):
-            sums[name].add(column, groups[start : start + batch.num_rows])
-        start += batch.num_rows
     sizes = np.append(subject.sizes, len(groups) - subject.sizes.sum())
     found = []
-    for name, column in sums.items():
-        if column.is_number:
-            found.append(_other(name, column.sums, column.squares, column.counts, False))
-        for category, counts in sorted(column.categories.items()):
-            found.append(_other(f"{name}={category}", counts, counts, sizes, True))
+    for name, column in zip(names, metadata.read(names).columns):
+        values = None if name in encoded else numbers_of(column)
+        if values is not None:
+            known = ~np.isnan(values)
+            own, cells = groups[known], values[known]
+            sums, squares = np.bincount(own, cells, k + 1), np.bincount(own, cells**2, k + 1)
+            found.append(_other(name, sums, squares, np.bincount(own, minlength=k + 1), is_share=False))
+            continue
+        categories, codes = category_codes(column) or ([], np.zeros(0))
+        for category, code in sorted(zip(categories, range(len(categories)))):
+            counts = np.bincount(groups[codes == code], minlength=k + 1).astype(np.float64)
+            found.append(_other(f"{name}={category}", counts, counts, sizes, is_share=True))
     return found
 
 
-def _other(name: str, sums: FloatArray, squares: FloatArray, counts: FloatArray, is_share: bool) -> Other:
+def numbers_of(column: Any) -> FloatArray | None:
+    """Return the numbers of an Arrow column, NaN for missing ones; None where it has no numbers."""
+    from pyarrow import types
+
+    kind = column.type
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
+        return None
+    return np.asarray(column.cast("float64", safe=False).to_numpy())
+
+
+def _other(name: str, sums: Any, squares: Any, counts: Any, *, is_share: bool) -> Other:
     """Return a column by the sums of groups, of which the last one is that of the rows in no cluster."""
     mean = sums.sum() / max(counts.sum(), 1)
     deviation = np.sqrt(max(squares.sum() / max(counts.sum(), 1) - mean**2, 0.0))
     means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)[:-1]
     effects = np.nan_to_num(means - mean) / deviation if deviation > 0 else np.zeros(len(means))
     return Other(name, np.append(means, mean), effects, is_share)
-
-
-class _Sums:
-    """Sums of a column over the rows of each group: of numbers, or the counts of few categories."""
-
-    def __init__(self, n_groups: int, is_category: bool) -> None:
-        self._is_category, self._has_many = is_category, False
-        self.is_number = False
-        self.sums, self.squares, self.counts = np.zeros((3, n_groups))
-        self.categories: dict[str, FloatArray] = {}
-
-    def add(self, column: Any, groups: IntArray) -> None:
-        """Add a batch of the column."""
-        from pyarrow import types
-
-        k, kind = len(self.sums), column.type
-        are_numbers = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
-        if are_numbers and not self._is_category:
-            self.is_number = True
-            values = column.cast("float64", safe=False).to_numpy(zero_copy_only=False)
-            known = ~np.isnan(values)
-            self.sums += np.bincount(groups[known], values[known], minlength=k)
-            self.squares += np.bincount(groups[known], values[known] ** 2, minlength=k)
-            self.counts += np.bincount(groups[known], minlength=k)
-            return
-        found = None if self._has_many else category_codes(column)
-        if found is None or len(self.categories.keys() | set(found[0])) > MOST_CATEGORIES:
-            self._has_many, self.categories = True, {}
-            return
-        for code, category in enumerate(found[0]):
-            own = np.bincount(groups[found[1] == code], minlength=k)
-            self.categories[category] = self.categories.get(category, np.zeros(k)) + own
 
 
 def category_codes(column: Any) -> tuple[list[str], IntArray] | None:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from coterie.arrays import Array, IndexArray, IntArray
 from coterie.blocks.kernel_rows import dense
 from coterie.plotting.layout import Layout
-from coterie.reports.describe import Clusters, Matter, category_codes, original_units
+from coterie.reports.describe import Clusters, Matter, category_codes, numbers_of, original_units
 from coterie.reports.quality import Quality
 from coterie.reports.subject import Subject
 
@@ -129,11 +129,8 @@ def _columns(subject: Subject, clusters: Clusters) -> list[dict[str, Any]]:
 
 def _values(column: Any) -> dict[str, Any] | None:
     """Return a column as numbers or as codes of few categories; None where it has neither."""
-    import pyarrow
-
-    kind = column.type
-    if pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind):
-        values = column.cast("float64", safe=False).to_numpy(zero_copy_only=False)
+    values = numbers_of(column)
+    if values is not None:
         return {"values": _packed(values, "<f4")}
     codes = category_codes(column)
     return None if codes is None else {"categories": codes[0], "values": _packed(codes[1], "<f4")}

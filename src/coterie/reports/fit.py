@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from coterie.estimators import OBJECTIVE
-from coterie.figures import FEW_COLORS, counted, new_figure, tidy
+from coterie.figures import counted, new_figure
 from coterie.methods import Method
+from coterie.plotting.history import draw_objective
 from coterie.reports.page import Cell, Code, Facts, Part, Picture, Section, Text, Warnings
 from coterie.reports.subject import Subject
 
@@ -97,19 +98,12 @@ def _convergence(subject: Subject) -> list[Part]:
         return []
     method = subject.method
     watched = method.watched if method else OBJECTIVE
-    step = method.progress.step if method else "iteration"
     first, last = float(history["objective"][0]), float(history["objective"][-1])
     figure = new_figure((6.4, 3.2))
     ax = figure.subplots()
     for run in runs if len(runs) > 1 else ():
         ax.plot(run.iteration, run.objective, color="#8C8C8C", lw=0.8, marker="." if len(run) == 1 else None)
-    marker = "o" if len(history) <= 60 else None
-    ax.plot(
-        history["iteration"], history["objective"], color=FEW_COLORS[0], lw=1.8, marker=marker, markersize=4
-    )
-    ax.set(xlabel=step, ylabel=f"{watched.name} {watched.unit}".rstrip())
-    ax.grid(axis="y", color="#DDDDDD", linewidth=0.8)
-    tidy(ax)
+    step = draw_objective(ax, subject.model)
     caption = [
         f"The {watched.name} after each {step}; {'higher' if watched.higher_is_better else 'lower'} is better."
     ]
