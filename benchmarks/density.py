@@ -6,7 +6,6 @@ Goes on where it was ended: what the folder of results has is not run again. --p
 import os
 from collections.abc import Callable
 from functools import cache, partial
-from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -18,7 +17,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from benchmarks.harness.contenders import Contender, leiden_on, model_of, selected
-from benchmarks.harness.data.files import labeled, snippets
+from benchmarks.harness.data.files import Rows, labeled, snippets
 from benchmarks.harness.data.quality_sets import SETS, prepared
 from benchmarks.harness.measuring import Processes, limit_threads, measured
 from benchmarks.harness.options import SystemParser
@@ -27,7 +26,7 @@ from coterie import DensityClustering
 from coterie.graphs import knn_graph
 from coterie.metrics import clustering_accuracy
 
-OURS, ROWS_ONLY = "coterie", 'coterie, space="rows"'
+OURS, ROWS_ONLY, LAYER = "coterie", 'coterie, space="rows"', "coterie, most persistent layer"
 N_SUBSAMPLES, SHARE = 3, 0.8
 _WARM_ROWS = 5000
 
@@ -39,6 +38,11 @@ def _of(path: str, rows: np.ndarray, **options: Any) -> np.ndarray:
 _ours = partial(_of, "coterie.DensityClustering", random_state=0)
 
 
+def _layer(rows: np.ndarray) -> np.ndarray:
+    model = DensityClustering(random_state=0).fit(rows)
+    return model.layers_[np.argmax(model.persistences_)]
+
+
 def _leiden(rows: np.ndarray) -> np.ndarray:
     """Leiden of modularity, at resolution 1, on the graph of 15 neighbors."""
     return leiden_on(knn_graph(rows, min(15, len(rows) - 1)))("ModularityVertexPartition", seed=0)
@@ -46,23 +50,68 @@ def _leiden(rows: np.ndarray) -> np.ndarray:
 
 CONTENDERS: dict[str, Contender] = {
     OURS: Contender("coterie", _ours),
+    LAYER: Contender("coterie", _layer),
+    "coterie, excess of mass from 25": Contender("coterie", partial(_ours, min_cluster_size=25)),
     "HDBSCAN (scikit-learn)": Contender("sklearn", partial(_of, "sklearn.cluster.HDBSCAN", copy=True)),
     "fast_hdbscan": Contender("fast_hdbscan", partial(_of, "fast_hdbscan.HDBSCAN")),
     "PLSCAN": Contender("fast_plscan", partial(_of, "fast_plscan.PLSCAN")),
-    "EVoC": Contender(
-        "evoc",
-        lambda rows: model_of("evoc.EVoC", random_state=0).fit_predict(rows.astype(np.float32, order="C")),
-    ),
     "Leiden": Contender("leidenalg", _leiden),
 }
 # Those of the table of times: ours also without the fit of diffused rows, which the others do not make.
 TIMED = CONTENDERS | {ROWS_ONLY: Contender("coterie", partial(_ours, space="rows"))}
-# These have min_samples.
-DENSITIES = (OURS, "HDBSCAN (scikit-learn)", "fast_hdbscan", "PLSCAN")
 LARGE: dict[str, tuple[Callable[[], np.ndarray], tuple[str, ...]]] = {
     "100,000 x 50": (lambda: _blobs(100_000, 50), (OURS, ROWS_ONLY, "fast_hdbscan", "PLSCAN")),
     "60,000 x 784": (lambda: labeled("mnist")[0][:60_000], (OURS, ROWS_ONLY, "fast_hdbscan")),
-    "12,340 x 384": (lambda: snippets()[0], (OURS, ROWS_ONLY, "fast_hdbscan", "EVoC")),
+    "12,340 x 384": (lambda: snippets()[0], (OURS, ROWS_ONLY, "fast_hdbscan")),
+}
+
+
+def _unequal(noise: Callable[[np.random.RandomState, Any], np.ndarray], gap: float) -> Any:
+    """Return a function that draws 2 to 5 clusters, the largest 3, 8 or 20 times the smallest, gap apart at least."""
+
+    def draw(random: np.random.RandomState) -> Rows:
+        k, n_columns, ratio = random.randint(2, 6), random.choice([2, 3, 5, 10]), random.choice([3, 8, 20])
+        sizes = np.maximum(30, random.randint(500, 2001) / ratio ** np.linspace(0, 1, k)).astype(int)
+        centers = np.zeros((1, n_columns))
+        while len(centers) < k:
+            step = random.normal(size=n_columns)
+            step *= gap * random.uniform(1, 1.5) / np.linalg.norm(step)
+            center = centers[random.randint(len(centers))] + step
+            if np.linalg.norm(centers - center, axis=1).min() >= gap:
+                centers = np.vstack([centers, center])
+        classes = np.repeat(np.arange(k), sizes)
+        return centers[classes] + noise(random, (len(classes), n_columns)), classes
+
+    return draw
+
+
+def _moons(random: np.random.RandomState) -> Rows:
+    n_rows = random.randint(500, 2001)
+    sizes = n_rows, max(30, n_rows // random.choice([3, 8, 20]))
+    one, other = (random.uniform(0, np.pi, size) for size in sizes)
+    rows = np.vstack([np.c_[np.cos(one), np.sin(one)], np.c_[1 - np.cos(other), 0.5 - np.sin(other)]])
+    return rows + random.normal(scale=random.uniform(0.05, 0.12), size=rows.shape), np.repeat([0, 1], sizes)
+
+
+def _one(kind: str, n_columns: int) -> Any:
+    return lambda random: (getattr(random, kind)(size=(1000, n_columns)), np.zeros(1000, dtype=int))
+
+
+def _two(random: np.random.RandomState) -> Rows:
+    rows = random.normal(size=(945, 2))
+    rows[900:] += 6
+    return rows, np.repeat([0, 1], [900, 45])
+
+
+# Kinds of drawn sets, and how many of each.
+DRAWN: dict[str, tuple[Callable[[np.random.RandomState], Rows], int]] = {
+    "normal": (_unequal(lambda random, shape: random.normal(size=shape), 6.5), 17),
+    "t, 4 degrees of freedom": (_unequal(lambda random, shape: random.standard_t(4, shape), 10), 17),
+    "moons": (_moons, 16),
+    "900 and 45": (_two, 10),
+    "one normal, 2 columns": (_one("normal", 2), 10),
+    "one normal, 10 columns": (_one("normal", 10), 10),
+    "uniform square": (_one("uniform", 2), 10),
 }
 
 
@@ -135,12 +184,16 @@ def stability(method: str, data: Path) -> Cell:
     return {"mean": fmean(scores)}
 
 
-def cliffs(method: str, data: Path) -> Cell:
-    """Compare the labels of successive min_samples from 3 to 10."""
-    rows = _set(data)[0]
-    found = [CONTENDERS[method].call(rows, min_samples=least) for least in range(3, 11)]
-    scores = [float(adjusted_rand_score(one, other)) for one, other in pairwise(found)]
-    return {"mean": fmean(scores), "worst": min(scores)}
+def drawn(method: str, kind: str) -> Cell:
+    """Cluster sets of a kind: the mean index to the classes, and how many have at most one cluster."""
+    draw, n_sets = DRAWN[kind]
+    aris, clusters = [], []
+    for seed in range(n_sets):
+        rows, classes = draw(np.random.RandomState(seed))
+        labels = CONTENDERS[method].call(rows)
+        aris.append(float(adjusted_rand_score(classes, labels)))
+        clusters.append(int(labels.max()) + 1)
+    return {"ari": fmean(aris), "clusters": clusters}
 
 
 def speed(method: str, name: str) -> Cell:
@@ -159,7 +212,7 @@ def speed(method: str, name: str) -> Cell:
     }
 
 
-RUNS = {run.__name__: run for run in (exactness, quality, stability, cliffs, speed)}
+RUNS = {run.__name__: run for run in (exactness, quality, drawn, stability, speed)}
 
 
 PAGE = DOCS / "benchmarks" / "density.md"
@@ -168,10 +221,10 @@ MOST_ROWS, _EXACT_ROWS = 1000, 20_000
 _TEMPLATE = """# Density-based clustering
 
 How well clusters found with all defaults agree with known classes: the mean adjusted Rand index of coterie is
-{ari_ours}, that of HDBSCAN in scikit-learn {ari_peer}.
+{ari_ours}, that of HDBSCAN in scikit-learn {ari_peer}. One normal distribution and a uniform square have no clusters.
 
 ```console
-$ pip install fast_hdbscan fast-plscan evoc leidenalg igraph  # competitors; those that are missing are left out
+$ pip install fast_hdbscan fast-plscan leidenalg igraph  # competitors; those that are missing are left out
 $ COTERIE_DATA=folder python -m benchmarks.density --page
 ```
 
@@ -180,36 +233,40 @@ neighbors. The sets are those of [quality](graphs_quality.md), sampled to {most_
 
 {machines}
 
+## Quality
+
+Mean adjusted Rand index (ARI) to the classes, noise being one more cluster. Noise assigned: to the cluster of the
+nearest row in a cluster. Stability: the mean index of the labels of
+{n_subsamples} subsamples of {share} to those of all rows.
+
+{quality}
+
+## Clusters of very unequal sizes, and none
+
+Means of drawn sets: the largest of 2 to 5 clusters has 3, 8 or 20 times the rows of the smallest. Of one normal
+distribution or uniform square of 1,000 rows: how many of 10 have at most one cluster, and the largest number of
+clusters found.
+
+{drawn}
+
+Three other rules for `labels_` find more clusters than there are: the most persistent layer, and excess of mass, by
+HDBSCAN's rule, from 5 rows (scikit-learn) or 25.
+
 ## Exactness
 
 On {n_exact} sets of at most {exact_rows} rows the weights of the spanning trees equal those of scikit-learn's HDBSCAN
 by brute force, up to a fraction of {gap}; {n_certified} trees are certified exact. Labels can differ where heights are
 equal (ties), because scikit-learn merges ties in the order of the rows. With `min_samples` 1 and a minimum cluster size
-of 5 the labels are equal on {n_equal} sets. The others, with adjusted Rand index and share of ties: {different}.
-With `min_samples` 5 and a minimum cluster size of 25 the mean index is {mean_5}.
+of 5 the labels are equal on {n_equal} sets; the others have {least_ties} ties or more. With `min_samples` 5 and a
+minimum cluster size of 25 the mean index is {mean_5}.
 
-## Quality
-
-Mean adjusted Rand index (ARI) to the classes, noise being one more cluster. Noise assigned: to the cluster of the
-nearest row in a cluster. EVoC takes no sets of two or three columns.
-
-{quality}
-
-{stability}{cliffs}{speed}## Adjusted Rand index by set
-
-{by_set}
-"""
-_STABILITY = f"""## Stability
-
-Mean adjusted Rand index of the labels of {N_SUBSAMPLES} subsamples of {SHARE:.0%} to those of all rows, and the sets on
-which it is at least 0.8."""
-_CLIFFS = """## Steps of min_samples
-
-Adjusted Rand index of the labels for successive `min_samples` from 3 to 10, and the sets without a step below 0.5."""
-_SPEED = """## Time and memory
+## Time and memory
 
 Two threads, in a process that has compiled what it needs. Peak memory is above what was held before. By default coterie
-fits a second time, to diffused rows, if less than 85% of the rows are in clusters; `space="rows"` does not."""
+fits a second time, to diffused rows, if less than 85% of the rows are in clusters; `space="rows"` does not.
+
+{speed}
+"""
 
 
 def measure(options: Any, results: Results) -> None:
@@ -220,17 +277,17 @@ def measure(options: Any, results: Results) -> None:
 
     def run(part: str, name: str, method: str) -> Cell:
         data: Any = name
-        if part != "speed":
+        if part not in ("speed", "drawn"):
             most = options.most_rows if part != "exactness" or options.quick else _EXACT_ROWS
             data = process.run(prepared, name, most, results.folder / "rows")
         process.run(warm_up, method)
         return process.run_within(options.limit, RUNS[part], method, data)
 
-    users = {"exactness": (OURS,), "cliffs": DENSITIES}
+    timed = {name: able for name, (_, able) in LARGE.items()}
     for part in options.rows:
-        able = dict.fromkeys(names, users.get(part, tuple(CONTENDERS)))
-        if part == "speed":
-            able = {name: able for name, (_, able) in LARGE.items()}
+        able = timed if part == "speed" else dict.fromkeys(
+            DRAWN if part == "drawn" else names, (OURS,) if part == "exactness" else tuple(CONTENDERS)
+        )  # fmt: skip
         for name in able:
             for method in (method for method in able[name] if method in methods):
                 results.made(f"{part} {name}", method, 0, partial(run, part, name, method))
@@ -243,39 +300,60 @@ def _cells(results: Results, part: str, method: str) -> dict[str, Cell]:
     return {name: cell for name, cell in found.items() if cell is not None and FAILED not in cell}
 
 
-def _means(results: Results, part: str, columns: dict[str, str | tuple[str, float]]) -> list[str]:
-    """Return a table: a line for each method, and a column for a mean of its cells, or how many are from a value on."""
-    lines, ours = [], _cells(results, part, OURS)
+def _quality(results: Results) -> list[str]:
+    """Return the table of the labeled sets: a line for each method, its means."""
+    lines, ours = [], _cells(results, "quality", OURS)
     for method in CONTENDERS:
-        found = _cells(results, part, method)
+        found = _cells(results, "quality", method)
+        stable = _cells(results, "stability", method)
         cells = pd.DataFrame(
-            [cell | {"ours": ours[name].get("ari")} for name, cell in found.items() if name in ours]
+            [cell | {"ours": ours[name]["ari"]} for name, cell in found.items() if name in ours]
         )
         if len(cells):
-            shown = [
-                f"{cells[what].mean():.3f}"
-                if isinstance(what, str)
-                else f"{(cells[what[0]] >= what[1]).sum()} of {len(cells)}"
-                for what in columns.values()
+            means = [
+                cells[what].mean()
+                for what in ("ari", "ours", "coverage", "assigned ari", "assigned accuracy")
             ]
-            lines.append([f"**{method}**" if method == OURS else method, str(len(cells)), *shown])
-    return markdown_table(["", "sets", *columns], lines)
+            stability = f"{fmean(cell['mean'] for cell in stable.values()):.3f}" if stable else "-"
+            lines.append([_name(method), str(len(cells)), *(f"{mean:.3f}" for mean in means), stability])
+    headers = ["", "sets", "ARI", "coterie on these sets", "coverage", "ARI, noise assigned",
+               "accuracy, noise assigned", "stability"]  # fmt: skip
+    return markdown_table(headers, lines)
+
+
+def _drawn(results: Results) -> list[str]:
+    lines = []
+    for method in CONTENDERS:
+        shown = []
+        for kind in DRAWN:
+            cell = results.read(f"drawn {kind}", method, 0)
+            if cell is None or FAILED in cell:
+                shown.append("-")
+            elif kind.startswith(("one", "uniform")):
+                n_few = sum(n <= 1 for n in cell["clusters"])
+                shown.append(f"{n_few} ({max(cell['clusters'])})")
+            else:
+                shown.append(f"{cell['ari']:.3f}")
+        if set(shown) != {"-"}:
+            lines.append([_name(method), *shown])
+    return markdown_table(["", *DRAWN], lines)
+
+
+def _name(method: str) -> str:
+    return f"**{method}**" if method == OURS else method
 
 
 def _exactness(results: Results) -> dict[str, str]:
     """Return what the page says of exactness."""
     cells = _cells(results, "exactness", OURS)
     unlike = {name: cell for name, cell in cells.items() if cell["labels 1"] < 1}
-    different = [
-        f"{name} ({cell['labels 1']:.3f}, {cell['ties 1']:.1%} ties)" for name, cell in unlike.items()
-    ]
     return {
         "n_exact": str(len(cells)),
         "gap": f"{max((cell['weight'] for cell in cells.values()), default=0.0):.0e}",
         "n_certified": str(sum(cell["is_exact"] for cell in cells.values())),
         "n_equal": str(len(cells) - len(unlike)),
         "mean_5": f"{fmean([cell['labels 5'] for cell in cells.values()] or [1]):.3f}",
-        "different": ", ".join(different) or "none",
+        "least_ties": f"{min((cell['ties 1'] for cell in unlike.values()), default=0.0):.0%}",
     }
 
 
@@ -289,37 +367,24 @@ def _speeds(results: Results) -> list[str]:
                     f"{cell['CPU s']:.2f}", f"{cell['seconds']:.2f}", f"{cell['peak MB']:,.0f}",
                     f"{cell['rows MB']:,.0f}", f"{cell['coverage']:.2f}",
                 ]  # fmt: skip
-                lines.append([name, f"**{method}**" if method == OURS else method, *shown])
+                lines.append([name, _name(method), *shown])
     return markdown_table(["rows", "", "CPU s", "seconds", "peak MB", "rows MB", "coverage"], lines, 2)
 
 
 def written_page(results: Results) -> str:
     """Return the page of all cells that are there."""
-    found = [_cells(results, "quality", method) for method in CONTENDERS]
-    by_set = [
-        [name, *(f"{of_method[name]['ari']:.3f}" if name in of_method else "-" for of_method in found)]
-        for name in SETS
-        if any(name in of_method for of_method in found)
-    ]
-    quality = {
-        "ARI": "ari", "coterie on these sets": "ours", "coverage": "coverage", "ARI, noise assigned": "assigned ari",
-        "accuracy, noise assigned": "assigned accuracy",
-    }  # fmt: skip
-    subsamples = {"ARI": "mean", "from 0.8": ("mean", 0.8)}
-    steps = {"mean": "mean", "mean worst step": "worst", "no step below 0.5": ("worst", 0.5)}
-    cells = (results.read(f"{part} {name}", OURS, 0) for part in RUNS for name in (*SETS, *LARGE))
+    names = (*SETS, *LARGE, *DRAWN)
+    cells = (results.read(f"{part} {name}", OURS, 0) for part in RUNS for name in names)
     machines = {machine_line({**cell["machine"]}) for cell in cells if cell is not None}
     tables = {
         "machines": sorted(machines),
-        "quality": _means(results, "quality", quality),
-        "stability": _section(_STABILITY, _means(results, "stability", subsamples)),
-        "cliffs": _section(_CLIFFS, _means(results, "cliffs", steps)),
-        "speed": _section(_SPEED, _speeds(results)),
-        "by_set": markdown_table(["", *CONTENDERS], by_set),
+        "quality": _quality(results),
+        "drawn": _drawn(results),
+        "speed": _speeds(results),
     }
     return _TEMPLATE.format(
         ari_ours=_mean_ari(results, OURS), ari_peer=_mean_ari(results, "HDBSCAN (scikit-learn)"),
-        most_rows=f"{MOST_ROWS:,}", exact_rows=f"{_EXACT_ROWS:,}",
+        most_rows=f"{MOST_ROWS:,}", exact_rows=f"{_EXACT_ROWS:,}", n_subsamples=N_SUBSAMPLES, share=f"{SHARE:.0%}",
         **_exactness(results), **{name: "\n".join(lines) for name, lines in tables.items()},
     )  # fmt: skip
 
@@ -327,11 +392,6 @@ def written_page(results: Results) -> str:
 def _mean_ari(results: Results, method: str) -> str:
     found = [cell["ari"] for cell in _cells(results, "quality", method).values()]
     return f"{fmean(found):.3f}" if found else "-"
-
-
-def _section(text: str, table: list[str]) -> list[str]:
-    """Return a section with a table, nothing where the table has no cells."""
-    return [text, "", *table, "", ""] if len(table) > 2 else []
 
 
 if __name__ == "__main__":

@@ -101,6 +101,32 @@ def test_diffused_rows_find_clusters_where_rows_do_not():
     assert adjusted_rand_score(target, automatic.labels_) > adjusted_rand_score(target, rows_only.labels_)
 
 
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("kind", ["normal", "uniform", "rounded"])
+@pytest.mark.parametrize("n_columns", [2, 6])
+def test_one_region_of_density_has_no_clusters(kind, n_columns, seed):
+    random = np.random.default_rng(seed)
+    shape = 1000, n_columns
+    X = random.uniform(size=shape) if kind == "uniform" else random.normal(size=shape)
+    model = DensityClustering().fit(X.round(1) if kind == "rounded" else X)
+    assert model.n_clusters_ == 0
+    assert model.space_ == "rows"
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e5])
+def test_clusters_of_very_unequal_sizes(seed, scale):
+    X = np.random.default_rng(seed).normal(size=(945, 2))
+    X[900:] += 6
+    labels = DensityClustering().fit(scale * X).labels_
+    assert adjusted_rand_score(np.arange(945) >= 900, labels) > 0.98
+
+
+def test_the_intrinsic_dimension():
+    plane = np.random.default_rng(0).normal(size=(2000, 2)) @ np.random.default_rng(1).normal(size=(2, 7))
+    assert DensityClustering().fit(plane).intrinsic_dimension_ == pytest.approx(2, rel=0.1)
+
+
 def test_rows_that_are_in_clusters_are_not_diffused():
     X = make_moons(600, noise=0.05, random_state=0)[0]
     assert DensityClustering().fit(X).space_ == "rows"

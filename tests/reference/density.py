@@ -51,6 +51,27 @@ def clusters_below(reach, rows, size):
     return [], 0.0
 
 
+def dense_sides(reach, cores, size, dimension, least_contrast):
+    """Return the sides of all merges of at least two sides that are denser than the merge."""
+    waiting, found = [frozenset(range(len(reach)))], []
+    while waiting:
+        rows = waiting.pop()
+        if len(rows) == 1:
+            continue
+        height = merge_height(reach, rows)
+        parts = parts_below(reach, rows, height)
+        waiting += parts
+        dense = []
+        for part in parts:
+            others = np.ma.masked_less_equal(reach[sorted(part)], 0).min(axis=1).filled(1)
+            own = np.where(cores[sorted(part)] > 0, cores[sorted(part)], others)
+            contrast = dimension * np.mean(np.log(height / own)) if height > 0 else 0
+            if len(part) >= size and contrast >= least_contrast + len(part) ** -0.5:
+                dense.append(part)
+        found += dense if len(dense) > 1 else []
+    return found
+
+
 def leaves(reach, size):
     """Return the leaves of the tree at a minimum cluster size, each with the height at which it is merged."""
     found, waiting = {}, [(frozenset(range(len(reach))), np.inf)]

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.density.diffusion import GRAPH_NEIGHBORS, Diffusion
+from coterie.density.hierarchy import Split
 from coterie.density.solver import (
     DensityOptions,
     DensityResult,
@@ -41,9 +42,9 @@ MinSamples = Annotated[
     Param("Number of rows, itself counted, within the core distance of a row.", least=1),
 ]
 MinClusterSize = Annotated[
-    Literal["persistent"] | int,
+    Literal["auto"] | int,
     Param(
-        "Minimum cluster size; persistent: the one at which the clusters are the most persistent.", least=2
+        "Minimum cluster size of HDBSCAN; auto: clusters that are denser than what separates them.", least=2
     ),
 ]
 Selection = Annotated[
@@ -69,16 +70,18 @@ Search = Annotated[
 class DensityClustering(ClusterMixin, Estimator):
     """Clusters of high density, at several resolutions, with noise and an unknown number of clusters.
 
-    HDBSCAN*'s tree (Campello et al. 2015), cut at the minimum cluster size whose clusters are the most persistent, or
-    at a given one. `predict` gives the rows of the fit their own labels.
+    HDBSCAN*'s tree (Campello et al. 2015), split where both sides are denser than what separates them, or as HDBSCAN
+    does at a given minimum cluster size. `predict` gives the rows of the fit their own labels.
 
     Parameters
     ----------
     min_samples : int
         Number of rows, itself counted, within the core distance of a row, and the least size of a cluster. At most the
         number of rows.
-    min_cluster_size : "persistent" or int
-        "persistent": that of the most persistent layer. An integer: the clusters of HDBSCAN for this minimum size.
+    min_cluster_size : "auto" or int
+        "auto": clusters of at least 2 `min_samples` rows that are on average more than e times as dense as what
+        separates them. Rows without such a separation, as of one normal distribution, are all noise. An integer: the
+        clusters of HDBSCAN for this minimum size.
     cluster_selection_method : {"eom", "leaf"}
         With an integer `min_cluster_size`: clusters by excess of mass, or the leaves of the condensed tree.
     n_neighbors : int
@@ -111,14 +114,17 @@ class DensityClustering(ClusterMixin, Estimator):
     coverage_ : float
         The share of the rows in clusters, before `assign_noise`.
     layers_ : ndarray of shape (n_layers, n), int32
-        Labels of the layers, the finest first; `labels_` are those of the most persistent one. With an integer
-        `min_cluster_size` there is one.
+        Labels of the layers, the finest first: leaves of the tree for the minimum cluster sizes at which they are the
+        most persistent. With an integer `min_cluster_size` there is one, `labels_`.
     layer_sizes_, persistences_ : ndarray of shape (n_layers,)
         The minimum cluster size and the persistence of each layer.
     layer_parents_ : list of ndarray
         For each layer but the last, the cluster of the next layer that holds each cluster; -1 for none.
     min_cluster_size_ : int
         The minimum cluster size of `labels_`.
+    intrinsic_dimension_ : float
+        By the growth of the distances of neighbors, in the space of the distances that were used; 1 with an integer
+        `min_cluster_size`, which does not need it.
     exemplars_ : list of ndarray
         Row numbers of the densest rows of each cluster.
     core_distances_ : ndarray of shape (n,), float64
@@ -152,6 +158,10 @@ class DensityClustering(ClusterMixin, Estimator):
     (rows of C) log(death / birth) (1 - d_min / d_max) over its leaves, d_min the least height in C and d_max that at
     which it is merged.
 
+    "auto" splits a cluster where at least two sides C of a merge of height h have a mean of D log(h / core distance) of
+    at least t + |C|^(-1/2), D being `intrinsic_dimension_`, and takes the clusters of the largest excess of mass.
+    t is max(1, 1.7 / D), and 1 / 2 + 3 / D for diffused rows, by the D of the rows.
+
     The graph takes O(n^2 d) operations where it is exact, the tree O(n k log n) and the comparisons that the graph does
     not save. Memory: two copies of the rows and the graph.
 
@@ -167,7 +177,7 @@ class DensityClustering(ClusterMixin, Estimator):
     >>> X, _ = coterie.datasets.load_digits()
     >>> model = coterie.DensityClustering().fit(X)
     >>> model.n_clusters_, model.layers_.shape
-    (12, (2, 1797))
+    (17, (2, 1797))
     >>> bool((model.predict(X) == model.labels_).all())
     True
     """
@@ -182,6 +192,7 @@ class DensityClustering(ClusterMixin, Estimator):
     layer_sizes_: IntArray
     core_distances_: FloatArray
     min_cluster_size_: int
+    intrinsic_dimension_: float
     is_exact_: bool
     _training_rows: Array
     _edges: IntArray
@@ -189,12 +200,13 @@ class DensityClustering(ClusterMixin, Estimator):
     _coordinates: FloatArray
     _eigenvalues: FloatArray
     _scales: FloatArray
+    _least_contrast: float
 
     def __init__(
         self,
         *,
         min_samples: MinSamples = 5,
-        min_cluster_size: MinClusterSize = "persistent",
+        min_cluster_size: MinClusterSize = "auto",
         cluster_selection_method: Selection = "eom",
         n_neighbors: Neighbors = 15,
         metric: Metric = "euclidean",
@@ -424,7 +436,8 @@ class DensityClustering(ClusterMixin, Estimator):
         firsts, seconds = np.ascontiguousarray(self._edges.T, dtype=np.int32)
         heights = np.asarray(self._heights, dtype=np.float64)
         spanning = ReachabilityTree(firsts, seconds, heights, self.core_distances_, self.is_exact_, 0)
-        return clusters_of_tree(spanning, self._options(), None)
+        split = Split(self.intrinsic_dimension_, self._least_contrast)
+        return clusters_of_tree(spanning, self._options(), split, None)
 
     def _joined(self, X: Any) -> tuple[DensityResult, IntArray, IntArray, FloatArray]:
         """Return what the fit has found, and the labels and places in the tree of other rows."""
@@ -491,6 +504,8 @@ class DensityClustering(ClusterMixin, Estimator):
             "layer_sizes_": "int l",
             "persistences_": "float l",
             "min_cluster_size_": "int",
+            "intrinsic_dimension_": "float",
+            "_least_contrast": "float",
             "coverage_": "float",
             "is_exact_": "bool",
             "_edges": "int<n n-1 2",
@@ -547,6 +562,8 @@ def _fitted(rows: Array, found: DensityResult) -> dict[str, Any]:
         "layer_sizes_": found.sizes if has_layers else np.array([found.size], dtype=np.int32),
         "persistences_": found.persistences if has_layers else np.zeros(1),
         "min_cluster_size_": found.size,
+        "intrinsic_dimension_": found.split.dimension,
+        "_least_contrast": found.split.least_contrast,
         "coverage_": float(np.mean(labels >= 0)),
         "is_exact_": spanning.is_exact,
         "_edges": np.column_stack([spanning.firsts, spanning.seconds]),

@@ -53,6 +53,36 @@ class MergeTree:
         is_top[-1] = True
         return CondensedTree(self, is_large, is_top, self.nearest_marked(is_top))
 
+    def separated(self, core_distances: FloatArray, split: Split, least: int) -> CondensedTree:
+        """Return the clusters that are denser than where they merge: both sides of each split have the contrast.
+
+        The contrast of a node is the mean of log(density of a row / density at its end); log densities of rows are
+        -dimension log(core distance), and those of merges the same of their heights. Repeated rows, of core distance
+        0, are as dense as their lowest merge with others.
+        """
+        tiny = np.finfo(np.float64).tiny
+        above_0 = self.nearest_marked(self.heights > 0)[: self.n_rows]
+        cores = np.where(core_distances > 0, core_distances, self.heights[above_0])
+        totals = [*np.log(np.maximum(cores, tiny)).tolist(), *[0.0] * (len(self.parents) - self.n_rows)]
+        for node, parent in enumerate(self.parents[:-1].tolist()):
+            totals[parent] += totals[node]
+        ends = np.log(np.maximum(self.ends(), tiny))
+        contrasts = split.dimension * (ends - np.array(totals) / self.sizes)
+        is_large = self.sizes >= least
+        is_dense = is_large & (contrasts >= split.least_contrast + 1 / np.sqrt(self.sizes))
+        n_dense = np.bincount(self.parents[:-1], is_dense[:-1], len(self.parents))
+        is_top = is_dense & (n_dense[self.parents] >= 2)
+        is_top[-1] = True
+        return CondensedTree(self, is_large, is_top, self.nearest_marked(is_top))
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """What makes a merge of two sides the split of a cluster: the contrast of their densities to that of the merge."""
+
+    dimension: float
+    least_contrast: float
+
 
 def merge_tree(firsts: IntArray, seconds: IntArray, heights: FloatArray) -> MergeTree:
     """Return the tree of the merges along the edges of a spanning tree, ascending by height."""

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy.special import digamma
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import check_vanishing
 from coterie.density.diffusion import GRAPH_NEIGHBORS, Diffusion, diffuse
-from coterie.density.hierarchy import Cut, LeafTree, merge_tree
+from coterie.density.hierarchy import Cut, LeafTree, Split, merge_tree
 from coterie.density.spanning_tree import ReachabilityTree, core_squares, reachability_tree
 from coterie.graphs import Neighbors, nearest_neighbors
 from coterie.graphs.equal_rows import EqualRows, equal_rows
@@ -32,7 +33,7 @@ class DensityOptions:
     """Options; see `coterie.DensityClustering`."""
 
     min_samples: int = 5
-    min_cluster_size: Literal["persistent"] | int = "persistent"
+    min_cluster_size: Literal["auto"] | int = "auto"
     selection: Literal["eom", "leaf"] = "eom"
     n_neighbors: int = 15
     space: Literal["auto", "rows", "diffused"] = "auto"
@@ -51,6 +52,7 @@ class DensityResult:
     sizes: IntArray  # (n_layers,), int32: the minimum cluster sizes of the layers, ascending
     persistences: FloatArray  # (n_layers,), float64
     size: int  # that of `cut`
+    split: Split  # what separates clusters with min_cluster_size="auto"
     diffusion: Diffusion | None  # of the distinct rows; None where distances are those of the rows
 
     def layer(self, size: int) -> Cut:
@@ -64,15 +66,18 @@ def density_clusters(rows: Array, options: DensityOptions) -> DensityResult:
     check_vanishing(squares, rows.dtype, [rows])
     equal = equal_rows(rows)
     points = rows if len(equal.first) == len(rows) else np.ascontiguousarray(rows[equal.first])
-    may_be_auto = options.space == "auto" and options.min_cluster_size == "persistent"
+    is_auto = options.min_cluster_size == "auto"
+    may_be_auto = options.space == "auto" and is_auto
     may_diffuse = (options.space == "diffused" or may_be_auto) and len(points) >= _LEAST_ROWS
-    least = GRAPH_NEIGHBORS if may_diffuse else 1
+    least = GRAPH_NEIGHBORS if may_diffuse or is_auto else 1
     found = near_rows(
         points, _n_neighbors(points, options, least), method=options.search, seed=options.seed,
         n_threads=options.n_threads,
     )  # fmt: skip
+    dimension = intrinsic_dimension(found, points.shape[1]) if is_auto else 1.0
+    result = None
     if not may_diffuse or may_be_auto:
-        result = _clusters(points, equal, found, options, None)
+        result = _clusters(points, equal, found, options, Split(dimension, max(1, 1.7 / dimension)), None)
         if not may_diffuse or np.mean(result.cut.labels >= 0) >= _LEAST_COVERAGE:
             return result
     diffusion = diffuse(found)
@@ -80,10 +85,25 @@ def density_clusters(rows: Array, options: DensityOptions) -> DensityResult:
     equal = equal_rows(spread)  # distinct rows may have the same coordinates
     points = np.ascontiguousarray(spread[equal.first])
     found = near_rows(
-        points, _n_neighbors(points, options, 1), method=options.search, seed=options.seed,
+        points, _n_neighbors(points, options, least), method=options.search, seed=options.seed,
         n_threads=options.n_threads, tree_columns=points.shape[1],
     )  # fmt: skip
-    return _clusters(points, equal, found, options, diffusion)
+    # Coordinates of one cluster of few dimensions are uneven.
+    own = intrinsic_dimension(found, points.shape[1]) if is_auto else 1.0
+    split = Split(own, 0.5 + 3 / dimension)
+    diffused = _clusters(points, equal, found, options, split, diffusion)
+    return diffused if result is None or len(diffused.cut.ends) else result
+
+
+def intrinsic_dimension(found: Neighbors, most: int) -> float:
+    """Return the dimension by the growth of neighbor distances: r_15 / r_5 is (15 / 5)^(1 / dimension) on average."""
+    k = min(GRAPH_NEIGHBORS, found.ids.shape[1])
+    if k < 2:
+        return 1.0
+    near, far = (found.square_distances[:, at - 1].astype(np.float64) for at in (-(-k // 3), k))
+    growth = np.mean(np.log(far / near)) / 2
+    expected = digamma(k) - digamma(-(-k // 3))
+    return float(expected / growth) if growth * most > expected else float(most)
 
 
 def _n_neighbors(points: Array, options: DensityOptions, least: int) -> int:
@@ -91,29 +111,35 @@ def _n_neighbors(points: Array, options: DensityOptions, least: int) -> int:
 
 
 def _clusters(
-    points: Array, equal: EqualRows, found: Neighbors, options: DensityOptions, diffusion: Diffusion | None
+    points: Array,
+    equal: EqualRows,
+    found: Neighbors,
+    options: DensityOptions,
+    split: Split,
+    diffusion: Diffusion | None,
 ) -> DensityResult:
     spanning = reachability_tree(points, equal, found, options.min_samples, n_threads=options.n_threads)
-    return clusters_of_tree(spanning, options, diffusion)
+    return clusters_of_tree(spanning, options, split, diffusion)
 
 
 def clusters_of_tree(
-    spanning: ReachabilityTree, options: DensityOptions, diffusion: Diffusion | None
+    spanning: ReachabilityTree, options: DensityOptions, split: Split, diffusion: Diffusion | None
 ) -> DensityResult:
     """Return the clusters of a spanning tree: all that follows it takes O(n log n) time."""
     tree = merge_tree(spanning.firsts, spanning.seconds, spanning.heights)
     leaves = LeafTree(tree, options.min_samples)
-    if options.min_cluster_size == "persistent":
+    sizes, persistences = np.zeros(0, dtype=np.int32), np.zeros(0)
+    if options.min_cluster_size == "auto":
+        size = 2 * options.min_samples
         sizes, persistences = leaves.layers()
-        size = int(sizes[np.argmax(persistences)]) if len(sizes) else max(2, options.min_samples)
-        cut = leaves.cut(leaves.leaves(size), size)
+        chosen = tree.separated(spanning.core_distances, split, size).excess_of_mass()
     else:
         size = int(options.min_cluster_size)
         condensed = tree.condensed(size)
         chosen = condensed.excess_of_mass() if options.selection == "eom" else condensed.leaves()
-        sizes, persistences = np.zeros(0, dtype=np.int32), np.zeros(0)
-        cut = leaves.cut(chosen, size)
-    return DensityResult(spanning, leaves, cut, sizes, persistences, size, diffusion)
+    return DensityResult(
+        spanning, leaves, leaves.cut(chosen, size), sizes, persistences, size, split, diffusion
+    )
 
 
 def attach(
