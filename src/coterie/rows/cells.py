@@ -6,6 +6,7 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ _EXPONENT = r"(?:[eE][+-]?\d+)?"
 _PLAIN = rf"^[+-]?(\d+\.?\d*|\.\d+){_EXPONENT}$"
 _EITHER = rf"^[+-]?(\d+[.,]?\d*|[.,]\d+){_EXPONENT}$"
 _INFINITE = r"^[+-]?(?i:inf|infinity)$"
+_SIMPLE = r"^-?(0|[1-9]\d{0,17})(\.\d+)?$"
 _BOOLEAN = r"^(true|false|True|False|TRUE|FALSE)$"
 # Texts of digits that are no numbers if a column has no fractions: 00123, 13e1.
 _CODE = r"^(0\d+|\d+[eE]\d+)$"
@@ -138,10 +140,8 @@ class NumberFormat:
     def parse(self, texts: Any, row: int = 0, name: str = "") -> Any:
         """Return texts as an Arrow array of float64, null where they are missing; the error names a bad cell."""
         import pyarrow
-        from pyarrow import compute
 
-        texts = _trimmed(texts)
-        texts = compute.if_else(compute.is_in(texts, pyarrow.array(self.words, texts.type)), None, texts)
+        texts, compute = _without_missing(texts, self.words), _compute()
         if self.is_plain:
             with suppress(pyarrow.ArrowInvalid):  # all are numbers
                 return texts.cast(pyarrow.float64())
@@ -189,10 +189,8 @@ class VectorFormat:
     def parse(self, texts: Any, row: int = 0, name: str = "") -> Any:
         """Return texts such as [0.1, 0.2] and [0.1 0.2] as an Arrow array of lists of float64."""
         import pyarrow
-        from pyarrow import compute
 
-        texts = _trimmed(texts)
-        texts = compute.if_else(compute.is_in(texts, pyarrow.array(self.words, texts.type)), None, texts)
+        texts, compute = _without_missing(texts, self.words), _compute()
         bare = compute.replace_substring_regex(texts, r"array\(|dtype=\w+|np\.float\d+|[\[\](),;|\s]+", " ")
         lists = compute.ascii_split_whitespace(compute.ascii_trim_whitespace(bare))
         numbers = lists.flatten()
@@ -232,94 +230,66 @@ def cell_formats(
     have the same decimal sign and separator of thousands: the only ones under which all of them are numbers, otherwise
     a TableError names the columns. `sep` is the separator of a text file, `chosen` the columns to cluster, if known.
     """
-    words = tuple(options.words)
-    columns = list(texts)
-    if not columns:
+    compute, words = _compute(), tuple(options.words)
+    if not texts:
         return {}, {}
     raw = _joined(list(texts.values()))
     cells = _trimmed(raw)
-    shape = (len(columns), len(cells) // len(columns))
-    is_null = _mask(_compute().is_null(cells), shape)
-    is_missing = _mask(_compute().is_in(cells, _array(words, cells.type)), shape)
-    is_there = ~is_missing & ~is_null
-    is_blank: BoolArray = is_missing & ~_mask(_compute().is_in(raw, _array(words, cells.type)), shape)
-    is_plain = _mask(_compute().match_substring_regex(cells, f"{_EITHER}|{_INFINITE}"), shape) & is_there
-    n_there: IndexArray = is_there.sum(axis=1)
-    all_plain: BoolArray = np.asarray((is_plain.sum(axis=1) == n_there) & (n_there > 0))
-    is_code = _mask(_compute().match_substring_regex(cells, _CODE), shape) & is_there
-    has_point = _mask(_compute().match_substring(cells, "."), shape) & is_there
-    has_comma = _mask(_compute().match_substring(cells, ","), shape) & is_there
-    is_decisive = (has_point | has_comma) & ~_mask(
-        _compute().match_substring_regex(cells, _GROUPS_OF_THREE), shape
+    shape = (len(texts), len(cells) // len(texts))
+    is_missing = _mask(
+        compute.or_(compute.is_null(cells), compute.is_in(cells, _array(words, cells.type))), shape
     )
-    is_signed = _mask(_compute().match_substring_regex(cells, "^[+-]|[eE][+-]"), shape) & is_there
-    is_integer = _mask(_compute().match_substring_regex(cells, r"^-?\d{1,18}$"), shape)
-    is_long = _mask(_compute().match_substring_regex(cells, r"^[+-]?\d{19}"), shape)
-    are_codes = np.asarray(
-        is_code.any(axis=1) & ~(has_point | has_comma).any(axis=1) & ~is_signed.any(axis=1)
+    is_blank = is_missing & ~_mask(
+        compute.or_(compute.is_null(raw), compute.is_in(raw, _array(words, raw.type))), shape
     )
+    is_simple = _mask(compute.match_substring_regex(cells, _SIMPLE), shape)
+    has_point = is_simple & _mask(compute.match_substring(cells, "."), shape)
+    is_decisive = has_point & ~_mask(compute.match_substring_regex(cells, _GROUPS_OF_THREE), shape)
+    # Nearly all columns of wide tables are like this.
+    are_simple = (is_simple | (is_missing & ~is_blank)).all(axis=1) & is_simple.any(axis=1)
+    are_simple &= is_decisive.any(axis=1) | ~has_point.any(axis=1)
     numbers: dict[int, NumberFormat] = {}
     found: dict[int, CellFormat] = {}
     problems: dict[int, str] = {}
-    cores: dict[int, Any] = {}
-    witnesses: set[tuple[bool, bool]] = (
-        set()
-    )  # one number that has one reading tells as much as those of all columns
-    for i, name in enumerate(columns):
-        if not n_there[i]:
+    has_witness = False
+    cores: dict[int, Any] = {}  # digits with their signs, from which the decimal sign of the table is found
+    for at, i in enumerate(texts):
+        column = cells.slice(at * shape[1], shape[1])
+        if are_simple[at]:
+            found[i] = NumberFormat(words, is_whole=not has_point[at].any())
+            if not has_witness and is_decisive[at].any():  # one such number tells as much as all
+                has_witness = True
+                cores[i] = column.slice(int(is_decisive[at].argmax()), 1)
             continue
-        if all_plain[i]:
-            if are_codes[i] and (chosen is None or name not in chosen):
-                continue
-            is_whole = bool((is_integer[i] | ~is_there[i]).all())
-            numbers[name] = NumberFormat(
-                words, is_whole=is_whole, is_odd=bool(is_blank[i].any() or is_long[i].any())
-            )
-            both = (bool(has_point[i].any()), bool(has_comma[i].any()))
-            decides = bool(is_decisive[i].any())
-            if both in witnesses and decides:
-                continue
-            if both == (True, True):
-                cores[name] = cells.slice(i * shape[1], shape[1]).filter(_array(has_point[i] | has_comma[i]))
-            elif any(both):
-                column = cells.slice(i * shape[1], shape[1])
-                if decides:
-                    witnesses.add(both)
-                    cores[name] = column.slice(int(is_decisive[i].argmax()), 1)
-                else:
-                    cores[name] = column.filter(_array(has_point[i] | has_comma[i]))
+        there = column.filter(_array(~is_missing[at]))
+        if not len(there):
             continue
-        there = cells.slice(i * shape[1], shape[1]).filter(_array(is_there[i]))
-        other = _other_format(there, np.flatnonzero(is_there[i]), words)
-        if isinstance(other, tuple):
-            numbers[name], cores[name], problem = other
-            if problem:
-                problems[name] = problem
-        elif other is not None:
-            found[name] = other
+        if not _all(there, f"{_EITHER}|{_INFINITE}"):
+            other = _other_format(there, np.flatnonzero(~is_missing[at]), words)
+            if isinstance(other, tuple):
+                numbers[i], cores[i], problem = other
+                if problem:
+                    problems[i] = problem
+            elif other is not None:
+                found[i] = other
+            continue
+        is_code = _count(there, _CODE) and not _count(there, r"[.,]|^[+-]|[eE][+-]")
+        if is_code and (chosen is None or i not in chosen):
+            continue
+        is_odd = bool(is_blank[at].any()) or _count(there, r"^[+-]?\d{19}") > 0
+        numbers[i] = NumberFormat(words, is_whole=_all(there, r"^-?\d{1,18}$"), is_odd=is_odd)
+        signed = there.filter(compute.match_substring_regex(there, "[.,]"))
+        decisive = signed.filter(compute.invert(compute.match_substring_regex(signed, _GROUPS_OF_THREE)))
+        cores[i] = decisive.slice(0, 1) if len(decisive) and len(_signs(signed)) == 1 else signed
     decimal, thousands = _style(cores, names, options, sep, chosen)
-    for at, column in enumerate(columns):
-        if column not in numbers:
-            continue
-        number = numbers[column]
-        if all_plain[at]:
-            has_decimal = bool((has_comma if decimal == "," else has_point)[at].any())
-            has_groups = thousands in (",", ".") and bool(
-                (has_comma if thousands == "," else has_point)[at].any()
-            )
-        else:
-            signs = "".join(
-                _text_of(
-                    _compute().unique(
-                        _compute().replace_substring_regex(cores[column], rf"[^.,'’ {_SPACES}]", "")
-                    )
-                )
-            )
-            has_decimal, has_groups = decimal in signs, any(_kind_of(sign) == thousands for sign in signs)
-        found[column] = replace(
-            number, decimal=decimal if has_decimal else ".", thousands=thousands if has_groups else ""
+    for i, number in numbers.items():
+        signs = _signs(cores[i])
+        found[i] = replace(
+            number,
+            decimal=decimal if decimal in signs else ".",
+            thousands=thousands if thousands in signs else "",
         )
-    return {column: one for column, one in sorted(found.items()) if column not in problems}, problems
+    return {i: one for i, one in sorted(found.items()) if i not in problems}, problems
 
 
 def _other_format(there: Any, rows: IndexArray, words: tuple[str, ...]) -> Any:
@@ -383,6 +353,7 @@ def _odd_cells(odd: Any, row: int, n: int) -> str:
     return f"{len(odd):,} of {n:,} cells {verb}, the first is {distinct[0][:20]!r} in row {row}{more}"
 
 
+@cache
 def arrow_kind(kind: Any) -> str:
     """Return the kind of an Arrow type: "number", "vector", "text", "date" or "other"; of a dictionary its values'."""
     types, kind = sys.modules["pyarrow"].types, value_type(kind)
@@ -469,12 +440,7 @@ def _style(
             continue
         distinct[name] = texts
         possible[name] = {style for style in options.styles if _all(texts, _style_pattern(*style))}
-        used |= {
-            _kind_of(sign)
-            for text in _text_of(texts)
-            for sign in text
-            if not sign.isalnum() and sign not in "+-"
-        }
+        used |= _signs(texts)
     if not possible:
         return options.decimal or ".", options.thousands or ""
     common = set.intersection(*possible.values())
@@ -545,6 +511,13 @@ def _are_fractions(texts: Any) -> bool:
     return not _count(texts, r"\.\d*0$") or _all(texts, r"\.\d{3}$")
 
 
+def _signs(texts: Any) -> set[str]:
+    """Return the kinds of signs between digits."""
+    compute = _compute()
+    left = compute.unique(compute.replace_substring_regex(texts, rf"[^.,'’ {_SPACES}]", ""))
+    return {_kind_of(sign) for text in _text_of(left) for sign in text}
+
+
 def _kind_of(sign: str) -> str:
     return " " if sign in _SPACES + " " else "'" if sign in "'’" else sign
 
@@ -582,7 +555,7 @@ def as_text(cells: Any) -> Any:
 
     cells = cells.combine_chunks() if hasattr(cells, "chunks") else cells
     cells = cells.dictionary_decode() if pyarrow.types.is_dictionary(cells.type) else cells
-    return cells.cast(pyarrow.large_string())
+    return cells if cells.type == pyarrow.large_string() else cells.cast(pyarrow.large_string())
 
 
 def _joined(columns: Sequence[Any]) -> Any:
@@ -593,6 +566,12 @@ def _joined(columns: Sequence[Any]) -> Any:
 
 def _trimmed(texts: Any) -> Any:
     return _compute().utf8_trim_whitespace(as_text(texts))
+
+
+def _without_missing(texts: Any, words: Sequence[str]) -> Any:
+    """Return texts without blanks around them, null where they are one of the words."""
+    texts = _trimmed(texts)
+    return _compute().if_else(_compute().is_in(texts, _array(words, texts.type)), None, texts)
 
 
 def _mask(values: Any, shape: tuple[int, int]) -> BoolArray:

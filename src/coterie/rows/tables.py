@@ -31,7 +31,7 @@ from coterie.rows.roles import ColumnProfile, TableRoles, invalid_cells, profile
 from coterie.rows.source import DenseRows, MetadataColumns, joined_batches
 
 # What decides the roles of columns: rows at the beginning of a table, of at most this many cells and bytes.
-_SEEN_ROWS, _SEEN_CELLS, _SEEN_BYTES = 1 << 16, 1 << 24, 1 << 26
+_SEEN_ROWS, _SEEN_CELLS, _SEEN_BYTES = 1 << 16, 1 << 21, 1 << 26
 _FEWEST_SEEN = 1000
 
 # Rows of a batch that become numbers at a time.
@@ -161,7 +161,8 @@ class TableColumns:
         self.encoded = encoded
         is_asked = columns is not None or exclude is not None
         self.is_choice = is_asked or bool(self.roles and (self.roles.left_out or self.encoded))
-        self.metadata = [i for i in range(len(names)) if i not in set(self.positions)]
+        taken = set(self.positions)
+        self.metadata = [i for i in range(len(names)) if i not in taken]
         self.widths = [self._width(i) for i in self.positions]
         self.n_columns = sum(1 if width is None else width for width in self.widths) or 1
         self.column_names: list[str] = []
@@ -361,7 +362,8 @@ def land_tables(tables: Sequence[Table], options: Mapping[str, Any], description
     if whole is None:
         rows.all_columns = MetadataColumns(pyarrow.table({}))
     else:
-        beside = [at for at, i in enumerate(landed[0]) if i in set(first.metadata)]
+        taken = set(first.positions)
+        beside = [at for at, i in enumerate(landed[0]) if i not in taken]
         rows.metadata_columns = MetadataColumns(whole.select(beside)) if beside else None
         rows.all_columns = MetadataColumns(
             whole.select([at for at, field in enumerate(whole.schema) if arrow_kind(field.type) != "vector"])
