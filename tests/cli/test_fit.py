@@ -129,6 +129,15 @@ def test_input_column_of_the_same_name_is_kept(folder, frame):
     assert found.columns.tolist()[3:7] == ["cluster", "name", "cluster_cluster", "cluster_name"]
 
 
+def test_labels_are_written_like_the_input(folder, frame):
+    frame[["city", "age", "visits"]].to_csv("t.csv", index=False, sep=";", decimal=",")
+    assert main(["fit", "t.csv", "-k", "3", "--missing", "drop", "-q"]) == 0
+    found = pandas.read_csv("coterie-out/labels.csv", sep=";", decimal=",")
+    assert found.columns.tolist()[:4] == ["city", "age", "visits", "cluster"]
+    assert found["distance"].dtype == float
+    np.testing.assert_allclose(found["age"], frame["age"])
+
+
 def test_formulas_are_escaped_on_request(folder, frame):
     frame.assign(city="=cmd|'/c calc'!A0").to_csv("t.csv", index=False)
     for option, sign in (([], "="), (["--csv-escape"], "'=")):

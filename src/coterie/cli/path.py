@@ -123,7 +123,7 @@ def _write_labels(place: Path, model: Any, labeled: Any, opened: Opened) -> None
             whole[kept] = labels
         arrays.append(pyarrow.array(whole, mask=None if kept is None else ~kept))
     table = pyarrow.table(arrays, names)
-    with table_writer(place, table.schema) as write:
+    with table_writer(place, table.schema, (opened.rows.dialect or ",")[0]) as write:
         for batch in table.to_batches():
             write(batch)
 

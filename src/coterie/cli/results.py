@@ -74,13 +74,15 @@ class Results:
         table = self.opened.table
         taken = [] if table is None else table.names
         added = result_columns(self.placement, self.clusters, self.names, kept, taken)
+        sep, decimal = self.opened.rows.dialect or (",", ".")
+        if path.suffix == ".csv" and decimal == ",":
+            added = {name: _with_commas(column) for name, column in added.items()}
         batches = result_batches(table, added)
         first = next(batches)
-        with table_writer(path, first.schema) as write:
+        with table_writer(path, first.schema, sep) as write:
             write(self._escaped(first, path))
             for batch in batches:
-                # Shards may have different types for texts.
-                write(self._escaped(batch.cast(first.schema), path))
+                write(self._escaped(batch, path))
 
     def _escaped(self, batch: Any, path: Path) -> Any:
         """Return a batch in whose text no cell of a CSV file begins a formula."""
@@ -95,14 +97,24 @@ class Results:
         return batch
 
 
+def _with_commas(column: Any) -> Any:
+    """Return numbers as texts with the decimal sign ","; other columns as they are."""
+    import pyarrow
+    from pyarrow import compute
+
+    if not pyarrow.types.is_floating(column.type):
+        return column
+    return compute.replace_substring(column.cast(pyarrow.string()), ".", ",")
+
+
 def escaped(cell: Any) -> Any:
     """Return a cell with ' before what a spreadsheet would run as a formula."""
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULAS) else cell
 
 
 @contextmanager
-def table_writer(path: Path, schema: Any) -> Iterator[Callable[[Any], None]]:
-    """Give a function that writes batches to a table, by the ending of its name."""
+def table_writer(path: Path, schema: Any, sep: str) -> Iterator[Callable[[Any], None]]:
+    """Give a function that writes batches to a table, by the ending of its name; `sep` separates fields of .csv."""
     import pyarrow
 
     if path.suffix == ".parquet":
@@ -122,9 +134,8 @@ def table_writer(path: Path, schema: Any) -> Iterator[Callable[[Any], None]]:
                 f"A {path.suffix} file cannot hold the column {nested[0]!r} ({schema.field(nested[0]).type}): leave it "
                 "out by --columns-out id, or write .parquet."
             )
-        options = arrow_csv.WriteOptions(
-            delimiter="\t" if path.suffix == ".tsv" else ",", quoting_style="needed"
-        )
+        sep = "\t" if path.suffix == ".tsv" else "," if sep.isspace() else sep
+        options = arrow_csv.WriteOptions(delimiter=sep, quoting_style="needed")
         with arrow_csv.CSVWriter(str(path), schema, write_options=options) as writer:
             yield writer.write_batch
     elif path.suffix in (".jsonl", ".ndjson"):

@@ -64,11 +64,7 @@ def check_regular_file(path: str | os.PathLike[str], *, may_be_folder: bool = Fa
         kind = "a stream"
     elif stat.S_ISREG(mode) or (may_be_folder and stat.S_ISDIR(mode)):
         return
-    way = (
-        "give the file itself"
-        if stat.S_ISDIR(mode)
-        else "save its contents as a file, or pipe it into coterie fit -"
-    )
+    way = "give the file itself" if stat.S_ISDIR(mode) else "save its contents as a file"
     raise ValueError(f"{name} is {kind}, not a file: {way}.")
 
 

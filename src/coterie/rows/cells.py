@@ -246,8 +246,8 @@ def cell_formats(
     has_point = is_simple & _mask(compute.match_substring(cells, "."), shape)
     is_decisive = has_point & ~_mask(compute.match_substring_regex(cells, _GROUPS_OF_THREE), shape)
     # Nearly all columns of wide tables are like this.
-    are_simple = (is_simple | (is_missing & ~is_blank)).all(axis=1) & is_simple.any(axis=1)
-    are_simple &= is_decisive.any(axis=1) | ~has_point.any(axis=1)
+    are_simple: BoolArray = np.all(is_simple | (is_missing & ~is_blank), axis=1) & np.any(is_simple, axis=1)
+    are_simple &= np.any(is_decisive, axis=1) | ~np.any(has_point, axis=1)
     numbers: dict[int, NumberFormat] = {}
     found: dict[int, CellFormat] = {}
     problems: dict[int, str] = {}

@@ -238,14 +238,11 @@ def missing_by_column(
         shown.append(f"and {len(found) - len(shown)} more columns")
     way = "Drop the rows"
     if n_missing:
-        way = (
-            "Fill in numbers with prepare_rows(X, missing='median') (--missing median), or drop the rows with "
-            "missing='drop' (--missing drop)"
-        )
+        way = "Fill in numbers with prepare_rows(X, missing='median'), or drop the rows with missing='drop'"
     are_columns = columns is None or all(names[i] in columns or i in columns for i in found)
     are_columns &= all(len(repr(names[i])) <= MOST_OF_A_NAME for i in found[:_SHOWN_COLUMNS])
     if are_columns and len(found) <= min(_SHOWN_COLUMNS, len(names) - 1):
-        way += f", or leave out the columns: exclude={[names[i] for i in found]!r} (--exclude)"
+        way += f", or leave out the columns: exclude={[names[i] for i in found]!r}"
     return f"Of {n_rows:,} rows {n_bad:,} have such values: {', '.join(shown)}. {way}."
 
 

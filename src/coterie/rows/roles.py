@@ -223,7 +223,7 @@ def _nothing_to_cluster(columns: Sequence[ColumnProfile]) -> TableError:
             f"The table has no columns of numbers, but text in {_listed(texts)}. Make vectors of the text first, for "
             "example in Python with sentence-transformers: numpy.save('vectors.npy', "
             f"SentenceTransformer('all-MiniLM-L6-v2').encode(table[{first!r}].tolist())), "
-            "and cluster these: coterie fit vectors.npy -k 10."
+            "and cluster these."
         )
     if categories:
         return TableError(

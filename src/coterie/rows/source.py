@@ -129,6 +129,8 @@ class Rows:
         names), ``("normalize",)``. A fit stores it, and applies it to other rows.
     kept : ndarray of bool or None
         Which rows of the input these are, where rows with missing numbers were dropped.
+    dialect : tuple of str, or None
+        The separator and the decimal sign of a text file.
     files : tuple of (int, str)
         The number of the first row of each file that the rows were read from, and its name.
 
@@ -154,6 +156,7 @@ class Rows:
     metadata_columns: MetadataColumns | None = None
     all_columns: MetadataColumns | None = None
     chosen: Sequence[str | int] | None = None
+    dialect: tuple[str, str] | None = None
 
     def __init__(
         self,
@@ -484,7 +487,7 @@ class DerivedRows(Rows):
 
 _PASSED_ON = (
     "shape", "dtype", "is_sparse", "column_names", "is_table", "description", "metadata_columns", "all_columns",
-    "chosen", "roles", "encoded", "files", "kept",
+    "chosen", "roles", "encoded", "files", "kept", "dialect",
 )  # fmt: skip
 
 

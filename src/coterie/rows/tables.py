@@ -356,6 +356,9 @@ def land_tables(tables: Sequence[Table], options: Mapping[str, Any], description
     )
     rows.chosen, rows.roles, rows.encoded = first.keys, first.roles, first.encoded_names
     rows.files = tuple(files) if table.name else ()
+    if table.sep is not None:
+        decimals = [format.decimal for format in first.formats.values() if isinstance(format, NumberFormat)]
+        rows.dialect = table.sep, "," if "," in decimals else "."
     if first.is_choice:
         rows.preparation = (("columns", list(rows.chosen)),)
     whole = metadata.table()

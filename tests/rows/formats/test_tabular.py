@@ -75,9 +75,9 @@ def test_missing_values_are_counted_by_column(tmp_path, monkeypatch):
     message = (
         r"^Input X contains NaN\. First bad row: 20( of \S+)?\. "
         r"Of 100 rows 15 have such values: 'age' in 12, 'income' in 5\. "
-        r"Fill in numbers with prepare_rows\(X, missing='median'\) \(--missing median\), or drop the rows with "
-        r"missing='drop' \(--missing drop\), "
-        r"or leave out the columns: exclude=\['age', 'income'\] \(--exclude\)\.$"
+        r"Fill in numbers with prepare_rows\(X, missing='median'\), or drop the rows with "
+        r"missing='drop', "
+        r"or leave out the columns: exclude=\['age', 'income'\]\.$"
     )
     for rows in (as_rows(frame), open_rows(tmp_path / "x.parquet"), open_rows(tmp_path / "*.csv")):
         for read in (rows.read, lambda rows=rows: rows.take([0, 20]), lambda rows=rows: list(rows.blocks(7))):
