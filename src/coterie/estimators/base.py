@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import FloatArray, IntArray
-from coterie.estimators.notebook import fitted_html
 from coterie.estimators.parameters import validate
 from coterie.estimators.persistence import first_non_finite, save
 from coterie.estimators.preparation import columns_of, prepared_rows
@@ -74,11 +73,6 @@ def description_of(estimator: type) -> Description:
     return estimator._description  # type: ignore[attr-defined]
 
 
-def link_template(module: str) -> str:
-    """Return where the documentation of the estimators of a public module is, as scikit-learn wants to have it."""
-    return f"https://coterie-clustering.github.io/coterie/reference/made/{module}.{{estimator_name}}.html"
-
-
 class Estimator(CallbackSupportMixin, BaseEstimator):
     """A model that is fitted to rows.
 
@@ -94,9 +88,11 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         in the same way, unless they are already.
     """
 
-    # Where the picture in a notebook leads.
+    # Link of scikit-learn's HTML representation.
     _doc_link_module = "coterie"
-    _doc_link_template = link_template("coterie")
+    _doc_link_template = (
+        "https://coterie-clustering.github.io/coterie/reference/made/coterie.{estimator_name}.html"
+    )
 
     # Attributes that belong to the rows of the fit, and that no other rows need.
     _of_rows: tuple[str, ...] = ()
@@ -112,15 +108,6 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             The file; an older one of that name is replaced once the new one is complete.
         """
         save(self, path)
-
-    def _repr_html_inner(self) -> str:
-        return super()._repr_html_inner() + fitted_html(self)
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        return bundle | (
-            {"text/html": bundle["text/html"] + fitted_html(self)} if "text/html" in bundle else {}
-        )
 
     def check_parameters(self) -> None:
         """Raise a ValueError or TypeError for an invalid parameter, independent of the rows; `fit` begins with this."""
