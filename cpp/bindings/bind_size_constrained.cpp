@@ -6,23 +6,23 @@ namespace coterie {
 namespace {
 
 template <class T>
-void price_lists_of(In2<std::int32_t> ids, In2<T> scores, In1<double> prices, Out1<std::int32_t> labels,
+void price_lists_of(In2<std::int32_t> ids, In2<T> scores, In1<double> duals, Out1<std::int32_t> labels,
                     Out1<double> values, Out1<std::int32_t> seconds, Out1<double> margins, int n_threads) {
     const Index n = static_cast<Index>(ids.shape(0)), m = static_cast<Index>(ids.shape(1));
     require(m >= 1, "no centers are listed");
     require_size(scores, n * m, "scores has the wrong shape");
-    require_between(ids, 0, static_cast<Index>(prices.shape(0)), "a listed center is out of range");
+    require_between(ids, 0, static_cast<Index>(duals.shape(0)), "a listed center is out of range");
     require_size(labels, n, "one label per row is needed");
     require_size(values, n, "one value per row is needed");
     require_size(seconds, n, "one second label per row is needed");
     require_size(margins, n, "one margin per row is needed");
-    kernels().of<T>().price_lists(ids.data(), scores.data(), n, m, prices.data(), labels.data(), values.data(),
+    kernels().of<T>().price_lists(ids.data(), scores.data(), n, m, duals.data(), labels.data(), values.data(),
                                   seconds.data(), margins.data(), n_threads);
 }
 
 template <class T>
 void bind_lists(nb::module_& m) {
-    m.def("price_lists", &price_lists_of<T>, arg("ids"), arg("scores").noconvert(), arg("prices"), arg("labels"),
+    m.def("price_lists", &price_lists_of<T>, arg("ids"), arg("scores").noconvert(), arg("duals"), arg("labels"),
           arg("values"), arg("seconds"), arg("margins"), arg("n_threads"), Unlocked());
 }
 
