@@ -33,7 +33,7 @@ def page_of_texts() -> str:
     found = load_definitions()
     columns = pa.FixedSizeListArray.from_arrays(found.data.ravel(), found.data.shape[1])
     rows = coterie.as_rows(pa.table({"text": found.texts, "embedding": columns}))
-    model = coterie.KMeans(10, metric="cosine", random_state=0).fit(rows)
+    model = coterie.KMeans(10, random_state=0).fit(rows)
     return coterie.report(model, rows, title="2,000 definitions").html
 
 
@@ -148,10 +148,8 @@ def take_picture(options: argparse.Namespace) -> None:
             page.locator("#cluster-table button.mark").nth(options.select).click()
         page.wait_for_timeout(1000)
         taken = Image.open(io.BytesIO(page.screenshot()))
-    half = taken.resize((taken.width * 5 // 8, taken.height * 5 // 8), Image.Resampling.LANCZOS)
-    # The usual choice of colors loses those of small discs.
-    few = half.convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-    few.save(options.plot, optimize=True)
+    smaller = taken.resize((taken.width * 3 // 4, taken.height * 3 // 4), Image.Resampling.LANCZOS)
+    smaller.convert("RGB").save(options.plot, optimize=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Seconds of coterie, of scikit-learn and of the fastest other package, one line for each kind of work.
 
-    COTERIE_DATA=folder python -m benchmarks.speed [--rows mnist-1000,neighbors-mnist] [--repeats 3] [--limit 120]
+    COTERIE_DATA=folder python -m benchmarks.speed [--rows communities,neighbors-mnist] [--repeats 3] [--limit 120]
 
 The first rows are k-means of each package with its defaults, the labels of all rows included. Contenders take turns in
 fresh processes; one that takes more than four times as long as the fastest is run once.
@@ -8,6 +8,7 @@ fresh processes; one that takes more than four times as long as the fastest is r
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -16,13 +17,18 @@ import numpy as np
 
 from benchmarks.graphs import runs as graphs
 from benchmarks.harness.benchmark import Benchmark, Run, run_steps
-from benchmarks.harness.contenders import Contender, is_peer, model_of
-from benchmarks.harness.measuring import measured, seconds_of
+from benchmarks.harness.contenders import EVERY_ROW, Contender, faiss_with, is_peer, model_of, threaded
+from benchmarks.harness.measuring import inertia, measured, seconds_of
 from benchmarks.harness.options import SystemParser
-from benchmarks.harness.reporting import TIMES, Result, Summaries, milliseconds_cell, seconds_cell
+from benchmarks.harness.reporting import (
+    TIMES,
+    Result,
+    Summaries,
+    memory_cell,
+    milliseconds_cell,
+    seconds_cell,
+)
 from benchmarks.kmeans import fits as kmeans
-from benchmarks.whole_fits import CONTENDERS as WHOLE_FITS
-from benchmarks.whole_fits import DATA, run_fit
 from coterie.graphs import knn_graph
 from coterie.graphs.cuts import modularity
 
@@ -41,12 +47,54 @@ class Row:
         return next(iter(self.contenders))
 
 
-def _defaults(key: str, n_clusters: int) -> Callable[[Benchmark], Run]:
+def _fit(X: np.ndarray, k: int, seed: int, n_threads: int, *, path: str) -> np.ndarray:
+    return threaded(path, k, random_state=seed, n_threads=n_threads).fit(X).cluster_centers_
+
+
+def _faiss(X: np.ndarray, k: int, seed: int, n_threads: int, *, kind: str, **options: Any) -> np.ndarray:
+    model = getattr(faiss_with(n_threads), kind)(X.shape[1], k, seed=seed + 1, **options)
+    model.train(X)
+    model.assign(X)
+    return model.centroids
+
+
+def _superkmeans(X: np.ndarray, k: int, seed: int, n_threads: int, *, hierarchical: bool) -> np.ndarray:
+    from superkmeans import SuperKMeans
+
+    options: dict[str, Any] = {"sampling_fraction": 1.0, "max_points_per_cluster": EVERY_ROW}
+    model = SuperKMeans(k, X.shape[1], hierarchical, iters=25, seed=seed + 1, n_threads=n_threads, **options)
+    centers = model.train(X)
+    model.assign_training_points(X, centers)
+    return centers
+
+
+DEFAULTS: dict[str, Contender] = {
+    "coterie": Contender("coterie", partial(_fit, path="coterie.KMeans")),
+    "coterie MiniBatchKMeans": Contender("coterie", partial(_fit, path="coterie.MiniBatchKMeans")),
+    "scikit-learn": Contender("sklearn", partial(_fit, path="sklearn.cluster.KMeans")),
+    "scikit-learn-intelex": Contender("sklearnex", partial(_fit, path="sklearnex.cluster.KMeans")),
+    "faiss": Contender("faiss", partial(_faiss, kind="Kmeans")),
+    "faiss, all rows": Contender("faiss", partial(_faiss, kind="Kmeans", max_points_per_centroid=EVERY_ROW)),
+    "faiss SuperKmeans": Contender("faiss", partial(_faiss, kind="SuperKmeans")),
+    "superkmeans, all rows": Contender("superkmeans", partial(_superkmeans, hierarchical=False)),
+    "superkmeans hierarchical, all rows": Contender("superkmeans", partial(_superkmeans, hierarchical=True)),
+}
+
+
+def run_fit(name: str, data: Path, n_clusters: int, seed: int, n_threads: int) -> Result:
+    """Fit a package with its defaults, labels of all rows included; the inertia is computed by one function for all."""
+    X, fit = np.load(data), DEFAULTS[name].call
+    fit(X[:1000], 10, seed, n_threads)  # starts thread pools and chooses code paths
+    with measured(n_threads) as cost:
+        centers = fit(X, n_clusters, seed, n_threads)
+    return vars(cost) | {"inertia": inertia(X, centers), "input_bytes": X.nbytes}
+
+
+def _defaults(data: str, n_rows: int, n_clusters: int) -> Callable[[Benchmark], Run]:
     def prepare(benchmark: Benchmark) -> Run:
-        name, n_rows, _ = DATA[key]
         scale = 50 if benchmark.quick else 1
-        data = benchmark.data(name, n_rows // scale)
-        return benchmark.each(run_fit, data, max(10, n_clusters // scale), limit=benchmark.options.limit)
+        file = benchmark.data(data, n_rows // scale)
+        return benchmark.each(run_fit, file, max(10, n_clusters // scale), limit=benchmark.options.limit)
 
     return prepare
 
@@ -148,12 +196,16 @@ def _graphs(recall: str) -> dict[str, Contender]:
 
 
 ROWS: dict[str, Row] = {
-    f"{key}-{k}": Row(f"k-means, defaults: {work}, k = {k:,}", WHOLE_FITS, _defaults(key, k), "inertia")
-    for key, work, k in (
-        ("mnist", "MNIST, 20,000 x 784", 1000),
-        ("mnist-all", "MNIST, 70,000 x 784", 50),
-        ("embeddings-384", "embeddings, 80,000 x 384", 1000),
-        ("blobs", "blobs, 300,000 x 32", 1000),
+    f"{data}-{k}-of-{n}": Row(
+        f"k-means, defaults: {name}, {n:,} rows, k = {k:,}", DEFAULTS, _defaults(data, n, k), "inertia"
+    )
+    for data, name, n, k in (
+        ("mnist", "MNIST", 20_000, 100),
+        ("mnist", "MNIST", 20_000, 1000),
+        ("mnist", "MNIST", 70_000, 50),
+        ("embeddings384", "embeddings of 384 columns", 80_000, 1000),
+        ("blobs", "blobs of 32 columns", 300_000, 10),
+        ("blobs", "blobs of 32 columns", 300_000, 1000),
     )
 } | {
     "centers-blobs": Row(
@@ -202,6 +254,7 @@ def measure(benchmark: Benchmark, key: str) -> None:
     if row.ours in summaries:
         benchmark.kept.append([key, row.work, *cells_of(row, summaries)])
         columns |= {row.quality: lambda s: quality_cell(row, s, summaries[row.ours])} if row.quality else {}
+        columns |= {"memory": memory_cell} if row.contenders is DEFAULTS else {}
     benchmark.table(f"{key}. {row.work}", columns, summaries)
 
 
