@@ -335,10 +335,9 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
     verbose : bool or int
         Print each check of the gap.
     max_time : float, optional
-        Time limit in seconds. The best centroids so far are returned, with a ConvergenceWarning. The construction of
-        the graph is not limited.
+        Time limit in seconds, without the construction of the graph; see `KMeans`.
     n_threads : int, optional
-        None: all processors that this process may use.
+        None: all processors.
     callback : callable, optional
         Called with a `FitProgress` at each check of the gap; the fit stops if it returns True.
 
@@ -352,12 +351,8 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
         Number of clusters.
     cluster_centers_ : ndarray of shape (n_clusters, p)
         The distinct centroids.
-    outlier_scores_ : ndarray of shape (n,), float32
-        Distance of each row to the mean of the rows of its cluster, divided by the scale of the cluster
-        (`cluster_scales_`): 1 for the median row of a cluster. The mean is used because the penalty pulls centroids
-        toward each other.
-    cluster_scales_ : ndarray of shape (n_clusters,), float64
-        The lower median of these distances in each cluster.
+    outlier_scores_, cluster_scales_
+        See `KMeans`; distances are to the mean of the rows, as the penalty pulls centroids together.
     dual_ : ndarray of shape (n_edges, p)
         Lambda, feasible: its dual norm is at most gamma times the weight of the edge.
     distance_decay_ : float
@@ -380,12 +375,8 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
     history_ : record array
         One row per check of the gap: `iteration` (its number), `seconds`, `objective`, `n_steps` (iterations so far),
         `dual`, `gap`, `n_clusters`, all of the best centroids so far.
-    n_features_in_ : int
-        Number of columns p.
-    feature_names_in_ : ndarray of shape (p,)
-        Names of the columns, where X was a table.
-    preparation_ : tuple of tuple
-        Preparation of the columns of X by `prepare_rows`, which is applied to new rows too.
+    n_features_in_, feature_names_in_, preparation_
+        See `KMeans`.
 
     Raises
     ------
@@ -587,10 +578,9 @@ class ConvexClusterPath(ConvexEstimator):
     verbose : bool or int
         Print each gamma.
     max_time : float, optional
-        Time limit in seconds. The path ends there, with a ConvergenceWarning; the last gamma may be less exact. The
-        construction of the graph is not limited.
+        Time limit in seconds, without the construction of the graph; the last gamma may be less exact.
     n_threads : int, optional
-        None: all processors that this process may use.
+        None: all processors.
     callback : callable, optional
         Called with a `FitProgress` after each gamma; the path ends if it returns True.
 
@@ -631,12 +621,8 @@ class ConvexClusterPath(ConvexEstimator):
         gammas if these were chosen.
     history_ : record array
         One row per gamma: `iteration` (its number), `seconds`, `objective`, `gamma`, `n_steps`, `gap`, `n_clusters`.
-    n_features_in_ : int
-        Number of columns p.
-    feature_names_in_ : ndarray of shape (p,)
-        Names of the columns, where X was a table.
-    preparation_ : tuple of tuple
-        Preparation of the columns of X by `prepare_rows`, which is applied to new rows too.
+    n_features_in_, feature_names_in_, preparation_
+        See `KMeans`.
 
     Raises
     ------

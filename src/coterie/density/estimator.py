@@ -101,7 +101,7 @@ class DensityClustering(ClusterMixin, Estimator):
     random_state : int, RandomState or None
         Seed of the approximate search.
     n_threads : int, optional
-        None: all processors of this process. Results are bit-identical for any number.
+        None: all processors.
 
     Attributes
     ----------

@@ -176,14 +176,13 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     membership_tol : float
         The same for memberships around the same modes.
     random_state : int, RandomState or None
-        Same seed, bit-identical result for any number of threads.
+        Seed; the result is bit-identical for any number of threads.
     verbose : bool or int
         Print each iteration.
     max_time : float, optional
-        Time limit in seconds. The best clusters so far are returned, with a ConvergenceWarning. The construction of the
-        neighbor graph is not limited.
+        Time limit in seconds, without the construction of the graph; see `KMeans`.
     n_threads : int, optional
-        None: all processors of this process.
+        None: all processors.
     callback : callable, optional
         Called with a `FitProgress` after each iteration; the fit stops if it returns True.
 
@@ -193,11 +192,8 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         Cluster of each row.
     memberships_ : ndarray of shape (n, L)
         Relaxed memberships z; each row sums to 1.
-    outlier_scores_ : ndarray of shape (n,), float32
-        Distance of each row to the mode of its cluster, divided by the scale of the cluster (`cluster_scales_`): 1 for
-        the median row of a cluster. Not with `affinity="precomputed"`.
-    cluster_scales_ : ndarray of shape (L,), float64
-        The lower median of the distances of the rows of each cluster to its mode.
+    outlier_scores_, cluster_scales_
+        See `KMeans`; distances are those to the mode. Not with `affinity="precomputed"`.
     modes_, cluster_centers_ : ndarray of shape (L, d)
         The modes; not with `affinity="precomputed"`.
     mode_indices_ : ndarray of shape (L,), int64

@@ -209,14 +209,8 @@ class TruncatedGaussianMixture(
         the 4 sqrt(C) around the nearest of 4 sqrt(C) cells of means. "auto" is exact up to C = 1,000.
     compute_labels : bool
         Label all rows at the end of the fit; if False, there is no `labels_`.
-    verbose : bool or int
-        Print each iteration.
-    max_time : float, optional
-        Time limit in seconds, labels included; see `KMeans`.
-    random_state, n_threads
+    verbose, max_time, random_state, n_threads, callback
         See `KMeans`.
-    callback : callable, optional
-        Called with a `FitProgress` after each iteration; the fit stops if it returns True.
 
     Attributes
     ----------
@@ -233,11 +227,8 @@ class TruncatedGaussianMixture(
         Neighbors of each component at the end of the fit, the component itself first.
     labels_ : ndarray of shape (n,), int32
         The best component of each row, as `predict` returns it.
-    outlier_scores_ : ndarray of shape (n,), float32
-        Mahalanobis distance of each row to the mean of its component, divided by the scale of the component
-        (`cluster_scales_`): 1 for the median row of a component. Only with `compute_labels`.
-    cluster_scales_ : ndarray of shape (n_components,), float64
-        The (weighted) lower median of the Mahalanobis distances of the rows of each component to its mean.
+    outlier_scores_, cluster_scales_
+        See `KMeans`; distances are Mahalanobis distances to the mean. Only with `compute_labels`.
     lower_bound_ : float
         Free energy per unit of weight: a lower bound of the mean log-likelihood of the fitted rows, or of the coreset.
     lower_bounds_ : ndarray of shape (n_iter,), float64

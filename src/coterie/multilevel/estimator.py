@@ -74,8 +74,7 @@ class MultilevelGraphClustering(GraphEstimator):
     metric : {"euclidean", "cosine"}
         "cosine": each row is divided by its length first (normalization).
     n_threads : int, optional
-        Number of threads of the neighbor search. The result does not depend on it. None: all processors of this
-        process.
+        Number of threads of the neighbor search. None: all processors.
 
     Attributes
     ----------
@@ -98,17 +97,10 @@ class MultilevelGraphClustering(GraphEstimator):
         there are rows at its heavier end.
     vertex_rows_ : ndarray of shape (m,), int32
         The first row at each vertex.
-    outlier_scores_ : ndarray of shape (n,), float32
-        Mean distance of each row to its neighbors, divided by the scale of its cluster (`cluster_scales_`): 1 for the
-        median row of a cluster. Not with `affinity="precomputed"`.
-    cluster_scales_ : ndarray of shape (k,), float64
-        The lower median of these distances in each cluster.
-    n_features_in_ : int
-        Number of columns d.
-    feature_names_in_ : ndarray of shape (d,)
-        Names of the columns, where X was a table.
-    preparation_ : tuple of tuple
-        Steps that `prepare_rows` applied to the columns of X, and that are applied to new rows.
+    outlier_scores_, cluster_scales_
+        See `KMeans`; the distance of a row is the mean distance to its neighbors. Not with `affinity="precomputed"`.
+    n_features_in_, feature_names_in_, preparation_
+        See `KMeans`.
 
     Raises
     ------

@@ -81,21 +81,11 @@ class SizeConstrainedKMeans(CentroidEstimator):
     tol : float
         A run has converged when the squared movement of the centers is at most `tol` times the mean variance of the
         columns, or no label changed.
-    verbose : bool or int
-        Print each iteration.
-    random_state : int, RandomState or None
-        Seed. The result is bit-identical for any number of threads.
-    metric : {"euclidean", "cosine"}
-        "cosine": spherical k-means; see `KMeans`.
-    zero_rows : {"error", "ignore"}
-        What to do with rows of zeros where `metric` is "cosine"; see `KMeans`.
+    metric, zero_rows, random_state, verbose, n_threads, callback
+        See `KMeans`.
     max_time : float, optional
         Time limit in seconds, labels included. If it ends within an assignment, the sizes are still within the
         constraints, and the gap shows the loss.
-    n_threads : int, optional
-        None: all processors available to this process.
-    callback : callable, optional
-        Called with a `FitProgress` after each iteration; the fit stops if it returns True.
 
     Attributes
     ----------

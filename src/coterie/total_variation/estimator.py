@@ -146,14 +146,13 @@ class TotalVariationClustering(GraphEstimator):
     max_iter : int
         Inner iterations of a run, at most.
     random_state : int, RandomState or None
-        Same seed, bit-identical result for any number of threads.
+        Seed; the result is bit-identical for any number of threads.
     verbose : bool or int
         Print each outer step.
     max_time : float, optional
-        Time limit in seconds. The best clusters so far are returned, with a ConvergenceWarning. The construction of the
-        neighbor graph is not limited.
+        Time limit in seconds, without the construction of the graph; see `KMeans`.
     n_threads : int, optional
-        None: all processors that this process may use.
+        None: all processors.
     callback : callable, optional
         Called with a `FitProgress` after each outer step; the fit stops if it returns True.
 
@@ -164,13 +163,9 @@ class TotalVariationClustering(GraphEstimator):
     memberships_ : ndarray of shape (n, R)
         F of the outer step with the smallest cut, or of the last one with `steps="paper"`; non-negative rows that sum
         to 1. Rows that moved (see Notes) have membership 1 in their cluster.
-    outlier_scores_ : ndarray of shape (n,), float32
-        Mean distance of each row to its nearest neighbors, divided by the scale of its cluster (`cluster_scales_`): 1
-        for the median row of a cluster. Neighbors are used because clusters of a graph have no center. New rows are
-        measured by their nearest rows of the fit; a row of the fit is then its own neighbor, and has a smaller score.
-        Not with `affinity="precomputed"`, because affinities are not distances.
-    cluster_scales_ : ndarray of shape (R,), float64
-        The lower median of these distances of each cluster's rows.
+    outlier_scores_, cluster_scales_
+        See `KMeans`; the distance of a row is the mean distance to its nearest neighbors, of a new row to its nearest
+        rows of the fit. Not with `affinity="precomputed"`.
     energy_ : float
         (P) of `labels_`, see Notes; infinite if a cluster is empty.
     relaxed_energy_ : float
@@ -195,12 +190,8 @@ class TotalVariationClustering(GraphEstimator):
         moves, or the lowest so far if rounding leaves a cluster empty).
     runs_ : record array
         One row per run; see `KMeans`.
-    n_features_in_ : int
-        Number of columns d.
-    feature_names_in_ : ndarray of shape (d,)
-        Names of the columns, where X was a table.
-    preparation_ : tuple of tuple
-        Steps that `prepare_rows` applied to the columns of X, and that are applied to new rows.
+    n_features_in_, feature_names_in_, preparation_
+        See `KMeans`.
 
     Raises
     ------
