@@ -50,6 +50,8 @@ from coterie import (
     seeding,
 )
 from coterie._kernels import available_instruction_sets, use_instruction_set
+from coterie.graphs.bridges import bridge_components
+from coterie.graphs.matrices import connected_components, graph_laplacian
 
 Array = np.ndarray
 Cases = Iterator[tuple[str, Callable[[], Any]]]
@@ -370,9 +372,9 @@ def steps() -> Cases:
         options: dict[str, Any] = {"weights": kind, "symmetrize": symmetrize, "include_self": own}
         yield f"graph, {kind}, {symmetrize}, {own}", partial(graphs.knn_graph, X[:900], 7, **options)
     two = graphs.knn_graph(X[:900], 2)
-    yield "components", lambda: graphs.connected_components(two)
-    yield "bridges", partial(graphs.bridge_components, two, X[:900], weights="distance")
-    yield "Laplacians", lambda: [graphs.graph_laplacian(two, normalized) for normalized in (False, True)]
+    yield "components", lambda: connected_components(two)
+    yield "bridges", partial(bridge_components, two, X[:900], weights="distance")
+    yield "Laplacians", lambda: [graph_laplacian(two, normalized) for normalized in (False, True)]
     for seeds, (rows, n) in product(
         (seeding.k_means_plus_plus, seeding.afk_mc2, seeding.random_rows),
         ((blobs(6_000, 20), 6_000), (blobs(6_000, 20, 12, "float32"), 6_000), (words(), 3_000)),

@@ -19,8 +19,9 @@ from benchmarks.harness.contenders import Contender, model_of
 from benchmarks.harness.measuring import clock, measured
 from benchmarks.laplacian_kmodes.lk import gaussian, laplacian_k_modes, mean_shifts
 from coterie import LaplacianKModes
-from coterie.graphs import gaussian_bandwidth, graph_of_neighbors, nearest_neighbors
+from coterie.graphs import graph_of_neighbors, nearest_neighbors
 from coterie.graphs.distinct import Vertices
+from coterie.graphs.knn import gaussian_bandwidth
 from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
 from coterie.seeding import k_means_plus_plus
 

@@ -9,14 +9,14 @@ cut; the eigenvector of the normalized cut must be rounded.
 import matplotlib.pyplot as plt
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import laplacian
 
 import coterie
-from coterie.graphs import graph_laplacian
 
 n = 20
 path = sp.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1]).tocsr()
 cut = coterie.TotalVariationClustering(2, affinity="precomputed", random_state=0).fit(path)
-_, vectors = np.linalg.eigh(graph_laplacian(path).toarray())
+_, vectors = np.linalg.eigh(laplacian(path).toarray())
 
 # %%
 figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")

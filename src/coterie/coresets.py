@@ -23,37 +23,18 @@ from coterie.fitting.checks import check_positive_integer, check_sum_of_squares,
 from coterie.passes import ChunkRows, Passes, check_differences, open_passes
 from coterie.rows import Block, Rows, as_rows
 
-__all__ = [
-    "Moments",
-    "block_moments",
-    "draw_coreset",
-    "draw_from_block",
-    "lightweight_coreset",
-    "merge_moments",
-    "split_draws",
-]
-
+__all__ = ["lightweight_coreset"]
 
 _SAMPLED_BLOCK_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Moments of some rows: the result of the first pass.
+    """Moments of some rows: the result of the first pass."""
 
-    Attributes
-    ----------
-    mass : float
-        Sum of their weights.
-    mean : ndarray of shape (d,), float64
-        Weighted mean.
-    scatter : float
-        Weighted sum of the squared distances to the mean.
-    """
-
-    mass: float
-    mean: FloatArray
-    scatter: float
+    mass: float  # sum of their weights
+    mean: FloatArray  # (d,), float64: weighted mean
+    scatter: float  # weighted sum of the squared distances to the mean
 
     def scatter_around(self, point: FloatArray) -> float:
         """Return the weighted sum of the squared distances to a point."""
@@ -183,21 +164,7 @@ def _stacked(parts: Sequence[Block]) -> Block:
 
 
 def block_moments(block: Block, weights: Array | None = None, *, n_threads: int = 1) -> Moments:
-    """Return the moments of a block: the first pass.
-
-    Parameters
-    ----------
-    block : ndarray or csr_array of shape (b, d)
-        Some rows, float32 or float64.
-    weights : ndarray of shape (b,), of the same type, or None
-        Their weights; None for 1.
-    n_threads : int
-        Threads of the kernels.
-
-    Returns
-    -------
-    Moments
-    """
+    """Return the moments of a block: the first pass."""
     x = kernel_rows(block)
     n_rows, n_columns = block.shape
     # A sum for each run of rows, for the threads to share.
@@ -212,17 +179,7 @@ def block_moments(block: Block, weights: Array | None = None, *, n_threads: int 
 
 
 def merge_moments(parts: Sequence[Moments]) -> Moments:
-    """Return the moments of all rows from those of their parts (Chan, Golub and LeVeque 1983).
-
-    Parameters
-    ----------
-    parts : sequence of Moments
-        At least one; their order matters for the last bits only.
-
-    Returns
-    -------
-    Moments
-    """
+    """Return the moments of all rows from those of their parts (Chan, Golub and LeVeque 1983)."""
     mass = float(np.sum([part.mass for part in parts]))
     if not mass > 0:
         raise ValueError("All sample weights are 0.")
@@ -233,24 +190,7 @@ def merge_moments(parts: Sequence[Moments]) -> Moments:
 def split_draws(
     parts: Sequence[Moments], total: Moments, size: int, random: np.random.RandomState
 ) -> IndexArray:
-    """Return the number of draws from each part, so that all draws are independent.
-
-    Parameters
-    ----------
-    parts : sequence of Moments
-        Those of the blocks.
-    total : Moments
-        Those of all rows.
-    size : int
-        Number of draws in all.
-    random : RandomState
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of shape (len(parts),), int64
-        Their sum is `size`.
-    """
+    """Return the number of draws from each part, with the sum `size`, so that all draws are independent."""
     shares = np.array([part.mass / total.mass for part in parts])
     if total.scatter > 0:
         shares = (
@@ -269,31 +209,8 @@ def draw_from_block(
     *,
     n_threads: int = 1,
 ) -> tuple[IndexArray, FloatArray]:
-    """Draw rows from a block: the second pass.
-
-    Parameters
-    ----------
-    block : ndarray or csr_array of shape (b, d)
-        Some rows.
-    weights : ndarray of shape (b,) or None
-        Their weights; None for 1.
-    total : Moments
-        Those of all rows.
-    size : int
-        Number of draws in all, from all blocks.
-    n_draws : int
-        How many of them fall on this block.
-    seed : int
-        Seed of this block's draws.
-    n_threads : int
-        Threads of the kernels.
-
-    Returns
-    -------
-    chosen : ndarray of shape (n_draws,), intp
-        Positions in the block, ascending.
-    weights : ndarray of shape (n_draws,), float64
-        Weights of these rows in the coreset.
+    """Draw `n_draws` of all `size` rows from a block: positions in the block, ascending, and weights in the
+    coreset.
     """
     masses = np.ones(block.shape[0]) if weights is None else weights.astype(np.float64)
     chances = masses / total.mass

@@ -6,7 +6,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie.graphs import bridge_components, connected_components, knn_graph
+from coterie.graphs import knn_graph
+from coterie.graphs.bridges import bridge_components
+from coterie.graphs.matrices import connected_components
 from tests.graphs.examples import METHOD, ROWS, check_stored, few_values, some_rows
 from tests.reference import graphs as oracle
 

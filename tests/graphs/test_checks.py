@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from coterie.graphs import check_graph
+from coterie.graphs.checks import check_graph
 from tests.graphs.examples import check_stored, random_graph
 
 

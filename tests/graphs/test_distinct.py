@@ -6,8 +6,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie.graphs import connected_components, graph_of_neighbors, nearest_neighbors
+from coterie.graphs import graph_of_neighbors, nearest_neighbors
 from coterie.graphs.distinct import Vertices, neighbors_with_ties
+from coterie.graphs.matrices import connected_components
 
 
 @st.composite

@@ -6,14 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.neighbors import NearestNeighbors
 
-from coterie.graphs import (
-    check_graph,
-    extend_neighbors,
-    given_neighbors,
-    graph_of_neighbors,
-    knn_graph,
-    nearest_neighbors,
-)
+from coterie.graphs import extend_neighbors, given_neighbors, graph_of_neighbors, knn_graph, nearest_neighbors
+from coterie.graphs.checks import check_graph
 from tests.graphs.examples import DTYPES, METHOD, check_stored, few_values, some_rows
 from tests.support.bits import same_bits
 

@@ -6,13 +6,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie.graphs import (
-    connected_components,
-    gaussian_bandwidth,
-    graph_of_neighbors,
-    knn_graph,
-    nearest_neighbors,
-)
+from coterie.graphs import graph_of_neighbors, knn_graph, nearest_neighbors
+from coterie.graphs.knn import gaussian_bandwidth
+from coterie.graphs.matrices import connected_components
 from tests.graphs.examples import DTYPES, METHOD, ROWS, check_stored, few_values, some_rows
 from tests.reference import graphs as oracle
 from tests.support.bits import same_bits

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coterie.graphs import connected_components, graph_laplacian
+from coterie.graphs.matrices import connected_components, graph_laplacian
 from tests.graphs.examples import random_graph
 
 

@@ -6,7 +6,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coterie.graphs import graph_laplacian, knn_graph
+from coterie.graphs import knn_graph
+from coterie.graphs.matrices import graph_laplacian
 from coterie.graphs.spectral import local_order, spectral_vectors
 
 

@@ -12,8 +12,8 @@ from scipy.sparse.linalg import cg, splu
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.convex.problem import ConvexProblem
 from coterie.fitting.deadline import UNLIMITED, Deadline
-from coterie.graphs import graph_laplacian
 from coterie.graphs.edges import Edges
+from coterie.graphs.matrices import graph_laplacian
 
 # Quantile of the edges, by the gamma that can fuse them, that gives the first gamma of the grid.
 _FIRST_SHARE = 0.05

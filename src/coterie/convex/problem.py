@@ -14,8 +14,8 @@ from coterie import _kernels
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
 from coterie.convex.norms import KernelNorm, Norm, NormObject, find_norm
 from coterie.convex.weights import distinct_rows
-from coterie.graphs import graph_laplacian
 from coterie.graphs.edges import Edges, edges_of_graph
+from coterie.graphs.matrices import graph_laplacian
 
 # Name of the published step size of AMA.
 PAPER_STEP = "paper"

@@ -21,7 +21,7 @@ from coterie.arrays import Array, FloatArray, IntArray
 from coterie.convex.problem import ConvexProblem, OrderedProblem, RepeatedRows, SolverOptions
 from coterie.fitting.deadline import Deadline
 from coterie.fitting.report import Report, Stop
-from coterie.graphs import graph_laplacian
+from coterie.graphs.matrices import graph_laplacian
 
 # Iterations between checks of the gap: a fraction of those done, and their least and largest number.
 _CHECK_SHARE, _FEWEST, _MOST = 0.2, 5, 100

@@ -12,7 +12,9 @@ from scipy.spatial.distance import pdist
 
 from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.fitting.checks import warn
-from coterie.graphs import bridge_components, check_graph, knn_graph
+from coterie.graphs import knn_graph
+from coterie.graphs.bridges import bridge_components
+from coterie.graphs.checks import check_graph
 
 # Name of the decay chosen from the distances in the graph.
 AUTO = "auto"

@@ -10,7 +10,8 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.fitting.threads import single_threaded_blas
-from coterie.graphs import Neighbors, connected_components
+from coterie.graphs import Neighbors
+from coterie.graphs.matrices import connected_components
 
 # Neighbors in the graph, the one whose distance is the scale of a row, steps of the walk, and eigenvectors in addition
 # to those of the components. Similar numbers change the mean index by less than 0.01.

@@ -16,7 +16,8 @@ from coterie.estimators.base import Estimator, by_chunk
 from coterie.estimators.outliers import SCALES, OutlierScoring
 from coterie.fitting.checks import warn
 from coterie.fitting.threads import effective_n_threads
-from coterie.graphs import check_graph, graph_of_neighbors, nearest_neighbors
+from coterie.graphs import graph_of_neighbors, nearest_neighbors
+from coterie.graphs.checks import check_graph
 from coterie.graphs.distinct import Vertices, neighbors_with_ties
 from coterie.limits.memory import check_allocation
 from coterie.rows import Block, Rows

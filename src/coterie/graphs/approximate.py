@@ -81,9 +81,7 @@ def approximate_index(
     are_queried: bool,
 ) -> CellIndex | DistinctIndex | ExactSearch:
     """Prepare a search for near points that finds the share `recall` of the neighbors of rows like `sample`
-    (None: like the points).
-
-    The search is exact where an approximate one would take more work.
+    (None: like the points). The search is exact where an approximate one would take more work.
     """
     groups = _equal_rows(points)
     if groups is not None:
@@ -160,9 +158,7 @@ class CellIndex:
 
     def neighbors(self, queries: Array | None, n_neighbors: int, n_threads: int) -> IdsAndSquares:
         """Return near points of each query by distance, then number, and their squared distances: both (q,
-        n_neighbors).
-
-        None as queries: the points among each other, without a point as its own neighbor.
+        n_neighbors). None as queries: the points among each other, without a point as its own neighbor.
         """
         points = self._points
         if queries is None:
@@ -410,10 +406,8 @@ def sample_of_cells(n_rows: int) -> tuple[int, int]:
 
 def plan_reach(centers: Array, rows: Array, near: list[Array], recall: float) -> tuple[float, float]:
     """Return the reach at which rows visit the cells of the share `recall` of their nearest points, and the
-    mean number of visits.
-
-    The distance of a row x in the cell of center a to the border of the cell of c is (|x - c|^2 - |x - a|^2)
-    / (2 |a - c|).
+    mean number of visits. The distance of a row x in the cell of center a to the border of the cell of c
+    is (|x - c|^2 - |x - a|^2) / (2 |a - c|).
     """
     own, crossings = _border_distances(rows, centers)
     least = []
@@ -558,10 +552,8 @@ def few_directions(
     n_threads: int,
 ) -> FewDirections | None:
     """Return the principal directions in which the nearest points are found at the least cost, None if half
-    of the columns do not suffice.
-
-    Candidates are those of least |x|^2 + |y|^2 - 2 x.y, with the product in these directions only; their
-    number is found on the sample.
+    of the columns do not suffice. Candidates are those of least |x|^2 + |y|^2 - 2 x.y, with the product in
+    these directions only; their number is found on the sample.
     """
     n, d = points.shape
     if not offsets.any():

@@ -28,55 +28,11 @@ def bridge_components(
     bandwidth: float | None = None,
     n_threads: int | None = None,
 ) -> sp.csr_array:
-    """Connect a graph by the shortest edges between its components: their minimum spanning tree.
+    """Connect a graph by the shortest edges between its components: their minimum spanning tree (Borůvka's
+    algorithm).
 
-    The distance of two components is that of their nearest rows. Each round joins every component but the largest to
-    its nearest one (Borůvka); ties are broken by the lower vertices, so the result is unique.
-
-    Parameters
-    ----------
-    graph : sparse matrix or array-like of shape (n, n)
-        Non-negative weights.
-    X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
-        The rows that are its vertices.
-    metric : {"euclidean", "cosine"}
-        See `nearest_neighbors`.
-    weights : {"binary", "distance", "gaussian"} or callable
-        Weights of the new edges from their squared distances, see `knn_graph`. Weights of 0 are replaced by the
-        smallest positive number, except with "distance".
-    bandwidth : float, optional
-        s of the Gaussian weights, required for these: that of the graph.
-    n_threads : int, optional
-        None: all processors. The result does not depend on it.
-
-    Returns
-    -------
-    csr_array of shape (n, n)
-        The graph with one edge, stored both ways, fewer than it had components.
-
-    Raises
-    ------
-    ValueError, TypeError
-        See `check_graph`, `knn_graph` and `nearest_neighbors`; or if X does not have n rows.
-
-    Notes
-    -----
-    O(m n d) time for each of at most log2(components) rounds, where m is the number of rows outside the largest
-    component: intended for graphs with a few small components.
-
-    References
-    ----------
-    Borůvka's algorithm, see Nešetřil, Milková and Nešetřilová, Discrete Mathematics 233, 2001.
-
-    Examples
-    --------
-    >>> from coterie.graphs import bridge_components, connected_components, knn_graph
-    >>> X = [[0.0], [1.0], [5.0], [6.0], [9.0], [10.0]]
-    >>> graph = bridge_components(knn_graph(X, 1), X, weights="distance")
-    >>> connected_components(graph).tolist()
-    [0, 0, 0, 0, 0, 0]
-    >>> float(graph[1, 2]), float(graph[3, 4])
-    (4.0, 3.0)
+    The distance of two components is that of their nearest rows; ties are broken by the lower vertices. O(m n
+    d) time in each of at most log2(components) rounds, for the m rows outside the largest component.
     """
     check_option("metric", metric, METRICS)
     check_weights(weights, bandwidth)

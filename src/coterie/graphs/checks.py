@@ -15,45 +15,11 @@ _ROUNDING = {4: 1e-5, 8: 1e-10}
 
 
 def check_graph(graph: Any, n: int | None = None, *, symmetric: bool = False) -> sp.csr_array:
-    """Check a graph and return it in the format of this package.
+    """Check a graph and return it as CSR with sorted indices, without duplicates, float32 or float64, not
+    copied if it is.
 
-    Parameters
-    ----------
-    graph : sparse matrix or array-like of shape (n, n)
-        Non-negative weights; in an array 0 means no edge. It is not changed.
-    n : int, optional
-        Required number of vertices.
-    symmetric : bool
-        Whether it must be symmetric. Differences by rounding are evened out: up to 1e-10 of the largest weight, 1e-5 in
-        float32.
-
-    Returns
-    -------
-    csr_array of shape (n, n), float32 or float64
-        With sorted indices, int32 if possible; duplicate entries are summed. Shares the memory of `graph` if it needs
-        no conversion.
-
-    Raises
-    ------
-    ValueError
-        If it is not square, does not have n vertices, has indices out of range, weights that are negative or not finite
-        (the error names the first such row), or is not symmetric as required.
-    TypeError
-        If it is neither sparse nor an array of numbers.
-
-    Notes
-    -----
-    O(n + edges).
-
-    Examples
-    --------
-    >>> from coterie.graphs import check_graph
-    >>> check_graph([[0, 1], [1, 0]]).dtype
-    dtype('float64')
-    >>> check_graph([[0, -1], [-1, 0]])
-    Traceback (most recent call last):
-    ...
-    ValueError: The graph has a negative weight. First bad row: 0.
+    In an array 0 means no edge. Weights must be non-negative; of symmetric graphs differences by rounding are
+    evened out.
     """
     found = _as_csr(graph)
     n_rows, n_columns = found.shape

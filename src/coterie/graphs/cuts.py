@@ -59,7 +59,7 @@ def balanced_cut(
     Raises
     ------
     ValueError, TypeError
-        If the graph is not symmetric or otherwise invalid (see `coterie.graphs.check_graph`), the labels do not match
+        If the graph is not symmetric or has weights that are negative or not finite, the labels do not match
         it, `balance_weight` is not positive, or `class_priors` are not priors of R classes.
 
     Notes

@@ -76,10 +76,8 @@ class Vertices:
         self, graph: sp.csr_array, n_clusters: int, kept: BoolArray, *, are_rows: bool, n_threads: int
     ) -> tuple[sp.csr_array, Vertices]:
         """Set aside connected components of less than n / (20 n_clusters) rows and vertices without edges,
-        except `kept` ones.
-
-        Rows that are set aside belong to the vertex of the nearest row, or to none, with a warning, where
-        vertices are affinities.
+        except `kept` ones. Rows that are set aside belong to the vertex of the nearest row, or to none,
+        with a warning, where vertices are affinities.
         """
         edges = graph
         if np.any(graph.data == 0):  # stored zeros
@@ -160,10 +158,8 @@ def neighbors_with_ties(
     points: Block, n_neighbors: int, *, random_state: Seed, n_threads: int
 ) -> tuple[IntArray, Array]:
     """Return the nearest of distinct rows and those tied with the last one, and their squared distances, (n,
-    w).
-
-    Of more than twice `n_neighbors` those of the lowest hash are taken; -1 and infinity stand where there are
-    no more.
+    w). Of more than twice `n_neighbors` those of the lowest hash are taken; -1 and infinity stand where
+    there are no more.
     """
     n, m = points.shape[0], n_neighbors
     how: dict[str, Any] = {"random_state": random_state, "n_threads": n_threads}

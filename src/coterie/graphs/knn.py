@@ -56,8 +56,7 @@ def knn_graph(
         neighbor (Zelnik-Manor and Perona 2004), or to row j if that is 0. A callable gets the squared distances, shape
         (n, n_neighbors), and returns non-negative weights of that shape.
     bandwidth : float, optional
-        s of the Gaussian weights. None: the root of the mean squared distance to a neighbor, see
-        `gaussian_bandwidth`.
+        s of the Gaussian weights. None: the root of the mean squared distance to a neighbor.
     symmetrize : {"max", "mean", "none"}
         Treatment of edges in one direction only: "max" gives both directions the weight, "mean" half of it; other edges
         keep theirs. "none" leaves the graph directed.
@@ -181,32 +180,8 @@ def graph_of_neighbors(
 
 
 def edge_weights(squares: Array, weights: Weights, bandwidth: float | None = None) -> Array:
-    """Return the weights of edges from their squared distances.
-
-    Parameters
-    ----------
-    squares : ndarray of any shape, float32 or float64
-        Squared distances.
-    weights : {"binary", "distance", "gaussian"} or callable
-        See `knn_graph`.
-    bandwidth : float, optional
-        s of the Gaussian weights; None: that of these distances, see `gaussian_bandwidth`.
-
-    Returns
-    -------
-    ndarray of the same shape and dtype
-
-    Raises
-    ------
-    ValueError
-        If an option is unknown or a callable's weights are negative, not finite or of another shape.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie.graphs import edge_weights
-    >>> edge_weights(np.array([4.0, 9.0]), "distance")
-    array([2., 3.])
+    """Return the weights of edges from their squared distances; None as bandwidth: `gaussian_bandwidth` of
+    these.
     """
     check_weights(weights, bandwidth)
     if callable(weights):
@@ -223,32 +198,8 @@ def edge_weights(squares: Array, weights: Weights, bandwidth: float | None = Non
 
 
 def gaussian_bandwidth(square_distances: npt.ArrayLike) -> float:
-    """Return the root of the mean squared distance to a neighbor, s of exp(-distance^2 / (2 s^2)).
-
-    Parameters
-    ----------
-    square_distances : array-like of any shape
-        Squared distances to neighbors, as `nearest_neighbors` returns them.
-
-    Returns
-    -------
-    float
-        Positive: 1 if all distances are 0, so that any s gives the same weights.
-
-    Raises
-    ------
-    ValueError
-        If there are no distances, or they are negative or not finite.
-
-    References
-    ----------
-    Ziko, Granger and Ben Ayed, Scalable Laplacian K-modes, NeurIPS 2018, section 4.
-
-    Examples
-    --------
-    >>> from coterie.graphs import gaussian_bandwidth
-    >>> gaussian_bandwidth([[1.0, 7.0], [4.0, 4.0]])
-    2.0
+    """Return the root of the mean squared distance to a neighbor, s of exp(-distance^2 / (2 s^2)); 1 if all
+    are 0.
     """
     squares = np.asarray(square_distances)
     if squares.size == 0:

@@ -162,9 +162,7 @@ class _ComponentSearch:
         self, groups: IntArray, edges: tuple[IntArray, IntArray, Array], bounds: FloatArray
     ) -> _Edges:
         """Find edges that leave components, and raise in place the bounds of the rows that were searched for
-        them.
-
-        `bounds` (n,) are the least squared weights of unknown edges; `edges` are known ones between
+        them. `bounds` (n,) are the least squared weights of unknown edges; `edges` are known ones between
         components.
         """
         n = len(groups)

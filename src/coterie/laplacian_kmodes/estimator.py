@@ -37,15 +37,11 @@ from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.checks import random_stream, warn
 from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
-from coterie.graphs import (
-    check_graph,
-    edge_weights,
-    gaussian_bandwidth,
-    graph_of_neighbors,
-)
+from coterie.graphs import graph_of_neighbors
+from coterie.graphs.checks import check_graph
 from coterie.graphs.cuts import normalized_cut
 from coterie.graphs.distinct import Vertices, neighbors_with_ties
-from coterie.graphs.knn import check_weights
+from coterie.graphs.knn import check_weights, edge_weights, gaussian_bandwidth
 from coterie.laplacian_kmodes.initialization import Start, given_rows, starts, with_split_clusters
 from coterie.laplacian_kmodes.memberships import GraphMemberships
 from coterie.laplacian_kmodes.modes import KernelModes, Modes, ModeSearch, ModeUpdate, VectorModes

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from coterie.arrays import Array, IntArray
 from coterie.cached import cached_property
 from coterie.fitting.report import Report, Stop
-from coterie.graphs import bridge_components
+from coterie.graphs.bridges import bridge_components
 from coterie.laplacian_kmodes.memberships import GraphMemberships
 from coterie.laplacian_kmodes.modes import Modes, ModeSearch
 
