@@ -128,81 +128,250 @@ struct ExactSearch {
     }
 };
 
-// How far a score of panels of T is off, at most: error(n_terms, |x - m|^2). The errors of a sum of products are at most
-// n_terms units of the lengths (Higham 2002, section 3.1), doubled for machines without fused multiply-add; then there
-// are those of relative centers, of offsets and of the last sum, and those of the decision.
+// How far the scores of rows are off, at most. The errors of a sum of products are at most as many units of the lengths as
+// there are terms (Higham 2002, section 3.1), doubled for machines without fused multiply-add; then there are those of
+// relative centers, of offsets and of the last sum, those of the decision, and those of the bound itself.
 template <class T>
 struct ScoreError {
-    double linear, per_term, constant, shift, rounding;
+    static constexpr T kUp = 1 + 8 * epsilon<T>();
+    T constant, linear, per_term, rounding, shift_norm;
+    Buffer<T> shift;  // n_columns, as often as there are rows in a batch where rows are short
 
-    ScoreError(const ExactCenters<T>& c) : linear(0), constant(0), shift(0) {
-        double most = 0, offset = 0;
+    explicit ScoreError(const ExactCenters<T>& c)
+        : shift(c.scored.n_columns * (c.scored.n_columns < kLanes<T> ? kBatchRows<T> : 1)) {
+        const Index d = c.scored.n_columns;
+        double most = 0, offset = 0, shift_square = 0;
         for (Index i = 0; i < c.scored.n_centers; ++i) {
             const double own = static_cast<double>(c.scored.offsets[i]);
             most = most < c.squares[i] ? c.squares[i] : most;
             offset = offset < own ? own : offset < -own ? -own : offset;
         }
-        for (Index j = 0; j < c.scored.n_columns; ++j) shift += c.shift[j] * c.shift[j];
-        shift = square_root(shift) * (1 + 1e-9);
+        for (Index j = 0; j < d; ++j) shift_square += c.shift[j] * c.shift[j];
+        for (Index j = 0; j < shift.size(); ++j) shift[j] = static_cast<T>(c.shift[j % d]);
         constexpr double unit = static_cast<double>(epsilon<T>()) / 2;
-        const double length = square_root(most);
-        rounding = static_cast<double>(exact_rounding(c.scored.n_columns));
-        per_term = 4 * unit * length;
-        linear = 48 * unit * length;
-        constant = 8 * unit * offset + 8 * unit * most + rounding * (most + length * shift) +
-                   static_cast<double>(smallest_normal<T>());
+        const double length = square_root(most), exact = static_cast<double>(exact_rounding(d));
+        const auto above = [](double value) { return (static_cast<T>(value) + smallest_normal<T>()) * kUp; };
+        shift_norm = above(square_root(shift_square));
+        rounding = above(exact);
+        per_term = above(4 * unit * length);
+        linear = above(48 * unit * length);
+        constant = above(8 * unit * (offset + most) + exact * (most + length * square_root(shift_square)));
     }
-    T operator()(Index n_terms, double square) const {
-        const double length = square_root(square) * (1 + 1e-9) + shift;
-        const double error = (linear + static_cast<double>(n_terms) * per_term) * length + constant + rounding * square;
-        return static_cast<T>(error) * (1 + 4 * epsilon<T>());
+    // Of a row with so many terms and distance from the shift.
+    T operator()(Index n_terms, T distance) const {
+        const T length = (distance + 4 * epsilon<T>() * shift_norm) * kUp;
+        return ((linear + static_cast<T>(n_terms) * per_term) * (length + shift_norm) + constant + rounding * length * length) *
+               kUp;
     }
 };
 
-template <class T>
-Index n_terms(const DenseRows<T>& x, Index) { return x.n_columns; }
-template <class T>
-Index n_terms(const CsrRows<T>& x, Index i) { return x.end(i) - x.begin(i); }
-
-// Labels of rows begin .. end - 1 by scores of T.
-template <class Isa, class Rows, class T = typename Rows::value_type>
-void assign_by_scores(const ExactSearch<Isa, Rows>& search, const Panels<T>& panels, const ScoreError<T>& error_of,
-                      double square_of_shift, Index begin, Index end, Buffer<Survivors<T>>& lists, Buffer<T>& errors,
-                      const Assigned& out) {
-    constexpr Index W = kLanes<T>, H = Isa::kTileHeight, kSlabBytes = 512 * 1024;
-    const Rows& x = search.x;
-    const Index beside_bytes = panels.n_beside * W * static_cast<Index>(sizeof(T)) * x.n_columns;
-    const Index slab = max_index(1, kSlabBytes / max_index(1, beside_bytes)) * panels.n_beside;
-    for (Index i = begin; i < end; ++i) {
-        begin_search(lists[i - begin]);
-        const double square = square_distance<Isa>(x, i, search.centers.shift, square_of_shift);
-        errors[i - begin] = error_of(n_terms(x, i), square);
+// The largest absolute difference of n numbers.
+template <class Isa, class T>
+T greatest_difference(const T* a, const T* b, Index n) {
+    using V = typename Isa::template Vector<T>;
+    using Loaded = typename Isa::template UnalignedVector<T>;
+    constexpr Index L = sizeof(V) / sizeof(T);
+    V most = V{};
+    T rest = 0;
+    Index j = 0;
+    for (; j + L <= n; j += L) {
+        const V y = *reinterpret_cast<const Loaded*>(a + j) - *reinterpret_cast<const Loaded*>(b + j);
+        most = Isa::greatest(most, Isa::greatest(y, -y));
     }
-    Index which[H];
-    for (Index p = 0; p < panels.n_panels; p += slab)
-        for (Index first = begin; first < end; first += H) {
-            const Index n = min_index(H, end - first);
-            for (Index r = 0; r < n; ++r) which[r] = first + r;
-            const auto take = [&](Index q, const T* tile) {
-                for (Index r = 0; r < n; ++r) {
-                    Survivors<T>& s = lists[first + r - begin];
-                    const T error = errors[first + r - begin], *scores = tile + r * W;
-                    if (Isa::below(scores, s.bound + error) == 0) continue;
-                    const T bound = least_lane<Isa>(scores, infinity<T>()) + error;
-                    if (bound < s.bound) s.bound = bound;
-                    search.offer(first + r, scores, panels.panel_ids(q), error, s);
+    for (; j < n; ++j) {
+        const T y = a[j] < b[j] ? b[j] - a[j] : a[j] - b[j];
+        rest = rest < y ? y : rest;
+    }
+    const T found = reduce_lanes<L, 1>(&most, Greatest<Isa>{})[0];
+    return rest < found ? found : rest;
+}
+
+// At least the squares |x - m|^2 of n rows from `first` on, in at least kLanes columns: the last ones may count twice.
+template <class Isa, class T>
+void squares_from_shift(const DenseRows<T>& x, Index first, Index n, const T* shift, T* squares) {
+    using Lines = Square<Isa, T>;
+    using Loaded = typename Isa::template UnalignedVector<T>;
+    constexpr Index W = kLanes<T>, L = sizeof(Loaded) / sizeof(T);
+    const T up = 1 + static_cast<T>(x.n_columns + 8) * epsilon<T>();
+    const T least = static_cast<T>(x.n_columns + W) * smallest_normal<T>();
+    constexpr Index kRows = 4, kVectors = Lines::kVectors;
+    for (Index r = 0; r < n; r += W) {
+        Lines sums;
+        for (Index i = 0; i < W; i += kRows) {
+            const T* rows[kRows];
+            typename Lines::V own[kRows][kVectors] = {};
+            for (Index u = 0; u < kRows; ++u) rows[u] = x.row(first + min_index(r + i + u, n - 1));
+            const auto add = [&](Index j) {
+#pragma GCC unroll 4
+                for (Index v = 0; v < kVectors; ++v) {
+                    const typename Lines::V at = *reinterpret_cast<const Loaded*>(shift + j + v * L);
+#pragma GCC unroll 4
+                    for (Index u = 0; u < kRows; ++u) {
+                        const typename Lines::V y = at - *reinterpret_cast<const Loaded*>(rows[u] + j + v * L);
+                        own[u][v] += y * y;
+                    }
                 }
             };
-            score_panels<Isa>(x, which, n, panels, p, min_index(panels.n_panels, p + slab), take);
+            Index j = 0;
+            for (; j + W <= x.n_columns; j += W) add(j);
+            if (j < x.n_columns) add(x.n_columns - W);
+#pragma GCC unroll 4
+            for (Index u = 0; u < kRows; ++u)
+#pragma GCC unroll 4
+                for (Index v = 0; v < kVectors; ++v) sums.lines[i + u][v] = own[u][v];
         }
-    Index n_survivors = 0;
-    for (Index i = begin; i < end; ++i) {
-        Survivors<T>& s = lists[i - begin];
-        if (!(errors[i - begin] < infinity<T>())) begin_search(s);
-        n_survivors += search.decide(i, s, out);
+        sums.reduce_lines(squares + r, Sum());
+        for (Index i = 0; i < W; ++i) squares[r + i] = (squares[r + i] + least) * up;
     }
-    __atomic_fetch_add(out.n_survivors, n_survivors, __ATOMIC_RELAXED);
 }
+
+// Errors of the scores of n rows from `first` on, of kBatchRows numbers. In few columns the largest coordinate of these rows tells enough.
+template <class Isa, class T>
+void score_errors(const DenseRows<T>& x, const ScoreError<T>& error, Index first, Index n, T* errors) {
+    const Index d = x.n_columns;
+    if (d >= kLanes<T>) {
+        squares_from_shift<Isa>(x, first, n, error.shift.data(), errors);
+        for (Index r = 0; r < kBatchRows<T>; ++r) errors[r] = error(d, square_root(errors[r]));
+        return;
+    }
+    T most = 0;
+    const bool adjacent = x.selection == nullptr;
+    for (Index r = 0; r < (adjacent ? 1 : n); ++r) {
+        const T found = greatest_difference<Isa>(x.row(first + r), error.shift.data(), adjacent ? n * d : d);
+        most = most < found ? found : most;
+    }
+    const T common = error(d, square_root(static_cast<T>(d)) * most);
+    for (Index r = 0; r < n; ++r) errors[r] = common;
+}
+
+template <class Isa, class T>
+void score_errors(const CsrRows<T>& x, const ScoreError<T>& error, Index first, Index n, T* errors) {
+    for (Index r = 0; r < n; ++r) {
+        const Index begin = x.begin(first + r), end = x.end(first + r);
+        T square = smallest_normal<T>();
+        for (Index e = begin; e < end; ++e) square += x.values[e] * x.values[e] + smallest_normal<T>();
+        errors[r] = error(end - begin, square_root(square) * (1 + static_cast<T>(end - begin + 8) * epsilon<T>()));
+    }
+}
+
+template <class T>
+struct ScoreScratch {
+    Buffer<Survivors<T>> lists;
+    Buffer<T> errors, scores;
+};
+
+// Labels of rows begin .. end - 1 by scores of T. Rows whose error is not finite are compared with all centers.
+template <class Isa, class Rows, class T = typename Rows::value_type>
+struct ScoredRows {
+    static constexpr Index W = kLanes<T>, kRows = kBatchRows<T>, kApart = kRows * W;
+    // Panels whose scores of a batch stay in the nearest cache.
+    static constexpr Index kPanels = 128 / W;
+    const ExactSearch<Isa, Rows>& search;
+    const Panels<T>& panels;
+    const ScoreError<T>& error;
+
+    static ScoreScratch<T> scratch(Index chunk) {
+        ScoreScratch<T> out{Buffer<Survivors<T>>(chunk), Buffer<T>(chunk + kRows), Buffer<T>(kPanels * kApart)};
+        out.scores.fill(0);
+        return out;
+    }
+
+    // The least score of each row of a batch.
+    static void least_scores(const T* scores, Index n_panels, T* least) {
+        using Lines = Square<Isa, T>;
+        constexpr Index V = Lines::kVectors;
+        for (Index first = 0; first < kRows; first += W) {
+            Lines lowest;
+            for (Index r = 0; r < W; ++r)
+#pragma GCC unroll 4
+                for (Index v = 0; v < V; ++v) {
+                    const auto* const own = reinterpret_cast<const typename Lines::V*>(scores + (first + r) * W) + v;
+                    typename Lines::V found = *own;
+                    for (Index p = 1; p < n_panels; ++p) found = Isa::least(own[p * kApart / W * V], found);
+                    lowest.lines[r][v] = found;
+                }
+            lowest.reduce_lines(least + first, Least<Isa>{});
+        }
+    }
+
+    // Labels of a batch by the scores with all panels.
+    Index choose(Index first, Index n, const T* scores, const T* least, const T* errors, Survivors<T>& s,
+                 const Assigned& out) const {
+        constexpr Index kAtOnce = 64 / W;
+        const Index n_panels = panels.n_panels;
+        const std::int32_t* const ids = panels.ids.data();
+        std::int32_t* const labels = out.labels + first;
+        const bool is_measured = out.squares != nullptr;
+        Index open[kRows], n_open = 0;
+        for (Index r = 0; r < n; ++r) {
+            const T limit = errors[r] < infinity<T>() ? (least[r] + errors[r]) + errors[r] : -infinity<T>();
+            const T* own = scores + r * W;
+            Index n_found = 0, slot = 0;
+            for (Index p = 0; p < n_panels; p += kAtOnce) {
+                std::uint64_t below = 0;
+                const Index n_beside = min_index(n_panels - p, kAtOnce);
+                for (Index q = 0; q < n_beside; ++q, own += kApart)
+                    below |= static_cast<std::uint64_t>(Isa::below(own, limit)) << (q * W);
+                n_found += __builtin_popcountll(below);
+                slot = below == 0 ? slot : p * W + __builtin_ctzll(below);
+            }
+            labels[r] = ids[slot];
+            open[n_open] = r;
+            n_open += static_cast<Index>(n_found != 1 || is_measured);
+        }
+        Index n_survivors = n - n_open;
+        for (Index i = 0; i < n_open; ++i) {
+            const Index r = open[i];
+            begin_search(s);
+            s.bound = least[r] + errors[r];
+            for (Index p = 0; p < (errors[r] < infinity<T>() ? n_panels : 0); ++p)
+                search.offer(first + r, scores + p * kApart + r * W, panels.panel_ids(p), errors[r], s);
+            n_survivors += search.decide(first + r, s, out);
+        }
+        return n_survivors;
+    }
+
+    void assign(Index begin, Index end, ScoreScratch<T>& scratch, const Assigned& out) const {
+        constexpr Index kSlabBytes = 512 * 1024;
+        const Rows& x = search.x;
+        const Index beside_bytes = panels.stride() * static_cast<Index>(sizeof(T)) * x.n_columns;
+        const Index slab = max_index(1, kSlabBytes / max_index(1, beside_bytes)) * panels.n_beside;
+        const Index step = kPanels / panels.n_beside * panels.n_beside;
+        const bool at_once = panels.n_panels <= min_index(slab, step);
+        Index which[kRows], n_survivors = 0;
+        alignas(64) T least[kRows];
+        T* const scores = scratch.scores.data();
+        for (Index p = 0; p < panels.n_panels; p += slab)
+            for (Index first = begin; first < end; first += kRows) {
+                const Index n = min_index(kRows, end - first), past = min_index(panels.n_panels, p + slab);
+                Survivors<T>* const lists = scratch.lists.data() + first - begin;
+                T* const errors = scratch.errors.data() + first - begin;
+                if (p == 0) score_errors<Isa>(x, error, first, n, errors);
+                for (Index r = 0; r < n; ++r) prefetch_row(x, min_index(first + kRows + r, x.n_rows - 1));
+                for (Index r = 0; r < n; ++r) which[r] = first + r;
+                for (Index q = p; q < past; q += step) {
+                    const Index n_panels = min_index(step, past - q);
+                    score_slab<Isa>(x, which, n, panels, q, q + n_panels, kApart, scores);
+                    least_scores(scores, n_panels, least);
+                    if (at_once) n_survivors += choose(first, n, scores, least, errors, lists[0], out);
+                    for (Index r = 0; r < (at_once ? 0 : n); ++r) {
+                        Survivors<T>& s = lists[r];
+                        if (q == 0) begin_search(s);
+                        if (least[r] + errors[r] < s.bound) s.bound = least[r] + errors[r];
+                        if (!(least[r] < s.bound + errors[r])) continue;
+                        for (Index b = 0; b < n_panels; ++b)
+                            search.offer(first + r, scores + b * kApart + r * W, panels.panel_ids(q + b), errors[r], s);
+                    }
+                }
+            }
+        for (Index i = begin; i < (at_once ? begin : end); ++i) {
+            Survivors<T>& s = scratch.lists[i - begin];
+            if (!(scratch.errors[i - begin] < infinity<T>())) begin_search(s);
+            n_survivors += search.decide(i, s, out);
+        }
+        __atomic_fetch_add(out.n_survivors, n_survivors, __ATOMIC_RELAXED);
+    }
+};
 
 struct ByteScratch {
     Buffer<std::int8_t> values;
@@ -262,22 +431,14 @@ template <class Isa, class Rows>
 void assign_by_scores(const ExactSearch<Isa, Rows>& search, Index chunk, const Buffer<std::uint8_t>* is_open,
                       const Assigned& out, int n_threads) {
     using T = typename Rows::value_type;
-    struct Scratch {
-        Buffer<Survivors<T>> lists;
-        Buffer<T> errors;
-    };
-    const ExactCenters<T>& centers = search.centers;
-    const Panels<T> panels = pack<Rows>(centers.scored, centers.order, centers.scored.n_centers, n_threads);
-    const ScoreError<T> error_of(centers);
-    double square_of_shift = 0;
-    for (Index j = 0; j < search.x.n_columns; ++j) square_of_shift += centers.shift[j] * centers.shift[j];
+    const Panels<T> panels = pack<Rows>(search.centers.scored, search.centers.order, search.centers.scored.n_centers, n_threads);
+    const ScoreError<T> error(search.centers);
+    const ScoredRows<Isa, Rows> rows{search, panels, error};
     parallel_for(
-        ceil_div(search.x.n_rows, chunk), n_threads,
-        [&] { return Scratch{Buffer<Survivors<T>>(chunk), Buffer<T>(chunk)}; },
-        [&](Index task, Scratch& scratch) {
-            if (is_open != nullptr && !(*is_open)[task]) return;
-            assign_by_scores(search, panels, error_of, square_of_shift, task * chunk,
-                             min_index(search.x.n_rows, (task + 1) * chunk), scratch.lists, scratch.errors, out);
+        ceil_div(search.x.n_rows, chunk), n_threads, [&] { return rows.scratch(chunk); },
+        [&](Index task, ScoreScratch<T>& scratch) {
+            if (is_open == nullptr || (*is_open)[task])
+                rows.assign(task * chunk, min_index(search.x.n_rows, (task + 1) * chunk), scratch, out);
         });
 }
 

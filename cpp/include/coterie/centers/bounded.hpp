@@ -202,7 +202,7 @@ struct BoundedBytes {
 template <class Isa, class Rows, class Bounds>
 struct BoundedChunk {
     using T = typename Rows::value_type;
-    static constexpr Index W = kLanes<T>, H = Isa::kTileHeight;
+    static constexpr Index W = kLanes<T>;
     static constexpr bool kHasBytes = BytesOf<Isa>::kExists && __is_same(Rows, DenseRows<float>);
     const Rows& x;
     const ExactCenters<T>& exact;
@@ -368,9 +368,7 @@ struct BoundedChunk {
         Index n_searches = 0, n_changed = 0;
         for (Index row = first; row < end; ++row)
             if (open(row, scratch.searches[n_searches], n_searches, scratch)) ++n_searches;
-        // Whole tiles of rows that are then taken in by squares.
-        constexpr Index kBatch = 48;
-        static_assert(kBatch % H == 0 && kBatch % W == 0);
+        constexpr Index kBatch = kBatchRows<T>;
         alignas(64) T scores[kBatch * W] = {};
         T errors[kBatch];
         Index rows[kBatch];
@@ -388,8 +386,7 @@ struct BoundedChunk {
                     errors[r] = searches[r]->error;
                 }
                 if (bytes == nullptr)
-                    for (Index r = 0; r < n; r += H)
-                        score_rows<Isa>(x, rows + r, min_index(H, n - r), panels, p, scores + r * W);
+                    score_slab<Isa>(x, rows, n, panels, p, p + 1, 0, scores);
                 else score_bytes(wanted + at, searches, n, p, scratch, scores, errors);
                 for (Index r = 0; r < n; r += W)
                     visit(searches + r, min_index(W, n - r), p, scores + r * W, errors + r, p_in_group, group);

@@ -65,28 +65,37 @@ void dense_tiles(const T* const* rows, Index n_rows, Index d, const T* panel, co
     }
 }
 
-// Scores of n <= Isa::kTileHeight rows of a matrix against one panel: out[i * kLanes + lane].
-template <class Isa, int Bytes = 64, class T>
-void score_rows(const DenseRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Index p, T* out) {
-    const T* rows[Isa::kTileHeight];
+// Rows that are compared with a slab of panels at a time: whole tiles of them, and whole squares of scores.
+template <class T>
+inline constexpr Index kBatchRows = 3 * kLanes<T>;
+
+// Scores of n <= kBatchRows rows with panels begin .. end - 1: those of panel p are at out + (p - begin) * apart.
+template <class Isa, class T>
+void score_slab(const DenseRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Index begin, Index end,
+                Index apart, T* out) {
+    constexpr int H = Isa::kTileHeight;
+    static_assert(kBatchRows<T> % H == 0);
+    const Index d = x.n_columns;
+    const T* rows[kBatchRows<T>];
     for (Index i = 0; i < n; ++i) rows[i] = x.row(which[i]);
-    if constexpr (Bytes == 64) {
-        if (panels.is_half_empty(p)) {
-            dense_tiles<Isa, T, Isa::kTileHeight, 32>(rows, n, x.n_columns, panels.panel(p), panels.panel_offsets(p), out);
+    for (Index p = begin; p < end; ++p, out += apart) {
+        const T *const panel = panels.panel(p), *const offsets = panels.panel_offsets(p);
+        if (Isa::kRegisterBytes < kLineBytes && panels.is_half_empty(p)) {
+            dense_tiles<Isa, T, H, 32>(rows, n, d, panel, offsets, out);
             for (Index i = 0; i < n; ++i)
                 for (Index l = kLanes<T> / 2; l < kLanes<T>; ++l) out[i * kLanes<T> + l] = infinity<T>();
-            return;
+        } else {
+            dense_tiles<Isa, T, H, 64>(rows, n, d, panel, offsets, out);
         }
     }
-    dense_tiles<Isa, T, Isa::kTileHeight, Bytes>(rows, n, x.n_columns, panels.panel(p), panels.panel_offsets(p), out);
 }
 
-// The same for Beside panels from p on, which are stored side by side: panel p + b is at out + b * kTileHeight * kLanes.
+// The same for Beside panels from p on, which are stored side by side.
 template <class Isa, int Beside, class T>
-void score_beside(const CsrRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Index p, T* out) {
+void score_beside(const CsrRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Index p, Index apart,
+                  T* out) {
     using V = typename Isa::template Vector<T>;
     constexpr int L = sizeof(V) / sizeof(T), PerPanel = 64 / sizeof(V), NV = Beside * PerPanel;
-    constexpr Index Apart = Isa::kTileHeight * kLanes<T>;
     const T* panel = panels.panel(p);
     const T* offsets = panels.panel_offsets(p);
     const Index stride = panels.stride();
@@ -102,40 +111,32 @@ void score_beside(const CsrRows<T>& x, const Index* which, Index n, const Panels
         }
 #pragma GCC unroll 16
         for (int v = 0; v < NV; ++v)
-            *reinterpret_cast<V*>(out + v / PerPanel * Apart + v % PerPanel * L) =
+            *reinterpret_cast<V*>(out + v / PerPanel * apart + v % PerPanel * L) =
                 sums[v] + *reinterpret_cast<const V*>(offsets + v * L);
     }
 }
 
-template <class Isa, int Bytes = 64, class T>
-void score_rows(const CsrRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Index p, T* out) {
-    score_beside<Isa, 1>(x, which, n, panels, p, out);
+// The same for sparse rows; begin is a multiple of panels.n_beside.
+template <class Isa, class T>
+void score_slab(const CsrRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Index begin, Index end,
+                Index apart, T* out) {
+    for (Index p = begin; p < end; p += panels.n_beside, out += panels.n_beside * apart)
+        switch (min_index(panels.n_beside, end - p)) {
+            case 4: score_beside<Isa, 4>(x, which, n, panels, p, apart, out); break;
+            case 3: score_beside<Isa, 3>(x, which, n, panels, p, apart, out); break;
+            case 2: score_beside<Isa, 2>(x, which, n, panels, p, apart, out); break;
+            default: score_beside<Isa, 1>(x, which, n, panels, p, apart, out);
+        }
 }
 
-// Scores of n <= Isa::kTileHeight rows against panels begin .. end - 1, given to use(p, scores) one after the other.
-template <class Isa, class T, class Use>
-void score_panels(const DenseRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Index begin, Index end,
-                  Use use) {
-    alignas(64) T tile[Isa::kTileHeight * kLanes<T>];
-    for (Index p = begin; p < end; ++p) {
-        score_rows<Isa>(x, which, n, panels, p, tile);
-        use(p, tile);
-    }
-}
-
-// The same; begin is a multiple of panels.n_beside.
-template <class Isa, class T, class Use>
-void score_panels(const CsrRows<T>& x, const Index* which, Index n, const Panels<T>& panels, Index begin, Index end,
-                  Use use) {
-    alignas(64) T tiles[kMostBeside<CsrRows<T>>][Isa::kTileHeight * kLanes<T>];
+// Scores of n <= Isa::kTileHeight rows with panels begin .. end - 1, given to use(p, scores) one after the other; begin
+// is a multiple of panels.n_beside.
+template <class Isa, class Rows, class T, class Use>
+void score_panels(const Rows& x, const Index* which, Index n, const Panels<T>& panels, Index begin, Index end, Use use) {
+    alignas(64) T tiles[kMostBeside<Rows>][Isa::kTileHeight * kLanes<T>];
     for (Index p = begin; p < end; p += panels.n_beside) {
         const Index beside = min_index(panels.n_beside, end - p);
-        switch (beside) {
-            case 4: score_beside<Isa, 4>(x, which, n, panels, p, tiles[0]); break;
-            case 3: score_beside<Isa, 3>(x, which, n, panels, p, tiles[0]); break;
-            case 2: score_beside<Isa, 2>(x, which, n, panels, p, tiles[0]); break;
-            default: score_beside<Isa, 1>(x, which, n, panels, p, tiles[0]);
-        }
+        score_slab<Isa>(x, which, n, panels, p, p + beside, Isa::kTileHeight * kLanes<T>, tiles[0]);
         for (Index b = 0; b < beside; ++b) use(p + b, tiles[b]);
     }
 }

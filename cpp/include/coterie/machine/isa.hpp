@@ -106,14 +106,6 @@ struct PlainIsa {
         return lanes;
     }
 
-    // Those below the bound in the first half of a panel: what was stored in halves is loaded in halves.
-    template <class T>
-    static unsigned below_in_half(const T* scores, T bound) {
-        unsigned lanes = 0;
-        for (Index l = 0; l < kLanes<T> / 2; ++l) lanes |= static_cast<unsigned>(scores[l] < bound) << l;
-        return lanes;
-    }
-
     // The lanes of stored lower bounds that are below drift + bound, as bits; see stored_bounds.hpp. Those
     // without one are below the least. Nothing need be aligned.
     template <class T>

@@ -24,6 +24,12 @@ struct Least {
     V operator()(V a, V b) const { return Isa::least(a, b); }
 };
 
+template <class Isa>
+struct Greatest {
+    template <class V>
+    V operator()(V a, V b) const { return Isa::greatest(a, b); }
+};
+
 // a and b hold `Held` results each, in L / Held parts that lie side by side; returns both, in half as many parts.
 template <int L, int Held, class Reduce, class V, int... I>
 inline __attribute__((always_inline)) V halve(V a, V b, Reduce reduce, std::integer_sequence<int, I...>) {

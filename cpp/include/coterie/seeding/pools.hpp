@@ -227,7 +227,7 @@ struct ReachSearch {
             const Index n_reaching = reaching[Bins - 1 - bin_of(distances[ids[0]])];
             for (Index first = 0; first < n_reaching; first += H) {
                 const Index n = min_index(H, n_reaching - first);
-                score_rows<Isa>(x, rows.data() + first, n, panels, p, tile);
+                score_slab<Isa>(x, rows.data() + first, n, panels, p, p + 1, 0, tile);
                 take(rows.data() + first, limits.data() + first, n, ids, tile, found);
             }
         }
