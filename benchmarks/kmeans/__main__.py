@@ -3,9 +3,10 @@
 import benchmarks.kmeans
 from benchmarks.harness.benchmark import run_steps
 from benchmarks.harness.options import SystemParser
-from benchmarks.kmeans import fits
+from benchmarks.kmeans import cases, fits
 
 STEPS = {
+    **dict.fromkeys(cases.CASES, cases.measure_fits),
     **dict.fromkeys(fits.FIT_ROWS, fits.measure_fit),
     "e": fits.measure_assignments,
     "f": fits.measure_memory,
@@ -14,4 +15,6 @@ STEPS = {
 }
 
 if __name__ == "__main__":
-    run_steps("kmeans", SystemParser("kmeans", benchmarks.kmeans.__doc__, list(STEPS)).read(), STEPS)
+    parser = SystemParser("kmeans", benchmarks.kmeans.__doc__, list(STEPS), usual=[*cases.CASES, "a", "c"])
+    parser.add("--limit", default=120.0, help="seconds after which a whole fit is given up")
+    run_steps("kmeans", parser.read(), STEPS, cases.tell)

@@ -14,6 +14,7 @@ import numpy as np
 from benchmarks.harness.contenders import EVERY_ROW, SUPERKMEANS_ALL_ROWS, Contender, faiss_with, model_of
 from benchmarks.harness.data.tables import load_rows
 from benchmarks.harness.measuring import clock, inertia, measured
+from coterie.seeding import k_means_plus_plus
 
 K_MEANS_PLUS_PLUS = "k-means++"
 UNLIMITED = 10**6  # iterations or epochs: the time is what is limited
@@ -76,11 +77,9 @@ def _fit(task: Task, recorder: Recorder, name: str, **options: Any) -> None:
     recorder.finish(model.cluster_centers_)
 
 
-def _mini_batch(task: Task, recorder: Recorder, *, reassignment_ratio: float = 0.01) -> None:
-    _fit(
-        task, recorder, "MiniBatchKMeans", n_init=1, max_no_improvement=None, compute_labels=False,
-        batch_size=task.batch_size, reassignment_ratio=reassignment_ratio,
-    )  # fmt: skip
+def _annealed(task: Task, recorder: Recorder) -> None:
+    options = {"batch_size": task.batch_size, "compute_labels": False}
+    _fit(task, recorder, "MiniBatchKMeans", **options)
 
 
 def _nested(task: Task, recorder: Recorder, **settings: Any) -> None:
@@ -97,10 +96,41 @@ def _scikit_learn_model(task: Task) -> Any:
     )  # fmt: skip
 
 
-def _scikit_learn_stream(task: Task, recorder: Recorder) -> None:
-    model, rng, n_rows = _scikit_learn_model(task), np.random.default_rng(task.seed), task.rows.shape[0]
+class RunningMeans:
+    """Means of all rows that each center has received (Sculley 2010): annealed k-means that never forgets."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._means: Any = None
+
+    def partial_fit(self, batch: Any) -> None:
+        from coterie.centers import annealed
+        from coterie.fitting.report import Report, Stop
+        from coterie.passes import measure, open_passes
+        from coterie.rows import as_rows
+
+        n_rows, k = batch.shape[0], self._task.n_clusters
+        with open_passes(as_rows(batch), n_threads=self._task.n_threads) as passes:
+            if self._means is None:
+                start, shift = self._task.start, measure(passes, k).shift
+                if isinstance(start, str):
+                    start = k_means_plus_plus(batch, k, random_state=self._task.seed)[0]
+                counts = np.full(k, 1e-9)
+                self._means = annealed.running_means(passes, start, counts, shift, n_rows, unit_length=False)
+            annealed.anneal(
+                passes, self._means, annealed.Memory(np.inf, 0.0), annealed.BatchPlan(n_rows, n_rows),
+                np.random.RandomState(0), stop=Stop(1, 0.0), report=Report(fields=annealed.HISTORY_FIELDS),
+            )  # fmt: skip
+
+    @property
+    def cluster_centers_(self) -> np.ndarray:
+        return np.asarray(self._means.centers)
+
+
+def _stream(task: Task, recorder: Recorder, *, make: Callable[[Task], Any]) -> None:
+    model, rng, n_rows = make(task), np.random.default_rng(task.seed), task.rows.shape[0]
     while True:
-        # Drawn with replacement, as its own fit draws them.
+        # Drawn with replacement, as scikit-learn's fit draws them.
         model.partial_fit(task.rows[rng.integers(n_rows, size=min(task.batch_size, n_rows))])
         if recorder.see(model.cluster_centers_):
             break
@@ -164,13 +194,13 @@ STREAM = "scikit-learn mini-batch, partial_fit"
 CURVES: dict[str, Contender] = {
     NESTED: Contender("coterie", _nested),
     DEFAULT_START: Contender("coterie", partial(_nested, init=K_MEANS_PLUS_PLUS)),
-    "coterie mini-batch": Contender("coterie", _mini_batch),
-    SCULLEY: Contender("coterie", partial(_mini_batch, reassignment_ratio=0)),
+    "coterie mini-batch": Contender("coterie", _annealed),
+    SCULLEY: Contender("coterie", partial(_stream, make=RunningMeans)),
     LLOYD: Contender("coterie", partial(_fit, name="KMeans", n_init=1, tol=0, algorithm="lloyd")),
     "coterie yinyang": Contender(
         "coterie", partial(_fit, name="KMeans", n_init=1, tol=0, algorithm="yinyang")
     ),
-    STREAM: Contender("sklearn", _scikit_learn_stream),
+    STREAM: Contender("sklearn", partial(_stream, make=_scikit_learn_model)),
     "scikit-learn mini-batch, fit": Contender("sklearn", _scikit_learn_fit),
     **{
         f"faiss, {name}": Contender("faiss", partial(_faiss, rows_per_centroid=n), sparse=False)

@@ -98,6 +98,7 @@ const typename Array::Scalar* data_or_null(const std::optional<Array>& array) {
 
 void bind_machine(nb::module_& m);
 void bind_centers(nb::module_& m);
+void bind_running_means(nb::module_& m);
 void bind_size_constrained(nb::module_& m);
 void bind_seeding(nb::module_& m);
 void bind_graphs(nb::module_& m);

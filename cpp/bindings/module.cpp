@@ -17,6 +17,7 @@ NB_MODULE(_kernels, m) {
     m.attr("__compiler__") = COTERIE_COMPILER;
     coterie::bind_machine(m);
     coterie::bind_centers(m);
+    coterie::bind_running_means(m);
     coterie::bind_size_constrained(m);
     coterie::bind_seeding(m);
     coterie::bind_graphs(m);

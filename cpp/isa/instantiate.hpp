@@ -6,6 +6,7 @@
 #include "coterie/centers/nearest.hpp"
 #include "coterie/centers/own_distances.hpp"
 #include "coterie/centers/positions.hpp"
+#include "coterie/centers/running_means.hpp"
 #include "coterie/centers/sparse_means.hpp"
 #include "coterie/centers/sums.hpp"
 #include "coterie/convex/dual_step.hpp"
@@ -50,6 +51,8 @@ constexpr KernelsOf<T> kernels_of() {
         .sparse_rows = row_kernels<Isa, CsrRows<T>>(),
         .move_centers = move_centers<Isa, T>,
         .relate_centers = relate_centers<Isa, T>,
+        .move_means_by_rows = move_means_by_rows<Isa, T>,
+        .move_means_by_sums = move_means_by_sums<Isa, T>,
         .compare_centers = compare_centers<Isa, T, T>,
         .compare_centers_of_doubles = compare_centers<Isa, double, T>,
         .distances_to_listed = distances_to_listed<Isa, T>,

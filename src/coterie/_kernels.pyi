@@ -80,6 +80,41 @@ def nearest(
     rows: Rows, centers: Array, offsets: Array, ids: Ints, scores: Array, n_threads: int, first_id: int = 0
 ) -> None: ...
 
+class RunningMeansFloat32: ...
+class RunningMeansFloat64: ...
+
+RunningMeans = RunningMeansFloat32 | RunningMeansFloat64
+
+# IN/OUT all but shift (d,) and unit_length: centers and relative (k, d), offsets and squares (k,) as of relate_centers;
+# means (k, d) relative to the shift, counts (k,); see cpp/include/coterie/centers/running_means.hpp.
+def running_means(
+    centers: Array,
+    relative: Array,
+    offsets: Array,
+    squares: Doubles,
+    shift: Doubles,
+    means: Doubles,
+    counts: Doubles,
+    unit_length: bool,
+) -> RunningMeans: ...
+
+# Batch b is the rows before ends[b]; memories: one for each batch. IN/OUT sums (k, d) relative to the shift, masses
+# (k,): those of the rows are added. OUT inertias: one for each batch, with the centers before it.
+def take_batches(
+    rows: Rows,
+    weights: Array | None,
+    ends: Longs,
+    memories: Doubles,
+    inertias: Doubles,
+    means: RunningMeans,
+    sums: Doubles | None,
+    masses: Doubles | None,
+    n_threads: int,
+) -> None: ...
+
+# IN sums (k, d) relative to the shift, masses (k,): those of a batch.
+def take_sums(sums: Doubles, masses: Doubles, memory: float, means: RunningMeans, n_threads: int) -> None: ...
+
 class BoundedOptionsFloat32: ...
 class BoundedOptionsFloat64: ...
 

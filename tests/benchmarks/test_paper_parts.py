@@ -14,7 +14,7 @@ from benchmarks.convex.paper import (
     two_moons,
 )
 from benchmarks.harness.data.tables import SPLITS
-from benchmarks.nested.contenders import CURVES, RHOS, SCULLEY, SETTINGS, setting_name
+from benchmarks.nested.contenders import CURVES, RHOS, SCULLEY, SETTINGS, RunningMeans, setting_name
 from benchmarks.nested.curves import RowCurves
 from benchmarks.nested.paper import CONTENDERS, PAPER_ROWS
 
@@ -64,7 +64,7 @@ def test_excess_at_a_time():
 
 
 def test_contenders_match_their_names():
-    assert CURVES[SCULLEY].call.keywords == {"reassignment_ratio": 0}
+    assert CURVES[SCULLEY].call.keywords == {"make": RunningMeans}
     assert set(CONTENDERS) <= set(CURVES)
     assert len(SETTINGS) == 2 * len(RHOS)
     for bounds in ("auto", "off"):

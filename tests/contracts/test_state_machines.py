@@ -197,17 +197,11 @@ class Life(RuleBasedStateMachine):
 
 class MiniBatchLife(Life):
     estimator = coterie.MiniBatchKMeans
-    parameters: ClassVar = {"max_iter": 2, "batch_size": 10, "reassignment_ratio": 0.0}
+    parameters: ClassVar = {"max_iter": 2, "batch_size": 10}
     streams = True
 
-
-class StarvedMiniBatchLife(MiniBatchLife):
-    """Centroids that are placed anew take votes that no row has cast."""
-
-    parameters: ClassVar = {"max_iter": 2, "batch_size": 10, "reassignment_ratio": 0.1}
-
     def check_counts(self, before, added):
-        assert np.all(self.model.counts_ >= 0)
+        assert np.all(self.model.counts_ > 0)  # of what centers remember
 
 
 class NestedLife(Life):
@@ -230,7 +224,7 @@ class MixtureLife(Life):
         super().check_labels(labels, rows)
 
 
-LIVES = [Life, MiniBatchLife, StarvedMiniBatchLife, NestedLife, MixtureLife]
+LIVES = [Life, MiniBatchLife, NestedLife, MixtureLife]
 
 
 @pytest.mark.parametrize("life", LIVES, ids=[life.__name__ for life in LIVES])

@@ -17,7 +17,7 @@ MODELS = {
     "k-means on a coreset": coterie.KMeans(60, coreset_size=400, random_state=0),
     "k-means, afk-mc2": coterie.KMeans(60, init="afk-mc2", tol=0, random_state=0),
     "k-means, split-merge": coterie.KMeans(60, init="split-merge", tol=0, random_state=0),
-    "mini-batch": coterie.MiniBatchKMeans(60, max_no_improvement=None, batch_size=200, random_state=0),
+    "mini-batch": coterie.MiniBatchKMeans(60, max_iter=1000, batch_size=200, random_state=0),
     "nested": coterie.NestedMiniBatchKMeans(60, batch_size=200, random_state=0),
     "gmm": coterie.TruncatedGaussianMixture(60, tol=0, random_state=0),
     "gmm, factors": coterie.TruncatedGaussianMixture(

@@ -4,6 +4,7 @@ import contextlib
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import coterie
 from coterie import KMeans
@@ -71,6 +72,21 @@ class TestLikeOneMachine:
         here = KMeans(K, init=X[:K], metric="cosine").fit(X)
         there = KMeans(K, init=X[:K], metric="cosine").fit(on_workers(X))
         np.testing.assert_array_equal(there.labels_, here.labels_)
+
+    @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+    def test_mini_batches(self, client, metric):
+        X, weights = rows(np.float64), np.random.default_rng(1).integers(0, 3, size=900).astype(float)
+        model = coterie.MiniBatchKMeans(
+            K, init=X[:K], batch_size=200, metric=metric, max_iter=2, random_state=0
+        )
+        here = clone(model).fit(X, sample_weight=weights)
+        there, again = (clone(model).fit(on_workers(X), sample_weight=weights) for _ in range(2))
+        np.testing.assert_allclose(there.cluster_centers_, here.cluster_centers_, atol=1e-9)
+        np.testing.assert_array_equal(there.labels_, here.labels_)
+        assert same(there, again)
+        for one in (here, there):
+            one.partial_fit(X[:100] if one is here else on_workers(X[:100], 40))
+        np.testing.assert_allclose(there.cluster_centers_, here.cluster_centers_, atol=1e-9)
 
     def test_rows_where_rounding_decides(self, client):
         X = rows(np.float64)

@@ -126,7 +126,7 @@ def test_rows_on_workers_are_not_read_into_one_process(client):
     assert rows.shape == (1000, 3)
     np.testing.assert_array_equal(rows.take([0, 400, 999]), data()[[0, 400, 999]])
     for model in (
-        coterie.MiniBatchKMeans(2), coterie.BisectingKMeans(2), coterie.SizeConstrainedKMeans(2),
+        coterie.BisectingKMeans(2), coterie.SizeConstrainedKMeans(2),
         coterie.LaplacianKModes(2), coterie.DensityClustering(), coterie.TotalVariationClustering(2),
         coterie.MultilevelGraphClustering(2),
     ):  # fmt: skip

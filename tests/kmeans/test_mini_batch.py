@@ -1,4 +1,4 @@
-"""MiniBatchKMeans: running means, scikit-learn's rules, and what both kinds of mini-batch k-means share."""
+"""MiniBatchKMeans: the rule of annealed running means against an oracle, and its laws."""
 
 import warnings
 
@@ -7,147 +7,228 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.cluster import MiniBatchKMeans as ScikitLearnMiniBatchKMeans
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
+from sklearn.preprocessing import normalize
 
-from coterie import MiniBatchKMeans
-from tests.reference import k_means, nested_k_means
+from coterie import KMeans, MiniBatchKMeans
+from coterie.centers import annealed
+from coterie.fitting.report import Report, Stop
+from coterie.passes import Passes, measure
+from coterie.rows import as_rows
+from tests.reference import nested_k_means as oracle
+from tests.support.bits import same_fits
 
 
 def mini_batch(n_clusters, **parameters):
-    return MiniBatchKMeans(n_clusters, **(dict(batch_size=200, max_iter=5, random_state=0) | parameters))
+    return MiniBatchKMeans(n_clusters, **(dict(batch_size=200, max_iter=3, random_state=0) | parameters))
 
 
-class TestRunningMeans:
-    @given(
-        sizes=st.lists(st.integers(1, 40), min_size=1, max_size=6), d=st.integers(1, 20), k=st.integers(1, 15),
-        sparse=st.booleans(), weighted=st.booleans(), seed=st.integers(0, 99),
+def batches_of(plan, n_epochs, seed):
+    random = np.random.RandomState(seed)
+    return [np.split(order, ends[:-1]) for order, ends in (plan.shuffled(random) for _ in range(n_epochs))]
+
+
+def run(
+    X, centers, plan, n_epochs, memory, counts, *, weights=None, unit_length=False, n_threads=1, shift=None
+):
+    """Return the result of the solver from given centers, and its running means."""
+    passes = Passes(as_rows(X), weights, n_threads)
+    shift = measure(passes, len(centers)).shift if shift is None else shift
+    means = annealed.running_means(passes, centers, counts, shift, plan.batch_size, unit_length=unit_length)
+    result = annealed.anneal(
+        passes, means, memory, plan, np.random.RandomState(0),
+        stop=Stop(n_epochs, annealed.NEVER), report=Report(fields=annealed.HISTORY_FIELDS),
     )  # fmt: skip
-    def test_a_stream_against_the_oracle(self, sizes, d, k, sparse, weighted, seed):
+    return result, means
+
+
+class TestRule:
+    @given(
+        n=st.integers(12, 80), d=st.integers(1, 20), k=st.integers(1, 12), batch_size=st.integers(3, 90),
+        kind=st.sampled_from(["dense", "sparse"]), weighted=st.booleans(), unit_length=st.booleans(),
+        seed=st.integers(0, 99),
+    )  # fmt: skip
+    def test_against_the_oracle(self, n, d, k, batch_size, kind, weighted, unit_length, seed):
         random = np.random.default_rng(seed)
-        sizes = [max(sizes[0], k), *sizes[1:]]
-        init = random.normal(size=(k, d))
-        model = MiniBatchKMeans(k, init=init, reassignment_ratio=0)
-        centers, sums, counts = init, np.zeros((k, d)), np.zeros(k)
-        for number, size in enumerate(sizes):
-            batch = random.normal(size=(size, d)) * (random.random(size=(size, d)) < 0.5 if sparse else 1)
-            weights = random.random(size) if weighted else None
-            centers, sums, counts = nested_k_means.mini_batch_step(batch, centers, sums, counts, weights)
-            model.partial_fit(sp.csr_array(batch) if sparse else batch, sample_weight=weights)
-            np.testing.assert_allclose(model.cluster_centers_, centers, atol=1e-10)
-            np.testing.assert_allclose(model.counts_, counts, atol=1e-10)
-            assert model.n_steps_ == number + 1
-            assert model.labels_.shape == (size,)
+        X = random.normal(size=(n, d)) + 2
+        X *= random.random(size=X.shape) < 0.7 if kind == "sparse" else 1
+        X[:, 0] += 1
+        weights = random.integers(1, 5, n) * 1.0 if weighted else None
+        X = normalize(X) if unit_length else X
+        centers = X[:k].copy()
+        seen = annealed.RowsSeen().and_more(weights, n)
+        memory, plan = annealed.Memory.of(k, seen), annealed.BatchPlan(n, batch_size)
+        counts = np.full(k, memory.after(0.0))
+        means, last, last_counts = oracle.annealed_epochs(
+            X, weights, centers, batches_of(plan, 3, 0), unit_length=unit_length
+        )
+        rows = sp.csr_array(X) if kind == "sparse" else X
+        result, found = run(rows, centers, plan, 3, memory, counts, weights=weights, unit_length=unit_length)
+        np.testing.assert_allclose(result.centers, means[-1], atol=1e-8)
+        np.testing.assert_allclose(found.centers, last, atol=1e-8)
+        np.testing.assert_allclose(counts, last_counts, atol=1e-8)
+
+    def test_one_batch_without_memory_is_an_iteration_of_lloyd(self, blobs):
+        X, plan = blobs.astype(np.float64), annealed.BatchPlan(3000, 3000)
+        result, means = run(X, X[:9], plan, 1, annealed.Memory(0.0, 0.0), np.zeros(9))
+        lloyd = KMeans(9, init=X[:9], max_iter=1).fit(X)
+        first = np.linalg.norm(X[:, None] - X[:9], axis=2).argmin(axis=1)
+        expected = np.array([X[first == j].mean(axis=0) for j in range(9)])
+        np.testing.assert_allclose(means.centers, expected, atol=1e-9)
+        np.testing.assert_allclose(result.centers, lloyd.cluster_centers_, atol=1e-9)
+
+    def test_unbounded_memory_gives_means_of_all_rows_received(self, blobs):
+        X, plan, counts = blobs.astype(np.float64), annealed.BatchPlan(3000, 250), np.full(9, 1e-9)
+        result, means = run(X, X[:9], plan, 1, annealed.Memory(np.inf, 0.0), counts)
+        np.testing.assert_allclose(counts.sum(), 3000)
+        np.testing.assert_allclose(means.centers, result.centers, atol=1e-7)
+
+    @given(
+        n=st.integers(1, 500), batch_size=st.integers(1, 600), run=st.integers(1, 70), seed=st.integers(0, 9)
+    )
+    def test_each_row_is_in_one_batch(self, n, batch_size, run, seed):
+        plan = annealed.BatchPlan(n, batch_size, run)
+        numbers, ends = plan.shuffled(np.random.RandomState(seed))
+        np.testing.assert_array_equal(np.sort(numbers), np.arange(n))
+        assert len(ends) == plan.n_batches
+        for batch in np.split(numbers, ends[:-1]):
+            assert np.all(np.diff(batch) > 0)
+            assert len(batch) > 0
+
+    def test_centers_stay_in_the_hull_and_counts_below_memory(self, blobs):
+        model = mini_batch(20, max_iter=1).fit(blobs)
+        assert np.all(model.cluster_centers_ >= blobs.min(axis=0))
+        assert np.all(model.cluster_centers_ <= blobs.max(axis=0))
+        largest_batch = 200
+        assert np.all(model.counts_ <= max(6, 768 / 20, 3000 / 200) + largest_batch)
+
+
+class TestReproducible:
+    def test_threads_and_storage(self, blobs, tmp_path):
+        np.save(tmp_path / "rows.npy", blobs)
+        one = mini_batch(20, n_threads=1).fit(blobs)
+        same_fits(mini_batch(20, n_threads=3).fit(blobs), one)
+        same_fits(mini_batch(20).fit(np.load(tmp_path / "rows.npy", mmap_mode="r")), one)
+
+    def test_rows_that_are_read(self, blobs, monkeypatch):
+        """Without `kept_rows`, which would copy rows that are so few."""
+        import coterie.blocks.dataset as dataset
+
+        X = np.round(blobs * 10).astype(np.int16)
+        one = mini_batch(20).fit(X)
+        monkeypatch.setattr(dataset, "kept_rows", lambda rows: rows)
+        monkeypatch.setattr(annealed, "_READ_BYTES", 11 * 4 * 500)
+        same_fits(mini_batch(20).fit(X), one)
+
+    def test_fewer_epochs_are_a_prefix(self, blobs):
+        centers = []
+        long = mini_batch(20, max_iter=4, callback=lambda p: centers.append(p.centers.copy())).fit(blobs)
+        short = mini_batch(20, max_iter=2).fit(blobs)
+        np.testing.assert_array_equal(short.history_.objective, long.history_.objective[:2])
+        stopped = mini_batch(20, max_iter=4, callback=lambda p: p.iteration == 2).fit(blobs)
+        np.testing.assert_array_equal(stopped.cluster_centers_, centers[1])
 
     @pytest.mark.parametrize("sparse", [False, True])
-    def test_single_precision(self, blobs, sparse):
-        """Blobs far apart, so that rounding does not change a label."""
-        X, blob = make_blobs(600, 7, centers=9, cluster_std=0.5, center_box=(-50, 50), random_state=0)
-        init = X[np.unique(blob, return_index=True)[1]]
-        model = MiniBatchKMeans(9, init=init, reassignment_ratio=0)
-        centers, sums, counts = init, np.zeros((9, 7)), np.zeros(9)
-        for batch in np.split(X.astype(np.float32), 6):
-            centers, sums, counts = nested_k_means.mini_batch_step(batch, centers, sums, counts)
-            model.partial_fit(sp.csr_array(batch) if sparse else batch)
-            np.testing.assert_array_equal(model.counts_, counts)
-        assert model.cluster_centers_.dtype == np.float32
-        np.testing.assert_allclose(model.cluster_centers_, centers, atol=2e-5)
-        own = k_means.square_distances(batch, centers).min(axis=1)
-        np.testing.assert_allclose(-model.score(batch), own.sum(), rtol=1e-4)
+    def test_powers_of_two(self, blobs, sparse):
+        X = np.maximum(blobs, 0)
+        kind, weights = sp.csr_array if sparse else np.asarray, np.random.default_rng(0).integers(1, 5, 3000)
+        plain = mini_batch(20).fit(kind(X), sample_weight=weights)
+        larger = mini_batch(20).fit(kind(X * 4), sample_weight=weights)
+        np.testing.assert_array_equal(larger.cluster_centers_, 4 * plain.cluster_centers_)
+        np.testing.assert_array_equal(larger.labels_, plain.labels_)
+        heavier = mini_batch(20).fit(kind(X), sample_weight=64 * weights)
+        np.testing.assert_array_equal(heavier.cluster_centers_, plain.cluster_centers_)
+        np.testing.assert_array_equal(heavier.counts_, 64 * plain.counts_)
 
-    def test_one_row_whose_nearest_center_rounding_hides(self):
-        X = np.random.default_rng(0).normal(size=(50, 2))
-        X[7] = [1e12, 3]
-        model = MiniBatchKMeans(3, init=[[0, 0], [1e12, 0], [1e12, 5]], reassignment_ratio=0).partial_fit(X)
-        np.testing.assert_array_equal(model.labels_, np.where(np.arange(50) == 7, 2, 0))
-
-    def test_center_without_rows_stays(self):
-        init = np.array([[0.0, 0.0], [500.0, 500.0]])
-        model = MiniBatchKMeans(2, init=init, reassignment_ratio=0)
-        for seed in range(3):
-            model.partial_fit(np.random.default_rng(seed).normal(size=(50, 2)))
-        np.testing.assert_array_equal(model.cluster_centers_[1], init[1])
-        np.testing.assert_array_equal(model.counts_, [150, 0])
-
-    def test_counts_sum_to_the_rows_of_all_batches(self, blobs):
-        model = mini_batch(9, reassignment_ratio=0, max_no_improvement=None).fit(blobs)
-        np.testing.assert_allclose(model.counts_.sum(), model.n_steps_ * 200)
-
-    def test_dense_and_sparse_batches_of_one_stream(self, blobs):
-        X = np.maximum(blobs, 0).astype(np.float64)
-        dense, mixed = (MiniBatchKMeans(9, init=X[:9], reassignment_ratio=0) for _ in range(2))
-        for number, batch in enumerate(np.split(X, 6)):
-            dense.partial_fit(batch)
-            mixed.partial_fit(sp.csr_array(batch) if number % 2 else batch)
-        np.testing.assert_allclose(mixed.cluster_centers_, dense.cluster_centers_, atol=1e-10)
-        np.testing.assert_allclose(mixed.counts_, dense.counts_)
+    def test_rows_of_weight_zero_change_nothing(self, blobs):
+        X = np.vstack([blobs, np.full((1000, 11), 1000.0, dtype=np.float32)])
+        weights = np.repeat([1.0, 0.0], [3000, 1000])
+        with_them = mini_batch(23).fit(X, sample_weight=weights)
+        without = mini_batch(23).fit(blobs, sample_weight=np.ones(3000))
+        np.testing.assert_array_equal(with_them.cluster_centers_, without.cluster_centers_)
 
 
 class TestResults:
     @pytest.mark.parametrize("sparse", [False, True])
-    @pytest.mark.parametrize("init", ["k-means++", "random"])
-    def test_as_good_as_scikit_learn(self, sparse, init):
+    def test_five_epochs_end_below_exact_k_means(self, sparse):
         X = load_digits().data
-        X = sp.csr_matrix(X) if sparse else X
-        common = dict(batch_size=256, init=init, n_init=3)
-        ours = [mini_batch(20, **common, max_iter=20, random_state=s).fit(X).inertia_ for s in range(6)]
-        with threadpool_limits(1):  # its threads get in each other's way on a machine that is not quiet
-            theirs = [
-                ScikitLearnMiniBatchKMeans(20, **common, max_iter=20, random_state=s).fit(X).inertia_
-                for s in range(6)
-            ]
-        assert np.mean(ours) < 1.02 * np.mean(theirs)
+        kind = sp.csr_array if sparse else np.asarray
+        ratios = [
+            MiniBatchKMeans(100, random_state=s).fit(kind(X)).inertia_
+            / KMeans(100, random_state=s).fit(kind(X)).inertia_
+            for s in range(5)
+        ]
+        assert np.median(ratios) < 1
 
-    def test_sparse_is_dense(self, blobs):
-        X = np.maximum(blobs, 0).astype(np.float64)
-        dense = mini_batch(20, init=X[:20]).fit(X)
-        sparse = mini_batch(20, init=X[:20]).fit(sp.csr_array(X))
-        assert sparse.n_steps_ == dense.n_steps_
-        np.testing.assert_array_equal(sparse.labels_, dense.labels_)
-        np.testing.assert_allclose(sparse.cluster_centers_, dense.cluster_centers_, atol=1e-10)
-        np.testing.assert_allclose(sparse.inertia_, dense.inertia_)
-        np.testing.assert_allclose(sparse.history_.objective, dense.history_.objective, rtol=1e-8)
+    def test_planted_blobs_of_many_sizes_are_found(self):
+        sizes = np.maximum(3000 / np.arange(1, 101), 30).astype(int)
+        X, blob = make_blobs(
+            sizes, 8, centers=np.random.RandomState(0).uniform(-99, 99, (100, 8)), random_state=0
+        )
+        labels = MiniBatchKMeans(100, random_state=0).fit(X).labels_
+        assert len(np.unique(labels * 1000 + blob)) == 100
 
-    def test_labels_are_those_of_the_centroids(self, blobs):
+    def test_heavy_rows_are_remembered(self):
+        X = load_digits().data
+        weights = np.random.RandomState(0).pareto(1.2, len(X)) + 1e-3
+        model = MiniBatchKMeans(50, random_state=0).fit(X, sample_weight=weights)
+        assert model.inertia_ <= 1.02 * KMeans(50, random_state=0).fit(X, sample_weight=weights).inertia_
+
+    def test_runs_of_sorted_rows(self):
+        """Batches of runs of rows that are sorted by class: within a percent of single rows."""
+        X, digit = load_digits(return_X_y=True)
+        X = X[np.argsort(digit, kind="stable")]
+        start = X[np.random.RandomState(0).choice(len(X), 50, replace=False)]
+        seen = annealed.RowsSeen().and_more(None, len(X))
+        ends = []
+        for run_length in (1, 8):
+            memory = annealed.Memory.of(50, seen)
+            plan = annealed.BatchPlan(len(X), 256, run_length)
+            result, _ = run(X, start, plan, 5, memory, np.full(50, memory.after(0.0)))
+            ends.append(-KMeans(50, init=result.centers, max_iter=1).fit(X).score(X))
+        assert ends[1] < 1.01 * ends[0]
+
+    def test_cosine(self):
+        X = load_digits().data
+        model = MiniBatchKMeans(60, metric="cosine", random_state=0).fit(X)
+        np.testing.assert_allclose(np.linalg.norm(model.cluster_centers_, axis=1), 1)
+        sparse = MiniBatchKMeans(60, metric="cosine", random_state=0).fit(sp.csr_array(X))
+        exact = KMeans(60, metric="cosine", random_state=0).fit(X)
+        assert model.inertia_ < 1.01 * exact.inertia_
+        assert sparse.inertia_ < 1.01 * exact.inertia_
+
+    def test_labels_and_history(self, blobs):
         model = mini_batch(20).fit(blobs)
         np.testing.assert_array_equal(model.predict(blobs), model.labels_)
         np.testing.assert_allclose(-model.score(blobs), model.inertia_)
-        np.testing.assert_array_equal(mini_batch(20).fit_predict(blobs), model.labels_)
-        assert model.transform(blobs).shape == (3000, 20)
-
-    def test_compute_labels(self, blobs):
-        without = mini_batch(9, compute_labels=False).fit(blobs)
+        assert (model.n_iter_, model.n_steps_, len(model.history_)) == (3, 45, 3)
+        without = mini_batch(20, compute_labels=False).fit(blobs)
         assert not hasattr(without, "labels_")
-        with_labels = mini_batch(9).fit(blobs)
-        np.testing.assert_array_equal(without.predict(blobs), with_labels.labels_)
-        with_labels.set_params(compute_labels=False).fit(blobs[:1000])
-        assert not hasattr(with_labels, "labels_")
+        np.testing.assert_array_equal(without.cluster_centers_, model.cluster_centers_)
+        np.testing.assert_allclose(without.inertia_, model.inertia_, rtol=0.2)
 
-    def test_weights_may_be_scaled(self, blobs):
-        weights = np.random.default_rng(0).integers(1, 5, size=len(blobs))
-        plain = mini_batch(20).fit(blobs, sample_weight=weights)
-        scaled = mini_batch(20).fit(blobs, sample_weight=64 * weights)
-        np.testing.assert_array_equal(plain.cluster_centers_, scaled.cluster_centers_)
-        np.testing.assert_allclose(64 * plain.counts_, scaled.counts_)
-        np.testing.assert_allclose(64 * plain.inertia_, scaled.inertia_)
+    def test_history_within_long_epochs(self, blobs, monkeypatch):
+        monkeypatch.setattr(annealed, "_MULTIPLY_ADDS", 20 * 11 * 200 * 4)
+        model = mini_batch(20).fit(blobs)
+        assert len(model.history_) == 3 * 4
+        stopped = mini_batch(20, callback=lambda progress: progress.iteration == 6).fit(blobs)
+        assert (stopped.n_iter_, stopped.n_steps_) == (2, 23)
 
-    @pytest.mark.parametrize("init", ["k-means++", "random"])
-    def test_rows_of_weight_zero_have_no_effect(self, blobs, init):
-        X = np.vstack([blobs, np.full((1000, 11), 1000.0, dtype=np.float32)])
-        weights = np.repeat([1.0, 0.0], [len(blobs), 1000])
-        model = mini_batch(10, init=init, reassignment_ratio=0).fit(X, sample_weight=weights)
-        assert np.all(np.abs(model.cluster_centers_) <= np.abs(blobs).max())
+    def test_tolerance(self, blobs):
+        epochs = [mini_batch(23, tol=tol, max_iter=30).fit(blobs).n_iter_ for tol in (1e9, 1e-1, 0.0)]
+        assert epochs[0] == 1
+        assert epochs[0] < epochs[1] < epochs[2] == 30
 
     @pytest.mark.parametrize("sparse", [False, True])
-    def test_as_many_clusters_as_rows(self, sparse):
+    @pytest.mark.parametrize("n_clusters", [1, 40])
+    def test_one_cluster_and_as_many_as_rows(self, sparse, n_clusters):
         X = np.random.default_rng(0).normal(size=(40, 3))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model = mini_batch(40).fit(sp.csr_array(X) if sparse else X)
-        assert model.cluster_centers_.shape == (40, 3)
-        assert np.all(np.isfinite(model.cluster_centers_))
+        model = MiniBatchKMeans(n_clusters, random_state=0).fit(sp.csr_array(X) if sparse else X)
+        if n_clusters == 1:
+            np.testing.assert_allclose(model.cluster_centers_[0], X.mean(axis=0))
+        else:
+            assert model.inertia_ < 1e-12
 
     def test_duplicates(self):
         X = np.repeat([[0.0, 0.0], [1.0, 1.0]], 50, axis=0)
@@ -156,89 +237,81 @@ class TestResults:
         assert model.inertia_ < 1e-20
 
 
-class TestRules:
-    """When to stop and whom to move, as scikit-learn has it."""
+class TestStreams:
+    def test_a_batch_is_a_batch_of_the_rule(self, blobs):
+        X, random = blobs.astype(np.float64), np.random.default_rng(0)
+        model = MiniBatchKMeans(9, init=X[:9])
+        centers, counts, seen = X[:9], np.full(9, 768 / 9), 0
+        for batch in np.split(random.permutation(X), 6):
+            memory = max(768 / 9, seen / 90)
+            counts = np.minimum(counts, memory)
+            _, after, received = oracle.annealed_epochs(batch, None, centers, [[np.arange(500)]], memory=0)
+            step = (received / (counts + received))[:, None]
+            centers, counts, seen = centers + step * (after - centers), counts + received, seen + 500
+            model.partial_fit(batch)
+            np.testing.assert_allclose(model.cluster_centers_, centers, atol=1e-9)
+            np.testing.assert_allclose(model.counts_, counts)
 
+    def test_dense_and_sparse_batches(self, blobs):
+        X = np.maximum(blobs, 0).astype(np.float64)
+        dense, mixed = (MiniBatchKMeans(9, init=X[:9]) for _ in range(2))
+        for number, batch in enumerate(np.split(X, 6)):
+            dense.partial_fit(batch)
+            mixed.partial_fit(sp.csr_array(batch) if number % 2 else batch)
+        np.testing.assert_allclose(mixed.cluster_centers_, dense.cluster_centers_, atol=1e-8)
+        np.testing.assert_allclose(mixed.counts_, dense.counts_)
+
+    @pytest.mark.parametrize("first", [np.float64, np.float32])
+    def test_the_first_batch_decides_the_precision(self, blobs, first):
+        model = MiniBatchKMeans(9, random_state=0).partial_fit(blobs[:1000].astype(first))
+        for dtype in (np.float32, np.float64):
+            model.partial_fit(blobs[1000:2000].astype(dtype))
+            assert model.cluster_centers_.dtype == first
+
+    def test_center_without_rows_stays(self):
+        init = np.array([[0.0, 0.0], [500.0, 500.0]])
+        model = MiniBatchKMeans(2, init=init)
+        for seed in range(3):
+            model.partial_fit(np.random.default_rng(seed).normal(size=(50, 2)))
+        np.testing.assert_array_equal(model.cluster_centers_[1], init[1])
+
+
+class TestParameters:
     @pytest.mark.parametrize(
-        ("n", "batch_size", "max_iter"), [(3000, 200, 3), (3000, 700, 2), (100, 1024, 4)]
+        "ignored", [{"max_no_improvement": 10}, {"reassignment_ratio": 0.01}, {"n_init": 3}]
     )
-    def test_max_iter_counts_epochs(self, blobs, n, batch_size, max_iter):
-        common = dict(batch_size=batch_size, max_iter=max_iter, max_no_improvement=None, random_state=0)
-        ours = MiniBatchKMeans(5, **common).fit(blobs[:n])
-        theirs = ScikitLearnMiniBatchKMeans(5, n_init=1, **common).fit(blobs[:n])
-        assert ours.n_steps_ == theirs.n_steps_ == len(ours.history_)
-        assert ours.n_iter_ == theirs.n_iter_ <= max_iter
-        np.testing.assert_array_equal(ours.history_.iteration, np.arange(1, ours.n_steps_ + 1))
+    def test_those_without_a_meaning_warn(self, blobs, ignored):
+        with pytest.warns(UserWarning, match=f"{next(iter(ignored))}.* has no effect"):
+            found = mini_batch(9, **ignored).fit(blobs)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            expected = mini_batch(9, max_no_improvement=None, reassignment_ratio=0, n_init=1).fit(blobs)
+        np.testing.assert_array_equal(found.labels_, expected.labels_)
 
-    def test_no_improvement(self, blobs):
-        steps = [
-            mini_batch(23, max_iter=100, max_no_improvement=n).fit(blobs).n_steps_ for n in (1, 5, 20, None)
-        ]
-        assert steps == sorted(steps)
-        assert steps[0] < steps[-1] == 1500
-
-    def test_tolerance(self, blobs):
-        common = dict(max_iter=100, max_no_improvement=None, reassignment_ratio=0)
-        steps = [mini_batch(23, tol=tol, **common).fit(blobs).n_steps_ for tol in (1e9, 1e-1, 1e-3, 0.0)]
-        assert steps == sorted(steps)
-        assert steps[0] <= 2
-        assert steps[1] < steps[2] < steps[3] == 1500
-        model = mini_batch(23, tol=1e-2, **common).fit(blobs)
-        limit = 1e-2 * np.mean(np.var(blobs.astype(float), axis=0))
-        assert model.history_.center_shift[-1] <= 1.2 * limit
-        assert np.all(model.history_.center_shift[1:-1] > 0.8 * limit)
-
-    @pytest.mark.parametrize("sparse", [False, True])
-    def test_centers_of_few_rows_are_reassigned(self, blobs, sparse):
-        X = np.maximum(blobs, 0)
-        init = np.vstack([X[:9], np.full((1, 11), 1000.0)]).astype(np.float32)
-        X = sp.csr_array(X) if sparse else X
-        with pytest.warns(ConvergenceWarning, match="distinct clusters"):
-            stays = mini_batch(10, init=init, reassignment_ratio=0).fit(X)
-        np.testing.assert_array_equal(stays.cluster_centers_[9], init[9])
-        moves = mini_batch(10, init=init, reassignment_ratio=0.01).fit(X)
-        assert len(np.unique(moves.labels_)) == 10
-        assert np.all(np.abs(moves.cluster_centers_) <= np.abs(blobs).max())
-        assert moves.inertia_ < stays.inertia_
-        assert np.all(moves.counts_ > 0)
-        stream = MiniBatchKMeans(10, init=init, random_state=0)
-        for start in range(0, 3000, 500):
-            stream.partial_fit(X[start : start + 500])
-        assert np.all(np.abs(stream.cluster_centers_) <= np.abs(blobs).max())
-
-    def test_several_starts(self, blobs):
-        one, many = (mini_batch(23, init="random", n_init=n, max_iter=1).fit(blobs) for n in (1, 20))
-        assert many.history_.objective[0] < one.history_.objective[0]
-
-    def test_several_starts_need_something_to_draw(self, blobs):
-        with pytest.warns(RuntimeWarning, match="Explicit initial center position passed"):
-            mini_batch(9, init=blobs[:9], n_init=5).fit(blobs)
-
+    @pytest.mark.parametrize(("init_size", "shape"), [(None, 9 * 64), (50, 50), (10_000, 3000), (3, 27)])
     @pytest.mark.filterwarnings("ignore:init_size")
-    @pytest.mark.parametrize("init_size", [None, 3, 50, 10_000])
-    def test_size_of_the_initialization(self, blobs, init_size):
+    def test_rows_of_the_initialization(self, blobs, init_size, shape):
         seen = []
 
         def first_rows(X, n_clusters, random_state):
             seen.append(X.shape)
             return X[:n_clusters]
 
-        mini_batch(7, init=first_rows, init_size=init_size, n_init=1).fit(blobs)
-        assert seen == [({None: 600, 3: 21, 50: 50, 10_000: 3000}[init_size], 11)]
+        mini_batch(9, init=first_rows, init_size=init_size).fit(blobs)
+        assert seen == [(shape, 11)]
 
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        (dict(n_clusters=7), "n_samples=6 should be >= n_clusters=7"),
-        (dict(init="best"), "init must be one of 'k-means"),
-        (dict(init=np.zeros((2, 2))), "does not match the number of clusters 3 and of features 2"),
-        (dict(n_init="many"), "n_init must be"),
-    ],
-)
-def test_bad_parameters(parameters, message):
-    X = np.arange(12.0).reshape(6, 2)
-    model = MiniBatchKMeans(**(dict(n_clusters=3) | parameters))
-    for method in (model.fit, model.partial_fit):
-        with pytest.raises(ValueError, match=message):
-            method(X)
+    @pytest.mark.parametrize(
+        ("parameters", "message"),
+        [
+            (dict(n_clusters=7), "n_samples=6 should be >= n_clusters=7"),
+            (dict(init="best"), "init must be one of 'k-means"),
+            (dict(init=np.zeros((2, 2))), "does not match the number of clusters 3 and of features 2"),
+            (dict(n_init="many"), "n_init must be"),
+        ],
+    )
+    def test_bad_ones(self, parameters, message):
+        X = np.arange(12.0).reshape(6, 2)
+        model = MiniBatchKMeans(**(dict(n_clusters=3) | parameters))
+        for method in (model.fit, model.partial_fit):
+            with pytest.raises(ValueError, match=message):
+                method(X)

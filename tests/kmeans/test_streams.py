@@ -12,7 +12,7 @@ from tests.support.bits import same_fits
 
 ESTIMATORS = [
     KMeans(20, max_iter=3, random_state=0),
-    MiniBatchKMeans(20, batch_size=200, max_iter=5, random_state=0),
+    MiniBatchKMeans(20, batch_size=200, max_iter=3, random_state=0),
     NestedMiniBatchKMeans(20, random_state=0),
 ]
 NAMES = ["k-means", "mini-batch", "nested"]

@@ -1,4 +1,4 @@
-"""Slow, plain versions of the mini-batch algorithms (Newling & Fleuret 2016; Sculley 2010), in float64: the oracle."""
+"""Slow, plain versions of the mini-batch algorithms (Newling & Fleuret 2016; annealed), in float64: the oracle."""
 
 from __future__ import annotations
 
@@ -70,17 +70,40 @@ def assign_with_bounds(i, x, c, a, d, lower) -> None:
                 a[i], d[i] = j, lower[i, j]
 
 
-def mini_batch_step(rows, centers, sums, counts, weights=None) -> tuple[Array, Array, Array]:
-    """One step of Sculley's algorithm: each centroid is the mean of all that was ever assigned to it.
+def annealed_epochs(
+    rows, weights, centers, epochs, *, unit_length=False, memory=None
+) -> tuple[list[Array], Array, Array]:
+    """Annealed mini-batches line by line; `epochs` are lists of batches, which are row numbers.
 
-    Takes and returns (centroids, sums, counts); a centroid without a vote stays.
+    Returns the mean of each epoch, and the running means and counts after the last one. `memory` is a constant one.
     """
-    rows, centers = np.asarray(rows, dtype=np.float64), np.array(centers, dtype=np.float64)
-    weights = np.ones(len(rows)) if weights is None else weights
-    sums, counts = sums.copy(), counts.copy()
-    for x, weight, label in zip(rows, weights, square_distances(rows, centers).argmin(axis=1)):
-        sums[label] += weight * x
-        counts[label] += weight
-    voted = counts > 0
-    centers[voted] = sums[voted] / counts[voted, None]
-    return centers, sums, counts
+    x, c = np.asarray(rows, dtype=np.float64), np.array(centers, dtype=np.float64)
+    w = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)
+    k, seen = len(c), 0.0
+    mean_weight = w.sum() / np.count_nonzero(w)
+
+    def at_most():
+        limit = max(mean_weight * max(6, 768 / k), seen / (10 * k), w.max())
+        return limit if memory is None else memory
+
+    means, counts = [], np.full(k, at_most())
+    for batches in epochs:
+        A, a = np.zeros_like(c), np.zeros(k)
+        for numbers in batches:
+            labels = square_distances(x[numbers], c).argmin(axis=1)
+            counts = np.minimum(counts, at_most())
+            for j in range(k):
+                own = numbers[labels == j]
+                m = w[own].sum()
+                if m > 0:
+                    s = w[own] @ x[own]
+                    c[j] += m / (counts[j] + m) * (s / m - c[j])
+                    counts[j] += m
+                    A[j] += s
+                    a[j] += m
+            seen += w[numbers].sum()
+            if unit_length:
+                c /= np.linalg.norm(c, axis=1, keepdims=True)
+        mean = np.where(a[:, None] > 0, A / np.maximum(a, 1e-300)[:, None], c)
+        means.append(mean / np.linalg.norm(mean, axis=1, keepdims=True) if unit_length else mean)
+    return means, c, counts

@@ -75,6 +75,10 @@ def cod_rna(n_rows: int = 331_152) -> np.ndarray:
     return rows * scales + means
 
 
+def _first_rows(name: str, n_rows: int) -> np.ndarray:
+    return np.ascontiguousarray(arrays_of(f"{name}.npz")[0][:n_rows], dtype=np.float32)
+
+
 GENERATORS: dict[str, Callable[[int], np.ndarray]] = {
     "mnist": images.mnist,
     "blobs": blobs,
@@ -89,6 +93,10 @@ GENERATORS: dict[str, Callable[[int], np.ndarray]] = {
     "aug90": images.shifted_digits,
     "blobs64": overlapping_blobs,
     "blobs18": partial(overlapping_blobs, n_columns=18),
+    "blobs8": partial(blobs, n_columns=8),
+    **{name: partial(_first_rows, name) for name in ("pendigits", "shuttle")},
+    "patches": lambda n: patches_split(n, 1)[0],
+    "kddc98": lambda n: kddc98_split(n, 1)[0],
 }
 
 

@@ -23,6 +23,8 @@ struct SumPanels;
 template <class T>
 struct MovedRows;
 template <class T>
+struct RunningMeans;
+template <class T>
 struct SparseSums;
 template <class T>
 struct Reach;
@@ -84,6 +86,9 @@ struct KernelsOf {
     // centers
     void (*move_centers)(const double*, const double*, const double*, const T*, T*, Index, Index, int);
     void (*relate_centers)(const T*, const double*, T*, double*, T*, Index, Index, int);
+    void (*move_means_by_rows)(const RunningMeans<T>&, const DenseRows<T>&, const std::int32_t*, const T*, double,
+                               double*, double*, double*, int);
+    void (*move_means_by_sums)(const RunningMeans<T>&, const double*, const double*, double, int);
     void (*compare_centers)(const T*, const T*, double*, double*, Index, Index, int);
     void (*compare_centers_of_doubles)(const double*, const T*, double*, double*, Index, Index, int);
     void (*distances_to_listed)(const DenseRows<T>&, const ScaledCenters<T>&, Index, std::int32_t*, T*, int);

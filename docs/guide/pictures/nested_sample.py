@@ -24,11 +24,11 @@ def fit(estimator, **options):
 
 
 nested, nested_errors = fit(coterie.NestedMiniBatchKMeans)
-batches, batch_errors = fit(coterie.MiniBatchKMeans, batch_size=5_000, max_iter=20, max_no_improvement=None)
+batches, batch_errors = fit(coterie.MiniBatchKMeans, max_iter=20)
 exact, exact_errors = fit(coterie.KMeans)
 looked_at = {
     "nested mini-batches": (np.cumsum(nested.history_.batch_size), nested_errors),
-    "mini-batches of 5,000 rows": (5_000 * np.arange(1, len(batch_errors) + 1), batch_errors),
+    "mini-batches": (len(X) * np.arange(1, len(batch_errors) + 1), batch_errors),
     "exact k-means": (len(X) * np.arange(1, len(exact_errors) + 1), exact_errors),
 }
 

@@ -28,12 +28,12 @@ _RUNS_PER_BATCH = 256
 _KEPT_PREFIX_BYTES = 256 << 20
 
 
-def run_length(rows: Rows, batch_size: int) -> int:
+def run_length(rows: Rows, batch_size: int, runs_per_batch: int = _RUNS_PER_BATCH) -> int:
     """Return the number of neighboring rows that are drawn together: 1 if the data are sparse or take at most 1 GiB."""
     row_bytes = rows.shape[1] * rows.dtype.itemsize
     if rows.is_sparse or rows.shape[0] * row_bytes <= KEPT_BYTES:
         return 1
-    return max(1, min(_RUN_BYTES // row_bytes, batch_size // _RUNS_PER_BATCH))
+    return max(1, min(_RUN_BYTES // row_bytes, batch_size // runs_per_batch))
 
 
 def shuffled(n_rows: int, run: int, random: np.random.RandomState) -> IndexArray:

@@ -62,7 +62,7 @@ class SparseMeans:
             len(self.masses), self._n_beside, self.n_threads,
         )  # fmt: skip
 
-    def _divisors(self) -> FloatArray:
+    def divisors(self) -> FloatArray:
         """Return the divisor of each sum that gives the centroid; 0 if the centroid is fixed."""
         if self.unit_length:
             return direction_lengths(self._sum_squares, self.masses)
@@ -70,7 +70,7 @@ class SparseMeans:
 
     def _rescale(self) -> None:
         k = len(self.masses)
-        divisors = self._divisors()
+        divisors = self.divisors()
         scales = np.divide(1.0, divisors, out=np.ones(k), where=divisors > 0)
         self._scales[:k] = -2 * scales
         self._offsets[:k] = self._squares
@@ -93,7 +93,7 @@ class SparseMeans:
         centers = np.empty(self.sums.shape, dtype=self._panels.dtype)
         for cluster, center in self._held.items():
             centers[cluster] = center
-        _kernels.move_centers(self.sums, self._divisors(), np.zeros(d), centers, centers, self.n_threads)
+        _kernels.move_centers(self.sums, self.divisors(), np.zeros(d), centers, centers, self.n_threads)
         return centers
 
     def copy(self) -> SparseMeans:
@@ -112,7 +112,7 @@ class SparseMeans:
         """Take over sums and masses that the centroids are at already."""
         self.sums, self.masses = sums, masses
         self._sum_squares[:] = np.einsum("ij,ij->i", sums, sums)
-        divisors = self._divisors()
+        divisors = self.divisors()
         self._release(np.flatnonzero(divisors > 0))
         np.divide(self._sum_squares, divisors**2, out=self._squares, where=divisors > 0)
         self._rescale()
@@ -132,7 +132,7 @@ class SparseMeans:
 
     def move(self, squares: FloatArray, empty: IndexArray = NONE) -> tuple[FloatArray, FloatArray]:
         """Bring each centroid to the mean of its rows; see `DenseMeans.move`."""
-        before = self._divisors()
+        before = self.divisors()
         scales = np.divide(1.0, before, out=np.ones_like(before), where=before > 0)
         died = empty[self.masses[empty] > 0]
         last_centers = self.sums[died] * scales[died, None]
@@ -149,10 +149,10 @@ class SparseMeans:
         self._hold(died, last_centers, 0.0)
         if self.unit_length:
             self._hold_canceled(before, scales, rows)
-            after = self._divisors()
+            after = self.divisors()
             moved = _moves_of_directions(before, after, changes, grown, cross, self._squares)
         else:
-            after = self._divisors()
+            after = self.divisors()
             # A mean moves by (change of its sum - change of its mass * mean) / its new mass.
             gained = after - before
             moved = np.maximum(changes - 2 * gained * cross + gained**2 * self._squares, 0)
@@ -193,7 +193,7 @@ class SparseMeans:
         """Keep centroids whose rows sum to zero at their previous positions."""
         short = np.flatnonzero((self.masses > 0) & (self._sum_squares <= _SHORT * self.masses**2))
         self._sum_squares[short] = np.einsum("ij,ij->i", self.sums[short], self.sums[short])
-        for cluster in short[self._divisors()[short] == 0]:
+        for cluster in short[self.divisors()[short] == 0]:
             if before[cluster] > 0:
                 center = scales[cluster] * (self.sums[cluster] - self._change_of_sum(cluster, rows))
             else:

@@ -113,7 +113,7 @@ def draw_centers(
     if data.passes.is_here:
         rows = data.in_this_process()
     elif init == "k-means++":
-        rows = sample_of(data, n_centers, random)
+        rows = sample_of(data, n_centers, random).in_this_process()
     return SEEDINGS[init](rows, n_centers, random, deadline=deadline)[0]
 
 

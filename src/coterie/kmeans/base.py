@@ -51,7 +51,6 @@ _ATTRIBUTES = {
     "history_": "records?",
     "n_iter_": "int?",
     **SCALES,
-    "_means": "unsaved?",
 }
 
 
@@ -89,11 +88,6 @@ class CentroidEstimator(
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-    def __getstate__(self) -> Any:
-        # `_means` holds memory of kernels and is computed again from the cluster sums.
-        state = super().__getstate__().items()
-        return {name: value for name, value in state if name != "_means"}
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> IntArray:
         """Find the clusters of X and return `labels_`; see `fit`."""

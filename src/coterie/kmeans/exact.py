@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie.arrays import Array
+from coterie.centers.annealed import anneal_centers
 from coterie.centers.labels import label_all
 from coterie.centers.lloyd import ClusteredRows, lloyd, lower_inertia
 from coterie.coresets import draw_coreset
@@ -54,6 +55,9 @@ KMeansInit = Annotated[
 
 # Seconds that `k_means_until` gives where none are left: there must be a model.
 _LEAST_SECONDS = 1e-3
+
+# Annealed epochs between split-merge and Lloyd's algorithm, and the number of clusters from which they pay.
+_EPOCHS, _LEAST_ANNEALED = 2, 50
 
 # Part of the time left that an initialization may take.
 _SEEDING_SHARE = 0.25
@@ -290,7 +294,17 @@ class KMeans(CentroidEstimator):
             for _ in report.restarts(self._n_runs()):
                 centers = given
                 if centers is None:
-                    centers = self._drawn_centers(X, data, random, report.deadline.share(_SEEDING_SHARE))
+                    seeding_deadline = report.deadline.share(_SEEDING_SHARE)
+                    centers = self._drawn_centers(X, data, random, seeding_deadline)
+                    if self._anneals(passes):
+                        centers = anneal_centers(
+                            data,
+                            centers,
+                            _EPOCHS,
+                            random,
+                            unit_length=self._is_cosine,
+                            deadline=seeding_deadline,
+                        )
                 self._check_distances(centers, data.shift)
                 clusters = ClusteredRows.of(
                     data, len(centers), self.algorithm,
@@ -311,6 +325,11 @@ class KMeans(CentroidEstimator):
         )
         report.warn_if_out_of_time()
         return self
+
+    def _anneals(self, passes: Passes) -> bool:
+        """Return whether centers are annealed before Lloyd's algorithm: on workers each batch is a round trip."""
+        is_split_merge = isinstance(self.init, str) and self.init == "split-merge"
+        return is_split_merge and self.n_clusters >= _LEAST_ANNEALED and passes.is_here
 
     def _fitted_attributes(self) -> dict[str, str]:
         return {**super()._fitted_attributes(), "runs_": "runs?"}

@@ -44,7 +44,7 @@ def seed_in_rounds(
         n_known, candidates = len(candidates), np.concatenate([candidates, *drawn])
     if len(candidates) < n_clusters:  # few distinct rows
         return seed_by_square_distance(
-            sample_of(data, n_clusters, random), n_clusters, random, deadline=deadline
+            sample_of(data, n_clusters, random).in_this_process(), n_clusters, random, deadline=deadline
         )[0]
     masses = passes.total((len(candidates),), 2 * data.total_weight)
     passes.run(_count_nearest, CenterFrame(candidates, data.shift), sums=masses)
@@ -54,7 +54,7 @@ def seed_in_rounds(
     return seed_by_square_distance(weighted.in_this_process(), n_clusters, random, deadline=deadline)[0]
 
 
-def sample_of(data: MeasuredRows, n_clusters: int, random: np.random.RandomState) -> ChunkRows:
+def sample_of(data: MeasuredRows, n_clusters: int, random: np.random.RandomState) -> MeasuredRows:
     """Return a bounded random sample of rows, in this process: all rows if these are few."""
     fitting = _SAMPLE_BYTES // (data.n_columns * data.dtype.itemsize)
     size = min(max(_SAMPLE_ROWS, _ROWS_PER_CENTER * n_clusters), max(fitting, 4 * n_clusters))
@@ -64,8 +64,7 @@ def sample_of(data: MeasuredRows, n_clusters: int, random: np.random.RandomState
         numbers = np.sort(random.choice(data.n_rows, size=size, replace=False))
     weights = None if data.weights is None else data.weights[numbers]
     rows = as_rows(data.passes.take(numbers))
-    sample = measure_rows(rows, weights, n_clusters=n_clusters, n_threads=data.n_threads)
-    return sample.in_this_process()
+    return measure_rows(rows, weights, n_clusters=n_clusters, n_threads=data.n_threads)
 
 
 def _first_row(data: MeasuredRows, random: np.random.RandomState) -> IndexArray:

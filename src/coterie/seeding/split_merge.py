@@ -1,4 +1,4 @@
-"""k-means++, then swaps: split a cluster in two and merge two others, where that lowers the inertia."""
+"""An annealed epoch from random rows, then swaps: a cluster is split and two others merged where that pays."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.dataset import SquareDistances
 from coterie.blocks.kernel_rows import dense
+from coterie.centers.annealed import anneal_centers
 from coterie.centers.assignment import RowLabels
 from coterie.centers.frame import moved_centers
 from coterie.centers.lloyd import ClusteredRows, ClusterSums, lloyd
@@ -18,11 +19,9 @@ from coterie.fitting.report import Report, Stop
 from coterie.passes import ChunkRows, MeasuredRows
 from coterie.seeding.greedy import seed_by_square_distance
 from coterie.seeding.rounds import sample_of
+from coterie.seeding.seeds import draw_together, take_rows
 
 __all__ = ["choose_swaps", "merge_costs", "nearest_partners", "seed_by_split_and_merge"]
-
-# Rows that k-means++ tries for each center. Swaps repair most of what more of them would, and take less time.
-_TRIALS = 2
 
 # Iterations of Lloyd's algorithm before each round of swaps, and of 2-means in each cluster.
 _ITERATIONS, _HALVING_ITERATIONS = 2, 2
@@ -52,17 +51,22 @@ def seed_by_split_and_merge(
     unit_length: bool = False,
     deadline: Deadline = UNLIMITED,
 ) -> Array:
-    """Choose centers by k-means++, then alternate iterations of Lloyd's algorithm and swaps until these gain little.
+    """Anneal random rows for an epoch, then alternate iterations of Lloyd and swaps until these gain little.
 
     A swap splits a cluster in two and merges two others; it is made if the split lowers the inertia by more than the
-    merge raises it (Kaukoranta, Fränti and Nevalainen 1998). Given `centers` take the place of k-means++, which chooses
-    among a bounded sample of rows on workers. A round takes O(n k d) time for two iterations, O(n d) for splits and
-    O(k^2 d) for merges. Gains and costs are exact for the labels of the round, and its swaps share no cluster, so that
-    they add up.
+    merge raises it (Kaukoranta, Fränti and Nevalainen 1998). Given `centers` take the place of the epoch, which is over
+    a bounded sample of rows on workers; fewer than three clusters, which are not swapped, are chosen by k-means++. A
+    round takes O(n k d) time for two iterations, O(n d) for splits and O(k^2 d) for merges. Gains and costs are exact
+    for the labels of the round, and its swaps share no cluster, so that they add up.
     """
     if centers is None:
-        rows = data.in_this_process() if data.passes.is_here else sample_of(data, n_clusters, random)
-        centers, _ = seed_by_square_distance(rows, n_clusters, random, _TRIALS, deadline)
+        some = data if data.passes.is_here else sample_of(data, n_clusters, random)
+        rows = some.in_this_process()
+        if n_clusters < 3:
+            return seed_by_square_distance(rows, n_clusters, random, deadline=deadline)[0]
+        masses = np.ones(some.n_rows) if some.weights is None else some.weights.astype(np.float64)
+        centers = take_rows(rows, draw_together(masses, n_clusters, random))
+        centers = anneal_centers(some, centers, 1, random, unit_length=unit_length, deadline=deadline)
     if n_clusters < 3:
         return centers
     clusters = ClusteredRows.of(data, n_clusters, max_iter=2 * _ITERATIONS, unit_length=unit_length)

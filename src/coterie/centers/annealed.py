@@ -1,0 +1,411 @@
+"""Annealed mini-batch k-means: running means of random batches, whose memory grows with the rows seen.
+
+A center is the mean of about the last rows that it has received: as many as a tenth of what a mean cluster has received
+so far. At first centers move a lot, out of poor local minima; in the end they settle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from coterie import _kernels
+from coterie.arrays import Array, FloatArray, IndexArray
+from coterie.blocks.batches import RowReader
+from coterie.blocks.dataset import total_weight, useful_n_threads, weighted_sum
+from coterie.blocks.kernel_rows import KEPT_BYTES, kernel_rows, read_ahead
+from coterie.blocks.shuffled import run_length
+from coterie.centers.frame import CenterFrame, moved_centers
+from coterie.centers.lloyd import ClusterSums
+from coterie.centers.sparse_means import SparseMeans
+from coterie.fitting.deadline import UNLIMITED, Deadline
+from coterie.fitting.report import Report, Stop
+from coterie.passes import ChunkRows, MeasuredRows, Passes, largest_square
+
+# Rows that a running mean remembers at least, and those of all of them together; and what share of the rows seen.
+_LEAST_ROWS, _LEAST_ROWS_OF_ALL, _SHARE = 6, 768, 0.1
+
+HISTORY_FIELDS = (("center_shift", np.float64),)
+
+# The tolerance of a fit that ends after a given number of epochs.
+NEVER = -1.0
+
+# Rows of a batch for each center: usually, and at most, as in larger ones fewer moves follow each other and little is
+# annealed; and at least.
+_ROWS_PER_CENTER, _MOST_ROWS_PER_CENTER, _LEAST_BATCH = 2, 8, 256
+
+# Bytes of neighboring rows that are worth a read, and how many such runs a batch should hold, to be a fair sample even
+# of sorted rows.
+_RUN_BYTES, _RUNS_PER_BATCH = 1 << 16, 16
+
+# Multiply-adds between two reports of a fit, and bytes that are read at a time.
+_MULTIPLY_ADDS, _READ_BYTES = 1 << 32, 16 << 20
+
+# Where relative masses of sparse rows have grown beyond this, they begin again at 1.
+_LARGE_MASS = 1e6
+
+
+class RowsSeen(NamedTuple):
+    """How many rows of positive weight have been seen, their mass, and the largest weight."""
+
+    n_rows: float = 0.0
+    mass: float = 0.0
+    heaviest: float = 0.0
+
+    def and_more(self, weights: Array | None, n_rows: int) -> RowsSeen:
+        """Return the same after more rows."""
+        n_more, heaviest = float(n_rows), 1.0
+        if weights is not None:
+            n_more, heaviest = float(np.count_nonzero(weights)), float(weights.max())
+        mass = self.mass + total_weight(n_rows, weights)
+        return RowsSeen(self.n_rows + n_more, mass, max(self.heaviest, heaviest))
+
+
+class Memory(NamedTuple):
+    """The mass that a running mean remembers at most: M = max(least, share * mass of the rows seen)."""
+
+    least: float
+    share: float
+
+    @classmethod
+    def of(cls, n_clusters: int, rows: RowsSeen) -> Memory:
+        """Return the memory for rows of such weights: a mean never forgets its heaviest row."""
+        least = max(_LEAST_ROWS, _LEAST_ROWS_OF_ALL / n_clusters) * rows.mass / rows.n_rows
+        return cls(max(least, rows.heaviest), _SHARE / n_clusters)
+
+    def after(self, mass: Any) -> Any:
+        """Return M when rows of this mass have been seen."""
+        return np.maximum(self.least, self.share * mass)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPlan:
+    """How rows are put into batches: about equal ones of `batch_size` rows, in runs of neighboring rows."""
+
+    n_rows: int
+    batch_size: int
+    run: int = 1
+
+    @classmethod
+    def of(cls, passes: Passes, n_clusters: int, batch_size: int | None = None) -> BatchPlan:
+        """Return the batches of the rows of positive weight; None: of 2 k rows, at least 256.
+
+        They have up to 8 k rows on workers, where each batch is a round trip, and where large data are read in runs.
+        """
+        rows, weights = passes.rows, passes.weights
+        n_rows = passes.n_rows if weights is None else int(np.count_nonzero(weights))
+        if batch_size is None:
+            most = max(_MOST_ROWS_PER_CENTER * n_clusters, _LEAST_BATCH)
+            batch_size = max(_ROWS_PER_CENTER * n_clusters, _LEAST_BATCH)
+            row_bytes = rows.shape[1] * rows.dtype.itemsize
+            if not passes.is_here:
+                batch_size = most
+            elif not rows.is_sparse and rows.shape[0] * row_bytes > KEPT_BYTES:
+                batch_size = min(max(batch_size, _RUNS_PER_BATCH * _RUN_BYTES // row_bytes), most)
+        batch_size = min(batch_size, n_rows)
+        return cls(n_rows, batch_size, run_length(rows, batch_size, _RUNS_PER_BATCH))
+
+    @property
+    def n_batches(self) -> int:
+        """Number of batches of an epoch."""
+        return min(-(-self.n_rows // self.run), -(-self.n_rows // self.batch_size))
+
+    def per_report(self, size: int) -> int:
+        """Return the number of batches between two reports, for centers of this size, k d."""
+        return min(self.n_batches, max(1, _MULTIPLY_ADDS // (size * self.batch_size)))
+
+    def shuffled(self, random: np.random.RandomState) -> tuple[IndexArray, IndexArray]:
+        """Put all rows into random batches; return row numbers, ascending in each batch, and their ends."""
+        n_rows, run, n_batches = self.n_rows, self.run, self.n_batches
+        n_runs = -(-n_rows // run)
+        batches = np.arange(n_runs, dtype=np.int64) % n_batches
+        # Numbers of 16 bits are sorted much faster.
+        of_run = random.permutation(batches.astype(np.uint16) if n_batches <= 1 << 16 else batches)
+        numbers = np.argsort(of_run, kind="stable")
+        sizes = run * np.bincount(of_run, minlength=n_batches)
+        if run > 1:
+            sizes[of_run[-1]] -= n_runs * run - n_rows
+            numbers = (numbers[:, None] * run + np.arange(run)).ravel()
+            numbers = numbers[numbers < n_rows]
+        return numbers, np.cumsum(sizes)
+
+
+class Batches(NamedTuple):
+    """Consecutive batches: their rows, ascending within each, weights of rows, and ends, masses and memories."""
+
+    numbers: IndexArray
+    weights: Array | None
+    ends: IndexArray
+    masses: FloatArray
+    memories: FloatArray
+
+    @classmethod
+    def of(
+        cls, numbers: IndexArray, weights: Array | None, ends: IndexArray, memory: Memory, seen: float
+    ) -> Batches:
+        """Return batches after rows of the mass `seen`."""
+        masses = np.diff(ends, prepend=0).astype(np.float64)
+        if weights is not None:
+            starts = np.concatenate([[0], ends[:-1]])
+            masses = np.add.reduceat(weights, starts, dtype=np.float64)
+        return cls(numbers, weights, ends, masses, memory.after(seen + np.cumsum(masses) - masses))
+
+    def cut(self, n_batches: int) -> Iterator[Batches]:
+        """Yield pieces of this number of batches, at least one."""
+        step = max(1, n_batches)
+        for first in range(0, len(self.ends), step):
+            some = slice(first, first + step)
+            begin = int(self.ends[first - 1]) if first > 0 else 0
+            ends = self.ends[some]
+            rows = slice(begin, int(ends[-1]))
+            weights = None if self.weights is None else self.weights[rows]
+            yield Batches(self.numbers[rows], weights, ends - begin, self.masses[some], self.memories[some])
+
+
+class EpochSums(NamedTuple):
+    """The sums of the rows of each cluster in an epoch, relative to the shift, and their masses."""
+
+    sums: FloatArray
+    masses: FloatArray
+
+
+class DenseRunningMeans:
+    """Centers that are means of dense rows, of the mass `counts` each: one loop over batches in C++."""
+
+    def __init__(
+        self, centers: Array, counts: FloatArray, shift: FloatArray, n_threads: int, *, unit_length: bool
+    ) -> None:
+        self.counts, self.shift, self.n_threads, self.unit_length = counts, shift, n_threads, unit_length
+        frame = CenterFrame(np.array(centers), shift, n_threads)
+        self.centers = frame.centers
+        self._kernel = _kernels.running_means(
+            frame.centers, frame.relative, frame.offsets, frame.squares, shift,
+            frame.centers.astype(np.float64) - shift, counts, unit_length,
+        )  # fmt: skip
+
+    def take(self, passes: Passes, batches: Batches, epoch: EpochSums | None) -> float:
+        """Assign the rows of each batch, move the centers, and add to the sums of the epoch.
+
+        Returns the inertia of the rows by the centers before their batch.
+        """
+
+        sums, masses = (None, None) if epoch is None else epoch
+
+        def step(rows: ChunkRows) -> float:
+            inertias = []
+            for x, part in _read(rows, batches):
+                inertias.append(np.empty(len(part.ends)))
+                _kernels.take_batches(
+                    x, part.weights, part.ends, part.memories, inertias[-1], self._kernel, sums, masses,
+                    self.n_threads,
+                )  # fmt: skip
+            return float(np.sum(np.concatenate(inertias)))
+
+        return float(passes.run(step)[0])
+
+    def of(self, rows: EpochSums) -> Array:
+        """Return the means of the rows of an epoch; those without any are the running ones."""
+        return moved_centers(*rows, self.shift, self.centers, self.n_threads, unit_length=self.unit_length)
+
+
+def _read(rows: ChunkRows, batches: Batches) -> Iterator[tuple[Any, Batches]]:
+    """Yield batches with their rows for the kernels: all at once, or as many as are worth a read."""
+    kept = rows.kept
+    if kept.in_memory:
+        yield RowReader(kept).read(batches.numbers)[0], batches
+        return
+
+    def read(part: Batches) -> tuple[Any, Batches]:
+        order = np.argsort(part.numbers, kind="stable")
+        block = kernel_rows(kept.take(part.numbers[order]))
+        return _kernels.select_rows(block, np.argsort(order, kind="stable")), part
+
+    row_bytes, n_rows = kept.shape[1] * kept.dtype.itemsize, len(batches.numbers) // len(batches.ends)
+    yield from read_ahead(map(read, batches.cut(_READ_BYTES // (row_bytes * n_rows))))
+
+
+class WorkerRunningMeans(DenseRunningMeans):
+    """The same of rows on workers, which return the exact sums of each batch."""
+
+    def take(self, passes: Passes, batches: Batches, epoch: EpochSums | None) -> float:
+        """See `DenseRunningMeans.take`."""
+        inertia, begin, mass = 0.0, 0, 2 * total_weight(passes.n_rows, passes.weights)
+        largest = mass * float(np.sqrt(largest_square(passes, self.shift)))
+        totals = ClusterSums(passes.total(self.centers.shape, largest), passes.total(self.counts.shape, mass))
+        for end, memory in zip(batches.ends.tolist(), batches.memories.tolist()):
+            for total in totals:
+                total.clear()
+            params, given = (self.centers, self.shift), passes.split(batches.numbers[begin:end])
+            inertia += sum(passes.run(_add_nearest, params, sums=totals, given=given))
+            sums, masses = totals.sums.total(), totals.masses.total()
+            if epoch is not None:
+                np.add(epoch.sums, sums, out=epoch.sums)
+                np.add(epoch.masses, masses, out=epoch.masses)
+            _kernels.take_sums(sums, masses, memory, self._kernel, self.n_threads)
+            begin = end
+        return inertia
+
+
+def _add_nearest(
+    rows: ChunkRows, params: tuple[Array, FloatArray], totals: ClusterSums, numbers: IndexArray
+) -> float:
+    """Add some rows to the sums of their nearest centers; return their inertia."""
+    (centers, shift), n_threads = params, rows.most_threads
+    x, weights = kernel_rows(rows.kept.take(numbers)), None if rows.weights is None else rows.weights[numbers]
+    labels, squares = np.empty(len(numbers), dtype=np.int32), np.empty(len(numbers))
+    CenterFrame(centers, shift, n_threads).nearest(x, labels, squares)
+    with totals.sums.part() as sums, totals.masses.part() as masses:
+        _kernels.add_to_clusters(x, labels, None, weights, shift, sums, masses, n_threads)
+    return weighted_sum(squares, weights)
+
+
+class SparseRunningMeans:
+    """Centers that are means of sparse rows; a batch costs in proportion to the entries of its rows.
+
+    To forget would change all columns. Instead, new rows get larger weights: sums and masses are relative.
+    """
+
+    def __init__(self, centers: Array, counts: FloatArray, n_threads: int, *, unit_length: bool) -> None:
+        self.counts, self.n_threads, self.unit_length = counts, n_threads, unit_length
+        self.shift = np.zeros(centers.shape[1])
+        self._means = SparseMeans(centers, self.shift, n_threads, unit_length=unit_length)
+        self._means.put(np.arange(len(centers)), centers, 1.0)
+
+    @property
+    def centers(self) -> Array:
+        """The centers, shape (k, d); computed at each call."""
+        return self._means.centers
+
+    def take(self, passes: Passes, batches: Batches, epoch: EpochSums | None) -> float:
+        """See `DenseRunningMeans.take`."""
+
+        def step(rows: ChunkRows) -> float:
+            reader = RowReader(rows.kept)
+            return sum(self._take(reader.read(batch.numbers)[0], batch, epoch) for batch in batches.cut(1))
+
+        return float(passes.run(step)[0])
+
+    def _take(self, x: Any, batch: Batches, epoch: EpochSums | None) -> float:
+        means, weights, n_rows = self._means, batch.weights, len(batch.numbers)
+        labels, scores, squares = np.zeros(n_rows, np.int32), np.empty(n_rows, means.dtype), np.empty(n_rows)
+        _kernels.own_square_distances(x, self.shift[None, :], np.zeros(1), labels, squares, self.n_threads)
+        means.nearest(x, labels, scores)
+        if epoch is not None:
+            _kernels.add_to_clusters(x, labels, None, weights, self.shift, *epoch, self.n_threads)
+        np.minimum(self.counts, batch.memories, out=self.counts)
+        # A center is its relative sum over the divisor, which stands for the mass that is remembered.
+        divisors = means.divisors()
+        relative = np.where(divisors > 0, divisors, 1.0) / self.counts
+        own = relative[labels] if weights is None else relative[labels] * weights
+        means.add(x, labels, None, own.astype(means.dtype))
+        means.move(np.zeros(len(divisors)))
+        self.counts += np.bincount(labels, weights, minlength=len(divisors))
+        if divisors.max() > _LARGE_MASS:
+            means.put(np.arange(len(divisors)), means.centers, 1.0)
+        return weighted_sum(np.maximum(squares + scores, 0.0), weights)
+
+    def of(self, rows: EpochSums) -> Array:
+        """Return the means of the rows of an epoch; those without any are the running ones."""
+        return moved_centers(*rows, self.shift, self.centers, self.n_threads, unit_length=self.unit_length)
+
+
+RunningMeans = DenseRunningMeans | SparseRunningMeans
+
+
+def running_means(
+    passes: Passes,
+    centers: Array,
+    counts: FloatArray,
+    shift: FloatArray,
+    batch_size: int,
+    *,
+    unit_length: bool,
+) -> RunningMeans:
+    """Return centers that are means of the mass `counts` each, and will receive such rows; `counts` is changed."""
+    n_threads = useful_n_threads(batch_size * centers.size, passes.n_threads)
+    if passes.rows.is_sparse:
+        return SparseRunningMeans(centers, counts, n_threads, unit_length=unit_length)
+    kind = DenseRunningMeans if passes.is_here else WorkerRunningMeans
+    return kind(centers, counts, shift, n_threads, unit_length=unit_length)
+
+
+@dataclass(frozen=True, slots=True)
+class AnnealedResult:
+    """The result of annealed k-means: centers (k, d), numbers of epochs and batches, and the mass of the rows seen.
+
+    `reason` is "max_iter", "converged", "max_time" or "callback".
+    """
+
+    centers: Array
+    n_epochs: int
+    n_batches: int
+    seen: float
+    history: Array
+    reason: str
+
+
+def anneal(
+    passes: Passes,
+    means: RunningMeans,
+    memory: Memory,
+    plan: BatchPlan,
+    random: np.random.RandomState,
+    *,
+    seen: float = 0.0,
+    stop: Stop,
+    report: Report,
+    scale: float = 1.0,
+) -> AnnealedResult:
+    """Assign random batches and move the running means, epoch by epoch, in O(n k d) time each.
+
+    Returns the means of the rows that each center has received in the last epoch; where a callback or the time limit
+    ends an epoch early, the running means. Rows of weight 0, which the plan does not count, are left out, and rows of
+    the mass `seen` have been seen before. The tolerance of `stop` is the squared movement of the centers in an epoch
+    that ends the fit. `report` is told the inertia, times `scale` and scaled up to all rows, at the end of each epoch,
+    and at times before.
+    """
+    numbers = None if passes.weights is None else np.flatnonzero(passes.weights > 0)
+    mass, n_batches = total_weight(passes.n_rows, passes.weights), 0
+    for epoch in range(1, stop.max_iter + 1):
+        order, ends = plan.shuffled(random)
+        if numbers is not None:
+            order = numbers[order]
+        weights = None if passes.weights is None else passes.weights[order]
+        before, n_taken, epoch_sums = np.array(means.centers), 0, None
+        if epoch == stop.max_iter or stop.tolerance >= 0:
+            epoch_sums = EpochSums(np.zeros(before.shape), np.zeros(len(before)))
+        for batches in Batches.of(order, weights, ends, memory, seen).cut(plan.per_report(before.size)):
+            inertia, batch_mass = means.take(passes, batches, epoch_sums), float(batches.masses.sum())
+            n_batches, n_taken = n_batches + len(batches.ends), n_taken + len(batches.numbers)
+            seen += batch_mass
+            centers = means.centers
+            if epoch_sums is not None and n_taken == plan.n_rows:
+                centers = means.of(epoch_sums)
+            shift = float(np.sum((means.centers.astype(np.float64) - before) ** 2))
+            if report(scale * inertia * mass / batch_mass, centers, center_shift=shift):
+                break
+        if report.reason is not None or shift <= stop.tolerance:
+            break
+    reason = report.reason or ("converged" if shift <= stop.tolerance else "max_iter")
+    return AnnealedResult(np.array(centers), epoch, n_batches, seen, report.history(), reason)
+
+
+def anneal_centers(
+    data: MeasuredRows,
+    centers: Array,
+    n_epochs: int,
+    random: np.random.RandomState,
+    *,
+    unit_length: bool,
+    deadline: Deadline = UNLIMITED,
+) -> Array:
+    """Return centers after some annealed epochs over all rows, as a step of another fit."""
+    passes, seen = data.passes, RowsSeen().and_more(data.weights, data.n_rows)
+    plan, memory = BatchPlan.of(passes, len(centers)), Memory.of(len(centers), seen)
+    counts = np.full(len(centers), memory.after(0.0))
+    means = running_means(passes, centers, counts, data.shift, plan.batch_size, unit_length=unit_length)
+    report, stop = Report(fields=HISTORY_FIELDS, deadline=deadline), Stop(n_epochs, NEVER)
+    return anneal(passes, means, memory, plan, random, stop=stop, report=report).centers
