@@ -465,7 +465,7 @@ def _table_of_set(run: PaperRun, name: str, here: PaperSet) -> None:
     setting = Setting(classes, 1.0, 1, run.threads, here.bandwidth_factor if here.is_here else 1.0)
     published = PUBLISHED.get(name, {})
     lines, kept = [], {}
-    for method in EVERYONE:
+    for method in run.select(EVERYONE):
         if method == LK and not (name == SMALL or run.quick):
             lines.append([method, "-", "too slow", "-", "-"])
         else:
