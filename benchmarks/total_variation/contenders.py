@@ -125,7 +125,7 @@ def _spectral(task: Task) -> np.ndarray:
     return model_of("sklearn.cluster.SpectralClustering", task.n_clusters, **options).fit(task.matrix).labels_
 
 
-# Better than the defaults on all graphs; the defaults end after 30 iterations.
+# Better than the defaults on most graphs; the defaults end after 30 iterations.
 _PROPAGATIONS: dict[str, dict[str, Any]] = {
     "LabelPropagation": {},
     "LabelSpreading": {"alpha": 0.99, "tol": 1e-6, "max_iter": 1000},
