@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 import coterie
-from coterie.limits.memory import limited_memory
 from coterie.rows import as_rows
+from tests.support.memory import limited_memory
 
 X = np.random.default_rng(0).normal(size=(5000, 3))
 

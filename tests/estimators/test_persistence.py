@@ -18,7 +18,7 @@ from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotE
 
 import coterie
 from coterie.estimators import persistence
-from coterie.limits.memory import limited_memory
+from tests.support.memory import limited_memory
 
 X = np.random.default_rng(0).normal(size=(25, 3)) + 6 * np.random.default_rng(1).integers(3, size=(25, 1))
 

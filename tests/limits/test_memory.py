@@ -1,17 +1,14 @@
 """Available memory."""
 
-import os
-
 import pytest
 
 from coterie.limits import memory
 from coterie.limits.memory import (
-    as_size,
     available_memory,
     check_allocation,
-    limited_memory,
     memory_in_bytes,
 )
+from tests.support.memory import limited_memory
 
 
 @pytest.fixture
@@ -44,18 +41,6 @@ def test_sizes_as_people_write_them(text, n_bytes):
     assert memory_in_bytes(text) == n_bytes
 
 
-@pytest.mark.parametrize("text", ["", "GB", "-4GB", "4 XB", "0", "1e9", "nan", "4GB 5"])
-def test_invalid_sizes(text):
-    with pytest.raises(ValueError, match="such as 4GB or 512MiB"):
-        memory_in_bytes(text)
-
-
-def test_sizes_for_people():
-    assert [as_size(n) for n in (0, 999, 1500, 64e6, 4.25e9, 9.996e9, 2e13, 1e21)] == [
-        "0 bytes", "999 bytes", "1.5 kB", "64 MB", "4.2 GB", "10.0 GB", "20 TB", "1,000 EB",
-    ]  # fmt: skip
-
-
 def test_free_memory_of_the_machine(machine):
     machine({"/proc/meminfo": "MemTotal: 9000 kB\nMemAvailable: 5000 kB"})
     assert available_memory() == 5000 * 1024
@@ -77,10 +62,6 @@ def test_limits_of_containers_of_version_2(machine):
     assert available_memory() == 90000 - 50000 + 2300
 
 
-def test_available_memory_is_positive():
-    assert 1e6 < available_memory() < 1e15
-
-
 def test_limit_of_addresses(monkeypatch):
     resource = pytest.importorskip("resource")
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (2 * 10**9, resource.RLIM_INFINITY))
@@ -94,8 +75,6 @@ def test_memory_limit_overrides_free_memory(machine, monkeypatch):
     )
     with limited_memory(10**9):
         assert available_memory() == 10**9 - 1000 * 1024
-        with limited_memory(None):  # changes nothing
-            assert available_memory() == 10**9 - 1000 * 1024
     assert available_memory() == 5000 * 1024
     monkeypatch.setenv(memory.MEMORY_VARIABLE, "2MB")
     assert available_memory() == 2 * 10**6 - 1000 * 1024
@@ -112,21 +91,3 @@ def test_what_does_not_fit_is_refused_with_its_size_and_a_remedy(machine):
     assert all(part in str(caught.value) for part in ("bounds", "4.0 GB", "1.0 GB", "ask for fewer clusters"))
     with limited_memory(3e9), pytest.raises(MemoryError, match=r"3\.0 GB that are allowed"):
         check_allocation(4e9, "bounds", "ask for fewer clusters")
-
-
-def test_small_work_asks_the_system_nothing(monkeypatch):
-    monkeypatch.delenv(memory.MEMORY_VARIABLE, raising=False)
-    monkeypatch.setattr(memory, "available_memory", lambda: pytest.fail("it was asked"))
-    check_allocation(1e7, "rows", "fit fewer")
-    check_allocation(1e7, "rows", "fit a sample")
-
-
-def test_memory_limit_ends_with_its_block():
-    with pytest.raises(RuntimeError, match="gone"), limited_memory(5):
-        raise RuntimeError("gone")
-    assert available_memory() > 5
-
-
-def test_the_variable_is_read_by_other_processes():
-    assert memory.MEMORY_VARIABLE == "COTERIE_MEMORY"
-    assert memory.MEMORY_VARIABLE not in os.environ or available_memory() >= 0

@@ -65,10 +65,6 @@ def test_array_likes(X, convert):
     np.testing.assert_array_equal(source.take([2, 22]), X[[2, 22]])
 
 
-def test_lists_of_integers_are_computed_in_float64():
-    assert as_rows([[1, 2], [3, 4]]).dtype == np.float64
-
-
 @pytest.mark.parametrize("chunks", [(23, 4), (5, 4), (5, 3), (1, 1), ((7, 0, 1, 15), (2, 2))])
 @pytest.mark.parametrize("rows_per_block", [1, 4, 5, 6, 100])
 def test_dask_arrays(X, chunks, rows_per_block):
@@ -79,10 +75,6 @@ def test_dask_arrays(X, chunks, rows_per_block):
     assert all(len(block) == rows_per_block for block in blocks[:-1])
     np.testing.assert_array_equal(np.concatenate(blocks), X.astype(np.float32))
     np.testing.assert_array_equal(source.take([0, 8, 8, 22]), X[[0, 8, 8, 22]].astype(np.float32))
-
-
-def test_dask_arrays_of_objects(X):
-    np.testing.assert_array_equal(as_rows(dask.from_array(X.astype(object), chunks=5)).read(), X)
 
 
 def test_each_dask_chunk_is_computed_once(X):
@@ -182,28 +174,6 @@ def test_input_is_not_changed(X):
         as_rows(data, dtype=np.float32).read()
     assert X_list == X.tolist()
     assert objects.dtype == object
-
-
-class Tensor:
-    """A tensor of a library that shares its memory by DLPack only."""
-
-    def __init__(self, array, device=1):
-        self.array, self.kind = array, device
-
-    def __dlpack__(self, **options):
-        return self.array.__dlpack__(**options)
-
-    def __dlpack_device__(self):
-        return self.kind, 0
-
-
-def test_tensors_by_dlpack():
-    X = np.arange(12, dtype=np.float32).reshape(4, 3)
-    rows = as_rows(Tensor(X))
-    assert np.shares_memory(rows.read(), X)
-    same_bits(rows.read(), X)
-    with pytest.raises(TypeError, match=r"X is a tensor on another device\. Pass a copy in main memory"):
-        as_rows(Tensor(X, device=2))
 
 
 def columns_of_vectors(vectors):

@@ -156,17 +156,6 @@ def test_a_table_with_one_column_of_vectors(kind, tmp_path, recwarn):
 
 
 @pytest.mark.parametrize("kind", TABLES)
-def test_table_of_vectors_and_numbers(kind, tmp_path):
-    rows_of = stored(mixed().drop_columns(["title"]), kind, tmp_path)
-    rows = rows_of()
-    assert dict(rows.roles.left_out)["e0"] == "beside the vectors"
-    assert rows.chosen == ["text"]
-    assert rows.metadata_columns.names == ["id", "e0", "e1", "e2", "place"]
-    assert rows_of(columns="text").chosen == rows_of(exclude=["e*"]).chosen == ["text"]
-    assert rows_of(columns=["e1", "text"]).shape == (30, 3)
-
-
-@pytest.mark.parametrize("kind", TABLES)
 def test_several_columns_of_vectors(kind, tmp_path):
     rows_of = stored(mixed(), kind, tmp_path)
     with pytest.raises(TableError, match="several columns of vectors: title, text") as error:
@@ -174,14 +163,6 @@ def test_several_columns_of_vectors(kind, tmp_path):
     assert error.value.parameter == "columns"
     assert rows_of(columns="text").chosen == ["text"]
     assert rows_of(columns=["title", "text"]).shape == (30, 4)
-
-
-@pytest.mark.parametrize("kind", ["arrow", "pandas", "polars"])
-def test_labels_of_frames_that_are_no_names(kind):
-    frame = pd.DataFrame(numbers(), columns=[7, 8, 9])
-    rows = as_rows(frame, columns=[2, 0])
-    assert rows.column_names == rows.chosen == ["9", "7"]
-    np.testing.assert_array_equal(rows.read(), numbers()[:, [2, 0]])
 
 
 @pytest.mark.parametrize(
@@ -219,21 +200,6 @@ def test_other_columns_are_metadata(kind, tmp_path):
     assert repr(rows.metadata_columns) == f"<MetadataColumns: {', '.join(names)}>"
     left_out = [name for name in names if name != "e2"]
     assert rows_of(exclude=left_out).metadata_columns.names == left_out
-
-
-def test_no_metadata_if_all_columns_are_clustered(tmp_path):
-    table = mixed().select(["e0", "e1"])
-    parquet.write_table(table, tmp_path / "x.parquet")
-    np.save(tmp_path / "x.npy", numbers())
-    for rows in (
-        as_rows(table),
-        as_rows(table.to_pandas()),
-        as_rows(pl.from_arrow(table)),
-        as_rows(numbers()),
-    ):
-        assert rows.metadata_columns is None
-    assert open_rows(tmp_path / "x.parquet").metadata_columns is None
-    assert open_rows(tmp_path / "x.npy").metadata_columns is None
 
 
 def test_shards_have_their_common_metadata_columns(tmp_path):

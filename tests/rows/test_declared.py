@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from coterie import MiniBatchKMeans
-from coterie.limits.memory import limited_memory
 from coterie.rows import open_rows
 from tests.rows.bombs import BOMBS
 from tests.support.errors import tried
 from tests.support.limited import run_measured
+from tests.support.memory import limited_memory
 from tests.support.processes import forks
 
 

@@ -142,13 +142,6 @@ def test_servers_that_do_not_help(server, message):
     assert "abc" not in str(told.value)
 
 
-def test_servers_without_ranges_and_tags():
-    pytest.importorskip("aiohttp", reason="addresses of web servers need aiohttp")
-    with running(FileServer(gives_tags=False, gives_ranges=False)) as web:
-        web.files["x.npy"] = npy_bytes(X)
-        assert_same_rows(open_rows(f"{web.address}/x.npy"), X)
-
-
 def test_a_server_that_is_not_there():
     pytest.importorskip("aiohttp", reason="addresses of web servers need aiohttp")
     with running(FileServer()) as web:
@@ -191,12 +184,6 @@ def test_a_bucket_is_reached_by_the_environment(bucket, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", bucket.wire.address)
     np.testing.assert_array_equal(open_rows(bucket.put("x.npy", npy_bytes(X))).read(), X)
     s3fs.S3FileSystem.clear_instance_cache()
-
-
-def test_options_come_from_the_configuration_of_fsspec(bucket, monkeypatch):
-    address = bucket.put("x.npy", npy_bytes(X))
-    monkeypatch.setitem(fsspec.config.conf, "s3", bucket.options)
-    np.testing.assert_array_equal(open_rows(address).read(), X)
 
 
 def test_buckets_that_are_not_there_or_refuse(bucket, monkeypatch):

@@ -167,10 +167,6 @@ def found_roles(roles):
     return {**dict.fromkeys(roles.features, F), **dict(roles.left_out)}
 
 
-def test_there_are_forty_tables():
-    assert len(TABLES) == 40
-
-
 @pytest.mark.parametrize("name", TABLES)
 def test_role_of_each_column(name):
     expected = {column: role for column, (role, _) in TABLES[name].items()}
@@ -202,16 +198,6 @@ def test_text_files_have_the_same_roles(name, tmp_path):
         found.pop("zip")
         expected.pop("zip")
     assert found == expected
-
-
-def test_prepared_rows_keep_other_columns_as_metadata(tmp_path):
-    parquet.write_table(table_of("embeddings with text and numbers"), tmp_path / "t.parquet")
-    rows = prepare_rows(tmp_path / "t.parquet")
-    assert rows.shape == (N, 4)
-    assert rows.metadata_columns.names == ["id", "text", "tokens"]
-    model = coterie.KMeans(3, random_state=0).fit(rows)
-    again = prepare_rows(tmp_path / "t.parquet", columns=["embedding"])
-    np.testing.assert_array_equal(model.predict(again), model.labels_)
 
 
 def test_the_features_are_stored_in_the_model(tmp_path):
@@ -255,16 +241,6 @@ def test_text_alone_shows_how_to_make_vectors():
         table_roles(table)
 
 
-def test_categories_alone_name_the_option():
-    with pytest.raises(ValueError, match="categories='auto'"):
-        table_roles(pyarrow.table({"city": words("Rome", "Oslo")}))
-
-
-def test_several_columns_of_vectors_are_an_error():
-    with pytest.raises(ValueError, match=r"several columns of vectors: a, b\. Choose one"):
-        table_roles(pyarrow.table({"a": vectors(), "b": vectors()}))
-
-
 def test_a_long_table_is_judged_by_its_first_rows():
     n = 200_000
     values = np.r_[np.zeros(100_000), np.ones(n - 100_000)]
@@ -302,13 +278,6 @@ def test_a_fit_leaves_out_ids_with_a_warning():
     assert list(model.feature_names_in_) == ["age", "income"]
     np.testing.assert_array_equal(model.labels_, plain.labels_)
     np.testing.assert_array_equal(model.predict(frame), plain.labels_)
-
-
-def test_vectors_beside_an_id_are_taken_without_a_warning():
-    table = pyarrow.table({"id": np.arange(N), "vector": list(np.random.default_rng(0).normal(size=(N, 3)))})
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert coterie.as_rows(table).shape == (N, 3)
 
 
 def test_chosen_columns_of_few_invalid_cells_name_the_cell(tmp_path):

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie.rows import as_rows
-from coterie.rows import source as source_module
 from tests.rows.formats import dense
 
 
@@ -77,28 +76,6 @@ def test_descending_unsigned_row_numbers_are_found(unsigned):
         as_rows(np.ones((3, 2))).take(np.array([2, 1], dtype=unsigned))
 
 
-@pytest.mark.parametrize(
-    ("shape", "dtype", "rows"),
-    [
-        ((10, 784), np.float32, 4096),
-        ((10, 784), np.float64, 2674),
-        ((10, 32), np.float32, 131072),
-        ((10, 3), np.float64, 696320),
-        ((10, 2**23), np.float64, 1),
-    ],
-)
-def test_default_block_size(shape, dtype, rows):
-    source = as_rows(np.broadcast_to(np.zeros(1, dtype), shape))
-    assert source.rows_per_block == rows
-    assert rows == 1 or rows * shape[1] * np.dtype(dtype).itemsize <= 2**24
-
-
-def test_default_block_size_of_sparse_rows_counts_values():
-    sparse = as_rows(sp.random_array((1000, 10**6), density=1e-5, rng=0))
-    assert 4096 < sparse.rows_per_block < 2**24 / (10 * 12)
-    assert sparse.rows_per_block % 4096 == 0
-
-
 @pytest.mark.parametrize("rows_per_block", [0, -5])
 def test_block_size_must_be_positive(rows_per_block):
     with pytest.raises(ValueError, match="rows_per_block must be at least 1"):
@@ -139,21 +116,6 @@ def test_large_finite_numbers_are_not_infinity():
     np.testing.assert_array_equal(as_rows(abs(X)).read(), abs(X))
 
 
-def test_rows_are_checked_once(monkeypatch):
-    checked = []
-    monkeypatch.setattr(source_module, "check_finite", lambda block, *_: checked.append(len(block)))
-    source = as_rows(numbers(10, 2))
-    first = source.blocks(4)
-    next(first)
-    list(source.blocks(5))  # rows 0 to 4 hold an unchecked one
-    assert checked == [4, 5, 5]
-    list(source.blocks(3))
-    source.take([1, 9])
-    assert checked == [4, 5, 5]
-    list(source.with_dtype(np.float32).blocks(10))
-    assert checked == [4, 5, 5, 10]
-
-
 @pytest.mark.parametrize("dtype", ["f8", "i8", "u8"])
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
 def test_overflow_to_float32_is_found(dtype, make):
@@ -177,7 +139,3 @@ def test_a_source_passes_through():
 def test_only_float_dtypes_can_be_requested(dtype):
     with pytest.raises(ValueError, match="dtype must be float32, float64 or None"):
         as_rows(np.ones((2, 2)), dtype=dtype)
-
-
-def test_repr():
-    assert repr(as_rows(np.ones((5, 2)))) == "<DenseRows: array, 5 x 2 float64>"

@@ -97,20 +97,6 @@ def test_a_long_stream_is_mapped(spool):
     assert os.listdir(spool) == []  # the files have no names
 
 
-def test_long_and_short_streams_give_the_same_bits(spool):
-    same_fits(KMeans(3, random_state=0).fit(Stream(table())), KMeans(3, random_state=0).fit(table()))
-    gc.collect()
-    assert os.listdir(spool) == []
-
-
-def test_stream_on_a_full_disk(spool, monkeypatch):
-    monkeypatch.setattr("coterie.rows.landing._LEFT_BYTES", 1 << 60)
-    with pytest.raises(OSError, match=r"No space for a copy of the rows.*TMPDIR"):
-        as_rows(Stream(table()))
-    gc.collect()
-    assert os.listdir(spool) == []
-
-
 def test_a_stream_is_read_once():
     reader = table().to_reader()
     as_rows(reader)

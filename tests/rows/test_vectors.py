@@ -159,21 +159,6 @@ def test_vectors_and_numbers_side_by_side(tmp_path):
         same_bits(rows.take([3, 60]), expected[[3, 60]])
 
 
-def test_missing_numbers_in_vectors_are_found(tmp_path):
-    whole = pa.table({"v": pa.array([[1, 2], [3, None], [5, 6]], pa.list_(pa.int8()))})
-    parquet.write_table(whole, tmp_path / "x.parquet")
-    frame = pd.DataFrame({"v": [[1, 2], [3, None], [5, 6]]})
-    for rows in (
-        as_rows(whole),
-        as_rows(frame),
-        as_rows(pl.from_arrow(whole)),
-        open_rows(tmp_path / "x.parquet"),
-    ):
-        with pytest.raises(ValueError, match=r"Input X contains NaN\. First bad row: 1( of \S+)?\. "):
-            rows.read()
-        same_bits(rows.take([0, 2]), rows.dtype.type([[1, 2], [5, 6]]))
-
-
 BAD = {
     "shorter": ([1.0], "has 1 numbers"),
     "longer": ([1.0, 2, 3], "has 3 numbers"),
@@ -199,14 +184,6 @@ def test_vectors_of_other_lengths_are_named_by_row(bad, found, row, tmp_path):
     for name in ("x.parquet", "x.feather"):
         with pytest.raises(ValueError, match=rf"Cannot read .*{name}: .*{message}"):
             open_rows(tmp_path / name)
-
-
-def test_the_first_vector_that_is_there_determines_the_length():
-    for cells in ([None, [1.0, 2]], [[], [1.0, 2]]):
-        table = pa.table({"v": pa.array(cells, pa.list_(pa.float64()))})
-        for frame in (table, pl.from_arrow(table), table.to_pandas()):
-            with pytest.raises(ValueError, match=r"First bad row: 0"):
-                as_rows(frame).read()
 
 
 def test_missing_vectors_are_missing_numbers(tmp_path):

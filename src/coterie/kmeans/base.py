@@ -251,7 +251,7 @@ class CentroidEstimator(
         """Return the rows, at length 1 with the cosine metric; those of zeros as they are or refused."""
         if not self._is_cosine:
             return rows
-        return normalized(rows, refuse_zeros=not self._ignores_zeros, n_threads=self._n_threads)
+        return normalized(rows, refuse_zeros=not self._ignores_zeros)
 
     def _with_direction(self, rows: Rows) -> Rows:
         """Return the rows that are not zero, where others are ignored: a fit is that of these, to the bit."""

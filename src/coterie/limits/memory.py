@@ -4,39 +4,28 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 MEMORY_VARIABLE = "COTERIE_MEMORY"
-"""The environment variable that allows an amount of memory, where no `limited_memory` does."""
+"""The environment variable that limits the memory of this process."""
 
 # Smaller needs are not compared with the free memory: reading it takes longer than most small fits.
 _NEGLIGIBLE_BYTES = 64 * 2**20
 
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-_BINARY_UNITS = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?", re.IGNORECASE)
 
 # Pages of files that the system gives back when memory runs short, by their names in memory.stat.
 _RECLAIMABLE = ("inactive_file", "active_file")
 
-_allowed: float | None = None
-
 
 def memory_in_bytes(text: str) -> int:
-    """Return the bytes of a size such as "4GB", "512 MiB" or "1.5g"; a ValueError if it is no positive size.
-
-    Examples
-    --------
-    >>> from coterie.limits.memory import memory_in_bytes
-    >>> memory_in_bytes("4GB"), memory_in_bytes("0.5 GiB")
-    (4000000000, 536870912)
-    """
+    """Return the bytes of a size such as "4GB", "512 MiB" or "1.5g"; a ValueError if it is no positive size."""
     found = _SIZE.fullmatch(text.strip())
     n_bytes = 0
     if found:
-        n_bytes = int(float(found[1]) * {**_UNITS, **_BINARY_UNITS}[(found[2] or "").lower()])
+        unit = (found[2] or "").lower()
+        power = "kmgt".index(unit[0]) + 1 if unit else 0
+        n_bytes = int(float(found[1]) * (1024 if unit.endswith("i") else 1000) ** power)
     if n_bytes <= 0:
         raise ValueError(f"an amount of memory is a number with a unit, such as 4GB or 512MiB, got {text!r}.")
     return n_bytes
@@ -52,23 +41,11 @@ def as_size(n_bytes: float) -> str:
     return f"{n_bytes:,.0f} {units[unit]}" if n_bytes >= 10 or not unit else f"{n_bytes:.1f} {units[unit]}"
 
 
-@contextmanager
-def limited_memory(n_bytes: float | None) -> Iterator[None]:
-    """Limit the memory of this process within the context; None changes nothing."""
-    global _allowed
-    before = _allowed
-    _allowed = before if n_bytes is None else n_bytes
-    try:
-        yield
-    finally:
-        _allowed = before
-
-
 def available_memory() -> float:
     """Return how many more bytes this process may take; infinity if this is unknown.
 
-    This is the rest of what the user allows (`limited_memory`, else the variable `COTERIE_MEMORY`), else the least of
-    the free memory of the machine, of the limits of its container (cgroups), and of its limit of addresses.
+    This is the rest of what the variable `COTERIE_MEMORY` allows, else the least of the free memory of the machine, of
+    the limits of its container (cgroups), and of its limit of addresses.
     """
     allowed = _allowed_memory()
     if allowed is not None:
@@ -94,8 +71,6 @@ def check_allocation(n_bytes: float, what: str, remedy: str) -> None:
 
 
 def _allowed_memory() -> float | None:
-    if _allowed is not None:
-        return _allowed
     text = os.environ.get(MEMORY_VARIABLE)
     if not text:
         return None

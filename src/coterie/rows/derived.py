@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -100,10 +98,9 @@ class NormalizedRows(DerivedRows):
            [0. , 0. ]])
     """
 
-    def __init__(self, rows: Rows, *, refuse_zeros: bool = False, n_threads: int = 1) -> None:
+    def __init__(self, rows: Rows, *, refuse_zeros: bool = False) -> None:
         super().__init__(rows, ("normalize",), description=f"{rows.description}, rows of length 1")
         self._refuse_zeros = refuse_zeros
-        self._n_threads = n_threads
 
     def changed(self, piece: Any, rows: int | IndexArray) -> Block:
         if self._refuse_zeros:
@@ -117,24 +114,15 @@ class NormalizedRows(DerivedRows):
         if self.is_sparse:
             return _scaled_sparse(piece, self.dtype)
         out = np.empty(piece.shape, dtype=self.dtype)
-        batch = max(1, _BATCH_BYTES // (8 * piece.shape[1]))
-
-        def scale(start: int) -> None:
-            # Numbers too large for float32 become infinities, which the check for finite numbers finds.
-            with np.errstate(over="ignore", invalid="ignore"):
+        batch = max(1, _BATCH_BYTES // (8 * piece.shape[1]))  # which stays in the cache
+        # Numbers too large for float32 become infinities, which the check for finite numbers finds.
+        with np.errstate(over="ignore", invalid="ignore"):
+            for start in range(0, piece.shape[0], batch):
                 part = np.asarray(piece[start : start + batch], dtype=self.dtype).astype(
                     np.float64, order="C"
                 )
-                part /= _lengths(part)[:, None]
+                part /= _lengths(np.abs(part))[:, None]
                 out[start : start + batch] = part
-
-        starts = range(0, piece.shape[0], batch)
-        if self._n_threads == 1 or len(starts) == 1:
-            for start in starts:
-                scale(start)
-        else:
-            with ThreadPoolExecutor(self._n_threads) as pool:
-                list(pool.map(scale, starts))
         return out
 
 
@@ -146,11 +134,11 @@ def landed_rows(rows: Rows) -> Rows:
     return _with_columns_of(rows, DenseRows(landing.array(), rows.description))
 
 
-def normalized(rows: Rows, *, refuse_zeros: bool = False, n_threads: int = 1) -> Rows:
+def normalized(rows: Rows, *, refuse_zeros: bool = False) -> Rows:
     """Return `NormalizedRows`, or their equivalent for rows on workers."""
     if hasattr(rows, "normalized"):
         return rows.normalized(refuse_zeros=refuse_zeros)  # type: ignore[no-any-return]
-    return NormalizedRows(rows, refuse_zeros=refuse_zeros, n_threads=n_threads)
+    return NormalizedRows(rows, refuse_zeros=refuse_zeros)
 
 
 def part_of(rows: Rows, block: Block) -> Rows:
@@ -215,42 +203,32 @@ def _are_zeros(piece: Any) -> BoolArray:
 
 
 def _lengths(part: FloatArray) -> FloatArray:
-    """Return the length of each row; 1 for rows of zeros or with non-finite numbers, which a later check reports."""
+    """Return the lengths of rows of absolute values; 1 for zeros or non-finite numbers, which a later check reports."""
     # Squares of numbers near the ends of the range overflow or underflow, so rows are scaled first.
-    scaled = np.abs(part)
-    largest = scaled.max(axis=1)
-    largest[~np.isfinite(largest) | (largest == 0)] = 1
-    np.divide(part, largest[:, None], out=scaled)
-    scaled *= scaled
-    lengths = largest * np.sqrt(scaled.sum(axis=1))
+    largest = _or_one(part.max(axis=1))
+    part /= largest[:, None]
+    part *= part
+    return _or_one(largest * np.sqrt(part.sum(axis=1)))
+
+
+def _or_one(lengths: FloatArray) -> FloatArray:
     lengths[~np.isfinite(lengths) | (lengths == 0)] = 1
     return lengths
 
 
 def _scaled_sparse(piece: Any, dtype: np.dtype[Any]) -> Any:
     values = np.empty(len(piece.data), dtype=dtype)
-    # Rows with about as many entries as a batch.
-    n_batches = -(-8 * len(values) // _BATCH_BYTES)
-    cuts = np.searchsorted(piece.indptr, np.linspace(0, len(values), n_batches + 1)[1:-1])
-    for low, high in itertools.pairwise([0, *cuts.tolist(), piece.shape[0]]):
-        part = slice(int(piece.indptr[low]), int(piece.indptr[high]))
-        values[part] = _scaled_values(piece.data[part], np.diff(piece.indptr[low : high + 1]))
+    batch = max(1, _BATCH_BYTES * piece.shape[0] // (8 * len(values) or 1))  # rows of about as many entries
+    for low in range(0, piece.shape[0], batch):
+        starts = piece.indptr[low : low + batch + 1].astype(np.intp)
+        data = piece.data[starts[0] : starts[-1]].astype(np.float64)
+        row_of = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        largest = np.zeros(len(starts) - 1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            np.maximum.at(largest, row_of, np.abs(data))
+            scaled = data / _or_one(largest)[row_of]
+            squares = np.bincount(row_of, weights=scaled * scaled, minlength=len(largest))
+            values[starts[0] : starts[-1]] = data / _or_one(largest * np.sqrt(squares))[row_of]
     out = sp.csr_array((values, piece.indices, piece.indptr), shape=piece.shape)
     out.has_canonical_format = True
     return out
-
-
-def _scaled_values(data: Array, counts: IndexArray) -> FloatArray:
-    """Divide the entries of consecutive rows by the lengths of the rows."""
-    values = data.astype(np.float64)
-    row_of = np.repeat(np.arange(len(counts)), counts)
-    largest = np.zeros(len(counts))
-    with np.errstate(over="ignore", invalid="ignore"):
-        np.maximum.at(largest, row_of, np.abs(values))
-        largest[~np.isfinite(largest) | (largest == 0)] = 1
-        scaled = values / largest[row_of]
-        squares = np.bincount(row_of, weights=scaled * scaled, minlength=len(counts))
-        lengths = largest * np.sqrt(squares)
-        lengths[~np.isfinite(lengths) | (lengths == 0)] = 1
-        values /= lengths[row_of]
-    return values

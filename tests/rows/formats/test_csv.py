@@ -146,15 +146,6 @@ def test_commas_in_text_and_text_with_other_separators(tmp_path):
     assert open_rows(tmp_path / "y.csv", columns="n").read().tolist() == [[1.5], [2.5]]
 
 
-def test_wide_lines(tmp_path):
-    """Longer than the beginning by which the separator is told, and than a field may be."""
-    X = np.random.default_rng(0).normal(size=(3, 20_000))
-    for sep, decimal in ((",", "."), (";", ",")):
-        lines = [sep.join(f"{x:.12f}" for x in row).replace(".", decimal) for row in X]
-        (tmp_path / "x.csv").write_text("\n".join(lines))
-        np.testing.assert_allclose(open_rows(tmp_path / "x.csv").read(), X, atol=1e-11)
-
-
 def test_text_deep_in_a_csv_file(tmp_path):
     (tmp_path / "x.csv").write_text("a,b\n" + "1,2\n3,4\n" * 50_000 + "3,oops\n")
     with pytest.raises(ValueError, match=r"Cannot read .*x\.csv: the column 'b' has 'oops' in row 100000"):

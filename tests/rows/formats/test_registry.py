@@ -1,8 +1,6 @@
 """Formats of other packages: a function from a path to batches."""
 
-import json
 import sys
-from pathlib import Path
 
 import numpy as np
 import pyarrow
@@ -10,7 +8,6 @@ import pytest
 import scipy.sparse as sp
 
 import coterie
-from coterie.cli import main
 from coterie.rows import formats, open_rows, register_format
 from tests.rows.formats import assert_same_rows, numbers
 from tests.support.elsewhere import Memory
@@ -147,17 +144,6 @@ def test_pieces_that_do_not_fit(tmp_path, pieces, message):
         open_rows(tmp_path / "x.toy")
 
 
-def test_command_line_reads_registered_formats(tmp_path, monkeypatch, read_toy):
-    register_format(".toy", read_toy)
-    monkeypatch.chdir(tmp_path)
-    X = np.concatenate([numbers(30), numbers(30, seed=1) + 10])
-    write_toy(Path("x.toy"), X)
-    assert main(["fit", "x.toy", "-k", "2", "--out", "out"]) == 0
-    expected = coterie.KMeans(n_clusters=2, random_state=0).fit(X).labels_
-    np.testing.assert_array_equal(np.load("out/labels.npy"), expected)
-    assert json.loads(Path("out/summary.json").read_text())["input"]["rows"] == 60
-
-
 def test_entry_points_are_loaded_only_for_unknown_extensions(tmp_path, installed):
     installed("toy_rows:read")
     np.save(tmp_path / "x.npy", numbers(3))
@@ -168,28 +154,6 @@ def test_entry_points_are_loaded_only_for_unknown_extensions(tmp_path, installed
     assert formats.formats()[-1].name == "toy"
 
 
-@pytest.mark.parametrize(
-    ("entry_point", "reason"),
-    [
-        ("toy_rows:NOTHING", "AttributeError: .*NOTHING.*"),
-        ("no_such_module:read", "ModuleNotFoundError: No module named 'no_such_module'"),
-        ("toy_rows:NO_FUNCTION", "TypeError: .*function.*"),
-    ],
-)
-def test_a_package_that_fails_is_named(entry_point, reason, tmp_path, installed):
-    installed(entry_point)
-    folder = tmp_path / "data"
-    folder.mkdir()
-    write_toy(folder / "x.toy", numbers(3))
-    message = rf"The format toy of toy-rows did not load: {reason}$"
-    with pytest.raises(ValueError, match=message):
-        open_rows(folder / "x.toy")
-    with pytest.raises(ValueError, match=message):
-        open_rows(folder)
-    np.save(folder / "x.npy", numbers(3))  # other files are read all the same
-    assert open_rows(folder).shape == (3, 5)
-
-
 def test_an_extension_belongs_to_one_format(read_toy):
     register_format(".toy", read_toy)
     register_format(".toy", read_toy)
@@ -197,12 +161,6 @@ def test_an_extension_belongs_to_one_format(read_toy):
         register_format(".toy", print)
     with pytest.raises(ValueError, match=r"\.csv belongs"):
         register_format(".csv", read_toy)
-
-
-@pytest.mark.parametrize("extension", ["toy", ".Toy", ".toy.gz"])
-def test_what_is_no_extension(extension, read_toy):
-    with pytest.raises(ValueError, match="dot and lower-case letters"):
-        register_format(extension, read_toy)
 
 
 def test_remote_files_are_read_from_copies():
