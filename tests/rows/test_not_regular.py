@@ -18,7 +18,7 @@ def fifo(tmp_path):
 
 
 def test_pipe(fifo):
-    with pytest.raises(ValueError, match=r"x\.npy is a pipe, not a file.*coterie fit -"):
+    with pytest.raises(ValueError, match=r"x\.npy is a pipe, not a file"):
         open_rows(fifo)
 
 
@@ -62,7 +62,7 @@ def test_a_folder_of_shards_may_be_called_as_a_file(tmp_path):
 def test_process_substitution_is_refused():
     reading, writing = os.pipe()
     try:
-        with pytest.raises(ValueError, match=r"/dev/fd/\d+ is a stream, not a file.*coterie fit -"):
+        with pytest.raises(ValueError, match=r"/dev/fd/\d+ is a stream, not a file"):
             open_rows(f"/dev/fd/{reading}")
     finally:
         os.close(reading)
@@ -70,7 +70,7 @@ def test_process_substitution_is_refused():
 
 
 def test_standard_input_by_its_path():
-    with pytest.raises(ValueError, match=r"/dev/stdin is a stream, not a file.*coterie fit -"):
+    with pytest.raises(ValueError, match=r"/dev/stdin is a stream, not a file"):
         open_rows("/dev/stdin")
 
 

@@ -1,10 +1,12 @@
-"""Zarr: single arrays, chunks."""
+"""Zarr: single arrays, chunks, AnnData."""
 
+import h5py
 import numpy as np
 import pytest
+import zarr
 
 from coterie.rows import open_rows
-from tests.rows.formats import assert_same_rows, numbers, write_zarr
+from tests.rows.formats import assert_same_rows, numbers, write_h5ad, write_zarr
 
 
 def test_a_single_zarr_array_has_no_key(tmp_path):
@@ -25,3 +27,29 @@ def test_chunks_of_any_shape(tmp_path, monkeypatch, chunks):
     X = numbers(100, np.float32)
     write_zarr(tmp_path / "x.zarr", X, chunks=chunks)
     assert_same_rows(open_rows(tmp_path / "x.zarr"), X)
+
+
+def copied(source, target):
+    """Copy a group of HDF5 to one of Zarr."""
+    target.attrs.update({name: np.asarray(value).tolist() for name, value in source.attrs.items()})
+    for name, item in source.items():
+        if isinstance(item, h5py.Group):
+            copied(item, target.create_group(name))
+        else:
+            is_text = item.dtype.kind == "O"
+            target.create_array(name, data=item.asstr()[:].astype(str) if is_text else item[:])
+
+
+@pytest.mark.parametrize("sparse", [None, "csr"])
+def test_anndata(tmp_path, sparse):
+    X = numbers(61)
+    write_h5ad(tmp_path / "x.h5ad", X, sparse)
+    with h5py.File(tmp_path / "x.h5ad") as file:
+        copied(file, zarr.open_group(tmp_path / "x.zarr", mode="w"))
+    rows = open_rows(tmp_path / "x.zarr")
+    assert_same_rows(rows, X)
+    assert rows.column_names == ["g0", "g1", "g2", "g3", "g4"]
+    assert rows.metadata_columns.read("kind")["kind"].to_pylist()[:3] == ["a", "b", None]
+    assert_same_rows(open_rows(f"{tmp_path}/x.zarr::obsm/X_pca"), X[:, :2])
+    with pytest.raises(ValueError, match=r"has no matrix 'raw'\. It has 'X', 'layers/doubled', 'obsm/X_pca'"):
+        open_rows(f"{tmp_path}/x.zarr::raw")
