@@ -1,6 +1,6 @@
 """Seconds of coterie, of scikit-learn and of the fastest other package, one line for each kind of work.
 
-    COTERIE_DATA=folder python -m benchmarks.speed [--rows communities,neighbors-mnist] [--repeats 3] [--limit 120]
+    COTERIE_DATA=folder python -m benchmarks.speed [--rows communities,neighbors-mnist] [--limit 120] [--page]
 
 The first rows are k-means of each package with its defaults, the labels of all rows included. Contenders take turns in
 fresh processes; one that takes more than four times as long as the fastest is run once.
@@ -9,6 +9,7 @@ fresh processes; one that takes more than four times as long as the fastest is r
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from math import isnan, nan
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -21,12 +22,13 @@ from benchmarks.harness.contenders import EVERY_ROW, Contender, faiss_with, is_p
 from benchmarks.harness.measuring import inertia, measured, seconds_of
 from benchmarks.harness.options import SystemParser
 from benchmarks.harness.reporting import (
+    DOCS,
     TIMES,
     Result,
     Summaries,
+    bold_best,
+    markdown_table,
     memory_cell,
-    milliseconds_cell,
-    seconds_cell,
 )
 from benchmarks.kmeans import fits as kmeans
 from coterie.graphs import knn_graph
@@ -235,32 +237,44 @@ ROWS: dict[str, Row] = {
     "first-fit": Row("first fit of a process", SMALL, _small("first")),
 }  # fmt: skip
 
+# The lines of the README.
+FRONT = (
+    "mnist-1000-of-20000", "embeddings384-1000-of-80000", "mnist-50-of-70000", "blobs-1000-of-300000", "centers-blobs",
+    "centers-embeddings", "neighbors-mnist", "neighbors-embeddings", "communities", "small-k-means",
+)  # fmt: skip
 _SCIKIT_LEARN = (("scikit-learn lloyd", "scikit-learn"), ("scikit-learn-intelex",))
 _HEADERS = [
-    "row", "work", "coterie", "scikit-learn", "scikit-learn-intelex", "fastest other", "package", "quality",
+    "work", "coterie, s", "scikit-learn, s", "scikit-learn-intelex, s", "fastest other, s", "package", "its quality"
 ]  # fmt: skip
-_NOTES = [
-    "Seconds, medians of the rounds with their range. Quality: that of the fastest other package compared with ours:",
-    "inertia relative, recall and modularity minus ours. ! other processes used a tenth of a processor or more.",
-]
+_BEGIN, _END = "<!-- written by python -m benchmarks.speed --page -->", "<!-- up to here -->"
+_README, _PAGE = DOCS.parent / "README.md", DOCS / "benchmarks" / "speed.md"
 
 
 def measure(benchmark: Benchmark, key: str) -> None:
-    """Measure a row, and keep its line for the table in the end."""
+    """Measure a row, and keep what was found for the table in the end."""
     row = ROWS[key]
     names = benchmark.select(row.contenders)
     summaries = benchmark.measure(key, names, row.prepare(benchmark), repeat_slow=False)
     columns: dict[str, Any] = {**TIMES}
     if row.ours in summaries:
-        benchmark.kept.append([key, row.work, *cells_of(row, summaries)])
+        benchmark.kept.append((key, summaries))
         columns |= {row.quality: lambda s: quality_cell(row, s, summaries[row.ours])} if row.quality else {}
         columns |= {"memory": memory_cell} if row.contenders is DEFAULTS else {}
     benchmark.table(f"{key}. {row.work}", columns, summaries)
 
 
 def finish(benchmark: Benchmark) -> None:
-    benchmark.report.table("Speed", _HEADERS, benchmark.kept, 2)
-    benchmark.say(*_NOTES)
+    """Print the table, and write it to the pages if that is asked for."""
+    lines = {key: [ROWS[key].work, *cells_of(ROWS[key], found)] for key, found in benchmark.kept}
+    benchmark.report.table("Speed", _HEADERS, list(lines.values()))
+    benchmark.say(
+        "Quality: inertia of the fastest other package relative to ours, recall and modularity minus ours."
+    )
+    if benchmark.options.page:
+        for path, chosen in ((_README, FRONT), (_PAGE, ROWS)):
+            table = markdown_table(_HEADERS, [line for key, line in lines.items() if key in chosen])
+            before, rest = path.read_text().split(_BEGIN)
+            path.write_text("\n".join([before + _BEGIN, "", *table, "", _END + rest.split(_END)[1]]))
 
 
 def cells_of(row: Row, summaries: Summaries) -> list[str]:
@@ -268,24 +282,24 @@ def cells_of(row: Row, summaries: Summaries) -> list[str]:
     known = [next((name for name in names if name in summaries), "") for names in _SCIKIT_LEARN]
     others = [name for name in summaries if is_peer(name) and name not in known]
     fastest = min(others, key=lambda name: summaries[name]["seconds"], default="")
-    shown = [_seconds(summaries[name]) if name else "-" for name in (row.ours, *known, fastest)]
+    seconds = [summaries[name]["seconds"] if name else nan for name in (row.ours, *known, fastest)]
+    shown = bold_best(["-" if isnan(value) else f"{value:.3g}" for value in seconds], seconds)
     quality = quality_cell(row, summaries[fastest], summaries[row.ours]) if fastest and row.quality else "-"
     return [*shown, fastest or "-", quality]
-
-
-def _seconds(result: Result) -> str:
-    return seconds_cell(result) if result["seconds"] > 0.01 else f"{milliseconds_cell(result)} ms"
 
 
 def quality_cell(row: Row, result: Result, ours: Result) -> str:
     """Return how much better or worse a result is than ours."""
     value, own = result[row.quality], ours[row.quality]
-    return f"{100 * (value / own - 1):+.2f}%" if row.quality == "inertia" else f"{value - own:+.4f}"
+    return f"{100 * (value / own - 1):+.1f}%" if row.quality == "inertia" else f"{value - own:+.3f}"
 
 
 def parser() -> SystemParser:
     reader = SystemParser("speed", __doc__, list(ROWS))
     reader.add("--limit", default=120.0, help="seconds after which a fit is given up")
+    reader.add_argument(
+        "--page", action="store_true", help="write the tables of README.md and of the page on speed"
+    )
     return reader
 
 

@@ -66,7 +66,7 @@ class Benchmark:
     ) -> Summaries:
         """Run contenders in turns (A B C A B C ...), keep all results, return those that did not fail in summary.
 
-        A machine that grows slower does so for all. Unless `repeat_slow`, a contender that took more than `SLOW_FACTOR`
+        A machine that grows slower does so for all. Unless `repeat_slow`, a peer that took more than `SLOW_FACTOR`
         times the seconds of the fastest peer in the first round is not run again; those in `most_rounds` take part in
         so many rounds only.
         """
@@ -124,7 +124,7 @@ class Benchmark:
 
 def _is_slow(name: str, results: Mapping[str, Sequence[Result]]) -> bool:
     seconds = {one: runs[0]["seconds"] for one, runs in results.items() if runs}
-    return seconds[name] > SLOW_FACTOR * min(
+    return is_peer(name) and seconds[name] > SLOW_FACTOR * min(
         (seconds[one] for one in seconds if is_peer(one)), default=float("inf")
     )
 

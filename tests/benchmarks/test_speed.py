@@ -18,7 +18,7 @@ def test_table_has_the_fastest_package():
         name: {"seconds": s, "runs": 1, "disturbed": 0, "inertia": 100 + s} for name, s in SECONDS.items()
     }
     row = ROWS["centers-blobs"]
-    assert cells_of(row, summaries) == ["1.00", "4.00", "-", "2.50", "superkmeans", "+1.49%"]
+    assert cells_of(row, summaries) == ["**1**", "4", "-", "2.5", "superkmeans", "+1.5%"]
 
 
 @pytest.mark.parametrize("kind", ["predict", "first"])
