@@ -84,6 +84,7 @@ class TestTheory:
         assert oracle.balance(f, lam, weights) == pytest.approx(least, abs=1e-9)
         v = oracle.subgradient(f, lam, weights)
         assert abs(v.sum()) < 1e-9
+        assert np.all((v >= -weights - 1e-12) & (v <= lam * weights + 1e-12))
         assert oracle.balance(g, lam, weights) >= least + v @ (g - f) - 1e-9
 
     @given(n=st.integers(3, 60), R=st.integers(2, 6), weighted=st.booleans(), seed=st.integers(0, 9999))
