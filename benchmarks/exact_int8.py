@@ -41,14 +41,14 @@ def grouped(
 @contextmanager
 def by_floats() -> Iterator[None]:
     """Turn products of bytes off."""
-    kept = _kernels.assign, _kernels.bounded_options, _kernels.lowest_by_bytes
+    kept = _kernels.assign, _kernels.bounded_options, _kernels.byte_limits
     _kernels.assign = lambda *arguments: kept[0](*arguments, FLOATS)
     _kernels.bounded_options = lambda *arguments: kept[1](*arguments[:-1], False)
-    _kernels.lowest_by_bytes = lambda *_: False
+    _kernels.byte_limits = lambda: (0, 0, 0)
     try:
         yield
     finally:
-        _kernels.assign, _kernels.bounded_options, _kernels.lowest_by_bytes = kept
+        _kernels.assign, _kernels.bounded_options, _kernels.byte_limits = kept
 
 
 def compared(run: Callable[[], Any], n_rounds: int) -> tuple[float, float, bool]:

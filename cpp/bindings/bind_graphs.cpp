@@ -3,6 +3,7 @@
 
 #include "blocks.hpp"
 #include "centers.hpp"
+#include "coterie/graphs/near_lists.hpp"
 #include "coterie/graphs/nearest_in_cells.hpp"
 #include "coterie/graphs/nearest_of_candidates.hpp"
 #include "coterie/graphs/nearest_reachable.hpp"
@@ -11,6 +12,31 @@
 
 namespace coterie {
 namespace {
+
+// Lists of rows; keeps the arrays alive. Vectors are read beyond the last limit.
+struct NearArrays {
+    static constexpr Index kPadding = 64;
+    Out1<float> limits;
+    Out2<float> uppers, lowers;
+    Out2<std::int32_t> ids;
+    Out1<std::int32_t> sizes;
+
+    NearLists view() const {
+        return {static_cast<Index>(uppers.shape(1)), static_cast<Index>(lowers.shape(1)), limits.data(), uppers.data(),
+                lowers.data(), ids.data(), sizes.data()};
+    }
+};
+
+NearArrays near_lists(Out1<float> limits, Out2<float> uppers, Out2<float> lowers, Out2<std::int32_t> ids,
+                      Out1<std::int32_t> sizes) {
+    const Index n_rows = static_cast<Index>(sizes.size()), capacity = static_cast<Index>(lowers.shape(1));
+    require(uppers.shape(1) >= 1 && capacity >= static_cast<Index>(uppers.shape(1)), "lists are too short");
+    require_size(limits, n_rows + NearArrays::kPadding, "limits has the wrong size");
+    require_size(uppers, n_rows * static_cast<Index>(uppers.shape(1)), "uppers has the wrong shape");
+    require_size(lowers, n_rows * capacity, "lowers has the wrong shape");
+    require_size(ids, n_rows * capacity, "ids has the wrong shape");
+    return {limits, uppers, lowers, ids, sizes};
+}
 
 template <class T>
 void nearest_apart(const DenseBlock<T>& rows, In2<T> centers, In1<std::int32_t> row_groups,
@@ -206,19 +232,21 @@ void bind_graphs_of(nb::module_& m, const char* tree_name) {
           arg("center_groups").noconvert(), arg("ids").noconvert(), arg("squares").noconvert(), arg("n_threads"),
           Unlocked());
     m.def(
-        "lowest_by_bytes",
-        [](const DenseBlock<T>& rows, In2<T> points, In1<T> offsets, Index first_id, Out2<std::int32_t> ids, Out2<T> least,
-           int n_threads) {
-            const DenseRows<T> x = rows.view();
-            const Centers<T> c = centers_view(points, offsets, x.n_columns);
-            const Index n_listed = static_cast<Index>(ids.shape(1));
-            require(first_id >= 0 && n_listed >= 1, "lists are empty or first_id is negative");
-            require_size(ids, x.n_rows * n_listed, "ids has the wrong shape");
-            require_size(least, x.n_rows * n_listed, "least has the wrong shape");
-            return kernels().searches<T>().lowest_by_bytes(x, c, first_id, n_listed, ids.data(), least.data(), n_threads);
+        "nearest_by_bytes",
+        [](NearArrays& lists, const DenseBlock<T>& rows, Index first, const DenseBlock<T>& points, Index first_point,
+           T unit, bool serves_points, int n_threads) {
+            const NearBlock<T> x{rows.view(), first}, y{points.view(), first_point};
+            const Index n_rows = static_cast<Index>(lists.sizes.size());
+            require(x.rows.n_columns == y.rows.n_columns, "points and rows differ in width");
+            require(x.rows.selection == nullptr && y.rows.selection == nullptr, "rows are not consecutive");
+            require(first >= 0 && first + x.rows.n_rows <= n_rows, "lists of some rows are missing");
+            require(first_point >= 0 && first_point + y.rows.n_rows <= std::numeric_limits<std::int32_t>::max(),
+                    "first_point is out of range");
+            require(!serves_points || first_point + y.rows.n_rows <= n_rows, "lists of some points are missing");
+            kernels().searches<T>().nearest_by_bytes(x, y, unit, serves_points, lists.view(), n_threads);
         },
-        arg("rows"), arg("points"), arg("offsets"), arg("first_id"), arg("ids"), arg("least"), arg("n_threads"),
-        Unlocked());
+        arg("lists"), arg("rows"), arg("first"), arg("points"), arg("first_point"), arg("unit"), arg("serves_points"),
+        arg("n_threads"), Unlocked());
     m.def("products", &products<T>, arg("rows"), arg("directions").noconvert(), arg("offsets").noconvert(),
           arg("out").noconvert(), arg("n_threads"), Unlocked());
     m.def("cells_in_reach", &cells_in_reach<T>, arg("rows"), arg("centers").noconvert(), arg("offsets").noconvert(),
@@ -249,6 +277,10 @@ void bind_graphs(nb::module_& m) {
           Unlocked());
     m.def("root_tree", &order_of_tree, arg("firsts"), arg("seconds"), arg("order"), arg("parents"), arg("edges"),
           Unlocked());
+    nb::class_<NearArrays>(m, "NearLists");
+    m.attr("NEAR_PADDING") = NearArrays::kPadding;
+    m.def("near_lists", &near_lists, arg("limits").noconvert(), arg("uppers").noconvert(), arg("lowers").noconvert(),
+          arg("ids").noconvert(), arg("sizes").noconvert());
     bind_graphs_of<float>(m, "BoxTreeOfFloats");
     bind_graphs_of<double>(m, "BoxTreeOfDoubles");
 }

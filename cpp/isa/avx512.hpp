@@ -17,7 +17,7 @@ struct Avx512 : PlainIsa<64, 24> {
     using Doubles4 = VectorOf<double, 32>::Unaligned;
 
     using PlainIsa<64, 24>::doubles;
-    static Vector<double> doubles(const float* from) { return _mm512_cvtps_pd(_mm256_loadu_ps(from)); }
+    static Vector<double> doubles(const float* from) { return _mm512_maskz_cvtps_pd(0xff, _mm256_loadu_ps(from)); }
 
     static Floats8 least(Floats8 a, Floats8 b) { return _mm256_min_ps(a, b); }
     static Floats8 greatest(Floats8 a, Floats8 b) { return _mm256_max_ps(a, b); }

@@ -3,7 +3,7 @@
 
 #include "coterie/centers/assign.hpp"
 #include "coterie/centers/bounded.hpp"
-#include "coterie/graphs/lowest_by_bytes.hpp"
+#include "coterie/graphs/nearest_by_bytes.hpp"
 #include "coterie/kernel_table.hpp"
 
 namespace coterie {
@@ -15,7 +15,7 @@ template <class Isa>
 constinit const SearchesOf<Number> kSearchesOf = {
     .dense_rows = {.assign = assign<Isa, DenseRows<Number>>, .bounded_assign = bounded_assign<Isa, DenseRows<Number>>},
     .sparse_rows = {.assign = assign<Isa, CsrRows<Number>>, .bounded_assign = bounded_assign<Isa, CsrRows<Number>>},
-    .lowest_by_bytes = lowest_by_bytes<Isa, Number>,
+    .nearest_by_bytes = nearest_by_bytes<Isa, Number>,
     .byte_limits = {BytesOf<Isa>::kLeastColumns, BytesOf<Isa>::kLeastCenters, BytesOf<Isa>::kBoundColumns},
 };
 

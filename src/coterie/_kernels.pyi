@@ -272,12 +272,28 @@ def lower_to(
 
 # --- graphs: nearest neighbors
 
+# Points that may be among the m nearest of n rows, by products of bytes. IN/OUT limits (n + NEAR_PADDING),
+# uppers (n, m), lowers, ids (n, capacity), sizes (n,); see cpp/include/coterie/graphs/near_lists.hpp.
+NEAR_PADDING: int
+
+class NearLists: ...
+
+def near_lists(limits: Array, uppers: Array, lowers: Array, ids: Ints, sizes: Ints) -> NearLists: ...
+
+# IN dense rows and points relative to one point amid them, with the numbers of the first, unit (a power of 2 that
+# brings the largest coordinate close to 1), serves_points: whether the lists of the points are kept, too.
+def nearest_by_bytes(
+    lists: NearLists,
+    rows: Rows,
+    first: int,
+    points: Rows,
+    first_point: int,
+    unit: float,
+    serves_points: bool,
+    n_threads: int,
+) -> None: ...
+
 # Of dense rows. IN row_groups (n,), center_groups (k,); OUT ids (n, m), squares (n, m).
-# Lists of the points whose scores can be the lowest, by products of bytes. OUT ids, least (n, m), continued where
-# first_id > 0. Returns False where that is not faster than `nearest`.
-def lowest_by_bytes(
-    rows: Rows, points: Array, offsets: Array, first_id: int, ids: Ints, least: Array, n_threads: int
-) -> bool: ...
 def nearest_apart(
     rows: Rows,
     centers: Array,

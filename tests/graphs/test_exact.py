@@ -106,15 +106,29 @@ def test_any_instruction_set_finds_the_same_neighbors():
         same_bits(ids, found[0])
 
 
-@pytest.mark.parametrize("spread", [0.1, 3.0])
-def test_products_of_bytes_find_the_same_neighbors(monkeypatch, spread):
-    """With rows so many that bytes are tried, whether they decide all of them or few."""
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n_rows_of_call", [7680, 960])
+@pytest.mark.parametrize("kind", ["a cloud", "groups", "few values", "large rows"])
+def test_products_of_bytes_find_the_same_neighbors(monkeypatch, kind, n_rows_of_call, dtype):
+    """With so many rows that bytes are tried, whether they decide all of them or few; in one call and in several."""
     random = np.random.default_rng(0)
-    X = spread * random.normal(size=(40, 64))[random.integers(40, size=2500)] + random.normal(size=(2500, 64))
-    X = X.astype(np.float32)
-    expected = nearest_neighbors(X, 8, **METHOD)
-    monkeypatch.setattr("coterie.graphs.exact._LEAST_BYTE_NUMBERS", 0)
-    same_bits(nearest_neighbors(X, 8, **METHOD), expected)
+    groups = random.normal(size=(40, 64))[random.integers(40, size=2500)]
+    X = few_values(2500, 64, 0) if kind == "few values" else random.normal(size=(2500, 64))
+    X = (X + (3 if kind == "groups" else 0.1) * groups if kind != "few values" else X).astype(dtype)
+    X[::7] *= 1e4 if kind == "large rows" else 1
+    queries = X[:2100] + dtype(0.25)
+    queries[5] *= 1e3
+    monkeypatch.setattr("coterie.graphs.exact._BYTE_ROWS", n_rows_of_call)
+    monkeypatch.setattr("coterie.graphs.exact._BYTES_AT_A_TIME", 1e-9)
+    for name in INSTRUCTION_SETS:
+        with using(name):
+            found = []
+            for least_numbers in (1 << 40, 0):
+                monkeypatch.setattr("coterie.graphs.exact._LEAST_BYTE_NUMBERS", least_numbers)
+                found.append(nearest_neighbors(X, 8, n_threads=2, **METHOD))
+                found.append(nearest_neighbors(X, 8, queries=queries, **METHOD))
+            same_bits(found[2], found[0])
+            same_bits(found[3], found[1])
 
 
 def test_distances_are_the_same_both_ways():

@@ -33,6 +33,9 @@ struct Pairs;
 template <class T>
 struct CellPanels;
 struct CellVisits;
+template <class T>
+struct NearBlock;
+struct NearLists;
 struct Candidates;
 template <class T>
 struct TruncatedSearch;
@@ -154,7 +157,7 @@ template <class T>
 struct SearchesOf {
     RowSearches<DenseRows<T>> dense_rows;
     RowSearches<CsrRows<T>> sparse_rows;
-    bool (*lowest_by_bytes)(const DenseRows<T>&, const Centers<T>&, Index, Index, std::int32_t*, T*, int);
+    void (*nearest_by_bytes)(const NearBlock<T>&, const NearBlock<T>&, T, bool, const NearLists&, int);
     ByteLimits byte_limits;
 };
 

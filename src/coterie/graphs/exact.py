@@ -7,6 +7,7 @@ differences. The result is therefore always that of differences, with ties in th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
@@ -25,10 +26,14 @@ Lists = tuple[IntArray, FloatArray]
 # Candidates in addition to the neighbors: with more, fewer rows must be compared with all others.
 _SPARE = 4
 
-# The same for products of bytes, whose bounds are wider; numbers of points of a call; on how many rows bytes are tried,
-# and of which part of them another point may be nearer for bytes to pay.
-_SPARE_OF_BYTES, _BYTE_POINTS = 32, 4 << 20
+# The same for products of bytes, whose bounds are wider; on how many rows bytes are tried, and of which part of them
+# another point may be nearer for bytes to pay.
+_SPARE_OF_BYTES = 32
 _JUDGED_ROWS, _MOST_WAITING = 256, 0.25
+
+# A call compares a multiple of these rows with as many others: whole blocks for all instruction sets. How many times as
+# fast as products of floats they are, and from how many columns on sums overflow.
+_BYTE_ROWS, _BYTES_AT_A_TIME, _MOST_BYTE_COLUMNS = 7680, 5, 65536
 
 # Numbers of the points from which on bytes save more than their longer lists take.
 _LEAST_BYTE_NUMBERS = 8 << 20
@@ -101,25 +106,24 @@ class ExactSearch:
         ids = np.empty((len(rows), n_neighbors), dtype=np.int32)
         squares = np.empty(ids.shape, dtype=points.dtype)
 
-        def search(lowest: Callable[..., Lists | None], waiting: IndexArray) -> IndexArray:
+        def search(lowest: Callable[..., Lists], waiting: IndexArray) -> IndexArray:
             """Write the nearest of the candidates of some rows; return the rows to which another may be nearer."""
-            some = slice(None) if len(waiting) == len(rows) else waiting
-            n_lists = n_neighbors + (own is not None)
-            found = lowest(relative[some], lengths[some], n_lists, n_threads)
-            if found is None:
-                return waiting
-            candidates, unseen = found
-            measured = distances_to_ids(points, rows[some], candidates, n_threads)
+            is_all, n_lists = len(waiting) == len(rows), n_neighbors + (own is not None)
+            some = slice(None) if is_all else waiting
+            compared = relative if is_all else relative[waiting]
+            candidates, unseen = lowest(compared, lengths[some], n_lists, n_threads)
+            order = np.arange(len(candidates))
+            found, measured = nearest_of_candidates(points, rows[some], candidates, order, n_lists, n_threads)
             if own is not None:
-                candidates, measured = without_self(candidates, measured, own[some])
-            ids[some], squares[some] = candidates[:, :n_neighbors], measured[:, :n_neighbors]
+                found, measured = without_self(found, measured, own[some])
+            ids[some], squares[some] = found, measured
             return waiting[~(squares[some, -1] < unseen)]
 
         waiting = np.arange(len(rows))
-        if len(rows) > 8 * _JUDGED_ROWS and points.size >= _LEAST_BYTE_NUMBERS:
+        if len(rows) > 8 * _JUDGED_ROWS and self._is_for_bytes:
             judged = waiting[:: len(rows) // _JUDGED_ROWS]
-            if len(search(self._lowest_by_bytes, judged)) <= _MOST_WAITING * len(judged):
-                waiting = search(self._lowest_by_bytes, waiting)
+            if len(search(self._nearest_by_bytes, judged)) <= _MOST_WAITING * len(judged):
+                waiting = search(self._nearest_by_bytes, waiting)
         if len(waiting):
             waiting = search(self._lowest_by_products, waiting)
         if len(waiting):
@@ -135,22 +139,41 @@ class ExactSearch:
         product = 2 * (2 * rows.shape[1] + 16) * np.finfo(rows.dtype).eps / 2
         return ids, self._least_unseen(scores, lengths, product)
 
-    def _lowest_by_bytes(
-        self, rows: Array, lengths: FloatArray, n_nearest: int, n_threads: int
-    ) -> Lists | None:
-        """Do the same by products of bytes: more candidates. None where that is not faster."""
-        points, offsets = self._compared, self._offsets
-        ids = np.empty((len(rows), min(2 * n_nearest + _SPARE_OF_BYTES, len(points))), dtype=np.int32)
-        least = np.empty(ids.shape, dtype=rows.dtype)
-        size = max(ids.shape[1], _BYTE_POINTS // rows.shape[1])
-        for first in range(0, len(points), size):
-            some = slice(first, first + size)
-            for part, x in _cut_rows(rows, min(size, len(points))):
-                if not _kernels.lowest_by_bytes(
-                    x, points[some], offsets[some], first, ids[part], least[part], n_threads
-                ):
-                    return None
-        return ids, self._least_unseen(least, lengths, 0.0)
+    @property
+    def _is_for_bytes(self) -> bool:
+        """Whether products of bytes, where there are any, are faster."""
+        least_columns, *_ = _kernels.byte_limits()
+        n_columns = self._points.shape[1]
+        return (
+            self._points.size >= _LEAST_BYTE_NUMBERS and 0 < least_columns <= n_columns <= _MOST_BYTE_COLUMNS
+        )
+
+    def _nearest_by_bytes(self, rows: Array, lengths: FloatArray, n_nearest: int, n_threads: int) -> Lists:
+        """Do the same by products of bytes: of points with each other, each pair once."""
+        points, n = self._compared, len(rows)
+        largest = max(float(points.max()), -float(points.min()))
+        unit = 2.0 ** -float(np.frexp(largest)[1])
+        limits = np.full(n + _kernels.NEAR_PADDING, np.inf, dtype=np.float32)
+        uppers = np.full((n, n_nearest), np.inf, dtype=np.float32)
+        lowers = np.empty((n, 2 * n_nearest + _SPARE_OF_BYTES), dtype=np.float32)
+        ids, sizes = np.empty(lowers.shape, dtype=np.int32), np.zeros(n, dtype=np.int32)
+        lists = _kernels.near_lists(limits, uppers, lowers, ids, sizes)
+        multiply_adds = _BYTES_AT_A_TIME * CALL_MULTIPLY_ADDS
+        size = _BYTE_ROWS * math.ceil(math.sqrt(multiply_adds / points.shape[1]) / _BYTE_ROWS)
+        blocks = [(first, kernel_rows(points[first : first + size])) for first in range(0, len(points), size)]
+        if rows is points:
+            # Pairs within blocks first: they bring the limits close to what they will be.
+            for gap in range(len(blocks)):
+                for (first, x), (first_point, y) in zip(blocks, blocks[gap:]):
+                    _kernels.nearest_by_bytes(lists, x, first, y, first_point, unit, True, n_threads)
+        else:
+            for first in range(0, n, size):
+                x = kernel_rows(rows[first : first + size])
+                for first_point, y in blocks:
+                    _kernels.nearest_by_bytes(lists, x, first, y, first_point, unit, False, n_threads)
+        limits = limits[:n, None]
+        ids[(lowers > limits) | (np.arange(ids.shape[1]) >= sizes[:, None])] = -1
+        return ids, self._least_unseen(limits / unit**2, lengths, 0.0)
 
     def _least_unseen(self, scores: Array, squares: FloatArray, product: float) -> FloatArray:
         """Return a lower bound of the computed squared distances of all points that are not candidates.
@@ -248,17 +271,6 @@ def _cut_rows(queries: Block, n_points: int) -> list[tuple[slice, Any]]:
     size = max(1024, int(CALL_MULTIPLY_ADDS / (n_points * max(_LEAST_COLUMNS, entries / queries.shape[0]))))
     parts = [slice(first, min(first + size, queries.shape[0])) for first in range(0, queries.shape[0], size)]
     return [(part, kernel_rows(queries[part])) for part in parts]
-
-
-def distances_to_ids(points: Array, queries: Array, ids: IntArray, n_threads: int) -> Array:
-    """Sort the points `ids` (q, m) of each row in place by squared distance, then number; return the squared
-    distances.
-    """
-    ids.sort(axis=1)
-    squares = np.empty(ids.shape, dtype=points.dtype)
-    ones, zeros = np.ones(len(points), dtype=points.dtype), np.zeros(len(points), dtype=points.dtype)
-    _kernels.distances_to_listed(kernel_rows(queries), points, None, ones, zeros, ids, squares, n_threads)
-    return squares
 
 
 def without_self(ids: IntArray, squares: Array, own: IntArray | None = None) -> IdsAndSquares:

@@ -34,7 +34,8 @@ struct QuantizedVector {
     float scale;       // s; infinite: too large beside the unit
     float length;      // of s q, rounded up
     float error;       // length of y - s q, rounded up, with the rounding of y
-    float slack;       // what else its scores are off
+    float square;      // |y|^2
+    float slack;       // what that and the scores are off, at most
     std::int32_t sum;  // of q
 };
 
@@ -62,14 +63,15 @@ QuantizedVector quantize(const T* v, const T* shift, Index n_columns, T unit, fl
     }
     float most = 0;
     for (Index l = 0; l < L; ++l) most = highest[l] > most ? highest[l] : most;
-    if (!(most < kLargest)) return {infinity<float>(), 0, 0, 0, 0};
+    if (!(most < kLargest)) return {infinity<float>(), 0, 0, 0, 0, 0};
     const bool vanishes = most < kSmallest;
     const float scale = vanishes ? 0 : most / BytesOf<Isa>::kLevels, inverse = vanishes ? 0 : BytesOf<Isa>::kLevels / most;
-    V squares = V{}, errors = V{}, sums = V{};
+    V squares = V{}, own_squares = V{}, errors = V{}, sums = V{};
     for (Index j = 0; j < width; j += L) {
         const V y = *reinterpret_cast<const V*>(relative + j);
         const V level = (y * inverse + kRounds) - kRounds, error = y - level * scale;
         squares += level * level;
+        own_squares += y * y;
         errors += error * error;
         sums += level;
         *reinterpret_cast<Bytes*>(q + j) = __builtin_convertvector(__builtin_convertvector(level, Ints), Bytes);
@@ -78,7 +80,8 @@ QuantizedVector quantize(const T* v, const T* shift, Index n_columns, T unit, fl
     const float up = 1 + static_cast<float>(n_columns + 32) * __FLT_EPSILON__;
     const float length = scale * square_root(square) * up, error_length = square_root(error_square) * up;
     const float error = error_length + kByteRounding * (length + error_length), most_length = length + error;
-    return {scale, length, error, exact_rounding(n_columns) * most_length * most_length + 0x1p-100f,
+    const float rounding = 4 * kByteRounding + up - 1 + exact_rounding(n_columns);
+    return {scale, length, error, reduce_lanes<L, 1>(&own_squares)[0], rounding * most_length * most_length + 0x1p-100f,
             static_cast<std::int32_t>(reduce_lanes<L, 1>(&sums)[0])};
 }
 
@@ -88,8 +91,9 @@ struct BytePanels {
     static constexpr Index kSlots = C * Isa::kRegisterBytes / 4;
     Index n_panels, n_columns;
     Buffer<std::int8_t> values;           // n_panels x byte_width x kSlots
-    Buffer<float> scales, squares;        // n_panels x kSlots: s, |c|^2; infinite where there is no center
-    Buffer<float> lengths, errors, slack; // n_panels: the largest |c|, |e| and rounding of |c|^2
+    // n_panels x kSlots: s, |c|^2, infinite where there is no center, and the |c|, |e| and slack of each center.
+    Buffer<float> scales, squares, own_lengths, own_errors, own_slack;
+    Buffer<float> lengths, errors, slack; // n_panels: the largest of these
     Buffer<std::int32_t> ids;             // n_panels x kSlots; -1 where there is no center
 
     const std::int8_t* panel(Index p) const { return values.data() + p * byte_width(n_columns) * kSlots; }
@@ -124,7 +128,7 @@ T unit_of(const T* centers, const T* shift, Index n_centers, Index n_columns) {
     return unit;
 }
 
-// order: the center of each slot (n_slots, -1 for none).
+// order: the center of each slot (n_slots, -1 for none), or nullptr for the natural order.
 template <class Isa, int C, class T>
 BytePanels<Isa, C> pack_bytes(const T* centers, const T* shift, T unit, const std::int32_t* order, Index n_slots,
                               Index n_columns, int n_threads) {
@@ -132,42 +136,41 @@ BytePanels<Isa, C> pack_bytes(const T* centers, const T* shift, T unit, const st
     constexpr Index kSlots = Panels::kSlots;
     const Index n_panels = ceil_div(n_slots, kSlots), width = byte_width(n_columns);
     Panels out{n_panels, n_columns, Buffer<std::int8_t>(n_panels * width * kSlots), Buffer<float>(n_panels * kSlots),
+               Buffer<float>(n_panels * kSlots), Buffer<float>(n_panels * kSlots), Buffer<float>(n_panels * kSlots),
                Buffer<float>(n_panels * kSlots), Buffer<float>(n_panels), Buffer<float>(n_panels), Buffer<float>(n_panels),
                Buffer<std::int32_t>(n_panels * kSlots)};
     parallel_for(n_panels, n_threads, [&](Index p) {
         Buffer<float> relative(width);
         Buffer<std::int8_t> q(width);
         std::int8_t* const panel = out.values.data() + p * width * kSlots;
-        float most_length = 0, most_error = 0, most_square = 0;
+        float most_length = 0, most_error = 0, most_slack = 0;
         for (Index l = 0; l < kSlots; ++l) {
-            const Index slot = p * kSlots + l, id = slot < n_slots ? order[slot] : -1;
-            double square = 0;
+            const Index slot = p * kSlots + l, id = slot >= n_slots ? -1 : order == nullptr ? slot : order[slot];
             out.ids[slot] = static_cast<std::int32_t>(id);
+            out.scales[slot] = out.own_lengths[slot] = out.own_errors[slot] = 0;
+            out.squares[slot] = infinity<float>();
+            out.own_slack[slot] = -infinity<float>();
             if (id < 0) {
                 q.fill(0);
-                out.scales[slot] = 0;
-                out.squares[slot] = infinity<float>();
             } else {
                 const QuantizedVector c = quantize<Isa>(centers + id * n_columns, shift, n_columns, unit, relative.data(),
                                                         q.data());
-                for (Index j = 0; j < n_columns; ++j) {
-                    const double y = static_cast<double>(relative[j]);
-                    square += y * y;
-                }
-                const float length = c.length + c.error;
-                const auto raise = [](float& most, float value) { most = most < value ? value : most; };
+                const auto keep = [](float& own, float& most, float value) {
+                    own = value;
+                    most = most < value ? value : most;
+                };
                 out.scales[slot] = c.scale;
-                out.squares[slot] = static_cast<float>(square);
-                raise(most_length, length * (1 + kByteRounding));
-                raise(most_error, (c.error + kByteRounding * length) * (1 + kByteRounding));
-                raise(most_square, static_cast<float>(square));
+                out.squares[slot] = c.square;
+                keep(out.own_lengths[slot], most_length, (c.length + c.error) * (1 + kByteRounding));
+                keep(out.own_errors[slot], most_error, (c.error + kByteRounding * c.length) * (1 + kByteRounding));
+                keep(out.own_slack[slot], most_slack, c.slack);
             }
             for (Index j = 0; j < width; ++j) q[j] = static_cast<std::int8_t>(q[j] + BytesOf<Isa>::kOffset);
             for (Index j = 0; j < width; j += 4) __builtin_memcpy(panel + j * kSlots + l * 4, q.data() + j, 4);
         }
         out.lengths[p] = most_length;
         out.errors[p] = most_error;
-        out.slack[p] = (4 * kByteRounding + exact_rounding(n_columns)) * most_square;
+        out.slack[p] = most_slack;
     });
     return out;
 }
@@ -183,14 +186,18 @@ struct ByteRows {
 
     Index number(Index i) const { return i; }
     template <class Isa, int C, class V>
-    inline __attribute__((always_inline)) void take(Index i, Index p, const V* row_scores, float error) const {
+    inline __attribute__((always_inline)) void take(Index i, Index p, const BytePanels<Isa, C>& panels,
+                                                    const V* products) const {
         constexpr Index L = sizeof(V) / 4;
         const Index line = i * n_panels + p - first_panel;
-        V lowest = row_scores[0];
+        const V scale = V{} - 2 * rows[i].scale;
+        const float error = panels.error_of(rows[i], p);
+        V lowest = V{} + infinity<float>();
 #pragma GCC unroll 4
         for (int c = 0; c < C; ++c) {
-            reinterpret_cast<V*>(scores + line * C * L)[c] = row_scores[c];
-            lowest = Isa::least(row_scores[c], lowest);
+            const V score = products[c] * scale + reinterpret_cast<const V*>(panels.squares.data() + p * C * L)[c];
+            reinterpret_cast<V*>(scores + line * C * L)[c] = score;
+            lowest = Isa::least(score, lowest);
         }
         *reinterpret_cast<V*>(least + line * L) = lowest;
         errors[line] = error;
@@ -209,14 +216,21 @@ struct ListedByteRows {
 
     Index number(Index i) const { return numbers[i]; }
     template <class Isa, int C, class V>
-    inline __attribute__((always_inline)) void take(Index i, Index, const V* row_scores, float error) const {
+    inline __attribute__((always_inline)) void take(Index i, Index p, const BytePanels<Isa, C>& panels,
+                                                    const V* products) const {
+        constexpr Index L = sizeof(V) / 4;
+        const QuantizedVector& row = rows[numbers[i]];
+        const V row_scale = V{} - 2 * row.scale;
 #pragma GCC unroll 4
-        for (int c = 0; c < C; ++c) reinterpret_cast<V*>(scores + i * C * (sizeof(V) / 4))[c] = row_scores[c] * scale;
-        errors[i] = error;
+        for (int c = 0; c < C; ++c) {
+            const V score = products[c] * row_scale + reinterpret_cast<const V*>(panels.squares.data() + p * C * L)[c];
+            reinterpret_cast<V*>(scores + i * C * L)[c] = score * scale;
+        }
+        errors[i] = panels.error_of(row, p);
     }
 };
 
-// Scores |c|^2 - 2 x . c, in the unit, of R rows from `first` on with one panel.
+// Products s_c q_x . q_c of R rows from `first` on with one panel, given to x.take.
 template <class Isa, int R, int C, class X>
 inline __attribute__((always_inline)) void byte_tile(const X& x, Index first, const BytePanels<Isa, C>& panels,
                                                      Index p) {
@@ -257,19 +271,13 @@ inline __attribute__((always_inline)) void byte_tile(const X& x, Index first, co
         }
     }
     const float* const scales = panels.scales.data() + p * kSlots;
-    const float* const squares = panels.squares.data() + p * kSlots;
 #pragma GCC unroll 32
     for (int r = 0; r < R; ++r) {
-        const QuantizedVector& row = x.rows[x.number(first + r)];
-        const Floats minus_two_scales = Floats{} - 2 * row.scale;
-        Floats scores[C];
+        Floats products[C];
 #pragma GCC unroll 4
-        for (int c = 0; c < C; ++c) {
-            const Floats product = __builtin_convertvector(sums[r][c], Floats);
-            scores[c] = minus_two_scales * (product * *reinterpret_cast<const Floats*>(scales + c * L)) +
-                        *reinterpret_cast<const Floats*>(squares + c * L);
-        }
-        x.template take<Isa, C>(first + r, p, scores, panels.error_of(row, p));
+        for (int c = 0; c < C; ++c)
+            products[c] = __builtin_convertvector(sums[r][c], Floats) * *reinterpret_cast<const Floats*>(scales + c * L);
+        x.take(first + r, p, panels, products);
     }
 }
 
