@@ -314,7 +314,7 @@ def _candidates(rows: Rows, names: Iterable[str] | None) -> tuple[list[Method], 
                 "leave it out, and fit it alone."
             )
     chosen: list[Method] = []
-    left_out = []
+    left_out, twins = [], dict[str, list[str]]()
     for method in asked:
         alike = [other.name for other in chosen if other.objective == method.objective is not None]
         if rows.is_sparse and not method.takes_sparse:
@@ -322,9 +322,12 @@ def _candidates(rows: Rows, names: Iterable[str] | None) -> tuple[list[Method], 
         elif names is None and not issubclass(method.estimator, Estimator):
             left_out.append(f"{method.name}: not one of coterie's methods; name it to include it")
         elif names is None and alike:
-            left_out.append(f"{method.name}: has the objective of {alike[0]}; name it to include it")
+            twins.setdefault(alike[0], []).append(method.name)
         else:
             chosen.append(method)
+    left_out += [
+        f"{', '.join(names)}: objective of {name}; name them to include them" for name, names in twins.items()
+    ]
     if not chosen:
         raise ValueError(f"No method can be compared on these rows: {'; '.join(left_out)}.")
     return chosen, left_out

@@ -59,7 +59,8 @@ def lay_out(
     """Place rows, or the vertices of a graph whose weights `block` holds, in two dimensions.
 
     "tsne" is openTSNE on our nearest neighbors, from principal components, seeded, 300 iterations, one thread; "pca"
-    are principal components of the rows, of a graph its eigenvectors; "auto" is t-SNE where openTSNE is installed.
+    are principal components of the rows, of a graph its eigenvectors; "auto" is t-SNE where openTSNE is installed. Rows
+    of two columns are drawn as they are, on their principal components.
 
     4 s for 10,000 rows by t-SNE (Linderman et al., Nature Methods 2019, through openTSNE: Poličar et al., 2019), less
     than a second by principal components; neighbors are found in O(m^2 d).
@@ -71,7 +72,8 @@ def lay_out(
         raise ImportError("projection='tsne' needs openTSNE: pip install 'coterie[report]'")
     m = block.shape[0]
     n_neighbors = min(3 * _PERPLEXITY, m - 1)
-    wants_tsne = projection != "pca" and has_library and m > 3
+    is_flat = not is_graph and block.shape[1] <= 2
+    wants_tsne = projection != "pca" and has_library and m > 3 and not is_flat
     if is_graph:
         graph = sp.csr_array(block)
         neighbors, start = _graph_neighbors(graph), _graph_components(graph)

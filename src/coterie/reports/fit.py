@@ -36,7 +36,7 @@ def fit_section(subject: Subject, summary: Mapping[str, Any]) -> Section:
         ("rows", subject.rows.shape[0]),
         ("columns", subject.rows.shape[1]),
         ("kind", f"{'sparse' if subject.rows.is_sparse else 'dense'}, {subject.rows.dtype.name}"),
-        ("method", subject.name_of_method),
+        ("method", subject.name_of_method + (f" ({method.summary})" if method else "")),
         ("preparation", _preparation(subject.rows.preparation)),
         ("clusters", f"{subject.n_clusters:,}, of {int(sizes.min()):,} to {int(sizes.max()):,} rows"),
         *_objective(model, method),
@@ -53,8 +53,6 @@ def fit_section(subject: Subject, summary: Mapping[str, Any]) -> Section:
     if getattr(model, "converged_", True) is False and not any("converge" in line for line in lines):
         lines.append("The fit ended before it had converged: max_iter or max_time stopped it.")
     parts: list[Part] = [Warnings(lines), Facts(entries)]
-    if method is not None:
-        parts.append(Text(f"The method {method.name}: {method.summary}."))
     if summary.get("command_line"):
         parts.append(Code("Command", str(summary["command_line"])))
     else:  # arrays among the parameters are named only
