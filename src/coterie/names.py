@@ -131,7 +131,9 @@ def merge_labels(labels: IntArray, merges: Mapping[int, int]) -> IntArray:
 def _lines(path: str | Path, column: str) -> list[tuple[int, str]]:
     """Return the cluster and another column of each line of a CSV file."""
     with open(path, encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
+        head = file.readline()
+        file.seek(0)
+        reader = csv.DictReader(file, delimiter=max(",;\t|", key=head.count))
         if not {"cluster", column} <= set(reader.fieldnames or []):
             raise ValueError(f"{path}: the first line must name the columns cluster and {column}.")
         lines = [(_cluster(line["cluster"], path), (line[column] or "").strip()) for line in reader]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -153,9 +153,7 @@ def results_table(
     added = result_columns(placement, clusters, known, rows.kept, taken)
     if _is_frame(X):
         return _beside_frame(X, added, columns, id)
-    pyarrow = _pyarrow()
-    batches = list(result_batches(table, added, columns, id))
-    return pyarrow.Table.from_batches(batches) if batches else pyarrow.table(added)
+    return result_table(table, added, columns, id)
 
 
 def model_rows(
@@ -323,21 +321,17 @@ def result_columns(
     return columns
 
 
-def result_batches(
+def result_table(
     table: MetadataColumns | None, added: Mapping[str, Any], columns: str = "all", id: str | None = None
-) -> Iterator[Any]:
-    """Yield the columns of a table with those of the results, as `pyarrow.RecordBatch`es."""
-    pyarrow = _pyarrow()
+) -> Any:
+    """Return the columns of a table with those of the results, as a `pyarrow.Table`."""
     kept = [] if table is None else kept_names(table.names, columns, id)
     if table is None or not kept:
-        yield from pyarrow.table(dict(added)).to_batches()
-        return
-    start = 0
-    for batch in table.batches(kept):
-        part = [column.slice(start, batch.num_rows) for column in added.values()]
-        names = [*batch.schema.names, *added]
-        yield pyarrow.RecordBatch.from_arrays([*batch.columns, *part], names=names)
-        start += batch.num_rows
+        return _pyarrow().table(dict(added))
+    found = table.read(kept)
+    for name, column in added.items():
+        found = found.append_column(name, column)
+    return found
 
 
 def kept_names(names: Sequence[str], columns: str, id: str | None) -> list[str]:

@@ -136,6 +136,10 @@ def test_labels_are_written_like_the_input(folder, frame):
     assert found.columns.tolist()[:4] == ["city", "age", "visits", "cluster"]
     assert found["distance"].dtype == float
     np.testing.assert_allclose(found["age"], frame["age"])
+    clusters = pandas.read_csv("coterie-out/clusters.csv", sep=";", decimal=",")
+    np.testing.assert_allclose(clusters["age"], found.groupby("cluster")["age"].mean(), rtol=1e-4)
+    assert main(["predict", "coterie-out", "t.csv", "-q"]) == 0
+    assert Path("labels.csv").read_text() == Path("coterie-out/labels.csv").read_text()
 
 
 def test_formulas_are_escaped_on_request(folder, frame):

@@ -168,6 +168,11 @@ class TestInfo:
         command = re.search(r"coterie (fit .*)", out)[1]
         assert main([*command.split(), "-q"]) == 0
 
+    def test_rows_that_describe_a_long_table(self, folder, capsys):
+        pandas.DataFrame({"x": np.arange(70_000) % 7, "y": 0.5}).to_csv("long.csv", index=False)
+        assert main(["info", "long.csv"]) == 0
+        assert "first 65,536 rows" in capsys.readouterr().out
+
     def test_model_and_folder(self, fitted_array, capsys):
         assert main(["info", "fitted", "--json"]) == 0
         facts = json.loads(capsys.readouterr().out)

@@ -47,6 +47,8 @@ WRONG_USE = {
     "predict model.coterie": ["FILE"],
     "predict m rows.npy -o labels.txt": ["--out", "labels.txt"],
     "predict m rows.npy -o - --json": ["--json", "--out"],
+    "predict model.coterie rows.npy --missing drop": ["--missing", "coterie fit"],
+    "fit shards -k 2 -o shards/out": ["--out", "shards"],
     "report out -o page.pdf": ["--out", "page.pdf"],
     "path rows.npy -k 301": ["-k 301"],
     "methods kmean": ["k-means"],
@@ -77,6 +79,7 @@ def inputs(rows, table):
     Path("damaged.coterie").write_bytes(b"PK\x03\x04")
     Path("empty.csv").write_text("")
     np.save("same.npy", np.zeros((30, 2)))
+    Path("shards").mkdir()
 
 
 @pytest.mark.parametrize("line", WRONG_USE)

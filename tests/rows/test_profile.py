@@ -63,7 +63,7 @@ LOOKS = {
 @pytest.mark.parametrize("group", [7, 150, 1000])
 def test_every_kind_of_column(table, group, tmp_path):
     parquet.write_table(table, tmp_path / "t.parquet", row_group_size=group)
-    n_rows, columns = profile_table(str(tmp_path / "t.parquet"))
+    n_rows, _, columns = profile_table(str(tmp_path / "t.parquet"))
     found = {column.name: column for column in columns}
     assert n_rows == 400
     assert {name: column.looks_like for name, column in found.items()} == LOOKS
@@ -85,7 +85,7 @@ def test_every_kind_of_column(table, group, tmp_path):
 def test_text_files(table, tmp_path):
     frame = table.select(["number", "row", "hash", "kind", "written", "nearly"]).to_pandas()
     frame.to_csv(tmp_path / "t.csv", index=False, sep=";")
-    n_rows, columns = profile_table(str(tmp_path / "t.csv"))
+    n_rows, _, columns = profile_table(str(tmp_path / "t.csv"))
     assert n_rows == 400
     for column in columns:
         assert column.looks_like == LOOKS[column.name]

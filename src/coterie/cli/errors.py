@@ -51,9 +51,14 @@ def option_of(parameter: str) -> str:
     return "-k" if parameter in COUNTS else _OPTIONS.get(parameter, f"-p {parameter}")
 
 
+_ON_MISSING = (
+    "--missing drop leaves such rows out, --missing median fills such cells in, --exclude leaves columns out."
+)
+
+
 @contextmanager
-def about(file: str) -> Iterator[None]:
-    """Make errors about rows name the file, and the options that help."""
+def about(file: str, advice: str = _ON_MISSING) -> Iterator[None]:
+    """Make errors about rows name the file, and the options that help; `advice` is that on missing numbers."""
     try:
         yield
     except (ParameterError, InvalidParameterError):
@@ -68,12 +73,9 @@ def about(file: str) -> Iterator[None]:
             f"{file} is not a table: it has no columns for --columns, --exclude or --id to name."
         ) from error
     except BadRowError as error:
-        advice = (
-            " --missing drop leaves such rows out, --missing median fills them in."
-            if error.is_missing
-            else ""
-        )
-        raise ValueError(_beginning(file, str(error)) + advice) from error
+        missing = ["Numbers are missing, first in row", f"{error.where}.", error.detail, advice]
+        text = " ".join(filter(None, missing)) if error.is_missing else str(error)
+        raise ValueError(_beginning(file, text)) from error
     except TableError as error:
         option = "" if error.parameter is None else f" (--{error.parameter.replace('_', '-')})"
         raise ValueError(_beginning(file, str(error)) + option) from error

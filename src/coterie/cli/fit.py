@@ -171,7 +171,8 @@ def fit_file(
     with outputs.writing(files["labels"].name) as place:
         results.write(place, path)
     with outputs.writing(CLUSTERS) as place:
-        write_clusters(place, cluster_columns(subject, clusters), csv_escape=options.csv_escape)
+        columns = cluster_columns(subject, clusters)
+        write_clusters(place, columns, rows.dialect, csv_escape=options.csv_escape)
     with outputs.writing(MODEL) as place:
         threshold = None if facts["outliers"] is None else facts["outliers"]["threshold"]
         metadata = {"method": method.name} | ({} if threshold is None else {"outlier_threshold": threshold})

@@ -99,10 +99,10 @@ def _row_facts(file: str, options: InfoOptions) -> dict[str, Any]:
         facts["bytes"] = os.path.getsize(file)
     if profile is None:
         return facts
-    n_rows, columns = profile
+    n_rows, n_profiled, columns = profile
     shares = zip(columns, shares_of_variance(columns))
     table = [{**asdict(column), "share_of_variance": share} for column, share in shares]
-    return {**facts, "table": table, "command": _command(file, n_rows, columns)}
+    return {**facts, "table": table, "profiled_rows": n_profiled, "command": _command(file, n_rows, columns)}
 
 
 def _model_facts(file: str) -> dict[str, Any]:
@@ -192,6 +192,8 @@ def _table_lines(facts: Mapping[str, Any]) -> list[str]:
     columns, command = facts["table"], facts["command"]
     cells = [["column", "type", "looks like", "missing", "distinct", "range", "variance"]]
     lines = ["", *table_lines([*cells, *map(_cells, columns[:_SHOWN])], "<")]
+    if facts["profiled_rows"] < facts["rows"]:
+        lines += ["", f"described by the first {facts['profiled_rows']:,} rows"]
     if columns[_SHOWN:]:
         looks = Counter(column["looks_like"] for column in columns[_SHOWN:])
         shown = ", ".join(f"{count:,} {look}" for look, count in looks.most_common())

@@ -14,7 +14,7 @@ from coterie.cli.fit import check_rows, command_line, fit_model, settings_of
 from coterie.cli.inputs import Opened, input_facts, local_file, open_input, read_graph
 from coterie.cli.output import file_lines, recorded_warnings, tell
 from coterie.cli.parameters import make_model, path_method, texts_of
-from coterie.cli.results import labels_name, table_writer
+from coterie.cli.results import labels_name, write_table
 from coterie.cli.runs import REPORT, SUMMARY, run_folder, write_summary
 from coterie.plotting import require_matplotlib
 from coterie.reports import report as make_report
@@ -122,10 +122,7 @@ def _write_labels(place: Path, model: Any, labeled: Any, opened: Opened) -> None
             whole = np.zeros(len(kept), dtype=labels.dtype)
             whole[kept] = labels
         arrays.append(pyarrow.array(whole, mask=None if kept is None else ~kept))
-    table = pyarrow.table(arrays, names)
-    with table_writer(place, table.schema, (opened.rows.dialect or ",")[0]) as write:
-        for batch in table.to_batches():
-            write(batch)
+    write_table(place, pyarrow.table(arrays, names), opened.rows.dialect)
 
 
 def _lines(facts: Mapping[str, Any]) -> list[str]:

@@ -32,6 +32,8 @@ from coterie.results import Outliers, find_outliers, labels_of, model_rows, plac
 from coterie_command.options import PredictOptions, UsageError, column_names
 from coterie_command.progress import Progress
 
+_ON_MISSING = "A model that was fitted with --missing drop or --missing median takes such rows."
+
 
 def run_predict(model: str, file: str, options: PredictOptions) -> int:
     """Label the rows, write the labels, print what was done, and return the exit code."""
@@ -53,7 +55,7 @@ def run_predict(model: str, file: str, options: PredictOptions) -> int:
     started = time.perf_counter()
     with Progress(options.quiet or is_piped) as screen, local_file(file) as (path, name):
         screen.begin(f"reading {name}")
-        with recorded_warnings() as warned, about(name):
+        with recorded_warnings() as warned, about(name, _ON_MISSING):
             keep = options.columns_out == "all"
             rows = model_rows(fitted, path, exclude=left_out, keep_columns=keep, **options.reading)
             opened = Opened(rows, kept_columns(rows, options.columns_out, options.id))

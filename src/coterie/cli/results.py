@@ -5,8 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 
 from coterie.arrays import BoolArray, IntArray
 from coterie.cli.inputs import Opened
-from coterie.results import Outliers, Placement, outlier_share, result_batches, result_columns
+from coterie.results import Outliers, Placement, outlier_share, result_columns, result_table
 from coterie.rows.formats.hdf5 import write_labels_to_obs
 from coterie_command.options import UsageError
 
@@ -74,37 +73,50 @@ class Results:
         table = self.opened.table
         taken = [] if table is None else table.names
         added = result_columns(self.placement, self.clusters, self.names, kept, taken)
-        sep, decimal = self.opened.rows.dialect or (",", ".")
-        if path.suffix == ".csv" and decimal == ",":
-            added = {name: _with_commas(column) for name, column in added.items()}
-        batches = result_batches(table, added)
-        first = next(batches)
-        with table_writer(path, first.schema, sep) as write:
-            write(self._escaped(first, path))
-            for batch in batches:
-                write(self._escaped(batch, path))
-
-    def _escaped(self, batch: Any, path: Path) -> Any:
-        """Return a batch in whose text no cell of a CSV file begins a formula."""
-        if not self.csv_escape or path.suffix not in (".csv", ".tsv"):
-            return batch
-        import pyarrow
-
-        for i, field in enumerate(batch.schema):
-            if pyarrow.types.is_string(field.type) or pyarrow.types.is_large_string(field.type):
-                cells = [escaped(cell) for cell in batch.column(i).to_pylist()]
-                batch = batch.set_column(i, field, pyarrow.array(cells, field.type))
-        return batch
+        write_table(path, result_table(table, added), self.opened.rows.dialect, csv_escape=self.csv_escape)
 
 
-def _with_commas(column: Any) -> Any:
-    """Return numbers as texts with the decimal sign ","; other columns as they are."""
-    import pyarrow
-    from pyarrow import compute
+def write_table(
+    path: Path, table: Any, dialect: tuple[str, str] | None = None, *, csv_escape: bool = False
+) -> None:
+    """Write an Arrow table by the ending of its name; .csv with the separator and decimal sign of a dialect."""
+    if path.suffix == ".parquet":
+        from pyarrow import parquet
 
-    if not pyarrow.types.is_floating(column.type):
-        return column
-    return compute.replace_substring(column.cast(pyarrow.string()), ".", ",")
+        parquet.write_table(table, path)
+    elif path.suffix in (".feather", ".arrow"):
+        from pyarrow import feather
+
+        feather.write_feather(table, path, compression="uncompressed")
+    elif path.suffix in (".jsonl", ".ndjson"):
+        with open(path, "w", encoding="utf-8") as file:
+            for batch in table.to_batches():
+                file.writelines(
+                    json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in batch.to_pylist()
+                )
+    elif path.suffix == ".xlsx":
+        table.to_pandas().to_excel(path, index=False)
+    else:
+        _write_csv(path, table, *(dialect or (",", ".")), csv_escape)
+
+
+def _write_csv(path: Path, table: Any, sep: str, decimal: str, csv_escape: bool) -> None:
+    from pyarrow import array, compute, csv, string, types
+
+    for i, field in enumerate(table.schema):
+        column = table.column(i)
+        if field.type.num_fields:
+            raise ValueError(
+                f"A {path.suffix} file cannot hold the column {field.name!r} ({field.type}): leave it out by "
+                "--columns-out id, or write .parquet."
+            )
+        if path.suffix == ".csv" and decimal == "," and types.is_floating(field.type):
+            column = compute.replace_substring(column.cast(string()), ".", ",")
+        elif csv_escape and (types.is_string(field.type) or types.is_large_string(field.type)):
+            column = array([escaped(cell) for cell in column.to_pylist()], field.type)
+        table = table.set_column(i, field.name, column)
+    sep = "\t" if path.suffix == ".tsv" else "," if sep.isspace() else sep
+    csv.write_csv(table, path, csv.WriteOptions(delimiter=sep, quoting_style="needed"))
 
 
 def escaped(cell: Any) -> Any:
@@ -112,50 +124,16 @@ def escaped(cell: Any) -> Any:
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULAS) else cell
 
 
-@contextmanager
-def table_writer(path: Path, schema: Any, sep: str) -> Iterator[Callable[[Any], None]]:
-    """Give a function that writes batches to a table, by the ending of its name; `sep` separates fields of .csv."""
-    import pyarrow
-
-    if path.suffix == ".parquet":
-        from pyarrow import parquet
-
-        with parquet.ParquetWriter(path, schema) as writer:
-            yield writer.write_batch
-    elif path.suffix in (".feather", ".arrow"):
-        with pyarrow.ipc.new_file(str(path), schema) as writer:
-            yield writer.write_batch
-    elif path.suffix in (".csv", ".tsv"):
-        from pyarrow import csv as arrow_csv
-
-        nested = [field.name for field in schema if field.type.num_fields]
-        if nested:
-            raise ValueError(
-                f"A {path.suffix} file cannot hold the column {nested[0]!r} ({schema.field(nested[0]).type}): leave it "
-                "out by --columns-out id, or write .parquet."
-            )
-        sep = "\t" if path.suffix == ".tsv" else "," if sep.isspace() else sep
-        options = arrow_csv.WriteOptions(delimiter=sep, quoting_style="needed")
-        with arrow_csv.CSVWriter(str(path), schema, write_options=options) as writer:
-            yield writer.write_batch
-    elif path.suffix in (".jsonl", ".ndjson"):
-        with open(path, "w", encoding="utf-8") as file:
-            yield lambda batch: file.writelines(
-                json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in batch.to_pylist()
-            )
-    else:
-        held: list[Any] = []
-        yield held.append
-        pyarrow.Table.from_batches(held).to_pandas().to_excel(path, index=False)
-
-
-def write_clusters(path: Path, columns: Mapping[str, list[Any]], *, csv_escape: bool) -> None:
-    """Write the table of clusters as CSV."""
+def write_clusters(
+    path: Path, columns: Mapping[str, list[Any]], dialect: tuple[str, str] | None, *, csv_escape: bool
+) -> None:
+    """Write the table of clusters as CSV, with the separator and decimal sign of a dialect."""
+    sep, decimal = dialect or (",", ".")
     with open(path, "w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
+        writer = csv.writer(file, delimiter="," if sep.isspace() else sep)
         writer.writerow(columns)
         for line in zip(*columns.values()):
-            cells = [f"{cell:.6g}" if isinstance(cell, float) else cell for cell in line]
+            cells = [f"{c:.6g}".replace(".", decimal) if isinstance(c, float) else c for c in line]
             writer.writerow([escaped(cell) for cell in cells] if csv_escape else cells)
 
 

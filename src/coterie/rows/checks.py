@@ -111,10 +111,11 @@ class TableError(ValueError):
 
 
 class BadRowError(ValueError):
-    """A row that cannot be clustered: whether a number is missing, and whether the message has advice."""
+    """A row that cannot be clustered: whether a number is missing, where the first one is, and details on all."""
 
     is_missing: bool = False
-    is_advised: bool = False
+    where: str = ""
+    detail: str = ""
 
     @classmethod
     def of(
@@ -122,15 +123,15 @@ class BadRowError(ValueError):
     ) -> BadRowError:
         """Return the error for a row of a file, if `place` is its number there and the file's name."""
         number, file = (row, "") if place is None else place
-        where = f", row {number}" * (number != row) + f" of {file}" * bool(file)
-        error = cls(f"{problem} First bad row: {row}{where}.")
-        error.is_missing = is_missing
+        where = f"{row}" + f", row {number}" * (number != row) + f" of {file}" * bool(file)
+        error = cls(f"{problem} First bad row: {where}.")
+        error.is_missing, error.where = is_missing, where
         return error
 
-    def advised(self, advice: str) -> BadRowError:
-        """Return the error with advice."""
-        error = BadRowError(f"{self} {advice}")
-        error.is_missing, error.is_advised = self.is_missing, True
+    def advised(self, advice: str, detail: str = "") -> BadRowError:
+        """Return the error with details and advice."""
+        error = BadRowError(" ".join(filter(None, [str(self), detail, advice])))
+        error.is_missing, error.where, error.detail = self.is_missing, self.where, detail
         return error
 
 
@@ -217,8 +218,8 @@ def missing_by_column(
     names: Sequence[str],
     dtype: np.dtype[Any],
     columns: Collection[str | int] | None = None,
-) -> str:
-    """Describe the columns and the number of rows with missing numbers, or numbers that are infinite in `dtype`.
+) -> tuple[str, str]:
+    """Return advice on missing numbers, or numbers that are infinite in `dtype`, and a description of their columns.
 
     `columns` are those of the table, if they differ from `names`: single numbers of a vector cannot be left out.
     """
@@ -243,7 +244,7 @@ def missing_by_column(
     are_columns &= all(len(repr(names[i])) <= MOST_OF_A_NAME for i in found[:_SHOWN_COLUMNS])
     if are_columns and len(found) <= min(_SHOWN_COLUMNS, len(names) - 1):
         way += f", or leave out the columns: exclude={[names[i] for i in found]!r}"
-    return f"Of {n_rows:,} rows {n_bad:,} have such values: {', '.join(shown)}. {way}."
+    return f"{way}.", f"Of {n_rows:,} rows {n_bad:,} have such values: {', '.join(shown)}."
 
 
 @contextmanager

@@ -152,8 +152,9 @@ def columns_of_file(
         return first, columns_of_tables([first], options)[0]
 
 
-def profile_table(path: str, **options: Any) -> tuple[int, list[ColumnProfile]] | None:
-    """Return the number of rows of a table in a file and the profiles of its columns; None if it is not a table."""
+def profile_table(path: str, **options: Any) -> tuple[int, int, list[ColumnProfile]] | None:
+    """Return the number of rows of a table in a file, the number of the first ones by which its columns are profiled,
+    and the profiles; None if it is not a table."""
     with ExitStack() as stack:
         found, _ = _opened(stack, os.fspath(path), options)
         if not isinstance(found[0], Table):
@@ -165,7 +166,7 @@ def profile_table(path: str, **options: Any) -> tuple[int, list[ColumnProfile]] 
         for table in found:
             with reading(table.name):
                 n_rows += table.n_rows or sum(batch.num_rows for batch in table.batches({}))
-        return n_rows, profiles
+        return n_rows, found[0].head[0].num_rows, profiles
 
 
 def _opened(stack: ExitStack, path: str, options: Mapping[str, Any]) -> tuple[list[Any], str]:
