@@ -80,19 +80,6 @@ def test_a_first_fit_that_fails_leaves_nothing(case):
     assert vars(model) == before
 
 
-def test_interrupted_fit_does_not_change_the_model():
-    X = np.random.default_rng(0).normal(size=(60, 3))
-    model = coterie.NestedMiniBatchKMeans(3, random_state=0).fit(X)
-
-    def interrupt(_):
-        raise KeyboardInterrupt
-
-    centers = model.cluster_centers_
-    with pytest.raises(KeyboardInterrupt):
-        model.set_params(callback=interrupt).fit(X + 1)
-    assert model.cluster_centers_ is centers
-
-
 @pytest.mark.parametrize("estimator", [coterie.MiniBatchKMeans, coterie.NestedMiniBatchKMeans])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_stream_continues_after_a_failed_batch(estimator, sparse):

@@ -219,10 +219,6 @@ class MixtureLife(Life):
     parameters: ClassVar = {"max_iter": 3}
     count = "n_components"
 
-    def check_labels(self, labels, rows):
-        """One variance for all: the densest component is the nearest."""
-        super().check_labels(labels, rows)
-
 
 LIVES = [Life, MiniBatchLife, NestedLife, MixtureLife]
 

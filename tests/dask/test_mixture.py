@@ -46,7 +46,7 @@ def test_fit_with_all_candidates_equals_that_of_one_machine(client, covariance_t
         "covariance_type": covariance_type,
         "n_factors": 2,
         "n_candidates": C,
-        "means_init": X[:C],
+        "init": X[:C],
         "tol": 0,
         "max_iter": 8,
     }

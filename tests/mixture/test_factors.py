@@ -414,9 +414,9 @@ class TestEstimator:
                 random_state=3, tol=0, callback=lambda progress: progress.iteration == n_steps, **options
             ).fit(rows)
 
-        same_bits(fitted(1, init="k-means").means_, fitted(1, means_init=centers).means_)
+        same_bits(fitted(1, init="k-means").means_, fitted(1, init=centers).means_)
         assert np.all(np.any(fitted(2, init="k-means").components_ != 0, axis=(1, 2)))
-        assert not np.any(fitted(2, means_init=centers).components_)
+        assert not np.any(fitted(2, init=centers).components_)
 
     def test_a_fit_that_is_stopped_early_has_components(self, rows):
         for max_iter in (1, 2, 3):

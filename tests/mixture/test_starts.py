@@ -33,18 +33,15 @@ def test_the_best_of_several_starts_is_kept(rows):
 
 
 def test_given_means_are_the_initialization(rows):
-    means = rows[::60].copy()
-    given, as_init = fitted(rows, means_init=means), fitted(rows, init=means)
-    np.testing.assert_array_equal(given.means_, as_init.means_)
     with pytest.warns(RuntimeWarning, match="only one init"):
-        again = TruncatedGaussianMixture(6, init=means, n_init=3, random_state=0).fit(rows)
+        again = TruncatedGaussianMixture(6, init=rows[::60], n_init=3, random_state=0).fit(rows)
     assert again.n_components_ == 6
 
 
 def test_given_weights_are_the_initialization(rows):
     means, few = rows[::60].copy(), {"max_iter": 1, "tol": 0.0}
-    equal = fitted(rows, means_init=means, weights_init=np.full(6, 1 / 6), **few)
-    plain = fitted(rows, means_init=means, **few)
+    equal = fitted(rows, init=means, weights_init=np.full(6, 1 / 6), **few)
+    plain = fitted(rows, init=means, **few)
     np.testing.assert_array_equal(equal.means_, plain.means_)
 
 
@@ -64,9 +61,6 @@ def test_warm_start_begins_with_the_last_fit(rows):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        (dict(means_init=np.zeros((2, 2))), "does not match the number of clusters 6 and of features 2"),
-        (dict(means_init=np.full((6, 2), np.nan)), "means_init contains NaN"),
-        (dict(means_init=np.zeros((6, 2)), init=np.zeros((6, 2))), "give one of them"),
         (dict(weights_init=[0.5, 0.5]), r"n_components=6 positive numbers whose sum is 1, got shape \(2,\)"),
         (dict(weights_init=[0, 0.2, 0.2, 0.2, 0.2, 0.2]), "positive numbers whose sum is 1, got .*least 0"),
         (dict(weights_init=[0.2] * 6), "sum 1.2"),
@@ -89,7 +83,7 @@ def test_a_warm_start_needs_the_same_shape(rows):
 
 
 def test_saved_model_continues_its_stream(rows, tmp_path):
-    model = fitted(rows, warm_start=True, means_init=rows[::60].copy(), weights_init=np.full(6, 1 / 6))
+    model = fitted(rows, warm_start=True, init=rows[::60].copy(), weights_init=np.full(6, 1 / 6))
     model.save(tmp_path / "model.coterie")
     loaded = coterie.load(tmp_path / "model.coterie")
     same_bits(model.fit(rows).means_, loaded.fit(rows).means_)

@@ -92,7 +92,6 @@ InitialSteps = Annotated[
     int, Param("Number of searches before the components change for the first time.", least=1)
 ]
 Runs = Annotated[int, Param("Number of runs with different initializations; the best one is kept.", least=1)]
-Means = Annotated[Any, Param("Initial means: a file of rows.", reads=("array",))]
 Weights = Annotated[Any, Param("Initial weights of the components.", reads=("array", "numbers"))]
 WarmStart = Annotated[bool, Param("Start from the result of the last fit of this object.")]
 ChainLength = Annotated[int, Param("Length of the Markov chain of afk-mc2.", least=1)]
@@ -185,8 +184,6 @@ class TruncatedGaussianMixture(
     n_init : int
         Number of runs with different initializations; the one with the highest lower bound is kept. Given means are one
         run.
-    means_init : array-like of shape (C, d), optional
-        Initial means, instead of `init`.
     weights_init : array-like of shape (C,), optional
         Initial weights: positive, with sum 1; not for "tied_spherical". None: equal weights, or those of the model
         given as `init`.
@@ -330,7 +327,6 @@ class TruncatedGaussianMixture(
         metric: Metric = "euclidean",
         init: Init = "auto",
         n_init: Runs = 1,
-        means_init: Means = None,
         weights_init: Weights = None,
         warm_start: WarmStart = False,
         chain_length: ChainLength = 20,
@@ -359,7 +355,6 @@ class TruncatedGaussianMixture(
         self.metric = metric
         self.init = init
         self.n_init = n_init
-        self.means_init = means_init
         self.weights_init = weights_init
         self.warm_start = warm_start
         self.chain_length = chain_length
@@ -505,11 +500,9 @@ class TruncatedGaussianMixture(
         return n_times * (1 + n_compared / (_DISTANCES_OF_SEARCH * math.prod(self._truncation())))
 
     def _given_start(self, rows: Rows) -> MixtureParameters | None:
-        """Return initial parameters of the last fit, `means_init` or `init`; None if means are to be drawn."""
+        """Return initial parameters of the last fit or of `init`; None if means are to be drawn."""
         if self.warm_start and hasattr(self, "means_"):
             return self._last_parameters(rows)
-        if self.means_init is not None:
-            return self._started_at(self._checked_centers(self.means_init, rows, "means_init"))
         means, given = self._given_centers(rows, "auto" if self.n_init == 1 else self.n_init), self.init
         if means is None:
             return None
@@ -559,7 +552,7 @@ class TruncatedGaussianMixture(
 
     @property
     def _begins_with_k_means(self) -> bool:
-        return isinstance(self.init, str) and self.init == "k-means" and self.means_init is None
+        return isinstance(self.init, str) and self.init == "k-means"
 
     @property
     def _n_factors(self) -> int:
@@ -926,8 +919,6 @@ class TruncatedGaussianMixture(
             raise ValueError(
                 f"coreset_size={self.coreset_size} should be >= n_components={self.n_components}."
             )
-        if self.means_init is not None and not isinstance(self.init, str):
-            raise ValueError("means_init and init both set the initial means: give one of them.")
         if self.weights_init is not None and self.covariance_type == "tied_spherical":
             raise ValueError(
                 'weights_init needs covariance_type="spherical", "diag" or "factors": else all weights are equal.'
