@@ -34,6 +34,7 @@ def center_order(centers: np.ndarray) -> np.ndarray:
 @dataclass(frozen=True)
 class Weighted:
     make: Callable[[], Any]
+    has_rows_of_mean_weight: bool = False  # some rule counts rows by the mean weight: weights are relative
     method: str = "fit"
     values: tuple[str, ...] = ("cluster_centers_",)
     total: str = "inertia_"
@@ -46,7 +47,7 @@ WEIGHTED = {
         lambda: KMeans(K, metric="cosine", zero_rows="ignore", tol=0, random_state=0)
     ),
     "bisecting": Weighted(lambda: BisectingKMeans(K, tol=0, random_state=0)),
-    "mini-batch": Weighted(lambda: MiniBatchKMeans(K, init=MEANS, random_state=0), "partial_fit"),
+    "mini-batch": Weighted(lambda: MiniBatchKMeans(K, init=MEANS, random_state=0), True, "partial_fit"),
     "nested": Weighted(lambda: NestedMiniBatchKMeans(K, batch_size=40, tol=0, random_state=0)),
     "size-constrained": Weighted(lambda: SizeConstrainedKMeans(K, size_min=0.1, tol=0, random_state=0)),
     **{
@@ -75,7 +76,7 @@ def test_weights_are_repetitions(case):
     X[counts == 0] *= -100  # would draw a center
     fits = (X, counts), (np.repeat(X, counts, axis=0), None), (X[counts > 0], counts[counts > 0])
     weighted, *others = (getattr(case.make(), case.method)(rows, sample_weight=own) for rows, own in fits)
-    for other in others:
+    for other in others[case.has_rows_of_mean_weight :]:
         for name in case.values:
             first, second = (
                 getattr(model, name) if np.ndim(getattr(model, name)) == 0
