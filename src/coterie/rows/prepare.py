@@ -289,7 +289,7 @@ def table_roles(
     - dates, also as numbers in a column named so: seconds since 1970, 20210305, days of spreadsheets;
     - constant and empty columns.
 
-    The first rows decide: at most 65,536, and of wide tables 2 million cells.
+    The first rows decide: at most 65,536, and of wide tables a million cells.
 
     Parameters
     ----------

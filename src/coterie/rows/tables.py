@@ -31,7 +31,7 @@ from coterie.rows.roles import ColumnProfile, TableRoles, invalid_cells, profile
 from coterie.rows.source import DenseRows, MetadataColumns, joined_batches
 
 # What decides the roles of columns: rows at the beginning of a table, of at most this many cells and bytes.
-_SEEN_ROWS, _SEEN_CELLS, _SEEN_BYTES = 1 << 16, 1 << 21, 1 << 26
+_SEEN_ROWS, _SEEN_CELLS, _SEEN_BYTES = 1 << 16, 1 << 20, 1 << 26
 _FEWEST_SEEN = 1000
 
 # Rows of a batch that become numbers at a time.
