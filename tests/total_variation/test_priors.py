@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import make_blobs
 
 from coterie import TotalVariationClustering
 from coterie.arrays import padded_rows
@@ -214,6 +215,33 @@ class TestEstimator:
         model = TotalVariationClustering(4, class_priors=SHARES, n_init=4, random_state=0).fit(X)
         assert clustering_accuracy(y, model.labels_) > 0.97
         np.testing.assert_allclose(np.sort(np.bincount(model.labels_))[::-1], SIZES, atol=20)
+
+    @pytest.mark.parametrize("seed", range(5))
+    @pytest.mark.parametrize("kind", ["normal", "heavy tails", "moons"])
+    def test_unequal_classes_are_found_by_default(self, kind, seed):
+        random = np.random.default_rng(seed)
+        if kind == "moons":
+            y, angles = np.repeat([0, 1], (900, 110)), random.uniform(0, np.pi, 1010)
+            moons = np.where(
+                y == 0, [np.cos(angles), np.sin(angles)], [1 - np.cos(angles), 0.5 - np.sin(angles)]
+            )
+            X = moons.T + random.normal(scale=0.06, size=(1010, 2))
+        else:
+            y = np.repeat([0, 1, 2], (800, 100, 100))
+            noise = (
+                random.standard_t(3, (1000, 4)) if kind == "heavy tails" else random.normal(size=(1000, 4))
+            )
+            X = noise + 10 * np.eye(4)[y]
+        model = TotalVariationClustering(y[-1] + 1, random_state=0).fit(X)
+        assert clustering_accuracy(y, model.labels_) > 0.97
+
+    def test_equal_sizes_stay_by_default(self):
+        X = make_blobs(300, 3, centers=3, random_state=0)[0]
+        models = [
+            TotalVariationClustering(3, class_priors=one, random_state=0).fit(X) for one in (None, "auto")
+        ]
+        np.testing.assert_array_equal(models[0].memberships_, models[1].memberships_)
+        assert not hasattr(models[1], "class_priors_")
 
     def test_estimated_priors_find_clusters_that_equal_priors_miss(self):
         random, y = np.random.default_rng(0), np.repeat([1, 2, 0], (60, 60, 900))

@@ -9,7 +9,7 @@ random = np.random.default_rng(0)
 X = np.concatenate([random.normal((0, 0), 1.3, (900, 2)), random.normal((5.2, 0), 0.4, (45, 2))])
 y = np.repeat([0, 1], (900, 45))
 
-fits = {"true clusters": None, "default (equal sizes)": 1.0, "balance_weight 15": 15.0}
+fits = {"true clusters": None, "equal sizes": 1.0, "balance_weight 15": 15.0}
 figure, all_axes = plt.subplots(1, 3, figsize=(11, 3.3), sharex=True, sharey=True)
 for axes, (title, balance_weight) in zip(all_axes, fits.items()):
     labels = y

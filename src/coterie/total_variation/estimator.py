@@ -37,6 +37,7 @@ from coterie.size_constrained.sizes import SizeBounds, check_sizes
 from coterie.total_variation.priors import (
     check_class_priors,
     minimize_cut_and_priors,
+    minimize_cut_by_sizes,
     priors_of_labels,
 )
 from coterie.total_variation.problem import CutProblem
@@ -63,9 +64,10 @@ BalanceWeight = Annotated[
     ),
 ]
 ClassPriors = Annotated[
-    Literal["estimate", "labels"] | Any,
+    Literal["auto", "estimate", "labels"] | Any | None,
     Param(
-        "Expected sizes of clusters as fractions such as 0.9,0.1, estimated, or those of the known labels.",
+        "Expected sizes of clusters as fractions such as 0.9,0.1, estimated, or those of the known labels. "
+        "auto: equal, or estimated where that is clearly better.",
         also="a prior for each cluster",
         reads=("numbers", "array"),
     ),
@@ -118,14 +120,16 @@ class TotalVariationClustering(GraphEstimator):
     balance_weight : float, optional
         lambda of (P), see Notes: the weight of a vertex inside a cluster relative to one outside. For a given cut, a
         cluster of n / (lambda + 1) rows has the lowest cost. None: R - 1, for equal sizes.
-    class_priors : sequence of float, "estimate" or "labels", optional
+    class_priors : "auto", sequence of float, "estimate", "labels" or None
         Expected fraction of the rows in each cluster: positive, with sum 1. The lambda of cluster r is then (1 - prior)
-        / prior. Without labels, priors are assigned to clusters so that (P) is lowest. "labels": the fractions of the
-        classes among the labels of `y`, with 1 added to each count. "estimate": equal priors first, then one more
-        run with other sizes as priors: those of a multilevel partition of low normalized cut, or, where classes or
-        memberships are given, those of the clusters found. It is returned only if its normalized cut is lower by a
-        fifth, and if half of the edge information (see `MultilevelGraphClustering`) is left or falls by less than the
-        cut; otherwise the result is that of equal priors. None: `balance_weight`.
+        / prior. Without labels, priors are assigned to clusters so that (P) is lowest. "auto": the sizes of a
+        multilevel partition of low normalized cut, which is then the only start, if that cut is less than half of the
+        one of the partition that runs start from, and half of the edge information (see `MultilevelGraphClustering`) is
+        left or falls by less than the cut; otherwise, and with labels, memberships, `balance_weight`, size bounds or
+        `steps="paper"`, as None. "labels": the fractions of the classes among the labels of `y`, with 1 added to each
+        count. "estimate": equal priors first, then one more run with other sizes as priors: those of that partition,
+        or, where classes or memberships are given, those of the clusters found. It is returned only if its normalized
+        cut is lower by a fifth, with the same condition on information. None: `balance_weight`.
     balance : {"rows", "degrees"}
         Size of a cluster in (P): its number of rows, or the sum of their degrees, as in the normalized cut.
     size_min, size_max : float, optional
@@ -173,7 +177,7 @@ class TotalVariationClustering(GraphEstimator):
     energies_ : ndarray of shape (n_runs,), float64
         (P) at the end of each run, see Notes; with `class_priors="estimate"`, for the priors of that run.
     class_priors_ : ndarray of shape (R,), float64
-        The given or estimated priors. Only with `class_priors`.
+        The given or estimated priors. With "auto" only where it estimates them.
     affinity_matrix_ : csr_array of shape (m, m)
         The graph W of the m distinct rows: equal rows are one vertex. Of rows that are as far as the last neighbor all
         are neighbors, up to `2 * n_neighbors`, beyond that some by a hash of both rows. An edge weighs as many times as
@@ -279,7 +283,7 @@ class TotalVariationClustering(GraphEstimator):
         init: CutInit = "diffusion",
         steps: StepSizes = "preconditioned",
         balance_weight: BalanceWeight = None,
-        class_priors: ClassPriors = None,
+        class_priors: ClassPriors = "auto",
         balance: Balance = "rows",
         size_min: SizeBound = None,
         size_max: SizeBound = None,
@@ -362,7 +366,9 @@ class TotalVariationClustering(GraphEstimator):
             priors: FloatArray | None
             if graph.shape[0] < self.n_clusters:
                 best, energies, priors = _singletons(problem, report)
-            elif self._estimates_priors:
+            elif self._decides_on_priors(problem):
+                best, energies, priors = minimize_cut_by_sizes(problem, options, report)
+            elif self._has_priors("estimate"):
                 report.n_runs += 1
                 best, energies, priors = minimize_cut_and_priors(problem, options, report)
             else:
@@ -412,7 +418,7 @@ class TotalVariationClustering(GraphEstimator):
 
         Not where other sizes are asked for, nor for two clusters, which are often right at such sizes.
         """
-        if self.class_priors is not None or self.balance_weight is not None:
+        if not (self.class_priors is None or self._has_priors("auto")) or self.balance_weight is not None:
             return
         n, R, largest = len(labels), self.n_clusters, int(np.bincount(labels[labels >= 0]).max())
         if R > 2 and largest > 0.9 * n and 0 < cut < math.inf:
@@ -422,16 +428,20 @@ class TotalVariationClustering(GraphEstimator):
                 "multilevel graph clustering."
             )
 
-    @property
-    def _estimates_priors(self) -> bool:
-        return isinstance(self.class_priors, str) and self.class_priors == "estimate"
+    def _has_priors(self, name: str) -> bool:
+        return isinstance(self.class_priors, str) and self.class_priors == name
+
+    def _decides_on_priors(self, problem: CutProblem) -> bool:
+        is_free = problem.draws_vertices and problem.bounds is None and not np.any(problem.known >= 0)
+        is_default = self.balance_weight is None and self.steps != "paper" and self.n_clusters > 1
+        return bool(is_free and is_default and self._has_priors("auto"))
 
     def _priors(self, known: IntArray) -> FloatArray | None:
         """Return the given priors, or those of the labels."""
-        if self.class_priors is None or self._estimates_priors:
-            return None
-        if isinstance(self.class_priors, str):
+        if self._has_priors("labels"):
             return priors_of_labels(known, self.n_clusters)
+        if self.class_priors is None or isinstance(self.class_priors, str):
+            return None
         return checked_priors(self.class_priors, self.n_clusters)
 
     def _bounds(self, known: IntArray) -> SizeBounds | None:

@@ -15,7 +15,7 @@ from coterie.fitting.deadline import UNLIMITED, Deadline, OutOfTime
 from coterie.graphs.cuts import degrees_of
 from coterie.graphs.spectral import SpectralVectors, local_order, spectral_vectors
 from coterie.kmeans.exact import k_means_until
-from coterie.multilevel.solver import multilevel_partition
+from coterie.multilevel.solver import INFORMATION, NORMALIZED_CUT, multilevel_partitions
 from coterie.total_variation.problem import CutGraph, CutProblem
 
 # Relative residual of the conjugate gradients.
@@ -38,17 +38,20 @@ class RoughCut:
 
     order: IndexArray | None  # (n,): local order of the vertices; None: that of the data
     clusters: IntArray | None  # (n,): clusters to draw from; None where nothing is drawn
+    unequal: IntArray | None = None  # (n,): a partition of low normalized cut, where asked for by `is_sized`
 
 
-def rough_cut(problem: CutProblem, deadline: Deadline, *, is_paper: bool = False) -> RoughCut:
-    """Return a local order of the vertices and rough clusters (a multilevel partition, or the paper's
+def rough_cut(
+    problem: CutProblem, deadline: Deadline, *, is_paper: bool = False, is_sized: bool = False
+) -> RoughCut:
+    """Return a local order of the vertices and rough clusters (multilevel partitions, or the paper's
     normalized cut).
 
     At the deadline they are the order of the data, and one cluster of all vertices.
     """
     n, draws = problem.n_vertices, problem.draws_vertices
     has_blocks = n > CutGraph.rows_of_a_block(n)
-    order, clusters = None, np.zeros(n, dtype=np.int32) if draws else None
+    order, clusters, unequal = None, np.zeros(n, dtype=np.int32) if draws else None, None
     seed = problem.draw_seed()
     try:
         if has_blocks or (draws and is_paper):
@@ -59,11 +62,14 @@ def rough_cut(problem: CutProblem, deadline: Deadline, *, is_paper: bool = False
             clusters = spectral_clusters(
                 spectrum, problem.n_clusters, seed=seed, n_threads=problem.n_threads, deadline=deadline
             )
-        elif draws:
-            clusters = multilevel_partition(problem.graph, problem.n_clusters, deadline=deadline)[0]
+        if draws and (is_sized or not is_paper):
+            objectives = [INFORMATION, NORMALIZED_CUT][: 1 + is_sized]
+            found = multilevel_partitions(problem.graph, problem.n_clusters, objectives, deadline)
+            clusters = clusters if is_paper else found[0][0]
+            unequal = found[1][0] if is_sized else None
     except OutOfTime:
         pass
-    return RoughCut(order, clusters)
+    return RoughCut(order, clusters, unequal)
 
 
 def spectral_clusters(
