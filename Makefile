@@ -61,8 +61,8 @@ fuzz: $(VENV)/.fuzz
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.machine
+	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.kmeans
-	$(BIN)/python -m benchmarks.nested
 	$(BIN)/python -m benchmarks.rows
 	$(BIN)/python -m benchmarks.mixture
 	$(BIN)/python -m benchmarks.mixture --rows scaling,factors

@@ -1,9 +1,6 @@
 """Time-energy curves of nested mini-batch k-means and of what competes with it, as in Figure 2 of its paper.
 
-    python -m benchmarks.nested [--rows infmnist,blobs] [--seeds 5] [--threads 2] [--only nested,faiss] [--budget 30]
-                                [--quick] [--plot PATH]
-
-Curves show the energy (mean squared distance to the nearest centroid) of held-out rows against the seconds of the fit,
-evaluation not counted. The start is the paper's, k distinct rows drawn uniformly, the same for all that take one; in
-row blobs each package begins with its own k-means++, whose time counts.
+`python -m benchmarks.papers nested` makes them. Curves show the energy (mean squared distance to the nearest centroid)
+of held-out rows against the seconds of the fit, evaluation not counted. The start is the paper's, k distinct rows drawn
+uniformly, the same for all that take one.
 """

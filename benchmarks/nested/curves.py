@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, inf, isinf, nan
 from pathlib import Path
-from statistics import mean, median, median_low, stdev
+from statistics import median, median_low
 from typing import Any, Self
 
 import numpy as np
@@ -94,12 +94,6 @@ class RowCurves:
         quartiles = np.quantile(times, (0.25, 0.75), method="inverted_cdf")
         spread = f" [{seconds_text(quartiles[0])}, {seconds_text(quartiles[1])}]" * (len(times) > 1)
         return seconds_text(self.time(name, level)) + spread * bool(np.isfinite(times).any()) + reached
-
-    def excess_cell(self, name: str) -> str:
-        """Return the mean of the final excess and, of several seeds, the standard deviation."""
-        excess = self.excess_at(name)
-        spread = f" +- {100 * stdev(excess):.2f}" if len(excess) > 1 else ""
-        return f"{100 * mean(excess):.2f}{spread}%"
 
     def ratio(self, level: float, ours: str, other: str) -> str:
         """Return how many times sooner we are at a level than another; "-" where ours never gets there.

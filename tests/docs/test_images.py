@@ -6,14 +6,12 @@ import shlex
 import pytest
 
 from benchmarks.mixture.__main__ import parser as mixture_parser
-from benchmarks.nested.__main__ import parser as nested_parser
 from benchmarks.pictures import DRAWN
 from benchmarks.reports import parser as report_parser
 from tests.docs.pages import ROOT
 
 PARSERS = {
     "benchmarks.mixture": mixture_parser,
-    "benchmarks.nested": nested_parser,
     "benchmarks.reports": report_parser,
 }
 
