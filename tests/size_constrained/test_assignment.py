@@ -132,3 +132,17 @@ def test_few_candidates_reach_the_gap_on_any_threads(dtype, monkeypatch):
     whole = assign_within(Candidates.of_all(scores), SizeBounds(90, 110))
     cost = scores[np.arange(4000), found[0]].sum()
     assert whole.bound - 1e-6 * cost <= cost <= whole.bound * (1 + 2e-3)
+
+
+@pytest.mark.parametrize("seed", [12, 26, 50, 51, 56])
+def test_rows_far_from_borders_move_where_that_is_the_cheapest(seed):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(900, 4))
+    X[:600] *= 0.1
+    scores = np.sum((X[:, None] - X[random.choice(900, 10, replace=False)]) ** 2, axis=2)
+    found = assign_within(Candidates.of_all(scores), SizeBounds(0.0, 120.0))
+    places = np.repeat(np.arange(10), 120)
+    rows, chosen = linear_sum_assignment(scores[:, places])
+    least = scores[rows, places[chosen]].sum()
+    assert found.cost == pytest.approx(least, rel=1e-9)
+    assert found.bound == pytest.approx(least, rel=1e-9)

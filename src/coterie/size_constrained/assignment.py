@@ -40,6 +40,9 @@ _PER_MOVE, _PER_CLUSTER = 8, 32
 # this often by this factor, with this number of updates at each.
 _FAR, _COOLINGS, _COOLER, _UPDATES = 0.25, 12, 0.5, 3
 
+# Excess of the cost over its bound, relative to the sum of the largest scores, that is rounding.
+_ROUNDING = 1e-12
+
 # With more clusters than this, rows are moved without the table of all pairs of clusters, at a higher cost.
 _MOST_CLUSTERS = 4096
 
@@ -114,8 +117,14 @@ def assign_within(
     problem = _Problem(candidates, bounds, masses)
     point = _ascend(problem, np.zeros(candidates.n_clusters) if duals is None else duals, deadline)
     labels, found = point.labels, point.duals
-    if common is not None and candidates.n_clusters <= _MOST_CLUSTERS and not deadline.is_over:
-        labels, found = _move_along_paths(problem, point, deadline)
+    if common is not None and candidates.n_clusters <= _MOST_CLUSTERS:
+        for rows in (problem.near_rows(point), np.arange(len(masses))):
+            if deadline.is_over:
+                break
+            labels, found = _move_along_paths(problem, point, rows, deadline)
+            excess = float(np.sum(masses * candidates.costs(labels))) - problem.at(found).value
+            if excess <= _ROUNDING * float(np.abs(candidates.scores).max()) * len(masses):
+                break  # no other row could have moved at a lower cost
     labels = _move_greedily(problem, found, labels, 0.0 if common is not None else float(masses.max()))
     unit = common or 1.0
     cost = float(np.sum(masses * candidates.costs(labels)))
@@ -240,8 +249,10 @@ def _newton_step(
     return step
 
 
-def _move_along_paths(problem: _Problem, point: _Point, deadline: Deadline) -> tuple[IntArray, FloatArray]:
-    """Move rows of equal weights along shortest paths from clusters that are too large to those that are too
+def _move_along_paths(
+    problem: _Problem, point: _Point, rows: IndexArray, deadline: Deadline
+) -> tuple[IntArray, FloatArray]:
+    """Move some rows of equal weights along shortest paths from clusters that are too large to those that are too
     small.
 
     One more node is the slack of the bounds. Duals change by the lengths of the paths: reduced costs stay
@@ -251,7 +262,6 @@ def _move_along_paths(problem: _Problem, point: _Point, deadline: Deadline) -> t
     duals = np.append(point.duals, 0.0)
     labels, goals = point.labels.copy(), problem.goals(point)
     excess = np.append(point.sizes - goals, -float((point.sizes - goals).sum()))
-    rows = problem.near_rows(point)
     rows = rows[problem.masses[rows] > 0]
     arcs = _Arcs(problem.candidates, rows, labels)
     while np.any(excess > 0) and not deadline.is_over:
@@ -262,11 +272,7 @@ def _move_along_paths(problem: _Problem, point: _Point, deadline: Deadline) -> t
         lengths, parents = _shortest_paths(reduced, excess > 0)
         ends = np.flatnonzero((excess < 0) & np.isfinite(lengths))
         if len(ends) == 0:
-            if len(rows) == np.count_nonzero(problem.masses):
-                break  # no row has such a candidate
-            rows = np.flatnonzero(problem.masses)
-            arcs = _Arcs(problem.candidates, rows, labels)
-            continue
+            break  # no row has such a candidate
         is_used, longest = np.zeros(k + 1, dtype=bool), 0.0
         for end in ends[np.argsort(lengths[ends], kind="stable")]:
             path = _path_to(end, parents)
