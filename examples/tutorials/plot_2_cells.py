@@ -76,6 +76,17 @@ axes.set(xlabel="PC 1", ylabel="PC 2")
 axes.legend()
 
 # %%
+# With scanpy
+# -----------
+# An AnnData object with a graph of neighbors takes one call, like ``sc.tl.leiden``. Labels are in ``adata.obs``::
+#
+#     from coterie.scanpy import cluster
+#
+#     sc.pp.neighbors(adata)
+#     cluster(adata, resolution=1.0)  # communities: their number follows from the resolution
+#     cluster(adata, "laplacian-kmodes", n_clusters=5, key_added="modes")
+
+# %%
 # Marker genes
 # ------------
 # Genes whose mean differs most from the other clusters, in standard deviations.

@@ -285,3 +285,16 @@ def test_a_notebook_gets_a_page_with_a_map_of_each_method(blobs, tmp_path):
     html = (tmp_path / "page.html").read_text()
     assert found.reasons[0] in html
     assert html.count('<figure class="small"') == 2
+
+
+def test_criteria_see_repeated_rows_once():
+    random = np.random.RandomState(0)
+    X = random.normal(size=(90, 3))
+    clusterings = [random.randint(0, 3, 90), (X[:, 0] > 0).astype(int)]
+    agreement = rand_indices(clusterings)
+    found = []
+    for copies in (1, 4):
+        repeated = [np.repeat(labels, copies) for labels in clusterings]
+        rows = np.repeat(X, copies, axis=0)
+        found.append(scores(rows, repeated, agreement, 3, np.random.RandomState(0), 1))
+    assert found[0] == found[1]

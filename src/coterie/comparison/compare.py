@@ -203,8 +203,8 @@ def compare(
     Notes
     -----
     The score of a clustering is 1 - (1 - A) (1 - G). A is its mean adjusted Rand index to the clusterings of the
-    other methods. G is the mean over rows of ``log(((v + p) / 16) / p)``, where v of the 15 nearest neighbors share
-    the row's cluster and p is the share of this cluster, adjusted for chance as the Rand index is: less its mean
+    other methods. G is the mean over distinct rows of ``log(((v + p) / 16) / p)``, where v of the 15 nearest neighbors
+    share the row's cluster and p is the share of this cluster, adjusted for chance as the Rand index is: less its mean
     over random connected partitions of the same sizes, over the difference of its maximum (v = 15) and that mean. A
     clustering is not recommended if its information is less than half of the highest one: the mutual information of
     the clusters at the two ends of an edge of the graph of 15 nearest neighbors, less its mean over those

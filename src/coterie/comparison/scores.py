@@ -10,6 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from coterie.arrays import FloatArray, IndexArray, IntArray
 from coterie.graphs import nearest_neighbors
+from coterie.graphs.equal_rows import equal_rows
 from coterie.rows import Block
 
 CRITERIA = {
@@ -52,8 +53,13 @@ def scores(
     random: np.random.RandomState,
     n_threads: int,
 ) -> list[dict[str, float]]:
-    """Return the `CRITERIA` of each clustering; neighbors and information on a sample of the rows."""
+    """Return the `CRITERIA` of each clustering; neighbors and information on the distinct rows of a sample.
+
+    Repeated rows would be each other's neighbors, whatever the clusters.
+    """
     scored = drawn_ids(rows.shape[0], _SCORED_ROWS, random)
+    first = equal_rows(rows[scored]).first
+    scored = scored[first] if len(first) > n_clusters else scored
     n_neighbors = min(_NEIGHBORS, len(scored) - 1)
     ids, _ = nearest_neighbors(rows[scored], n_neighbors, method="exact", n_threads=n_threads)
     starts = np.arange(0, ids.size + 1, n_neighbors)
