@@ -21,35 +21,14 @@ void bind_pairs_of(nb::module_& m) {
     using T = typename Rows::value_type;
     m.def(
         "pairs_in_reach",
-        [](const Block& rows, In2<T> proposals, In1<T> offsets, In1<T> squares, In1<T> nearest, In1<T> error,
-           T shift_norm, In1<std::int32_t> anchors, In1<T> anchor_squares,
-           std::optional<In2<T>> distances, std::optional<In2<T>> head_rows, std::optional<In2<T>> heads,
-           std::optional<In1<T>> head_offsets, T head_slack, Out1<Index> starts, int n_threads) {
+        [](const Block& rows, In2<T> proposals, In1<T> offsets, In1<T> squares, In1<T> nearest, Out1<Index> starts,
+           int n_threads) {
             const Rows x = rows.view();
             const Centers<T> c = centers_view(proposals, offsets, x.n_columns);
             require_size(squares, x.n_rows, "one square per row is needed");
             require_size(nearest, x.n_rows, "one distance per row is needed");
-            require_size(error, 3, "the error has three parts");
             require_size(starts, c.n_centers + 1, "starts has the wrong length");
-            Reach<T> reach{squares.data(), nearest.data(), error.data()[0], error.data()[1], error.data()[2],
-                           shift_norm, nullptr, nullptr, nullptr, 0, nullptr, {nullptr, nullptr, 0, 0}, head_slack};
-            require_size(anchors, x.n_rows, "one anchor per row is needed");
-            require_size(anchor_squares, x.n_rows, "one distance to an anchor per row is needed");
-            if (distances) {
-                require(static_cast<Index>(distances->shape(1)) == c.n_centers, "distances to all proposals are needed");
-                reach.n_anchors = static_cast<Index>(distances->shape(0));
-                require_between(anchors, 0, reach.n_anchors, "an anchor is out of range");
-                reach.anchors = anchors.data();
-                reach.anchor_squares = anchor_squares.data();
-                reach.distances = distances->data();
-            }
-            if (head_rows) {
-                require(heads && head_offsets, "heads of rows come with those of proposals");
-                require(static_cast<Index>(head_rows->shape(0)) == x.n_rows, "one head per row is needed");
-                reach.head_rows = head_rows->data();
-                reach.heads = centers_view(*heads, *head_offsets, static_cast<Index>(head_rows->shape(1)));
-                require(reach.heads.n_centers == c.n_centers, "one head per proposal is needed");
-            }
+            const Reach<T> reach{squares.data(), nearest.data()};
             Pairs<T> pairs{starts.data(), nullptr, nullptr};
             {
                 WithoutLock unlocked;
@@ -58,9 +37,7 @@ void bind_pairs_of(nb::module_& m) {
             const Index n = starts.data()[c.n_centers];
             return nb::make_tuple(owned_array(pairs.rows, n), owned_array(pairs.squares, n));
         },
-        arg("rows"), arg("proposals"), arg("offsets"), arg("squares"), arg("nearest"), arg("error"),
-        arg("shift_norm"), arg("anchors"), arg("anchor_squares"), arg("distances").none(),
-        arg("head_rows").none(), arg("heads").none(), arg("head_offsets").none(), arg("head_slack"), arg("starts"),
+        arg("rows"), arg("proposals"), arg("offsets"), arg("squares"), arg("nearest"), arg("starts"),
         arg("n_threads"));
 }
 
@@ -107,20 +84,14 @@ void bind_choices_of(nb::module_& m) {
         arg("gains"), Unlocked());
     m.def(
         "lower_to",
-        [](In1<Index> starts, In1<std::int32_t> rows, In1<T> squares, Index first, Index end, std::int32_t first_id,
-           Out1<T> nearest, Out1<std::int32_t> ids) {
+        [](In1<Index> starts, In1<std::int32_t> rows, In1<T> squares, Index proposal, Out1<T> nearest) {
             require_pairs(starts, rows, squares);
-            require(0 <= first && first <= end && end < static_cast<Index>(starts.size()), "a proposal is out of range");
-            require_size(ids, static_cast<Index>(nearest.size()), "one id per row is needed");
-            for (Index p = first; p < end; ++p)
-                for_each_pair(starts, rows, squares, p, static_cast<Index>(nearest.size()), [&](Index row, T square) {
-                    if (!(square < nearest.data()[row])) return;
-                    nearest.data()[row] = square;
-                    ids.data()[row] = first_id + static_cast<std::int32_t>(p - first);
-                });
+            require(0 <= proposal && proposal + 1 < static_cast<Index>(starts.size()), "a proposal is out of range");
+            for_each_pair(starts, rows, squares, proposal, static_cast<Index>(nearest.size()), [&](Index row, T square) {
+                if (square < nearest.data()[row]) nearest.data()[row] = square;
+            });
         },
-        arg("starts"), arg("rows"), arg("squares"), arg("first"), arg("end"), arg("first_id"), arg("nearest"),
-        arg("ids"), Unlocked());
+        arg("starts"), arg("rows"), arg("squares"), arg("proposal"), arg("nearest"), Unlocked());
 }
 
 }  // namespace

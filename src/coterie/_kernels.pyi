@@ -226,23 +226,13 @@ def move_sparse_rows(
 
 # --- seeding: D^2 sampling
 
-# IN squares, nearest (n,), error (3,), anchors, anchor_squares (n,), distances (n_anchors, p), head_rows (n, m), heads
-# (p, m), head_offsets (p,); OUT starts (p + 1,). Returns rows and squares (starts[p],).
+# IN squares, nearest (n,); OUT starts (p + 1,). Returns rows and squares (starts[p],).
 def pairs_in_reach(
     rows: Rows,
     proposals: Array,
     offsets: Array,
     squares: Array,
     nearest: Array,
-    error: Array,
-    shift_norm: float,
-    anchors: Ints,
-    anchor_squares: Array,
-    distances: Array | None,
-    head_rows: Array | None,
-    heads: Array | None,
-    head_offsets: Array | None,
-    head_slack: float,
     starts: Longs,
     n_threads: int,
 ) -> tuple[Ints, Array]: ...
@@ -258,17 +248,8 @@ def gains(
     gains: Doubles,
 ) -> None: ...
 
-# IN/OUT nearest, ids (n,): proposals first to end - 1 are number first_id and following.
-def lower_to(
-    starts: Longs,
-    rows: Ints,
-    squares: Array,
-    first: int,
-    end: int,
-    first_id: int,
-    nearest: Array,
-    ids: Ints,
-) -> None: ...
+# IN/OUT nearest (n,): lowered to the squared distances of one proposal.
+def lower_to(starts: Longs, rows: Ints, squares: Array, proposal: int, nearest: Array) -> None: ...
 
 # --- graphs: nearest neighbors
 

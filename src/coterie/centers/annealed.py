@@ -191,7 +191,6 @@ class DenseRunningMeans:
 
         Returns the inertia of the rows by the centers before their batch.
         """
-
         sums, masses = (None, None) if epoch is None else epoch
 
         def step(rows: ChunkRows) -> float:
@@ -205,10 +204,6 @@ class DenseRunningMeans:
             return float(np.sum(np.concatenate(inertias)))
 
         return float(passes.run(step)[0])
-
-    def of(self, rows: EpochSums) -> Array:
-        """Return the means of the rows of an epoch; those without any are the running ones."""
-        return moved_centers(*rows, self.shift, self.centers, self.n_threads, unit_length=self.unit_length)
 
 
 def _read(rows: ChunkRows, batches: Batches) -> Iterator[tuple[Any, Batches]]:
@@ -307,10 +302,6 @@ class SparseRunningMeans:
             means.put(np.arange(len(divisors)), means.centers, 1.0)
         return weighted_sum(np.maximum(squares + scores, 0.0), weights)
 
-    def of(self, rows: EpochSums) -> Array:
-        """Return the means of the rows of an epoch; those without any are the running ones."""
-        return moved_centers(*rows, self.shift, self.centers, self.n_threads, unit_length=self.unit_length)
-
 
 RunningMeans = DenseRunningMeans | SparseRunningMeans
 
@@ -383,7 +374,10 @@ def anneal(
             seen += batch_mass
             centers = means.centers
             if epoch_sums is not None and n_taken == plan.n_rows:
-                centers = means.of(epoch_sums)
+                unit_length = means.unit_length
+                centers = moved_centers(
+                    *epoch_sums, means.shift, centers, means.n_threads, unit_length=unit_length
+                )
             shift = float(np.sum((means.centers.astype(np.float64) - before) ** 2))
             if report(scale * inertia * mass / batch_mass, centers, center_shift=shift):
                 break

@@ -7,7 +7,6 @@ compared by their angles.
 
 from __future__ import annotations
 
-import copy
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -45,12 +44,6 @@ class DenseMeans:
         """The centroids, shape (k, d)."""
         return self.frame.centers
 
-    def copy(self) -> DenseMeans:
-        """Return means that move independently of these."""
-        other = copy.copy(self)
-        other.sums, other.masses = self.sums.copy(), self.masses.copy()
-        return other
-
     def restore(self, sums: FloatArray, masses: FloatArray) -> None:
         """Restore sums and masses whose means are the current centroids."""
         self.sums, self.masses = sums, masses
@@ -84,14 +77,6 @@ class DenseMeans:
         )
         self.frame = CenterFrame(after, self._shift, self.n_threads)
         return np.sqrt(self.frame.square_distances(before)), within
-
-    def put(self, clusters: IndexArray, rows: Any, masses: float) -> None:
-        """Place centroids at some rows, as if they were the means of rows of that mass."""
-        centers = self.frame.centers.copy()
-        centers[clusters] = rows
-        self.masses[clusters] = masses
-        self.sums[clusters] = masses * (centers[clusters] - self._shift)
-        self.frame = CenterFrame(centers, self._shift, self.n_threads)
 
 
 Means: TypeAlias = DenseMeans | SparseMeans

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -95,18 +94,6 @@ class SparseMeans:
             centers[cluster] = center
         _kernels.move_centers(self.sums, self.divisors(), np.zeros(d), centers, centers, self.n_threads)
         return centers
-
-    def copy(self) -> SparseMeans:
-        """Return means that move independently of these; no rows may be waiting."""
-        other = copy.copy(self)
-        other._waiting, other._held = [], dict(self._held)
-        other.sums, other.masses = self.sums.copy(), self.masses.copy()
-        other._sum_squares, other._squares = self._sum_squares.copy(), self._squares.copy()
-        for name in ("_panels", "_scales", "_offsets"):
-            held = aligned_zeros(len(getattr(self, name)), self.dtype)
-            held[:] = getattr(self, name)
-            setattr(other, name, held)
-        return other
 
     def restore(self, sums: FloatArray, masses: FloatArray) -> None:
         """Take over sums and masses that the centroids are at already."""

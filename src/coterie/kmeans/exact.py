@@ -46,8 +46,8 @@ __all__ = ["HISTORY_FIELDS", "KMeans", "k_means_until"]
 KMeansInit = Annotated[
     Literal["split-merge", "k-means++", "k-means||", "afk-mc2", "random"] | Any,
     Param(
-        "How centers are initialized: split-merge (k-means++, then swaps of clusters), k-means++, k-means|| (rounds of "
-        "draws), afk-mc2 (k-means++ by a Markov chain), random rows, or given ones.",
+        "How centers are initialized: split-merge (a pass of mini-batches, then swaps of clusters), k-means++, "
+        "k-means|| (rounds of draws), afk-mc2 (k-means++ by a Markov chain), random rows, or given ones.",
         also="an array of centers, a fitted model or a callable",
         reads=("array", "model"),
     ),
@@ -78,11 +78,13 @@ class KMeans(CentroidEstimator):
     n_clusters : int
         Number of clusters k.
     init : {"split-merge", "k-means++", "k-means||", "afk-mc2", "random"}, array-like of shape (k, d), model or callable
-        Initialization of the centers. A name: see `coterie.seeding`; "split-merge" is k-means++ with two trials for
-        each center, and then a few iterations between which clusters are split and others merged, where that lowers the
-        inertia; "k-means||" draws candidates from all rows in five rounds. An array: the centers. A fitted model: its
-        `cluster_centers_`. A callable gets `(X, n_clusters, random_state=...)` and returns the centers. For rows on
-        Dask workers, k-means++ uses a random sample of 100,000 rows, or 64 for each center, at most 256 MiB.
+        Initialization of the centers. A name: see `coterie.seeding`; "split-merge" takes random rows through a pass of
+        annealed mini-batches (see `MiniBatchKMeans`), and then makes a few iterations between which clusters are split
+        and others merged, where that lowers the inertia; with 50 or more clusters two more passes of mini-batches
+        follow, but not on Dask workers. "k-means||" draws candidates from all rows in five rounds. An array: the
+        centers. A fitted model: its `cluster_centers_`. A callable gets `(X, n_clusters, random_state=...)` and returns
+        the centers. For rows on Dask workers, k-means++ and split-merge begin with a random sample of 100,000 rows, or
+        64 for each center, at most 256 MiB.
     n_init : "auto" or int
         Number of runs with different initializations; the one with the lowest inertia is kept. "auto": 10 for "random"
         and callables, 1 otherwise.

@@ -51,14 +51,16 @@ __all__ = ["MiniBatchKMeans"]
 # Part of the time left that the initialization may take.
 _SEEDING_SHARE = 0.5
 
-# Rows that the initialization takes for each center.
-_ROWS_TO_SEED = 64
+# Rows that the initialization takes for each center, and numbers at least.
+_ROWS_TO_SEED, _NUMBERS_TO_SEED = 64, 1 << 24
 
 BatchSize = Annotated[
     Literal["auto"] | int,
     Param("Number of rows of a batch; auto: 2 for each cluster, at least 256.", least=1),
 ]
-InitSize = Annotated[int | None, Param("Number of rows for the initialization; none: 64 k.", least=1)]
+InitSize = Annotated[
+    int | None, Param("Number of rows for the initialization; none: 64 k, or 2^24 numbers.", least=1)
+]
 _IGNORED = Param("Ignored, for compatibility with scikit-learn.", least=0)
 MaxNoImprovement = Annotated[int | None, _IGNORED]
 ReassignmentRatio = Annotated[float | None, _IGNORED]
@@ -93,7 +95,7 @@ class MiniBatchKMeans(CentroidEstimator):
         If positive, stop after an epoch in which the squared movement of the centers is at most `tol` times the mean
         variance of the columns (of the rows used for initialization, at length 1 if `metric` is "cosine").
     init_size : int or None
-        Number of rows for the initialization; None: 64 k.
+        Number of rows for the initialization; None: 64 k, or as many as have 2^24 numbers.
     max_no_improvement, n_init, reassignment_ratio
         Ignored: parameters of scikit-learn's estimator that have no meaning here. Values other than the default, None
         or 0 give a warning.
@@ -247,7 +249,9 @@ class MiniBatchKMeans(CentroidEstimator):
             report.n_final_steps = float(n_reports) if self.compute_labels else 0.0
             with report.scikit_learn_callbacks(X):
                 sample = self._sample(
-                    passes, self._n_rows_to_seed(), random if given is None else np.random.RandomState(0)
+                    passes,
+                    self._n_rows_to_seed(rows.shape[1]),
+                    random if given is None else np.random.RandomState(0),
                 )
                 if given is None:
                     given = self._drawn_from(sample, random, report.deadline.share(_SEEDING_SHARE))
@@ -352,15 +356,12 @@ class MiniBatchKMeans(CentroidEstimator):
             if getattr(self, name) not in accepted:
                 warn(f"{name}={getattr(self, name)!r} has no effect: centers are annealed, in one run.")
 
-    def _n_rows_to_seed(self) -> int:
-        size = self.init_size or _ROWS_TO_SEED * self.n_clusters
+    def _n_rows_to_seed(self, n_columns: int) -> int:
+        size = self.init_size or max(_ROWS_TO_SEED * self.n_clusters, _NUMBERS_TO_SEED // n_columns)
         if size >= self.n_clusters:
             return size
-        warn(
-            f"init_size={size} should be larger than n_clusters={self.n_clusters}. "
-            "Setting it to 3 * n_clusters.",
-            RuntimeWarning,
-        )
+        expected = f"n_clusters={self.n_clusters}. Setting it to 3 * n_clusters."
+        warn(f"init_size={size} should be larger than {expected}", RuntimeWarning)
         return 3 * self.n_clusters
 
     def _sample(self, passes: Passes, size: int, random: np.random.RandomState) -> MeasuredRows:

@@ -47,22 +47,7 @@ from coterie.kmeans.base import CentroidEstimator
 from coterie.passes import ChunkRows, Passes, Total, largest_square, measure_rows, open_passes
 from coterie.rows import Rows, as_rows
 
-__all__ = [
-    "BOUNDS",
-    "EarlierSums",
-    "HISTORY_FIELDS",
-    "GrowingSample",
-    "NestedResult",
-    "SampleSums",
-    "n_bounds_per_row",
-    "nested",
-    "Bounds",
-    "DoublingThreshold",
-    "FirstBatch",
-    "MinImprovement",
-    "NestedMiniBatchKMeans",
-    "have_settled",
-]
+__all__ = ["NestedMiniBatchKMeans", "nested"]
 
 # What `bounds` may be.
 FirstBatch = Annotated[
@@ -115,11 +100,9 @@ class EarlierSums:
 
 
 class GrowingSample:
-    """The rows of a fit in random order, of which a prefix is the sample; see `coterie.blocks.shuffled.ShuffledRows`.
+    """The rows of a fit in the random `order`, of which a prefix of the length `size` is the sample.
 
-    `order` has the numbers of the rows that count, shuffled; each growth is put in ascending order. `size` is the
-    length of the prefix. Without a `shift` it is the mean of the first rows (0 for sparse rows), but for the exception
-    of `robust_shift`. On workers, each chunk keeps its rows of the sample, and only the numbers of new rows are sent.
+    On workers, each chunk keeps its rows of the sample, and only the numbers of new rows are sent.
     """
 
     def __init__(

@@ -175,7 +175,7 @@ class TruncatedGaussianMixture(
     init : {"auto", "afk-mc2", "k-means", "k-means++", "split-merge", "random"}, array-like of shape (C, d), model or
         callable
         Initial means: see `coterie.seeding`. "auto": "afk-mc2", and swaps of clusters if C is at most 4 C' G, as passes
-        over all components then take no longer than searches. "split-merge": k-means++ and swaps, see `KMeans`; fewer
+        over all components then take no longer than searches. "split-merge": mini-batches, swaps; see `KMeans`; fewer
         components share a cluster than from "afk-mc2", in time that grows with C. "k-means": the centers of k-means
         from "split-merge", of the rows (of a bounded sample on workers); components have factors from the second
         iteration on. It gives better clusters and takes the time of a fit of k-means, which grows with C. A fitted
