@@ -79,6 +79,8 @@ class SeededEstimator(Estimator):
         deadline: Deadline = UNLIMITED,
     ) -> Array:
         """Draw centroids by `init` before the deadline; X is the argument of a callable."""
+        if data.n_rows < self._n_centers:  # those of weight 0 are left out
+            raise ValueError(f"Fewer than {self._count_name}={self._n_centers} rows have a positive weight.")
         if callable(self.init):
             return self._checked_centers(self.init(X, self._n_centers, random_state=random), data.rows)
         return draw_centers(

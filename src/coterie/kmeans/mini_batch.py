@@ -379,7 +379,6 @@ class MiniBatchKMeans(CentroidEstimator):
     def _drawn_from(
         self, sample: MeasuredRows, random: np.random.RandomState, deadline: Deadline = UNLIMITED
     ) -> Array:
-        if sample.n_rows < self.n_clusters:
-            raise ValueError(f"Fewer than n_clusters={self.n_clusters} rows have a positive weight.")
-        X = sample.rows.read() if callable(self.init) else None
-        return self._drawn_centers(X, sample, random, deadline)
+        return self._drawn_centers(
+            sample.rows.read() if callable(self.init) else None, sample, random, deadline
+        )
