@@ -8,7 +8,6 @@ import shlex
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 try:
@@ -28,14 +27,19 @@ from coterie_command.options import (
     STANDARD_INPUT,
     CompareOptions,
     DemoOptions,
+    Described,
     FitOptions,
+    Folder,
     InfoOptions,
     Input,
+    MethodName,
+    Model,
     OptionalInput,
     PathOptions,
     PredictOptions,
     Printed,
     ReportOptions,
+    Rows,
     UsageError,
     VerifyOptions,
 )
@@ -56,18 +60,12 @@ app = App(
 
 
 @app.command
-def fit(file: Input, /, *, options: FitOptions = FitOptions()) -> int:
+def fit(file: Rows, /, *, options: FitOptions = FitOptions()) -> int:
     """Cluster the rows of a file; write labels, a table of the clusters, the model and a summary to a folder.
 
     - `coterie fit points.npy -k 10`
     - `coterie fit customers.csv -k 5 --scale standard -o customers --report`
     - `coterie fit vectors.parquet -k 100 --method gmm -p covariance_type=spherical`
-
-    Parameters
-    ----------
-    file
-        A table or an array: .csv, .tsv, .jsonl, .parquet, .feather, .xlsx, .npy, .npz, .h5, .h5ad, .zarr, .svm, a
-        folder or a quoted pattern of files, an address (s3://, https://, hf://), or - for the standard input.
     """
     from coterie.cli.fit import run_fit
 
@@ -75,16 +73,8 @@ def fit(file: Input, /, *, options: FitOptions = FitOptions()) -> int:
 
 
 @app.command
-def predict(model: Input, file: Input, /, *, options: PredictOptions = PredictOptions()) -> int:
-    """Label the rows of a file by a model.
-
-    Parameters
-    ----------
-    model
-        The folder of `coterie fit`, or a model file.
-    file
-        The rows: any file that `coterie fit` reads, or - for the standard input.
-    """
+def predict(model: Model, file: Input, /, *, options: PredictOptions = PredictOptions()) -> int:
+    """Label the rows of a file by a model."""
     from coterie.cli.predict import run_predict
 
     return run_predict(model, file, options)
@@ -92,45 +82,23 @@ def predict(model: Input, file: Input, /, *, options: PredictOptions = PredictOp
 
 @app.command
 def compare(file: Input, /, *, options: CompareOptions) -> int:
-    """Cluster at most 20,000 rows of a file by several methods, and recommend one.
-
-    Parameters
-    ----------
-    file
-        Any file that `coterie fit` reads.
-    """
+    """Cluster at most 20,000 rows of a file by several methods, and recommend one."""
     from coterie.cli.compare import run_compare
 
     return run_compare(file, options)
 
 
 @app.command
-def report(folder: Path, file: OptionalInput = None, /, *, options: ReportOptions = ReportOptions()) -> int:
-    """Write an HTML report of a fit: a map, named clusters, their quality, and how it was made.
-
-    Parameters
-    ----------
-    folder
-        What `coterie fit` wrote.
-    file
-        The rows, if they are no longer where the summary says; - for the standard input.
-    """
+def report(folder: Folder, file: OptionalInput = None, /, *, options: ReportOptions = ReportOptions()) -> int:
+    """Write an HTML report of a fit: a map, named clusters, their quality, and how it was made."""
     from coterie.cli.report import run_report
 
     return run_report(folder, file, options)
 
 
 @app.command
-def verify(folder: Path, file: OptionalInput = None, /, *, options: VerifyOptions = VerifyOptions()) -> int:
-    """Repeat a fit and compare all that its summary says, bit by bit: exit code 0 if it is the same, else 1.
-
-    Parameters
-    ----------
-    folder
-        What `coterie fit` wrote.
-    file
-        The rows, if they are no longer where the summary says; - for the standard input.
-    """
+def verify(folder: Folder, file: OptionalInput = None, /, *, options: VerifyOptions = VerifyOptions()) -> int:
+    """Repeat a fit and compare all that its summary says, bit by bit: exit code 0 if it is the same, else 1."""
     from coterie.cli.verify import run_verify
 
     return run_verify(folder, file, options)
@@ -141,11 +109,6 @@ def path(file: Input, /, *, options: PathOptions = PathOptions()) -> int:
     """Follow convex clustering from single rows to one cluster: labels of every step, two pictures.
 
     -k is the number of clusters that the pictures color, by default the one that lasts longest.
-
-    Parameters
-    ----------
-    file
-        Any file of dense rows that `coterie fit` reads.
     """
     from coterie.cli.path import run_path
 
@@ -153,28 +116,16 @@ def path(file: Input, /, *, options: PathOptions = PathOptions()) -> int:
 
 
 @app.command
-def info(file: Input, /, *, options: InfoOptions = InfoOptions()) -> int:
-    """Describe a table column by column, an array, a model, or the folder of a run.
-
-    Parameters
-    ----------
-    file
-        A file that `coterie fit` reads, a model, or the folder of a run.
-    """
+def info(file: Described, /, *, options: InfoOptions = InfoOptions()) -> int:
+    """Describe a table column by column, an array, a model, or the folder of a run."""
     from coterie.cli.info import run_info
 
     return run_info(file, options)
 
 
 @app.command
-def methods(method: str | None = None, /, *, options: Printed = Printed()) -> int:
-    """List the methods, or the parameters of one with their types and defaults.
-
-    Parameters
-    ----------
-    method
-        Name of a method.
-    """
+def methods(method: MethodName = None, /, *, options: Printed = Printed()) -> int:
+    """List the methods, or the parameters of one with their types and defaults."""
     from coterie.cli.methods import run_methods
 
     return run_methods(method, options)

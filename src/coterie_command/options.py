@@ -87,8 +87,16 @@ _output, _column = partial(_option, group=_OUTPUT), partial(_option, group=_READ
 
 # fmt: off
 
-Input = Annotated[str, Parameter(converter=_converter(str))]
-OptionalInput = Annotated[str | None, Parameter(converter=_converter(str))]
+Rows = Annotated[str, Parameter(converter=_converter(str), help=
+    "A table or an array: .csv, .tsv, .jsonl, .parquet, .feather, .xlsx, .npy, .npz, .h5, .h5ad, .zarr, .svm, a folder "
+    "or a quoted pattern of files, an address (s3://, https://, hf://), or - for the standard input.")]
+Input = Annotated[str, Parameter(converter=_converter(str), help="Any file that coterie fit reads, or -.")]
+Described = Annotated[str, Parameter(help="A file that coterie fit reads, a model, or the folder of a run.")]
+Model = Annotated[str, Parameter(help="The folder of coterie fit, or a model file.")]
+Folder = Annotated[Path, Parameter(help="What coterie fit wrote.")]
+MethodName = Annotated[str | None, Parameter(help="Name of a method.")]
+OptionalInput = Annotated[str | None, Parameter(converter=_converter(str), help=
+    "The rows, if they are no longer where the summary says; - for the standard input.")]
 
 _Clusters = _option("Number of clusters.", "-k", "--n-clusters", read=_whole(1))
 _Out = Annotated[Path, _output("Folder for the results.", "--out", "-o", read=_path)]

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_info
 
 from coterie import _kernels
 from coterie.arrays import FloatArray
@@ -275,12 +274,6 @@ def installation_lines() -> list[str]:
         ("Python", f"{platform.python_version()} ({platform.python_implementation()})"),
         ("system", f"{platform.system()} {platform.release()}, {platform.machine()}"),
     ]
-    for pool in threadpool_info():  # of the libraries with threads that are loaded by now
-        words = " ".join(str(pool[fact]) for fact in ("version", "architecture") if pool.get(fact))
-        kind = "OpenMP" if pool["user_api"] == "openmp" else "BLAS"
-        facts.append(
-            (f"{kind}: {pool['prefix']}", f"{words or 'version unknown'}, {pool['num_threads']} threads")
-        )
     for name in LIBRARIES:
         try:
             facts.append((name, version(name)))

@@ -40,7 +40,7 @@ def plot_cluster_images(
     image_shape : tuple of int
         (height, width) of gray images or (height, width, 3) of color images; the product is d.
     counts : array-like of shape (k,), optional
-        Rows of each cluster, written above its image.
+        Rows of each cluster, written into its image.
 
     Returns
     -------
@@ -69,24 +69,17 @@ def plot_cluster_images(
     images = images[:_MOST_IMAGES]
     n_columns = _grid_columns(len(images))
     n_lines = -(-len(images) // n_columns)
-    cell = min(1.15, 12 / n_columns)
-    height = n_lines * (cell * image_shape[0] / image_shape[1] + 0.2) + 0.4
-    figure = new_figure((max(n_columns * cell, 3.0), height))
-    title = counted(len(images), "centroid") + ("" if sizes is None else "; above each its number of rows")
-    figure.suptitle(title, fontsize=10, color=INK)
-    axes = np.atleast_1d(figure.subplots(n_lines, n_columns)).ravel()
     low, high = float(images.min()), float(images.max())
-    for cluster, ax in enumerate(axes):
-        if cluster >= len(images):
-            ax.set_axis_off()
-            continue
-        ax.set(xticks=[], yticks=[])
-        for spine in ax.spines.values():
-            spine.set_color("#CCCCCC")
-        picture = (images[cluster] - low) / (high - low or 1.0)
-        ax.imshow(picture, cmap="gray_r", vmin=0, vmax=1, interpolation="nearest")
-        if sizes is not None:
-            ax.set_title(f"{int(sizes[cluster]):,}", fontsize=8 if cell > 0.9 else 6, color=INK, pad=3)
+    blank = np.full((n_lines * n_columns - len(images), *image_shape), float(images.ndim == 4))
+    shades = np.concatenate([(images - low) / (high - low or 1.0), blank])
+    figure = _sheet(shades.reshape(n_lines, n_columns, *image_shape), [], [], np.zeros((0, 2)))
+    for cluster, size in enumerate([] if sizes is None else sizes[:_MOST_IMAGES].tolist()):
+        line, column = divmod(cluster, n_columns)
+        figure.axes[0].text(
+            column + 0.5, line + 0.02, f"{int(size):,}", fontsize=6, color=INK, ha="center", va="top"
+        )
+    title = counted(len(images), "centroid") + ("" if sizes is None else "; in each its number of rows")
+    figure.suptitle(title, fontsize=10, color=INK)
     return figure
 
 
@@ -188,8 +181,8 @@ def _sheet(images: Array, headings: list[str], names: list[str], framed: Array) 
     ax = figure.subplots()
     edges = (0.0, n_columns, n_lines, 0.0)
     ax.imshow(sheet, cmap="gray_r", vmin=0, vmax=1, interpolation="nearest", extent=edges, aspect=high / wide)
-    ax.set_xticks(np.arange(n_columns) + 0.5, headings)
-    ax.set_yticks(np.arange(n_lines) + 0.5, names)
+    ax.set_xticks(np.arange(len(headings)) + 0.5, headings)
+    ax.set_yticks(np.arange(len(names)) + 0.5, names)
     ax.tick_params(length=0, labelsize=8, labelcolor=INK, labeltop=True, labelbottom=False)
     for spine in ax.spines.values():
         spine.set_visible(False)

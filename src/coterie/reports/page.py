@@ -1,16 +1,5 @@
 """Rendering of pages: sections as one self-contained HTML file.
 
-A page is data; the parts know nothing of clusterings::
-
-    from coterie.reports.page import Column, Facts, Page, Section, Table, Warnings
-
-    sections = [
-        Section("Result", [Warnings(["..."]), Facts([("rows", 10_000)])]),
-        Section("Methods", [Table("Scores", [Column("name"), Column("k", True)], rows)]),
-    ]
-    page = Page("Four methods on vectors.parquet", "10,000 rows x 64 columns", sections)
-    html = page.html()
-
 Cells of tables and values of facts are texts, numbers, None (a dash), `Bar`, `Mark` or `Shade`. Texts are escaped:
 only the templates write HTML. jinja2 comes with the extra `report`.
 """
