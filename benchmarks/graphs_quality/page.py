@@ -143,6 +143,8 @@ def _closest(behind: pd.DataFrame, is_ours: bool) -> str:
 
 def _accuracies(cells: pd.DataFrame) -> Iterator[str]:
     accuracy, lines = _by_set(cells, "accuracy"), []
+    # Variants of a method are in the means alone.
+    accuracy = accuracy[[name for name in accuracy if ", " not in name]]
     shapes = _ended(cells).groupby("set").first()
     for name, row in accuracy.iterrows():
         found = ["-" if isnan(value) else f"{value:.3f}" for value in row]
