@@ -341,8 +341,8 @@ def density() -> Cases:
     X, larger = datasets.load_digits()[0][:1_200], blobs(6_000, 20)
     yield from fits([
         DensityClustering(), DensityClustering(min_cluster_size=20, cluster_selection_method="leaf"),
-        DensityClustering(9, min_cluster_size=20, metric="cosine"), DensityClustering(assign_noise="probable"),
-        MultilevelGraphClustering(10),
+        DensityClustering(min_samples=9, min_cluster_size=20, metric="cosine"),
+        DensityClustering(assign_noise="probable"), MultilevelGraphClustering(10),
     ], X)  # fmt: skip
     yield fit(DensityClustering(space="rows"), X.astype(np.float32))
     yield fit(DensityClustering(), X[:, 20:22])
