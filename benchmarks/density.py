@@ -236,8 +236,7 @@ neighbors. The sets are those of [quality](graphs_quality.md), sampled to {most_
 ## Quality
 
 Mean adjusted Rand index (ARI) to the classes, noise being one more cluster. Noise assigned: to the cluster of the
-nearest row in a cluster. Stability: the mean index of the labels of
-{n_subsamples} subsamples of {share} to those of all rows.
+nearest row in a cluster.{stability}
 
 {quality}
 
@@ -249,9 +248,12 @@ clusters found.
 
 {drawn}
 
-Three other rules for `labels_` find more clusters than there are: the most persistent layer, and excess of mass, by
-HDBSCAN's rule, from 5 rows (scikit-learn) or 25.
-
+Other rules for `labels_` find clusters in two columns where there are none: the most persistent layer, and excess of
+mass, the rule of HDBSCAN, from 5 rows (scikit-learn) or 25.
+{exactness}{timed}"""
+_STABILITY = f""" Stability: the mean
+index of the labels of {N_SUBSAMPLES} subsamples of {SHARE:.0%} to those of all rows."""
+_EXACTNESS = """
 ## Exactness
 
 On {n_exact} sets of at most {exact_rows} rows the weights of the spanning trees equal those of scikit-learn's HDBSCAN
@@ -259,7 +261,8 @@ by brute force, up to a fraction of {gap}; {n_certified} trees are certified exa
 equal (ties), because scikit-learn merges ties in the order of the rows. With `min_samples` 1 and a minimum cluster size
 of 5 the labels are equal on {n_equal} sets; the others have {least_ties} ties or more. With `min_samples` 5 and a
 minimum cluster size of 25 the mean index is {mean_5}.
-
+"""
+_TIMED = """
 ## Time and memory
 
 Two threads, in a process that has compiled what it needs. Peak memory is above what was held before. By default coterie
@@ -314,11 +317,11 @@ def _quality(results: Results) -> list[str]:
                 cells[what].mean()
                 for what in ("ari", "ours", "coverage", "assigned ari", "assigned accuracy")
             ]
-            stability = f"{fmean(cell['mean'] for cell in stable.values()):.3f}" if stable else "-"
-            lines.append([_name(method), str(len(cells)), *(f"{mean:.3f}" for mean in means), stability])
+            means += [fmean(cell["mean"] for cell in stable.values())] if stable else []
+            lines.append([_name(method), str(len(cells)), *(f"{mean:.3f}" for mean in means)])
     headers = ["", "sets", "ARI", "coterie on these sets", "coverage", "ARI, noise assigned",
                "accuracy, noise assigned", "stability"]  # fmt: skip
-    return markdown_table(headers, lines)
+    return markdown_table(headers[: max(map(len, lines), default=0)], lines)
 
 
 def _drawn(results: Results) -> list[str]:
@@ -346,6 +349,8 @@ def _name(method: str) -> str:
 def _exactness(results: Results) -> dict[str, str]:
     """Return what the page says of exactness."""
     cells = _cells(results, "exactness", OURS)
+    if not cells:
+        return {}
     unlike = {name: cell for name, cell in cells.items() if cell["labels 1"] < 1}
     return {
         "n_exact": str(len(cells)),
@@ -380,12 +385,14 @@ def written_page(results: Results) -> str:
         "machines": sorted(machines),
         "quality": _quality(results),
         "drawn": _drawn(results),
-        "speed": _speeds(results),
     }
+    exactness, speeds = _exactness(results), _speeds(results)
     return _TEMPLATE.format(
+        exactness=_EXACTNESS.format(exact_rows=f"{_EXACT_ROWS:,}", **exactness) if exactness else "",
+        timed=_TIMED.format(speed="\n".join(speeds)) if len(speeds) > 2 else "",
         ari_ours=_mean_ari(results, OURS), ari_peer=_mean_ari(results, "HDBSCAN (scikit-learn)"),
-        most_rows=f"{MOST_ROWS:,}", exact_rows=f"{_EXACT_ROWS:,}", n_subsamples=N_SUBSAMPLES, share=f"{SHARE:.0%}",
-        **_exactness(results), **{name: "\n".join(lines) for name, lines in tables.items()},
+        most_rows=f"{MOST_ROWS:,}", stability=_STABILITY if _cells(results, "stability", OURS) else "",
+        **{name: "\n".join(lines) for name, lines in tables.items()},
     )  # fmt: skip
 
 
