@@ -121,7 +121,7 @@ def fitted_transformer(transformer: Any, rows: Rows, *, takes_nan: bool, is_fill
 
     With `partial_fit` the fit is one pass over blocks; others get all rows in memory.
     """
-    if isinstance(transformer, str) or transformer is None or _is_fitted(transformer):
+    if _is_fitted(transformer):
         return transformer
     fitted, is_filled = clone(_checked(transformer)), is_filled or _imputes(transformer)
     if not hasattr(fitted, "partial_fit"):

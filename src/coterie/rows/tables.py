@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -89,10 +88,16 @@ class Table:
         return table.slice(0, self._most), is_whole
 
     def batches(self, types: Mapping[int, Any]) -> Iterator[Any]:
-        """Yield all rows, once."""
+        """Yield all rows, once; the first ones are not held any longer."""
         if self.sep is not None:
-            return iter(self.read(types))
-        return chain(*self._begin)
+            yield from self.read(types)
+            return
+        held, rest = self._begin
+        vars(self).pop("_begin")
+        vars(self).pop("head", None)
+        while held:
+            yield held.pop(0)
+        yield from rest
 
 
 def table_of_arrow(table: Any, description: str = "pyarrow Table", index: Iterable[int] = ()) -> Table:
