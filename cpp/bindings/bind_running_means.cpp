@@ -65,12 +65,20 @@ void take_batches(const DenseBlock<T>& rows, std::optional<In1<T>> weights, In1<
     const ExactCenters<T> centers{{means.relative, means.offsets, k, means.n_columns},
                                   means.centers, means.squares, nullptr, means.shift, order.data()};
     std::vector<double> of_clusters(k);
+    // Side by side, the rows of a batch are read twice without waiting for memory.
+    constexpr Index kMostGathered = 1 << 20;
+    std::vector<T> gathered;
     for (Index b = 0, begin = 0; b < n_batches; begin = ends.data()[b++]) {
         const Index n = ends.data()[b] - begin;
         require(n >= 0, "ends of batches decrease");
-        const bool selects = all.selection != nullptr;
-        const DenseRows<T> batch{selects ? all.data : all.data + begin * all.n_columns, n, all.n_columns,
-                                 selects ? all.selection + begin : nullptr};
+        DenseRows<T> batch{all.selection == nullptr ? all.data + begin * all.n_columns : all.data, n, all.n_columns,
+                           all.selection == nullptr ? nullptr : all.selection + begin};
+        if (batch.selection != nullptr && n * all.n_columns <= kMostGathered) {
+            gathered.resize(n * all.n_columns);
+            for (Index i = 0; i < n; ++i)
+                std::copy_n(batch.row(i), all.n_columns, gathered.data() + i * all.n_columns);
+            batch = {gathered.data(), n, all.n_columns, nullptr};
+        }
         Index n_compared = 0;
         kernels().row_searches<DenseRows<T>>().assign(batch, centers, Filter::automatic,
                                                       {labels.data(), nullptr, &n_compared}, n_threads);
