@@ -159,7 +159,7 @@ class DensityClustering(ClusterMixin, Estimator):
     which it is merged.
 
     "auto" splits a cluster where at least two sides C of a merge of height h have a mean of D log(h / core distance) of
-    at least t + |C|^(-1/2), D being `intrinsic_dimension_`, and takes the clusters of the largest excess of mass.
+    at least t + size(C)^(-1/2), D being `intrinsic_dimension_`, and takes the clusters of the largest excess of mass.
     t is max(1, 1.7 / D), and 1 / 2 + 3 / D for diffused rows, by the D of the rows.
 
     The graph takes O(n^2 d) operations where it is exact, the tree O(n k log n) and the comparisons that the graph does
