@@ -13,7 +13,8 @@ import coterie
 from coterie.graphs import nearest_neighbors
 from tests.support.instruction_sets import INSTRUCTION_SETS, using
 
-# The same for x86-64 without extensions, AVX2, AVX-512, AVX-512 with VNNI, and NEON.
+# The same for x86-64 without extensions, AVX2, AVX-512, AVX-512 with VNNI, NEON, and NEON with dot products (`make
+# test-arm64` runs the last two in an emulator).
 FINGERPRINTS = {
     ("k-means", np.float32): "3e3f9ed31cf37bbb",
     ("k-means", np.float64): "3e3f9ed31cf37bbb",

@@ -2,6 +2,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
 #endif
 
 #include <atomic>
@@ -30,6 +32,16 @@ Processor this_processor() {
     found.avx512vnni = found.avx512 && (c & bit_AVX512VNNI);
     return found;
 }
+#elif defined(COTERIE_COMPILED_dotprod)
+// All of Apple's 64-bit processors for macOS have dot products; other systems tell.
+bool has_dotprod() {
+#if defined(__linux__)
+    constexpr unsigned long kDotprod = 1UL << 20;  // HWCAP_ASIMDDP
+    return getauxval(AT_HWCAP) & kDotprod;
+#else
+    return true;
+#endif
+}
 #endif
 
 // Best first.
@@ -50,6 +62,11 @@ const std::vector<const KernelTable*>& runnable_tables() {
         static const KernelTable avx2{"avx2", avx2_kernels(float()), avx2_kernels(double()), avx2_searches(float()),
                                       avx2_searches(double())};
         if (this_processor().avx2) found.push_back(&avx2);
+#endif
+#if defined(COTERIE_COMPILED_dotprod)
+        static const KernelTable dotprod{"dotprod", baseline_kernels(float()), baseline_kernels(double()),
+                                         dotprod_searches(float()), dotprod_searches(double())};
+        if (has_dotprod()) found.push_back(&dotprod);
 #endif
 #if defined(COTERIE_COMPILED_baseline)
 #if defined(__aarch64__)

@@ -207,5 +207,7 @@ const SearchesOf<float>& avx512_searches(float);
 const SearchesOf<double>& avx512_searches(double);
 const SearchesOf<float>& avx512vnni_searches(float);
 const SearchesOf<double>& avx512vnni_searches(double);
+const SearchesOf<float>& dotprod_searches(float);
+const SearchesOf<double>& dotprod_searches(double);
 
 }  // namespace coterie

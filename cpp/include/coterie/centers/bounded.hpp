@@ -353,7 +353,8 @@ struct BoundedChunk {
         if constexpr (kHasBytes) {
             const T scale = 1 / (bytes->unit * bytes->unit);
             const ListedByteRows rows{scratch.values.data(), scratch.rows.data(), numbers, scale, scores, errors};
-            byte_tiles<Isa, 12, kByteVectors<Isa>>(rows, 0, n, bytes->panels, p);
+            constexpr int kTile = BytesOf<Isa>::kRows * BytesOf<Isa>::kVectors / kByteVectors<Isa>;
+            byte_tiles<Isa, kTile, kByteVectors<Isa>>(rows, 0, n, bytes->panels, p);
             // The shift of the bytes is rounded, and so is the square of the row.
             for (Index r = 0; r < n; ++r) {
                 const T length = square_root(searches[r]->square) + kUlp<T> * step.shift_norm;

@@ -87,7 +87,7 @@ struct NearRows {
     template <bool kToPoints, class Isa, int C, class V>
     __attribute__((noinline)) void add_points(Index i, Index at, const BytePanels<Isa, C>& panels, const V* least) const {
         using Loaded = typename Isa::template UnalignedVector<float>;
-        constexpr Index L = sizeof(V) / 4, W = kLanes<float>, kSlots = panels.kSlots;
+        constexpr Index L = sizeof(V) / 4, W = kLanes<float>, kSlots = BytePanels<Isa, C>::kSlots;
         const QuantizedVector& x = rows[i];
         const auto row = static_cast<std::int32_t>(first + i);
         alignas(kLineBytes) float lowers[kSlots], above[kSlots];  // how far they are above the limits
