@@ -159,9 +159,9 @@ def stream(model: Any, *batches: Any) -> tuple[str, Callable[[], Any]]:
 
 def k_means() -> Cases:
     """Exact k-means: algorithms, initializations, float types, weights, sizes; constrained sizes; bisections."""
-    X, wide, small = blobs(6_000, 20), blobs(2_000, 300), words(dtype="float32")
+    X, wide = blobs(6_000, 20), blobs(2_000, 300)
     far = X[:6] + 40 * np.arange(6)[:, None]  # clusters that lose all rows
-    for algorithm, dtype in product(("lloyd", "elkan", "yinyang", "hamerly", "auto"), ("float32", "float64")):
+    for algorithm, dtype in product(("lloyd", "elkan", "yinyang", "auto"), ("float32", "float64")):
         yield fit(KMeans(40, algorithm=algorithm, tol=0), blobs(6_000, 20, 12, dtype))
     inits = ("k-means++", "afk-mc2", "random", "k-means||", X[:5], KMeans(5, random_state=0).fit(X[:900]))
     yield from fits((KMeans(5, init=init) for init in inits), X)
@@ -180,7 +180,6 @@ def k_means() -> Cases:
         KMeans(25, tol=0), KMeans(25, algorithm="elkan"), KMeans(8, coreset_size=500),
         KMeans(6, init=np.eye(6, 400) * 50),
     ], words())  # fmt: skip
-    yield fit(KMeans(25, algorithm="hamerly"), small)
     yield fit(KMeans(25), words(), sample_weight=weights(3_000))
     yield fit(KMeans(9, n_init=2), np.repeat(X[:5], 40, axis=0))
     yield fit(KMeans(8, max_iter=4), windows(60_000))

@@ -54,7 +54,7 @@ FIT_ROWS = {
 }
 
 
-COTERIE_ALGORITHMS = ("auto", "lloyd", "elkan", "yinyang", "hamerly")
+COTERIE_ALGORITHMS = ("auto", "lloyd", "elkan", "yinyang")
 OURS, REFERENCE = "coterie auto", "scikit-learn lloyd"
 
 

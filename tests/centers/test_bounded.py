@@ -165,7 +165,6 @@ def test_panels_hold_every_centroid_once(k):
 
 def test_number_of_bounds_by_algorithm():
     assert n_bounds_of("elkan", 1000, 50) is None
-    assert n_bounds_of("hamerly", 1000, 50) == 1
     assert n_bounds_of("yinyang", 1000, 50) == 5
     assert n_bounds_of("yinyang", 1000, 3) == 1
     assert n_bounds_of("yinyang", 1 << 26, 1000) == 8  # of 1 GiB

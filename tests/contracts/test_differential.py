@@ -79,7 +79,7 @@ def saved(model):
 
 
 K_MEANS = [
-    *((coterie.KMeans, {"algorithm": name}) for name in ("lloyd", "elkan", "yinyang", "hamerly")),
+    *((coterie.KMeans, {"algorithm": name}) for name in ("lloyd", "elkan", "yinyang")),
     (coterie.KMeans, {"init": "k-means||"}),
     (coterie.KMeans, {"init": "split-merge"}),
     (coterie.KMeans, {"init": "random", "n_init": 3}),

@@ -24,7 +24,7 @@ from tests.support.storages import stored
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-ALGORITHMS = ["lloyd", "elkan", "yinyang", "hamerly"]
+ALGORITHMS = ["lloyd", "elkan", "yinyang"]
 ESTIMATORS = [KMeans, NestedMiniBatchKMeans, MiniBatchKMeans]
 
 

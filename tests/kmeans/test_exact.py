@@ -14,7 +14,7 @@ from coterie.coresets import lightweight_coreset
 from tests.reference import k_means as oracle
 from tests.support.bits import same_fits
 
-ALGORITHMS = ["lloyd", "elkan", "yinyang", "hamerly"]
+ALGORITHMS = ["lloyd", "elkan", "yinyang"]
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -155,7 +155,7 @@ class TestResults:
     ("parameters", "message"),
     [
         (dict(n_clusters=7), "n_samples=6 should be >= n_clusters=7"),
-        (dict(algorithm="fast"), "algorithm must be one of 'auto', 'lloyd', 'elkan', 'yinyang', 'hamerly'"),
+        (dict(algorithm="fast"), "algorithm must be one of 'auto', 'lloyd', 'elkan', 'yinyang'"),
         (dict(init="best"), "init must be one of 'split-merge'"),
         (dict(init=np.zeros((2, 2))), "does not match the number of clusters 3 and of features 2"),
         (dict(init=np.full((3, 2), np.nan)), "contains NaN"),

@@ -392,7 +392,7 @@ class TestFitting:
         (dict(init="best"), "init must be one of 'k-means"),
         (dict(init=np.zeros((2, 2))), "does not match the number of clusters 3 and of features 2"),
         (dict(init=np.full((3, 2), np.nan)), "contains NaN"),
-        (dict(bounds="hamerly"), "bounds must be one of 'auto', 'elkan', 'yinyang', 'off'"),
+        (dict(bounds="exponion"), "bounds must be one of 'auto', 'elkan', 'yinyang', 'off'"),
         (dict(bounds=True), "bounds must be one of"),
     ],
 )

@@ -70,7 +70,7 @@ class BoundedAssignment:
     """Assignment that skips distances by the triangle inequality; see cpp/include/coterie/centers/bounded.hpp.
 
     The first centroids are sorted into panels of neighbors (16 in float32, 8 in float64). `n_groups` is the number of
-    lower bounds per row: None for one per centroid (Elkan), 1 for Hamerly, more for Yinyang. If rows and centroids have
+    lower bounds per row: None for one per centroid (Elkan), else of Yinyang. If rows and centroids have
     length 1 (`unit_length`), bounds are those of shortened centroids; see `_shorten`.
     """
 
@@ -101,9 +101,7 @@ class BoundedAssignment:
     @property
     def algorithm(self) -> str:
         """Which algorithm of `coterie.KMeans` this is."""
-        if self.is_per_center:
-            return "elkan"
-        return "hamerly" if self._lower.shape[1] == 1 else "yinyang"
+        return "elkan" if self.is_per_center else "yinyang"
 
     def _group(self, n_groups: int | None) -> None:
         n_panels = len(self._order) // self._lanes
@@ -241,6 +239,4 @@ def n_bounds_of(algorithm: str, n_rows: int, n_clusters: int) -> int | None:
     """Return the lower bounds per row: None for one per centroid. Yinyang's ten centroids per group are a minimum."""
     if algorithm == "elkan":
         return None
-    if algorithm == "hamerly":
-        return 1
     return max(1, min(n_clusters // 10, _BOUND_BYTES // (n_rows * StoredBounds.dtype.itemsize)))

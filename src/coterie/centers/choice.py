@@ -12,7 +12,7 @@ from coterie.centers.bounded import BoundedAssignment, n_bounds_of
 from coterie.centers.frame import CenterFrame
 from coterie.passes import MeasuredRows
 
-ALGORITHMS = ("auto", "lloyd", "elkan", "yinyang", "hamerly")
+ALGORITHMS = ("auto", "lloyd", "elkan", "yinyang")
 
 # The first pass with bounds takes as long as two without, so fewer passes are faster without.
 PASSES_FOR_BOUNDS = 4
@@ -73,8 +73,7 @@ def choose_algorithm(
     if max_iter < PASSES_FOR_BOUNDS or n_clusters < 4 or is_sparse or is_cheap:
         return "lloyd"
     least_columns, least_centers, bound_columns = _kernels.byte_limits()
-    if 0 < least_columns <= n_columns and n_clusters >= least_centers:
-        return (
-            "lloyd" if n_columns < bound_columns or max_iter < _PASSES_FOR_BOUNDS_AFTER_BYTES else "yinyang"
-        )
+    is_for_bytes = 0 < least_columns <= n_columns and n_clusters >= least_centers
+    if is_for_bytes and (n_columns < bound_columns or max_iter < _PASSES_FOR_BOUNDS_AFTER_BYTES):
+        return "lloyd"
     return "elkan" if n_columns >= 256 and n_clusters <= n_columns else "yinyang"

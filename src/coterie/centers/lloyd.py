@@ -21,7 +21,7 @@ from coterie.passes import ChunkRows, MeasuredRows, Passes, Total, measure
 from coterie.rows import as_rows
 
 # What the numbers in the history's column `algorithm` stand for.
-ALGORITHMS_OF_HISTORY = ("lloyd", "elkan", "yinyang", "hamerly")
+ALGORITHMS_OF_HISTORY = ("lloyd", "elkan", "yinyang")
 
 # Part of the sum of the squared lengths of the rows below which the inertia is measured row by row: as a difference of
 # sums it would have fewer than six digits.

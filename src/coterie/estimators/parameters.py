@@ -248,7 +248,7 @@ Runs = Annotated[
 ]
 
 Algorithm = Annotated[
-    Literal["auto", "lloyd", "elkan", "yinyang", "hamerly"],
+    Literal["auto", "lloyd", "elkan", "yinyang"],
     Param("Exact algorithm; all give the same clusters and differ in speed and memory."),
 ]
 

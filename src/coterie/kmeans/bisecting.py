@@ -284,7 +284,7 @@ class BisectingKMeans(CentroidEstimator):
         Tolerance of the convergence of a split: see `KMeans`, with the rows of its cluster.
     copy_x : bool
         Accepted for compatibility with scikit-learn; X is never changed.
-    algorithm : {"auto", "lloyd", "elkan", "yinyang", "hamerly"}
+    algorithm : {"auto", "lloyd", "elkan", "yinyang"}
         Algorithm of the assignment step, see `KMeans`; the clusters are the same.
     bisecting_strategy : {"biggest_inertia", "largest_cluster"}
         The cluster that is split next: that with the largest (weighted) sum of squared distances, or with the most

@@ -100,9 +100,9 @@ class KMeans(CentroidEstimator):
         Seed. The result is bit-identical for any number of threads, and for the same rows in memory or in files.
     copy_x : bool
         Accepted for compatibility with scikit-learn; X is never changed.
-    algorithm : {"auto", "lloyd", "elkan", "yinyang", "hamerly"}
+    algorithm : {"auto", "lloyd", "elkan", "yinyang"}
         "lloyd" compares every row with every center. The others skip comparisons by bounds: "elkan" keeps k bounds per
-        row, "yinyang" one per group of neighboring centers, "hamerly" one. "auto" chooses, see Notes.
+        row, "yinyang" one per group of neighboring centers. "auto" chooses, see Notes.
     coreset_size : int, optional
         Fit a lightweight coreset of this number of weighted rows instead of all rows (see `coterie.coresets`), and
         label all rows at the end. The inertia is then a few percent above that of a fit to all rows.
@@ -140,7 +140,7 @@ class KMeans(CentroidEstimator):
     history_ : record array
         One row per iteration of that run: `iteration`, `seconds` (since the fit began), `objective` (inertia of the
         labels with the centers that gave them), `n_changed` (labels), `center_shift` (sum of the squared movements of
-        the centers), `algorithm` (that of most rows: 0 "lloyd", 1 "elkan", 2 "yinyang", 3 "hamerly").
+        the centers), `algorithm` (that of most rows: 0 "lloyd", 1 "elkan", 2 "yinyang").
     runs_ : record array
         One row per iteration of each run: `iteration`, `seconds`, `objective` and `run`, its number. At most 100 rows
         per run, and only the last iteration of runs after the hundredth.
@@ -161,15 +161,13 @@ class KMeans(CentroidEstimator):
     -----
     One iteration of "lloyd" costs 2 n k d floating-point operations at nearly the speed of a matrix product, and 12
     bytes per row in addition to the data. In float32 the bounds of "elkan" take 2 k bytes per row more, those of
-    "yinyang" k / 8 (one per panel of 16 centers, at most 1 GiB in all), that of "hamerly" 2: they are stored in 16
-    bits, rounded down.
+    "yinyang" k / 8 (one per panel of 16 centers, at most 1 GiB in all): they are stored in 16 bits, rounded down.
 
     The rule of "auto": "lloyd" for k < 4, for sparse rows, for fewer than 4 iterations, and for rows of at most 256
     bytes with k d <= 2,048, where reading bounds takes as long as comparing; also where products of 8-bit integers
     are faster than bounds: with AVX-512 and VNNI for k >= 128 and 12 <= d < 512, or for fewer than 12 iterations; with
-    other AVX-512 or AVX2 for k >= 256 and 24 <= d < 192. Otherwise "yinyang", also for wider rows, or "elkan" where
-    fewer centers are compared in the dtype of the rows, d >= 256 and k <= d. With `max_time` the first iteration has no
-    bounds; later ones have them if there is time for 4 iterations as long.
+    other AVX-512 or AVX2 for k >= 256 and 24 <= d < 192. Otherwise "elkan" for d >= 256 and k <= d, else "yinyang".
+    With `max_time` the first iteration has no bounds; later ones have them if there is time for 4 iterations as long.
 
     Rows are compared by products in 8 bits or in their dtype, relative to the mean; the centers that may be nearest by
     bounds of the errors are compared in float64. Rows are summed in float64.
@@ -194,7 +192,7 @@ class KMeans(CentroidEstimator):
     References
     ----------
     Lloyd, Least squares quantization in PCM, 1982. Elkan, Using the triangle inequality to accelerate k-means, 2003.
-    Hamerly, Making k-means even faster, 2010. Ding et al., Yinyang k-means, 2015. Newling and Fleuret, Fast k-means
+    Ding et al., Yinyang k-means, 2015. Newling and Fleuret, Fast k-means
     with accurate bounds, 2016. Kaukoranta, Fränti and Nevalainen, Iterative split-and-merge algorithm for vector
     quantization codebook generation, 1998. Bachem, Lucic and Krause, Scalable k-means clustering via lightweight
     coresets, 2018. Dhillon and Modha, Concept decompositions for large sparse text data using clustering, 2001. Hornik

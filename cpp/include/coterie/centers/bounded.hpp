@@ -3,7 +3,7 @@
 // Every row keeps an upper bound on the distance to its own centroid and lower bounds on the distances to the
 // others. Two ways to keep lower bounds, chosen by the type Bounds:
 //   LaneBounds   one per centroid                    (Elkan 2003, in the simplified form of Newling & Fleuret 2016)
-//   GroupBounds  one per group of whole panels       (Yinyang, Ding et al. 2015; with one group: Hamerly 2010)
+//   GroupBounds  one per group of whole panels       (Yinyang, Ding et al. 2015)
 // Lower bounds are stored in 16 bits, rounded down, with the cumulative drift at the time of writing added, so that a
 // moving centroid costs nothing: the bound in force is `stored - cumulative drift now`.
 //
