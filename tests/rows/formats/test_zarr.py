@@ -32,7 +32,8 @@ def test_chunks_of_any_shape(tmp_path, monkeypatch, chunks):
 def copied(source, target):
     """Copy a group of HDF5 to one of Zarr."""
     target.attrs.update({name: np.asarray(value).tolist() for name, value in source.attrs.items()})
-    for name, item in source.items():
+    # A list, as the iterator holds a lock of h5py, which the threads of Zarr need when they collect garbage.
+    for name, item in list(source.items()):
         if isinstance(item, h5py.Group):
             copied(item, target.create_group(name))
         else:
