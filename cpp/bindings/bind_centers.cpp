@@ -352,7 +352,7 @@ void bind_centers(nb::module_& m) {
     bind_positions<double>(m);
     m.def("byte_limits", [] {
         const ByteLimits limits = kernels().searches<float>().byte_limits;
-        return nb::make_tuple(limits.least_columns, limits.least_centers, limits.bound_columns);
+        return nb::make_tuple(limits.least_columns, limits.least_centers, limits.least_products, limits.bound_columns);
     });
     bind_exact_centers<float>(m, "ExactCentersFloat32");
     bind_exact_centers<double>(m, "ExactCentersFloat64");

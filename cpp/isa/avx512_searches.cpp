@@ -8,7 +8,7 @@ namespace {
 template <>
 struct BytesOf<Avx512> {
     static constexpr bool kExists = true;
-    static constexpr Index kLeastColumns = 24, kLeastCenters = 256, kBoundColumns = 192;
+    static constexpr Index kLeastColumns = 24, kLeastCenters = 256, kLeastProducts = 24000, kBoundColumns = 192;
     static constexpr int kLevels = 63, kOffset = 63, kWords = 2, kRows = 6, kVectors = 3;
     using Ints = VectorOf<std::int32_t, 64>::Aligned;
     static Ints add_products(Ints sums, const Ints* columns, const Ints* words) {

@@ -12,7 +12,7 @@ struct NeonDotprod : Baseline {};
 template <>
 struct BytesOf<NeonDotprod> {
     static constexpr bool kExists = true;
-    static constexpr Index kLeastColumns = 24, kLeastCenters = 128, kBoundColumns = 512;
+    static constexpr Index kLeastColumns = 24, kLeastCenters = 128, kLeastProducts = 11000, kBoundColumns = 512;
     static constexpr int kLevels = 127, kOffset = 0, kWords = 1, kRows = 6, kVectors = 4;
     using Ints = VectorOf<std::int32_t, 16>::Aligned;
     static Ints add_products(Ints sums, const Ints* columns, const Ints* words) {

@@ -16,7 +16,8 @@ constinit const SearchesOf<Number> kSearchesOf = {
     .dense_rows = {.assign = assign<Isa, DenseRows<Number>>, .bounded_assign = bounded_assign<Isa, DenseRows<Number>>},
     .sparse_rows = {.assign = assign<Isa, CsrRows<Number>>, .bounded_assign = bounded_assign<Isa, CsrRows<Number>>},
     .nearest_by_bytes = nearest_by_bytes<Isa, Number>,
-    .byte_limits = {BytesOf<Isa>::kLeastColumns, BytesOf<Isa>::kLeastCenters, BytesOf<Isa>::kBoundColumns},
+    .byte_limits = {BytesOf<Isa>::kLeastColumns, BytesOf<Isa>::kLeastCenters, BytesOf<Isa>::kLeastProducts,
+                    BytesOf<Isa>::kBoundColumns},
 };
 
 }  // namespace

@@ -69,7 +69,7 @@ def exact_centers(
 
 # Least numbers of columns and centers with which products of bytes are faster than those of floats, and of columns with
 # which bounds are faster than all products of bytes; zeros where the instruction set has no such products.
-def byte_limits() -> tuple[int, int, int]: ...
+def byte_limits() -> tuple[int, int, int, int]: ...
 
 # OUT labels (n,), squares (n,). filter: 0 the faster one, 1 products of bytes, 2 of floats. Returns the number of
 # comparisons in float64.

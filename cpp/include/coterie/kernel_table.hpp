@@ -142,7 +142,7 @@ struct KernelsOf {
 
 // See quantized.hpp.
 struct ByteLimits {
-    Index least_columns, least_centers, bound_columns;
+    Index least_columns, least_centers, least_products, bound_columns;
 };
 
 template <class Rows>

@@ -72,8 +72,9 @@ def choose_algorithm(
     is_cheap = n_columns * itemsize <= _FEW_BYTES and n_clusters * n_columns <= _FEW_PRODUCTS
     if max_iter < PASSES_FOR_BOUNDS or n_clusters < 4 or is_sparse or is_cheap:
         return "lloyd"
-    least_columns, least_centers, bound_columns = _kernels.byte_limits()
+    least_columns, least_centers, least_products, bound_columns = _kernels.byte_limits()
     is_for_bytes = 0 < least_columns <= n_columns and n_clusters >= least_centers
+    is_for_bytes &= n_columns * n_clusters * itemsize // 4 >= least_products
     if is_for_bytes and (n_columns < bound_columns or max_iter < _PASSES_FOR_BOUNDS_AFTER_BYTES):
         return "lloyd"
     return "elkan" if n_columns >= 256 and n_clusters <= n_columns else "yinyang"

@@ -487,8 +487,10 @@ void assign(const Rows& x, const ExactCenters<typename Rows::value_type>& center
     const ExactSearch<Isa, Rows> search{x, centers};
     if constexpr (__is_same(Rows, DenseRows<typename Rows::value_type>) && BytesOf<Isa>::kExists) {
         constexpr Index kFewRows = 64;
-        const bool pays = x.n_columns >= BytesOf<Isa>::kLeastColumns && x.n_rows > kFewRows &&
-                          centers.scored.n_centers >= BytesOf<Isa>::kLeastCenters;
+        using Bytes = BytesOf<Isa>;
+        const Index d = x.n_columns, k = centers.scored.n_centers, n_floats = d * k * static_cast<Index>(sizeof(*x.data) / 4);
+        const bool pays = d >= Bytes::kLeastColumns && k >= Bytes::kLeastCenters && n_floats >= Bytes::kLeastProducts &&
+                          x.n_rows > kFewRows;
         if (x.n_columns <= kMostByteColumns && (filter == Filter::automatic ? pays : filter == Filter::bytes))
             if (assign_by_bytes(search, out, n_threads)) return;
     }

@@ -268,14 +268,11 @@ struct BoundedChunk {
     Index winner_of(Search<T>& s, const T* scores, T error, T lowest, const std::int32_t* ids) const {
         if (lowest - error > s.best + s.best_error) return -1;
         const T limit = lowest + error < s.best + s.best_error ? lowest + error : s.best + s.best_error;
-        Index winner = -1, n_close = s.best - s.best_error > limit || s.best_id < 0 ? 0 : 1;
-        for (Index l = 0; l < W; ++l)
-            if (!(scores[l] - error > limit) && ids[l] >= 0) {
-                winner = l;
-                ++n_close;
-            }
-        if (n_close == 1) return winner;
-        winner = -1;
+        // Empty slots have infinite scores; sums that overflow exclude nothing.
+        unsigned close = error < infinity<T>() && limit < infinity<T>() ? Isa::below(scores, limit + error) : (1u << W) - 1;
+        const int n_close = __builtin_popcount(close) + !(s.best - s.best_error > limit || s.best_id < 0);
+        if (n_close == 1) return close == 0 ? -1 : __builtin_ctz(close);
+        Index winner = -1;
         double nearest = infinity<double>();
         std::int32_t nearest_id = -1;
         if (s.best_id >= 0) {
@@ -285,8 +282,9 @@ struct BoundedChunk {
             s.best = score_of(nearest, s);
             s.best_error = s.error;
         }
-        for (Index l = 0; l < W; ++l) {
-            if (scores[l] - error > limit || ids[l] < 0) continue;
+        for (; close != 0; close &= close - 1) {
+            const int l = __builtin_ctz(close);
+            if (ids[l] < 0) continue;
             const double square = measured(s, ids[l]);
             if (nearest_id < 0 || square < nearest || (square == nearest && ids[l] < nearest_id)) {
                 winner = l;

@@ -16,12 +16,13 @@
 namespace coterie {
 namespace {
 
-// Products of bytes of an instruction set: none by default. From which numbers of columns and of centers on they are faster
-// than those of floats, and from which number of columns on bounds are faster than all products of bytes.
+// Products of bytes of an instruction set: none by default. From which numbers of columns, of centers and of float32 numbers
+// of all centers on they are faster than those of floats, and from which number of columns on bounds are faster than all
+// products of bytes.
 template <class Isa>
 struct BytesOf {
     static constexpr bool kExists = false;
-    static constexpr Index kLeastColumns = 0, kLeastCenters = 0, kBoundColumns = 0;
+    static constexpr Index kLeastColumns = 0, kLeastCenters = 0, kLeastProducts = 0, kBoundColumns = 0;
 };
 
 // Sums of wider rows overflow 32 bits.
