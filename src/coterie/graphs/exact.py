@@ -28,7 +28,7 @@ _SPARE = 4
 
 # The same for products of bytes, whose bounds are wider; on how many rows bytes are tried, and of which part of them
 # another point may be nearer for bytes to pay.
-_SPARE_OF_BYTES = 32
+_SPARE_OF_BYTES = 96
 _JUDGED_ROWS, _MOST_WAITING = 256, 0.25
 
 # A call compares a multiple of these rows with as many others: whole blocks for all instruction sets. How many times as
