@@ -15,6 +15,6 @@ STEPS = {
 }
 
 if __name__ == "__main__":
-    parser = SystemParser("kmeans", benchmarks.kmeans.__doc__, list(STEPS), usual=[*cases.CASES, "a", "c"])
+    parser = SystemParser("kmeans", benchmarks.kmeans.__doc__, list(STEPS), usual=list(cases.CASES))
     parser.add("--limit", default=120.0, help="seconds after which a whole fit is given up")
     run_steps("kmeans", parser.read(), STEPS, cases.tell)
