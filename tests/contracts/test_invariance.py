@@ -51,7 +51,7 @@ class Invariant:
 
 
 ESTIMATORS = {
-    "k-means": Invariant(lambda change: KMeans(N_CLUSTERS, n_init=10, random_state=0), "inertia_"),
+    "k-means": Invariant(lambda change: KMeans(N_CLUSTERS, n_init=30, random_state=0), "inertia_"),
     "bisecting": Invariant(
         lambda change: BisectingKMeans(N_CLUSTERS, random_state=0), "inertia_", draws=True
     ),
