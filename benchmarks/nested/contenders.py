@@ -188,7 +188,7 @@ def setting_name(rho: float, bounds: str) -> str:
 
 NESTED, LLOYD = "coterie nested", "coterie lloyd"
 DEFAULT_START = "coterie nested, k-means++"
-SCULLEY = "coterie mini-batch, no reassignment"
+SCULLEY = "mini-batch, Sculley 2010"
 STREAM = "scikit-learn mini-batch, partial_fit"
 
 CURVES: dict[str, Contender] = {

@@ -138,7 +138,7 @@ STYLES = {
     "coterie nested": ("#d55e00", "-"),
     "coterie nested, k-means++": ("#e69f00", "-"),
     "coterie mini-batch": ("#009e73", "-"),
-    "coterie mini-batch, no reassignment": ("#b15928", "-"),
+    "mini-batch, Sculley 2010": ("#b15928", "-"),
     "coterie lloyd": ("#0072b2", "-"),
     "coterie yinyang": ("#56b4e9", "-"),
     "scikit-learn mini-batch, partial_fit": ("#117733", "--"),

@@ -24,6 +24,8 @@ from benchmarks.nested.contenders import (
     SCULLEY,
     SETTINGS,
     STREAM,
+    RunningMeans,
+    Task,
     first_rows,
     setting_name,
 )
@@ -166,8 +168,16 @@ PUBLISHED = {
     "RCV1": (781_265, {"authors": 15.2, "scikit-learn": 63.6, "sofia": 23.3}),
 }
 ROUNDS = 3
+
+
+def _running_means(
+    n_clusters: int, *, init: Any, batch_size: int, random_state: int, **_: Any
+) -> RunningMeans:
+    return RunningMeans(Task(None, init, batch_size, n_clusters, random_state, 1))
+
+
 STREAMS = {
-    "coterie": Contender("coterie", partial(threaded, "coterie.MiniBatchKMeans", n_threads=1)),
+    "coterie": Contender("coterie", _running_means),
     "scikit-learn": Contender("sklearn", partial(threaded, "sklearn.cluster.MiniBatchKMeans", n_threads=1)),
 }
 
