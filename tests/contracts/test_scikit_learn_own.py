@@ -33,7 +33,11 @@ EXPECTED = {
     "test_minibatch_reassign": "calls a private function with private attributes",
     "test_kmeans_verbose": _WORDS,
     "test_minibatch_declared_convergence": _WORDS,
-    r"test_score_max_iter\[KMeans\]": "the default initialization has already iterated",
+    r"test_all_init\[MiniBatchKMeans-random": "fits once, as n_init has no effect",
+    r"test_warning_n_init_precomputed_centers\[MiniBatchKMeans": "warns in other words that n_init has no effect",
+    "test_minibatch_sensible_reassign": "moves no center that got a copy of another",
+    "test_minibatch_iter_steps": "has equal batches, and whole epochs",
+    "test_kmeans_warns_less_centers": "gives any of the numbers to an empty cluster",
     r"test_wrong_params\[param3-": _SHAPE,
     r"test_wrong_params\[param4-": _SHAPE,
 }
