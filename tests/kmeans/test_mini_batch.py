@@ -96,6 +96,20 @@ class TestRule:
             assert np.all(np.diff(batch) > 0)
             assert len(batch) > 0
 
+    @pytest.mark.parametrize("n_threads", [1, 3])
+    def test_sums_of_a_batch_move_centers_as_its_rows_do(self, blobs, monkeypatch, n_threads):
+        X, plan, memory = (
+            blobs.astype(np.float64),
+            annealed.BatchPlan(3000, 250),
+            annealed.Memory(6.0, 0.1 / 9),
+        )
+        by_rows, _ = run(X, X[:9], plan, 2, memory, np.full(9, 6.0), n_threads=n_threads)
+        # What rows on workers give: the sums of each batch.
+        monkeypatch.setattr(annealed, "DenseRunningMeans", annealed.WorkerRunningMeans)
+        by_sums, _ = run(X, X[:9], plan, 2, memory, np.full(9, 6.0), n_threads=n_threads)
+        np.testing.assert_allclose(by_sums.centers, by_rows.centers, atol=1e-9)
+        assert by_sums.n_batches == by_rows.n_batches
+
     def test_centers_stay_in_the_hull_and_counts_below_memory(self, blobs):
         model = mini_batch(20, max_iter=1).fit(blobs)
         assert np.all(model.cluster_centers_ >= blobs.min(axis=0))
