@@ -39,6 +39,21 @@ def test_bounded_assign_is_the_plain_search(dtype, sparse, shape, seed, n_groups
         frame = CenterFrame((frame.centers + movement).astype(dtype), data.shift)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("value", [0.0, 1.0])
+@pytest.mark.parametrize("n_columns", [1, 70])
+@pytest.mark.parametrize("n_groups", [None, 1])
+def test_equal_rows_and_centers_have_the_first_label(dtype, value, n_columns, n_groups):
+    X = np.full((40, n_columns), value, dtype=dtype)
+    data = measure_rows(as_rows(X), n_clusters=5, n_threads=1).in_this_process()
+    frame = CenterFrame(X[:5], data.shift)
+    bounded = BoundedAssignment(data, frame, n_groups)
+    bounded.start(frame)
+    for part, x in data.blocks():
+        bounded.assign(part, x)
+    assert np.all(bounded.labels == 0)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_groups", [None, 1, 3])
 @pytest.mark.parametrize("sparse", [False, True])

@@ -231,8 +231,9 @@ def test_total_variation_reports_the_cut_of_its_labels(problem):
         assert model.energy_ == np.inf  # a cluster is empty
         return
     masses = (X[:, None] == X[vertices]).all(axis=2).sum(axis=0)
+    lam = 1 / model.class_priors_ - 1 if hasattr(model, "class_priors_") else None
     expected = total_variation.balanced_cut(
-        model.affinity_matrix_.toarray().astype(float), model.labels_[vertices], max(k, 2), weights=masses
+        model.affinity_matrix_.toarray().astype(float), model.labels_[vertices], max(k, 2), lam, masses
     )
     np.testing.assert_allclose(model.energy_, expected, rtol=1e-5, atol=1e-9)
 

@@ -269,7 +269,10 @@ struct BoundedChunk {
         if (lowest - error > s.best + s.best_error) return -1;
         const T limit = lowest + error < s.best + s.best_error ? lowest + error : s.best + s.best_error;
         // Empty slots have infinite scores; sums that overflow exclude nothing.
-        unsigned close = error < infinity<T>() && limit < infinity<T>() ? Isa::below(scores, limit + error) : (1u << W) - 1;
+        T top = limit + error;
+        // Without an error, of rows that are all at the shift: the lowest one is close all the same.
+        if (!(top > lowest)) top = lowest + ((lowest < 0 ? -lowest : lowest) * epsilon<T>() + smallest_normal<T>());
+        unsigned close = error < infinity<T>() && limit < infinity<T>() ? Isa::below(scores, top) : (1u << W) - 1;
         const int n_close = __builtin_popcount(close) + !(s.best - s.best_error > limit || s.best_id < 0);
         if (n_close == 1) return close == 0 ? -1 : __builtin_ctz(close);
         Index winner = -1;
