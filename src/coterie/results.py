@@ -85,7 +85,7 @@ def results_table(
     columns : {"all", "id", "none"}, default="all"
         Columns of X that are kept: all but vectors, that of the ids, or none.
     id : str, optional
-        The column of ids; by default one with such a name: id, customer_id, uuid.
+        The column of ids; by default one that is called id, uuid, or like customer_id.
     outliers : float or str, optional
         The share of the rows, such as 0.01 or "1%", that are marked as outliers: those with the largest scores. Rows of
         equal score are marked together, so that fewer may be marked. Their cluster is -1; the model does not change.
@@ -108,7 +108,7 @@ def results_table(
         - ``outlier_score``: the distance from the cluster relative to the scale of the cluster, where the model knows
           it; see `outlier_scores_` of the estimators.
 
-        Where X has a column of such a name, that of the result begins with ``cluster_``.
+        A column of the result whose name X has already gets the prefix ``cluster_``.
 
     Raises
     ------

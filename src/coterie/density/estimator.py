@@ -80,7 +80,7 @@ class DensityClustering(ClusterMixin, Estimator):
         number of rows.
     min_cluster_size : "auto" or int
         "auto": clusters of at least 2 `min_samples` rows that are on average more than e times as dense as what
-        separates them. Rows without such a separation, as of one normal distribution, are all noise. An integer: the
+        separates them. Where nothing separates the rows, as in one normal distribution, all are noise. An integer: the
         clusters of HDBSCAN for this minimum size.
     cluster_selection_method : {"eom", "leaf"}
         With an integer `min_cluster_size`: clusters by excess of mass, or the leaves of the condensed tree.

@@ -71,7 +71,7 @@ def open_rows(
         Whether the first line of a .csv or .tsv file names its columns. By default it does if it is text above numbers,
         or numbers unlike those below; an error if both is possible.
     sep : str, optional
-        Separator of the fields of such a file, a blank for any number of blanks; by default the one with which all
+        Separator of the fields of a CSV file, a blank for any number of blanks; by default the one with which all
         lines have the same number of fields.
     skip_lines : int, optional
         Number of lines before the table, such as titles; by default leading comments (``#``).

@@ -272,7 +272,7 @@ def _move_along_paths(
         lengths, parents = _shortest_paths(reduced, excess > 0)
         ends = np.flatnonzero((excess < 0) & np.isfinite(lengths))
         if len(ends) == 0:
-            break  # no row has such a candidate
+            break  # no row may move
         is_used, longest = np.zeros(k + 1, dtype=bool), 0.0
         for end in ends[np.argsort(lengths[ends], kind="stable")]:
             path = _path_to(end, parents)

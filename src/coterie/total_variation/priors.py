@@ -37,7 +37,7 @@ def check_class_priors(class_priors: Any, balance_weight: float | None, n_cluste
         raise ValueError("balance_weight and class_priors both set the sizes of clusters: give one of them.")
     if not isinstance(class_priors, str):
         checked_priors(class_priors, n_clusters)
-    elif class_priors not in ("auto", "estimate", "labels"):
+    elif class_priors not in ("estimate", "labels"):
         raise ValueError(
             f"class_priors must be 'auto', 'estimate', 'labels' or a prior for each cluster, got {class_priors!r}."
         )
