@@ -14,7 +14,7 @@ from sklearn.datasets import make_moons
 
 from benchmarks.harness.reporting import DOCS
 from coterie import ConvexClusterPath, KMeans, LaplacianKModes
-from coterie.datasets import load_digits, load_mammals
+from coterie.datasets import load_digits
 from coterie.plotting import cluster_map, plot_modes
 
 
@@ -35,17 +35,10 @@ def _half_moons() -> Any:
     return path.plot(n_clusters=2).figure
 
 
-def _mammals() -> Any:
-    mammals = load_mammals()
-    path = ConvexClusterPath(n_gammas=60, n_neighbors=5, distance_decay=0.5).fit(mammals.data)
-    return path.plot_dendrogram(names=mammals.row_names).figure
-
-
 DRAWN: dict[str, Callable[[], Any]] = {
     "digits_clusters.png": _map,
     "digits_modes.png": _modes,
     "half-moons-path.png": _half_moons,
-    "mammals-dendrogram.png": _mammals,
 }
 
 
