@@ -278,14 +278,19 @@ def finish(benchmark: Benchmark) -> None:
 
 
 def cells_of(row: Row, summaries: Summaries) -> list[str]:
-    """Return our seconds, those of scikit-learn with and without its extension, and the fastest other package's."""
+    """Return our seconds, scikit-learn's with and without its extension, and those of the fastest other package.
+
+    An inertia more than 5% above ours does not count as the same work.
+    """
     known = [next((name for name in names if name in summaries), "") for names in _SCIKIT_LEARN]
     others = [name for name in summaries if is_peer(name) and name not in known]
+    if row.quality == "inertia":
+        others = [name for name in others if summaries[name]["inertia"] <= 1.05 * summaries[row.ours]["inertia"]]
     fastest = min(others, key=lambda name: summaries[name]["seconds"], default="")
     seconds = [summaries[name]["seconds"] if name else nan for name in (row.ours, *known, fastest)]
     shown = bold_best(["-" if isnan(value) else f"{value:.3g}" for value in seconds], seconds)
     quality = quality_cell(row, summaries[fastest], summaries[row.ours]) if fastest and row.quality else "-"
-    return [*shown, fastest or "-", quality]
+    return [*shown, fastest.removesuffix(", all rows") or "-", quality]
 
 
 def quality_cell(row: Row, result: Result, ours: Result) -> str:
