@@ -285,7 +285,8 @@ def cells_of(row: Row, summaries: Summaries) -> list[str]:
     known = [next((name for name in names if name in summaries), "") for names in _SCIKIT_LEARN]
     others = [name for name in summaries if is_peer(name) and name not in known]
     if row.quality == "inertia":
-        others = [name for name in others if summaries[name]["inertia"] <= 1.05 * summaries[row.ours]["inertia"]]
+        limit = 1.05 * summaries[row.ours]["inertia"]
+        others = [name for name in others if summaries[name]["inertia"] <= limit]
     fastest = min(others, key=lambda name: summaries[name]["seconds"], default="")
     seconds = [summaries[name]["seconds"] if name else nan for name in (row.ours, *known, fastest)]
     shown = bold_best(["-" if isnan(value) else f"{value:.3g}" for value in seconds], seconds)
