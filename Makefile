@@ -60,7 +60,6 @@ fuzz: $(VENV)/.fuzz
 		tests/contracts/test_state_machines.py
 
 bench: $(VENV)/.bench
-	$(BIN)/python -m benchmarks.machine
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.kmeans
 	$(BIN)/python -m benchmarks.rows

@@ -8,7 +8,6 @@ fresh processes; one that takes more than four times as long as the fastest is r
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from math import isnan, nan
 from pathlib import Path
 from statistics import median
@@ -18,8 +17,8 @@ import numpy as np
 
 from benchmarks.graphs import runs as graphs
 from benchmarks.harness.benchmark import Benchmark, Run, run_steps
-from benchmarks.harness.contenders import EVERY_ROW, Contender, faiss_with, is_peer, model_of, threaded
-from benchmarks.harness.measuring import inertia, measured, seconds_of
+from benchmarks.harness.contenders import Contender, is_peer, model_of
+from benchmarks.harness.measuring import measured, seconds_of
 from benchmarks.harness.options import SystemParser
 from benchmarks.harness.reporting import (
     DOCS,
@@ -30,7 +29,7 @@ from benchmarks.harness.reporting import (
     markdown_table,
     memory_cell,
 )
-from benchmarks.kmeans import fits as kmeans
+from benchmarks.kmeans import cases as kmeans
 from coterie.graphs import knn_graph
 from coterie.graphs.cuts import modularity
 
@@ -49,70 +48,31 @@ class Row:
         return next(iter(self.contenders))
 
 
-def _fit(X: np.ndarray, k: int, seed: int, n_threads: int, *, path: str) -> np.ndarray:
-    return threaded(path, k, random_state=seed, n_threads=n_threads).fit(X).cluster_centers_
-
-
-def _faiss(X: np.ndarray, k: int, seed: int, n_threads: int, *, kind: str, **options: Any) -> np.ndarray:
-    model = getattr(faiss_with(n_threads), kind)(X.shape[1], k, seed=seed + 1, **options)
-    model.train(X)
-    model.assign(X)
-    return model.centroids
-
-
-def _superkmeans(X: np.ndarray, k: int, seed: int, n_threads: int, *, hierarchical: bool) -> np.ndarray:
-    from superkmeans import SuperKMeans
-
-    options: dict[str, Any] = {"sampling_fraction": 1.0, "max_points_per_cluster": EVERY_ROW}
-    model = SuperKMeans(k, X.shape[1], hierarchical, iters=25, seed=seed + 1, n_threads=n_threads, **options)
-    centers = model.train(X)
-    model.assign_training_points(X, centers)
-    return centers
-
-
-DEFAULTS: dict[str, Contender] = {
-    "coterie": Contender("coterie", partial(_fit, path="coterie.KMeans")),
-    "coterie MiniBatchKMeans": Contender("coterie", partial(_fit, path="coterie.MiniBatchKMeans")),
-    "scikit-learn": Contender("sklearn", partial(_fit, path="sklearn.cluster.KMeans")),
-    "scikit-learn-intelex": Contender("sklearnex", partial(_fit, path="sklearnex.cluster.KMeans")),
-    "faiss": Contender("faiss", partial(_faiss, kind="Kmeans")),
-    "faiss, all rows": Contender("faiss", partial(_faiss, kind="Kmeans", max_points_per_centroid=EVERY_ROW)),
-    "faiss SuperKmeans": Contender("faiss", partial(_faiss, kind="SuperKmeans")),
-    "superkmeans, all rows": Contender("superkmeans", partial(_superkmeans, hierarchical=False)),
-    "superkmeans hierarchical, all rows": Contender("superkmeans", partial(_superkmeans, hierarchical=True)),
+DEFAULTS = {
+    name: kmeans.FITS[name]
+    for name in (
+        "coterie", "coterie MiniBatchKMeans", "scikit-learn", "scikit-learn-intelex", "faiss", "faiss, all rows",
+        "faiss SuperKmeans", "superkmeans, all rows", "superkmeans hierarchical, all rows",
+    )
+}  # fmt: skip
+SAME_CENTERS = {
+    name: kmeans.FITS[name]
+    for name in (
+        "coterie",
+        "scikit-learn",
+        "scikit-learn-intelex",
+        "faiss",
+        "faiss SuperKmeans",
+        "superkmeans",
+    )
 }
 
 
-def run_fit(name: str, data: Path, n_clusters: int, seed: int, n_threads: int) -> Result:
-    """Fit a package with its defaults, labels of all rows included; the inertia is computed by one function for all."""
-    X, fit = np.load(data), DEFAULTS[name].call
-    fit(X[:1000], 10, seed, n_threads)  # starts thread pools and chooses code paths
-    with measured(n_threads) as cost:
-        centers = fit(X, n_clusters, seed, n_threads)
-    return vars(cost) | {"inertia": inertia(X, centers), "input_bytes": X.nbytes}
-
-
-def _defaults(data: str, n_rows: int, n_clusters: int) -> Callable[[Benchmark], Run]:
+def _k_means(data: str, n_rows: int, n_clusters: int, max_iter: int = 0) -> Callable[[Benchmark], Run]:
     def prepare(benchmark: Benchmark) -> Run:
         scale = 50 if benchmark.quick else 1
-        file = benchmark.data(data, n_rows // scale)
-        return benchmark.each(run_fit, file, max(10, n_clusters // scale), limit=benchmark.options.limit)
-
-    return prepare
-
-
-def _same_centers(key: str) -> Callable[[Benchmark], Run]:
-    def prepare(benchmark: Benchmark) -> Run:
-        row, limit = kmeans.FIT_ROWS[key].for_options(benchmark), benchmark.options.limit
-        fit = benchmark.each(kmeans.run_fit, *row.files(benchmark), row.max_iter, False, limit=limit)
-
-        def run(name: str, seed: int) -> Result:
-            result = fit(name, seed)
-            # Labels of all rows are part of the work, where a package finds them in a pass of their own too.
-            labels = {part: result.get(f"label_{part}", 0.0) for part in ("seconds", "cpu_seconds")}
-            return result | {part: result[part] + labels[part] for part in labels}
-
-        return run
+        file, k = benchmark.data(data, n_rows // scale), max(10, n_clusters // scale)
+        return benchmark.each(kmeans.run_fit, file, k, max_iter, limit=benchmark.options.limit)
 
     return prepare
 
@@ -187,19 +147,13 @@ def _small(kind: str) -> Callable[[Benchmark], Run]:
     return lambda benchmark: benchmark.each(run_small, kind)
 
 
-_SAME_CENTERS = {
-    name: kmeans.FITS[name]
-    for name in (kmeans.OURS, kmeans.REFERENCE, "scikit-learn-intelex", "faiss", "faiss SuperKmeans", "superkmeans")
-}  # fmt: skip
-
-
 def _graphs(recall: str) -> dict[str, Contender]:
     return {name: graphs.GRAPHS[name] for name in (recall, "pynndescent", "hnswlib M=16 ef=100/64")}
 
 
 ROWS: dict[str, Row] = {
     f"{data}-{k}-of-{n}": Row(
-        f"k-means, defaults: {name}, {n:,} rows, k = {k:,}", DEFAULTS, _defaults(data, n, k), "inertia"
+        f"k-means, defaults: {name}, {n:,} rows, k = {k:,}", DEFAULTS, _k_means(data, n, k), "inertia"
     )
     for data, name, n, k in (
         ("mnist", "MNIST", 20_000, 100),
@@ -211,11 +165,12 @@ ROWS: dict[str, Row] = {
     )
 } | {
     "centers-blobs": Row(
-        "k-means, same centers: blobs, 1M x 32, k = 1,000, 25 iterations", _SAME_CENTERS, _same_centers("b"), "inertia"
+        "k-means, same centers: blobs, 1M x 32, k = 1,000, 25 iterations", SAME_CENTERS,
+        _k_means("blobs", 1_000_000, 1000, 25), "inertia",
     ),
     "centers-embeddings": Row(
-        "k-means, same centers: embeddings, 100,000 x 768, k = 1,000, 10 iterations", _SAME_CENTERS,
-        _same_centers("d"), "inertia",
+        "k-means, same centers: embeddings, 100,000 x 768, k = 1,000, 10 iterations", SAME_CENTERS,
+        _k_means("embeddings", 100_000, 1000, 10), "inertia",
     ),
     "neighbors-mnist": Row(
         "15 nearest neighbors, MNIST, 70,000 x 784", _graphs("coterie approximate"), _neighbors("mnist", 70_000),
@@ -242,7 +197,7 @@ FRONT = (
     "mnist-1000-of-20000", "embeddings384-1000-of-80000", "mnist-50-of-70000", "blobs-1000-of-300000", "centers-blobs",
     "centers-embeddings", "neighbors-mnist", "neighbors-embeddings", "communities", "small-k-means",
 )  # fmt: skip
-_SCIKIT_LEARN = (("scikit-learn lloyd", "scikit-learn"), ("scikit-learn-intelex",))
+_SCIKIT_LEARN = ("scikit-learn", "scikit-learn-intelex")
 _HEADERS = [
     "work", "coterie, s", "scikit-learn, s", "scikit-learn-intelex, s", "fastest other, s", "package", "its quality"
 ]  # fmt: skip
@@ -282,7 +237,7 @@ def cells_of(row: Row, summaries: Summaries) -> list[str]:
 
     An inertia more than 5% above ours does not count as the same work.
     """
-    known = [next((name for name in names if name in summaries), "") for names in _SCIKIT_LEARN]
+    known = [name if name in summaries else "" for name in _SCIKIT_LEARN]
     others = [name for name in summaries if is_peer(name) and name not in known]
     if row.quality == "inertia":
         limit = 1.05 * summaries[row.ours]["inertia"]

@@ -1,6 +1,6 @@
 """The figures and tables of Chi and Lange (2015)."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
@@ -8,10 +8,7 @@ from statistics import mean
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.sparse import coo_array
 from sklearn.datasets import make_moons
-from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.convex.paths import PAPER_SIZES, PAPER_TOL, PHI, SOLVERS, run_path
@@ -27,18 +24,17 @@ SENATORS, ISSUES, PARTIES = 29, 15, (15, 1, 13)
 
 @dataclass(frozen=True)
 class Known:
-    """Rows, their classes if there are any, and names of rows worth naming."""
+    """Rows, their classes if there are any, and names of rows if they have some."""
 
     rows: np.ndarray
     classes: np.ndarray | None = None
-    class_names: tuple[str, ...] = ()
     names: dict[int, str] = field(default_factory=dict)
 
 
 def two_moons() -> Known:
     """Return two half moons of 100 rows each; the paper's are drawn anew, with noise of 0.1."""
     rows, classes = make_moons(200, noise=0.1, random_state=0)
-    return Known(rows, classes, ("upper moon", "lower moon"))
+    return Known(rows, classes)
 
 
 def five_clusters() -> Known:
@@ -47,16 +43,16 @@ def five_clusters() -> Known:
     turn = 2 * np.pi * np.arange(5) / 5
     classes = np.repeat(np.arange(5), 20)
     rows = 3 * np.column_stack([np.cos(turn), np.sin(turn)])[classes] + 0.35 * random.normal(size=(100, 2))
-    return Known(rows, classes, tuple(f"cluster {label + 1}" for label in range(5)))
+    return Known(rows, classes)
 
 
 def iris() -> Known:
     rows, classes = load_iris()
-    return Known(rows.astype(float), classes, ("setosa", "versicolor", "virginica"))
+    return Known(rows.astype(float), classes)
 
 
 def mammals() -> Known:
-    """Return the teeth of 27 mammals; the bats and what lies near the brown bat on a plane are named."""
+    """Return the teeth of 27 mammals."""
     table = load_mammals()
     return Known(table.data, names=dict(enumerate(map(str, table.row_names))))
 
@@ -66,11 +62,8 @@ def senate_as_published(issues: tuple[int, ...]) -> Known:
     table = load_senate()
     votes = table.data[:, list(issues)]
     kept = _unique_records(votes)
-    parties, names = (
-        ("Democrats", "Independent", "Republicans"),
-        dict(enumerate(map(str, table.row_names[kept]))),
-    )
-    return Known((votes[kept] > 0).astype(float), table.target[kept], parties, names)
+    names = dict(enumerate(map(str, table.row_names[kept])))
+    return Known((votes[kept] > 0).astype(float), table.target[kept], names)
 
 
 def senate_subsets() -> list[tuple[int, ...]]:
@@ -100,68 +93,6 @@ COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 Panel = tuple[str, Known, Any]  # title, rows, fitted path
 
 
-def draw_panels(panels: Sequence[Panel], n_columns: int, named: Sequence[str]) -> Any:
-    """Draw the paths of centroids, each panel on the first two principal components of its rows.
-
-    The rows that are `named` have their names beside them; a single "*" is all of them.
-    """
-    n_lines = -(-len(panels) // n_columns)
-    figure = new_figure((5.2 * n_columns, 4.2 * n_lines))
-    axes = figure.subplots(n_lines, n_columns, squeeze=False).ravel()
-    for axis, (title, known, fitted) in zip(axes, panels):
-        _draw_paths(axis, known, fitted, named)
-        axis.set_title(title, fontsize=10)
-    handles, labels = axes[0].get_legend_handles_labels()
-    if labels:
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 3 * n_columns))
-    return figure
-
-
-def _draw_paths(axis: Any, known: Known, fitted: Any, named: Sequence[str]) -> None:
-    from matplotlib.collections import LineCollection
-
-    path = fitted.centroids_path_.transpose(1, 0, 2)
-    curves = PCA(2).fit(known.rows).transform(path.reshape(-1, path.shape[2])).reshape(*path.shape[:2], 2)
-    classes = np.zeros(len(curves), dtype=int) if known.classes is None else known.classes
-    colors = np.array(COLORS)[classes] if known.classes is not None else np.full(len(curves), COLORS[0])
-    axis.add_collection(LineCollection(list(curves), colors=colors, linewidths=0.8, alpha=0.55))
-    for label, name in enumerate(known.class_names or ("",)):
-        own = curves[classes == label, 0]
-        axis.scatter(*own.T, s=16, color=COLORS[label], linewidths=0, zorder=2, label=name or None)
-    _draw_ends(axis, curves)
-    for at, name in known.names.items():
-        if name in named or "*" in named:
-            place = {"xytext": (3, 3), "textcoords": "offset points", "fontsize": 7, "zorder": 4}
-            axis.annotate(name, curves[at, 0], color=colors[at], **place)
-    axis.autoscale_view()
-    axis.margins(0.08)
-    axis.set(xlabel="first principal component", ylabel="second principal component")
-
-
-def _draw_ends(axis: Any, curves: np.ndarray) -> None:
-    """Mark where the centroids are in the end."""
-    ends = np.unique(np.round(curves[:, -1], 9), axis=0)
-    axis.scatter(*ends.T, s=60, color="white", edgecolors="black", linewidths=1.4, zorder=3)
-
-
-def draw_graph(rows: np.ndarray, fitted: Any) -> Any:
-    """Draw a graph with numbered nodes, and where its centroids go."""
-    figure = new_figure((5.2, 4.2))
-    axis = figure.subplots()
-    for head, tail in fitted.edges_:
-        axis.plot(*rows[[head, tail]].T, color="#777777", linewidth=1, linestyle=":")
-    curves = fitted.centroids_path_.transpose(1, 0, 2)
-    for curve in curves:
-        axis.plot(*curve.T, color=COLORS[0], linewidth=1.5)
-    axis.scatter(*rows.T, s=300, color="white", edgecolors="black", zorder=2)
-    for at, row in enumerate(rows):
-        axis.annotate(str(at + 1), row, ha="center", va="center", zorder=3)
-    _draw_ends(axis, curves)
-    axis.margins(0.15)
-    axis.set_title("edges dotted, centroids blue, their limits white", fontsize=10)
-    return figure
-
-
 QUICK_GAMMAS, GAMMAS = 25, 200
 SET_A: dict[str, Any] = {"weights": "dense", "distance_decay": 0.0}
 HEADERS = ["weights", "edges", "ARI at k <= 2", "best ARI", "k at best ARI", "splits", "largest gap"]
@@ -183,37 +114,17 @@ def _cells(title: str, known: Known, path: Any) -> list[str]:
     ]  # fmt: skip
 
 
-def _show(
-    run: PaperRun, title: str, panels: list[Panel], n_columns: int, named: tuple[str, ...] = ()
-) -> None:
-    """Print what the panels agree with, where there are classes, and draw them."""
+def _show(run: PaperRun, title: str, panels: list[Panel]) -> None:
+    """Print what the panels agree with, where there are classes, and draw their paths."""
     if panels[0][1].classes is not None:
         run.report.table(title, HEADERS, [_cells(*panel) for panel in panels])
-    alt = (
-        "Paths of the centroids on two principal components, from the rows to one common point: a panel for each "
-        "choice of weights"
-    )
-    run.draw("paths", draw_panels(panels, n_columns, named), alt)
-
-
-def make_figure_1(run: PaperRun) -> None:
-    """Follow the graph of Figure 1 to its end: each component is at its mean."""
-    rows = np.array([[0.0, 0.0], [1.0, 1.2], [3.0, 0.2], [4.0, 1.0], [0.2, 2.0]])
-    heads, tails = np.array([0, 0, 2]), np.array([1, 4, 3])
-    upper = coo_array((np.ones(3), (heads, tails)), shape=(5, 5)).tocsr()
-    gammas = np.concatenate([[0.0], np.geomspace(0.05, 5, 60)])
-    path = ConvexClusterPath(gammas, weights="precomputed", tol=1e-10).fit(rows, graph=upper + upper.T)
-    means = np.array([rows[[0, 1, 4]].mean(axis=0), rows[[2, 3]].mean(axis=0)])[[0, 0, 1, 1, 0]]
-    ends = zip(path.labels_path_[-1], rows, path.centroids_path_[-1], means)
-    cells = [
-        [str(node), f"{label + 1}", *("({:.4f}, {:.4f})".format(*point) for point in points)]
-        for node, (label, *points) in enumerate(ends, 1)
-    ]
-    title = "Edges 12, 15 and 34: the centroids at the last gamma are the means of their components (Proposition 2.2)"
-    headers = ["node", "cluster", "row", "centroid at the last gamma", "mean of its component"]
-    run.report.table(title, headers, cells)
-    alt = "Five numbered nodes: the centroids of 1, 2 and 5 end at one point, those of 3 and 4 at another"
-    run.draw("graph", draw_graph(rows, path), alt)
+    n_columns = min(2, len(panels))
+    figure = new_figure((5.2 * n_columns, 4.2 * -(-len(panels) // n_columns)))
+    axes = figure.subplots(-(-len(panels) // n_columns), n_columns, squeeze=False).ravel()
+    for axis, (name, _, path) in zip(axes, panels):
+        path.plot(ax=axis).set_title(name, fontsize=10)
+    alt = "Paths of the centroids on two principal components: a panel for each choice of weights"
+    run.draw("paths", figure, alt)
 
 
 def _panel(run: PaperRun, known: Known, n_neighbors: int, phi: float) -> Panel:
@@ -223,13 +134,13 @@ def _panel(run: PaperRun, known: Known, n_neighbors: int, phi: float) -> Panel:
 
 def make_figure_2(run: PaperRun) -> None:
     """Follow five clusters that are well apart."""
-    _show(run, "Five clusters of 20 rows", [_panel(run, five_clusters(), 10, 0.5)], 1)
+    _show(run, "Five clusters of 20 rows", [_panel(run, five_clusters(), 10, 0.5)])
 
 
 def make_figure_3(run: PaperRun) -> None:
     """Follow two half moons under two by two kinds of weights."""
     panels = [_panel(run, two_moons(), n_neighbors, phi) for n_neighbors in (10, 50) for phi in (0.0, 0.5)]
-    _show(run, "Two half moons of 100 rows each", panels, 2)
+    _show(run, "Two half moons of 100 rows each", panels)
 
 
 def _two_sets(run: PaperRun, known: Known, n_neighbors: int, phi: float) -> list[Panel]:
@@ -239,14 +150,14 @@ def _two_sets(run: PaperRun, known: Known, n_neighbors: int, phi: float) -> list
 
 def make_iris(run: PaperRun) -> None:
     """Follow Fisher's iris under the weights of Figure 4a."""
-    _show(run, "Iris, 150 x 4", _two_sets(run, iris(), 5, 4.0), 2)
+    _show(run, "Iris, 150 x 4", _two_sets(run, iris(), 5, 4.0))
 
 
 def make_senate(run: PaperRun) -> None:
     """Follow the senators of Figure 4b, and look at all choices of issues that the paper can have meant."""
     subsets = senate_subsets()
     panels = _two_sets(run, senate_as_published(subsets[0]), 15, 0.5)
-    _show(run, "Senate, 29 x 15", panels, 2, ("Miller", "Jeffords", "Chafee"))
+    _show(run, "Senate, 29 x 15", panels)
     chosen = subsets[:2] if run.quick else subsets
     cells = [_senate_cells(run, issues) for issues in chosen]
     title = f"All {len(subsets)} choices of 15 of 20 issues that leave 15 Democrats, 13 Republicans, 1 Independent"
@@ -279,7 +190,7 @@ def make_mammals(run: PaperRun) -> None:
     """Follow the teeth of 27 mammals (Figure 4c), and see whom the brown bat joins."""
     known = mammals()
     panels = _two_sets(run, known, 5, 0.5)
-    _show(run, "", panels, 2, ("*",))
+    _show(run, "", panels)
     cells = [
         [title, *_fusions_of(path, known, name), f"{float(path.relative_gaps_.max()):.0e}"]
         for title, _, path in panels
@@ -300,12 +211,6 @@ def _fusions_of(path: Any, known: Known, name: str) -> list[str]:
     return [name, "-", "none"]
 
 
-NORMS: dict[str, tuple[Any, str]] = {
-    "l1": ("l1", "soft threshold of each entry"),
-    "l2": ("l2", "shrinks the whole vector"),
-    "l1,2": ([[0, 1], [2, 3, 4]], "shrinks each group"),
-    "linf": ("linf", "v minus its projection on the l1 ball"),
-}
 ALGORITHMS: dict[str, dict[str, Any]] = {
     "Algorithm 1, ADMM; gap": {"solver": "admm"},
     "Algorithm 1, ADMM; nu = 1, gap": {"solver": "admm", "step_size": 1.0},
@@ -316,56 +221,6 @@ ALGORITHMS: dict[str, dict[str, Any]] = {
     "fast AMA with restarts; our steps by weight": {},
 }
 MAX_ITER = 200_000
-
-
-def make_table_1(run: PaperRun) -> None:
-    """Compare the proximal maps with a plain minimization of sigma ||v|| + 1/2 ||u - v||^2.
-
-    With two rows, an edge of weight 1 and gamma, the difference of the centroids is the proximal map of the rows'
-    difference with sigma = 2 gamma: so the public estimator shows its maps.
-    """
-    random = np.random.default_rng(0)
-    cells = []
-    for name, (norm, comment) in NORMS.items():
-        worst = max(_deviation(norm, random) for _ in range(3 if run.quick else 30))
-        cells.append([name, comment, f"{worst:.0e}"])
-    title = "The proximal map of each norm against a numerical minimum, p = 5"
-    run.report.table(title, ["norm", "operation", "largest deviation"], cells, 2)
-
-
-def _deviation(norm: Any, random: np.random.Generator) -> float:
-    """Return how far the two are apart for a random vector and sigma."""
-    vector, sigma = random.normal(size=5), float(random.uniform(0.1, 1.5))
-    rows = np.vstack([vector / 2, -vector / 2])
-    model = ConvexClustering(
-        sigma / 2, weights="precomputed", norm=norm, solver="admm", tol=1e-15, max_iter=MAX_ITER
-    ).fit(rows, graph=np.array([[0.0, 1.0], [1.0, 0.0]]))
-    ours = model.centroids_[0] - model.centroids_[1]
-    return float(np.abs(ours - _minimum(vector, sigma, norm)).max())
-
-
-def _minimum(vector: np.ndarray, sigma: float, norm: Any) -> np.ndarray:
-    """Minimize sigma ||v|| + 1/2 ||u - v||^2 by a search along lines, on which the minimum lies by symmetry.
-
-    Within a group of an l2 norm that is the line from 0 to u, each entry of l1 being such a group; for linf it is the
-    curve of u with its entries cut off at t.
-    """
-    if norm == "linf":
-        most = _lowest(lambda t: sigma * t + 0.5 * np.sum((vector - np.clip(vector, -t, t)) ** 2))
-        return np.clip(vector, -most, most)
-    groups = {"l1": [[j] for j in range(5)], "l2": [list(range(5))]}
-    found = np.empty_like(vector)
-    for group in groups[norm] if isinstance(norm, str) else norm:
-        part = vector[group]
-        length = float(np.linalg.norm(part))
-        found[group] = part / length * _lowest(lambda t, length=length: sigma * t + 0.5 * (length - t) ** 2)
-    return found
-
-
-def _lowest(function: Callable[[float], float]) -> float:
-    """Return where a convex function of 0 to 10 is lowest."""
-    found = minimize_scalar(function, bounds=(0, 10), method="bounded", options={"xatol": 1e-10})
-    return float(found.x)
 
 
 def make_solvers(run: PaperRun) -> None:
@@ -466,13 +321,7 @@ def _draw_boxes(
 
 
 ITEMS = {
-    "figure-1": Item(
-        make_figure_1,
-        "Figure 1, Proposition 2.2",
-        "A graph of five nodes with three edges: if gamma is large, each connected component is at its mean.",
-    ),
     "figure-2": Item(make_figure_2, "Figure 2", "The path of five well separated clusters."),
-    "table-1": Item(make_table_1, "Table 1", "The proximal maps of the norms l1, l2, l1,2 and linf."),
     "algorithms-2-3": Item(
         make_solvers,
         "Sections 3.4, 4.1 and 5, Algorithms 2 and 3",

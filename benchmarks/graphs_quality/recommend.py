@@ -1,10 +1,9 @@
 """Quality of the methods that `coterie.compare` recommends, beside the best of ours, Leiden and k-means.
 
     python -m benchmarks.graphs_quality.recommend [--sets iris,fresh-4300] [--most-rows 2000] [--page] [--quick]
-    python -m benchmarks.graphs_quality.recommend --fresh-seed 50000 --fresh 40
 
 Sets of rows of `benchmarks.graphs_quality`, and generated ones ("fresh-SEED") whose shapes, sizes, widths, columns and
-noise are drawn. With --fresh-seed only sets of this seed and the next ones. `compare` is given the rows and the number
+noise are drawn. `compare` is given the rows and the number
 of classes. Results of a set are kept in a file: a run that was ended goes on where it was. Leiden needs
 `pip install leidenalg igraph` (GPL).
 """
@@ -49,7 +48,7 @@ $ COTERIE_DATA=folder python -m benchmarks.graphs_quality.recommend --page
 This page is written by that command. `coterie.compare` gets the rows and the number of classes, with
 `random_state=0`, on one thread. Larger sets are sampled to {most_rows:,} rows. For 70 generated sets, kind, number of
 clusters, sizes, widths, columns and noise are drawn from the seeds 4300 to 4329 and 91000 to 91039.
-`--fresh-seed 50000 --fresh 40` measures 40 others. [How methods are scored](../how-to/compare_methods.md).
+[How methods are scored](../how-to/compare_methods.md).
 
 - Recommended: the method with the highest score, also where the confidence is "open". Best of ours: the best of the
   compared methods by the known classes. Leiden: 15 neighbors, at the resolution that gives about k clusters. k-means:
@@ -155,12 +154,8 @@ if __name__ == "__main__":
         "graphs_quality.recommend", __doc__, NAMES, quick=["iris", "fresh-4300"], rows_option="--sets", rounds=None
     )  # fmt: skip
     parser.add("--most-rows", default=2000, quick=200, help="drawn of larger sets")
-    parser.add_argument("--fresh-seed", type=int, help="only sets that are drawn from this seed on")
-    parser.add("--fresh", default=40, quick=1, help="number of sets from --fresh-seed")
     parser.add_argument("--page", action="store_true", help=f"write {PAGE.name}")
     options = parser.read()
-    if options.fresh_seed is not None:
-        options.rows = [f"fresh-{options.fresh_seed + number}" for number in range(options.fresh)]
     limit_threads(1)
     results = Results(RESULTS / f"graphs_quality-{options.most_rows}")
     here = [name for name in options.rows if name not in SETS or SETS[name].is_here]

@@ -91,7 +91,6 @@ class Contender:
     call: Callable[..., Any]
     takes_centers: bool = True
     sparse: bool = True  # takes CSR rows
-    converges: bool = True  # stops by itself; otherwise it gets the iterations that scikit-learn took
 
     @property
     def installed(self) -> bool:

@@ -3,16 +3,10 @@
 import benchmarks.kmeans
 from benchmarks.harness.benchmark import run_steps
 from benchmarks.harness.options import SystemParser
-from benchmarks.kmeans import cases, fits
+from benchmarks.kmeans import cases
+from benchmarks.kmeans.seeding import measure_seedings
 
-STEPS = {
-    **dict.fromkeys(cases.CASES, cases.measure_fits),
-    **dict.fromkeys(fits.FIT_ROWS, fits.measure_fit),
-    "e": fits.measure_assignments,
-    "f": fits.measure_memory,
-    **dict.fromkeys(fits.SEEDING_ROWS, fits.measure_seedings),
-    **dict.fromkeys(fits.SIZE_ROWS, fits.measure_sizes),
-}
+STEPS = {**dict.fromkeys(cases.CASES, cases.measure_fits), "seeding": measure_seedings}
 
 if __name__ == "__main__":
     parser = SystemParser("kmeans", benchmarks.kmeans.__doc__, list(STEPS), usual=list(cases.CASES))

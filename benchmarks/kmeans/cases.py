@@ -1,18 +1,20 @@
 """Whole fits of 14 data sets, mini-batches beside exact k-means: initialization and labels of all rows included."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.stats import gmean
 
 from benchmarks.harness.benchmark import Benchmark, Result
-from benchmarks.harness.contenders import Contender, faiss_with, threaded
-from benchmarks.harness.measuring import measured
+from benchmarks.harness.contenders import EVERY_ROW, SUPERKMEANS_ALL_ROWS, Contender, faiss_with, threaded
+from benchmarks.harness.measuring import inertia, measured
 
-EXACT, ANNEALED = "KMeans", "MiniBatchKMeans"
+EXACT = "coterie"
+# So many rows stay in their file.
+FILE_ROWS = 5_000_000
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,6 @@ class Case:
     data: str
     n_rows: int
     n_clusters: int
-    once: bool = False  # too large to be repeated
 
 
 CASES = {
@@ -41,7 +42,7 @@ CASES = {
         Case("blobs", 100_000, 1000),
         Case("blobs64", 60_000, 1500),
         Case("blobs18", 100_000, 10_000),
-        Case("blobs8", 10_000_000, 50, once=True),
+        Case("blobs8", 10_000_000, 50),
     )
 }
 
@@ -54,59 +55,91 @@ class Fit:
     n_passes: float
 
 
-def _fit(X: np.ndarray, k: int, seed: int, n_threads: int, *, path: str) -> Fit:
-    model = threaded(path, k, random_state=seed, n_threads=n_threads).fit(X)
+def _fit(X: np.ndarray, k: int, seed: int, n_threads: int, *, path: str, **options: Any) -> Fit:
+    model = threaded(path, k, random_state=seed, n_threads=n_threads, **options).fit(X)
     n_rows, n_passes = len(X), model.n_iter_
     if "Nested" in path:
         n_passes = model.history_.batch_size.sum() / n_rows
-    elif path.startswith("sklearn"):
+    elif path == "sklearn.cluster.MiniBatchKMeans":
         n_passes = model.n_steps_ * min(model.batch_size, n_rows) / n_rows
     return Fit(model.cluster_centers_, float(n_passes) + 1)
 
 
-def _faiss(X: np.ndarray, k: int, seed: int, n_threads: int) -> Fit:
-    model = faiss_with(n_threads).Kmeans(X.shape[1], k, seed=seed + 1)
-    model.train(X)
+def _faiss(
+    X: np.ndarray, k: int, seed: int, n_threads: int, *, kind: str, start: np.ndarray | None = None, **options: Any
+) -> Fit:  # fmt: skip
+    model = getattr(faiss_with(n_threads), kind)(X.shape[1], k, seed=seed + 1, **options)
+    model.train(X, **({"init_centroids": start} if start is not None else {}))
     model.assign(X)
-    return Fit(model.centroids, 25 * min(len(X), 256 * k) / len(X) + 1)
+    n_fitted = min(len(X), options.get("max_points_per_centroid", 256) * k)
+    return Fit(model.centroids, options.get("niter", 25) * n_fitted / len(X) + 1)
 
 
-def _superkmeans(X: np.ndarray, k: int, seed: int, n_threads: int, *, hierarchical: bool) -> Fit:
+def _superkmeans(X: np.ndarray, k: int, seed: int, n_threads: int, **options: Any) -> Fit:
     from superkmeans import SuperKMeans
 
-    model = SuperKMeans(k, X.shape[1], hierarchical=hierarchical, seed=seed + 1, n_threads=n_threads)
+    model = SuperKMeans(k, X.shape[1], seed=seed + 1, n_threads=n_threads, **options)
     centers = model.train(np.ascontiguousarray(X))
-    model.assign(X, centers)
+    (model.assign_training_points if "sampling_fraction" in options else model.assign)(X, centers)
     return Fit(centers, float("nan"))
 
 
-CONTENDERS: dict[str, Contender] = {
+_ALL_ROWS: dict[str, Any] = {"sampling_fraction": 1.0, "max_points_per_cluster": EVERY_ROW, "iters": 25}
+FITS: dict[str, Contender] = {
     EXACT: Contender("coterie", partial(_fit, path="coterie.KMeans")),
-    ANNEALED: Contender("coterie", partial(_fit, path="coterie.MiniBatchKMeans")),
-    "NestedMiniBatchKMeans": Contender("coterie", partial(_fit, path="coterie.NestedMiniBatchKMeans")),
+    "coterie MiniBatchKMeans": Contender("coterie", partial(_fit, path="coterie.MiniBatchKMeans")),
+    "coterie NestedMiniBatchKMeans": Contender("coterie", partial(_fit, path="coterie.NestedMiniBatchKMeans")),
+    "scikit-learn": Contender("sklearn", partial(_fit, path="sklearn.cluster.KMeans")),
+    "scikit-learn-intelex": Contender("sklearnex", partial(_fit, path="sklearnex.cluster.KMeans")),
     "scikit-learn mini-batch": Contender("sklearn", partial(_fit, path="sklearn.cluster.MiniBatchKMeans")),
-    "faiss": Contender("faiss", _faiss),
-    "superkmeans": Contender("superkmeans", partial(_superkmeans, hierarchical=False)),
-    "superkmeans, hierarchical": Contender("superkmeans", partial(_superkmeans, hierarchical=True)),
-}
+    "faiss": Contender("faiss", partial(_faiss, kind="Kmeans")),
+    "faiss, all rows": Contender("faiss", partial(_faiss, kind="Kmeans", max_points_per_centroid=EVERY_ROW)),
+    "faiss SuperKmeans": Contender("faiss", partial(_faiss, kind="SuperKmeans")),
+    **{
+        f"superkmeans{word}{rows}": Contender("superkmeans", partial(_superkmeans, hierarchical=bool(word), **options))
+        for word in ("", " hierarchical")
+        for rows, options in (("", {}), (", all rows", _ALL_ROWS))
+    },
+}  # fmt: skip
+# Those of the page; scikit-learn's exact k-means is on that of speed.
+CONTENDERS = {
+    name: FITS[name]
+    for name in (
+        EXACT, "coterie MiniBatchKMeans", "coterie NestedMiniBatchKMeans", "scikit-learn mini-batch", "faiss",
+        "superkmeans", "superkmeans hierarchical",
+    )
+}  # fmt: skip
 
 
-def run_fit(name: str, data: Path, n_clusters: int, seed: int, n_threads: int) -> Result:
-    """Fit one contender; the inertia is computed by one function for all."""
-    import coterie
+def same_work(name: str, start: np.ndarray, max_iter: int) -> dict[str, Any]:
+    """Return the options with which a package fits all rows, without an early stop, from `start` if it takes one."""
+    if name == "superkmeans":
+        return SUPERKMEANS_ALL_ROWS | {"iters": max_iter}
+    if name.startswith("faiss"):
+        options = {"niter": max_iter, "max_points_per_centroid": EVERY_ROW, "min_points_per_centroid": 1}
+        return options if "Super" in name else options | {"start": start}
+    options = {"init": start, "n_init": 1, "max_iter": max_iter, "tol": 0}
+    return options | ({"algorithm": "lloyd"} if name == "scikit-learn" else {})
 
-    X, fit = np.load(data, mmap_mode="r"), CONTENDERS[name].call
-    if X.nbytes < 1 << 28:
+
+def run_fit(name: str, data: Path, n_clusters: int, max_iter: int, seed: int, n_threads: int) -> Result:
+    """Fit one contender, labels of all rows included: with its defaults, or so many iterations from the same centers.
+
+    The inertia is computed by one function for all.
+    """
+    X, fit = np.load(data, mmap_mode="r"), FITS[name].call
+    if len(X) < FILE_ROWS:
         X = np.array(X)
+    options = {}
+    if max_iter:
+        start = X[np.sort(np.random.default_rng(0).choice(len(X), n_clusters, replace=False))]
+        options = same_work(name, start, max_iter)
     fit(np.array(X[:1000]), 10, seed, n_threads)  # starts thread pools and chooses code paths
     with measured(n_threads) as cost:
-        found = fit(X, n_clusters, seed, n_threads)
-    centers = np.ascontiguousarray(found.centers, dtype=X.dtype)
-    of = coterie.KMeans(n_clusters, init=centers, max_iter=1, n_threads=n_threads).fit(
-        X[: max(n_clusters, 1000)]
-    )
-    of.cluster_centers_ = centers
-    return vars(cost) | {"inertia": -of.score(X), "passes": found.n_passes, "input_bytes": X.nbytes}
+        found = fit(X, n_clusters, seed, n_threads, **options)
+    return vars(cost) | {
+        "inertia": inertia(X, found.centers), "passes": found.n_passes, "input_bytes": X.nbytes
+    }  # fmt: skip
 
 
 def measure_fits(benchmark: Benchmark, key: str) -> None:
@@ -118,11 +151,9 @@ def measure_fits(benchmark: Benchmark, key: str) -> None:
     data = benchmark.data(case.data, n_rows)
     shape = np.load(data, mmap_mode="r").shape
     title = f"{case.data}, {shape[0]:,} x {shape[1]}, k = {n_clusters:,}"
-    run = benchmark.each(run_fit, data, n_clusters, limit=benchmark.options.limit)
-    repeats = 1 if case.once else None
-    benchmark.kept.append(
-        (title, benchmark.measure(title, benchmark.select(CONTENDERS), run, repeats=repeats))
-    )
+    run = benchmark.each(run_fit, data, n_clusters, 0, limit=benchmark.options.limit)
+    names, repeats = benchmark.select(CONTENDERS), 1 if case.n_rows >= FILE_ROWS else None
+    benchmark.kept.append((title, benchmark.measure(title, names, run, repeats=repeats)))
 
 
 def tell(benchmark: Benchmark) -> None:
@@ -130,24 +161,17 @@ def tell(benchmark: Benchmark) -> None:
     if not benchmark.kept:
         return
     names = benchmark.select(CONTENDERS)
-    show: dict[str, tuple[str, Callable[[float, float], float]]] = {
-        "inertia": (".4f", lambda value, exact: value / exact),
-        "cpu_seconds": (".2f", lambda value, _: value),
-        "passes": (".1f", lambda value, _: value),
-    }
-    for what, (form, value_of) in show.items():
-        lines, ratios = [], []
-        for title, found in benchmark.kept:
-            values = [
-                value_of(found[name][what], found.get(EXACT, found[name])[what]) if name in found else np.nan
-                for name in names
-            ]
-            lines.append([title, *("-" if np.isnan(value) else format(value, form) for value in values)])
-            ratios.append([
-                found[name][what] / found[EXACT][what] if name in found and EXACT in found else np.nan for name in names
-            ])  # fmt: skip
-        means = gmean(np.array(ratios), axis=0, nan_policy="omit")
-        lines.append(
-            [f"geometric mean, relative to {EXACT}", *("-" if np.isnan(m) else f"{m:.4f}" for m in means)]
+    for what, title, form in (("inertia", "inertia, relative", ".4f"), ("cpu_seconds", "CPU s", ".2f"),
+                              ("passes", "passes", ".1f")):  # fmt: skip
+        found = np.array(
+            [[one.get(name, {}).get(what, np.nan) for name in names] for _, one in benchmark.kept]
         )
-        benchmark.report.table(what.replace("cpu_seconds", "CPU s"), ["", *names], lines)
+        ratios = found / found[:, [names.index(EXACT)]] if EXACT in names else found
+        means = gmean(ratios, axis=0, nan_policy="omit")
+        shown = [*(ratios if what == "inertia" else found), means]
+        titles = [*(case for case, _ in benchmark.kept), f"geometric mean, relative to {EXACT}"]
+        lines = [
+            [case, *("-" if np.isnan(value) else format(value, form) for value in row)]
+            for case, row in zip(titles, shown)
+        ]
+        benchmark.report.table(title, ["", *names], lines)

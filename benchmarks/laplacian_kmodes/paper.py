@@ -37,7 +37,6 @@ from benchmarks.laplacian_kmodes.rows import (
     run_starts,
 )
 from coterie import LaplacianKModes, select_graph_weight
-from coterie.figures import new_figure
 from coterie.graphs.cuts import modularity
 from coterie.graphs.distinct import Vertices
 from coterie.metrics import balanced_cut, normalized_mutual_info_score
@@ -180,19 +179,6 @@ DIGITS = "scikit-learn's digits"
 UNIT = "rows of length 1"
 PER_CLASS, QUICK_ROWS = 200, 300
 
-# Table 1: rows, columns, clusters, imbalance.
-PUBLISHED_SETS = {
-    "MNIST (small)": (2_000, 784, 10, "1"),
-    "MNIST (code)": (70_000, 10, 10, "1"),
-    "MNIST": (70_000, 784, 10, "1"),
-    "MNIST (GAN)": (70_000, 256, 10, "1"),
-    "Shuttle": (58_000, 9, 7, "4,558"),
-    "LabelMe (AlexNet)": (2_688, 4_096, 8, "1"),
-    "LabelMe (GIST)": (2_688, 44_604, 8, "1"),
-    "YTF": (10_036, 9_075, 40, "13"),
-    "Reuters (code)": (685_071, 10, 4, "5"),
-}
-
 # Table 2: NMI / ACC and seconds, of those sets that are at hand.
 PUBLISHED = {
     MNIST: {
@@ -250,7 +236,7 @@ PAPER_SETS = {
 # E as the paper prints it has each pair of rows twice. Its update, at the same lambda, lowers an E with each once; at
 # twice the lambda it lowers the printed one.
 CONVEX, OURS, OURS_DOUBLED = "LK", "SLK-MS", "SLK-MS at 2 lambda"
-COLORS = {CONVEX: "#d55e00", OURS: "#0072b2", OURS_DOUBLED: "#56b4e9"}
+ENDS = (CONVEX, OURS, OURS_DOUBLED)
 E_LAMBDAS, QUICK_E_LAMBDAS, TABLE_LAMBDA = (0.1, 0.2, 0.5, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0), (0.2, 1.5), 1.5
 PUBLISHED_E = {
     "MNIST (small)": ("273.25", "**67.09**"),
@@ -295,20 +281,15 @@ def printed_objective(graph: Any, affinities: np.ndarray, labels: np.ndarray, la
     return float(lam * cut - affinities[np.arange(len(labels)), labels].sum())
 
 
-# --- the figure and the table
-
-
 def make_figure_2(run: PaperRun) -> None:
     """Figure 2 (a): E over lambda, with the range over the seeds."""
     found = _measured(run, QUICK_E_LAMBDAS if run.quick else E_LAMBDAS)
     run.say(f"E: the mean over the seeds. {LEGEND} {_seeds(run)}.")
-    headers = ["lambda", *(f"E, {name}" for name in COLORS), *(f"clusters, {name}" for name in COLORS)]
+    headers = ["lambda", *(f"E, {name}" for name in ENDS), *(f"clusters, {name}" for name in ENDS)]
     lines = [
         [f"{lam:g}", *_bold_least(ends, "mean"), *_n_clusters(ends)] for lam, ends in found.groupby("lambda")
     ]
     run.report.table(f"Figure 2 (a): {_title()}", headers, lines, 0)
-    alt = "E against lambda for LK, SLK-MS and SLK-MS at 2 lambda; hollow marks where clusters are empty"
-    run.draw("objectives", _draw(found), alt)
 
 
 def make_table_3(run: PaperRun) -> None:
@@ -321,7 +302,7 @@ def make_table_3(run: PaperRun) -> None:
         ["clusters", *_n_clusters(ends)],
         *([f"{name}, published", *values, ""] for name, values in PUBLISHED_E.items()),
     ]
-    run.report.table("Table 3: E", ["", *COLORS], lines)
+    run.report.table("Table 3: E", ["", *ENDS], lines)
 
 
 LEGEND = (
@@ -352,31 +333,6 @@ def _title() -> str:
 
 def _seeds(run: PaperRun) -> str:
     return f"Seeds: {len(run.seeds(SEEDS))}"
-
-
-def _draw(found: pd.DataFrame) -> Any:
-    """Draw the means over the seeds, with their ranges as bands; hollow where a start lost clusters."""
-    figure = new_figure((6.4, 4.2))
-    axis = figure.subplots()
-    for name, curve in found.groupby("method", sort=False):
-        by_lambda, color = curve.groupby("lambda"), COLORS[name]
-        values = by_lambda["E"].agg(["mean", "min", "max"])
-        axis.plot(
-            values["mean"],
-            "--" if name == CONVEX else "-",
-            color=color,
-            marker="o",
-            label=name,
-            linewidth=1.8,
-        )
-        lost = values["mean"][by_lambda["clusters"].min() < found["clusters"].max()]
-        axis.plot(lost, "o", color=color, markerfacecolor="white", zorder=3)
-        axis.fill_between(values.index, values["min"], values["max"], color=color, alpha=0.12, linewidth=0)
-    title = f"{_title()}; hollow: clusters are empty"
-    axis.set(xlabel="lambda", ylabel="discrete objective E, as printed", title=title)
-    axis.grid(axis="y", color="#dddddd", linewidth=0.8)
-    axis.legend(frameon=False)
-    return figure
 
 
 # "in a small range from 1 to 4".
@@ -417,26 +373,10 @@ def make_figure_1(run: PaperRun) -> None:
     run.report.table(f"Figure 1: SLK-BO, {title}, lambda {LAMBDA:g}", headers, lines, 0)
 
 
-def run_facts(data: Path) -> tuple[int, int, int, float]:
-    """Return rows, columns, classes, and how many times the largest class is larger than the smallest."""
+def run_facts(data: Path) -> tuple[int, int, int]:
+    """Return rows, columns and classes."""
     X, y = load_labeled(data)
-    sizes = np.unique(y, return_counts=True)[1]
-    return (*X.shape, len(sizes), float(sizes.max() / sizes.min()))
-
-
-def make_table_1(run: PaperRun) -> None:
-    """Table 1: the published sizes beside those of the sets at hand."""
-    lines = []
-    for name, (n_rows, n_columns, n_clusters, imbalance) in PUBLISHED_SETS.items():
-        line = [name, f"{n_rows:,}", f"{n_columns:,}", str(n_clusters), imbalance]
-        here, shown = PAPER_SETS.get(name), "no"
-        if here is not None and here.is_here:
-            facts = run.isolated(run_facts, here.save(run.folder, run.quick))
-            run.report.data["rows"][name] = facts
-            shown = "{0:,} x {1:,}, imbalance {3:,.1f}".format(*facts)
-        lines.append([*line, shown])
-    headers = ["data", "rows", "columns", "clusters", "imbalance", "here"]
-    run.report.table("Table 1: data sets, as published and ours", headers, lines)
+    return *X.shape, len(np.unique(y))
 
 
 def make_table_2(run: PaperRun) -> None:
@@ -460,9 +400,9 @@ def make_table_2(run: PaperRun) -> None:
 
 def _table_of_set(run: PaperRun, name: str, here: PaperSet) -> None:
     data = here.save(run.folder, run.quick)
-    rows, columns, classes, _ = run.isolated(run_facts, data)
+    rows, columns, classes = run.isolated(run_facts, data)
     graph = run.isolated(run_graph, data, run.threads)["seconds"]
-    setting = Setting(classes, 1.0, 1, run.threads, here.bandwidth_factor if here.is_here else 1.0)
+    setting = Setting(classes, 1.0, run.threads, here.bandwidth_factor if here.is_here else 1.0)
     published = PUBLISHED.get(name, {})
     lines, kept = [], {}
     for method in run.select(EVERYONE):
@@ -538,7 +478,6 @@ ITEMS = {
         _MNIST,
         _STAND_IN,
     ),
-    "table-1": Item(make_table_1, "Table 1", "The data sets.", _SETS, "those at hand"),
     "selection": Item(make_selection, "Section 4.2, selection", "Selection of the seed and of lambda."),
     "table-2": Item(make_table_2, "Table 2", "NMI, accuracy and seconds of all methods.", _SETS, _STAND_IN),
     "table-3": Item(

@@ -5,7 +5,7 @@ graph of neighbors. Peers are small, plain versions where no kept library has on
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -40,14 +40,12 @@ _MEAN_SHIFT_ROWS, _MEAN_SHIFT_SEEDS, _MEAN_SHIFT_QUANTILES = 1000, 30, (0.01, 0.
 
 @dataclass(frozen=True)
 class Setting:
-    """Parameters of all contenders; `bandwidth_factor` multiplies the bandwidth of the modes, `init` is theirs too."""
+    """Parameters of all contenders; `bandwidth_factor` multiplies the bandwidth of the modes."""
 
     n_clusters: int
     lam: float
-    n_init: int
     n_threads: int
     bandwidth_factor: float = 1.0
-    init: str = "k-means++"
 
 
 class Neighbors(NamedTuple):
@@ -85,7 +83,7 @@ def _labels_of(model: Any, rows: Any) -> np.ndarray:
 
 
 def _k_means(X: np.ndarray, _: Neighbors, setting: Setting, seed: int) -> Prepared:
-    options = {"n_init": setting.n_init, "random_state": seed, "n_threads": setting.n_threads}
+    options = {"n_init": 1, "random_state": seed, "n_threads": setting.n_threads}
     return partial(_labels_of, model_of("coterie.KMeans", setting.n_clusters, **options), X)
 
 
@@ -107,7 +105,7 @@ class OnNeighbors(LaplacianKModes):
 def _modes(X: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int, *, mode_update: str) -> Prepared:
     model = OnNeighbors(
         setting.n_clusters, graph_weight=setting.lam, n_neighbors=N_NEIGHBORS, mode_update=mode_update,
-        bandwidth=neighbors.bandwidth(setting.bandwidth_factor), init=setting.init, n_init=setting.n_init,
+        bandwidth=neighbors.bandwidth(setting.bandwidth_factor), init="k-means++", n_init=1,
         select_by="objective", random_state=seed, n_threads=setting.n_threads,
     )  # fmt: skip
     model.neighbors = neighbors
@@ -220,11 +218,11 @@ def run_starts(name: str, data: Path, setting: Setting, n_seeds: int) -> list[Re
     X, y = load_labeled(data)
     neighbors = load_neighbors(data)
     known = np.random.default_rng(SEED).random(len(y)) < LABELED_SHARE
-    single, found = replace(setting, n_init=1), []
+    found = []
     seconds = clock(setting.n_threads)
     for seed in range(n_seeds):
         begin = seconds()
-        labels = EVERYONE[name].call(X, neighbors, single, seed)()
+        labels = EVERYONE[name].call(X, neighbors, setting, seed)()
         took = {"seconds": seconds() - begin, "known": _scores(y[known], labels[known])["accuracy"]}
         found.append(took | _scores(y, labels))
     return found

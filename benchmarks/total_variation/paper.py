@@ -36,7 +36,6 @@ from benchmarks.total_variation.contenders import (
     share_in_words,
 )
 from coterie import TotalVariationClustering
-from coterie.figures import new_figure, tidy
 from coterie.metrics import purity
 from coterie.total_variation.initialization import on_the_simplex
 
@@ -77,15 +76,8 @@ def left_stochastic_memberships(
     return F
 
 
-# Colors that also the color-blind tell apart (after Okabe and Ito).
-OURS_COLOR, PEER_COLOR = "#d55e00", "#0072b2"
 N_PATH = 20
 FOUR, NINE = 4, 9
-
-Panel = tuple[str, np.ndarray, str]
-
-
-# --- Figure 1
 
 
 def run_path(steps: str) -> dict[str, Any]:
@@ -120,16 +112,17 @@ def scaled(column: np.ndarray) -> np.ndarray:
 
 
 def make_figure_1(run: PaperRun) -> None:
-    """Draw the path of 20 vertices and both relaxations."""
+    """Compare both relaxations on the path of 20 vertices with the indicator of its middle cut."""
     ours, paper = (run.isolated(run_path, steps) for steps in ("preconditioned", "paper"))
+    columns = {
+        "total variation": ours["total variation"],
+        "total variation, steps of the paper": paper["total variation"],
+        "spectral": ours["spectral"],
+    }
     indicator = np.repeat([1.0, 0.0], N_PATH // 2)
     rows = [
         [name, f"{np.abs(column - indicator).max():.1e}", f"{np.max(np.abs(np.diff(column))):.3f}"]
-        for name, column in (
-            ("total variation", ours["total variation"]),
-            ("total variation, steps of the paper", paper["total variation"]),
-            ("spectral", ours["spectral"]),
-        )
+        for name, column in columns.items()
     ]
     headers = [
         "relaxation",
@@ -137,35 +130,6 @@ def make_figure_1(run: PaperRun) -> None:
         "largest step between neighbors",
     ]
     run.report.table("A path of 20 vertices in two clusters, functions scaled to 0..1", headers, rows)
-    run.report.data["path"] = {name: ours[name].tolist() for name in ("total variation", "spectral")}
-    panels = (
-        ("total variation, (P-rlx)", ours["total variation"], OURS_COLOR),
-        ("spectral, (P-rlx2)", ours["spectral"], PEER_COLOR),
-    )
-    alt = (
-        "The minimum on a path of 20 vertices by each relaxation: a step by total variation, a ramp by the spectral "
-        "relaxation"
-    )
-    run.draw("path", _draw_path(panels), alt)
-
-
-def _draw_path(panels: Sequence[Panel]) -> Any:
-    figure = new_figure((8.0, 4.2))
-    axes = figure.subplot_mosaic([["graph", "graph"], [0, 1]], height_ratios=[1, 4])
-    vertices = np.arange(1, N_PATH + 1)
-    axes["graph"].plot(vertices, np.zeros(N_PATH), "o-", color="#555555", markersize=5, linewidth=1)
-    axes["graph"].set_axis_off()
-    axes["graph"].set_title("the graph: a path of 20 vertices, weights 1", fontsize=10)
-    for place, (title, column, color) in enumerate(panels):
-        axis = axes[place]
-        axis.plot(vertices, column, "o-", color=color, markersize=5, linewidth=1)
-        axis.set(title=title, xlabel="vertex", ylim=(-0.05, 1.05), xticks=[1, 5, 10, 15, 20])
-        tidy(axis)
-    axes[0].set_ylabel("vertex function")
-    return figure
-
-
-# --- Figure 2
 
 
 def run_digits(data: str, n_threads: int) -> dict[str, Any]:
@@ -188,14 +152,14 @@ def run_digits(data: str, n_threads: int) -> dict[str, Any]:
         name: {
             "purity": 100 * purity(classes, memberships.argmax(axis=1)),
             # The column with the most of the fours.
-            "column": np.sort(memberships[shown, memberships[classes == FOUR].sum(axis=0).argmax()])[::-1],
+            "column": memberships[shown, memberships[classes == FOUR].sum(axis=0).argmax()],
         }
         for name, memberships in found.items()
-    } | {"n_fours": int(np.sum(classes == FOUR)), "n_nines": int(np.sum(classes == NINE))}
+    }
 
 
 def make_figure_2(run: PaperRun) -> None:
-    """Draw the memberships of fours and nines in the cluster of the fours, sorted."""
+    """Count the fours and nines whose membership in the cluster of the fours is neither 0 nor 1."""
     data = "digits" if run.quick or graph_file("optdigits") is None else "optdigits"
     found = run.isolated(run_digits, data, run.threads)
     titles = {
@@ -208,31 +172,9 @@ def make_figure_2(run: PaperRun) -> None:
         column = found[name]["column"]
         between = float(np.mean((column > 0.1) & (column < 0.9)))
         rows.append([title, f"{found[name]['purity']:.2f}", f"{between:.1%}"])
-        run.report.data.setdefault("columns", {})[name] = column.tolist()
     headers = ["", "purity of all digits, %", "fours and nines with a membership from 0.1 to 0.9"]
     what = data if data == "optdigits" else "scikit-learn's digits"
     run.report.table(f"Column of the fours, {what}", headers, rows)
-    panels = [
-        (titles[name], found[name]["column"], color)
-        for name, color in (("ours", OURS_COLOR), ("factorization", PEER_COLOR))
-    ]
-    alt = (
-        "Sorted memberships of the fours and nines: a sharp step by total variation, a smooth curve by matrix "
-        "factorization"
-    )
-    run.draw("fours", _draw_fours(panels, found["n_fours"]), alt)
-
-
-def _draw_fours(panels: Sequence[Panel], n_fours: int) -> Any:
-    figure = new_figure((8.0, 3.4))
-    for axis, (title, column, color) in zip(figure.subplots(1, len(panels), sharey=True), panels):
-        axis.plot(np.arange(1, len(column) + 1), column, color=color, linewidth=1.8)
-        axis.axvline(n_fours + 0.5, color="#999999", linewidth=0.8, linestyle=":")
-        axis.annotate(f" {n_fours} fours", (n_fours, 0.5), fontsize=8, color="#555555")
-        axis.set(title=title, xlabel="fours and nines, sorted", ylim=(-0.03, 1.03))
-        tidy(axis)
-    figure.axes[0].set_ylabel("membership in the cluster of the fours")
-    return figure
 
 
 DATA = ("4moons", "webkb4", "optdigits", "pendigits", "20news", "mnist")

@@ -108,15 +108,6 @@ def save_rows(name: str, n_rows: int, folder: Path) -> Path:
     return path
 
 
-def save_first_centers(data: Path, n_clusters: int) -> Path:
-    """Write the initial centroids that all contenders share: distinct rows, drawn uniformly."""
-    path = data.with_name(f"{data.stem}-{n_clusters}-centers.npy")
-    rows = np.load(data, mmap_mode="r")
-    chosen = np.random.default_rng(0).choice(len(rows), n_clusters, replace=False)
-    np.save(path, rows[np.sort(chosen)])
-    return path
-
-
 def save_images(path: Path, n_rows: int, seed: int = 0, rows_per_block: int = 10_000) -> None:
     """Write random images of `smooth_images` block by block as .npy, uint8, 3,072 columns.
 
