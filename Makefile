@@ -54,7 +54,7 @@ sanitize: $(VENV)/.test
 
 # About a minute for each of the four targets, of which two run at a time; FUZZ_SECONDS gives each so many. Problems are
 # drawn at random, or from DRAWN=--hypothesis-seed=1.
-fuzz: $(VENV)/.fuzz
+fuzz: $(VENV)/.test
 	$(BIN)/python -m tests.fuzz
 	COTERIE_DRAWS=$${COTERIE_DRAWS-1000} $(BIN)/python -m pytest -n auto $(DRAWN) tests/contracts/test_differential.py \
 		tests/contracts/test_state_machines.py
@@ -148,8 +148,8 @@ $(VENV)/.demo $(VENV)/.test $(VENV)/.bench: $(VENV)/.build $(SOURCES)
 	touch $@
 
 # Beside what the tests need, without building coterie anew.
-$(VENV)/.docs $(VENV)/.fuzz: $(VENV)/.%: $(VENV)/.test
-	$(INSTALL) 'coterie[$*]'
+$(VENV)/.docs: $(VENV)/.test
+	$(INSTALL) 'coterie[docs]'
 	touch $@
 
 $(VENV)/.release: $(VENV)/.test release/wheels.txt

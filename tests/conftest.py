@@ -6,7 +6,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.elsewhere import S3Bucket, WebFolder, running_s3
+from tests.support.elsewhere import S3Bucket, WebServer, running, running_s3
 from tests.support.instruction_sets import INSTRUCTION_SETS, using
 
 # The same draws each time, and no clock: a machine under load is no failure. COTERIE_DRAWS=1000 draws that many
@@ -63,23 +63,20 @@ def tiny_blocks(monkeypatch):
 
 @pytest.fixture(scope="session")
 def s3_server():
-    """An S3 server on the loopback: a way to put files, and a wire to read them."""
-    with running_s3() as server:
-        yield server
+    """An S3 server on the loopback: a way to put files."""
+    with running_s3() as files:
+        yield files
 
 
 @pytest.fixture
 def bucket(s3_server):
-    """An empty bucket of an S3 server, behind a wire that counts and breaks."""
-    files, wire = s3_server
-    wire.start_anew()
-    yield S3Bucket(files, wire)
-    wire.start_anew()
+    """An empty bucket of an S3 server."""
+    return S3Bucket(s3_server)
 
 
 @pytest.fixture
 def web():
-    """A web server that gives ranges of files, behind a wire that counts and breaks."""
+    """A web server of files."""
     pytest.importorskip("aiohttp", reason="addresses of web servers need aiohttp")
-    with WebFolder.made() as folder:
-        yield folder
+    with running(WebServer()) as server:
+        yield server

@@ -37,9 +37,6 @@ PUBLIC_MODULES = [
     "coterie.estimators",
 ]
 
-PAPERS = ["mixture", "laplacian_kmodes", "convex", "total_variation"]
-METHODS = ["kmeans", *PAPERS]
-
 in_checkout = pytest.mark.skipif(
     not SOURCES.is_dir(), reason="the rules of the house are tested where the sources are at hand"
 )
@@ -51,21 +48,6 @@ def place(path: Path, line: int) -> str:
 
 def listed(faults: list[str]) -> str:
     return "\n".join(["", *faults])
-
-
-@in_checkout
-def test_every_method_has_its_folders():
-    wanted = []
-    for room in METHODS:
-        wanted += [f"src/coterie/{room}/", f"tests/{room}/", f"benchmarks/{room}/", f"docs/guide/{room}.md"]
-    for room in PAPERS:
-        wanted += [f"cpp/bindings/bind_{room}.cpp", f"cpp/include/coterie/{room}/"]
-    missing = [
-        name
-        for name in wanted
-        if not ((ROOT / name).is_dir() if name.endswith("/") else (ROOT / name).is_file())
-    ]
-    assert not missing, listed([f"{name} is missing" for name in missing])
 
 
 @in_checkout
@@ -107,22 +89,6 @@ class TestImports:
         ]
         assert not faults, listed(faults)
 
-    def test_benchmarks_import_only_their_own_and_shared_modules(self):
-        folder = ROOT / "benchmarks"
-        systems = {path.parent.name for path in folder.glob("*/__init__.py")} - {"harness"}
-        faults = []
-        for path in python_files(folder):
-            own = path.relative_to(folder).parts[0]
-            if own in ("papers", "speed"):  # they list what the systems offer
-                continue
-            for line, module, name in imports(parsed(path)):
-                parts = f"{module}.{name}".split(".")
-                if own in systems and parts[0] == "benchmarks" and parts[1] in systems - {own}:
-                    faults.append(f"{place(path, line)}: {module}")
-                if parts[0] == "coterie" and is_private(name) and name != "_kernels":
-                    faults.append(f"{place(path, line)}: {name} of {module}")
-        assert not faults, listed(faults)
-
 
 @in_checkout
 class TestPrivateAttributes:
@@ -138,27 +104,6 @@ class TestPrivateAttributes:
             for path, tree in trees.items()
             for line, name in private_attributes(tree)
             if name in rooms_of_name and room_of(path) not in rooms_of_name[name]
-        ]
-        assert not faults, listed(faults)
-
-    def test_benchmarks_use_no_private_attributes(self):
-        folder = ROOT / "benchmarks"
-        own = set().union(*(private_definitions(parsed(path)) for path in python_files(folder)))
-        ours = set().union(*(private_definitions(parsed(path)) for path in python_files(SOURCES)))
-        faults = [
-            f"{place(path, line)}: {name}"
-            for path in python_files(folder)
-            for line, name in private_attributes(parsed(path))
-            if name in ours - own
-        ]
-        assert not faults, listed(faults)
-
-    def test_benchmarks_replace_no_kernels(self):
-        faults = [
-            place(path, node.lineno)
-            for path in python_files(ROOT / "benchmarks")
-            for node in ast.walk(parsed(path))
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr == "_kernels"
         ]
         assert not faults, listed(faults)
 
@@ -205,13 +150,6 @@ class TestStub:
             if any(parameters != stub for parameters in overloads):
                 wrong[node.name] = overloads
         assert not wrong
-
-    def test_attributes_of_classes(self):
-        for node in self.STUB.body:
-            if isinstance(node, ast.ClassDef):
-                stub = {part.target.id for part in node.body if isinstance(part, ast.AnnAssign)}
-                found = {name for name in vars(getattr(_kernels, node.name)) if not name.startswith("__")}
-                assert stub == found, node.name
 
 
 def parameters_of(signature: str) -> list[tuple[str, bool]]:

@@ -14,12 +14,6 @@ def test_a_line_is_that_of_the_kernels():
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_lanes_fill_a_line(dtype):
-    assert lanes_of(dtype) * np.dtype(dtype).itemsize == LINE_BYTES
-    assert lanes_of(np.dtype(dtype)) == lanes_of(dtype)
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("size", [0, 1, 15, 16, 17, 1000])
 def test_zeros_begin_at_a_line(dtype, size):
     found = [aligned_zeros(size, dtype) for _ in range(20)]

@@ -57,11 +57,6 @@ def test_wrong_rows(rows, problem):
         match_clusters([0, 1], [0, 1], rows=rows)
 
 
-def test_labels_are_integers():
-    with pytest.raises(ValueError, match="before must be labels"):
-        match_clusters([0.5], [0])
-
-
 def test_ids_of_new_clusters_begin_at_next_id():
     match = match_clusters([0, 0, -1], [0, 0, 1], next_id=7)
     assert match.labels.tolist() == [0, 0, 7]

@@ -109,8 +109,3 @@ def test_weights_are_repetitions():
 def test_bad_centers_and_weights(centers, weights, message):
     with pytest.raises(ValueError, match=message):
         metrics.quantization_error(np.ones((5, 3)), centers, weights)
-
-
-def test_scikit_learn_scores_are_available():
-    assert metrics.normalized_mutual_info_score([0, 1, 1], [5, 2, 2]) == pytest.approx(1.0)
-    assert metrics.adjusted_rand_score([0, 1, 1], [5, 2, 2]) == pytest.approx(1.0)

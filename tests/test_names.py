@@ -33,7 +33,6 @@ def test_files_of_a_report(tmp_path):
     [
         ("0,first\n", "the first line must name the columns cluster and name"),
         ("cluster,name\nx,first\n", "'x' is not a cluster"),
-        ("cluster,name\n0,\n", "cluster 0 has no name"),
         ("cluster,name\n0\n", "cluster 0 has no name"),
         ("cluster,name\n0,a\n0,b\n", "cluster 0 occurs twice"),
     ],

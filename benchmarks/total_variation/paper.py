@@ -3,17 +3,12 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from functools import partial
 from itertools import product
 from math import nan
 from statistics import stdev
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
 from joblib import Memory
-from scipy.sparse.csgraph import laplacian
-from sklearn.cluster import SpectralClustering
 
 import coterie
 from benchmarks.harness.benchmark import Item, PaperRun
@@ -30,152 +25,10 @@ from benchmarks.total_variation.contenders import (
     accuracy_cell,
     graph_file,
     has_what_it_needs,
-    load_graph,
     run_contender,
     run_draw,
     share_in_words,
 )
-from coterie import TotalVariationClustering
-from coterie.metrics import purity
-from coterie.total_variation.initialization import on_the_simplex
-
-
-def left_stochastic_memberships(
-    graph: sp.csr_array, start: np.ndarray, n_iterations: int = 500
-) -> np.ndarray:
-    """Minimize ||W - c F F'||_F^2 over F with rows in the simplex and c, by projected gradients with backtracking.
-
-    Arora et al. fix the scale c beforehand, for dense kernels; for a sparse graph it has to be the best one for F.
-
-    It ends where the objective falls by less than 1e-9 of itself.
-    """
-    W, F = sp.csr_array(graph.astype(np.float64)), start
-    total = float((W.data**2).sum())
-
-    def objective(F: np.ndarray, c: float) -> float:
-        """Return the objective divided by c^2."""
-        return total / c**2 - 2 / c * float(np.sum(F * (W @ F))) + float(np.sum((F.T @ F) ** 2))
-
-    # The first step: a quarter of the inverse of the gradient's Lipschitz constant at equal clusters.
-    step = F.shape[1] / (4 * F.shape[0])
-    for _ in range(n_iterations):
-        c = float(np.sum(F * (W @ F))) / float(np.sum((F.T @ F) ** 2))
-        before = objective(F, c)
-        gradient = 4 * (F @ (F.T @ F) - W @ F / c)
-        while True:
-            moved = on_the_simplex(F - step * gradient)
-            change = moved - F
-            after = objective(moved, c)
-            expected = before + float(np.sum(gradient * change)) + float(np.sum(change**2)) / (2 * step)
-            if after <= expected or step < 1e-12:
-                break
-            step /= 2
-        F, step = moved, 1.5 * step
-        if before - after <= 1e-9 * before:
-            break
-    return F
-
-
-N_PATH = 20
-FOUR, NINE = 4, 9
-
-
-def run_path(steps: str) -> dict[str, Any]:
-    """Cut a path of 20 vertices by the total variation and by the quadratic relaxation."""
-    path = sp.csr_array(sp.diags_array([np.ones(N_PATH - 1), np.ones(N_PATH - 1)], offsets=[1, -1]))
-    ramp = np.linspace(1, 0, N_PATH)
-    options: dict[str, Any] = {"init": np.column_stack([ramp, 1 - ramp]), "tol": 1e-9, "max_iter": 20000}
-    model = TotalVariationClustering(2, affinity="precomputed", steps=steps, **options).fit(path)
-    column = model.memberships_[:, model.labels_[0]]
-    return {"total variation": scaled(column), "spectral": scaled(spectral_relaxation(path))}
-
-
-def spectral_relaxation(graph: sp.csr_array) -> np.ndarray:
-    """Minimize ||f||_Lap / ||f - med(f)||_1, (P-rlx2) of two clusters.
-
-    Where the signs v of f - med(f) stay, the best f solves L f = v; so f and v are found in turn, from the second
-    eigenvector of L on.
-    """
-    L = np.asarray(laplacian(graph).toarray(), dtype=np.float64)
-    f = np.linalg.eigh(L)[1][:, 1]
-    while True:
-        signs = np.sign(f - np.median(f))
-        found = np.linalg.lstsq(L, signs - signs.mean(), rcond=None)[0]
-        if np.array_equal(np.sign(found - np.median(found)), signs):
-            return found if found[0] > found[-1] else -found
-        f = found
-
-
-def scaled(column: np.ndarray) -> np.ndarray:
-    """Return a vertex function between 0 and 1: its energy depends neither on its height nor on its offset."""
-    return (column - column.min()) / np.ptp(column)
-
-
-def make_figure_1(run: PaperRun) -> None:
-    """Compare both relaxations on the path of 20 vertices with the indicator of its middle cut."""
-    ours, paper = (run.isolated(run_path, steps) for steps in ("preconditioned", "paper"))
-    columns = {
-        "total variation": ours["total variation"],
-        "total variation, steps of the paper": paper["total variation"],
-        "spectral": ours["spectral"],
-    }
-    indicator = np.repeat([1.0, 0.0], N_PATH // 2)
-    rows = [
-        [name, f"{np.abs(column - indicator).max():.1e}", f"{np.max(np.abs(np.diff(column))):.3f}"]
-        for name, column in columns.items()
-    ]
-    headers = [
-        "relaxation",
-        "farthest from the indicator of the middle cut",
-        "largest step between neighbors",
-    ]
-    run.report.table("A path of 20 vertices in two clusters, functions scaled to 0..1", headers, rows)
-
-
-def run_digits(data: str, n_threads: int) -> dict[str, Any]:
-    """Cluster digits by total variation and by left-stochastic factorization, from the same normalized cut."""
-    graph, classes, _ = load_graph(data)
-    k = len(np.unique(classes))
-    matrix = sp.csr_matrix(graph.astype(np.float64))
-    cut = SpectralClustering(k, affinity="precomputed", random_state=0, n_jobs=n_threads).fit(matrix).labels_
-    # As in the paper, the factorization begins a constant of 0.2 above.
-    start = (np.eye(k)[cut] + 0.2) / (1 + 0.2 * k)
-    options: dict[str, Any] = dict(affinity="precomputed", n_init=5, random_state=0, n_threads=n_threads)
-    model = partial(TotalVariationClustering, k, **options)
-    found = {
-        "factorization": left_stochastic_memberships(graph, start),
-        "ours": model().fit(graph).memberships_,
-    }
-    found["paper"] = model(steps="paper").fit(graph).memberships_
-    shown = np.isin(classes, (FOUR, NINE))
-    return {
-        name: {
-            "purity": 100 * purity(classes, memberships.argmax(axis=1)),
-            # The column with the most of the fours.
-            "column": memberships[shown, memberships[classes == FOUR].sum(axis=0).argmax()],
-        }
-        for name, memberships in found.items()
-    }
-
-
-def make_figure_2(run: PaperRun) -> None:
-    """Count the fours and nines whose membership in the cluster of the fours is neither 0 nor 1."""
-    data = "digits" if run.quick or graph_file("optdigits") is None else "optdigits"
-    found = run.isolated(run_digits, data, run.threads)
-    titles = {
-        "ours": "total variation",
-        "paper": "total variation, steps of the paper",
-        "factorization": "left-stochastic factorization (LSD)",
-    }
-    rows = []
-    for name, title in titles.items():
-        column = found[name]["column"]
-        between = float(np.mean((column > 0.1) & (column < 0.9)))
-        rows.append([title, f"{found[name]['purity']:.2f}", f"{between:.1%}"])
-    headers = ["", "purity of all digits, %", "fours and nines with a membership from 0.1 to 0.9"]
-    what = data if data == "optdigits" else "scikit-learn's digits"
-    run.report.table(f"Column of the fours, {what}", headers, rows)
-
 
 DATA = ("4moons", "webkb4", "optdigits", "pendigits", "20news", "mnist")
 # mnist-upright: a graph that is better constructed than that of the plain images, as the paper's may have been.
@@ -361,18 +214,6 @@ def _say_what_is_missing(run: PaperRun) -> None:
 _GRAPHS = tuple(FILES.get(name, f"graphs/{name}.npz") for name in DATA)
 _STANDS_IN = "what is missing is left out; scikit-learn's digits where nothing is there"
 ITEMS = {
-    "figure-1": Item(
-        make_figure_1,
-        "Figure 1",
-        "A path of 20 vertices in two clusters: a step by total variation, a ramp by the spectral relaxation.",
-    ),
-    "figure-2": Item(
-        make_figure_2,
-        "Figure 2",
-        "Memberships of fours and nines: a sharp step by total variation, a smooth curve by LSD.",
-        ("graphs/optdigits.npz",),
-        "scikit-learn's digits",
-    ),
     "table-1": Item(
         make_table_1, "Section 5, first table", "Purity without labels on six data sets.", _GRAPHS, _STANDS_IN
     ),

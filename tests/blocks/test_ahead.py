@@ -23,30 +23,6 @@ def test_items_come_in_order_from_another_thread():
     assert threads.isdisjoint({threading.current_thread()})
 
 
-def test_next_item_is_read_ahead():
-    is_made = threading.Event()
-
-    def items():
-        yield 1
-        is_made.set()
-        yield 2
-
-    for item in read_ahead(items()):
-        if item == 1:
-            assert is_made.wait(10)
-
-
-def test_error_is_raised_at_its_item():
-    def items():
-        yield 1
-        raise ValueError("damaged")
-
-    found = read_ahead(items())
-    assert next(found) == 1
-    with pytest.raises(ValueError, match="damaged"):
-        next(found)
-
-
 def test_a_reader_that_stops_leaves_no_thread_and_no_open_file():
     is_closed = []
 

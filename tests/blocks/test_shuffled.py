@@ -13,9 +13,6 @@ from tests.rows.formats import N_COLUMNS, WRITERS, numbers
 
 
 class TestRunLength:
-    def test_small_data_are_drawn_row_by_row(self):
-        assert run_length(as_rows(np.zeros((5000, 3))), 1 << 20) == 1
-
     def test_sparse_data_are_drawn_row_by_row(self, kept_bytes):
         kept_bytes(0)
         assert run_length(as_rows(sp.eye(5000, format="csr")), 1 << 20) == 1
@@ -31,10 +28,6 @@ class TestRunLength:
         assert lengths[-1] * 64 <= 1 << 20
         for batch_size, length in zip((5000, 100_000), lengths[2:]):
             assert batch_size / length >= 100
-
-    def test_a_row_larger_than_a_run(self, kept_bytes):
-        kept_bytes(0)
-        assert run_length(as_rows(np.zeros((10, 100_000))), 1 << 20) == 1
 
     def test_storage_does_not_matter(self, kept_bytes, tmp_path):
         kept_bytes(0)
@@ -79,20 +72,14 @@ def memory_kinds(X):
     dask = pytest.importorskip("dask.array")
     names = [f"c{j}" for j in range(X.shape[1])]
     return {
-        "array": X,
-        "fortran": np.asfortranarray(X),
-        "float16": X.astype(np.float16),
-        "int8": (10 * X).astype(np.int8),
-        "csr": sp.csr_array(X),
-        "csc": sp.csc_array(X),
-        "csr, unsorted": unsorted(X),
-        "pandas": pandas.DataFrame(X, columns=names),
-        "polars": polars.DataFrame(X, schema=names),
+        "array": X, "fortran": np.asfortranarray(X), "float16": X.astype(np.float16), "int8": (10 * X).astype(np.int8),
+        "csr": sp.csr_array(X), "csc": sp.csc_array(X), "csr, unsorted": unsorted(X),
+        "pandas": pandas.DataFrame(X, columns=names), "polars": polars.DataFrame(X, schema=names),
         "dask": dask.from_array(X, chunks=(30, 2)),
-    }
+    }  # fmt: skip
 
 
-MEMORY_KINDS = [
+MEMORY_KINDS = (
     "array",
     "fortran",
     "float16",
@@ -103,7 +90,9 @@ MEMORY_KINDS = [
     "pandas",
     "polars",
     "dask",
-]
+)
+
+
 SIZES = (7, 14, 28, 56, 112, 200)
 
 

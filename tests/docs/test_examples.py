@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.docs.pages import ROOT, name_of, pages, python_blocks
+from tests.docs.pages import name_of, pages, python_blocks
 from tests.support.processes import ended, started
 
 # Files that a reader has and a test has not.
@@ -78,8 +78,3 @@ def test_examples_run(code, tmp_path, monkeypatch):
     else:
         run()
     assert wrong == []
-
-
-def test_guides_have_examples():
-    guide = ROOT / "docs" / "development" / "extending.md"
-    assert sum(is_complete(code) for _, code in python_blocks(guide)) >= 4

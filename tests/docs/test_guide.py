@@ -1,4 +1,4 @@
-"""Each method has a page in the guide, of the same parts, which names parameters that exist."""
+"""The pages of the guide name parameters that exist, and show all their pictures."""
 
 import inspect
 import re
@@ -19,8 +19,6 @@ ESTIMATORS = {
     "density": [coterie.DensityClustering],
     "convex": [coterie.ConvexClusterPath, coterie.ConvexClustering],
 }
-PARTS = ["When it fails", "Parameters", "Cost"]
-
 pages = pytest.mark.parametrize("name", ESTIMATORS)
 
 
@@ -38,21 +36,6 @@ def drawn(text):
     return re.findall(r"^\.\. plot:: (\S+)$", text, re.MULTILINE)
 
 
-@pages
-def test_guide_page_has_all_parts(name):
-    headings = re.findall(r"^## (.+)$", text_of(name), re.MULTILINE)
-    assert [title for title in PARTS if title not in headings] == []
-    assert "Objective" in headings
-    assert any(title == "Differences from the paper" for title in headings)
-
-
-@pages
-def test_guide_page_shows_the_idea_and_the_failure(name):
-    before, _, _ = text_of(name).partition("\n## ")
-    assert drawn(before)
-    assert drawn(part(text_of(name), "When it fails"))
-
-
 def test_every_picture_is_drawn_by_a_program_that_is_used():
     used = [program for page in GUIDE.glob("*.md") for program in drawn(page.read_text(encoding="utf-8"))]
     assert sorted(used) == sorted(f"guide/pictures/{file.name}" for file in (GUIDE / "pictures").glob("*.py"))
@@ -61,7 +44,7 @@ def test_every_picture_is_drawn_by_a_program_that_is_used():
 @pages
 def test_parameters_exist(name):
     """Those in the first column: of the estimator itself, or a method or a parameter of `fit`."""
-    rows = re.findall(r"^\| (`.+?) \|", part(text_of(name), PARTS[1]), re.MULTILINE)
+    rows = re.findall(r"^\| (`.+?) \|", part(text_of(name), "Parameters"), re.MULTILINE)
     named = {word for row in rows for word in re.findall(r"`(\w+)", row)}
     known = set().union(
         *(

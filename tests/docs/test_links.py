@@ -33,11 +33,6 @@ def test_links_lead_somewhere(page):
     assert dead == []
 
 
-@pytest.mark.parametrize("page", pages(), ids=name_of)
-def test_no_merge_was_left_undone(page):
-    assert re.findall(r"^(?:<<<<<<<|>>>>>>>) .*", page.read_text(encoding="utf-8"), re.MULTILINE) == []
-
-
 def test_every_picture_is_shown():
     shown = {target for page in pages() for target, _ in links(page)}
     pictures = {path for path in (ROOT / "docs" / "images").iterdir() if path.is_file()}

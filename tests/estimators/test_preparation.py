@@ -5,8 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-import coterie
-from coterie import KMeans, MiniBatchKMeans, open_rows
+from coterie import KMeans, open_rows
 from coterie.rows import as_rows
 from coterie.rows.derived import NormalizedRows
 from tests.support.bits import same_bits
@@ -45,15 +44,6 @@ def test_every_kind_of_table(model, frame, tmp_path):
         same_bits(fitted.predict(frame), fitted.labels_)
 
 
-def test_batches_of_a_stream(frame):
-    one, other = MiniBatchKMeans(5, random_state=0), MiniBatchKMeans(5, random_state=0)
-    for start in (0, 200, 400):
-        batch = frame[start : start + 200]
-        one.partial_fit(batch)
-        other.partial_fit(batch if start == 0 else batch[list("cadb")])
-    same_bits(one.cluster_centers_, other.cluster_centers_)
-
-
 def test_other_columns_are_listed(model, frame, tmp_path):
     for rows in kinds_of(frame.rename(columns={"a": "e", "c": "f"}), tmp_path):
         with pytest.raises(
@@ -83,14 +73,6 @@ def test_only_one_side_has_names(model, frame):
         KMeans(3, random_state=0).fit(frame.to_numpy()).predict(frame)
 
 
-def test_columns_without_a_header_have_no_names(frame, tmp_path):
-    path = tmp_path / "t.csv"
-    frame.to_csv(path, index=False, header=False)
-    model = KMeans(3, random_state=0).fit(open_rows(path))
-    assert not hasattr(model, "feature_names_in_")
-    assert not hasattr(model, "preparation_")
-
-
 @pytest.mark.parametrize("header", [True, False])
 def test_chosen_columns_are_chosen_again(frame, header, tmp_path):
     path = tmp_path / "t.csv"
@@ -108,38 +90,6 @@ def test_chosen_columns_are_chosen_again(frame, header, tmp_path):
             model.predict(frame[["b", "c", "d"]])
         with pytest.raises(ValueError, match="choose these first"):
             model.predict(NormalizedRows(open_rows(path)))
-
-
-def test_an_array_has_the_chosen_columns(frame, tmp_path):
-    path = tmp_path / "t.csv"
-    frame.to_csv(path, index=False, header=False)
-    model = KMeans(6, random_state=0).fit(open_rows(path, columns=[3, 0]))
-    X = frame.to_numpy()
-    same_bits(model.predict(X), model.labels_)
-    same_bits(model.predict(X[:, [3, 0]]), model.labels_)
-
-
-def test_an_unknown_step(frame):
-    rows = as_rows(frame)
-    rows.preparation = (("whiten",),)
-    model = KMeans(3, random_state=0).fit(rows)
-    with pytest.raises(ValueError, match="prepared by whiten, which is unknown"):
-        model.predict(frame)
-
-
-def test_another_fit_forgets_the_steps(frame):
-    model = KMeans(3, random_state=0).fit(NormalizedRows(as_rows(frame)))
-    assert not hasattr(model.fit(frame), "preparation_")
-
-
-def test_steps_are_in_the_file(frame, tmp_path):
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    rows = NormalizedRows(open_rows(tmp_path / "t.csv", columns=["c", "b"]))
-    model = KMeans(6, random_state=0).fit(rows)
-    model.save(tmp_path / "m.coterie")
-    loaded = coterie.load(tmp_path / "m.coterie")
-    assert loaded.preparation_ == model.preparation_
-    same_bits(loaded.predict(frame), model.labels_)
 
 
 @pytest.mark.parametrize("beside", [{}, {"number": np.arange(60.0)}])

@@ -2,16 +2,10 @@
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.compose import make_column_transformer
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, PowerTransformer
 
 import coterie
 from coterie import KMeans, prepare_rows
 from coterie.rows import as_rows, open_rows
-from coterie.rows.derived import part_of
 from tests.support.bits import same_bits
 from tests.support.estimators import every_estimator
 
@@ -59,26 +53,12 @@ def test_other_rows_are_prepared_by_the_numbers_of_the_fit(model, frame, tmp_pat
     assert model.n_features_in_ == 6
 
 
-def test_dask_frames(frame):
-    dask = pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=3)
-    rows = prepare_rows(dask, **EVERYTHING)
-    same_bits(rows.read(), prepare_rows(frame, **EVERYTHING).read())
-    model = KMeans(8, random_state=0).fit(rows)
-    same_bits(model.predict(dask), model.labels_)
-
-
 def test_from_a_file(model, frame, tmp_path):
     model.save(tmp_path / "m.coterie")
     loaded = coterie.load(tmp_path / "m.coterie")
     assert [step[0] for step in loaded.preparation_] == ["columns", "transform", "transform", "normalize"]
     same_bits(loaded.predict(frame), model.labels_)
     same_bits(loaded.transform(frame), model.transform(prepare_rows(frame, **EVERYTHING)))
-
-
-def test_blocks_that_are_prepared_already(model, frame):
-    rows = model._prepared(frame)
-    for start, block in rows.blocks(70):
-        same_bits(model.predict(part_of(rows, block)), model.labels_[start : start + len(block)])
 
 
 @every_estimator(lambda case: hasattr(case.estimator, "predict"))
@@ -99,19 +79,6 @@ def test_without_columns_of_numbers(frame):
     assert model.inertia_ < 1e-9
     same_bits(model.predict(frame), model.labels_)
     same_bits(model.predict(frame[["city"]][:5]), model.labels_[:5])
-
-
-def test_categories_in_another_order_of_a_file_without_names(frame, tmp_path):
-    frame.assign(k=np.resize(["x", "y", "y"], 600)).to_csv(tmp_path / "t.csv", index=False, header=False)
-    one, other = ({"categories": order, "missing": "mean", "scale": "standard"} for order in ([1, 4], [4, 1]))
-    model = KMeans(6, random_state=0).fit(prepare_rows(tmp_path / "t.csv", **one))
-    same_bits(model.predict(prepare_rows(tmp_path / "t.csv", **other)), model.labels_)
-
-
-def test_vectors_beside_categories(frame):
-    table = pandas.DataFrame({"v": list(frame[["a", "c"]].to_numpy()), "city": frame["city"]})
-    model = KMeans(5, random_state=0).fit(prepare_rows(table, categories=["city"]))
-    same_bits(model.predict(table[["city", "v"]]), model.labels_)
 
 
 def test_unknown_categories(frame):
@@ -178,32 +145,3 @@ def test_fit_of_a_table_takes_its_features(frame):
         assert KMeans(3, random_state=0).fit(frame[["a", "number"]]).n_features_in_ == 1
     with pytest.raises(ValueError, match="no columns of numbers"):
         KMeans(3).fit(frame[["who", "when"]])
-
-
-class Halved(TransformerMixin, BaseEstimator):
-    """A transformer that only this process knows."""
-
-    def fit(self, X, y=None):
-        self.n_features_in_ = X.shape[1]
-        return self
-
-    def transform(self, X):
-        return X / 2
-
-
-def test_transformers_of_other_packages_are_refused_on_saving(frame, tmp_path):
-    model = KMeans(3, random_state=0).fit(prepare_rows(frame[["a", "c"]], Halved()))
-    same_bits(model.predict(frame[["a", "c"]]), model.labels_)
-    with pytest.raises(
-        TypeError, match=r"cannot be saved: it holds tests\.estimators\.test_prepared_tables\.Halved"
-    ):
-        model.save(tmp_path / "m.coterie")
-    assert not (tmp_path / "m.coterie").exists()
-
-
-def test_transformers_from_a_file(frame, tmp_path):
-    numbers = make_pipeline(SimpleImputer(strategy="median"), PowerTransformer())
-    transformer = make_column_transformer((numbers, ["a", "b"]), (OneHotEncoder(), ["city"]))
-    model = KMeans(4, random_state=0).fit(prepare_rows(frame, transformer))
-    model.save(tmp_path / "m.coterie")
-    same_bits(coterie.load(tmp_path / "m.coterie").predict(frame), model.labels_)

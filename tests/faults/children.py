@@ -13,20 +13,10 @@ from dataclasses import dataclass
 
 from coterie.cli import main
 
-__all__ = ["Ended", "failed_in_one_line", "in_child"]
-
 
 @dataclass(frozen=True)
 class Ended:
-    """How a child ended.
-
-    Attributes
-    ----------
-    code : int
-        Its exit code, or minus the signal that ended it.
-    out, err : str
-        What it wrote.
-    """
+    """How a child ended, and what it wrote; the code of one that a signal ended is minus that signal."""
 
     code: int
     out: str

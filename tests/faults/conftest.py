@@ -11,6 +11,7 @@ from coterie.cli import main
 
 COMMANDS = [f"coterie.cli.{name}" for name in ("fit", "predict", "path", "info", "verify")]
 
+# Each way to cluster, briefly.
 METHODS = {
     "k-means": "fit {file} -k 8 -p algorithm=lloyd -p max_iter=3",
     "k-means, bounds": "fit {file} -k 8 -p algorithm=elkan -p max_iter=3",
@@ -22,8 +23,6 @@ METHODS = {
     "total-variation": "fit {file} -k 8 --method total-variation -p max_iter=5",
     "path": "path {file} -p n_gammas=3 -p max_iter=5",
 }
-"""Each way to cluster, briefly."""
-
 FEW = {"laplacian-kmodes": 400, "total-variation": 400, "path": 60}
 
 
@@ -35,13 +34,7 @@ def system():
     for module in ("cyclopts", "pandas", "pyarrow", "matplotlib"):
         pytest.importorskip(module)
     # Once for all children, which would spend seconds on it.
-    for module in (
-        "pyarrow.csv",
-        "pyarrow.parquet",
-        "pyarrow.feather",
-        "matplotlib.pyplot",
-        *COMMANDS,
-    ):
+    for module in ("pyarrow.csv", "pyarrow.parquet", "pyarrow.feather", "matplotlib.pyplot", *COMMANDS):
         importlib.import_module(module)
     for line in ("fit gone -k 2", "predict gone gone", "path gone", "info gone"):
         assert main(line.split()) == 1

@@ -36,10 +36,3 @@ def test_deadline_reached(folder, rows):
     """However the clock is turned back: else a thousand million iterations would not end."""
     fit = f"fit {rows} -k 300 -p tol=0 -p max_iter=1000000000 --method gmm --quiet --max-time 0.5 --out out"
     assert in_child(fit, jump).code == 0
-
-
-def test_progress_is_written(folder, rows):
-    """With a clock that jumps, and without --quiet."""
-    ended = in_child(f"fit {rows} -k 20 --out out", jump)
-    assert ended.code == 0, ended
-    assert "fitting k-means" in ended.err

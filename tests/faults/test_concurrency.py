@@ -16,7 +16,6 @@ from itertools import cycle
 
 import dask
 import dask.array as da
-import joblib
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
@@ -124,13 +123,7 @@ class TestThreads:
         with beside_scikit_learn():
             check(fit_all(4))
 
-    def test_of_joblib(self):
-        calls = [joblib.delayed(fit)(name, 2) for name in NAMES]
-        check(joblib.Parallel(n_jobs=2, backend="threading")(calls))
-
     def test_of_dask(self):
-        calls = [dask.delayed(fit)(name, 2) for name in NAMES]
-        check(dask.compute(*calls, scheduler="threads", num_workers=3))
         for case in ESTIMATORS.values():
             X, model = rows_of(case), alone(case.name)
             if hasattr(model, "predict"):

@@ -106,14 +106,6 @@ def test_no_regular_file(folder, name, kind):
     assert everything(folder) == [name]
 
 
-@pytest.mark.parametrize("kind", ["pipe", "endless"])
-@pytest.mark.parametrize("command", ["predict m.coterie rows.npy", "info m.coterie"])
-def test_a_model_that_is_no_regular_file(folder, command, kind):
-    write("npy")
-    make_special("m.coterie", kind)
-    failed_in_one_line(in_child(command, little_memory, seconds=10), "m.coterie")
-
-
 def make_special(name, kind):
     """Make a file that never ends, or never begins."""
     if kind == "pipe":

@@ -7,10 +7,8 @@ from functools import partial
 from pathlib import Path
 from unittest import mock
 
-import numpy as np
 import pytest
 
-import coterie
 from tests.cli.running import everything
 from tests.faults.children import failed_in_one_line, in_child
 
@@ -27,10 +25,6 @@ def test_every_method(folder, command):
         ended, "error: out", "so it was not written. Free some space, or write to another disk\n"
     )
     assert everything(folder) == before
-
-
-def test_the_line_names_the_file(folder, rows):
-    failed_in_one_line(in_child(f"fit {rows} -k 3 --quiet --out out", partial(files_of_at_most, 0)), "out")
 
 
 @pytest.mark.parametrize("n_bytes", [0, 20_000, 60_000])
@@ -66,20 +60,6 @@ def test_a_disk_that_is_full_at_once(folder, rows):
 
     failed_in_one_line(in_child(f"fit {rows} -k 3 --quiet --out out", full), "No space left")
     assert everything(folder) == [rows]
-
-
-def test_a_model_in_python(folder):
-    model = coterie.KMeans(2, random_state=0).fit(np.arange(8.0)[:, None])
-    model.save("m.coterie")
-    before = contents(folder)
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    files_of_at_most(100)
-    try:
-        with pytest.raises(OSError, match=r"m\.coterie|too large"):
-            model.save("m.coterie")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert contents(folder) == before
 
 
 def contents(folder):

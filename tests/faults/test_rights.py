@@ -38,14 +38,6 @@ def test_a_folder_to_write_to(folder, rows, closed, command, out):
     assert everything(folder) == before
 
 
-def test_labels_of_predict(folder, rows, closed):
-    coterie.KMeans(3, random_state=0).fit(np.load(rows)).save("m.coterie")
-    before = everything(folder)
-    ended = in_child(f"predict m.coterie {rows} --quiet --out closed/labels.npy", as_anybody)
-    failed_in_one_line(ended, "closed", "ermission")
-    assert everything(folder) == before
-
-
 @pytest.mark.parametrize("name", ["t.npy", "t.csv", "t.parquet", "t.svm", "shards", "shards/0.npy"])
 def test_rows(folder, name):
     if name.startswith("shards"):

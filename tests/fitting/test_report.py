@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from coterie.fitting.report import Report, Stop
+from coterie.fitting.report import Report
 from tests.support.clocks import TickingClock
 
 
@@ -58,10 +58,6 @@ def test_runs_stays_small():
     assert (first.iteration[0], first.iteration[-1]) == (1, 500)
     assert np.bincount(runs.run)[1:].tolist() == [100, *[3] * 99, *[1] * 21]
     assert runs.iteration[runs.run > 100].tolist() == [3] * 21
-
-
-def test_runs_of_no_run():
-    assert len(run_report([]).runs()) == 0
 
 
 def remaining_of(monkeypatch, run, **options):
@@ -124,8 +120,3 @@ def test_time_for_the_labels_is_that_of_the_first_step(monkeypatch):
     while not report(0.0, np.zeros((1, 1))):
         clock.seconds += 1
     assert clock.seconds == 7
-
-
-def test_limits_cannot_be_changed():
-    with pytest.raises(AttributeError):
-        Stop(3, 0.5).max_iter = 4

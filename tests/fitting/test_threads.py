@@ -12,11 +12,6 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from coterie.fitting.threads import _processors, effective_n_threads, single_threaded_blas
 
 
-def test_all_processors_of_this_process(monkeypatch):
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    assert 1 <= effective_n_threads(None) <= (os.cpu_count() or 1)
-
-
 @pytest.mark.parametrize(
     ("value", "expected"), [("1", 1), ("1,2", 1), ("", None), ("many", None), ("0", None)]
 )
@@ -79,14 +74,6 @@ def test_blas_has_one_thread_for_a_while():
         with single_threaded_blas():
             assert set(n_threads()) == {1}
         assert n_threads() == before
-
-
-def test_products_that_no_blas_splits_need_no_libraries(monkeypatch):
-    monkeypatch.setattr(
-        "coterie.fitting.threads._blas_libraries", lambda: pytest.fail("looked for libraries")
-    )
-    with single_threaded_blas(100):
-        pass
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])

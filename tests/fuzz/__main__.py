@@ -1,100 +1,108 @@
-"""``make fuzz``, or ``python -m tests.fuzz``: fuzz every target for a while; exit code 1 if there is a finding.
+"""``make fuzz``, or ``python -m tests.fuzz``: run mutations of the corpus; exit code 1 if there is a finding.
 
-Without ``--seconds`` (or FUZZ_SECONDS) each target gets a number of mutations of the corpus, the same ones each time:
-no change fails by what a fuzzer happens to find on a day. With it the fuzzer explores, from the corpus and from what
-earlier runs have added in ``build/fuzz``. Each target runs in a process of its own, with atheris (libFuzzer). What a
-finding was made by is left in ``build/fuzz/findings``, one file for each kind of it: put it into the corpus when it is
-mended. ``python -m tests.fuzz --replay FILE ...`` runs such files again.
+Without FUZZ_SECONDS each target gets a number of mutations, the same ones each time: no change fails by what is drawn
+on a day. With it each target runs for so many seconds, with other mutations. What a finding was made by is left in
+`build/fuzz/TARGET`: put it into the corpus when it is mended.
 """
 
-from __future__ import annotations
-
-import argparse
+import hashlib
 import os
-import subprocess
+import random
+import resource
+import signal
 import sys
+import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+import traceback
+from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
-from tests.fuzz.inputs import as_input, replay
-from tests.fuzz.seeds import CORPUS
-from tests.fuzz.targets import TARGETS
+from tests.fuzz.targets import CORPUS, TARGETS
+from tests.support.processes import started
 
+FINDINGS = Path("build/fuzz").resolve()
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "0"))
-
-# What the process may take; what one input may add is `tests.fuzz.targets.MOST_BYTES`.
-MOST_MEGABYTES = 3_000
-LONGEST_INPUT = 40_000
+# What an input may take, and all memory of a process; what one input may add is `tests.fuzz.targets.MOST_BYTES`.
+SLOWEST, MOST_ADDRESSES = 10, 6 * 2**30
 
 
-def main() -> int:
-    """Run the targets that are asked for; return 1 if there is a finding."""
-    options = read_options()
-    if options.replay:
-        return replay(options.replay)
-    findings = options.folder / "findings"
-    findings.mkdir(parents=True, exist_ok=True)
-    before = set(findings.iterdir())
-    with ThreadPoolExecutor(options.at_once) as pool:
-        failed = [name for name in pool.map(lambda name: fuzz(name, options), options.targets) if name]
-    new = sorted(set(findings.iterdir()) - before)
-    for path in new:
-        print(f"finding: {path}")
-    return 1 if new or failed else 0
+def mutated(content: bytes, others: list[bytes], draw: random.Random) -> bytes:
+    """Return content with a few bytes changed, left out, inserted, taken from other inputs or repeated."""
+    data = bytearray(content)
+    for _ in range(draw.randint(1, 5)):
+        at, length = draw.randrange(len(data) + 1), 1 << draw.randrange(8)
+        other = draw.choice(others)
+        begin = draw.randrange(len(other) + 1)
+        data[at : at + length] = draw.choice([
+            b"", draw.randbytes(length), draw.choice(b"\0\1\x7f\x80\xff-9,\n").to_bytes(1, "little"),
+            other[begin : begin + length], data[at : at + length] * 2,
+        ])  # fmt: skip
+    return bytes(data)
 
 
-def read_options() -> argparse.Namespace:
-    """Return the options of the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("targets", nargs="*", default=list(TARGETS), help=f"of {', '.join(TARGETS)}")
-    parser.add_argument("--seconds", type=float, default=SECONDS, help="for each target, however many inputs")
-    parser.add_argument(
-        "--slowest", type=int, default=10, help="seconds that an input may take, by the clock"
-    )
-    parser.add_argument(
-        "--seed", type=int, default=1, help="another one tries other inputs; 0 is a random one"
-    )
-    parser.add_argument("--at-once", type=int, default=2, help="processes")
-    parser.add_argument("--folder", type=Path, default=Path("build/fuzz"), help="where inputs are kept")
-    parser.add_argument("--replay", type=Path, nargs="+", help="run these files of inputs instead")
-    return parser.parse_args()
+def inputs_of(target: str) -> Iterator[tuple[str, bytes]]:
+    """Yield kinds and contents until there are enough."""
+    seeds = defaultdict(list)
+    for path in sorted((CORPUS / target).iterdir()):
+        seeds[path.suffix[1:]].append(path.read_bytes())
+    draw, began = random.Random(time.time_ns() if SECONDS else 1), time.monotonic()
+    for number in range(sys.maxsize if SECONDS else TARGETS[target].inputs):
+        if SECONDS and time.monotonic() - began > SECONDS:
+            print(f"{target}: {number} inputs")
+            return
+        kind = draw.choice(list(seeds))
+        yield kind, mutated(draw.choice(seeds[kind]), seeds[kind], draw)
 
 
-def fuzz(name: str, options: argparse.Namespace) -> str | None:
-    """Fuzz one target; return its name if its process ended otherwise than it should."""
-    inputs = (options.folder / (name if options.seconds else f"{name}-corpus")).resolve()
-    inputs.mkdir(parents=True, exist_ok=True)
-    for path in (CORPUS / name).iterdir():
-        (inputs / path.name).write_bytes(as_input(name, path))
-    findings = (options.folder / "findings").resolve()
-    command = [sys.executable, "-m", "tests.fuzz.process", name, str(findings), str(inputs)]
-    command += [
-        *([f"-max_total_time={options.seconds:.0f}"] if options.seconds else blind(name)),
-        f"-timeout={options.slowest}",
-        f"-rss_limit_mb={MOST_MEGABYTES}",
-        f"-max_len={LONGEST_INPUT}",
-        f"-artifact_prefix={findings}/{name}-",
-        f"-seed={options.seed}",
-        "-print_final_stats=1",
-    ]
-    log = options.folder / f"{name}.log"
-    began = time.monotonic()
-    with open(log, "w") as file:
-        code = subprocess.run(command, stdout=file, stderr=file, check=False).returncode
-    lines = log.read_text(errors="replace").splitlines()
-    facts = [line.split()[-1] for line in lines if line.startswith("stat::number_of_executed_units")]
-    tried = facts[0] if facts else "an unknown number of"
-    print(f"{name}: {tried} inputs in {time.monotonic() - began:.0f} s, exit code {code}, {log}", flush=True)
-    if code:
-        print(*lines[-12:], sep="\n", flush=True)
-    return name if code else None
+def kind_of(error: BaseException) -> str:
+    """Return what tells a finding from others: its type, and where in coterie it was raised."""
+    frames = traceback.extract_tb((error.__cause__ or error).__traceback__)
+    ours = [frame for frame in frames if f"{os.sep}coterie{os.sep}" in frame.filename] or list(frames)
+    return f"{type(error).__name__} {ours[-1].filename}:{ours[-1].name}"
 
 
-def blind(name: str) -> list[str]:
-    """Return the options for the same inputs each time, from the whole corpus."""
-    return [f"-runs={TARGETS[name].inputs}", "-keep_seed=1", "-use_cmp=0", "-len_control=0"]
+def run(target: str, folder: Path) -> None:
+    """Run a target; the input that runs is in a file, for a crash or the alarm ends the process."""
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_ADDRESSES, MOST_ADDRESSES))
+    known: set[str] = set()
+    with tempfile.TemporaryDirectory() as work:
+        os.chdir(work)
+        for kind, content in inputs_of(target):
+            current = folder / f"running.{kind}"
+            current.write_bytes(content)
+            signal.alarm(SLOWEST)
+            try:
+                TARGETS[target].run(kind, content)
+            except BaseException as error:
+                where = kind_of(error)
+                if where not in known:
+                    known.add(where)
+                    digest = hashlib.sha256(where.encode()).hexdigest()[:8]
+                    current.rename(folder / f"found-{digest}.{kind}")
+                    traceback.print_exc()
+            current.unlink(missing_ok=True)
+        signal.alarm(0)
+
+
+def main(waiting: list[str]) -> bool:
+    """Fuzz targets, two at a time, in processes of their own; return whether there are findings."""
+    running: dict[int, str] = {}
+    before = set(FINDINGS.rglob("*.*"))
+    has_failed = False
+    while waiting or running:
+        while waiting and len(running) < 2:
+            folder = FINDINGS / waiting[0]
+            folder.mkdir(parents=True, exist_ok=True)
+            running[started(run, waiting[0], folder)] = waiting.pop(0)
+        process, status = os.wait()
+        code = os.waitstatus_to_exitcode(status)
+        print(f"{running.pop(process)}: exit code {code}", flush=True)
+        has_failed |= code != 0
+    found = sorted(set(FINDINGS.rglob("*.*")) - before)
+    print(*(f"finding: {path}" for path in found), sep="\n")
+    return bool(found) or has_failed
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:] or [*TARGETS]))

@@ -14,6 +14,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -24,10 +25,10 @@ from coterie.cli.info import describe
 from coterie_command.app import parsed
 from coterie_command.options import InfoOptions, UsageError
 
-__all__ = ["MOST_BYTES", "TARGETS", "Finding", "Target"]
+CORPUS = Path(__file__).with_name("corpus")
 
+# What one input may add to the memory of the process.
 MOST_BYTES = 2**30
-"""What one input may add to the memory of the process."""
 
 _DOCUMENTED = (ValueError, OSError, MemoryError, ImportError)
 _LONGEST_MESSAGE = 1_000
@@ -42,21 +43,11 @@ class Finding(Exception):
 
 @dataclass(frozen=True)
 class Target:
-    """Inputs that are fuzzed together.
+    """Inputs that are fuzzed together."""
 
-    Attributes
-    ----------
-    kinds : tuple of str
-        What the bytes of an input may be; a file of the corpus ends in its kind.
-    run : callable
-        Takes kind and bytes, in an empty working folder.
-    inputs : int
-        How many mutations of the corpus are tried unless a time is given: about a minute's.
-    """
-
-    kinds: tuple[str, ...]
-    run: Callable[[str, bytes], None]
-    inputs: int
+    kinds: tuple[str, ...]  # what the bytes of an input may be; a file of the corpus ends in its kind
+    run: Callable[[str, bytes], None]  # takes kind and bytes, in an empty working folder
+    inputs: int  # how many mutations of the corpus are tried unless a time is given: about a minute's
 
 
 @contextlib.contextmanager
@@ -117,7 +108,8 @@ def _read_model(kind: str, content: bytes) -> None:
         Path("m.coterie").write_bytes(content)
     else:
         members = dict(_model_members())
-        members["coterie.json" if kind == "header" else _array_member()] = content
+        array = next(name for name in members if name.endswith(".npy"))
+        members["coterie.json" if kind == "header" else array] = content
         with zipfile.ZipFile("m.coterie", "w", zipfile.ZIP_DEFLATED) as archive:
             for name, member in members.items():
                 archive.writestr(name, member)
@@ -128,23 +120,13 @@ def _read_model(kind: str, content: bytes) -> None:
         model.predict(np.zeros((3, 2)))
 
 
+@cache
 def _model_members() -> dict[str, bytes]:
     """Return the members of a small model's file."""
-    if not _MODEL:
-        buffer = io.BytesIO()
-        model = coterie.KMeans(2, random_state=0, n_init=1).fit([[0.0, 1.0], [1.0, 1.0], [9.0, 0.0]])
-        model.save("whole.coterie")
-        buffer.write(Path("whole.coterie").read_bytes())
-        with zipfile.ZipFile(buffer) as archive:
-            _MODEL.update({name: archive.read(name) for name in archive.namelist()})
-    return _MODEL
-
-
-_MODEL: dict[str, bytes] = {}
-
-
-def _array_member() -> str:
-    return next(name for name in _model_members() if name.endswith(".npy"))
+    model = coterie.KMeans(2, random_state=0, n_init=1).fit([[0.0, 1.0], [1.0, 1.0], [9.0, 0.0]])
+    model.save("whole.coterie")
+    with zipfile.ZipFile("whole.coterie") as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
 
 
 def _parse_command(kind: str, content: bytes) -> None:

@@ -11,8 +11,7 @@ import pytest
 from coterie.rows import open_rows
 from coterie.rows.remote import Remote
 from tests.rows.formats import WRITERS, assert_same_rows, npy_bytes, numbers, write_zarr
-from tests.support.elsewhere import Memory
-from tests.support.servers import FileServer, running
+from tests.support.elsewhere import Memory, WebServer, running
 
 fsspec = pytest.importorskip("fsspec", reason="addresses need fsspec")
 
@@ -135,24 +134,24 @@ def test_a_query_is_no_pattern_and_stays_secret(web):
 )
 def test_servers_that_do_not_help(server, message):
     pytest.importorskip("aiohttp", reason="addresses of web servers need aiohttp")
-    with running(FileServer(**server)) as web:
-        web.files["x.npy"] = npy_bytes(X)
-        with pytest.raises(OSError, match=rf"Cannot read {web.address}/x\.npy\?\.\.\.: .*{message}") as told:
-            open_rows(f"{web.address}/x.npy?sig=abc")
+    with running(WebServer(**server)) as web:
+        web.put("x.npy", npy_bytes(X))
+        with pytest.raises(OSError, match=rf"Cannot read {web.root}/x\.npy\?\.\.\.: .*{message}") as told:
+            open_rows(f"{web.root}/x.npy?sig=abc")
     assert "abc" not in str(told.value)
 
 
 def test_a_server_that_is_not_there():
     pytest.importorskip("aiohttp", reason="addresses of web servers need aiohttp")
-    with running(FileServer()) as web:
-        address = f"{web.address}/x.npy"
+    with running(WebServer()) as web:
+        address = f"{web.root}/x.npy"
     with pytest.raises(ConnectionError, match=rf"Cannot read {address}: .*onnect"):
         open_rows(address)
 
 
 def test_a_connection_that_breaks(web):
     address = web.put("x.npy", npy_bytes(numbers(20_000)))
-    web.wire.break_after, web.wire.breaks = 300_000, 10**9
+    web.breaks_after = 300_000
     with pytest.raises(ConnectionError, match=rf"Cannot read {address}: "):
         open_rows(address)
 
@@ -181,7 +180,7 @@ def test_a_bucket_is_reached_by_the_environment(bucket, monkeypatch):
     import s3fs
 
     s3fs.S3FileSystem.clear_instance_cache()
-    monkeypatch.setenv("AWS_ENDPOINT_URL", bucket.wire.address)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", bucket.options["endpoint_url"])
     np.testing.assert_array_equal(open_rows(bucket.put("x.npy", npy_bytes(X))).read(), X)
     s3fs.S3FileSystem.clear_instance_cache()
 
@@ -203,7 +202,7 @@ def test_buckets_that_are_not_there_or_refuse(bucket, monkeypatch):
     assert options["secret"] not in str(told.value)
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
-    nobody = {"endpoint_url": bucket.wire.address, "skip_instance_cache": True}
+    nobody = {"endpoint_url": bucket.options["endpoint_url"], "skip_instance_cache": True}
     with pytest.raises(
         PermissionError, match=r"there are no credentials for it\. .*environment.*storage_options"
     ):

@@ -11,12 +11,7 @@ from numpy.lib import recfunctions
 def same_bits(left: Any, right: Any, name: str = "") -> None:
     """Fail unless two things are equal to the bit: arrays, sparse matrices, numbers, and sequences of these.
 
-    Parameters
-    ----------
-    left, right : object
-        What is compared. Arrays must have one type of numbers; NaN equals NaN, and 0 is not -0.
-    name : str
-        What to call them in the message.
+    Arrays must have one type of numbers; NaN equals NaN, and 0 is not -0.
     """
     if sp.issparse(left):
         assert left.shape == right.shape, name
@@ -48,15 +43,7 @@ def _fitted_attributes(model: Any) -> dict[str, Any]:
 
 
 def same_fits(left: Any, right: Any, *, but: Collection[str] = ()) -> None:
-    """Fail unless two fitted models are equal to the bit in every public attribute.
-
-    Parameters
-    ----------
-    left, right : estimator
-        Fitted models of one class.
-    but : collection of str
-        Attributes that may differ.
-    """
+    """Fail unless two fitted models are equal to the bit in every public attribute, `but` some."""
     one, other = _fitted_attributes(left), _fitted_attributes(right)
     assert one.keys() - set(but) == other.keys() - set(but)
     assert one

@@ -6,29 +6,16 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["CHANGES", "Change", "same_partition"]
-
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """Rows that are measured, placed or written in another way.
-
-    Attributes
-    ----------
-    apply : callable
-        Returns the other rows.
-    back : callable
-        Returns which of the other rows each of the first rows is, of their number.
-    length : float
-        By what lengths are multiplied; squares of them by its square.
-    times : int
-        How often each row is there.
-    """
+    """Rows that are measured, placed or written in another way."""
 
     apply: Callable[[np.ndarray], np.ndarray]
+    # Which of the other rows each of the first rows is, of their number.
     back: Callable[[int], np.ndarray] = field(default=np.arange)
-    length: float = 1.0
-    times: int = 1
+    length: float = 1.0  # by what lengths are multiplied
+    times: int = 1  # how often each row is there
 
 
 def _order(number: int) -> np.ndarray:

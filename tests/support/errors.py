@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["tried"]
-
 
 def tried(call: Callable[..., Any], *args: Any, **options: Any) -> tuple[Any, str]:
     """Return what a call returns and an empty text; or None and what its ValueError says."""

@@ -57,49 +57,21 @@ def moons() -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """An estimator and rows of its kind.
-
-    Attributes
-    ----------
-    name : str
-        Of the test.
-    estimator : type
-        Its class.
-    parameters : mapping
-        With which it has something to do on these rows, and ends soon.
-    rows : callable
-        Returns float64 rows.
-    predicts_labels : bool
-        Whether `predict` gives the rows of the fit their labels.
-    takes_sparse, takes_weights : bool
-        Whether `fit` does.
-    reads_blocks : bool
-        Whether it never holds all rows of a file.
-    draws : bool
-        Whether it begins at random.
-    labels : str
-        The attribute that holds the labels.
-    centers : str or None
-        The attribute that callbacks see in the end, None if what they see is moved once more.
-    begins_again : bool
-        Whether the history is that of one of several starts.
-    iterates : bool
-        Whether a fit has iterations, with a history, callbacks and a time limit.
-    """
+    """An estimator and float64 rows of its kind."""
 
     name: str
     estimator: type
-    parameters: Mapping[str, Any]
+    parameters: Mapping[str, Any]  # with which it has something to do on these rows, and ends soon
     rows: Callable[[], np.ndarray]
-    predicts_labels: bool = True
+    predicts_labels: bool = True  # `predict` gives the rows of the fit their labels
     takes_sparse: bool = False
     takes_weights: bool = False
-    reads_blocks: bool = False
-    draws: bool = True
+    reads_blocks: bool = False  # it never holds all rows of a file
+    draws: bool = True  # it begins at random
     labels: str = "labels_"
-    centers: str | None = None
-    begins_again: bool = False
-    iterates: bool = True
+    centers: str | None = None  # what callbacks see in the end, None if what they see is moved once more
+    begins_again: bool = False  # the history is that of one of several starts
+    iterates: bool = True  # a fit has iterations, with a history, callbacks and a time limit
 
     def make(self, **parameters: Any) -> Any:
         """Return the estimator, unfitted."""

@@ -16,17 +16,7 @@ _ROW_GROUP = 333
 
 
 def stored(X: np.ndarray, storage: str, folder: Path) -> Any:
-    """Return rows of float64 (or, but for csv, of any type) as another thing that `fit` takes.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        The rows.
-    storage : str
-        One of `STORAGES`.
-    folder : Path
-        Where files may be written.
-    """
+    """Return rows of float64 (or, but for csv, of any type) as another thing that `fit` takes, one of `STORAGES`."""
     return in_memory(X, storage) if storage in IN_MEMORY else in_files(X, storage, folder)
 
 
