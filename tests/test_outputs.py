@@ -112,25 +112,16 @@ class TestPlaces:
         assert (tmp_path / "link").is_symlink()
 
     def test_folders_that_cannot_be_replaced(self, out, monkeypatch):
-        with monkeypatch.context() as patch:
-            patch.chdir(out)
-            with pytest.raises(OSError, match="contains the current folder"):
-                write(out, "a")
         (out / "deep").mkdir()
-        for where in (out / "deep", out.parent):
-            with monkeypatch.context() as patch:
-                patch.chdir(where)
-                patch.setenv("HOME", str(out / "deep"))
-                with pytest.raises(OSError, match="contains the current folder"):
-                    write(out, "a")
+        monkeypatch.chdir(out / "deep")
+        with pytest.raises(OSError, match="contains the current folder"):
+            write(out, "a")
+        monkeypatch.chdir(out.parent)
         with pytest.raises(OSError, match="Is a mount point, so it cannot be replaced as a whole"):
             write(Path("/"), "a")
-        for place, error in ((out, "Is a mount point"), (out / "deep", "Cannot move this folder")):
-            place.mkdir(exist_ok=True)
-            with monkeypatch.context() as patch:
-                patch.setattr(os.path, "ismount", lambda path, place=place: os.fspath(path) == str(place))
-                with pytest.raises(OSError, match=error):
-                    write(out, "a")
+        monkeypatch.setattr(os.path, "ismount", lambda path: os.fspath(path) == str(out / "deep"))
+        with pytest.raises(OSError, match="Cannot move this folder"):
+            write(out, "a")
         assert os.listdir(out.parent) == ["out"]
 
 

@@ -6,8 +6,6 @@
 import json
 import multiprocessing
 import os
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -73,17 +71,6 @@ def fit_all(n_threads):
 
 
 @contextmanager
-def busy_processes(count):
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
-
-
-@contextmanager
 def beside_scikit_learn():
     """Let scikit-learn fit meanwhile, whose threads are those of OpenMP."""
     rows, is_over = np.random.default_rng(0).normal(size=(3000, 12)), threading.Event()
@@ -103,10 +90,6 @@ def beside_scikit_learn():
 
 
 class TestThreads:
-    def test_of_kernels_beside_a_load(self):
-        with busy_processes(2):
-            check(fit_all(5))
-
     def test_fit_models_of_their_own(self):
         with ThreadPoolExecutor(4) as pool:
             check(pool.map(fit, NAMES, cycle((1, 2, 3))))

@@ -62,16 +62,6 @@ def test_a_folder_is_all_old_or_all_new(tmp_path):
     assert seen.count(None) == 1
 
 
-def test_a_folder_that_was_not_there(tmp_path):
-    folder = tmp_path / "deep" / "out"
-    for _ in steps_of(write, folder, "new"):
-        assert contents(folder) in ({None}, {"new"})
-        write(folder, "newer")
-        assert contents(folder) == {"newer"}
-        assert visible(folder.parent) == ["out"]
-        shutil.rmtree(tmp_path / "deep")
-
-
 def test_a_single_file(tmp_path):
     target = tmp_path / "model.coterie"
 
