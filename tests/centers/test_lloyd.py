@@ -93,3 +93,4 @@ def test_choose_algorithm_by_shape():
     assert choose_algorithm(784, 50, **options) == "elkan"
     has_bytes = _kernels.byte_limits()[0] > 0
     assert choose_algorithm(64, 1000, **options) == ("lloyd" if has_bytes else "yinyang")
+    assert choose_algorithm(64, 1000, is_settled=True, **options) == "yinyang"

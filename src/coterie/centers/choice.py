@@ -20,6 +20,9 @@ PASSES_FOR_BOUNDS = 4
 # For rows of at most this number of bytes and products with centers, reading bounds takes as long as comparing.
 _FEW_BYTES, _FEW_PRODUCTS = 256, 2048
 
+# Bounds take over from products of bytes once at most this share of the rows changes its label.
+SETTLED = 0.02
+
 # With fewer passes than this, bounds do not repay the time of their first pass where products are of bytes.
 _PASSES_FOR_BOUNDS_AFTER_BYTES = 12
 
@@ -42,32 +45,52 @@ class BoundsRule:
         return BoundedAssignment(rows, frame, self.n_bounds, unit_length=self.unit_length)
 
 
-def choose_rule(
+def choose_rules(
     data: MeasuredRows,
     n_clusters: int,
     algorithm: str,
     *,
     max_iter: float = math.inf,
     unit_length: bool = False,
-) -> BoundsRule:
-    """Return the rule of an algorithm of `coterie.KMeans`; "auto" chooses by the data and the number of iterations."""
-    n_rows = data.passes.rows_per_worker
+) -> tuple[BoundsRule, BoundsRule]:
+    """Return the rule of an algorithm of `coterie.KMeans`, and the one once few rows change their label.
+
+    "auto" chooses by the data and the number of iterations.
+    """
+    names = [algorithm, algorithm]
     if algorithm == "auto":
-        algorithm = choose_algorithm(
-            data.n_columns, n_clusters, max_iter, itemsize=data.dtype.itemsize, is_sparse=data.rows.is_sparse
-        )
-    if n_clusters == 1 or algorithm == "lloyd":
-        return BoundsRule("lloyd")
-    return BoundsRule(algorithm, n_bounds_of(algorithm, n_rows, n_clusters), unit_length)
+        itemsize, is_sparse = data.dtype.itemsize, data.rows.is_sparse
+        names = [
+            choose_algorithm(
+                data.n_columns, n_clusters, max_iter,
+                itemsize=itemsize, is_sparse=is_sparse, is_settled=is_settled,
+            )
+            for is_settled in (False, True)
+        ]  # fmt: skip
+    n_rows = data.passes.rows_per_worker
+    first, settled = (
+        BoundsRule("lloyd")
+        if n_clusters == 1 or name == "lloyd"
+        else BoundsRule(name, n_bounds_of(name, n_rows, n_clusters), unit_length)
+        for name in names
+    )
+    return first, settled
 
 
 def choose_algorithm(
-    n_columns: int, n_clusters: int, max_iter: float = math.inf, *, itemsize: int, is_sparse: bool
+    n_columns: int,
+    n_clusters: int,
+    max_iter: float = math.inf,
+    *,
+    itemsize: int,
+    is_sparse: bool,
+    is_settled: bool = False,
 ) -> str:
     """Return the algorithm of `algorithm="auto"`: bounds where they save more than they take.
 
     Measured with k-means of digits, and of normal rows in groups that overlap and that do not: products of bytes are
-    faster than bounds for up to some hundreds of columns, which depends on the instruction set.
+    faster than bounds for up to some hundreds of columns, which depends on the instruction set, until few rows change
+    their label (`is_settled`).
     """
     is_cheap = n_columns * itemsize <= _FEW_BYTES and n_clusters * n_columns <= _FEW_PRODUCTS
     if max_iter < PASSES_FOR_BOUNDS or n_clusters < 4 or is_sparse or is_cheap:
@@ -75,6 +98,9 @@ def choose_algorithm(
     least_columns, least_centers, least_products, bound_columns = _kernels.byte_limits()
     is_for_bytes = 0 < least_columns <= n_columns and n_clusters >= least_centers
     is_for_bytes &= n_columns * n_clusters * itemsize // 4 >= least_products
-    if is_for_bytes and (n_columns < bound_columns or max_iter < _PASSES_FOR_BOUNDS_AFTER_BYTES):
+    is_for_bytes &= max_iter < _PASSES_FOR_BOUNDS_AFTER_BYTES or (
+        n_columns < bound_columns and not is_settled
+    )
+    if is_for_bytes:
         return "lloyd"
     return "elkan" if n_columns >= 256 and n_clusters <= n_columns else "yinyang"

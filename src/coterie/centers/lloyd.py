@@ -12,7 +12,7 @@ from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import weighted_sum
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.assignment import AssignmentRule, RowLabels
-from coterie.centers.choice import PASSES_FOR_BOUNDS, BoundsRule, choose_rule
+from coterie.centers.choice import PASSES_FOR_BOUNDS, SETTLED, BoundsRule, choose_rules
 from coterie.centers.frame import CenterFrame, moved_centers
 from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.fitting.report import Report, Stop
@@ -116,9 +116,9 @@ def assign_rows(
 class ClusteredRows:
     """Labels and sums of the rows of a fit between the passes of Lloyd's algorithm.
 
-    Rows are assigned by the `rule`, from the second pass on by the one for `later`, if the deadline leaves time for
-    some passes. With `unit_length` centers are scaled to length 1 after each update; bounds hold all the same, because
-    what they add up is how far the centers are from where they were.
+    Rows are assigned by the `rule`, and once at most the share `settled` of them changes its label by the one for
+    `later`, if the deadline leaves time for some passes. With `unit_length` centers are scaled to length 1 after each
+    update; bounds hold all the same, because what they add up is how far the centers are from where they were.
     """
 
     def __init__(
@@ -129,13 +129,15 @@ class ClusteredRows:
         *,
         unit_length: bool = False,
         later: AssignmentRule | None = None,
+        settled: float = 1.0,
         deadline: Deadline = UNLIMITED,
     ) -> None:
         self.data, self.passes = data, data.passes
         self.labels = self.passes.state(RowLabels)
         self.inertia_scale = 0.5 if unit_length else 1.0  # at length 1 that is 1 - cos
         self.n_changed, self.reason = data.n_rows, "max_iter"
-        self._rule, self._later, self._deadline, self._begin = rule, later, deadline, deadline.seconds
+        self._rule, self._later, self._settled = rule, later, settled
+        self._deadline, self._begin = deadline, deadline.seconds
         self._unit_length = unit_length
         self._n_passes, self._first_seconds, self._algorithm = 0, 0.0, "lloyd"
         mass = 2 * data.total_weight
@@ -159,13 +161,13 @@ class ClusteredRows:
 
         With a time limit "auto" takes no bounds in the first pass, whose time shows whether there are enough passes.
         """
-        rule = choose_rule(data, n_clusters, algorithm, max_iter=max_iter, unit_length=unit_length)
+        rule, later = choose_rules(data, n_clusters, algorithm, max_iter=max_iter, unit_length=unit_length)
+        settled = 1.0 if rule == later else SETTLED
         if algorithm == "auto" and deadline.is_set:
-            return cls(
-                data, n_clusters, BoundsRule("lloyd"),
-                unit_length=unit_length, later=rule, deadline=deadline,
-            )  # fmt: skip
-        return cls(data, n_clusters, rule, unit_length=unit_length)
+            rule = BoundsRule("lloyd")
+        return cls(
+            data, n_clusters, rule, unit_length=unit_length, later=later, settled=settled, deadline=deadline
+        )
 
     def frame(self, centers: Array) -> CenterFrame:
         """Return centers for the kernels."""
@@ -176,7 +178,8 @@ class ClusteredRows:
 
         Moving a row takes two additions, so sums are made afresh while many rows move, which also sheds rounding.
         """
-        if self._later is not None and self._n_passes > 0:
+        is_settled = self._n_passes > 0 and self.n_changed <= self._settled * self.data.n_rows
+        if self._later is not None and is_settled:
             if self._deadline.left > PASSES_FOR_BOUNDS * self._first_seconds:
                 self._rule = self._later
             self._later = None
@@ -262,6 +265,7 @@ class ClusteredRows:
     def result(self, frame: CenterFrame, report: Report) -> KMeansResult:
         """Return the labels of the rows by the final centers, and their squared distances."""
         if self.n_changed != 0:
+            self._later = None  # bounds do not repay one pass
             run, labels, sums = self.passes.run, self.labels, self.sums
             self.note(run(assign_rows, self.next_pass(frame), labels, sums, writes=True, renews=True))
         found = self._labels_and_squares(frame)
