@@ -21,7 +21,7 @@ axes = coterie.plotting.cluster_map(found.best_model_, X)
 
 # %%
 # The recommendation does not use the classes. Accuracy of each method; ``found.models`` has the best fit of each,
-# ``found.table()`` returns the scores as an Arrow table, ``found.page()`` an HTML page.
+# ``found.page()`` an HTML page.
 for record in found.records:
     print(f"{record['method']:>16}: accuracy {record['accuracy']:.1%}, {record['seconds']:.2f} s")
 

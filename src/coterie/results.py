@@ -201,14 +201,7 @@ def labels_of(model: Any, rows: Rows) -> IntArray:
 
 
 def outlier_share(given: float | str) -> float:
-    """Return a share of rows, from 0 to less than 1, that was given as such or in percent.
-
-    Examples
-    --------
-    >>> from coterie.results import outlier_share
-    >>> outlier_share("2.5%"), outlier_share("0.01"), outlier_share(0.01)
-    (0.025, 0.01, 0.01)
-    """
+    """Return a share of rows, from 0 to less than 1, that was given as such or in percent: 0.01, "0.01" or "1%"."""
     text = str(given).strip()
     try:
         share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
@@ -222,16 +215,7 @@ def outlier_share(given: float | str) -> float:
 
 
 def find_outliers(scores: Array, share: float) -> Outliers:
-    """Return the rows with the largest scores: at most this share of those that have one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie.results import find_outliers
-    >>> found = find_outliers(np.array([1, np.nan, 7, 2, 7, 3]), 0.4)
-    >>> found.threshold, np.flatnonzero(found.marks)
-    (3.0, array([2, 4]))
-    """
+    """Return the rows with the largest scores: at most this share of those that have one."""
     known = scores[~np.isnan(scores)]
     # A whole number up to rounding.
     n_inside = len(known) - int(share * len(known) + 1e-9)
@@ -362,11 +346,9 @@ def _beside_frame(X: Any, added: Mapping[str, Any], columns: str, id: str | None
     pandas = sys.modules["pandas"]
     frame = X.iloc[:, positions].copy()
     for name, column in added.items():
-        types = {column.type: pandas.Int32Dtype()} if column.null_count and name.endswith("cluster") else {}
+        is_whole = column.null_count and name.endswith("cluster")
         frame[name] = (
-            column.to_pandas(types_mapper=types.get).to_numpy()
-            if not types
-            else pandas.array(column.to_pylist(), dtype="Int32")
+            pandas.array(column.to_pylist(), dtype="Int32") if is_whole else column.to_pandas().to_numpy()
         )
     return frame
 

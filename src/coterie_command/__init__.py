@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-__all__ = ["Stop", "answer_signals", "cleaned_up", "main", "stopping"]
+__all__ = ["Stop", "answer_signals", "cleaned_up", "main", "may_exist", "stopping"]
 
 _WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 _ASKED = b"\ncoterie: stopping after this step and writing the best result so far; Ctrl-C again aborts\n"
@@ -51,6 +51,13 @@ def main() -> None:
         if signal.getsignal(number) is _leave:
             signal.signal(number, signal.SIG_DFL)
     sys.exit(code)
+
+
+def may_exist(file: str) -> bool:
+    """Return whether an input can be read, as far as that is known before: the standard input, addresses, patterns."""
+    path = file.partition("::")[0]
+    is_elsewhere = file == "-" or "://" in file or any(sign in path for sign in "*?[")
+    return is_elsewhere or os.access(path, os.R_OK) or os.access(file, os.R_OK)
 
 
 def answer_signals() -> None:

@@ -23,26 +23,8 @@ try:
 except ImportError:
     sys.exit("coterie: error: The command line needs cyclopts: pip install 'coterie[cli]'")
 
-from coterie_command.options import (
-    STANDARD_INPUT,
-    CompareOptions,
-    DemoOptions,
-    Described,
-    FitOptions,
-    Folder,
-    InfoOptions,
-    Input,
-    MethodName,
-    Model,
-    OptionalInput,
-    PathOptions,
-    PredictOptions,
-    Printed,
-    ReportOptions,
-    Rows,
-    UsageError,
-    VerifyOptions,
-)
+import coterie_command.options as opt
+from coterie_command import may_exist
 from coterie_command.progress import Progress
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
@@ -60,7 +42,7 @@ app = App(
 
 
 @app.command
-def fit(file: Rows, /, *, options: FitOptions = FitOptions()) -> int:
+def fit(file: opt.Rows, /, *, options: opt.FitOptions = opt.FitOptions()) -> int:
     """Cluster the rows of a file; write labels, a table of the clusters, the model and a summary to a folder.
 
     - `coterie fit points.npy -k 10`
@@ -73,7 +55,9 @@ def fit(file: Rows, /, *, options: FitOptions = FitOptions()) -> int:
 
 
 @app.command
-def predict(model: Model, file: Input, /, *, options: PredictOptions = PredictOptions()) -> int:
+def predict(
+    model: opt.Model, file: opt.Input, /, *, options: opt.PredictOptions = opt.PredictOptions()
+) -> int:
     """Label the rows of a file by a model."""
     from coterie.cli.predict import run_predict
 
@@ -81,7 +65,7 @@ def predict(model: Model, file: Input, /, *, options: PredictOptions = PredictOp
 
 
 @app.command
-def compare(file: Input, /, *, options: CompareOptions) -> int:
+def compare(file: opt.Input, /, *, options: opt.CompareOptions) -> int:
     """Cluster at most 20,000 rows of a file by several methods, and recommend one."""
     from coterie.cli.compare import run_compare
 
@@ -89,7 +73,9 @@ def compare(file: Input, /, *, options: CompareOptions) -> int:
 
 
 @app.command
-def report(folder: Folder, file: OptionalInput = None, /, *, options: ReportOptions = ReportOptions()) -> int:
+def report(
+    folder: opt.Folder, file: opt.OptionalInput = None, /, *, options: opt.ReportOptions = opt.ReportOptions()
+) -> int:
     """Write an HTML report of a fit: a map, named clusters, their quality, and how it was made."""
     from coterie.cli.report import run_report
 
@@ -97,7 +83,9 @@ def report(folder: Folder, file: OptionalInput = None, /, *, options: ReportOpti
 
 
 @app.command
-def verify(folder: Folder, file: OptionalInput = None, /, *, options: VerifyOptions = VerifyOptions()) -> int:
+def verify(
+    folder: opt.Folder, file: opt.OptionalInput = None, /, *, options: opt.VerifyOptions = opt.VerifyOptions()
+) -> int:
     """Repeat a fit and compare all that its summary says, bit by bit: exit code 0 if it is the same, else 1."""
     from coterie.cli.verify import run_verify
 
@@ -105,7 +93,7 @@ def verify(folder: Folder, file: OptionalInput = None, /, *, options: VerifyOpti
 
 
 @app.command
-def path(file: Input, /, *, options: PathOptions = PathOptions()) -> int:
+def path(file: opt.Input, /, *, options: opt.PathOptions = opt.PathOptions()) -> int:
     """Follow convex clustering from single rows to one cluster: labels of every step, two pictures.
 
     -k is the number of clusters that the pictures color, by default the one that lasts longest.
@@ -116,7 +104,7 @@ def path(file: Input, /, *, options: PathOptions = PathOptions()) -> int:
 
 
 @app.command
-def info(file: Described, /, *, options: InfoOptions = InfoOptions()) -> int:
+def info(file: opt.Described, /, *, options: opt.InfoOptions = opt.InfoOptions()) -> int:
     """Describe a table column by column, an array, a model, or the folder of a run."""
     from coterie.cli.info import run_info
 
@@ -124,7 +112,7 @@ def info(file: Described, /, *, options: InfoOptions = InfoOptions()) -> int:
 
 
 @app.command
-def methods(method: MethodName = None, /, *, options: Printed = Printed()) -> int:
+def methods(method: opt.MethodName = None, /, *, options: opt.Printed = opt.Printed()) -> int:
     """List the methods, or the parameters of one with their types and defaults."""
     from coterie.cli.methods import run_methods
 
@@ -132,7 +120,7 @@ def methods(method: MethodName = None, /, *, options: Printed = Printed()) -> in
 
 
 @app.command
-def demo(*, options: DemoOptions = DemoOptions()) -> int:
+def demo(*, options: opt.DemoOptions = opt.DemoOptions()) -> int:
     """Cluster 2,000 texts by their embeddings, and handwritten digits; write data, results and reports to a folder."""
     from coterie.cli.demo import run_demo
 
@@ -160,13 +148,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
             return DONE
         command, bound, *_ = parsed(words)
         quiet = getattr(bound.kwargs.get("options"), "quiet", False)
-        if command in (fit, path, compare):  # a line before the imports
-            with Progress(quiet) as progress:
-                progress.begin(f"starting coterie {words[0]}")
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), Progress(quiet) as progress:
             if quiet:
                 warnings.simplefilter("ignore")
             warnings.showwarning = _show_warning
+            if command in (fit, path, compare) and may_exist(bound.args[0]):  # a line before the imports
+                name = bound.args[0]
+                is_address = "://" in name
+                progress.begin(f"reading {name.partition('?')[0].rpartition('/')[2] if is_address else name}")
             code = command(*bound.args, **bound.kwargs)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -184,7 +173,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _tell_error(error: Exception) -> int:
-    if isinstance(error, UsageError):
+    if isinstance(error, opt.UsageError):
         text, code = str(error), WRONG_USE
     else:
         from coterie.cli.errors import is_wrong_use, message_of
@@ -199,10 +188,10 @@ def _tell_error(error: Exception) -> int:
 def parsed(words: Sequence[str]) -> Any:
     """Return the command that words name with its arguments; a UsageError if they are wrong."""
     try:
-        words = [STANDARD_INPUT if word == "-" else word for word in words]
+        words = [opt.STANDARD_INPUT if word == "-" else word for word in words]
         return app.parse_args(words, exit_on_error=False, print_error=False)
     except CycloptsError as error:
-        raise UsageError(_in_words(error)) from error
+        raise opt.UsageError(_in_words(error)) from error
 
 
 def _version() -> str:

@@ -37,11 +37,11 @@ def _converter(read: Callable[[str], Any]) -> Callable[[Any, Sequence[Any]], Any
 
 
 def _option(
-    help: str, *names: str, read: Callable[[str], Any] | None = None, group: Group = _RUN
+    help: str, *names: str, read: Callable[[str], Any] | None = None, group: Group = _RUN, show: bool = True
 ) -> Parameter:
-    """Return an option; `read` converts its text."""
+    """Return an option; `read` converts its text. Options for rare cases are shown in the help of another one only."""
     converter = None if read is None else _converter(read)
-    return Parameter(name=names or None, help=help, negative="", converter=converter, group=group)
+    return Parameter(name=names or None, help=help, negative="", converter=converter, group=group, show=show)
 
 
 def _whole(least: int, most: int = 2**63 - 1) -> Callable[[str], int]:
@@ -84,6 +84,7 @@ def column_names(text: str | None, option: str) -> list[str | int] | None:
 
 
 _output, _column = partial(_option, group=_OUTPUT), partial(_option, group=_READING)
+_rare = partial(_option, show=False)
 
 # fmt: off
 
@@ -100,6 +101,7 @@ OptionalInput = Annotated[str | None, Parameter(converter=_converter(str), help=
 
 _Clusters = _option("Number of clusters.", "-k", "--n-clusters", read=_whole(1))
 _Out = Annotated[Path, _output("Folder for the results.", "--out", "-o", read=_path)]
+_OF_LABELS = "Labels keep all columns but vectors: fewer by --columns-out id or none, without formulas by --csv-escape."
 _Labels = Annotated[str | None, _option(
     "Known classes: a column, or a file with one for each row, -1 or empty where unknown.", read=str)]
 
@@ -128,9 +130,8 @@ class _Open:
 
 @dataclass(frozen=True, kw_only=True)
 class _Beside:
-    columns_out: Annotated[Literal["none", "id", "all"], _output(
-        "Columns of the input that the labels keep; vectors are left out.")] = "all"
-    csv_escape: Annotated[bool, _output("Write ' before text that a spreadsheet would run as a formula.")] = False
+    columns_out: Annotated[Literal["none", "id", "all"], _rare("Columns of the input that the labels keep.")] = "all"
+    csv_escape: Annotated[bool, _rare("Write ' before text that a spreadsheet would run as a formula.")] = False
 
 
 @Parameter(name="*")
@@ -140,9 +141,10 @@ class Reading:
 
     header: Annotated[Literal["yes", "no"] | None, _column("Whether the first row names the columns.")] = None
     sep: Annotated[str | None, _column("Separator of the fields such as ';', or tab.", read=_character)] = None
-    decimal: Annotated[str | None, _column("Decimal sign: '.' or ','.")] = None
-    thousands: Annotated[str | None, _column("Sign between thousands, such as ',' or ' '.")] = None
-    missing_words: Annotated[str | None, _column("Cells that mean a missing value: '?,-,n/a'.")] = None
+    decimal: Annotated[str | None, _column(
+        "Decimal sign: '.' or ','. Where needed also --thousands ' ' and --missing-words '?,-,n/a'.")] = None
+    thousands: Annotated[str | None, _rare("Sign between thousands, such as ',' or ' '.")] = None
+    missing_words: Annotated[str | None, _rare("Cells that mean a missing value, with commas between them.")] = None
     skip_lines: Annotated[int | None, _column("Lines above the header to skip.", read=_whole(0))] = None
 
     @property
@@ -212,13 +214,18 @@ class _Method:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitOptions(Printed, _Force, _Beside, Columns, _Threads, _Drawn, _Outliers, _Method):
-    """The options of `coterie fit`."""
-
+class _Chosen:
     method: Annotated[str | None, _option(
         "One that `coterie methods` lists; by default k-means, of more than 100,000 rows nested.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions(Printed, _Force, _Beside, Columns, _Threads, _Drawn, _Outliers, _Method, _Chosen):
+    """The options of `coterie fit`."""
+
     labels: _Labels = None
-    out: _Out = Path("coterie-out")
+    out: Annotated[Path, _output(
+        f"Folder for the results. {_OF_LABELS}", "--out", "-o", read=_path)] = Path("coterie-out")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,7 +241,7 @@ class PredictOptions(Printed, _Force, _Beside, Reading, _Named, _Threads, _Outli
 
     out: Annotated[Path | None, _output(
         "File for the labels: .npy, .csv, .tsv, .parquet, .feather, .jsonl, .xlsx, .h5ad (a copy of an .h5ad file), "
-        "or - for one label a line; by default labels with the ending of the input.",
+        f"or - for one label a line; by default labels with the ending of the input. {_OF_LABELS}",
         "--out", "-o", read=_path)] = None
     names: Annotated[str | None, _option(
         "Names of clusters: names.csv of a report; by default those of the fit.", read=str)] = None
@@ -246,6 +253,8 @@ class CompareOptions(Printed, _Force, _Open, Columns, _Threads, _Drawn):
     """The options of `coterie compare`."""
 
     k: Annotated[int, _Clusters]
+    max_time: Annotated[float | None, _option(
+        "Time limit such as 90s or 5m; methods whose fits do not end within it are left out.", read=_seconds)] = None
     methods: Annotated[str | None, _option(
         "Only these methods, with commas between them; by default those that suit the rows.")] = None
     labels: _Labels = None

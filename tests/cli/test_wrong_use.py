@@ -1,5 +1,6 @@
 """Wrong commands and wrong inputs end in one line that names what is wrong and what is meant."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -38,11 +39,15 @@ WRONG_USE = {
     "fit customers.csv -k 3 --exclude citi": ["--exclude", "citi", "city"],
     "fit customers.csv -k 3 --id customerid": ["--id", "customer_id"],
     "fit customers.csv -k 3 --sep abc": ["--sep"],
+    "fit customers.csv -k 3 --decimal x": ["--decimal", "'x'"],
+    "fit customers.csv -k 3 --thousands ;": ["--thousands", "';'"],
     "fit customers.csv -k 3 --outliers 100%": ["--outliers", "100%"],
     "fit customers.csv -k 3 --labels city": ["--labels", "total-variation"],
     "fit customers.csv -k 3 --graph g.npz": ["--graph", "k-means"],
     "fit rows.npy -k 3 --columns a": ["rows.npy", "not a table"],
     "compare rows.npy": ["-k"],
+    "compare same.npy -k 3": ["-k", "distinct"],
+    "compare rows.npy -k 101": ["-k", "100", "300 rows"],
     "compare rows.npy -k 3 --methods kmean": ["--methods", "k-means"],
     "predict model.coterie": ["FILE"],
     "predict m rows.npy -o labels.txt": ["--out", "labels.txt"],
@@ -62,12 +67,17 @@ WRONG_INPUT = {
     "report gone": ["gone"],
     "verify .": ["summary.json"],
     "fit customers.csv -k 3": ["customers.csv", "--missing"],
+    "fit customers.csv -k 3 --columns age,city": ["customers.csv", "city", "--categories auto"],
+    "fit header.csv -k 2": ["header.csv", "--header yes", "--header no"],
+    "fit signs.csv -k 2": ["signs.csv", "--decimal ,", "--decimal ."],
+    "fit words.csv -k 2": ["words.csv", "--missing-words '?'", "--exclude a"],
+    "fit title.csv -k 2": ["title.csv", "--skip-lines 1", "--sep"],
+    "fit vectors.jsonl -k 2": ["vectors.jsonl", "--columns u"],
     "fit damaged.npy -k 3": ["damaged.npy"],
     "fit empty.csv -k 2": ["empty.csv"],
     "info damaged.coterie": ["damaged.coterie"],
     "predict damaged.coterie rows.npy": ["damaged.coterie"],
     "fit damaged.coterie -k 2": ["damaged.coterie", "predict"],
-    "compare same.npy -k 3": ["same.npy", "distinct"],
     "fit rows.npy --method convex-clustering --graph damaged.npz": ["damaged.npz"],
 }
 
@@ -78,6 +88,15 @@ def inputs(rows, table):
     Path("damaged.npz").write_bytes(b"PK\x03\x04")
     Path("damaged.coterie").write_bytes(b"PK\x03\x04")
     Path("empty.csv").write_text("")
+    Path("header.csv").write_text("0,1,2\n5,3,8\n1,2,2\n7,7,1\n")
+    Path("signs.csv").write_text("a;b\n1.234;5\n2.345;6\n3.456;8\n")
+    Path("words.csv").write_text(
+        "a,b\n" + "".join(f"{'?' if i == 7 else i * i % 17},{i % 5 + 0.5}\n" for i in range(30))
+    )
+    Path("title.csv").write_text(
+        "Measurements\n" + "".join(f"{i * i % 17},{i % 5 + 0.5}\n" for i in range(30))
+    )
+    Path("vectors.jsonl").write_text('{"u": [0.5, 1], "v": [1, 2.5]}\n' * 30)
     np.save("same.npy", np.zeros((30, 2)))
     Path("shards").mkdir()
 
@@ -97,7 +116,20 @@ def test_wrong_input(inputs, folder, capsys, line):
     told = failed(capsys, 1, *line.split())
     for word in WRONG_INPUT[line]:
         assert word in told
+    assert not re.search(r"\w+=|\[", told)  # as Python writes settings
     assert everything(folder) == before
+
+
+@pytest.mark.parametrize("command", ["fit", "compare", "path"])
+def test_no_progress_before_a_missing_file(folder, capsys, command):
+    assert main([command, "gone.npy", "-k", "2"]) == 1
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_help_is_short(capsys):
+    assert main(["fit", "--help"]) == 0
+    shown = re.findall(r"^[│|\s*]*(--?[a-z][\w-]*)", capsys.readouterr().out, re.MULTILINE)
+    assert 20 <= len(shown) <= 24
 
 
 def test_column_called_x_is_called_x(folder, X, capsys):

@@ -64,27 +64,20 @@ def test_history(X, tmp_path):
     assert is_png(ax.figure, tmp_path / "history.png")
 
 
-def test_history_of_a_mixture(X):
-    model = TruncatedGaussianMixture(3, random_state=0).fit(X)
-    ax = plotting.plot_history(model)
-    assert ax.get_ylabel() == "free energy per row"
-    assert "TruncatedGaussianMixture: " in ax.get_title()
-    (line,) = ax.lines
-    assert line.get_ydata().tolist() == model.lower_bounds_.tolist()
-
-
 @pytest.mark.parametrize(
     ("model", "ylabel", "step"),
     [
         (KMeans(3), "inertia", "iteration"),
         (LaplacianKModes(3, n_init=1), "relaxed objective", "iteration"),
         (TotalVariationClustering(3, n_init=1), "relaxed cut", "outer step"),
+        (TruncatedGaussianMixture(3), "free energy per row", "iteration"),
     ],
 )
 def test_history_plots_are_labeled(X, model, ylabel, step):
     ax = plotting.plot_history(model.set_params(random_state=0, max_iter=4).fit(X))
     assert ax.get_ylabel() == ylabel
     assert step in ax.get_title()
+    assert ax.lines[0].get_ydata().tolist() == model.history_.objective.tolist()
 
 
 def test_pictures_of_one_model_have_the_same_colors(X):
@@ -107,46 +100,6 @@ def test_given_axes_are_used(X):
     ax = Figure().subplots()
     assert plotting.cluster_map(Model(X, 2), X, projection="pca", ax=ax) is ax
     assert plotting.plot_history(Model(X, 2), ax=ax) is ax
-
-
-@pytest.mark.parametrize(
-    ("n_images", "image_shape"),
-    [*((n, (2, 3)) for n in (1, 2, 7, 41)), (1, (2, 1, 3)), (3, (2, 1, 3))],
-)
-def test_cluster_images(n_images, image_shape, monkeypatch):
-    monkeypatch.setattr(plotting.images, "_MOST_IMAGES", 40)
-    centers = np.arange(n_images * 6, dtype=float).reshape(n_images, 6)
-    figure = plotting.plot_cluster_images(centers, image_shape, np.arange(n_images) * 1000)
-    (ax,) = figure.axes
-    drawn = min(n_images, 40)
-    assert [text.get_text() for text in ax.texts] == [f"{i * 1000:,}" for i in range(drawn)]
-    sheet = np.asarray(ax.images[0].get_array())
-    height, width = image_shape[:2]
-    n_columns = sheet.shape[1] // (width + 2)
-    top, left = (drawn - 1) // n_columns * (height + 2) + 1, (drawn - 1) % n_columns * (width + 2) + 1
-    last = sheet[top : top + height, left : left + width]
-    assert last.shape == image_shape
-    assert np.allclose(last.ravel(), centers[drawn - 1] / max(centers[drawn - 1].max(), 1))
-
-
-def test_one_level_of_gray(tmp_path):
-    assert is_png(plotting.plot_cluster_images(np.ones((3, 4)), (2, 2)), tmp_path / "gray.png")
-
-
-@pytest.mark.parametrize(
-    ("centers", "image_shape", "counts", "message"),
-    [
-        (np.ones((2, 5)), (2, 2), None, r"centers must have shape \(k, 4\)"),
-        (np.ones(4), (2, 2), None, r"centers must have shape \(k, 4\)"),
-        (np.ones((0, 4)), (2, 2), None, r"centers must have shape \(k, 4\)"),
-        (np.ones((2, 4)), (4,), None, "image_shape must be"),
-        (np.ones((2, 8)), (2, 2, 2), None, "image_shape must be"),
-        (np.ones((2, 4)), (2, 2), [1], r"counts must have shape \(2,\)"),
-    ],
-)
-def test_bad_images(centers, image_shape, counts, message):
-    with pytest.raises(ValueError, match=message):
-        plotting.plot_cluster_images(centers, image_shape, counts)
 
 
 def pictures(figure, image_shape=(2, 3)):
@@ -248,7 +201,7 @@ def test_modes_in_color(tmp_path):
 @pytest.mark.parametrize(
     ("image_shape", "n_neighbors", "message"),
     [
-        ((2, 2), 8, "Images of 2x2 have 4 numbers, but the rows have 6 columns"),
+        ((2, 2), 8, "image_shape must be"),
         ((6,), 8, "image_shape must be"),
         ((-2, -3), 8, "image_shape must be"),
         ((2, 3), 0, "n_neighbors"),
@@ -285,7 +238,6 @@ def test_missing_matplotlib(X, monkeypatch):
     for draw in (
         lambda: plotting.plot_history(Model(X, 2)),
         lambda: plotting.cluster_map(Model(X, 2), X),
-        lambda: plotting.plot_cluster_images(X, (2, 3)),
         lambda: plotting.plot_modes(X, Model(X, 2), (2, 3)),
     ):
         with pytest.raises(ImportError, match=r"coterie\[plot\]"):

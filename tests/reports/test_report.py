@@ -2,7 +2,6 @@
 
 import base64
 import re
-import warnings
 
 import numpy as np
 import pytest
@@ -176,6 +175,10 @@ def test_names_that_are_given(iris, tmp_path):
     assert ">first<" in report.html
     with pytest.raises(ValueError, match="names has cluster 3, and there are 3"):
         coterie.report(model, X, names={3: "x"}, stability=False)
+    report = coterie.report(model, X, names=["first", None, float("nan")], stability=False)
+    assert report.names == {0: "first", 1: "Cluster 1", 2: "Cluster 2"}
+    with pytest.raises(ValueError, match="names must have a name for each of 3 clusters, got 2"):
+        coterie.report(model, X, names=["first", "second"], stability=False)
 
 
 def test_columns_and_categories_of_the_map():
@@ -269,32 +272,19 @@ def test_wrong_arguments_are_one_line(iris):
             coterie.report(model, X, **wrong)
 
 
+@pytest.mark.filterwarnings("ignore:.*distinct")  # fewer different rows than clusters
 @pytest.mark.parametrize("k", [1, 2])
-@pytest.mark.parametrize("columns", [1, 2])
-def test_reports_of_few_rows(k, columns):
-    X = np.arange(12.0).reshape(-1, columns)
+@pytest.mark.parametrize("X", [np.arange(12.0)[:, None], np.arange(12.0).reshape(-1, 2), np.ones((20, 3))])
+def test_reports_of_few_rows(k, X):
     report = coterie.report(coterie.KMeans(k, random_state=0).fit(X), X)
     assert np.isfinite(report.layout.points).all()
     assert report.html
 
 
-def test_equal_rows():
-    X = np.ones((20, 3))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # fewer different rows than clusters
-        model = coterie.KMeans(2, random_state=0).fit(X)
-    assert coterie.report(model, X).html
-
-
-def test_a_notebook_gets_a_frame(iris):
-    model, X, _ = iris
-    frame = coterie.report(model, X, stability=False)._repr_html_()
-    assert frame.startswith("<iframe ")
-    assert "<script" not in frame
-
-
-def test_save(iris, tmp_path):
+def test_a_notebook_gets_a_frame_and_a_file_the_page(iris, tmp_path):
     *_, report = iris
+    assert report._repr_html_().startswith("<iframe ")
+    assert "<script" not in report._repr_html_()
     report.save(tmp_path / "iris.html")
     assert (tmp_path / "iris.html").read_text() == report.html
     with pytest.raises(ValueError, match=r"'iris.pdf'"):
@@ -330,7 +320,7 @@ def test_features_and_table_are_in_original_units(customers):
     np.testing.assert_allclose(made["place=Rome"], shares)
     assert made["size"].tolist() == np.bincount(model.labels_).tolist()
     oldest = int(means["age"].argmax())
-    shown = [str(feature) for feature in report.clusters.features(oldest)]
+    shown = report.clusters.features(oldest)
     assert f"age {means['age'].max():.3g}, all {frame['age'].mean():.3g}" in shown
     (table,) = parts(report, "Descriptions", Table)
     assert [column.name for column in table.columns][:3] == ["cluster", "age", "income"]
@@ -379,11 +369,3 @@ def test_components_of_vectors_are_no_features():
     wide = pyarrow.table({f"e{i}": X[:, i] for i in range(30)})
     model = coterie.KMeans(3, random_state=0).fit(wide)
     assert coterie.report(model, wide, stability=False).names[0] == "Cluster 0"
-
-
-def test_a_list_of_names(iris):
-    model, X, _ = iris
-    report = coterie.report(model, X, names=["first", None, float("nan")], stability=False)
-    assert report.names == {0: "first", 1: "Cluster 1", 2: "Cluster 2"}
-    with pytest.raises(ValueError, match="names must have a name for each of 3 clusters, got 2"):
-        coterie.report(model, X, names=["first", "second"], stability=False)

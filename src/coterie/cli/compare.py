@@ -31,51 +31,50 @@ def run_compare(file: str, options: CompareOptions) -> int:
     require_jinja()
     named, out, labels = options.methods, options.out, options.labels
     asked = None if named is None else [find_offered(name, "--methods").name for name in named.split(",")]
-    with Progress(options.quiet) as screen:
-        screen.begin(f"reading {file}")
-        with (
-            local_file(file) as (path, name),
-            run_folder(out, "compare", file, force=options.force) as outputs,
-        ):
-            files = {"table": out / TABLE, "page": out / PAGE, "summary": out / SUMMARY}
-            outputs.check(*(place.name for place in files.values()))
-            opened = open_input(path, name, options, labels=labels)
-            known = None if labels is None else read_classes(labels, opened, "--labels")
-            with recorded_warnings() as warned, about(name):
-                found = compare(
-                    opened.rows, options.k, methods=asked, labels=known, max_time=options.max_time,
-                    random_state=options.seed, n_threads=options.threads, callback=screen.begin,
-                )  # fmt: skip
-            facts = {
-                "coterie": coterie.__version__,
-                "command": "compare",
-                "command_line": command_line(),
-                **found.facts,
-                "input": input_facts(name, opened.rows),
-                "seed": options.seed,
-                "known_labels": labels,
-                "used": opened.used,
-                "recommended": found.recommended,
-                "best": found.best,
-                "confidence": found.confidence,
-                "reasons": list(found.reasons),
-                "methods": [dict(record) for record in found.records],
-                "differences": list(found.differences),
-                "lines": found.lines(),
-                "agreement": found.agreement.tolist(),
-                "criteria": dict(CRITERIA),
-                "left_out": list(found.left_out),
-                "warnings": [*opened.warnings, *warned],
-                "files": {kind: str(place) for kind, place in files.items()},
-            }
-            screen.begin("drawing the page")
-            with outputs.writing(TABLE) as place, open(place, "w", newline="", encoding="utf-8") as table:
-                writer = csv.DictWriter(table, list(found.records[0]))
-                writer.writeheader()
-                writer.writerows(found.records)
-            page = found.page(Path(name).name, facts["warnings"])
-            outputs.write({PAGE: page.html().encode()})
-            write_summary(outputs, facts)
+    with (
+        Progress(options.quiet) as screen,
+        local_file(file) as (path, name),
+        run_folder(out, "compare", file, force=options.force) as outputs,
+    ):
+        files = {"table": out / TABLE, "page": out / PAGE, "summary": out / SUMMARY}
+        outputs.check(*(place.name for place in files.values()))
+        opened = open_input(path, name, options, labels=labels)
+        known = None if labels is None else read_classes(labels, opened, "--labels")
+        with recorded_warnings() as warned, about(name):
+            found = compare(
+                opened.rows, options.k, methods=asked, labels=known, max_time=options.max_time,
+                random_state=options.seed, n_threads=options.threads, callback=screen.begin,
+            )  # fmt: skip
+        facts = {
+            "coterie": coterie.__version__,
+            "command": "compare",
+            "command_line": command_line(),
+            **found.facts,
+            "input": input_facts(name, opened.rows),
+            "seed": options.seed,
+            "known_labels": labels,
+            "used": opened.used,
+            "recommended": found.recommended,
+            "best": found.best,
+            "confidence": found.confidence,
+            "reasons": list(found.reasons),
+            "methods": [dict(record) for record in found.records],
+            "differences": list(found.differences),
+            "lines": found.lines(),
+            "agreement": found.agreement.tolist(),
+            "criteria": dict(CRITERIA),
+            "left_out": list(found.left_out),
+            "warnings": [*opened.warnings, *warned],
+            "files": {kind: str(place) for kind, place in files.items()},
+        }
+        screen.begin("drawing the page")
+        with outputs.writing(TABLE) as place, open(place, "w", newline="", encoding="utf-8") as table:
+            writer = csv.DictWriter(table, list(found.records[0]))
+            writer.writeheader()
+            writer.writerows(found.records)
+        page = found.page(Path(name).name, facts["warnings"])
+        outputs.write({PAGE: page.html().encode()})
+        write_summary(outputs, facts)
     tell(facts, _lines, options)
     if options.open:
         show_page(out / PAGE)

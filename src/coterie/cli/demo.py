@@ -33,13 +33,8 @@ def run_demo(options: DemoOptions) -> int:
         np.save(file, load_digits()[0].astype(np.uint8))
     for name, folder in (("texts.parquet", "topics"), ("digits.npy", "digits")):
         asked = FitOptions(
-            k=N_CLUSTERS,
-            out=out / folder,
-            report=True,
-            force=options.force,
-            json=options.json,
-            quiet=options.quiet,
-        )
+            k=N_CLUSTERS, out=out / folder, report=True, force=options.force, json=options.json, quiet=options.quiet,
+        )  # fmt: skip
         code = run_fit(str(out / name), asked)
         if code != 0:
             return code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +14,11 @@ from coterie.estimators.base import FeatureCountError
 from coterie.estimators.parameters import ParameterError
 from coterie.figures import counted
 from coterie.limits.files import shortened
-from coterie.rows.checks import BadRowError, NotATableError, TableError
+from coterie.rows.checks import BadRowError, NotATableError, Setting, TableError
 from coterie.rows.remote import without_secrets
+from coterie_command import may_exist
 from coterie_command.app import did_you_mean
-from coterie_command.options import UsageError
+from coterie_command.options import Columns, UsageError
 
 # An error is one line for people; names of columns and texts of libraries may be of any length.
 _MOST_CHARACTERS = 600
@@ -57,8 +59,11 @@ _ON_MISSING = (
 
 
 @contextmanager
-def about(file: str, advice: str = _ON_MISSING) -> Iterator[None]:
-    """Make errors about rows name the file, and the options that help; `advice` is that on missing numbers."""
+def about(file: str, advice: str = _ON_MISSING, options: type = Columns) -> Iterator[None]:
+    """Make errors about rows name the file and what helps, of the options that a command has.
+
+    `advice` is that on missing numbers.
+    """
     try:
         yield
     except (ParameterError, InvalidParameterError):
@@ -77,12 +82,28 @@ def about(file: str, advice: str = _ON_MISSING) -> Iterator[None]:
         text = " ".join(filter(None, missing)) if error.is_missing else str(error)
         raise ValueError(_beginning(file, text)) from error
     except TableError as error:
-        option = "" if error.parameter is None else f" (--{error.parameter.replace('_', '-')})"
-        raise ValueError(_beginning(file, str(error)) + option) from error
+        named = [part.parameter for part in error.advice if isinstance(part, Setting)]
+        parts = error.advice if all(hasattr(options, name) for name in named) else ()
+        text = (error.problem + "".join(map(_worded, parts))).strip()
+        if not error.problem:
+            raise UsageError(text) from error
+        raise ValueError(_beginning(file, text)) from error
     except (ValueError, MemoryError) as error:
-        raise type(error)(_beginning(file, str(error))) from error if type(error) in (
-            ValueError, MemoryError
-        ) else ValueError(_beginning(file, str(error)))  # fmt: skip
+        kind = MemoryError if isinstance(error, MemoryError) else ValueError
+        raise kind(_beginning(file, str(error))) from error
+
+
+def _worded(part: str | Setting) -> str:
+    """Return a part of the advice of an error, a setting as an option."""
+    if isinstance(part, str):
+        return part
+    value = part.value
+    if isinstance(value, bool):
+        value = "yes" if value else "no"
+    elif isinstance(value, list):
+        value = ",".join(map(str, value))
+    option = f"--{part.parameter.replace('_', '-')}"
+    return option if value is None else f"{option} {shlex.quote(str(value))}"
 
 
 def _beginning(file: str, text: str) -> str:
@@ -93,7 +114,7 @@ def _beginning(file: str, text: str) -> str:
 def check_exists(file: str) -> None:
     """Raise an error with the name that may be meant if there is no such file on this machine."""
     path = file.partition("::")[0]
-    if "://" in file or any(sign in path for sign in "*?[") or os.path.lexists(path) or os.path.lexists(file):
+    if may_exist(file) or os.path.lexists(path) or os.path.lexists(file):
         return
     folder = Path(path).parent
     names = os.listdir(folder) if folder.is_dir() else []

@@ -17,14 +17,7 @@ from sklearn.base import BaseEstimator
 import coterie
 from coterie.arrays import Array
 from coterie.cli.errors import about
-from coterie.cli.inputs import (
-    Opened,
-    input_facts,
-    local_file,
-    open_input,
-    read_graph,
-    read_known_labels,
-)
+from coterie.cli.inputs import Opened, input_facts, local_file, open_input, read_graph, read_known_labels
 from coterie.cli.output import file_lines, recorded_warnings, short, table_lines, tell
 from coterie.cli.parameters import find_offered, make_model, offered_methods, settable, texts_of
 from coterie.cli.results import (
@@ -33,7 +26,7 @@ from coterie.cli.results import (
     labels_name,
     outlier_facts,
     outlier_lines,
-    write_clusters,
+    write_csv,
 )
 from coterie.cli.runs import MODEL, REPORT, SUMMARY, hash_of_rows, hashes_of, run_folder, write_summary
 from coterie.estimators import OBJECTIVE, Estimator, Progress, persistence
@@ -74,13 +67,12 @@ def run_fit(file: str, options: FitOptions) -> int:
 
         require_report()
     models = candidates(options)
-    with Screen(options.quiet) as screen:
-        screen.begin(f"reading {file}")
-        with (
-            run_folder(options.out, "fit", file, force=options.force) as outputs,
-            local_file(file) as (path, name),
-        ):
-            facts = fit_file(outputs, options, path, name, models, screen)
+    with (
+        Screen(options.quiet) as screen,
+        run_folder(options.out, "fit", file, force=options.force) as outputs,
+        local_file(file) as (path, name),
+    ):
+        facts = fit_file(outputs, options, path, name, models, screen)
     tell(facts, fit_lines, options)
     if facts["interrupted"]:
         print(f"coterie: interrupted; {options.out} has the best result so far", file=sys.stderr)
@@ -172,7 +164,7 @@ def fit_file(
         results.write(place, path)
     with outputs.writing(CLUSTERS) as place:
         columns = cluster_columns(subject, clusters)
-        write_clusters(place, columns, rows.dialect, csv_escape=options.csv_escape)
+        write_csv(place, columns, [columns.values()], rows.dialect, csv_escape=options.csv_escape)
     with outputs.writing(MODEL) as place:
         threshold = None if facts["outliers"] is None else facts["outliers"]["threshold"]
         metadata = {"method": method.name} | ({} if threshold is None else {"outlier_threshold": threshold})
@@ -322,7 +314,7 @@ def cluster_facts(subject: Subject, clusters: Clusters) -> list[dict[str, Any]]:
     """Return facts about the ten largest clusters: size, name, and an example text or the features that differ."""
     found = []
     for cluster in np.argsort(-subject.sizes, kind="stable")[:_SHOWN].tolist():
-        features = [str(feature) for feature in clusters.features(cluster, 3)]
+        features = clusters.features(cluster, 3)
         example, size = example_of(subject, clusters, cluster), int(subject.sizes[cluster])
         quoted = f'"{example}"' if subject.sample.texts is not None else f"example: {example}"
         about_it = "; ".join(features) or (quoted if size else "empty")

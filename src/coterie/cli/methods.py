@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from coterie.cli.errors import option_of
 from coterie.cli.output import table_lines, tell
 from coterie.cli.parameters import expected, find_offered, offered_methods, path_method, settable
 from coterie.methods import Method
@@ -26,7 +27,7 @@ def run_methods(name: str | None, options: Printed) -> int:
         for known in settable(method).values()
     ]
     facts = {**_facts(method), "parameters": parameters}
-    tell(facts, lambda facts: _parameter_lines(facts, method), options)
+    tell(facts, _parameter_lines, options)
     return 0
 
 
@@ -44,26 +45,16 @@ def _facts(method: Method) -> dict[str, Any]:
 def _method_lines(facts: Any) -> list[str]:
     cells = [["method", "-k", "sparse rows", "finds"]]
     for one in facts["methods"]:
-        cells.append(
-            [
-                one["method"],
-                *("yes" if one[name] else "" for name in ("needs_k", "takes_sparse")),
-                one["finds"],
-            ]
-        )
+        yes = ["yes" if one[name] else "" for name in ("needs_k", "takes_sparse")]
+        cells.append([one["method"], *yes, one["finds"]])
     return [*table_lines(cells, "<"), "", "coterie methods NAME lists the parameters of one."]
 
 
-def _parameter_lines(facts: Any, method: Method) -> list[str]:
-    own = {
-        method.clusters: "-k",
-        "max_time": "--max-time",
-        "random_state": "--seed",
-        "n_threads": "--threads",
-    }
+def _parameter_lines(facts: Any) -> list[str]:
     lines = [f"{facts['method']}: {facts['finds']}", ""]
     for one in facts["parameters"]:
-        option = own.get(one["parameter"], f"-p {one['parameter']}=")
+        option = option_of(one["parameter"])
+        option += "=" * option.startswith("-p")
         default = "" if one["default"] is None else f" (default {one['default']})"
         lines += [f"{option}  {one['values']}{default}", f"    {one['help']}"]
     return lines

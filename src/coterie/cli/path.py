@@ -39,61 +39,58 @@ def run_path(file: str, options: PathOptions) -> int:
     method, out, graph, k = path_method(), options.out, options.graph, options.k
     texts = texts_of(options.parameters)
     model = make_model(method, texts, options, k=None)
-    with Progress(options.quiet) as screen:
-        screen.begin(f"reading {file}")
-        with local_file(file) as (path, name), run_folder(out, "path", file, force=options.force) as outputs:
-            opened = open_input(path, name, options)
-            rows = opened.rows
-            check_rows(name, rows, method, k)
-            labels = labels_name(path, opened).replace(".npy", ".csv")
-            drawn = [kind for kind in method.pictures if rows.shape[0] > 1 or kind not in _OF_SEVERAL_ROWS]
-            names = [
-                PATH,
-                labels,
-                *(f"{kind}.png" for kind in drawn),
-                SUMMARY,
-                *([REPORT] if options.report else []),
-            ]
-            outputs.check(*names)
-            matrix = None if graph is None else read_graph(graph, rows.shape[0])
-            screen.begin("following the path")
-            with recorded_warnings() as warned, about(name):
-                seconds, interrupted = fit_model(model, rows, None, matrix, screen)
-            facts = {
-                "coterie": coterie.__version__,
-                "command": "path",
-                "command_line": command_line(),
-                "interrupted": interrupted,
-                "input": input_facts(name, rows),
-                "used": opened.used,
-                "graph": graph,
-                "parameters": settings_of(model, texts),
-                "gammas": model.gammas_.tolist(),
-                "clusters": model.n_clusters_path_.tolist(),
-                "splits": model.n_splits_.tolist(),
-                "largest_gap": float(np.max(model.relative_gaps_)),
-                "iterations": model.n_iter_,
-                "seconds": round(seconds, 6),
-                "warnings": [*opened.warnings, *warned],
-                "files": {kind: str(out / kind) for kind in names},
-            }
-            screen.begin("writing results")
-            is_whole = rows.shape[0] <= _FEW_ROWS
-            labeled = np.flatnonzero(is_whole | (model.n_clusters_path_ <= _FEW_CLUSTERS))
-            with outputs.writing(PATH) as place, open(place, "wb") as archive:
-                np.savez_compressed(archive, allow_pickle=False, **_arrays(model, labeled, is_whole))
-            with outputs.writing(labels) as place:
-                _write_labels(place, model, labeled, opened)
-            for kind in drawn:
-                axes = method.pictures[kind](model, n_clusters=k)
-                axes.set_title(f"{Path(name).name}, {axes.get_title()}", fontsize=10)
-                with outputs.writing(f"{kind}.png") as place:
-                    axes.figure.savefig(place)
-            write_summary(outputs, facts)
-            if options.report:
-                with about(name):
-                    page = make_report(model, rows, summary=facts, n_clusters=k, id=options.id)
-                outputs.write({REPORT: page.html.encode()})
+    with (
+        Progress(options.quiet) as screen,
+        local_file(file) as (path, name),
+        run_folder(out, "path", file, force=options.force) as outputs,
+    ):
+        opened = open_input(path, name, options)
+        rows = opened.rows
+        check_rows(name, rows, method, k)
+        labels = labels_name(path, opened).replace(".npy", ".csv")
+        drawn = [kind for kind in method.pictures if rows.shape[0] > 1 or kind not in _OF_SEVERAL_ROWS]
+        pages = [REPORT] if options.report else []
+        names = [PATH, labels, *(f"{kind}.png" for kind in drawn), SUMMARY, *pages]
+        outputs.check(*names)
+        matrix = None if graph is None else read_graph(graph, rows.shape[0])
+        screen.begin("following the path")
+        with recorded_warnings() as warned, about(name):
+            seconds, interrupted = fit_model(model, rows, None, matrix, screen)
+        facts = {
+            "coterie": coterie.__version__,
+            "command": "path",
+            "command_line": command_line(),
+            "interrupted": interrupted,
+            "input": input_facts(name, rows),
+            "used": opened.used,
+            "graph": graph,
+            "parameters": settings_of(model, texts),
+            "gammas": model.gammas_.tolist(),
+            "clusters": model.n_clusters_path_.tolist(),
+            "splits": model.n_splits_.tolist(),
+            "largest_gap": float(np.max(model.relative_gaps_)),
+            "iterations": model.n_iter_,
+            "seconds": round(seconds, 6),
+            "warnings": [*opened.warnings, *warned],
+            "files": {kind: str(out / kind) for kind in names},
+        }
+        screen.begin("writing results")
+        is_whole = rows.shape[0] <= _FEW_ROWS
+        labeled = np.flatnonzero(is_whole | (model.n_clusters_path_ <= _FEW_CLUSTERS))
+        with outputs.writing(PATH) as place, open(place, "wb") as archive:
+            np.savez_compressed(archive, allow_pickle=False, **_arrays(model, labeled, is_whole))
+        with outputs.writing(labels) as place:
+            _write_labels(place, model, labeled, opened)
+        for kind in drawn:
+            axes = method.pictures[kind](model, n_clusters=k)
+            axes.set_title(f"{Path(name).name}, {axes.get_title()}", fontsize=10)
+            with outputs.writing(f"{kind}.png") as place:
+                axes.figure.savefig(place)
+        write_summary(outputs, facts)
+        if options.report:
+            with about(name):
+                page = make_report(model, rows, summary=facts, n_clusters=k, id=options.id)
+            outputs.write({REPORT: page.html.encode()})
     tell(facts, _lines, options)
     return 130 if interrupted else 0
 

@@ -55,7 +55,7 @@ def run_predict(model: str, file: str, options: PredictOptions) -> int:
     started = time.perf_counter()
     with Progress(options.quiet or is_piped) as screen, local_file(file) as (path, name):
         screen.begin(f"reading {name}")
-        with recorded_warnings() as warned, about(name, _ON_MISSING):
+        with recorded_warnings() as warned, about(name, _ON_MISSING, PredictOptions):
             keep = options.columns_out == "all"
             rows = model_rows(fitted, path, exclude=left_out, keep_columns=keep, **options.reading)
             opened = Opened(rows, kept_columns(rows, options.columns_out, options.id))

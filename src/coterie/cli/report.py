@@ -40,13 +40,13 @@ def run_report(folder: Path, file: str | None, options: ReportOptions) -> int:
             )  # fmt: skip
         with output_folder(out.parent, out.name) as outputs:
             outputs.write({out.name: made.html.encode()})
-    written = {
+    found = {
         "command": "report",
         "folder": str(folder),
         "file": without_secrets(name),
         "files": {"report": str(out)},
     }
-    tell(written, file_lines, options)
+    tell(found, file_lines, options)
     if options.open:
         show_page(out)
     return 0

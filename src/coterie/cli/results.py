@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,10 @@ _ENDINGS = {".csv": ".csv", ".tsv": ".tsv", ".parquet": ".parquet", ".feather": 
 
 # Signs with which a spreadsheet begins a formula.
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+_NUMBER = re.compile(r"[+-]?\d[\d.,' ]*(?:[eE][+-]?\d+)?")
+
+# Lines of CSV that are made at once.
+_LINES = 65_536
 
 
 def labels_name(file: str, opened: Opened) -> str:
@@ -73,13 +78,24 @@ class Results:
         table = self.opened.table
         taken = [] if table is None else table.names
         added = result_columns(self.placement, self.clusters, self.names, kept, taken)
-        write_table(path, result_table(table, added), self.opened.rows.dialect, csv_escape=self.csv_escape)
+        write_table(
+            path,
+            result_table(table, added),
+            self.opened.rows.dialect,
+            as_given=taken,
+            csv_escape=self.csv_escape,
+        )
 
 
 def write_table(
-    path: Path, table: Any, dialect: tuple[str, str] | None = None, *, csv_escape: bool = False
+    path: Path,
+    table: Any,
+    dialect: tuple[str, str] | None = None,
+    *,
+    as_given: Collection[str] = (),
+    csv_escape: bool = False,
 ) -> None:
-    """Write an Arrow table by the ending of its name; .csv with the separator and decimal sign of a dialect."""
+    """Write an Arrow table by the ending of its name; numbers of the columns `as_given` keep all digits in CSV."""
     if path.suffix == ".parquet":
         from pyarrow import parquet
 
@@ -97,44 +113,63 @@ def write_table(
     elif path.suffix == ".xlsx":
         table.to_pandas().to_excel(path, index=False)
     else:
-        _write_csv(path, table, *(dialect or (",", ".")), csv_escape)
+        sep, decimal = ("\t", ".") if path.suffix == ".tsv" else dialect or (",", ".")
+        blocks = (
+            [
+                _cells(column, field, decimal, field.name in as_given)
+                for column, field in zip(batch, table.schema)
+            ]
+            for batch in table.to_batches(_LINES)
+        )
+        write_csv(path, table.column_names, blocks, (sep, decimal), csv_escape=csv_escape)
 
 
-def _write_csv(path: Path, table: Any, sep: str, decimal: str, csv_escape: bool) -> None:
-    from pyarrow import array, compute, csv, string, types
+def _cells(column: Any, field: Any, decimal: str, is_given: bool) -> list[Any]:
+    """Return the cells of an Arrow column for `write_csv`."""
+    from pyarrow import string, types
 
-    for i, field in enumerate(table.schema):
-        column = table.column(i)
-        if field.type.num_fields:
-            raise ValueError(
-                f"A {path.suffix} file cannot hold the column {field.name!r} ({field.type}): leave it out by "
-                "--columns-out id, or write .parquet."
-            )
-        if path.suffix == ".csv" and decimal == "," and types.is_floating(field.type):
-            column = compute.replace_substring(column.cast(string()), ".", ",")
-        elif csv_escape and (types.is_string(field.type) or types.is_large_string(field.type)):
-            column = array([escaped(cell) for cell in column.to_pylist()], field.type)
-        table = table.set_column(i, field.name, column)
-    sep = "\t" if path.suffix == ".tsv" else "," if sep.isspace() else sep
-    csv.write_csv(table, path, csv.WriteOptions(delimiter=sep, quoting_style="needed"))
+    if field.type.num_fields:
+        raise ValueError(
+            f"A .csv file cannot hold the column {field.name!r} ({field.type}): leave it out by --columns-out id, or "
+            "write .parquet."
+        )
+    if not types.is_floating(field.type):
+        return column.cast(string()).to_pylist()
+    if not is_given:
+        return column.to_pylist()
+    return [text and text.replace(".", decimal) for text in column.cast(string()).to_pylist()]
+
+
+def write_csv(
+    path: Path,
+    names: Iterable[str],
+    blocks: Iterable[Iterable[Iterable[Any]]],
+    dialect: tuple[str, str] | None,
+    *,
+    csv_escape: bool,
+) -> None:
+    """Write blocks of columns as CSV with the separator and decimal sign of a dialect.
+
+    Floats have six digits, None is an empty cell, and quotes stand only where they are needed.
+    """
+    sep, decimal = dialect or (",", ".")
+
+    def cell(value: Any) -> Any:
+        if isinstance(value, float):
+            return f"{value:.6g}".replace(".", decimal)
+        return escaped(value) if csv_escape else value
+
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter="," if sep == " " else sep, lineterminator="\n")
+        writer.writerow(names)
+        for columns in blocks:
+            writer.writerows(zip(*(map(cell, column) for column in columns)))
 
 
 def escaped(cell: Any) -> Any:
-    """Return a cell with ' before what a spreadsheet would run as a formula."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULAS) else cell
-
-
-def write_clusters(
-    path: Path, columns: Mapping[str, list[Any]], dialect: tuple[str, str] | None, *, csv_escape: bool
-) -> None:
-    """Write the table of clusters as CSV, with the separator and decimal sign of a dialect."""
-    sep, decimal = dialect or (",", ".")
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, delimiter="," if sep.isspace() else sep)
-        writer.writerow(columns)
-        for line in zip(*columns.values()):
-            cells = [f"{c:.6g}".replace(".", decimal) if isinstance(c, float) else c for c in line]
-            writer.writerow([escaped(cell) for cell in cells] if csv_escape else cells)
+    """Return a cell with ' before what a spreadsheet would run as a formula; a number is none."""
+    is_formula = isinstance(cell, str) and cell.startswith(_FORMULAS) and not _NUMBER.fullmatch(cell)
+    return f"'{cell}" if is_formula else cell
 
 
 def asked_share(outliers: str | None) -> float | None:

@@ -15,24 +15,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.blocks.dataset import check_squares
 from coterie.comparison.scores import CRITERIA, drawn_ids, rand_indices, scores
 from coterie.estimators import OBJECTIVE, Estimator
-from coterie.estimators.parameters import parameters_of
+from coterie.estimators.parameters import ParameterError, parameters_of
 from coterie.figures import counted
 from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.fitting.threads import effective_n_threads
+from coterie.graphs.equal_rows import equal_rows
 from coterie.methods import Method, find_method, methods
 from coterie.metrics import adjusted_rand_score, clustering_accuracy, normalized_mutual_info_score
 from coterie.names import known_classes
 from coterie.rows import Block, Rows, as_rows
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from coterie.reports.page import Page
 
 # Rows that methods are fitted to, and rows that are drawn.
@@ -75,8 +72,8 @@ class Comparison:
     reasons : tuple of str
         Explanation in sentences; the first is the answer.
     records : tuple of dict
-        One for each fit, by descending score, as in `table`. Total variation has a second one, "total-variation, equal
-        priors", if estimated class priors are unequal.
+        One for each fit, by descending score: seconds, objective, sizes, scores, as `pandas.DataFrame` takes them.
+        Total variation has a second one, "total-variation, equal priors", if estimated class priors are unequal.
     differences : tuple of str
         How the clusters of other methods differ from those of the best.
     agreement : ndarray of shape (m, m), float64
@@ -132,14 +129,6 @@ class Comparison:
             cells.append([record["method"] + mark, *numbers, f"{record['smallest']:,}-{record['largest']:,}"])
         widths = [max(map(len, column)) for column in zip(*cells)]
         return ["  ".join(f"{cell:>{width}}" for cell, width in zip(line, widths)) for line in cells]
-
-    def table(self) -> pa.Table:
-        """Return an Arrow table with a row for each method: seconds, objective, sizes, scores."""
-        try:
-            import pyarrow as pa
-        except ImportError as error:
-            raise ImportError("An Arrow table needs pyarrow: pip install 'coterie[io]'") from error
-        return pa.Table.from_pylist(list(self.records))
 
     def page(self, name: str = "the rows", warnings: Sequence[str] = ()) -> Page:
         """Return a page with `save(path)` and `html()`; `name` is that of the data set."""
@@ -221,30 +210,34 @@ def compare(
     """
     began = time.perf_counter()
     if max_time is not None and not 0 < max_time < np.inf:
-        raise ValueError(f"max_time must be a number of seconds above 0, got {max_time!r}.")
+        raise ParameterError("max_time", f"must be a number of seconds above 0, got {max_time!r}.")
     threads = effective_n_threads(n_threads)
     check_positive_integer("n_clusters", n_clusters)
     k = int(n_clusters)
     if k < 2:
-        raise ValueError("n_clusters must be at least 2 to compare methods, got 1.")
+        raise ParameterError("n_clusters", "must be at least 2 to compare methods, got 1.")
     source = as_rows(X)
     random = random_stream(random_state)
     n_compared = min(source.shape[0], _MOST_ROWS)
     if n_compared < 3 * k:
-        raise ValueError(
-            f"{k} clusters cannot be compared on {n_compared} rows: that takes three rows per cluster. Ask for fewer "
-            "clusters or give more rows."
-        )
+        most = f"at most {n_compared // 3}, a third of the {n_compared} rows that are compared"
+        raise ParameterError("n_clusters", f"must be {most}, got {k}.")
     chosen, left_out = _candidates(source, methods)
-    classes = _checked_classes(labels, source.shape[0])
+    classes = None
+    if labels is not None:
+        classes, names = known_classes(labels)
+        if classes.shape != (source.shape[0],):
+            raise ValueError(
+                f"labels must have shape ({source.shape[0]},), one for each row, got {classes.shape}."
+            )
+        if not names:
+            raise ValueError("labels contains no known class.")
     ids = drawn_ids(source.shape[0], n_compared, random)
     rows = source.read() if len(ids) == source.shape[0] else source.take(ids)
-    _check_range(rows, ids)
-    n_distinct = _count_distinct(rows, k)
+    n_distinct = len(equal_rows(rows).first)
     if n_distinct < k:
-        raise ValueError(
-            f"X has {counted(n_distinct, 'distinct row')}, fewer than n_clusters={k}: no method can be recommended. "
-            "Ask for fewer clusters."
+        raise ParameterError(
+            "n_clusters", f"must be at most the number of distinct rows, {n_distinct}, got {k}."
         )
     tell = callback if callback is not None else str
     settings = {**_SETTINGS, "random_state": int(random.randint(2**31 - 1)), "n_threads": threads}
@@ -258,17 +251,12 @@ def compare(
     best, confidence, reasons = _recommendation(fits, found, k)
     order = sorted(range(len(fits)), key=lambda i: (-found[i]["score"], i))
     known = None if classes is None else classes[ids]
-    facts = {
-        "rows": source.shape[0],
-        "columns": source.shape[1],
-        "sample_rows": len(ids),
-        "clusters": k,
-        "seconds": time.perf_counter() - began,
-    }
+    facts = {"rows": source.shape[0], "columns": source.shape[1], "sample_rows": len(ids), "clusters": k,
+             "seconds": time.perf_counter() - began}  # fmt: skip
     drawn = drawn_ids(len(ids), _DRAWN_ROWS, np.random.RandomState(0))
     return Comparison(
         best.name, confidence, reasons,
-        records=tuple({**_record(fits[i], k), **found[i], **_known_scores(fits[i], known)} for i in order),
+        records=tuple({**_record(fits[i], k, known), **found[i]} for i in order),
         differences=tuple(_difference(best, fits[i]) for i in order if fits[i] is not best),
         agreement=agreement[np.ix_(order, order)],
         models={fits[i].name: fits[i].model for i in order},
@@ -280,27 +268,6 @@ def compare(
 
 
 # --- which methods, which rows ---------------------------------------------------------------------------------------
-
-
-def _check_range(rows: Block, ids: Array) -> None:
-    """Raise the ValueError of fits if squared distances of rows to their mean overflow in their dtype."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if sp.issparse(rows):
-            squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-        else:
-            squares = np.square(rows - rows.mean(axis=0, dtype=np.float64)).sum(axis=1)
-        check_squares(squares.astype(rows.dtype), ids)
-
-
-def _count_distinct(rows: Block, enough: int) -> int:
-    """Return the number of distinct rows, as far as that is less than `enough`."""
-    found = set()
-    for i in range(rows.shape[0]):
-        row = rows[[i]]
-        found.add((row.indices.tobytes(), row.data.tobytes()) if sp.issparse(rows) else (row + 0.0).tobytes())
-        if len(found) >= enough:
-            break
-    return len(found)
 
 
 def _candidates(rows: Rows, names: Iterable[str] | None) -> tuple[list[Method], list[str]]:
@@ -331,18 +298,6 @@ def _candidates(rows: Rows, names: Iterable[str] | None) -> tuple[list[Method], 
     if not chosen:
         raise ValueError(f"No method can be compared on these rows: {'; '.join(left_out)}.")
     return chosen, left_out
-
-
-def _checked_classes(labels: npt.ArrayLike | None, n_rows: int) -> IndexArray | None:
-    """Return classes as numbers, -1 for those that are not known."""
-    if labels is None:
-        return None
-    numbers, names = known_classes(labels)
-    if numbers.shape != (n_rows,):
-        raise ValueError(f"labels must have shape ({n_rows},), one for each row, got {numbers.shape}.")
-    if not names:
-        raise ValueError("labels contains no known class.")
-    return numbers
 
 
 # --- fits ------------------------------------------------------------------------------------------------------------
@@ -507,29 +462,21 @@ def _parts(counts: Array) -> list[tuple[int, str]]:
 # --- output ----------------------------------------------------------------------------------------------------------
 
 
-def _record(fit: _Fit, k: int) -> dict[str, Any]:
+def _record(fit: _Fit, k: int, known: IndexArray | None) -> dict[str, Any]:
+    """Return the sizes of clusters, the objective, and the scores by known classes, -1 where they are not known."""
     sizes = np.bincount(fit.labels)
     objective = fit.method.objective or OBJECTIVE
     value = getattr(fit.model, objective.attribute, None)
-    return {
-        "method": fit.name,
-        "seconds": fit.seconds,
-        "objective_name": objective.name,
+    found = {
+        "method": fit.name, "seconds": fit.seconds, "objective_name": objective.name,
         "objective": None if value is None else float(value),
-        "clusters": len(sizes),
-        "clusters_lost": max(0, k - len(sizes)),
-        "smallest": int(sizes.min()),
-        "median": round(float(np.median(sizes))),
-        "largest": int(sizes.max()),
-    }
-
-
-def _known_scores(fit: _Fit, known: IndexArray | None) -> dict[str, float]:
+        "clusters": len(sizes), "clusters_lost": max(0, k - len(sizes)), "smallest": int(sizes.min()),
+        "median": round(float(np.median(sizes))), "largest": int(sizes.max()),
+    }  # fmt: skip
     if known is None or not np.any(known >= 0):
-        return {}
-    truth, found = known[known >= 0], fit.labels[known >= 0]
+        return found
+    truth, labels = known[known >= 0], fit.labels[known >= 0]
     return {
-        "accuracy": clustering_accuracy(truth, found),
-        "nmi": _nmi(truth, found),
-        "ari": float(adjusted_rand_score(truth, found)),
-    }
+        **found, "accuracy": clustering_accuracy(truth, labels), "nmi": _nmi(truth, labels),
+        "ari": float(adjusted_rand_score(truth, labels)),
+    }  # fmt: skip

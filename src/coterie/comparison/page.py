@@ -1,8 +1,8 @@
-"""HTML page and plot of `compare`."""
+"""HTML page of `compare`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,72 +11,46 @@ from scipy.optimize import linear_sum_assignment
 from coterie.arrays import IntArray
 from coterie.comparison.scores import CRITERIA
 from coterie.figures import new_figure, style_of
-from coterie.plotting.layout import Layout, lay_out
+from coterie.plotting.layout import lay_out
 from coterie.reports.page import Bar, Cell, Column, Facts, Page, Picture, Section, Table, Text, Warnings
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from coterie.arrays import FloatArray
     from coterie.comparison.compare import Comparison
 
 
 def comparison_page(comparison: Comparison, name: str, warnings: Sequence[str] = ()) -> Page:
     """Return the page of a comparison; `name` is that of the data set, such as its file."""
     facts, records = comparison.facts, comparison.records
-    layout = _layout(comparison)
-    maps = [
-        Picture(
-            _map_alone(comparison, layout, record),
-            f"map-{number}",
-            f"Map of {len(layout.points):,} rows, colored by the {record['clusters']} clusters of {record['method']}.",
-            f"{_marked(comparison, record)}, score {record['score']:.2f}",
-            is_raster=True,
-            is_small=True,
-        )
-        for number, record in enumerate(records)
-    ]
-    known = [score for score in ("accuracy", "nmi", "ari") if score in records[0]]
-    table = Table(
-        "Scores (higher is better), sizes of clusters, and seconds of the fits",
-        [
-            Column("method"),
-            *(Column(name, True) for name in CRITERIA),
-            *(Column({"nmi": "NMI", "ari": "ARI"}.get(name, name), True) for name in known),
-            Column("smallest, median, largest", True),
-            Column("seconds", True),
-        ],
-        [
-            [
-                _marked(comparison, record),
-                *(_bar(record[score]) for score in CRITERIA),
-                *(f"{record[score]:.2f}" for score in known),
-                ", ".join(f"{record[size]:,}" for size in ("smallest", "median", "largest")),
-                f"{record['seconds']:.2f}",
-            ]
-            for record in records
-        ],
-        note="Known classes (accuracy, NMI, ARI) do not influence the scores." if known else "",
-        is_stacked=True,
-    )
+    chosen, block = comparison._drawn
+    layout = lay_out(block, metric=str(getattr(comparison.best_model_, "metric", "euclidean")))
+    best = np.asarray(comparison.best_model_.labels_)
+    titles, maps = {}, []
+    for number, record in enumerate(records):
+        method = titles[number] = str(record["method"])
+        labels = _numbered_like(best, np.asarray(comparison.models[method].labels_))[chosen]
+        is_best = method == comparison.best
+        if is_best:
+            titles[number] += f" ({'recommended' if comparison.recommended else 'highest score'})"
+        figure = _map(layout.points, labels, is_best)
+        words = f"Map of {len(chosen):,} rows, colored by the {record['clusters']} clusters of {method}."
+        caption = f"{titles[number]}, score {record['score']:.2f}"
+        maps.append(Picture(figure, f"map-{number}", words, caption, is_raster=True, is_small=True))
+    caption = f"{len(chosen):,} rows, by {layout.method}; the same map for each method."
     entries: list[tuple[str, Cell]] = [
-        ("recommended", comparison.recommended or "none"),
-        ("confidence", comparison.confidence),
-        ("clusters", facts["clusters"]),
-        ("rows compared on", facts["sample_rows"]),
-    ]
-    caption = f"{len(layout.points):,} rows, by {layout.method}; the same map for each method."
+        ("recommended", comparison.recommended or "none"), ("confidence", comparison.confidence),
+        ("clusters", facts["clusters"]), ("rows compared on", facts["sample_rows"]),
+    ]  # fmt: skip
+    criteria = [f"{name.capitalize()}: {sentence}." for name, sentence in CRITERIA.items()]
+    criteria += [f"Not compared: {what}." for what in comparison.left_out]
+    answer = [*map(Text, comparison.reasons), Warnings(list(warnings)), Facts(entries)]
     sections = [
-        Section("Answer", [*map(Text, comparison.reasons), Warnings(list(warnings)), Facts(entries)]),
+        Section("Answer", answer),
         Section("Maps", [Text(f"{caption} Matching clusters have the same color."), *maps]),
-        Section("Methods", [table, *map(Text, comparison.differences)]),
-        Section(
-            "Criteria",
-            [
-                *(Text(f"{name.capitalize()}: {sentence}.") for name, sentence in CRITERIA.items()),
-                *(Text(f"Not compared: {what}.") for what in comparison.left_out),
-            ],
-        ),
+        Section("Methods", [_table(records, list(titles.values())), *map(Text, comparison.differences)]),
+        Section("Criteria", list(map(Text, criteria))),
     ]
     subtitle = f"{facts['rows']:,} rows x {facts['columns']:,} columns"
     if facts["sample_rows"] < facts["rows"]:
@@ -84,31 +58,39 @@ def comparison_page(comparison: Comparison, name: str, warnings: Sequence[str] =
     return Page(f"Methods for {name}", subtitle, sections)
 
 
-def _layout(comparison: Comparison) -> Layout:
-    _, block = comparison._drawn
-    metric = str(getattr(comparison.best_model_, "metric", "euclidean"))
-    return lay_out(block, metric=metric)
+def _table(records: Sequence[Mapping[str, Any]], titles: Sequence[str]) -> Table:
+    known = [score for score in ("accuracy", "nmi", "ari") if score in records[0]]
+    heads = [*CRITERIA, *({"nmi": "NMI", "ari": "ARI"}.get(name, name) for name in known)]
+    lines: list[list[Cell]] = []
+    for record, title in zip(records, titles):
+        bars = [Bar(f"{record[name]:.2f}", float(np.clip(record[name], 0, 1))) for name in CRITERIA]
+        sizes = ", ".join(f"{record[size]:,}" for size in ("smallest", "median", "largest"))
+        scores = [f"{record[name]:.2f}" for name in known]
+        lines.append([title, *bars, *scores, sizes, f"{record['seconds']:.2f}"])
+    return Table(
+        "Scores (higher is better), sizes of clusters, and seconds of the fits",
+        [
+            Column("method"),
+            *(Column(name, True) for name in (*heads, "smallest, median, largest", "seconds")),
+        ],
+        lines,
+        "Known classes (accuracy, NMI, ARI) do not influence the scores." if known else "",
+        is_stacked=True,
+    )
 
 
-def _map_alone(comparison: Comparison, layout: Layout, record: dict[str, Any]) -> Figure:
-    figure = new_figure((3.0, 2.7))
-    _draw_map(figure.subplots(), comparison, layout, record)
-    return figure
-
-
-def _draw_map(ax: Axes, comparison: Comparison, layout: Layout, record: dict[str, Any]) -> None:
-    drawn, _ = comparison._drawn
-    best, own = comparison.best_model_.labels_, comparison.models[record["method"]].labels_
-    labels = _numbered_like(np.asarray(best), np.asarray(own))[drawn]
-    count = int(labels.max(initial=0)) + 1
+def _map(points: FloatArray, labels: IntArray, is_best: bool) -> Figure:
+    """Return a small map without names, with a frame that marks the best method."""
+    figure, count = new_figure((3.0, 2.7)), int(labels.max(initial=0)) + 1
+    ax = figure.subplots()
     for cluster in range(count):
         color, shape = style_of(cluster, count)
-        points = layout.points[labels == cluster]
-        ax.scatter(points[:, 0], points[:, 1], s=5, c=color, marker=shape, linewidths=0, alpha=0.75)
+        own = points[labels == cluster]
+        ax.scatter(own[:, 0], own[:, 1], s=5, c=color, marker=shape, linewidths=0, alpha=0.75)
     ax.set(xticks=[], yticks=[])
-    is_best = record["method"] == comparison.best
     for spine in ax.spines.values():
         spine.set(color="#D55E00" if is_best else "#CCCCCC", linewidth=2.5 if is_best else 0.8)
+    return figure
 
 
 def _numbered_like(best: IntArray, own: IntArray) -> IntArray:
@@ -116,14 +98,3 @@ def _numbered_like(best: IntArray, own: IntArray) -> IntArray:
     counts = np.zeros((int(own.max()) + 1, max(int(best.max()), int(own.max())) + 1), dtype=np.int64)
     np.add.at(counts, (own, best), 1)
     return np.asarray(linear_sum_assignment(counts, maximize=True)[1][own], dtype=np.int32)
-
-
-def _marked(comparison: Comparison, record: dict[str, Any]) -> str:
-    name = str(record["method"])
-    if name != comparison.best:
-        return name
-    return f"{name} ({'recommended' if comparison.recommended else 'highest score'})"
-
-
-def _bar(value: float) -> Bar | str:
-    return Bar(f"{value:.2f}", min(value, 1.0)) if value > 0 else f"{value:.2f}"

@@ -80,10 +80,7 @@ def scores(
 
 
 def chance(
-    clusterings: Sequence[IndexArray],
-    neighbors: IntArray,
-    graph: sp.csr_array,
-    random: np.random.RandomState,
+    clusterings: Sequence[IndexArray], neighbors: IntArray, graph: sp.csr_array, random: np.random.RandomState
 ) -> dict[tuple[int, ...], FloatArray]:
     """Return the mean neighbor likelihood and information of random partitions, by the sizes of their clusters."""
     seed, found = int(random.randint(2**31 - 1)), {}

@@ -9,14 +9,12 @@ from coterie.figures import require_matplotlib
 from coterie.laplacian_kmodes.graph_weight import plot_graph_weights
 from coterie.plotting.cluster_map import cluster_map
 from coterie.plotting.history import plot_history
-from coterie.plotting.images import check_image_shape, plot_cluster_images, plot_modes
+from coterie.plotting.images import plot_modes
 from coterie.total_variation.plots import plot_memberships
 
 __all__ = [
-    "check_image_shape",
     "cluster_map",
     "plot_barcode",
-    "plot_cluster_images",
     "plot_condensed_tree",
     "plot_history",
     "plot_graph_weights",

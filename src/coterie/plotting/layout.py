@@ -58,12 +58,9 @@ def lay_out(
 ) -> Layout:
     """Place rows, or the vertices of a graph whose weights `block` holds, in two dimensions.
 
-    "tsne" is openTSNE on our nearest neighbors, from principal components, seeded, 300 iterations, one thread; "pca"
-    are principal components of the rows, of a graph its eigenvectors; "auto" is t-SNE where openTSNE is installed. Rows
-    of two columns are drawn as they are, on their principal components.
-
-    4 s for 10,000 rows by t-SNE (Linderman et al., Nature Methods 2019, through openTSNE: Poličar et al., 2019), less
-    than a second by principal components; neighbors are found in O(m^2 d).
+    "tsne" is openTSNE (Poličar et al., 2019) on our nearest neighbors, from principal components, on one thread; "pca"
+    are principal components, of a graph those of its eigenvectors; "auto" is t-SNE where openTSNE is installed and rows
+    have more than two columns.
     """
     if projection not in PROJECTIONS:
         raise ValueError(f"projection must be one of {', '.join(PROJECTIONS)}, got {projection!r}.")
@@ -80,14 +77,10 @@ def lay_out(
         method, affinities = "eigenvectors", graph
     else:
         wanted = n_neighbors if wants_tsne else min(_KEPT, m - 1)
-        found = (
-            nearest_neighbors(block, wanted, metric=metric, random_state=0, n_threads=n_threads)
-            if m > 1
-            else None
-        )
-        ids, squares = (
-            (np.zeros((m, 0), np.int64), np.zeros((m, 0))) if found is None else map(np.asarray, found)
-        )
+        ids, squares = np.zeros((m, 0), np.int64), np.zeros((m, 0))
+        if m > 1:
+            found = nearest_neighbors(block, wanted, metric=metric, random_state=0, n_threads=n_threads)
+            ids, squares = map(np.asarray, found)
         neighbors, start, method = ids[:, :_KEPT], _components(block), "PCA"
         affinities = (ids, np.sqrt(squares))
     points = start
@@ -169,14 +162,6 @@ def sample_by_cluster(labels: IntArray, most: int, first: Array | None = None) -
     """Return a sample of at most `most` rows, in proportion to the sizes of the clusters, with some of each.
 
     Rows with True in `first` are taken before others of their cluster.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie.plotting.layout import sample_by_cluster
-    >>> labels = np.repeat(np.arange(3, dtype=np.int32), [5000, 900, 3])
-    >>> np.bincount(labels[sample_by_cluster(labels, 100)])
-    array([81, 16,  3])
     """
     n_rows = len(labels)
     if n_rows <= most:
@@ -202,19 +187,12 @@ def clusters_of(
     model: Any, rows: Rows, labels: npt.ArrayLike | None = None, n_clusters: int | None = None
 ) -> IntArray:
     """Return the clusters of rows: those given, of the fit, of a path those that last longest, or predicted ones."""
-    n_rows = rows.shape[0]
-    found = labels if labels is not None else getattr(model, "labels_", None)
-    if labels is None and n_clusters is not None and hasattr(model, "labels_path_"):
-        found = model.labels_at(n_clusters)
-    if (
-        found is not None
-        and len(np.asarray(found)) != n_rows
-        and labels is None
-        and hasattr(model, "predict")
-    ):
-        found = None
-    if found is None and hasattr(model, "predict"):
-        found = model.predict(rows if isinstance(model, Estimator) else rows.read())
+    n_rows, found = rows.shape[0], labels
+    if labels is None:
+        is_cut = n_clusters is not None and hasattr(model, "labels_path_")
+        found = model.labels_at(n_clusters) if is_cut else getattr(model, "labels_", None)
+        if hasattr(model, "predict") and (found is None or len(found) != n_rows):
+            found = model.predict(rows if isinstance(model, Estimator) else rows.read())
     if found is None or np.shape(found) != (n_rows,):
         have = "none" if found is None else f"{len(np.asarray(found)):,}"
         whose = "Labels are given" if labels is not None else f"This {type(model).__name__} has labels"
@@ -237,17 +215,14 @@ def label_places(
     placed: list[tuple[float, float, float, float]] = []
     found: list[tuple[float, float] | None] = []
     for (x, y), (width, height) in zip(anchors.tolist(), sizes.tolist()):
-        place = None
+        left, place = min(max(x - width / 2, 0), max(extent[0] - width, 0)), None
         for step in (0, -1, 1, -2, 2, -3, 3):
-            low = min(max(x - width / 2, 0), max(extent[0] - width, 0))
-            bottom = y - height / 2 + step * height
-            box = (low, bottom, low + width, bottom + height)
-            inside = bottom >= 0 and bottom + height <= extent[1]
-            if inside and all(
-                box[2] <= b[0] or b[2] <= box[0] or box[3] <= b[1] or b[3] <= box[1] for b in placed
-            ):
-                placed.append(box)
-                place = (low + width / 2, bottom + height / 2)
+            low = y - height / 2 + step * height
+            right, high = left + width, low + height
+            is_free = all(right <= b[0] or b[2] <= left or high <= b[1] or b[3] <= low for b in placed)
+            if low >= 0 and high <= extent[1] and is_free:
+                placed.append((left, low, right, high))
+                place = (left + width / 2, low + height / 2)
                 break
         found.append(place)
     return found

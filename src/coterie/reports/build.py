@@ -17,16 +17,7 @@ from coterie.metrics import adjusted_rand_score, clustering_accuracy, normalized
 from coterie.names import known_classes
 from coterie.plotting.cluster_map import draw_map
 from coterie.plotting.layout import Layout, lay_out
-from coterie.reports.describe import (
-    Clusters,
-    Names,
-    Other,
-    cluster_columns,
-    describe,
-    example_of,
-    means_of,
-    shown_amount,
-)
+from coterie.reports.describe import Clusters, Names, Trait, cluster_columns, describe, example_of, means_of
 from coterie.reports.explorer import explorer_data
 from coterie.reports.fit import fit_section
 from coterie.reports.page import (
@@ -66,18 +57,7 @@ _ON_DARK = 0.6
 class Report:
     """A page about a fit, made by `coterie.report`; a notebook shows it.
 
-    Attributes
-    ----------
-    page : Page
-        The page.
-    subject : Subject
-        What it is of.
-    layout : Layout
-        Where the rows of the sample are drawn.
-    clusters : Clusters
-        Descriptions of the clusters.
-    quality : Quality
-        Measures of quality of each cluster.
+    `page` is the page; the sample, its layout, and descriptions and quality of the clusters are those it is made of.
     """
 
     page: Page
@@ -248,48 +228,43 @@ def _clusters_section(
     figure = new_figure((7.2, 5.4))
     figure.set_dpi(110)
     draw_map(figure.subplots(), layout.points, subject.sample.labels, clusters.names)
-    all_rows, some_rows = f"All {n_rows:,} rows", f"{n_drawn:,} of {n_rows:,} rows, some of each cluster"
-    drawn = all_rows if n_drawn == n_rows else some_rows
-    kept = distances = ""
+    drawn = (
+        f"All {n_rows:,} rows"
+        if n_drawn == n_rows
+        else f"{n_drawn:,} of {n_rows:,} rows, some of each cluster"
+    )
+    caption = f"{drawn}, by {layout.method}."
     if not np.isnan(layout.kept):
-        kept = f" {layout.kept:.0%} of the ten nearest rows of a row are among its ten nearest on the map."
+        caption += (
+            f" {layout.kept:.0%} of the ten nearest rows of a row are among its ten nearest on the map."
+        )
     if layout.method != "PCA":
-        distances = " Distances between groups and their sizes mean little."
-    picture = Picture(
-        figure,
-        "map",
-        f"Map of {n_drawn:,} rows in {subject.n_clusters:,} clusters; the table of clusters has their names and sizes.",
-        f"{drawn}, by {layout.method}.{kept}{distances}",
-        is_raster=True,
+        caption += " Distances between groups and their sizes mean little."
+    words = (
+        f"Map of {n_drawn:,} rows in {subject.n_clusters:,} clusters, whose names and sizes the table has."
     )
-    explorer = Explorer(
-        picture, _table(subject, quality, mark), explorer_data(subject, layout, clusters, quality)
-    )
-    return Section("Clusters", [explorer, Warnings(_size_warnings(subject, facts, clusters.names))])
+    picture = Picture(figure, "map", words, caption, is_raster=True)
+    data = explorer_data(subject, layout, clusters, quality)
+    parts = [
+        Explorer(picture, _table(subject, quality, mark), data),
+        Warnings(_size_warnings(subject, facts, clusters.names)),
+    ]
+    return Section("Clusters", parts)
 
 
 def _table(subject: Subject, quality: Quality, mark: Callable[[int], Mark]) -> Table:
-    order = np.argsort(-subject.sizes, kind="stable")
-    largest = max(int(subject.sizes.max(initial=1)), 1)
-    known = quality.measures
-    lines: list[list[Cell]] = [
-        [
-            mark(cluster),
-            Bar(int(subject.sizes[cluster]), float(subject.sizes[cluster] / largest)),
-            f"{subject.sizes[cluster] / len(subject.labels):.1%}",
-            *(
-                f"{values[cluster]:.2f}" if np.isfinite(values[cluster]) else None
-                for values in known.values()
-            ),
-        ]
-        for cluster in order[:_MOST_LINES].tolist()
-    ]
-    columns = [
-        Column("cluster"),
-        Column("rows", True),
-        Column("share", True),
-        *(Column(name, True) for name in known),
-    ]
+    sizes, known = subject.sizes, quality.measures
+    order = np.argsort(-sizes, kind="stable")[:_MOST_LINES].tolist()
+    largest = max(int(sizes.max(initial=1)), 1)
+    lines: list[list[Cell]] = []
+    for cluster in order:
+        measured = [values[cluster] for values in known.values()]
+        lines.append([
+            mark(cluster), Bar(int(sizes[cluster]), float(sizes[cluster] / largest)),
+            f"{sizes[cluster] / len(subject.labels):.1%}",
+            *(f"{value:.2f}" if np.isfinite(value) else None for value in measured),
+        ])  # fmt: skip
+    columns = [Column("cluster"), *(Column(name, True) for name in ("rows", "share", *known))]
     left = subject.n_clusters - len(lines)
     note = f"The {len(lines):,} largest of {subject.n_clusters:,} clusters." if left else ""
     return Table(f"{subject.n_clusters:,} clusters of {len(subject.labels):,} rows", columns, lines, note)
@@ -298,9 +273,8 @@ def _table(subject: Subject, quality: Quality, mark: Callable[[int], Mark]) -> T
 def _size_warnings(subject: Subject, facts: Mapping[str, Any], names: list[str]) -> list[str]:
     n_rows, sizes, k = len(subject.labels), subject.sizes, subject.n_clusters
     lines = []
-    requested = facts.get("clusters") or getattr(
-        subject.model, str(getattr(subject.method, "clusters", "")), None
-    )
+    parameter = str(getattr(subject.method, "clusters", ""))
+    requested = facts.get("clusters") or getattr(subject.model, parameter, None)
     if isinstance(requested, int) and requested > k:
         lines.append(f"{k:,} of the {requested:,} requested clusters are left.")
     small = np.flatnonzero(sizes < _SMALL * n_rows / k)
@@ -354,51 +328,32 @@ def _description_section(
     means = [other for other in means_of(subject, clusters) if not np.isnan(other.means).all()]
     strengths = np.array([np.abs(other.effects).max(initial=0.0) for other in means])
     shown = [means[i] for i in np.sort(np.argsort(-strengths, kind="stable")[:_MOST_COLUMNS])]
-    has_terms = any(clusters.terms)
-    columns = [
-        Column("cluster"),
-        *([Column("mostly")] if classes else []),
-        *([Column("terms")] if has_terms else []),
-        *(Column(other.name, True) for other in shown),
-        Column("example"),
-    ]
-
-    def line(place: int, cells: list[Cell], terms: str, example: str) -> list[Cell]:
-        shades = [Shade(_amount(other, place), _strength(other, place)) for other in shown]
-        return [*cells, *([terms] if has_terms else []), *shades, example]
-
-    lines = [
-        line(
-            cluster,
-            [mark(cluster), *([classes.mostly[cluster]] if classes else [])],
-            ", ".join(clusters.terms[cluster]),
-            example_of(subject, clusters, cluster),
-        )
-        for cluster in order
-    ]
-    if shown:
-        lines.append(line(-1, ["all rows", *([""] if classes else [])], "", ""))
+    texts: dict[str, list[Cell]] = {"cluster": [mark(cluster) for cluster in order]}
+    if classes:
+        texts["mostly"] = [classes.mostly[cluster] for cluster in order]
+    if any(clusters.terms):
+        texts["terms"] = [", ".join(clusters.terms[cluster]) for cluster in order]
+    examples: list[Cell] = [example_of(subject, clusters, cluster) for cluster in order]
+    lines = list(
+        map(list, zip(*texts.values(), *([_shade(other, i) for i in order] for other in shown), examples))
+    )
     notes = []
     if shown:
+        lines.append(["all rows", *[""] * (len(texts) - 1), *(_shade(other, -1) for other in shown), ""])
         notes.append(
             "Means in original units and shares; strong colors mark what is far from the mean of all rows."
         )
     if len(means) > len(shown):
         notes.append(f"The {len(shown)} of {len(means)} columns that differ most.")
-    return Section(
-        "Descriptions",
-        [Table("Description of each cluster", columns, lines, " ".join(notes), is_stacked=True)],
-    )
+    columns = [*map(Column, texts), *(Column(other.name, True) for other in shown), Column("example")]
+    table = Table("Description of each cluster", columns, lines, " ".join(notes), is_stacked=True)
+    return Section("Descriptions", [table])
 
 
-def _strength(other: Other, place: int) -> float:
-    """Return from -1 to 1 how far the mean of a cluster is from that of other rows; 0 for all rows."""
-    return float(np.clip(other.effects[place] / _STRONGEST, -1, 1)) if place >= 0 else 0.0
-
-
-def _amount(other: Other, place: int) -> str | None:
-    value = float(other.means[place])
-    return None if np.isnan(value) else shown_amount(value, other.is_share)
+def _shade(trait: Trait, cluster: int) -> Shade:
+    """Return the mean of a column in a cluster, -1 for all rows, shaded by its distance from that of other rows."""
+    strength = float(np.clip(trait.effects[cluster] / _STRONGEST, -1, 1)) if cluster >= 0 else 0.0
+    return Shade(None if np.isnan(trait.means[cluster]) else trait.amount(cluster), strength)
 
 
 def _quality_section(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -39,109 +39,77 @@ _MOST_UNNAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Feature:
-    """A column in which a cluster differs: the mean there and of all rows, NaN if its units are not known.
+class Trait:
+    """A column, or one of its categories: the mean (or share) of each cluster and, last, of all rows.
 
-    `effect` is the difference from other rows in standard deviations; a share is the mean of zeros and ones.
-    """
-
-    name: str
-    effect: float
-    mean: float
-    overall: float
-    is_share: bool
-
-    def __str__(self) -> str:
-        if np.isnan(self.mean):
-            return self.word
-        return f"{self.amount}, all {shown_amount(self.overall, self.is_share)}"
-
-    @property
-    def amount(self) -> str:
-        """The mean of the cluster, such as "income 48,014"."""
-        return f"{self.name} {shown_amount(self.mean, self.is_share)}"
-
-    @property
-    def word(self) -> str:
-        """The difference in words, such as "high income"."""
-        if self.is_share:
-            return self.name if self.effect > 0 else f"not {self.name}"
-        return f"{'high' if self.effect > 0 else 'low'} {self.name}"
-
-
-def shown_amount(value: float, is_share: bool) -> str:
-    """Return a mean with three digits, or a share in percent."""
-    return f"{value:.0%}" if is_share else f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.3g}"
-
-
-@dataclass(frozen=True, slots=True)
-class Other:
-    """A column that was not clustered as numbers, or one of its categories.
-
-    `means` (or shares) are those of each cluster and, last, of all rows; `effects` the differences in standard
-    deviations of all rows.
+    `effects` are the differences of clusters in standard deviations, `column` is its place among the clustered ones.
+    Means are NaN where units are not known.
     """
 
     name: str
     means: FloatArray
     effects: FloatArray
     is_share: bool
+    column: int = -1
+
+    def amount(self, cluster: int) -> str:
+        """Return the mean of a cluster with three digits, such as "48,014", or a share in percent; -1 is all rows."""
+        value = float(self.means[cluster])
+        if self.is_share:
+            return f"{value:.0%}"
+        return f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.3g}"
+
+    def told(self, cluster: int) -> str:
+        """Return a mean beside that of all rows, such as "age 61, all 38", or what is known instead."""
+        known = not np.isnan(self.means[cluster])
+        return f"{self.name} {self.amount(cluster)}, all {self.amount(-1)}" if known else self.word(cluster)
+
+    def word(self, cluster: int) -> str:
+        """Return the difference in words, such as "high income"."""
+        is_high = self.effects[cluster] > 0
+        if self.is_share:
+            return self.name if is_high else f"not {self.name}"
+        return f"{'high' if is_high else 'low'} {self.name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
     """Descriptions of clusters.
 
-    `effects` are differences of means in standard deviations, `means` those of all rows in original units, both of
-    `columns`; without columns that mean something by themselves there are none. `others` are means of numbers and
-    shares of categories of columns that were not clustered as numbers. Means have that of all rows last. `exemplars`
-    and `borderline` are positions in the sample, the most representative and the least certain rows first.
+    `traits` are columns that were clustered as numbers and mean something by themselves, `others` are columns that were
+    not. `exemplars` and `borderline` are positions in the sample, the most representative and the least certain first.
     """
 
     names: list[str]
     terms: list[list[str]]
-    columns: list[int]
-    column_names: list[str]
-    effects: FloatArray
-    means: FloatArray
-    are_shares: BoolArray
-    others: list[Other]
+    traits: list[Trait]
+    others: list[Trait]
     exemplars: list[list[int]]
     borderline: list[list[int]]
 
-    def features(self, cluster: int, most: int = _MOST_FEATURES) -> list[Feature]:
-        """Return the most distinctive columns of a cluster."""
-        effects = self.effects[cluster]
-        order = np.argsort(-np.abs(effects), kind="stable")[:most]
-        return [
-            Feature(
-                self.column_names[i], float(effects[i]), float(self.means[cluster, i]),
-                float(self.means[-1, i]), bool(self.are_shares[i]),
-            )
-            for i in order
-            if effects[i] != 0
-        ]  # fmt: skip
+    def features(self, cluster: int, most: int = _MOST_FEATURES) -> list[str]:
+        """Return the most distinctive columns of a cluster, such as "age 61, all 38"."""
+        found = sorted(self.traits, key=lambda trait: -abs(trait.effects[cluster]))[:most]
+        return [trait.told(cluster) for trait in found if trait.effects[cluster] != 0]
 
 
 def describe(subject: Subject, *, names: Names = None, terms: Sequence[str] | None = None) -> Clusters:
     """Describe and name the clusters; `names` and `terms` are those of `coterie.report`."""
-    matter = Matter.of(subject, terms)
-    labels, k = subject.sample.labels, subject.n_clusters
-    words, effects = matter.terms(labels, k), matter.effects(labels, subject.sizes)
-    means = _original_means(subject, matter.columns)
-    measured = subject.placement.measures
+    matter, k = Matter.of(subject, terms), subject.n_clusters
+    labels, sizes = subject.sample.labels, subject.sizes
+    traits, words = (
+        matter.traits(labels, sizes, _original_means(subject, matter.columns)),
+        matter.terms(labels, k),
+    )
+    placement = subject.placement
     made = Clusters(
-        names=matter.names(labels, subject.sizes, means[:-1]),
-        terms=words or [[] for _ in range(k)],
-        columns=matter.columns,
-        column_names=matter.column_names,
-        effects=effects,
-        means=means,
-        are_shares=matter.are_shares,
+        names=matter.names(words, traits, k),
+        terms=words,
+        traits=traits,
         others=_other_means(subject),
-        exemplars=_examples(subject, subject.placement.ranks),
+        exemplars=_examples(subject, placement.ranks),
         # Without distances or memberships there are no borderline rows.
-        borderline=_examples(subject, subject.placement.borderline) if measured else [[]] * k,
+        borderline=_examples(subject, placement.borderline) if placement.measures else [[]] * k,
     )
     _rename(made, subject, names)
     return made
@@ -155,7 +123,6 @@ class Matter:
     columns: list[int]
     column_names: list[str]
     are_named: bool
-    are_shares: BoolArray
     counts: Any
     words: list[str]
 
@@ -173,52 +140,49 @@ class Matter:
             counts, words = text_counts(subject.sample.texts)
         columns = [] if words else columns
         names = [f"column {i}" for i in columns] if known is None else [known[i] for i in columns]
-        return cls(block, columns, names, known is not None, _are_binary(block)[columns], counts, words)
+        return cls(block, columns, names, known is not None, counts, words)
 
     def terms(self, labels: IntArray, n_clusters: int) -> list[list[str]]:
         """Return the terms of each cluster, [] where there are no words."""
         if not self.words:
-            return []
+            return [[] for _ in range(n_clusters)]
         weights = term_weights(self.counts, labels, n_clusters)
         order = np.argsort(-weights, axis=1, kind="stable")[:, :_MOST_TERMS]
         return [[self.words[i] for i in best if line[i] > 0] for best, line in zip(order, weights)]
 
-    def effects(self, labels: IntArray, sizes: IndexArray) -> FloatArray:
-        """Return by how many standard deviations each column differs in each cluster."""
-        return column_effects(self.block[:, self.columns], labels, sizes)
+    def traits(self, labels: IntArray, sizes: IndexArray, means: FloatArray | None = None) -> list[Trait]:
+        """Return the columns with the means of the clusters, which may not be known."""
+        block = self.block[:, self.columns]
+        effects, shares = column_effects(block, labels, sizes), _are_binary(block)
+        means = np.full((len(sizes) + 1, len(self.columns)), np.nan) if means is None else means
+        return [
+            Trait(name, means[:, i], effects[:, i], bool(shares[i]), column)
+            for i, (name, column) in enumerate(zip(self.column_names, self.columns))
+        ]
 
-    def names(self, labels: IntArray, sizes: IndexArray, means: FloatArray | None = None) -> list[str]:
+    def names(self, terms: list[list[str]], traits: list[Trait], n_clusters: int) -> list[str]:
         """Return different names: three terms, the two most distinctive columns, or a number.
 
-        Clusters that differ in the same columns are told apart by their means, where these are given.
+        Clusters that differ in the same columns are told apart by their means, where these are known.
         """
-        means = np.full((len(sizes), len(self.columns)), np.nan) if means is None else means
-        features = [self._features(*both) for both in zip(self.effects(labels, sizes), means)]
-        if self.words:
-            parts = [words[:3] for words in self.terms(labels, len(sizes))]
-        else:
-            parts = [[feature.word for feature in found] for found in features]
-        counts = Counter(map(frozenset, parts))
-        names = []
-        for i, (words, found) in enumerate(zip(parts, features)):
-            is_told_apart = counts[frozenset(words)] == 1
-            amounts = [
-                f.amount for f in found if not np.isnan(f.mean) and not is_told_apart and not self.words
+        found: list[list[Trait]] = [[] for _ in range(n_clusters)]
+        if traits and self.are_named:
+            effects = np.abs([trait.effects for trait in traits])
+            strongest = np.argsort(-effects, axis=0, kind="stable")[:2].T
+            found = [
+                [traits[i] for i in two if effects[i, cluster] >= _NOTABLE]
+                for cluster, two in enumerate(strongest)
             ]
+        parts = [terms[i][:3] or [trait.word(i) for trait in found[i]] for i in range(n_clusters)]
+        counts, names = Counter(map(frozenset, parts)), []
+        for i, words in enumerate(parts):
+            is_told_apart = counts[frozenset(words)] == 1
+            amounts = [] if is_told_apart else [
+                f"{trait.name} {trait.amount(i)}" for trait in found[i] if not np.isnan(trait.means[i])
+            ]  # fmt: skip
             name = ", ".join(amounts or words)
             names.append(name if is_told_apart or amounts else f"{name} ({i})" if name else f"Cluster {i}")
         return names
-
-    def _features(self, effects: FloatArray, means: FloatArray) -> list[Feature]:
-        """Return the two most distinctive columns of a cluster, if they are notable."""
-        order = np.argsort(-np.abs(effects), kind="stable")[:2] if self.are_named else ()
-        return [
-            Feature(
-                self.column_names[i], float(effects[i]), float(means[i]), np.nan, bool(self.are_shares[i])
-            )
-            for i in order
-            if abs(effects[i]) >= _NOTABLE
-        ]
 
 
 def _column_names(rows: Rows) -> list[str] | None:
@@ -404,15 +368,11 @@ def cluster_columns(subject: Subject, clusters: Clusters) -> dict[str, list[Any]
     return found
 
 
-def means_of(subject: Subject, clusters: Clusters) -> Iterator[Other]:
-    """Yield the means of all columns but components of vectors; those of encoded ones are shares of categories."""
+def means_of(subject: Subject, clusters: Clusters) -> list[Trait]:
+    """Return the means of all columns but components of vectors; those of encoded ones are shares of categories."""
     steps = [step for step in subject.rows.preparation if step[0] == "transform" and step[3]]
     n_numbers = len(steps[0][2]) if steps else subject.rows.shape[1]
-    for i, column in enumerate(clusters.columns):
-        if column < n_numbers:
-            effects = clusters.effects[:, i]
-            yield Other(clusters.column_names[i], clusters.means[:, i], effects, bool(clusters.are_shares[i]))
-    yield from clusters.others
+    return [*(trait for trait in clusters.traits if trait.column < n_numbers), *clusters.others]
 
 
 def example_of(subject: Subject, clusters: Clusters, cluster: int) -> str:
@@ -426,7 +386,7 @@ def example_of(subject: Subject, clusters: Clusters, cluster: int) -> str:
     return line if len(line) <= _EXAMPLE_LETTERS else line[: _EXAMPLE_LETTERS - 1] + "…"
 
 
-def _other_means(subject: Subject) -> list[Other]:
+def _other_means(subject: Subject) -> list[Trait]:
     """Return the means of numbers, and the shares of few categories, of columns that were not clustered as numbers."""
     metadata, k = subject.rows.metadata_columns, subject.n_clusters
     encoded = {cell for step in subject.rows.preparation if step[0] == "transform" for cell in step[3] or ()}
@@ -467,13 +427,13 @@ def numbers_of(column: Any) -> FloatArray | None:
     return np.asarray(column.cast("float64", safe=False).to_numpy())
 
 
-def _other(name: str, sums: Any, squares: Any, counts: Any, *, is_share: bool) -> Other:
+def _other(name: str, sums: Any, squares: Any, counts: Any, *, is_share: bool) -> Trait:
     """Return a column by the sums of groups, of which the last one is that of the rows in no cluster."""
     mean = sums.sum() / max(counts.sum(), 1)
     deviation = np.sqrt(max(squares.sum() / max(counts.sum(), 1) - mean**2, 0.0))
     means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)[:-1]
     effects = np.nan_to_num(means - mean) / deviation if deviation > 0 else np.zeros(len(means))
-    return Other(name, np.append(means, mean), effects, is_share)
+    return Trait(name, np.append(means, mean), effects, is_share)
 
 
 def category_codes(column: Any) -> tuple[list[str], IntArray] | None:

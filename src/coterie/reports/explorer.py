@@ -99,7 +99,9 @@ def _layers(subject: Subject) -> tuple[list[dict[str, Any]], int]:
 
 def _clusters_of_layer(matter: Matter, labels: IntArray, rows: IndexArray) -> list[dict[str, Any]]:
     sizes = np.bincount(labels[labels >= 0], minlength=1)
-    return [{"name": name, "size": int(size)} for name, size in zip(matter.names(labels[rows], sizes), sizes)]
+    own = labels[rows]
+    names = matter.names(matter.terms(own, len(sizes)), matter.traits(own, sizes), len(sizes))
+    return [{"name": name, "size": int(size)} for name, size in zip(names, sizes)]
 
 
 def _columns(subject: Subject, clusters: Clusters) -> list[dict[str, Any]]:
@@ -114,16 +116,17 @@ def _columns(subject: Subject, clusters: Clusters) -> list[dict[str, Any]]:
         values = _values(sample.metadata[name])
         if values is not None:
             found.append({"name": name, "kind": "kept", **values})
-    if clusters.columns:
-        strength = np.abs(clusters.effects).max(axis=0)
+    if clusters.traits:
+        strength = np.array([np.abs(trait.effects).max() for trait in clusters.traits])
         order = np.sort(np.argsort(-strength, kind="stable")[:_MOST_CLUSTERED])
         block = sample.block
         if not sp.issparse(block):  # sparse rows are not scaled
             original = original_units(block, subject.rows.preparation)
             block = block if original is None else original
         for i in order.tolist():
-            packed = _packed(dense(block[:, [clusters.columns[i]]])[:, 0], "<f4")
-            found.append({"name": clusters.column_names[i], "kind": "clustered", "values": packed})
+            trait = clusters.traits[i]
+            packed = _packed(dense(block[:, [trait.column]])[:, 0], "<f4")
+            found.append({"name": trait.name, "kind": "clustered", "values": packed})
     return found
 
 

@@ -15,7 +15,7 @@ from coterie.plotting.history import draw_objective
 from coterie.reports.page import Cell, Code, Facts, Part, Picture, Section, Text, Warnings
 from coterie.reports.subject import Subject
 
-# First steps are not drawn if their range exceeds this multiple of that of the later steps, at least this number.
+# The first step is not drawn if the range of all exceeds this multiple of that of the later ones, at least this number.
 _MOST_OF_FIRST, _FEWEST_LATER = 3.0, 4
 
 # Pictures with a line for each row.
@@ -88,43 +88,21 @@ def _objective(model: Any, method: Method | None) -> Sequence[tuple[str, Any]]:
 
 
 def _convergence(subject: Subject) -> list[Part]:
-    """Return the picture of the objective of each run, the one that was kept thick."""
-    history = getattr(subject.model, "history_", None)
-    found = getattr(subject.model, "runs_", None)
-    runs = [] if found is None else [found[found.run == number] for number in np.unique(found.run)]
-    if history is None or (len(history) < 2 and len(runs) < 2) or hasattr(subject.model, "gammas_"):
+    """Return the picture of the objective."""
+    history, method = getattr(subject.model, "history_", None), subject.method
+    if history is None or len(history) < 2 or hasattr(subject.model, "gammas_"):
         return []
-    method = subject.method
-    watched = method.watched if method else OBJECTIVE
-    first, last = float(history["objective"][0]), float(history["objective"][-1])
+    watched, values = method.watched if method else OBJECTIVE, history["objective"]
     figure = new_figure((6.4, 3.2))
     ax = figure.subplots()
-    for run in runs if len(runs) > 1 else ():
-        ax.plot(run.iteration, run.objective, color="#8C8C8C", lw=0.8, marker="." if len(run) == 1 else None)
     step = draw_objective(ax, subject.model)
-    caption = [
-        f"The {watched.name} after each {step}; {'higher' if watched.higher_is_better else 'lower'} is better."
-    ]
-    if len(runs) > 1:
-        caption.append(f"Thick: the run that was kept, of {len(runs)}.")
-    if _cut_first_steps(ax, [history, *runs]):
-        caption.append("The first steps lie outside of the picture.")
-    words = f"Line: {watched.name} from {first:.6g} to {last:.6g} in {counted(len(history), step)}."
-    return [Picture(figure, "convergence", words, " ".join(caption))]
-
-
-def _cut_first_steps(ax: Any, runs: list[Any]) -> bool:
-    """Leave the first steps out of the picture where all others would be a flat line beside them; say whether."""
-    late = np.concatenate([run["objective"][run["iteration"] > 1] for run in runs])
-    if len(late) < _FEWEST_LATER:
-        return False
-    low, high = float(late.min()), float(late.max())
-    first = np.concatenate([run["objective"] for run in runs])
-    if np.ptp(first) <= _MOST_OF_FIRST * (high - low) or high == low:
-        return False
-    room = 0.05 * (high - low)
-    ax.set_ylim(low - room, high + room)
-    return True
+    caption = f"The {watched.name} after each {step}; {'higher' if watched.higher_is_better else 'lower'} is better."
+    low, high = float(values[1:].min()), float(values[1:].max())
+    if len(values) > _FEWEST_LATER and 0 < _MOST_OF_FIRST * (high - low) < np.ptp(values):
+        ax.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
+        caption += " The first one lies outside of the picture."
+    words = f"Line: {watched.name} from {values[0]:.6g} to {values[-1]:.6g} in {counted(len(history), step)}."
+    return [Picture(figure, "convergence", words, caption)]
 
 
 def _pictures(subject: Subject) -> list[Part]:

@@ -11,7 +11,7 @@ import html
 import io
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files as package_files
@@ -24,8 +24,6 @@ from coterie.outputs import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_TEMPLATES = package_files("coterie.reports") / "templates"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,23 +116,21 @@ class Picture:
     is_raster: bool = False
     is_small: bool = False
 
-    def png(self) -> bytes:
-        """Return it as PNG, on white paper."""
+    def png(self) -> str:
+        """Return the address of a PNG image on white paper, which holds it."""
         buffer = io.BytesIO()
         self.figure.savefig(buffer, format="png", metadata={"Software": None})
         self.figure.set_layout_engine("none")  # a second layout would differ in the last digits
-        return buffer.getvalue()
+        return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
 
     def svg(self) -> str:
         """Return it as an element of HTML, in the ink and on the paper of the page."""
         import matplotlib
 
-        buffer = io.StringIO()
+        buffer, unmarked = io.StringIO(), {"Date": None, "Creator": None}
         # Texts stay texts. The salt makes names of this picture's clip paths its own.
         with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": self.name}):
-            self.figure.savefig(
-                buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None}
-            )
+            self.figure.savefig(buffer, format="svg", transparent=True, metadata=unmarked)
         self.figure.set_layout_engine("none")
         text = buffer.getvalue()
         text = text[text.index("<svg") :]
@@ -177,18 +173,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page.
-
-    `properties` are CSS custom properties by the theme in which they hold: {"light": {"--c0": "#0072b2"}, "dark":
-    {...}}.
-
-    Examples
-    --------
-    >>> from coterie.reports.page import Facts, Page, Section
-    >>> page = Page("A <b>name</b>", "of data", [Section("Rows", [Facts([("number", 27)])])])
-    >>> "A &lt;b&gt;name" in page.html()
-    True
-    """
+    """A page; `properties` are CSS custom properties by theme: {"light": {"--c0": "#0072b2"}, "dark": {...}}."""
 
     title: str
     subtitle: str
@@ -213,27 +198,10 @@ class Page:
             'style="width: 100%; height: 800px; border: 1px solid #8888; border-radius: 6px"></iframe>'
         )
 
-    def parts(self) -> Iterator[Part]:
-        """Yield all parts in their order, those inside of others after them."""
-        for section in self.sections:
-            yield from _with_inner(section.parts)
-
     @property
     def is_interactive(self) -> bool:
         """Whether the page has a script."""
-        return any(isinstance(part, Explorer) for part in self.parts())
-
-
-def _with_inner(parts: Sequence[Part]) -> Iterator[Part]:
-    for part in parts:
-        yield part
-        if isinstance(part, Explorer):
-            yield from (part.picture, part.table)
-
-
-def data_address(content: bytes, kind: str = "image/png") -> str:
-    """Return content as an address that holds it."""
-    return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
+        return any(isinstance(part, Explorer) for section in self.sections for part in section.parts)
 
 
 def require_jinja() -> None:
@@ -251,22 +219,18 @@ def _environment() -> Any:
     import jinja2
 
     made = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_template),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=jinja2.FunctionLoader(_template), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
-    )
+    )  # fmt: skip
     made.policies["json.dumps_kwargs"] = {"sort_keys": False, "separators": (",", ":"), "ensure_ascii": False}
     made.filters["kind"] = lambda part: type(part).__name__
     made.filters["shown"] = _shown
     made.globals["source"] = _template
-    made.globals["data_address"] = data_address
     return made
 
 
 def _template(name: str) -> str:
-    return (_TEMPLATES / name).read_text(encoding="utf-8")
+    return (package_files("coterie.reports") / "templates" / name).read_text(encoding="utf-8")
 
 
 def _shown(value: Any) -> str:
@@ -275,12 +239,7 @@ def _shown(value: Any) -> str:
         return "–"
     if isinstance(value, bool | str):
         return str(value)
-    if isinstance(value, float) and not value.is_integer():
-        return (
-            f"{value:.4g}"
-            if 1e-4 <= abs(value) < 9999.5
-            else f"{value:,.0f}"
-            if 1 <= abs(value) < 1e9
-            else f"{value:.3g}"
-        )
-    return f"{int(value):,}" if abs(value) < 1e15 else f"{value:.3g}"
+    size = abs(value)
+    if float(value).is_integer() and size < 1e15:
+        return f"{int(value):,}"
+    return f"{value:.4g}" if 1e-4 <= size < 9999.5 else f"{value:,.0f}" if 1 <= size < 1e9 else f"{value:.3g}"

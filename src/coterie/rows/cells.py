@@ -13,7 +13,7 @@ import numpy as np
 
 from coterie.arrays import BoolArray, FloatArray, IndexArray
 from coterie.limits.files import shortened
-from coterie.rows.checks import MOST_OF_A_NAME, TableError
+from coterie.rows.checks import MOST_OF_A_NAME, Setting, TableError
 
 # Words for missing numbers that programs write; others are given by `missing_words`.
 MISSING_WORDS = (
@@ -77,19 +77,15 @@ class TextOptions:
 
     def __post_init__(self) -> None:
         if self.decimal not in (None, ".", ","):
-            raise TableError(f"decimal must be '.' or ',', got {self.decimal!r}.", "decimal")
+            raise TableError("", advice=[Setting("decimal"), f" must be '.' or ',', got {self.decimal!r}."])
         if self.thousands not in (None, "", *_GROUPS):
-            raise TableError(
-                f"thousands must be one of ',', '.', ' ', \"'\" and '', got {self.thousands!r}.", "thousands"
-            )
+            signs = f" must be one of ',', '.', ' ', \"'\" and '', got {self.thousands!r}."
+            raise TableError("", advice=[Setting("thousands"), signs])
         if self.decimal is not None and self.decimal == self.thousands:
-            raise TableError(
-                f"decimal and thousands must differ, got {self.decimal!r} for both.", "thousands"
-            )
+            raise TableError("", advice=[Setting("thousands", self.thousands), " is the decimal sign, too."])
         if isinstance(self.missing_words, str):
-            raise TableError(
-                f"missing_words must be a list of words, got {self.missing_words!r}.", "missing_words"
-            )
+            words = f" must be a list of words, got {self.missing_words!r}."
+            raise TableError("", advice=[Setting("missing_words"), words])
 
     @property
     def words(self) -> list[str]:
@@ -155,8 +151,8 @@ class NumberFormat:
             first = int(np.asarray(is_good).argmin())
             raise TableError(
                 f"the column {shortened(name, MOST_OF_A_NAME)!r} has {texts[first].as_py()[:40]!r} in row "
-                f"{row + first}, which is no number. Correct the cell, or leave the column out (exclude).",
-                "exclude",
+                f"{row + first}, which is no number. ",
+                advice=["Correct the cell, or leave the column out: ", Setting("exclude", [name]), "."],
             )
         return numbers.cast(pyarrow.float64())
 
@@ -203,8 +199,8 @@ class VectorFormat:
             position = int(np.asarray(compute.list_parent_indices(lists))[int(np.asarray(is_good).argmin())])
             raise TableError(
                 f"the vectors of {shortened(name, MOST_OF_A_NAME)!r} have {bad[:40]!r} in row {row + position}, which "
-                f"is no number.{cut}",
-                "exclude",
+                f"is no number.{cut} ",
+                advice=["Correct the cell, or leave the column out: ", Setting("exclude", [name]), "."],
             )
         offsets = pyarrow.array(np.asarray(lists.offsets), mask=None, type=lists.offsets.type)
         kind = pyarrow.ListArray if pyarrow.types.is_list(lists.type) else pyarrow.LargeListArray
@@ -447,7 +443,7 @@ def _style(
     if not common and chosen is not None and set(chosen) < set(possible):
         return _style({name: cores[name] for name in chosen if name in cores}, names, options, sep, None)
     if not common:
-        raise TableError(_conflict(names, distinct, possible, options), "decimal")
+        raise _conflict(names, distinct, possible, options)
     # Readings that differ only in signs that no cell has are the same.
     readings = {
         (decimal if decimal in used else None, thousands if thousands in used else None): (decimal, thousands)
@@ -465,9 +461,8 @@ def _style(
     text = texts[0].as_py()
     raise TableError(
         f"the numbers can be read in two ways: {text!r} of {shortened(names[name], MOST_OF_A_NAME)!r} is "
-        f"{_value(text, first)} with the decimal sign {first[0]!r}, and {_value(text, second)} with {second[0]!r}. "
-        f"Say which: decimal={first[0]!r} or decimal={second[0]!r}.",
-        "decimal",
+        f"{_value(text, first)} with the decimal sign {first[0]!r}, and {_value(text, second)} with {second[0]!r}. ",
+        advice=["Say which: ", Setting("decimal", first[0]), " or ", Setting("decimal", second[0]), "."],
     )
 
 
@@ -476,26 +471,40 @@ def _conflict(
     distinct: Mapping[int, Any],
     possible: Mapping[int, set[tuple[str, str]]],
     options: TextOptions,
-) -> str:
-    """Say which columns have numbers that no reading has in common."""
+) -> TableError:
+    """Return the error for numbers that no reading has in common, which names their columns."""
+    how, exclude = [Setting("decimal"), " or ", Setting("thousands")], Setting("exclude")
     keys = list(possible)
     alone = next((key for key in keys if not possible[key]), None)
     if alone is not None:
         shown = ", ".join(map(repr, _text_of(distinct[alone])[:3]))
-        given = f" with decimal={options.decimal!r}" * (options.decimal is not None)
-        given += f" with thousands={options.thousands!r}" * (options.thousands is not None)
-        return (
-            f"the numbers of the column {shortened(names[alone], MOST_OF_A_NAME)!r} cannot be read in one way{given}: "
-            f"{shown}. Correct them, say how they are written (decimal, thousands), or leave the column out (exclude)."
+        given = f" with the decimal sign {options.decimal!r}" * (options.decimal is not None)
+        given += f" with the sign of thousands {options.thousands!r}" * (options.thousands is not None)
+        return TableError(
+            f"the numbers of the column {shortened(names[alone], MOST_OF_A_NAME)!r} cannot be read in one way"
+            f"{given}: {shown}. ",
+            advice=[
+                "Correct them, say how they are written: ",
+                *how,
+                ", or leave the column out: ",
+                exclude,
+                ".",
+            ],
         )
     first, second = next(
         ((a, b) for i, a in enumerate(keys) for b in keys[i + 1 :] if not possible[a] & possible[b]),
         (keys[0], keys[-1]),
     )
-    return (
+    return TableError(
         f"the columns {shortened(names[first], MOST_OF_A_NAME)!r} ({distinct[first][0].as_py()!r}) and "
-        f"{shortened(names[second], MOST_OF_A_NAME)!r} ({distinct[second][0].as_py()!r}) have different decimal signs. "
-        "Write them alike, or leave one out (exclude) and say how the other is written (decimal, thousands)."
+        f"{shortened(names[second], MOST_OF_A_NAME)!r} ({distinct[second][0].as_py()!r}) have other decimal signs. ",
+        advice=[
+            "Say how they are written: ",
+            *how,
+            ", and write them alike, or leave one out: ",
+            exclude,
+            ".",
+        ],
     )
 
 

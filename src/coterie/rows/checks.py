@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -98,16 +99,37 @@ class NotATableError(ValueError):
         self.option = option
 
 
-class NotNumbersError(ValueError):
-    """Columns to cluster are not numbers."""
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A parameter with a value in the advice of an error, such as ``exclude=['x']``, which the command line words in
+    its own way; `function` is what takes it where that is not clear."""
+
+    parameter: str
+    value: Any = None
+    function: str = ""
+
+    def __str__(self) -> str:
+        text = self.parameter if self.value is None else f"{self.parameter}={self.value!r}"
+        return f"{self.function}(X, {text})" if self.function else text
 
 
 class TableError(ValueError):
-    """A table that cannot be read as it is; `parameter` is the option of `open_rows` that says how."""
+    """A table that cannot be read as it is: the problem, and advice of which settings are a part.
 
-    def __init__(self, message: str, parameter: str | None = None) -> None:
-        super().__init__(message)
-        self.parameter = parameter
+    `parameter` is the first one of them. Without a problem, a setting itself is wrong.
+    """
+
+    def __init__(
+        self, problem: str, parameter: str | None = None, advice: Sequence[str | Setting] = ()
+    ) -> None:
+        super().__init__(problem + "".join(map(str, advice)))
+        self.problem, self.advice = problem, tuple(advice)
+        named = [part.parameter for part in advice if isinstance(part, Setting)]
+        self.parameter = parameter or (named[0] if named else None)
+
+
+class NotNumbersError(TableError):
+    """Columns to cluster are not numbers."""
 
 
 class BadRowError(ValueError):
@@ -262,6 +284,8 @@ def reading(path: object, name: object = None) -> Iterator[None]:
         if not path or str(error).startswith(f"Cannot read {path}: "):
             raise
         error.args = (f"Cannot read {path}: {error}",)
+        if isinstance(error, TableError) and error.problem:
+            error.problem = f"Cannot read {path}: {error.problem}"
         raise
     except Exception as error:
         if not path:

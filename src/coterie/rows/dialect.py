@@ -12,7 +12,7 @@ import numpy as np
 
 from coterie.limits.files import shortened
 from coterie.rows.cells import MISSING_WORDS, SUSPECTS
-from coterie.rows.checks import TableError
+from coterie.rows.checks import Setting, TableError
 
 BLANKS = " "
 """The separator of fields that any number of blanks separates."""
@@ -64,9 +64,11 @@ def dialect_of(
     numbers; comment lines before the table are skipped. A TableError names what can be read in two ways.
     """
     if sep is not None and (len(sep) != 1 or sep in '"\r\n'):
-        raise TableError(f"sep must be one character, such as ';' or a tab, got {sep!r}.", "sep")
+        raise TableError(
+            "", advice=[Setting("sep"), f" must be one character, such as ';' or a tab, got {sep!r}."]
+        )
     if skip_lines is not None and skip_lines < 0:
-        raise TableError(f"skip_lines must be at least 0, got {skip_lines}.", "skip_lines")
+        raise TableError("", advice=[Setting("skip_lines"), f" must be at least 0, got {skip_lines}."])
     start = skip_lines or 0
     if skip_lines is None and lines and (told := _SEP_LINE.fullmatch(lines[0])):
         start, sep = 1, sep or told[1]
@@ -215,9 +217,8 @@ def _numbers_are_names(
 def _two_ways(first: Sequence[str]) -> TableError:
     shown = ", ".join(first[:6]) + ", ..." * (len(first) > 6)
     return TableError(
-        f"the first line may be the names of the columns or a row of numbers: {shown}. Say which: header=True or "
-        "header=False.",
-        "header",
+        f"the first line may be the names of the columns or a row of numbers: {shown}. ",
+        advice=["Say which: ", Setting("header", True), " or ", Setting("header", False), "."],
     )
 
 
@@ -269,8 +270,12 @@ def _refuse_short_header(rows: Sequence[tuple[int, list[str]]], n_columns: int, 
     ):
         raise TableError(
             f"line {rows[0][0] + 1} has {n_columns - 1} fields, but the others have {n_columns}: the first column has "
-            f"no name. Write one before the others, such as id{sep}, or leave the line out: skip_lines=1.",
-            "skip_lines",
+            "no name. ",
+            advice=[
+                f"Write one before the others, such as id{sep}, or leave the line out: ",
+                Setting("skip_lines", 1),
+                ".",
+            ],
         )
 
 
@@ -281,9 +286,14 @@ def _line_after(rows: Sequence[tuple[int, list[str]]], n_columns: int) -> int:
 def _ragged(line: int, text: str, n_fields: int, n_columns: int, sep: str, n_before: int) -> TableError:
     return TableError(
         f"line {line} has {n_fields} field{'s' * (n_fields != 1)}, but others have {n_columns}: "
-        f"{shortened(text.strip(), 60)!r}. If the table begins after it, leave out the lines before: "
-        f"skip_lines={n_before}. Otherwise correct it, or say what separates fields (sep).",
-        "skip_lines",
+        f"{shortened(text.strip(), 60)!r}. ",
+        advice=[
+            "If the table begins after it, leave out the lines before: ",
+            Setting("skip_lines", n_before),
+            ". Otherwise correct it, or say what separates fields: ",
+            Setting("sep"),
+            ".",
+        ],
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from coterie.rows.checks import TableError, check_shape
+from coterie.rows.checks import Setting, TableError, check_shape
 from coterie.rows.tables import Table, table_of_arrow
 
 
@@ -132,7 +132,8 @@ def _arrow_cells(cells: Any, name: str) -> Any:
 
     kind = cells.dtype
     if getattr(kind, "kind", "") == "c":
-        raise TableError(f"Complex data not supported: the column {name!r} has dtype {kind}.", "exclude")
+        problem = f"Complex data not supported: the column {name!r} has dtype {kind}. "
+        raise TableError(problem, advice=["Leave it out: ", Setting("exclude", [name]), "."])
     if isinstance(kind, np.dtype) and kind.kind in "fiub":
         return pyarrow.array(cells.to_numpy())
     if isinstance(kind, sys.modules["pandas"].SparseDtype):

@@ -22,7 +22,7 @@ from coterie.rows.cells import (
     suspects,
     value_type,
 )
-from coterie.rows.checks import MOST_OF_A_NAME, TableError
+from coterie.rows.checks import MOST_OF_A_NAME, Setting, TableError
 
 # Maximum number of values of a category: a column with more is usually an id or a text.
 CATEGORY_LIMIT = 100
@@ -161,9 +161,12 @@ def roles_of(
     numbers = [i for i in among if looks[i] == "number"]
     if len(vectors) > 1:
         raise TableError(
-            f"The table has several columns of vectors: {_listed([columns[i].name for i in vectors])}. Choose one by "
-            f"columns=[{shortened(str(keys[vectors[0]]), MOST_OF_A_NAME)!r}].",
-            "columns",
+            f"The table has several columns of vectors: {_listed([columns[i].name for i in vectors])}. ",
+            advice=[
+                "Choose one by ",
+                Setting("columns", [shortened(str(keys[vectors[0]]), MOST_OF_A_NAME)]),
+                ".",
+            ],
         )
     invalid = [i for i in among if looks[i] == "invalid numbers"]
     if invalid and not vectors:
@@ -180,7 +183,7 @@ def roles_of(
             for i, column in enumerate(columns)
             if i not in chosen
         ),
-        None if vectors else _unlike_scales([columns[i] for i in numbers]),
+        None if vectors else unlike_scales([columns[i] for i in numbers]),
         tuple(columns[i].name for i in features),
         tuple(
             (columns[i].name, columns[i].remark) for i in features if columns[i].remark.startswith("without")
@@ -191,19 +194,15 @@ def roles_of(
 def invalid_cells(column: ColumnProfile) -> TableError:
     """Return the error for a column most of whose cells are numbers, with the words that may stand for missing ones."""
     words, name = suspects(column.remark), shortened(column.name, MOST_OF_A_NAME)
-    if words:
-        return TableError(
-            f"Column {name!r}: {column.remark}. If they are missing values: missing_words={words!r}. Otherwise "
-            f"correct the cells, or leave the column out: exclude=[{name!r}].",
-            "missing_words",
-        )
-    return TableError(
-        f"Column {name!r}: {column.remark}. Correct the cells, or leave the column out: exclude=[{name!r}].",
-        "exclude",
+    exclude = ["orrect the cells, or leave the column out: ", Setting("exclude", [name]), "."]
+    missing = (
+        ["If they are missing values: ", Setting("missing_words", words), ". Otherwise c"] if words else ["C"]
     )
+    return TableError(f"Column {name!r}: {column.remark}. ", advice=[*missing, *exclude])
 
 
-def _unlike_scales(columns: Sequence[ColumnProfile]) -> tuple[str, str] | None:
+def unlike_scales(columns: Sequence[ColumnProfile]) -> tuple[str, str] | None:
+    """Return the columns of the largest and the smallest spread where these differ by much; None elsewhere."""
     spread = np.sqrt([column.variance or 0.0 for column in columns])
     moving = np.flatnonzero(spread > 0)
     if len(moving) < 2:
@@ -218,25 +217,25 @@ def _nothing_to_cluster(columns: Sequence[ColumnProfile]) -> TableError:
     texts = [column.name for column in columns if column.looks_like == "text"]
     categories = [column.name for column in columns if column.looks_like == "category"]
     if texts:
-        first = shortened(texts[0], MOST_OF_A_NAME)
         return TableError(
-            f"The table has no columns of numbers, but text in {_listed(texts)}. Make vectors of the text first, for "
-            "example in Python with sentence-transformers: numpy.save('vectors.npy', "
-            f"SentenceTransformer('all-MiniLM-L6-v2').encode(table[{first!r}].tolist())), "
-            "and cluster these."
+            f"The table has no columns of numbers, but text in {_listed(texts)}. Make vectors of the text first, such "
+            "as by SentenceTransformer('all-MiniLM-L6-v2').encode(texts), and cluster these."
         )
     if categories:
         return TableError(
-            f"The table has no columns of numbers. Encode the categories in {_listed(categories)}: categories='auto'.",
-            "categories",
+            "The table has no columns of numbers. ",
+            advice=[
+                f"Encode the categories in {_listed(categories)} by ",
+                Setting("categories", "auto", "prepare_rows"),
+                ".",
+            ],
         )
     looks = (
         f"{shortened(column.name, MOST_OF_A_NAME)} ({column.looks_like})" for column in columns[:_LISTED]
     )
     return TableError(
-        f"The table has no columns of numbers or vectors to cluster: {', '.join(looks)}. Name the ones to cluster all "
-        "the same by columns=[...].",
-        "columns",
+        f"The table has no columns of numbers or vectors to cluster: {', '.join(looks)}. ",
+        advice=["Name the ones to cluster all the same by ", Setting("columns"), "."],
     )
 
 

@@ -23,7 +23,7 @@ from coterie.rows.cells import (
     parsed_numbers,
     value_type,
 )
-from coterie.rows.checks import BadRowError, NotNumbersError, TableError, check_shape, reading
+from coterie.rows.checks import BadRowError, NotNumbersError, Setting, TableError, check_shape, reading
 from coterie.rows.columns import NO_COLUMNS, Columns, column_positions, listed_columns
 from coterie.rows.landing import LandingArray, LandingMetadata
 from coterie.rows.roles import ColumnProfile, TableRoles, invalid_cells, profile_columns, roles_of
@@ -137,8 +137,13 @@ class TableColumns:
         encoded = [] if categories is None or all_categories else column_positions(shown, categories)
         if both := [i for i in encoded if i in left]:
             raise TableError(
-                f"categories and exclude both name {names[both[0]]!r}: encode the column or leave it out.",
-                "categories",
+                "",
+                advice=[
+                    Setting("categories"),
+                    " and ",
+                    Setting("exclude"),
+                    f" both name {names[both[0]]!r}: encode the column or leave it out.",
+                ],
             )
         self.formats: dict[int, CellFormat] = {}
         self.types: dict[int, Any] = {}
@@ -251,7 +256,8 @@ class TableColumns:
     ) -> list[int]:
         """Return the positions of named columns, which must be numbers or vectors unless they are encoded."""
         if not isinstance(columns, int) and not len(columns) and columns is not NO_COLUMNS:
-            raise TableError(f"columns must be a list of names or positions, got {columns!r}.", "columns")
+            text = f" must be a list of names or positions, got {columns!r}."
+            raise TableError("", advice=[Setting("columns"), text])
         chosen = [i for i in column_positions(names, columns) if i in self._among and i not in encoded]
         self.find_formats(chosen)
         invalid = [i for i in chosen if i in self._problems]
@@ -262,11 +268,15 @@ class TableColumns:
             chosen = [i for i in chosen if i not in others]
         elif others:
             raise NotNumbersError(
-                f"X has columns that are not numbers: {listed_columns(self._names, self._types, others)}. Leave them "
-                "out, encode their values by prepare_rows(X, categories='auto'), or choose others."
+                f"Columns are not numbers: {listed_columns(self._names, self._types, others)}. ",
+                advice=[
+                    "Leave them out, encode their values by ",
+                    Setting("categories", "auto", "prepare_rows"),
+                    ", or choose others.",
+                ],
             )
         if not chosen and not encoded and not all_categories and columns is not NO_COLUMNS:
-            raise TableError("exclude leaves no column of numbers.", "exclude")
+            raise TableError("", advice=[Setting("exclude"), " leaves no column of numbers."])
         return chosen
 
     def _width(self, i: int) -> int | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from coterie.limits.files import shortened
 from coterie.rows.cells import NumberFormat, TextOptions
-from coterie.rows.checks import MOST_OF_A_NAME, TableError, hint_at_contents
+from coterie.rows.checks import MOST_OF_A_NAME, Setting, TableError, hint_at_contents
 from coterie.rows.dialect import BLANKS, Dialect, dialect_of
 from coterie.rows.formats.format import Format, plain_suffix
 from coterie.rows.formats.tabular import is_compressed, open_bytes, open_text
@@ -166,9 +166,14 @@ def _ragged(path: Path, dialect: Dialect, encoding: str, found: str) -> TableErr
                 break
     return TableError(
         f"line {line} has {len(fields)} field{'s' * (len(fields) != 1)}, but the first has {dialect.n_columns}: "
-        f"{shortened(found, MOST_OF_A_NAME)!r}. Correct it, say what separates fields (sep), or leave out the lines "
-        "before the table (skip_lines).",
-        "sep",
+        f"{shortened(found, MOST_OF_A_NAME)!r}. ",
+        advice=[
+            "Correct it, say what separates fields: ",
+            Setting("sep"),
+            ", or leave out the lines before the table: ",
+            Setting("skip_lines"),
+            ".",
+        ],
     )
 
 
