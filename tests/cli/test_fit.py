@@ -138,7 +138,6 @@ def test_csv_is_quoted_where_needed_and_has_six_digits_of_results(folder, frame)
     )  # fmt: skip
     assert head.count('"') == 0
     assert line.startswith(f"{given},")
-    assert line.count('"') == given.count('"')
     measures = line.split(",")[-2:]
     assert all(float(text) == float(f"{float(text):.6g}") for text in measures)
 

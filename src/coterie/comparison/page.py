@@ -12,7 +12,7 @@ from coterie.arrays import IntArray
 from coterie.comparison.scores import CRITERIA
 from coterie.figures import new_figure, style_of
 from coterie.plotting.layout import lay_out
-from coterie.reports.page import Bar, Cell, Column, Facts, Page, Picture, Section, Table, Text, Warnings
+from coterie.reports.page import Bar, Cell, Column, Facts, Page, Part, Picture, Section, Table, Text, Warnings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,7 +45,7 @@ def comparison_page(comparison: Comparison, name: str, warnings: Sequence[str] =
     ]  # fmt: skip
     criteria = [f"{name.capitalize()}: {sentence}." for name, sentence in CRITERIA.items()]
     criteria += [f"Not compared: {what}." for what in comparison.left_out]
-    answer = [*map(Text, comparison.reasons), Warnings(list(warnings)), Facts(entries)]
+    answer: list[Part] = [*map(Text, comparison.reasons), Warnings(list(warnings)), Facts(entries)]
     sections = [
         Section("Answer", answer),
         Section("Maps", [Text(f"{caption} Matching clusters have the same color."), *maps]),

@@ -245,7 +245,7 @@ def _clusters_section(
     )
     picture = Picture(figure, "map", words, caption, is_raster=True)
     data = explorer_data(subject, layout, clusters, quality)
-    parts = [
+    parts: list[Part] = [
         Explorer(picture, _table(subject, quality, mark), data),
         Warnings(_size_warnings(subject, facts, clusters.names)),
     ]

@@ -473,7 +473,8 @@ def _conflict(
     options: TextOptions,
 ) -> TableError:
     """Return the error for numbers that no reading has in common, which names their columns."""
-    how, exclude = [Setting("decimal"), " or ", Setting("thousands")], Setting("exclude")
+    how: list[str | Setting] = [Setting("decimal"), " or ", Setting("thousands")]
+    exclude = Setting("exclude")
     keys = list(possible)
     alone = next((key for key in keys if not possible[key]), None)
     if alone is not None:

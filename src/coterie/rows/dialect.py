@@ -269,8 +269,8 @@ def _refuse_short_header(rows: Sequence[tuple[int, list[str]]], n_columns: int, 
         and any(_is_number(field.strip()) for field in second[1:])
     ):
         raise TableError(
-            f"line {rows[0][0] + 1} has {n_columns - 1} fields, but the others have {n_columns}: the first column has "
-            "no name. ",
+            f"line {rows[0][0] + 1} has {n_columns - 1} field{'s' * (n_columns != 2)}, but others have {n_columns}: "
+            "the first column has no name. ",
             advice=[
                 f"Write one before the others, such as id{sep}, or leave the line out: ",
                 Setting("skip_lines", 1),

@@ -194,11 +194,13 @@ def roles_of(
 def invalid_cells(column: ColumnProfile) -> TableError:
     """Return the error for a column most of whose cells are numbers, with the words that may stand for missing ones."""
     words, name = suspects(column.remark), shortened(column.name, MOST_OF_A_NAME)
-    exclude = ["orrect the cells, or leave the column out: ", Setting("exclude", [name]), "."]
-    missing = (
-        ["If they are missing values: ", Setting("missing_words", words), ". Otherwise c"] if words else ["C"]
-    )
-    return TableError(f"Column {name!r}: {column.remark}. ", advice=[*missing, *exclude])
+    advice: list[str | Setting] = []
+    otherwise = "Correct the cells"
+    if words:
+        advice = ["If they are missing values: ", Setting("missing_words", words), ". "]
+        otherwise = "Otherwise correct the cells"
+    advice += [f"{otherwise}, or leave the column out: ", Setting("exclude", [name]), "."]
+    return TableError(f"Column {name!r}: {column.remark}. ", advice=advice)
 
 
 def unlike_scales(columns: Sequence[ColumnProfile]) -> tuple[str, str] | None:

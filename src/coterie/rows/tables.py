@@ -268,7 +268,7 @@ class TableColumns:
             chosen = [i for i in chosen if i not in others]
         elif others:
             raise NotNumbersError(
-                f"Columns are not numbers: {listed_columns(self._names, self._types, others)}. ",
+                f"The table has columns that are not numbers: {listed_columns(self._names, self._types, others)}. ",
                 advice=[
                     "Leave them out, encode their values by ",
                     Setting("categories", "auto", "prepare_rows"),

@@ -43,7 +43,9 @@ def test_columns_that_are_not_numbers_are_named(write, extension, tmp_path):
     frame = pd.DataFrame({"x": [1.0, 2], "city": ["Rome", "Oslo"], "y": [3, 4], "ok": [True, False]})
     path = tmp_path / f"x{extension}"
     write(frame, path)
-    with pytest.raises(ValueError, match=rf"x{extension}: X has columns that are not numbers: 'city' \("):
+    with pytest.raises(
+        ValueError, match=rf"x{extension}: The table has columns that are not numbers: 'city' \("
+    ):
         open_rows(path, columns=["x", "city"])
     source = open_rows(path, columns=["ok", "x"])
     np.testing.assert_array_equal(source.read(), [[1, 1], [0, 2]])
