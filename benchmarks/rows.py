@@ -1,134 +1,187 @@
-"""The same vectors as .npy and as list columns of Parquet files: fits of each, and what it costs to read them.
+"""Reading tables beside pyarrow, and fits of files of vectors; writes docs/benchmarks/rows.md.
 
-    python -m benchmarks.rows [--rows fit,pass,scaled] [--gigabytes 4] [--clusters 100] [--repeats 3] [--threads 2]
-                              [--only npy] [--folder scratch] [--quick]
+    python -m benchmarks.rows [--gigabytes 4] [--repeats 3] [--folder scratch] [--quick]
 
-Row fit is a nested fit of each file, in a fresh process; row pass one reading of all blocks; row scaled a fit through
-StandardScaler. The folder needs room for twice the gigabytes, and TMPDIR for once more: the copy that a fit makes of
-what it would parse in every pass.
+The folder needs room for twice the gigabytes, and TMPDIR for once more: the rows of the fit in little memory.
 """
 
+import os
+from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
-from functools import partial
+from contextlib import closing
 from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import StandardScaler
 
-from benchmarks.harness.benchmark import Benchmark, Result, run_steps
-from benchmarks.harness.contenders import Contender
-from benchmarks.harness.measuring import measured
-from benchmarks.harness.options import SystemParser
-from benchmarks.harness.reporting import TIMES, mib_cell
+from benchmarks.harness.measuring import Processes, measured
+from benchmarks.harness.reporting import DOCS, MIB, machine_facts, machine_line, markdown_table
 from coterie import NestedMiniBatchKMeans, open_rows, prepare_rows
 
+PAGE = """# Files
+
+```console
+$ python -m benchmarks.rows
+```
+
+{machine} CPU seconds are medians of {repeats} rounds, in turns, each in a fresh process.
+
+## Reading
+
+`open_rows` beside the reader of pyarrow and a copy to one array; columns of float64:
+
+{read}
+
+## Fits
+
+`NestedMiniBatchKMeans` with k = {k} of {shape} float32 numbers in 200 noisy groups, from opening the file to the labels
+of all rows. Parquet has a column of lists and one of ids, is written by pyarrow with its defaults, and lands in memory,
+with `COTERIE_MEMORY=1GB` in a temporary file. Peak memory has the pages of mapped files, which the system takes back.
+
+{fit}
+"""
 N_COLUMNS, N_GROUPS, BLOCK_ROWS = 384, 200, 50_000
 
-# What Parquet files may differ in: options of pyarrow's writer, and the type of the column.
-_ZSTD: dict[str, Any] = {"use_dictionary": False, "compression": "zstd"}
-PARQUET: dict[str, dict[str, Any]] = {
-    "npy": {},
-    "parquet": {},
-    "parquet, plain": {"use_dictionary": False, "compression": "none"},
-    "parquet, zstd": _ZSTD,
-    "parquet, byte streams": _ZSTD | {"use_byte_stream_split": ["embedding.list.element"]},
-    "parquet, fixed size": {"fixed_size": True},
-}
 
-
-def write(name: str, n_rows: int, folder: Path) -> Path:
-    """Write one of `PARQUET`, unless it is there already; return its path."""
-    path = folder / ("x.npy" if name == "npy" else f"{name.replace(', ', '-').replace(' ', '-')}.parquet")
-    if not path.exists():
-        _write_npy(path, n_rows) if name == "npy" else _write_parquet(path, n_rows, **PARQUET[name])
-    return path
-
-
-def _blocks(n_rows: int) -> Iterator[tuple[int, np.ndarray]]:
-    random = np.random.default_rng(0)
-    centers = random.standard_normal((N_GROUPS, N_COLUMNS), dtype=np.float32)
-    for start in range(0, n_rows, BLOCK_ROWS):
-        size = min(BLOCK_ROWS, n_rows - start)
-        noise = random.standard_normal((size, N_COLUMNS), dtype=np.float32)
-        yield start, centers[random.integers(N_GROUPS, size=size)] + noise
-
-
-def _write_npy(path: Path, n_rows: int) -> None:
-    with open(path, "wb") as file:
-        header = {"descr": "<f4", "fortran_order": False, "shape": (n_rows, N_COLUMNS)}
-        np.lib.format.write_array_header_1_0(file, header)
-        for _, block in _blocks(n_rows):
-            file.write(block.data)
-
-
-def _write_parquet(path: Path, n_rows: int, *, fixed_size: bool = False, **options: Any) -> None:
+def write_vectors(folder: Path, n_rows: int) -> None:
+    """Write the same vectors as .npy and as a column of lists of Parquet."""
     import pyarrow
     from pyarrow import parquet
 
-    kind = pyarrow.list_(pyarrow.float32(), N_COLUMNS if fixed_size else -1)
+    random = np.random.default_rng(0)
+    centers = random.standard_normal((N_GROUPS, N_COLUMNS), dtype=np.float32)
+    kind = pyarrow.list_(pyarrow.float32())
     schema = pyarrow.schema([("id", pyarrow.string()), ("embedding", kind)])
-    with parquet.ParquetWriter(path, schema, **options) as writer:
-        for start, block in _blocks(n_rows):
-            names = pyarrow.array([f"row {start + i}" for i in range(len(block))])
+    with open(folder / "x.npy", "wb") as file, parquet.ParquetWriter(folder / "x.parquet", schema) as writer:
+        header = {"descr": "<f4", "fortran_order": False, "shape": (n_rows, N_COLUMNS)}
+        np.lib.format.write_array_header_1_0(file, header)
+        for start in range(0, n_rows, BLOCK_ROWS):
+            size = min(BLOCK_ROWS, n_rows - start)
+            block = centers[random.integers(N_GROUPS, size=size)]
+            block += random.standard_normal(block.shape, dtype=np.float32)
+            file.write(block.data)
             vectors = pyarrow.FixedSizeListArray.from_arrays(block.ravel(), N_COLUMNS).cast(kind)
+            names = pyarrow.array([f"row {start + i}" for i in range(size)])
             writer.write_table(pyarrow.table([names, vectors], schema=schema))
 
 
-def run_fit(path: Path, n_clusters: int, n_threads: int, is_scaled: bool = False) -> dict[str, Any]:
-    """Cluster a file by nested mini-batches, from opening it to the labels of all rows; scaled by a transformer."""
-    import pyarrow.parquet  # noqa: F401  so that its memory is charged to nobody
+def write_tables(folder: Path, divide: int) -> None:
+    """Write a long table as CSV and Parquet, and a wide one as CSV."""
+    import pyarrow
+    from pyarrow import csv, parquet
 
-    model = NestedMiniBatchKMeans(n_clusters, random_state=0, n_threads=n_threads)
-    with measured() as cost:
-        rows = open_rows(path)
-        model.fit(prepare_rows(rows, StandardScaler()) if is_scaled else rows)
-    return vars(cost) | {"inertia": float(model.inertia_), "n_iter": int(model.n_iter_)}
+    for name, n_rows, n_columns in (("long", 400_000 // divide, 50), ("wide", 50, 20_000 // divide)):
+        X = np.random.default_rng(0).normal(size=(n_columns, n_rows))
+        table = pyarrow.table(list(X), names=[f"c{i}" for i in range(n_columns)])
+        csv.write_csv(table, folder / f"{name}.csv")
+        parquet.write_table(table, folder / f"{name}.parquet")
 
 
-def run_pass(path: Path, _n_clusters: int, n_threads: int) -> dict[str, Any]:
-    """Read all blocks of a file, checked for NaN, as `predict` does."""
+def read(path: Path, is_ours: bool) -> dict[str, Any]:
+    """Read a table to an array, by `open_rows` or by pyarrow."""
+    import pyarrow.csv
     import pyarrow.parquet
 
-    pyarrow.set_cpu_count(n_threads)
-    rows = open_rows(path)
+    open_rows(path.with_name("wide.parquet"))  # imports what is needed
     with measured() as cost:
-        total = sum(float(np.add.reduce(block[:, 0], dtype=np.float64)) for _, block in rows.blocks())
-    return vars(cost) | {"inertia": total}
+        if is_ours:
+            rows = open_rows(path)
+            total = sum(float(block[:, 0].sum()) for _, block in rows.blocks())
+        else:
+            reader = pyarrow.csv.read_csv if path.suffix == ".csv" else pyarrow.parquet.read_table
+            total = float(_copied(reader(path))[:, 0].sum())
+    return vars(cost) | {"total": total}
 
 
-FITTED = ["npy", "parquet"]
-# What is done, the files that it is done with, and what does it with a file and a number of clusters.
-STEPS: dict[str, tuple[str, list[str], Callable[..., Result]]] = {
-    "fit": ("nested fit of {size}, k = {k}", FITTED, run_fit),
-    "pass": ("one pass over {size}", list(PARQUET), run_pass),
-    "scaled": (
-        "nested fit of {size} through StandardScaler, k = {k}",
-        FITTED,
-        partial(run_fit, is_scaled=True),
-    ),
-}
+def _copied(table: Any) -> np.ndarray:
+    array = np.empty(table.shape)
+    for i, column in enumerate(table.columns):
+        array[:, i] = column.to_numpy()
+    return array
 
 
-def measure(benchmark: Benchmark, key: str) -> None:
-    """Compare fits or single passes of the same numbers in several files."""
-    options, (what, names, call) = benchmark.options, STEPS[key]
+def fit(path: Path, k: int, n_threads: int, is_scaled: bool) -> dict[str, Any]:
+    """Cluster a file by nested mini-batches; if scaled, through StandardScaler and in little memory."""
+    import pyarrow.parquet  # noqa: F401  so that its memory is charged to nobody
+
+    if is_scaled:
+        os.environ["COTERIE_MEMORY"] = "1GB"
+    model = NestedMiniBatchKMeans(k, random_state=0, n_threads=n_threads)
+    with measured() as cost:
+        model.fit(prepare_rows(path, scale="standard") if is_scaled else open_rows(path))
+    return vars(cost) | {"total": float(model.inertia_)}
+
+
+def in_turns(repeats: int, runs: dict[str, Callable[[], dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+    """Run each of several so many times in turns; yield the medians."""
+    rounds = [{name: run() for name, run in runs.items()} for _ in range(repeats)]
+    for name in runs:
+        yield {key: median(found[name][key] for found in rounds) for key in rounds[0][name]}
+
+
+def main() -> None:
+    parser = ArgumentParser("python -m benchmarks.rows", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--gigabytes", type=float, default=4.0, help="size of the .npy file")
+    parser.add_argument("--clusters", type=int, default=100)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--folder", type=Path, help="where data are written (default: the temporary folder)")
+    parser.add_argument(
+        "--quick", action="store_true", help="small sizes, once, in one process; writes no page"
+    )
+    options = parser.parse_args()
+    if options.quick:
+        options.gigabytes, options.clusters, options.repeats = 0.02, 10, 1
     n_rows = int(options.gigabytes * 1e9) // (4 * N_COLUMNS)
-    size = f"{options.gigabytes:g} GB ({n_rows:,} x {N_COLUMNS} float32)"
-    wanted = benchmark.select(dict.fromkeys(names, Contender("coterie", call)))
-    paths = {name: benchmark.isolated(write, name, n_rows, benchmark.folder) for name in wanted}
-
-    def run(name: str, _: int) -> Result:
-        return benchmark.isolated(call, paths[name], options.clusters, benchmark.threads)
-
-    title = f"{key}. {what.format(size=size, k=options.clusters)}"
-    benchmark.table(title, {**TIMES, "MiB": mib_cell}, benchmark.measure(title, wanted, run))
-    for name in set(paths) - {"npy"}:
-        paths[name].unlink(missing_ok=True)  # several do not fit every disk
+    with (
+        TemporaryDirectory(prefix="coterie-benchmark-", dir=options.folder) as name,
+        closing(Processes(options.threads, kept=options.quick)) as processes,
+    ):
+        folder = Path(name)
+        processes.run(write_tables, folder, 20 if options.quick else 1)
+        processes.run(write_vectors, folder, n_rows)
+        lines = []
+        for path in (folder / "long.csv", folder / "wide.csv", folder / "long.parquet"):
+            ours, theirs = in_turns(
+                options.repeats,
+                {
+                    who: lambda p=path, w=who: processes.run(read, p, w == "ours")
+                    for who in ("ours", "pyarrow")
+                },
+            )
+            assert np.isclose(ours["total"], theirs["total"])
+            cpu = [ours["cpu_seconds"], theirs["cpu_seconds"]]
+            shape = " x ".join(f"{n:,}" for n in open_rows(path).shape)
+            lines.append([f"{path.suffix}, {shape}", *(f"{s:.2f}" for s in cpu), f"{cpu[0] / cpu[1]:.2f}"])
+        kinds = {
+            ".npy": ("x.npy", False),
+            "Parquet": ("x.parquet", False),
+            "Parquet, scaled": ("x.parquet", True),
+        }
+        runs = {
+            name: lambda f=file, s=s: processes.run(fit, folder / f, options.clusters, options.threads, s)
+            for name, (file, s) in kinds.items()
+        }
+        found = list(in_turns(options.repeats, runs))
+        assert found[0]["total"] == found[1]["total"]  # bit-identical
+        fits = [
+            [name, f"{one['cpu_seconds']:.1f}", f"{one['peak_bytes'] / MIB:,.0f}"]
+            for name, one in zip(runs, found)
+        ]
+    page = PAGE.format(
+        machine=machine_line(machine_facts()),
+        repeats=options.repeats,
+        k=options.clusters,
+        shape=f"{n_rows:,} vectors of {N_COLUMNS}",
+        read="\n".join(markdown_table(["file", "coterie, CPU s", "pyarrow, CPU s", "ratio"], lines)),
+        fit="\n".join(markdown_table(["file", "CPU s", "peak memory, MiB"], fits)),
+    )
+    print(page)
+    if not options.quick:
+        (DOCS / "benchmarks" / "rows.md").write_text(page)
 
 
 if __name__ == "__main__":
-    parser = SystemParser("rows", __doc__, list(STEPS))
-    parser.add("--gigabytes", default=4.0, quick=0.02, help="size of the .npy file")
-    parser.add("--clusters", default=100, quick=10, help="clusters of each fit")
-    run_steps("rows", parser.read(), dict.fromkeys(STEPS, measure))
+    main()

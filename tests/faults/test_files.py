@@ -13,7 +13,7 @@ import pytest
 from coterie.blocks import kernel_rows
 from coterie.passes import Passes
 from coterie.rows import Rows, source
-from coterie.rows.formats import npy
+from coterie.rows.formats import arrays
 from tests.cli.running import everything
 from tests.faults.children import failed_in_one_line, in_child
 
@@ -40,7 +40,7 @@ def between_passes(change):
 
     def prepare():
         mock.patch.object(kernel_rows, "KEPT_BYTES", 0).start()
-        mock.patch.object(npy, "RESIDENT_BYTES", 0).start()
+        mock.patch.object(arrays, "RESIDENT_BYTES", 0).start()
         mock.patch.object(source, "RESIDENT_BYTES", 0).start()
         first = iter([change])
         run = Passes.run
@@ -88,7 +88,7 @@ def test_a_file_that_becomes_slow(folder):
 
     def prepare():
         mock.patch.object(kernel_rows, "KEPT_BYTES", 0).start()
-        mock.patch.object(npy, "RESIDENT_BYTES", 0).start()
+        mock.patch.object(arrays, "RESIDENT_BYTES", 0).start()
         mock.patch.object(source, "RESIDENT_BYTES", 0).start()
         mock.patch.object(Rows, "blocks", slow).start()
 

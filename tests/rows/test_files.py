@@ -1,4 +1,7 @@
-"""`open_rows`: paths, folders and globs of shards, options."""
+"""`open_rows`: paths, folders and globs of shards, options; pipes, sockets and devices in the place of files."""
+
+import os
+import socket
 
 import numpy as np
 import pytest
@@ -53,3 +56,54 @@ def test_options_without_meaning(path, options, option, tmp_path):
     np.save(tmp_path / "x.npy", np.ones((2, 2)))
     with pytest.raises(ValueError, match=rf"^{option} has no meaning for .*x\.npy"):
         open_rows(tmp_path / path, **options)
+
+
+unix = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="such files are those of Unix")
+
+
+@unix
+@pytest.mark.parametrize("place", ["x.npy", "", "*.npy"])
+def test_pipe(tmp_path, place):
+    os.mkfifo(tmp_path / "x.npy")
+    np.save(tmp_path / "a.npy", np.eye(3))
+    with pytest.raises(ValueError, match=r"x\.npy is a pipe, not a file"):
+        open_rows(tmp_path / place)
+
+
+@unix
+@pytest.mark.parametrize("name", ["x.npy", "x.npz", "x.csv", "x.jsonl", "x.parquet", "x.h5", "x.svm"])
+def test_link_to_a_device_without_an_end(tmp_path, name):
+    (tmp_path / name).symlink_to("/dev/zero")
+    with pytest.raises(ValueError, match=r"is a device, not a file"):
+        open_rows(tmp_path / name)
+
+
+@unix
+def test_sockets_and_streams(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # paths of sockets are short
+    with socket.socket(socket.AF_UNIX) as opened:
+        opened.bind("x.csv")
+        with pytest.raises(ValueError, match=r"x\.csv is a socket"):
+            open_rows("x.csv")
+    for name in ("/dev/stdin", "/dev/fd/0"):
+        with pytest.raises(ValueError, match=rf"{name} is a stream, not a file"):
+            open_rows(name)
+
+
+def test_folders_and_links(tmp_path):
+    (tmp_path / "x.parquet").mkdir()
+    np.save(tmp_path / "x.parquet" / "a.npy", np.eye(3))
+    assert open_rows(tmp_path / "x.parquet").shape == (3, 3)
+    (tmp_path / "b.npy").symlink_to("x.parquet/a.npy")
+    assert open_rows(tmp_path / "b.npy").shape == (3, 3)
+    (tmp_path / "c.npy").mkdir()
+    with pytest.raises(ValueError, match=r"c\.npy is a folder, not a file"):
+        open_rows(tmp_path / "*.npy")
+
+
+def test_texts_beside_files_of_rows(tmp_path):
+    np.savetxt(tmp_path / "x.txt", np.eye(3))
+    assert open_rows(tmp_path).read().tolist() == np.eye(3).tolist()
+    (tmp_path / "README.txt").write_text("about")
+    np.save(tmp_path / "y.npy", np.ones((2, 3)))
+    assert open_rows(tmp_path).shape == (2, 3)

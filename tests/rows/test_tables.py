@@ -93,10 +93,9 @@ def test_chosen_columns_that_are_not_numbers_are_named(make):
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_empty_tables(make):
-    with pytest.raises(ValueError, match=r"0 sample\(s\) \(shape=\(0, 1\)\)"):
-        as_rows(make({"a": np.empty(0)}))
-    with pytest.raises(ValueError, match=r"0 (sample|feature)\(s\)"):
-        as_rows(make({}))
+    for columns in ({"a": np.empty(0)}, {}):
+        with pytest.raises(ValueError, match=r"0 (sample|feature)\(s\)"):
+            as_rows(make(columns))
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pa.table])

@@ -215,16 +215,3 @@ def test_shards_of_vectors(tmp_path):
     parquet.write_table(table(X[:, :4]), tmp_path / "3.parquet")
     with pytest.raises(ValueError, match=r"same columns in order: those of .*0\.parquet and .*3\.parquet"):
         open_rows(tmp_path)
-
-
-@pytest.mark.parametrize("kind", ["list", "fixed"])
-def test_parquet_is_streamed_within_row_groups(kind, tmp_path):
-    """A row group of 64 MiB is not held in memory, only a few blocks of it."""
-    X = np.random.default_rng(0).random((2**16, 256), dtype=np.float32)
-    path = tmp_path / "x.parquet"
-    parquet.write_table(table(X, kind, chunk=len(X)), path, compression="none", use_dictionary=False)
-    del X
-    rows = open_rows(path)
-    before = pa.total_allocated_bytes()
-    held = [pa.total_allocated_bytes() - before for _ in rows.blocks(2**12)]
-    assert max(held) < 24 * 2**20

@@ -23,7 +23,7 @@ from coterie.limits.files import check_archive, check_regular_file
 from coterie.names import known_classes
 from coterie.results import kept_names, table_names
 from coterie.rows import MetadataColumns, Rows, as_rows, open_rows, prepare_rows, table_roles
-from coterie.rows.remote import without_secrets
+from coterie.rows.remote import kept_copies, without_secrets
 from coterie_command import cleaned_up
 from coterie_command.app import did_you_mean
 from coterie_command.options import STANDARD_INPUT, Columns, UsageError, column_names
@@ -52,11 +52,13 @@ class Opened:
 def local_file(file: str) -> Iterator[tuple[str, str]]:
     """Give the path of a file to read, and its name in messages.
 
-    The standard input is copied to a temporary file, which is removed in the end, also after Ctrl-C.
+    The standard input is copied to a temporary file, which is removed in the end, also after Ctrl-C; remote files are
+    copied once.
     """
     if file != DASH:
         check_exists(file)
-        yield file, file
+        with kept_copies():
+            yield file, file
         return
     if sys.stdin is None or sys.stdin.isatty():
         raise UsageError(f"Nothing is piped into the standard input ({DASH}).")

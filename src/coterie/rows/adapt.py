@@ -18,7 +18,7 @@ from coterie.arrays import Array
 from coterie.rows.cells import arrow_kind
 from coterie.rows.checks import NotATableError, check_shape, is_small_extension
 from coterie.rows.columns import Columns
-from coterie.rows.formats.tabular import slices
+from coterie.rows.formats.arrays import slices
 from coterie.rows.frames import is_a, is_column, table_of_frame, table_of_pandas
 from coterie.rows.landing import Matrix, land_matrices
 from coterie.rows.source import DenseRows, MetadataColumns, Rows, SparseRows, joined_batches

@@ -76,11 +76,13 @@ class TextOptions:
     missing_words: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.decimal not in (None, ".", ","):
-            raise TableError("", advice=[Setting("decimal"), f" must be '.' or ',', got {self.decimal!r}."])
-        if self.thousands not in (None, "", *_GROUPS):
-            signs = f" must be one of ',', '.', ' ', \"'\" and '', got {self.thousands!r}."
-            raise TableError("", advice=[Setting("thousands"), signs])
+        for name, value, known in (
+            ("decimal", self.decimal, ".,"),
+            ("thousands", self.thousands, list(_GROUPS)),
+        ):
+            if value is not None and value not in [*known]:
+                signs = f" must be one of {', '.join(map(repr, known))}, got {value!r}."
+                raise TableError("", advice=[Setting(name), signs])
         if self.decimal is not None and self.decimal == self.thousands:
             raise TableError("", advice=[Setting("thousands", self.thousands), " is the decimal sign, too."])
         if isinstance(self.missing_words, str):
@@ -119,14 +121,7 @@ class NumberFormat:
     @property
     def is_plain(self) -> bool:
         """Whether pyarrow parses these numbers from a text file."""
-        return not (
-            self.decimal == ","
-            or self.thousands
-            or self.prefix
-            or self.suffix
-            or self.is_boolean
-            or self.is_odd
-        )
+        return self == NumberFormat(self.words, is_whole=self.is_whole)
 
     @property
     def remark(self) -> str:
@@ -134,46 +129,37 @@ class NumberFormat:
         return f"without {' and '.join(signs)}" if signs else ""
 
     def parse(self, texts: Any, row: int = 0, name: str = "") -> Any:
-        """Return texts as an Arrow array of float64, null where they are missing; the error names a bad cell."""
+        """Return texts as an Arrow array of float64 (int64 if they are whole), null where they are missing.
+
+        The error names a bad cell.
+        """
         import pyarrow
 
         texts, compute = _without_missing(texts, self.words), _compute()
         if self.is_plain:
             with suppress(pyarrow.ArrowInvalid):  # all are numbers
-                return texts.cast(pyarrow.float64())
-        if self.is_boolean:
-            numbers, is_good = _parsed_booleans(texts)
-        else:
-            plain = self._plain(texts)
-            is_good = compute.fill_null(compute.match_substring_regex(plain, f"{_PLAIN}|{_INFINITE}"), True)
-            numbers = compute.if_else(is_good, plain, None)
-        if not compute.all(is_good).as_py():
-            first = int(np.asarray(is_good).argmin())
+                return texts.cast(pyarrow.int64() if self.is_whole else pyarrow.float64())
+        bare = compute.replace_substring(texts, "−", "-")
+        if self.prefix:
+            bare = compute.replace_substring_regex(
+                bare, rf"^([+-]?){_escaped(self.prefix)}[ {_SPACES}]?", r"\1"
+            )
+        if self.suffix:
+            bare = compute.replace_substring_regex(bare, rf"[ {_SPACES}]?{_escaped(self.suffix)}$", "")
+        shape = f"{_style_pattern(self.decimal, self.thousands)}|{_INFINITE}"
+        is_good = compute.match_substring_regex(bare, _BOOLEAN if self.is_boolean else shape)
+        if not compute.all(compute.fill_null(is_good, True)).as_py():
+            first = int(np.asarray(compute.fill_null(is_good, True)).argmin())
             raise TableError(
                 f"the column {shortened(name, MOST_OF_A_NAME)!r} has {texts[first].as_py()[:40]!r} in row "
                 f"{row + first}, which is no number. ",
                 advice=["Correct the cell, or leave the column out: ", Setting("exclude", [name]), "."],
             )
-        return numbers.cast(pyarrow.float64())
-
-    def _plain(self, texts: Any) -> Any:
-        """Return texts with a point as decimal sign and without everything else; others are left as they are."""
-        from pyarrow import compute
-
-        texts = compute.replace_substring(texts, "−", "-")
-        if self.prefix:
-            texts = compute.replace_substring_regex(
-                texts, rf"^([+-]?){_escaped(self.prefix)}[ {_SPACES}]?", r"\1"
-            )
-        if self.suffix:
-            texts = compute.replace_substring_regex(texts, rf"[ {_SPACES}]?{_escaped(self.suffix)}$", "")
+        if self.is_boolean:
+            return bare.cast(pyarrow.bool_()).cast(pyarrow.float64())
         if self.thousands:
-            texts = _replaced_where(
-                texts, _style_pattern(self.decimal, self.thousands), _GROUPS[self.thousands], ""
-            )
-        if self.decimal == ",":
-            texts = _replaced_where(texts, r"^[^.]*$", ",", ".", "\x00")
-        return texts
+            bare = compute.replace_substring_regex(bare, _GROUPS[self.thousands], "")
+        return compute.replace_substring(bare, self.decimal, ".").cast(pyarrow.float64())
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,16 +218,12 @@ def cell_formats(
     raw = _joined(list(texts.values()))
     cells = _trimmed(raw)
     shape = (len(texts), len(cells) // len(texts))
-    is_missing = _mask(
-        compute.or_(compute.is_null(cells), compute.is_in(cells, _array(words, cells.type))), shape
-    )
-    is_blank = is_missing & ~_mask(
-        compute.or_(compute.is_null(raw), compute.is_in(raw, _array(words, raw.type))), shape
-    )
+    is_missing = _mask(_are_missing(cells, words), shape)
+    is_blank = is_missing & ~_mask(_are_missing(raw, words), shape)
     is_simple = _mask(compute.match_substring_regex(cells, _SIMPLE), shape)
     has_point = is_simple & _mask(compute.match_substring(cells, "."), shape)
     is_decisive = has_point & ~_mask(compute.match_substring_regex(cells, _GROUPS_OF_THREE), shape)
-    # Nearly all columns of wide tables are like this.
+    # Nearly all columns of wide tables are like this, and need no look at each.
     are_simple: BoolArray = np.all(is_simple | (is_missing & ~is_blank), axis=1) & np.any(is_simple, axis=1)
     are_simple &= np.any(is_decisive, axis=1) | ~np.any(has_point, axis=1)
     numbers: dict[int, NumberFormat] = {}
@@ -320,33 +302,27 @@ def _other_format(there: Any, rows: IndexArray, words: tuple[str, ...]) -> Any:
     signs = sorted({sign for pair in kinds for sign in pair if sign})
     is_odd = ~np.asarray(is_number)
     is_odd[np.flatnonzero(~is_odd & np.asarray(compute.is_valid(parts)))[~is_shape]] = True
-    if len(kinds) > 1 or is_odd.any():
-        known = [sign for sign in signs if sign in _UNITS]
-        if len(kinds) > 1 and len(known) < len(signs):
-            plain = _count(there, _PLAIN)
-            if 2 * plain <= n:
-                return None  # 5 Main Road, 12A, 7 Dwarfs
-        if is_odd.any() or ("" in {"".join(pair) for pair in kinds} and not known):
-            is_odd = is_odd if is_odd.any() else ~_plain_mask(there)
-            problem = _odd_cells(there.filter(_array(is_odd)), int(rows[is_odd][0]), n)
-            return NumberFormat(words), cores.filter(_array(is_shape)), problem
-        if len(kinds) > 1:
-            shown = ", ".join(repr(sign) for sign in signs[:6])
-            some = " and numbers without one" if "" in {"".join(pair) for pair in kinds} else ""
-            problem = f"has numbers with different signs or units: {shown}{some}. Convert them to one"
-            return NumberFormat(words), cores.filter(_array(is_shape)), problem
-    prefix, suffix = kinds[0]
-    if _count(cores, r"^0\d") and not _count(cores, r"[.,]"):
-        return None  # texts of digits with signs around them
-    return NumberFormat(words, prefix=prefix, suffix=suffix, is_odd=_count(there, "−") > 0), cores, ""
-
-
-def _odd_cells(odd: Any, row: int, n: int) -> str:
-    distinct = _text_of(_compute().unique(odd))
-    verb = "is not a number" if len(odd) == 1 else "are not numbers"
-    others = ", ".join(repr(text[:20]) for text in distinct[1:4]) + ", ..." * (len(distinct) > 4)
-    more = f"; others are {others}" * bool(others)
-    return f"{len(odd):,} of {n:,} cells {verb}, the first is {distinct[0][:20]!r} in row {row}{more}"
+    if len(kinds) == 1 and not is_odd.any():
+        prefix, suffix = kinds[0]
+        if _count(cores, r"^0\d") and not _count(cores, r"[.,]"):
+            return None  # texts of digits with signs around them
+        return NumberFormat(words, prefix=prefix, suffix=suffix, is_odd=_count(there, "−") > 0), cores, ""
+    known = [sign for sign in signs if sign in _UNITS]
+    is_plain = np.asarray(compute.match_substring_regex(there, f"{_PLAIN}|{_INFINITE}"))
+    if len(kinds) > 1 and len(known) < len(signs) and 2 * _count(there, _PLAIN) <= n:
+        return None  # 5 Main Road, 12A, 7 Dwarfs
+    some = " and numbers without one" * (["", ""] in kinds)
+    problem = f"has numbers with different signs or units: {', '.join(map(repr, signs[:6]))}{some}. Convert them to one"
+    if is_odd.any() or (some and not known):
+        is_odd = is_odd if is_odd.any() else ~is_plain
+        odd = there.filter(_array(is_odd))
+        distinct = _text_of(compute.unique(odd))
+        more = f"; others are {', '.join(repr(text[:20]) for text in distinct[1:4])}" * (len(distinct) > 1)
+        problem = (
+            f"{len(odd):,} of {n:,} cells {'is not a number' if len(odd) == 1 else 'are not numbers'}, the first is "
+            f"{distinct[0][:20]!r} in row {rows[is_odd][0]}{more}{', ...' * (len(distinct) > 4)}"
+        )
+    return NumberFormat(words), cores.filter(_array(is_shape)), problem
 
 
 @cache
@@ -370,15 +346,13 @@ def value_type(kind: Any) -> Any:
     return kind.value_type if sys.modules["pyarrow"].types.is_dictionary(kind) else kind
 
 
-def numbers_of(cells: Any, format: CellFormat | None = None, row: int = 0, name: str = "") -> Any:
-    """Return cells of numbers, or text with a format, as NumPy numbers; missing ones become NaN."""
+def numbers_of(cells: Any) -> Any:
+    """Return cells of numbers as NumPy numbers; missing ones become NaN."""
     import pyarrow
 
     cells = cells.combine_chunks() if hasattr(cells, "chunks") else cells
     if pyarrow.types.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
-    if format is not None and arrow_kind(cells.type) == "text":
-        cells = format.parse(cells, row, name)
     is_plain = pyarrow.types.is_integer(cells.type) or pyarrow.types.is_floating(cells.type)
     if cells.null_count or not is_plain:
         # Integers above 2**53 lose digits in float64, which NumPy's conversion allows as well.
@@ -400,7 +374,7 @@ def parsed_numbers(
         if isinstance(format, NumberFormat) and arrow_kind(cells.type) == "text":
             alike.setdefault(replace(format, is_whole=False, is_odd=False), []).append(i)
         else:
-            matrix[:, i] = numbers_of(cells, format)
+            matrix[:, i] = numbers_of(cells)
     for format, some in alike.items():
         try:
             cells = format.parse(_joined([columns[i] for i in some]))
@@ -427,86 +401,60 @@ def _style(
     """Return the decimal sign and the separator of thousands with which all digits of all columns are numbers."""
     compute = _compute()
     possible: dict[int, set[tuple[str, str]]] = {}
-    used: set[str] = set()
     distinct: dict[int, Any] = {}
-    for name, column in cores.items():
+    for i, column in cores.items():
         texts = compute.unique(column)
         texts = texts.filter(compute.match_substring_regex(texts, "[^0-9]"))
-        if not len(texts):
-            continue
-        distinct[name] = texts
-        possible[name] = {style for style in options.styles if _all(texts, _style_pattern(*style))}
-        used |= _signs(texts)
+        if len(texts):
+            distinct[i] = texts
+            possible[i] = {style for style in options.styles if _all(texts, _style_pattern(*style))}
     if not possible:
         return options.decimal or ".", options.thousands or ""
     common = set.intersection(*possible.values())
     if not common and chosen is not None and set(chosen) < set(possible):
-        return _style({name: cores[name] for name in chosen if name in cores}, names, options, sep, None)
+        return _style({i: cores[i] for i in chosen if i in cores}, names, options, sep, None)
     if not common:
-        raise _conflict(names, distinct, possible, options)
-    # Readings that differ only in signs that no cell has are the same.
-    readings = {
-        (decimal if decimal in used else None, thousands if thousands in used else None): (decimal, thousands)
-        for decimal, thousands in sorted(
-            common, key=lambda style: (style[0] == ",", style[1] != ""), reverse=True
+        how = [
+            "Write them alike, say how they are written: ",
+            Setting("decimal"),
+            " or ",
+            Setting("thousands"),
+        ]
+        raise TableError(
+            f"the numbers cannot be read with one decimal sign: {_conflict(names, distinct, possible)}. ",
+            advice=[*how, ", or leave columns out: ", Setting("exclude"), "."],
         )
-    }
-    if len(readings) == 1:
-        return next(iter(readings.values()))
-    points = {style for reading, style in readings.items() if reading[0] == "."}
+    # Readings that differ only in signs that no cell has are the same.
+    used = set.union(*map(_signs, distinct.values()))
+    readings: dict[tuple[str, ...], tuple[str, str]] = {}
+    for style in sorted(common, key=lambda style: (style[0] == ",", style[1] != "")):
+        readings.setdefault(tuple(sign if sign in used else "" for sign in style), style)
+    points = [style for reading, style in readings.items() if reading[0] == "."]
     if points and sep == "," and all(_are_fractions(texts) for texts in distinct.values()):
-        return min(points, key=lambda style: style[1] != "")  # as in files that have commas between fields
-    name, texts = next(iter(distinct.items()))
-    (first, second, *_) = sorted(readings.values())
-    text = texts[0].as_py()
+        return points[0]  # as in files that have commas between fields
+    first, *others = readings.values()
+    if not others:
+        return first
+    i, texts = next(iter(distinct.items()))
+    text, second = texts[0].as_py(), others[0]
     raise TableError(
-        f"the numbers can be read in two ways: {text!r} of {shortened(names[name], MOST_OF_A_NAME)!r} is "
+        f"the numbers can be read in two ways: {text!r} of {shortened(names[i], MOST_OF_A_NAME)!r} is "
         f"{_value(text, first)} with the decimal sign {first[0]!r}, and {_value(text, second)} with {second[0]!r}. ",
         advice=["Say which: ", Setting("decimal", first[0]), " or ", Setting("decimal", second[0]), "."],
     )
 
 
 def _conflict(
-    names: Sequence[str],
-    distinct: Mapping[int, Any],
-    possible: Mapping[int, set[tuple[str, str]]],
-    options: TextOptions,
-) -> TableError:
-    """Return the error for numbers that no reading has in common, which names their columns."""
-    how: list[str | Setting] = [Setting("decimal"), " or ", Setting("thousands")]
-    exclude = Setting("exclude")
-    keys = list(possible)
-    alone = next((key for key in keys if not possible[key]), None)
-    if alone is not None:
-        shown = ", ".join(map(repr, _text_of(distinct[alone])[:3]))
-        given = f" with the decimal sign {options.decimal!r}" * (options.decimal is not None)
-        given += f" with the sign of thousands {options.thousands!r}" * (options.thousands is not None)
-        return TableError(
-            f"the numbers of the column {shortened(names[alone], MOST_OF_A_NAME)!r} cannot be read in one way"
-            f"{given}: {shown}. ",
-            advice=[
-                "Correct them, say how they are written: ",
-                *how,
-                ", or leave the column out: ",
-                exclude,
-                ".",
-            ],
-        )
-    first, second = next(
-        ((a, b) for i, a in enumerate(keys) for b in keys[i + 1 :] if not possible[a] & possible[b]),
-        (keys[0], keys[-1]),
-    )
-    return TableError(
-        f"the columns {shortened(names[first], MOST_OF_A_NAME)!r} ({distinct[first][0].as_py()!r}) and "
-        f"{shortened(names[second], MOST_OF_A_NAME)!r} ({distinct[second][0].as_py()!r}) have other decimal signs. ",
-        advice=[
-            "Say how they are written: ",
-            *how,
-            ", and write them alike, or leave one out: ",
-            exclude,
-            ".",
-        ],
-    )
+    names: Sequence[str], distinct: Mapping[int, Any], possible: Mapping[int, set[tuple[str, str]]]
+) -> str:
+    """Say which columns have numbers that no reading has in common."""
+    shown, left = [], set(_STYLES)
+    for i, styles in sorted(possible.items(), key=lambda item: len(item[1])):
+        if left and not left <= styles:
+            cells = ", ".join(map(repr, _text_of(distinct[i])[:3]))
+            shown.append(f"{shortened(names[i], MOST_OF_A_NAME)!r} has {cells}")
+            left &= styles
+    return "; ".join(shown)
 
 
 def _value(text: str, style: tuple[str, str]) -> str:
@@ -581,16 +529,16 @@ def _trimmed(texts: Any) -> Any:
 def _without_missing(texts: Any, words: Sequence[str]) -> Any:
     """Return texts without blanks around them, null where they are one of the words."""
     texts = _trimmed(texts)
-    return _compute().if_else(_compute().is_in(texts, _array(words, texts.type)), None, texts)
+    return _compute().if_else(_are_missing(texts, words), None, texts)
+
+
+def _are_missing(texts: Any, words: Sequence[str]) -> Any:
+    return _compute().is_in(texts, _array([*words, None], texts.type))
 
 
 def _mask(values: Any, shape: tuple[int, int]) -> BoolArray:
     filled = _compute().fill_null(values, False)
     return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=bool).reshape(shape)
-
-
-def _plain_mask(texts: Any) -> BoolArray:
-    return np.asarray(_compute().match_substring_regex(texts, f"{_PLAIN}|{_INFINITE}"))
 
 
 def _count(texts: Any, pattern: str) -> int:
@@ -607,19 +555,3 @@ def _text_of(texts: Any) -> list[str]:
 
 def _escaped(text: str) -> str:
     return "".join(f"\\{sign}" if not sign.isalnum() and ord(sign) < 128 else sign for sign in text)
-
-
-def _replaced_where(texts: Any, pattern: str, old: str, new: str, otherwise: str | None = None) -> Any:
-    """Replace in the texts that match; others become a text that is no number, if `otherwise` is given."""
-    compute = _compute()
-    matches = compute.match_substring_regex(texts, pattern)
-    other = texts if otherwise is None else otherwise
-    return compute.if_else(matches, compute.replace_substring_regex(texts, old, new), other)
-
-
-def _parsed_booleans(texts: Any) -> tuple[Any, Any]:
-    compute = _compute()
-    lower = compute.utf8_lower(texts)
-    is_good = compute.fill_null(compute.is_in(lower, _array(["true", "false"], texts.type)), True)
-    is_good = compute.or_(is_good, compute.is_null(texts))
-    return compute.if_else(compute.is_null(texts), None, compute.equal(lower, "true")), is_good

@@ -64,40 +64,35 @@ def dialect_of(
     numbers; comment lines before the table are skipped. A TableError names what can be read in two ways.
     """
     if sep is not None and (len(sep) != 1 or sep in '"\r\n'):
-        raise TableError(
-            "", advice=[Setting("sep"), f" must be one character, such as ';' or a tab, got {sep!r}."]
-        )
+        told = f" must be one character, such as ';' or a tab, got {sep!r}."
+        raise TableError("", advice=[Setting("sep"), told])
     if skip_lines is not None and skip_lines < 0:
         raise TableError("", advice=[Setting("skip_lines"), f" must be at least 0, got {skip_lines}."])
     start = skip_lines or 0
-    if skip_lines is None and lines and (told := _SEP_LINE.fullmatch(lines[0])):
-        start, sep = 1, sep or told[1]
+    if skip_lines is None and lines and (found := _SEP_LINE.fullmatch(lines[0])):
+        start, sep = 1, sep or found[1]
     lines = lines[start:]
     if not any(line.strip() for line in lines):
         raise ValueError("the file is empty." if not start else f"the file has no rows after {start} lines.")
     sep = sep or ("\t" if suffix == ".tsv" else _separator(lines))
     rows = _split(lines, sep)
     n_columns = Counter(len(row) for _, row in rows).most_common(1)[0][0]
-    if (
-        rows
-        and len(rows[0][1]) == n_columns - 1
-        and len(rows) > 2
-        and header is not False
-        and skip_lines is None
-    ):
-        _refuse_short_header(rows, n_columns, sep)
     skipped = 0
     if skip_lines is None:
-        while skipped < len(rows) and len(rows[skipped][1]) != n_columns:
+        while len(rows[skipped][1]) != n_columns:
             line, fields = rows[skipped]
             if not _COMMENT.match(lines[line]):
-                raise _ragged(
-                    start + line + 1,
-                    lines[line],
-                    len(fields),
-                    n_columns,
-                    sep,
-                    start + _line_after(rows, n_columns),
+                table = next(line for line, fields in rows if len(fields) == n_columns)
+                raise TableError(
+                    f"line {start + line + 1} has {len(fields)} field{'s' * (len(fields) != 1)}, but others have "
+                    f"{n_columns}: {shortened(lines[line].strip(), 60)!r}. ",
+                    advice=[
+                        "If the table begins after it, leave out the lines before: ",
+                        Setting("skip_lines", start + table),
+                        ". Otherwise correct it, or say what separates fields: ",
+                        Setting("sep"),
+                        ".",
+                    ],
                 )
             skipped += 1
         while skipped + 2 < len(rows) and _COMMENT.match(rows[skipped][1][0]):
@@ -112,7 +107,9 @@ def dialect_of(
         header = has_header(first, below, _is_quoted(lines, rows), missing_words)
     if header and _COMMENT.match(first[0]):
         rows[0][1][0] = rows[0][1][0].lstrip("#% ")
-    line = (rows[1][0] if len(rows) > 1 else len(lines)) if header else rows[0][0]
+    if header and len(rows) < 2:
+        raise ValueError("the file has a header, but no rows.")
+    line = rows[1 if header else 0][0]
     return Dialect(sep, start + line, tuple(rows[0][1]) if header else None, len(first))
 
 
@@ -171,45 +168,46 @@ def _numbers_are_names(
     is_quoted: bool,
 ) -> bool:
     """Return whether a row of numbers names the columns of numbers below it."""
-    numbers = [_value(cell) for cell in first]
     if len(set(first)) < len(first):
         return False
     if is_quoted:
         return True
+    numbers = np.array([_value(cell) for cell in first], dtype=float)
+    n, steps = len(numbers), np.diff(numbers)
     are_whole = all(cell.lstrip("+-").isdecimal() for cell in first)
+    is_default = are_whole and any(np.array_equal(numbers, np.arange(n) + k) for k in (0, 1))
     if are_whole:
         shares = [sum(cell.lstrip("+-").isdecimal() for cell in column) / len(column) for column in columns]
-        rounded = [
-            min(share + 1 / len(column), 1.0) if share else 1 / (1 + len(column))
-            for share, column in zip(shares, columns)
-        ]
-        if float(np.prod(rounded)) < _CHANCE:
+        # The chance of a row of integers, if integers are as frequent as below.
+        chance = np.prod(
+            [
+                min(share + 1 / len(column), 1) if share else 1 / (1 + len(column))
+                for share, column in zip(shares, columns)
+            ]
+        )
+        is_apart = is_default and not any(shares)
+        if chance < _CHANCE * (5 if is_apart else 1):
             return True
-    steps = np.diff(np.array(numbers, dtype=float))
-    is_default = are_whole and numbers in (list(range(len(numbers))), list(range(1, len(numbers) + 1)))
-    if is_default and not any(shares):
-        if float(np.prod(rounded)) < 5 * _CHANCE:
-            return True
-        raise _two_ways(first)
-    is_ascending = len(numbers) > 2 and bool(np.all(steps > 0))
-    if not (is_default and len(numbers) > 1) and not is_ascending:
+        if is_apart:
+            raise _two_ways(first)
+    is_ascending = n > 2 and bool(np.all(steps > 0))
+    if not (is_default and n > 1) and not is_ascending:
         return False
     rows = [[_value(row[i]) for i in positions] for row in below]
-    others = np.array([row for row in rows if None not in row], dtype=float).reshape(-1, len(numbers))
-    if not len(others):
-        return False
-    if np.any(np.all(others == np.array(numbers, dtype=float), axis=1)):
+    others = np.array([row for row in rows if None not in row], dtype=float).reshape(-1, n)
+    if not len(others) or np.any(np.all(others == numbers, axis=1)):
         return False  # the same row of data again
-    ascending = float(np.mean(np.all(np.diff(others, axis=1) > 0, axis=1)))
-    low, high = others.min(axis=0), others.max(axis=0)
-    is_beyond = bool(np.all((numbers < low - (high - low)) | (numbers > high + (high - low))))
-    are_even = len(numbers) > 3 and bool(np.allclose(steps, steps[0]))
-    even_below = np.all(np.isclose(np.diff(others, axis=1), np.diff(others, axis=1)[:, :1]), axis=1).any()
-    if ascending > 0.5 and even_below:
+    steps_below = np.diff(others, axis=1)
+    are_ascending = float(np.mean(np.all(steps_below > 0, axis=1))) > 0.5
+    are_even_below = bool(np.all(np.isclose(steps_below, steps_below[:, :1]), axis=1).any())
+    if are_ascending and are_even_below:
         return False  # the rows below continue the sequence
-    if is_ascending and ascending < 0.5 and (is_beyond or (are_even and not even_below)):
+    low, high = others.min(axis=0), others.max(axis=0)
+    is_beyond = bool(np.all((numbers < 2 * low - high) | (numbers > 2 * high - low))) and not are_ascending
+    is_even = n > 3 and bool(np.allclose(steps, steps[0])) and not are_even_below
+    if is_ascending and not are_ascending and (is_beyond or is_even):
         return True
-    if is_default or (are_even and not even_below) or (is_beyond and ascending < 0.5):
+    if is_default or is_even or is_beyond:
         raise _two_ways(first)
     return False
 
@@ -248,53 +246,15 @@ def _split(lines: Sequence[str], sep: str) -> list[tuple[int, list[str]]]:
     if sep == BLANKS:
         return [(i, line.split()) for i, line in enumerate(lines) if line.strip()]
     found, start = [], 0
-    reader = csv.reader(lines, delimiter=sep)
+    reader, limit = csv.reader(lines, delimiter=sep), csv.field_size_limit(2**31 - 1)
     try:
         for row in reader:
             if row:
                 found.append((start, row))
             start = reader.line_num
-    except csv.Error:  # a field is too long: not the separator
-        return found if len(found) > 1 else []
+    finally:
+        csv.field_size_limit(limit)
     return found
-
-
-def _refuse_short_header(rows: Sequence[tuple[int, list[str]]], n_columns: int, sep: str) -> None:
-    """Raise an error for the header of R's write.table, which has no name for the column of row names."""
-    first = [field.strip() for field in rows[0][1]]
-    second = rows[1][1]
-    if (
-        len(second) == n_columns
-        and all(field and not _is_number(field) for field in first)
-        and any(_is_number(field.strip()) for field in second[1:])
-    ):
-        raise TableError(
-            f"line {rows[0][0] + 1} has {n_columns - 1} field{'s' * (n_columns != 2)}, but others have {n_columns}: "
-            "the first column has no name. ",
-            advice=[
-                f"Write one before the others, such as id{sep}, or leave the line out: ",
-                Setting("skip_lines", 1),
-                ".",
-            ],
-        )
-
-
-def _line_after(rows: Sequence[tuple[int, list[str]]], n_columns: int) -> int:
-    return next(line for line, fields in rows if len(fields) == n_columns)
-
-
-def _ragged(line: int, text: str, n_fields: int, n_columns: int, sep: str, n_before: int) -> TableError:
-    return TableError(
-        f"line {line} has {n_fields} field{'s' * (n_fields != 1)}, but others have {n_columns}: "
-        f"{shortened(text.strip(), 60)!r}. ",
-        advice=[
-            "If the table begins after it, leave out the lines before: ",
-            Setting("skip_lines", n_before),
-            ". Otherwise correct it, or say what separates fields: ",
-            Setting("sep"),
-            ".",
-        ],
-    )
 
 
 def _is_quoted(lines: Sequence[str], rows: Sequence[tuple[int, list[str]]]) -> bool:

@@ -6,9 +6,9 @@ import glob
 import os
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from itertools import chain
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,15 +16,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from coterie.limits.files import check_regular_file
-from coterie.rows.checks import NotATableError, reading
+from coterie.rows.checks import FileError, NotATableError, reading
 from coterie.rows.columns import NO_COLUMNS, Columns
 from coterie.rows.formats import Format, format_of, known_extensions
-from coterie.rows.formats.svmlight import SVMLIGHT
+from coterie.rows.formats.text import plain_suffix
 from coterie.rows.landing import Matrix, land_matrices
-from coterie.rows.remote import Remote, copies, is_address, protocol_of
+from coterie.rows.remote import copied, files_of_rows, in_natural_order, is_address, protocol_of
 from coterie.rows.roles import ColumnProfile
 from coterie.rows.source import Rows
 from coterie.rows.tables import TABLE_OPTIONS, Table, TableColumns, columns_of_tables, land_tables
+
+# Options about a file; the key is the part after `::`.
+_FILE_OPTIONS = ("key", "header", "sep", "skip_lines", "n_columns")
 
 
 def open_rows(
@@ -49,17 +52,15 @@ def open_rows(
     Parameters
     ----------
     path : str or path-like
-        A file (.npy, .npz, .csv, .tsv, .jsonl, .ndjson, .parquet, .feather, .arrow, .xlsx, .zarr, .h5, .hdf5, .h5ad,
-        .svm, .libsvm; text files also with .gz, .zst, .bz2, .xz or .zip appended), a folder of such files, or a glob.
-        ``file.h5::dataset`` chooses an array of a .npz, .h5, .h5ad or .zarr file that has several, or a sheet of a
-        workbook. Shards are of one format and have the
-        same columns; their rows follow each other in the natural order of the file names (``part-2`` before
-        ``part-10``). Files of other formats in a directory are ignored, and so are those whose names begin with ``.``
-        or ``_``. Other formats are added by `coterie.rows.register_format`.
+        A file (.npy, .npz, .csv, .tsv, .txt, .jsonl, .ndjson, .parquet, .feather, .arrow, .xlsx, .zarr, .h5, .hdf5,
+        .h5ad, .svm, .libsvm; text also with .gz, .zst, .bz2, .xz or .zip appended), a folder of such files, or a
+        pattern. ``file.h5::dataset`` chooses an array of a .npz, .h5, .h5ad or .zarr file that has several, or a sheet
+        of a workbook. Several files are of one format and have the same columns; their rows follow each other in the
+        natural order of the names (``part-2`` before ``part-10``). Of a folder, files of other formats are ignored,
+        and names that begin with ``.`` or ``_``.
 
-        Or an address that `fsspec` supports (``s3://bucket/vectors.parquet``, ``gs://``, ``az://``, ``hf://``,
-        ``https://``), of a file or folder or with a pattern, as a str. Its files are copied to a temporary folder
-        first; a server that sends nothing for 30 s is an error.
+        Or an address that `fsspec` supports (``s3://bucket/vectors.parquet``, ``gs://``, ``hf://``, ``https://``), as a
+        str, whose files are copied to a temporary folder first.
     columns : list of str or int, optional
         Columns of a table to cluster, in this order. Each is a name; a position from 0; a range, by names with
         both ends (``"e0:e255"``) or by positions without the end, as in Python (``"2:258"``); or a pattern of
@@ -85,8 +86,7 @@ def open_rows(
         Number of columns of .svm files, which do not contain it; by default their largest index.
     storage_options : dict, optional
         For an address: options of its file system, such as ``{"key": ..., "secret": ..., "endpoint_url": ...}`` of
-        `s3fs`. Other options come from the environment and the configuration of fsspec. They are never shown in an
-        error.
+        `s3fs`, besides those in the environment. They are never shown in an error.
 
     Returns
     -------
@@ -99,13 +99,11 @@ def open_rows(
         If the path or address does not exist.
     ImportError
         If the format or the address needs an extra that is not installed.
-    PermissionError
-        If a server refuses access, or there are no credentials.
     ValueError
         If the format is unknown, the file is damaged, a pipe, a socket or a device, or not a table of numbers or
-        vectors, or shards differ.
-    ConnectionError, TimeoutError
-        If a server breaks a connection, or sends nothing.
+        vectors, can be read in two ways, or differs from the other files.
+    PermissionError, ConnectionError, TimeoutError
+        If a server refuses access, breaks a connection, or sends nothing for 30 s.
 
     Examples
     --------
@@ -122,23 +120,19 @@ def open_rows(
 def read_rows(path: str | os.PathLike[str], options: Mapping[str, Any]) -> Rows:
     """Read a file with the options of `open_rows`; "categories" are columns that are not clustered as numbers."""
     with ExitStack() as stack:
-        return landed(*_opened(stack, os.fspath(path), options), options)
-
-
-def landed(found: Sequence[Any], description: str, options: Mapping[str, Any]) -> Rows:
-    """Read tables or matrices, one after the other, with the options of tables."""
-    first = found[0]
-    if isinstance(first, Table):
-        return land_tables(found, options, description)
-    for name in TABLE_OPTIONS:
-        if options.get(name) is not None:
-            raise NotATableError(f"{name} has no meaning for {first.name}.", name)
-    if len(found) > 1 and format_of(first.name) is SVMLIGHT:
-        raise ValueError(
-            f"{first.name} and others: .svm files do not tell the number of their columns, so that several cannot be "
-            "read as one. Join them to one file, such as by cat."
-        )
-    return land_matrices(found, description)
+        found, description = _opened(stack, os.fspath(path), options)
+        first = found[0]
+        if isinstance(first, Table):
+            return land_tables(found, options, description)
+        for name in TABLE_OPTIONS:
+            if options.get(name) is not None:
+                raise NotATableError(f"{name} has no meaning for {first.name}.", name)
+        if len(found) > 1 and first.description == "svm":
+            raise ValueError(
+                f"{first.name} and others: .svm files do not tell the number of their columns, so that several cannot "
+                "be read as one. Join them to one file, such as by cat."
+            )
+        return land_matrices(found, description)
 
 
 def columns_of_file(
@@ -147,9 +141,7 @@ def columns_of_file(
     """Return a table and the choice of its columns by its first rows, which alone are read; None for other files."""
     with ExitStack() as stack:
         (first, *_), _ = _opened(stack, os.fspath(path), options)
-        if not isinstance(first, Table):
-            return None
-        return first, columns_of_tables([first], options)[0]
+        return (first, columns_of_tables([first], options)[0]) if isinstance(first, Table) else None
 
 
 def profile_table(path: str, **options: Any) -> tuple[int, int, list[ColumnProfile]] | None:
@@ -162,11 +154,11 @@ def profile_table(path: str, **options: Any) -> tuple[int, int, list[ColumnProfi
         columns = columns_of_tables(found[:1], {**options, "columns": NO_COLUMNS})[0]
         with reading(found[0].name):
             profiles = columns.profiles()
-        n_rows = 0
+        n_seen, n_rows = found[0].head[0].num_rows, 0
         for table in found:
             with reading(table.name):
                 n_rows += table.n_rows or sum(batch.num_rows for batch in table.batches({}))
-        return n_rows, found[0].head[0].num_rows, profiles
+        return n_rows, n_seen, profiles
 
 
 def _opened(stack: ExitStack, path: str, options: Mapping[str, Any]) -> tuple[list[Any], str]:
@@ -181,32 +173,31 @@ def _opened(stack: ExitStack, path: str, options: Mapping[str, Any]) -> tuple[li
 
         base = url2pathname(urlsplit(base).path)
     if is_address(base):
-        address = Remote(base, storage_options)
-        names, is_shards = _remote_files(address)
-        shown = [address.shown(name) for name in names] if is_shards else [str(address)]
-        known = _common_format(shown if is_shards else [shown[0].removesuffix("?...")])
-        folder = stack.enter_context(copies())
-        paths = []
-        for number, name in enumerate(names):
-            (folder / str(number)).mkdir()
-            of_one = name if is_shards else None
-            paths.append(address.copy(folder / str(number), of_one, is_folder=known.is_folder))
+        paths, shown, is_shards = copied(stack, base, storage_options)
     elif storage_options is not None:
         raise ValueError(f"storage_options has no meaning for {base}, which is on this machine.")
     else:
         shown, is_shards = _shards(base)
+        paths = list(map(Path, shown))
         for name in shown:
             check_regular_file(name, may_be_folder=_may_be_folder(name))
-        known, paths = _common_format(shown), list(map(Path, shown))
-    given, found = {**options, "key": key}, []
+    known, given = _common_format(paths, shown), {**options, "key": key}
+    for name in _FILE_OPTIONS:
+        if given.get(name) is not None and name not in known.options:
+            raise FileError(f"{f'::{key}' if name == 'key' else name} has no meaning for {shown[0]}.")
+    found = []
     for local, name in zip(paths, shown):
-        known.check(given, name)
         with reading(local, name):
-            one = _known_kind(known.read(local, **{one: given.get(one) for one in known.options}))
+            try:
+                one = _known_kind(known.read(local, **{one: given.get(one) for one in known.options}))
+            except ModuleNotFoundError as error:
+                library = (error.name or "").partition(".")[0]
+                raise ImportError(
+                    f"Reading {plain_suffix(name)} files needs {library}: pip install 'coterie[io]'"
+                ) from error
             one.name = name
             found.append(one)
-    n_shards = len(found)
-    shards = f", {n_shards} shard{'s' * (n_shards > 1)}" * is_shards
+    shards = f", {len(found)} shard{'s' * (len(found) > 1)}" * is_shards
     return found, found[0].description + shards
 
 
@@ -238,41 +229,10 @@ def _split_key(path: str) -> tuple[str, str | None]:
     return base, key or None
 
 
-def _remote_files(address: Remote) -> tuple[list[str], bool]:
-    """Return the paths of the files of an address in natural order, and whether it names several."""
-    if _may_be_folder(address.name):
-        return [address.name], False
-    if not address.is_pattern:
-        if address.is_file():
-            return [address.name], False
-        found = [
-            name
-            for name in address.children()
-            if PurePosixPath(name).name[:1] not in "._" and format_of(name)
-        ]
-        if not found:
-            raise ValueError(f"{address} has no files of rows. {known_extensions()}")
-        return _in_natural_order(found), True
-    found = address.children()
-    if not found:
-        with suppress(FileNotFoundError):  # unless it is the name of a file
-            if address.is_file():
-                return [address.name], False
-        raise FileNotFoundError(f"No file matches {address}")
-    return _in_natural_order(found), True
-
-
-def _in_natural_order(names: Sequence[str]) -> list[str]:
-    """Return names with the numbers inside them sorted by value."""
-    parts = {name: re.findall(r"(\d+)|(\D+)", name) for name in names}
-    return sorted(names, key=lambda name: [(int(digits or 0), text) for digits, text in parts[name]])
-
-
 def _shards(path: str) -> tuple[list[str], bool]:
     """Return the files of a path in natural order, and whether it names several."""
     if os.path.isdir(path) and not _may_be_folder(path):
-        found = [os.path.join(path, name) for name in os.listdir(path) if name[0] not in "._"]
-        found = [name for name in found if format_of(name)]
+        found = files_of_rows(os.path.join(path, name) for name in os.listdir(path))
         if not found:
             raise ValueError(f"{path} has no files of rows. {known_extensions()}")
     elif os.path.exists(path):
@@ -285,7 +245,7 @@ def _shards(path: str) -> tuple[list[str], bool]:
         was_address = re.match(r"[a-z0-9]{2,}:/[^/]", path)
         hint = ". An address must be a str, since a Path drops one of its slashes" if was_address else ""
         raise FileNotFoundError(f"There is no file {path or repr(path)}{hint}")
-    return _in_natural_order(found), True
+    return in_natural_order(found), True
 
 
 def _may_be_folder(path: str) -> bool:
@@ -293,10 +253,10 @@ def _may_be_folder(path: str) -> bool:
     return known is not None and known.is_folder
 
 
-def _common_format(names: Sequence[str]) -> Format:
+def _common_format(paths: Sequence[Path], shown: Sequence[str]) -> Format:
     found: dict[Format, str] = {}
-    for name in names:
-        known = format_of(name)
+    for path, name in zip(paths, shown):
+        known = format_of(path)
         if known is None:
             raise ValueError(f"Cannot tell the format of {name}. {known_extensions()}")
         found.setdefault(known, name)

@@ -10,7 +10,6 @@ import mmap
 import os
 import shutil
 import tempfile
-from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
@@ -22,7 +21,7 @@ from coterie.arrays import Array
 from coterie.limits.files import DamagedFileError
 from coterie.limits.memory import available_memory
 from coterie.rows.checks import check_shape, compute_dtype, reading
-from coterie.rows.source import DenseRows, MetadataColumns, Rows, SparseRows
+from coterie.rows.source import DenseRows, MetadataColumns, Rows, SparseRows, joined_batches
 
 # Less than this stays in memory in any case: to ask for the free memory takes longer.
 _SMALL_BYTES = 64 * 2**20
@@ -45,13 +44,8 @@ def spool_folder() -> str:
     return tempfile.gettempdir()
 
 
-def has_space(n_bytes: float) -> bool:
-    """Return whether the disk of `spool_folder` has space for this number of bytes, and some more."""
-    return shutil.disk_usage(spool_folder()).free >= n_bytes + _LEFT_BYTES
-
-
 def _check_space(n_bytes: int, n_written: int) -> None:
-    if not has_space(n_bytes):
+    if shutil.disk_usage(spool_folder()).free < n_bytes + _LEFT_BYTES:
         told = f"No space for a copy of the rows after {n_written / 1e9:.1f} GB of it; TMPDIR names another folder"
         raise OSError(errno.ENOSPC, told, spool_folder())
 
@@ -60,56 +54,46 @@ class LandingArray:
     """An array that grows by blocks of rows of one type, of `n_rows` rows if that is known."""
 
     def __init__(self, n_columns: int, dtype: np.dtype[Any], n_rows: int | None = None) -> None:
-        self._n_columns, self._dtype = n_columns, dtype
-        self._held: deque[Array] = deque()
-        self._whole: Array | None = None
-        self._file: IO[bytes] | None = None
         self._most = float(_SMALL_BYTES)
+        self._row_bytes = n_columns * dtype.itemsize
+        self._array = np.empty((n_rows if n_rows and self._fits(n_rows) else 0, n_columns), dtype=dtype)
+        self._file: IO[bytes] | None = None
         self.n_rows = 0
-        if n_rows and self._fits(n_rows):
-            self._whole = np.empty((n_rows, n_columns), dtype=dtype)
 
     def add(self, block: Array) -> None:
         """Add rows, which are converted to the type."""
-        if not len(block):
-            return
         start, self.n_rows = self.n_rows, self.n_rows + len(block)
-        if self._whole is not None and self.n_rows <= len(self._whole):
-            with np.errstate(all="ignore"):  # too large numbers become infinite, which is found later
-                self._whole[start : self.n_rows] = block
-            return
-        with np.errstate(all="ignore"):
-            block = np.require(block, self._dtype, ["C", "A", "E"])
-        if self._whole is not None:  # more rows than were declared
-            self._held.append(self._whole[:start])
-            self._whole = None
-        self._held.append(block)
         if self._file is None and not self._fits(self.n_rows):
             self._file = tempfile.TemporaryFile(dir=spool_folder(), buffering=0)  # noqa: SIM115
-        while self._file is not None and self._held:
-            part = memoryview(self._held.popleft()).cast("B")  # type: ignore[arg-type]
-            _check_space(len(part), self._file.tell())
-            while len(part):  # a single call of the system may write less
-                part = part[self._file.write(part) :]
+            held, self._array = self._array[:start], self._array[:0].copy()
+            self._write(held)
+        with np.errstate(all="ignore"):  # too large numbers become infinite, which is found later
+            if self._file is not None:
+                self._write(np.require(block, self._array.dtype, ["C", "A", "E"]))
+                return
+            if self.n_rows > len(self._array):  # which seldom moves it
+                size = max(self.n_rows, len(self._array) * 9 // 8)
+                self._array.resize((size, self._array.shape[1]), refcheck=False)
+            self._array[start : self.n_rows] = block
 
     def array(self) -> Array:
         """Return all rows; nothing can be added after it."""
-        shape = (self.n_rows, self._n_columns)
+        shape = (self.n_rows, self._array.shape[1])
         if self._file is not None:
-            return np.memmap(self._file, dtype=self._dtype, mode="r", shape=shape)
-        if self._whole is not None:
-            return self._whole[: self.n_rows]
-        if len(self._held) == 1:
-            return self._held.pop()
-        array, start = np.empty(shape, dtype=self._dtype), 0
-        while self._held:  # which frees them one by one
-            block = self._held.popleft()
-            array[start : start + len(block)] = block
-            start += len(block)
-        return array
+            return np.memmap(self._file, dtype=self._array.dtype, mode="r", shape=shape)
+        if len(self._array) > self.n_rows:
+            self._array.resize(shape, refcheck=False)
+        return self._array
+
+    def _write(self, block: Array) -> None:
+        assert self._file is not None
+        part = memoryview(block.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
+        _check_space(len(part), self._file.tell())
+        while len(part):  # a single call of the system may write less
+            part = part[self._file.write(part) :]
 
     def _fits(self, n_rows: int) -> bool:
-        n_bytes = n_rows * self._n_columns * self._dtype.itemsize
+        n_bytes = n_rows * self._row_bytes
         if n_bytes > self._most == _SMALL_BYTES:
             self._most = max(self._most, _SHARE * available_memory())
         return n_bytes <= self._most
@@ -119,7 +103,6 @@ class LandingMetadata:
     """Metadata columns that grow by record batches of pyarrow."""
 
     def __init__(self) -> None:
-        self._schema: Any = None
         self._held: list[Any] = []
         self._n_bytes = 0
         self._file: IO[bytes] | None = None
@@ -127,25 +110,19 @@ class LandingMetadata:
 
     def add(self, batch: Any) -> None:
         """Add the next rows, of columns of the same names; types that can hold both kinds are found."""
-        import pyarrow
         from pyarrow import ipc
 
-        schema = batch.schema.remove_metadata()
-        if self._schema is None:
-            self._schema = schema
-        if not schema.equals(self._schema):
-            if self._writer is None:
-                self._schema = pyarrow.unify_schemas([self._schema, schema], promote_options="permissive")
-                self._held = [_cast(held, self._schema) for held in self._held]
-            batch = _cast(batch, self._schema)
-        self._held.append(batch)
+        self._held.append(batch.replace_schema_metadata(None))
         self._n_bytes += batch.nbytes
-        if self._writer is None and self._n_bytes > _METADATA_BYTES:
-            self._file = tempfile.TemporaryFile(dir=spool_folder())  # noqa: SIM115
+        if self._n_bytes <= _METADATA_BYTES:
+            return
+        table = joined_batches(self._held)
+        if self._writer is None:
+            self._file, self._schema = tempfile.TemporaryFile(dir=spool_folder()), table.schema  # noqa: SIM115
             self._writer = ipc.new_stream(self._file, self._schema)
-        while self._writer is not None and self._held:
-            _check_space(self._held[0].nbytes, self._n_bytes)
-            self._writer.write_batch(self._held.pop(0))
+        _check_space(table.nbytes, self._n_bytes)
+        self._writer.write_table(table.cast(self._schema))
+        self._held.clear()
 
     def table(self) -> Any:
         """Return all rows as a `pyarrow.Table`; nothing can be added after it. None if there are no columns."""
@@ -156,14 +133,7 @@ class LandingMetadata:
             self._file.flush()
             pages = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
             return pyarrow.ipc.open_stream(pyarrow.py_buffer(pages)).read_all()
-        return None if self._schema is None else pyarrow.Table.from_batches(self._held, self._schema)
-
-
-def _cast(batch: Any, schema: Any) -> Any:
-    import pyarrow
-
-    table = pyarrow.Table.from_batches([batch]).cast(schema).combine_chunks()
-    return pyarrow.RecordBatch.from_arrays([column.chunk(0) for column in table.columns], schema=schema)
+        return joined_batches(self._held) if self._held else None
 
 
 @dataclass

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import errno
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, wait
+from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from typing import Any
 
 from coterie.rows.checks import FileError
-from coterie.rows.landing import has_space, spool_folder
+from coterie.rows.formats import format_of, known_extensions
+from coterie.rows.landing import spool_folder
 
-Result = TypeVar("Result")
+# Seconds without a byte after which a server is given up.
+TIME_LIMIT = 30.0
 
 _ADDRESS = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*)://")
 
@@ -43,7 +44,7 @@ def protocol_of(address: str) -> str:
 
 def name_of(address: str) -> str:
     """Return the last name in an address, without a query."""
-    path = address.partition("://")[2]
+    path = address.partition("://")[2] or address
     if protocol_of(address) in ("http", "https"):
         path = path.partition("?")[0].partition("#")[0]
     return PurePosixPath(path).name
@@ -72,156 +73,122 @@ def _secrets(options: Mapping[str, Any], is_secret: bool = False) -> Iterator[st
             yield value
 
 
-# Seconds without a byte after which a server is given up.
-TIME_LIMIT = 30.0
+def in_natural_order(names: Iterable[str]) -> list[str]:
+    """Return names with the numbers inside them sorted by value."""
+    parts = {name: re.findall(r"(\d+)|(\D+)", name) for name in names}
+    return sorted(parts, key=lambda name: [(int(digits or 0), text) for digits, text in parts[name]])
 
-# Protocols of the extra; others need their own libraries.
-_EXTRA, _IN_EXTRA = "coterie[remote]", ("fsspec", "s3fs", "aiohttp")
+
+def files_of_rows(names: Iterable[str]) -> list[str]:
+    """Return the files of a folder that have rows: those of known formats, without texts beside others, about them."""
+    found = [name for name in names if PurePosixPath(name).name[:1] not in "._" and format_of(name)]
+    return [name for name in found if not name.lower().endswith(".txt")] or found
 
 
-class Remote:
-    """An address with the options of its file system, for `fsspec`.
+Copies = tuple[list[Path], list[str], bool]
+"""Local copies of files, what messages call them, and whether the address names several."""
 
-    Every request ends with a TimeoutError if nothing comes for 30 s. Errors name the address without its secrets: a
-    FileNotFoundError, a PermissionError, else a ConnectionError.
-    """
-
-    def __init__(self, address: str, options: Mapping[str, Any] | None = None) -> None:
-        self._options = dict(options or {})
-        self._shown = without_secrets(address, self._options)
-        self.name = name_of(address)
-        protocol = protocol_of(address)
-        path = address.partition("://")[2]
-        if protocol in ("http", "https"):  # a host may be [::1], and ? begins the query
-            path = path.partition("/")[2].partition("?")[0]
-        self.is_pattern = re.search(r"[*?\[]", path) is not None
-        try:
-            if protocol in ("http", "https") and not urlsplit(address).hostname:
-                raise ValueError("the address names no host.")
-            from fsspec.core import url_to_fs
-
-            # Nothing that was listed before is used again.
-            self._files, self._path = url_to_fs(address, **{"use_listings_cache": False, **self._options})
-        except ImportError as error:
-            raise ImportError(_how_to_install(protocol, error)) from None
-        except (TypeError, ValueError, OSError) as error:
-            text = without_secrets(str(getattr(error, "strerror", None) or error), self._options)
-            raise FileError(f"Cannot read {self}: {text}") from None
-
-    def __str__(self) -> str:
-        return self._shown
-
-    def is_file(self) -> bool:
-        """Return whether there is a file, False for a folder."""
-        return bool(self._asked(lambda _: self._files.info(self._path))["type"] == "file")
-
-    def children(self) -> list[str]:
-        """Return the paths of the files in this folder, or of those that match this pattern."""
-        found = self._files.glob if self.is_pattern else self._files.ls
-        options = {} if self.is_pattern else {"detail": False}
-        return [name.rstrip("/") for name in self._asked(lambda _: found(self._path, **options))]
-
-    def shown(self, path: str) -> str:
-        """Return the address of a file without secrets."""
-        return without_secrets(self._files.unstrip_protocol(path), self._options)
-
-    def copy(self, folder: Path, path: str | None = None, *, is_folder: bool = False) -> Path:
-        """Copy this file, one of its `children`, or with `is_folder` this folder into a local folder."""
-        path = path or self._path
-        target = folder / (self.name if path == self._path else PurePosixPath(path).name)
-        size = 0 if is_folder else self._asked(lambda _: self._files.info(path)).get("size")
-        if not has_space(size or 0):
-            told = f"No space for a copy of {self} ({(size or 0) / 1e9:.1f} GB); TMPDIR names another folder"
-            raise OSError(errno.ENOSPC, told, spool_folder())
-        if is_folder:
-            self._asked(lambda _: self._files.get(path, str(target), recursive=True))
-        else:
-            self._asked(lambda progress: self._files.get_file(path, str(target), callback=progress))
-            if size is not None and target.stat().st_size != size:
-                raise ConnectionError(
-                    f"Cannot read {self}: {target.stat().st_size} of its {size} bytes came. Try again."
-                )
-        return target
-
-    def _asked(self, ask: Callable[[Any], Result]) -> Result:
-        """Return the result of a request, which runs in a thread: not all libraries have limits of time."""
-        from fsspec.callbacks import Callback
-
-        class Progress(Callback):  # type: ignore[misc]
-            at = time.monotonic()
-
-            def call(self, *_: Any, **__: Any) -> None:
-                self.at = time.monotonic()
-
-        progress, done = Progress(), threading.Event()
-        found: list[tuple[Any, BaseException | None]] = []
-
-        def run() -> None:
-            try:
-                found.append((ask(progress), None))
-            except BaseException as error:
-                found.append((None, error))
-            finally:
-                done.set()
-
-        threading.Thread(target=run, daemon=True).start()
-        while not done.wait(0.5):
-            if time.monotonic() - progress.at > TIME_LIMIT:
-                raise TimeoutError(
-                    f"Cannot read {self}: nothing came for {TIME_LIMIT:.0f} seconds. Try again."
-                )
-        result, error = found[0]
-        if error is not None:
-            raise self._in_one_line(error) from None  # the text of the cause may contain a signature
-        return result
-
-    def _in_one_line(self, error: BaseException) -> BaseException:
-        if not isinstance(error, Exception):
-            return error
-        cause = _cause(error)
-        status = getattr(cause, "status", None)
-        text = without_secrets(" ".join(str(cause).split()), self._options) or type(cause).__name__
-        if status in (404, 410) or isinstance(cause, FileNotFoundError):
-            more = f": {text}" if "bucket does not exist" in text else ""
-            return FileNotFoundError(f"There is no file {self}{more}")
-        if status in (401, 403) or isinstance(cause, PermissionError):
-            return PermissionError(f"Cannot read {self}: access is refused. {text}")
-        if _lacks_credentials(cause):
-            return PermissionError(
-                f"Cannot read {self}: there are no credentials for it. {text}. Set them as its library wants "
-                "them: by environment variables, by its configuration, or by storage_options."
-            )
-        if isinstance(cause, ImportError | MemoryError):
-            return type(cause)(f"Cannot read {self}: {text}")
-        return ConnectionError(f"Cannot read {self}: {text}")
+# The copies of a command, by their address, and what removes them.
+_kept: tuple[ExitStack, dict[str, Copies]] | None = None
 
 
 @contextmanager
-def copies() -> Iterator[Path]:
-    """Give a temporary folder for copies of remote files."""
-    with TemporaryDirectory(prefix="coterie-remote-", dir=spool_folder(), ignore_cleanup_errors=True) as name:
-        yield Path(name)
+def kept_copies() -> Iterator[None]:
+    """Copy each address only once as long as the context lasts."""
+    global _kept
+    outer = _kept
+    with ExitStack() as stack:
+        _kept = stack, {}
+        try:
+            yield
+        finally:
+            _kept = outer
 
 
-def _cause(error: BaseException) -> BaseException:
-    """Return the cause of a "not found" error, which fsspec raises for any failure of a web server."""
-    cause = error.__cause__
-    is_web = isinstance(cause, TimeoutError | ValueError) or type(cause).__module__.startswith("aiohttp")
-    return cause if cause is not None and is_web and isinstance(error, FileNotFoundError) else error
+def copied(stack: ExitStack, address: str, options: Mapping[str, Any] | None) -> Copies:
+    """Copy the files of an address to a temporary folder, which goes with the stack.
 
-
-def _lacks_credentials(error: BaseException) -> bool:
-    """Return whether a cloud library found no credentials; each has a different error."""
-    names = [kind.__name__ for kind in type(error).__mro__]
-    return any(
-        word in name for name in names for word in ("Credential", "ClientAuthentication", "ProfileNotFound")
+    A TimeoutError is raised if nothing comes for 30 s. Other errors name the address without its secrets: a
+    FileNotFoundError, a PermissionError, else a ConnectionError.
+    """
+    if _kept is not None:
+        stack, known = _kept
+        if address in known:
+            return known[address]
+    options = dict(options or {})
+    shown = without_secrets(address, options)
+    folder = stack.enter_context(
+        TemporaryDirectory(prefix="coterie-remote-", dir=spool_folder(), ignore_cleanup_errors=True)
     )
+    # A thread, as not all libraries have limits of time.
+    future: Future[Copies] = Future()
+    last = [time.monotonic()]
+
+    def run() -> None:
+        try:
+            future.set_result(_copied(address, options, shown, Path(folder), last))
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    while not wait([future], 0.5).done:
+        if time.monotonic() - last[0] > TIME_LIMIT:
+            raise TimeoutError(f"Cannot read {shown}: nothing came for {TIME_LIMIT:.0f} seconds. Try again.")
+    if (error := future.exception()) is not None:
+        raise _in_one_line(error, shown, options) from None  # the text of the cause may contain a signature
+    if not future.result()[0]:
+        raise FileNotFoundError(f"No file matches {shown}")
+    if _kept is not None:
+        _kept[1][address] = future.result()
+    return future.result()
 
 
-def _how_to_install(protocol: str, error: ImportError) -> str:
-    cause: BaseException = error
-    while cause.__cause__ is not None:
-        cause = cause.__cause__
-    library = (getattr(cause, "name", None) or "fsspec").partition(".")[0]
-    package = _EXTRA if library in _IN_EXTRA else library
-    return f"Reading {protocol}:// addresses needs {library}: pip install '{package}'"
+def _copied(address: str, options: Mapping[str, Any], shown: str, folder: Path, last: list[float]) -> Copies:
+    from fsspec.callbacks import Callback
+    from fsspec.core import url_to_fs
+
+    class Progress(Callback):  # type: ignore[misc]
+        def call(self, *_: Any, **__: Any) -> None:
+            last[0] = time.monotonic()
+
+    # Nothing that was listed before is used again.
+    files, path = url_to_fs(address, **{"use_listings_cache": False, **options})
+    is_web = protocol_of(address) in ("http", "https")
+    known = format_of(name_of(address))
+    # A host may be [::1], and ? begins the query.
+    if re.search(r"[*?\[]", path.partition("://")[2].partition("/")[2].partition("?")[0] if is_web else path):
+        names, is_shards = files.glob(path), True
+    elif (known is not None and (known.is_folder or is_web)) or files.info(path)["type"] == "file":
+        names, is_shards = [path], False
+    else:
+        names, is_shards = [name.rstrip("/") for name in files.ls(path, detail=False)], True
+        names = files_of_rows(names)
+        if not names:
+            raise FileError(f"{shown} has no files of rows. {known_extensions()}")
+    found, names = [], in_natural_order(names)
+    for number, name in enumerate(names):
+        found.append(folder / str(number) / name_of(name if is_shards else address))
+        found[-1].parent.mkdir()
+        if known is not None and known.is_folder:
+            files.get(name, str(found[-1]), recursive=True)
+        else:
+            files.get_file(name, str(found[-1]), callback=Progress())
+    called = [without_secrets(files.unstrip_protocol(name), options) for name in names]
+    return found, called if is_shards else [shown], is_shards
+
+
+def _in_one_line(error: BaseException, shown: str, options: Mapping[str, Any]) -> BaseException:
+    text = without_secrets(" ".join(str(error).split()), options) or type(error).__name__
+    status = getattr(error, "status", None)
+    if isinstance(error, FileError | MemoryError) or not isinstance(error, Exception):
+        return error
+    if isinstance(error, FileNotFoundError) or status in (404, 410):
+        return FileNotFoundError(f"There is no file {shown}")
+    if isinstance(error, PermissionError) or status in (401, 403):
+        return PermissionError(f"Cannot read {shown}: access is refused. {text}")
+    if isinstance(error, ImportError):
+        return ImportError(
+            f"Cannot read {shown}: {text}; pip install 'coterie[remote]' for S3 and web servers"
+        )
+    kind = FileError if isinstance(error, TypeError | ValueError) else ConnectionError
+    return kind(f"Cannot read {shown}: {text}")

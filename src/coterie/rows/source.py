@@ -88,15 +88,6 @@ class Rows:
 
     Made by `as_rows` and `open_rows`.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        Number of rows and of columns.
-    dtype : dtype
-        Type of the stored numbers, or to compute in.
-    is_sparse, column_names, is_table, description
-        See the attributes.
-
     Attributes
     ----------
     shape : tuple of int
@@ -109,30 +100,27 @@ class Rows:
     column_names : list of str or None
         Names of the clustered columns, if the data have them. The numbers of a column of vectors are
         called ``embedding[0]``, ``embedding[1]``, ...
-    is_table : bool
-        Whether the data are a table: a data frame or a file of one.
     description : str
         Description of the data, such as ``"parquet, 3 shards"``.
-    metadata_columns : MetadataColumns or None
-        The columns of the table that are not clustered, with one value per row, read by `read` or `batches`. None if
-        there are none, or they cannot be read.
-    all_columns : MetadataColumns or None
-        All columns that are read but the vectors.
+    is_table : bool
+        Whether the data are a data frame or a file of one.
+    metadata_columns, all_columns : MetadataColumns or None
+        The columns of a table that are not clustered, with a value for each row, and all but the vectors.
     chosen : list of str or int, or None
-        The clustered columns of the table, in the form of ``columns=`` of `open_rows`.
+        The clustered columns of a table, in the form of ``columns=`` of `open_rows`.
     roles : TableRoles or None
         The roles of the columns of a table, where they decided which are clustered; see `table_roles`.
     encoded : list of str
-        Metadata columns that `prepare_rows` encodes.
+        Columns of `metadata_columns` that `prepare_rows` encodes.
     preparation : tuple of tuple
-        Steps applied to the stored rows, as plain values: ``("columns", ["a", "c"])`` (or positions, if columns have no
-        names), ``("normalize",)``. A fit stores it, and applies it to other rows.
+        Steps applied to the stored rows: ``("columns", ["a", "c"])``, ``("normalize",)``. A fit stores it, and applies
+        it to other rows.
     kept : ndarray of bool or None
         Which rows of the input these are, where rows with missing numbers were dropped.
     dialect : tuple of str, or None
         The separator and the decimal sign of a text file.
     files : tuple of (int, str)
-        The number of the first row of each file that the rows were read from, and its name.
+        The number of the first row of each file, and its name.
 
     Examples
     --------
@@ -319,15 +307,12 @@ class Rows:
             raise ValueError(
                 f"Row numbers must be a list of integers, got {indices.dtype} of shape {indices.shape}."
             )
-        indices = indices.astype(np.intp, copy=False)
-        if indices.size:
-            if (indices[1:] < indices[:-1]).any():
-                raise ValueError("Row numbers must be in ascending order.")
-            low, high = int(indices[0]), int(indices[-1])
-            if low < 0 or high >= self.shape[0]:
-                wrong = low if low < 0 else high
-                raise IndexError(f"Row {wrong} is out of range: there are {self.shape[0]} rows.")
-        return indices
+        if (indices[1:] < indices[:-1]).any():
+            raise ValueError("Row numbers must be in ascending order.")
+        for row in map(int, indices[[0, -1]] if indices.size else ()):
+            if not 0 <= row < self.shape[0]:
+                raise IndexError(f"Row {row} is out of range: there are {self.shape[0]} rows.")
+        return indices.astype(np.intp, copy=False)
 
 
 class DenseRows(Rows):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -62,42 +62,34 @@ class Table:
     sep: str | None = None
     index: frozenset[int] = frozenset()
     name: str = ""
-
-    @cached_property
-    def _begin(self) -> tuple[list[Any], Iterator[Any]]:
-        held: list[Any] = []
-        batches, n_rows, n_bytes = iter(self.read({})), 0, 0
-        for batch in batches:
-            held.append(batch)
-            n_rows += batch.num_rows
-            n_bytes += batch.nbytes
-            if n_rows > self._most or (n_bytes > _SEEN_BYTES and n_rows > _FEWEST_SEEN):
-                break
-        return held, batches
-
-    @property
-    def _most(self) -> int:
-        return max(_FEWEST_SEEN, min(_SEEN_ROWS, _SEEN_CELLS // max(1, len(self.schema))))
+    _held: list[Any] = field(default_factory=list)
+    _rest: Iterator[Any] | None = None
 
     @cached_property
     def head(self) -> tuple[Any, bool]:
         """The first rows as a `pyarrow.Table`, and whether these are all rows."""
-        held, _ = self._begin
-        table = joined_batches(held) if held else self.schema.empty_table()
-        is_whole = table.num_rows <= self._most and table.nbytes <= _SEEN_BYTES
-        return table.slice(0, self._most), is_whole
+        most = max(_FEWEST_SEEN, min(_SEEN_ROWS, _SEEN_CELLS // max(1, len(self.schema))))
+        self._held, self._rest = [], iter(self.read({}))
+        n_rows = n_bytes = 0
+        while n_rows <= most and (n_bytes <= _SEEN_BYTES or n_rows <= _FEWEST_SEEN):
+            if (batch := next(self._rest, None)) is None:
+                break
+            self._held.append(batch)
+            n_rows, n_bytes = n_rows + batch.num_rows, n_bytes + batch.nbytes
+        table = joined_batches(self._held) if self._held else self.schema.empty_table()
+        return table.slice(0, most), n_rows <= most and n_bytes <= _SEEN_BYTES
 
     def batches(self, types: Mapping[int, Any]) -> Iterator[Any]:
         """Yield all rows, once; the first ones are not held any longer."""
+        vars(self).pop("head", None)
         if self.sep is not None:
+            self._held, self._rest = [], None
+        if self._rest is None:
             yield from self.read(types)
             return
-        held, rest = self._begin
-        vars(self).pop("_begin")
-        vars(self).pop("head", None)
-        while held:
-            yield held.pop(0)
-        yield from rest
+        while self._held:
+            yield self._held.pop(0)
+        yield from self._rest
 
 
 def table_of_arrow(table: Any, description: str = "pyarrow Table", index: Iterable[int] = ()) -> Table:
@@ -168,13 +160,12 @@ class TableColumns:
                     for i in column_positions(shown, columns)
                     if i in self._among and i not in self.positions
                 ]
-        self.encoded = encoded
+        self.encoded = [names[i] for i in encoded]
         is_asked = columns is not None or exclude is not None
         self.is_choice = is_asked or bool(self.roles and (self.roles.left_out or self.encoded))
-        taken = set(self.positions)
-        self.metadata = [i for i in range(len(names)) if i not in taken]
+        self.metadata = sorted(set(range(len(names))).difference(self.positions))
         self.widths = [self._width(i) for i in self.positions]
-        self.n_columns = sum(1 if width is None else width for width in self.widths) or 1
+        self.vectors = {i for i, width in zip(self.positions, self.widths) if width is not None}
         self.column_names: list[str] = []
         for i, width in zip(self.positions, self.widths):
             self.column_names += [names[i]] if width is None else [f"{names[i]}[{at}]" for at in range(width)]
@@ -183,6 +174,7 @@ class TableColumns:
         ]
         inner = {str(kind.value_type if arrow_kind(kind) == "vector" else kind) for kind in kinds}
         self.dtype = np.dtype(np.float32 if inner <= _FLOAT32_NAMES else np.float64)
+        self.n_columns = len(self.column_names) or 1
         # Columns of integers at the beginning may have fractions later.
         self.types.update({i: pyarrow.float64() for i in self.positions if i in self.types})
 
@@ -192,11 +184,6 @@ class TableColumns:
         names = self._names
         is_known = self._table.is_named and len(set(names)) == len(names)
         return [names[i] for i in self.positions] if is_known else list(self.positions)
-
-    @property
-    def encoded_names(self) -> list[str]:
-        """The names of the columns that are encoded."""
-        return [self._names[i] for i in self.encoded]
 
     def profiles(self) -> list[ColumnProfile]:
         """Describe all columns that are not excluded, by the first rows of the table."""
@@ -235,21 +222,36 @@ class TableColumns:
         A single column of vectors is neither copied nor converted. `row` is the number of the first row, for errors.
         """
         scalars = [i for i, width in zip(self.positions, self.widths) if width is None]
-        names, formats = [self._names[i] for i in scalars], [self.formats.get(i) for i in scalars]
+        columns: Iterator[Any] = iter(())
         if scalars:
+            names, formats = [self._names[i] for i in scalars], [self.formats.get(i) for i in scalars]
             numbers = parsed_numbers([batch.column(i) for i in scalars], formats, row, names)
             if len(scalars) == len(self.positions):
                 return numbers
-        parts, at = [], 0
-        for i, width in zip(self.positions, self.widths):
-            if width is None:
-                parts.append(numbers[:, at : at + 1])
-                at += 1
-                continue
-            column, name, format = batch.column(i), self._names[i], self.formats.get(i)
-            cells = column if format is None else format.parse(column, row, name)
-            parts.append(_vectors(cells, width, name, row))
+            columns = iter(numbers.T)
+        parts = [
+            next(columns)[:, None] if width is None else self._vectors(batch.column(i), i, width, row)
+            for i, width in zip(self.positions, self.widths)
+        ]
         return parts[0] if len(parts) == 1 else np.hstack(parts)
+
+    def _vectors(self, column: Any, i: int, width: int, row: int) -> Array:
+        """Return lists as an array of shape (n_rows, width), a view if no number is missing; missing ones are NaN."""
+        format, name = self.formats.get(i), self._names[i]
+        column = column if format is None else format.parse(column, row, name)
+        column = getattr(column, "storage", column)
+        is_there = ~column.is_null().to_numpy(zero_copy_only=False)
+        if not hasattr(column.type, "list_size"):
+            lengths = np.diff(column.offsets.to_numpy())
+            wrong = (lengths != width) & is_there
+            if wrong.any():
+                first = int(wrong.argmax())
+                raise vector_length_error(name, width, int(lengths[first]), row + first)
+        if is_there.all():
+            return numbers_of(column.flatten()).reshape(len(column), width)
+        block = np.full((len(column), width), np.nan)
+        block[is_there] = numbers_of(column.drop_null().flatten()).reshape(-1, width)
+        return block
 
     def _chosen(
         self, columns: Columns, names: list[str | None], encoded: Sequence[int], all_categories: bool
@@ -311,7 +313,7 @@ def columns_of_tables(tables: Sequence[Table], options: Mapping[str, Any]) -> li
                 raise ValueError("it is no table, and the first file is one.")
             found.append(TableColumns(table, **chosen, text=text))
         if chosen["columns"] is not NO_COLUMNS or found[0].roles is not None:
-            chosen = {"columns": found[0].keys or NO_COLUMNS, "categories": found[0].encoded_names or None}
+            chosen = {"columns": found[0].keys or NO_COLUMNS, "categories": found[0].encoded or None}
     return found
 
 
@@ -330,7 +332,11 @@ def land_tables(tables: Sequence[Table], options: Mapping[str, Any], description
             raise ValueError(
                 f"Shards must have the same columns in order: those of {table.name} and {one.name} differ."
             )
-    landed = [_landed_columns(one, part, options) for one, part in zip(tables, columns)]
+    landed = [part.metadata for part in columns]
+    if options.get("keep_columns"):
+        landed = [
+            [i for i in range(len(one.schema)) if i not in part.vectors] for one, part in zip(tables, columns)
+        ]
     if len(tables) > 1:  # the columns that all files have; names may be there more than once in a single file
         theirs = [[one.schema.names[i] for i in positions] for one, positions in zip(tables, landed)]
         common = [name for name in theirs[0] if all(name in others for others in theirs)]
@@ -369,7 +375,7 @@ def land_tables(tables: Sequence[Table], options: Mapping[str, Any], description
     rows = DenseRows(
         held, description, column_names=first.column_names if table.is_named else None, is_table=True
     )
-    rows.chosen, rows.roles, rows.encoded = first.keys, first.roles, first.encoded_names
+    rows.chosen, rows.roles, rows.encoded = first.keys, first.roles, first.encoded
     rows.files = tuple(files) if table.name else ()
     if table.sep is not None:
         decimals = [format.decimal for format in first.formats.values() if isinstance(format, NumberFormat)]
@@ -387,32 +393,6 @@ def land_tables(tables: Sequence[Table], options: Mapping[str, Any], description
             whole.select([at for at, field in enumerate(whole.schema) if arrow_kind(field.type) != "vector"])
         )
     return rows
-
-
-def _landed_columns(table: Table, columns: TableColumns, options: Mapping[str, Any]) -> list[int]:
-    """Return the columns that land as metadata."""
-    if not options.get("keep_columns"):
-        return columns.metadata
-    vectors = {i for i, width in zip(columns.positions, columns.widths) if width is not None}
-    return [i for i in range(len(table.schema)) if i not in vectors]
-
-
-def _vectors(column: Any, width: int, name: str, row: int) -> Array:
-    """Return lists as an array of shape (n_rows, width), a view if no number is missing; missing ones are of NaN."""
-    column = column.combine_chunks() if hasattr(column, "chunks") else column
-    column = getattr(column, "storage", column)
-    is_there = ~column.is_null().to_numpy(zero_copy_only=False)
-    if not hasattr(column.type, "list_size"):
-        lengths = np.diff(column.offsets.to_numpy())
-        wrong = (lengths != width) & is_there
-        if wrong.any():
-            first = int(wrong.argmax())
-            raise vector_length_error(name, width, int(lengths[first]), row + first)
-    if is_there.all():
-        return numbers_of(column.flatten()).reshape(len(column), width)
-    block = np.full((len(column), width), np.nan)
-    block[is_there] = numbers_of(column.drop_null().flatten()).reshape(-1, width)
-    return block
 
 
 def vector_length_error(name: str, width: int, length: int | None, row: int) -> BadRowError:

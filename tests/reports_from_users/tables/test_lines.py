@@ -49,8 +49,15 @@ def test_the_separator_line_of_spreadsheets(tmp_path):
 def test_blanks_between_fields(blank, tmp_path):
     np.testing.assert_array_equal(read(tmp_path / "x.csv", TABLE.replace(",", blank)), EXPECTED)
     X = np.random.default_rng(0).normal(size=(20, 3))
-    np.savetxt(tmp_path / "y.csv", X)
-    np.testing.assert_array_equal(coterie.open_rows(tmp_path / "y.csv").read(), X)
+    for name in ("y.csv", "y.txt", "y.txt.gz"):
+        np.savetxt(tmp_path / name, X, header="made by a program")
+        np.testing.assert_array_equal(coterie.open_rows(tmp_path / name).read(), X)
+    (tmp_path / "z.txt").write_text("  1   2.5\n 3 4 \n# end\n\n5 x\n")
+    with pytest.raises(ValueError, match="'x'"):
+        coterie.open_rows(tmp_path / "z.txt", columns=[0, 1])
+    (tmp_path / "z.txt").write_text("  1   2.5\n 3 4 \n# end\n\n5 6 7\n")
+    with pytest.raises(ValueError, match="line 5 does not have 2 fields"):
+        coterie.open_rows(tmp_path / "z.txt")
 
 
 @pytest.mark.parametrize("ending", ["gz", "bz2", "xz", "zip"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from coterie.rows import open_rows
-from coterie.rows.formats import csv
+from coterie.rows.formats import text
 from tests.rows.formats import assert_same_rows
 
 CSV_TEXTS = {
@@ -39,7 +39,7 @@ def test_csv_texts(text, names, X, tmp_path):
     assert source.read().tolist() == X
 
 
-def test_csv_header_option(tmp_path):
+def test_given_header(tmp_path):
     (tmp_path / "x.csv").write_text("0,1\n2,3\n")
     assert open_rows(tmp_path / "x.csv").read().tolist() == [[0, 1], [2, 3]]
     source = open_rows(tmp_path / "x.csv", header=True)
@@ -55,11 +55,11 @@ def test_csv_header_option(tmp_path):
         ("a,b\n", "has a header, but no rows"),
         ("a,b", "has a header, but no rows"),
         ("\n\n", "the file is empty"),
-        ("1,2\n3\n", "line 2 has 1 field, but the first has 2: '3'"),
-        ("1,2\n3,4,5\n", "line 2 has 3 fields, but the first has 2"),
+        ("1,2\n3\n", "line 2 does not have 2 fields as the first has: '3'"),
+        ("1,2\n3,4,5\n", "line 2 does not have 2 fields"),
         ("a,b\nz,x\n", "no columns of numbers"),
         ("2020-01-02,2020-01-01\n2020-01-02,2020-01-03\n", "no columns of numbers"),
-        ("1;2\n3;4;5\n", "line 2 has 3 fields, but the first has 2"),
+        ("1;2\n3;4;5\n", "line 2 does not have 2 fields"),
     ],
 )
 def test_bad_csv_texts(text, message, tmp_path):
@@ -129,7 +129,7 @@ def test_dialect_options(text, options, X, tmp_path):
         ({"sep": ";;"}, "sep must be one character, such as ';' or a tab, got ';;'"),
         ({"sep": ""}, "sep must be one character"),
         ({"sep": '"'}, "sep must be one character"),
-        ({"decimal": ";"}, r"decimal must be '\.' or ',', got ';'"),
+        ({"decimal": ";"}, r"decimal must be one of '\.', ',', got ';'"),
     ],
 )
 def test_dialects_that_make_no_sense(options, message, tmp_path):
@@ -153,7 +153,7 @@ def test_text_deep_in_a_csv_file(tmp_path):
 
 
 def test_integers_that_turn_into_floats_deep_in_a_csv_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv, "_BLOCK_BYTES", 200)
+    monkeypatch.setattr(text, "_BLOCK_BYTES", 200)
     (tmp_path / "x.csv").write_text("1,2\n" * 500 + "3,4.5\n")
     source = open_rows(tmp_path / "x.csv")
     assert_same_rows(source, np.array([[1, 2]] * 500 + [[3, 4.5]]))
@@ -162,5 +162,5 @@ def test_integers_that_turn_into_floats_deep_in_a_csv_file(tmp_path, monkeypatch
 def test_a_ragged_line_of_thousands_of_fields(tmp_path):
     row = ",".join(["1.5"] * 2100)
     (tmp_path / "x.csv").write_text(f"{row}\n{row},7\n{row}\n")
-    with pytest.raises(ValueError, match=r"line 2 has 2101 fields"):
+    with pytest.raises(ValueError, match=r"line 2 does not have 2100 fields"):
         open_rows(tmp_path / "x.csv")

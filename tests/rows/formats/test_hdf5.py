@@ -1,15 +1,16 @@
-"""AnnData files: matrices, names, observations, and labels in a copy."""
+"""HDF5, Zarr and AnnData in both: chunks, matrices, names, observations, and labels in a copy."""
 
 import h5py
 import numpy as np
 import pytest
+import zarr
 
 from coterie import KMeans
 from coterie.cli import main
 from coterie.rows import open_rows
 from coterie.rows.formats.hdf5 import write_labels_to_obs
 from tests.cli.running import failed
-from tests.rows.formats import assert_same_rows, numbers, write_h5ad
+from tests.rows.formats import assert_same_rows, numbers, write_h5ad, write_zarr
 
 X = numbers(61)
 
@@ -20,29 +21,44 @@ def path(tmp_path):
     return tmp_path / "cells.h5ad"
 
 
-def test_layers_and_obsm(path):
-    assert_same_rows(open_rows(f"{path}::layers/doubled"), 2 * X)
-    assert_same_rows(open_rows(f"{path}::obsm/X_pca"), X[:, :2])
-    with pytest.raises(ValueError, match=r"has no matrix 'raw'\. It has 'X', 'layers/doubled', 'obsm/X_pca'"):
-        open_rows(f"{path}::raw")
+def copied(source, target):
+    """Copy a group of HDF5 to one of Zarr."""
+    target.attrs.update({name: np.asarray(value).tolist() for name, value in source.attrs.items()})
+    # A list, as the iterator holds a lock of h5py, which the threads of Zarr need when they collect garbage.
+    for name, item in list(source.items()):
+        if isinstance(item, h5py.Group):
+            copied(item, target.create_group(name))
+        else:
+            is_text = item.dtype.kind == "O"
+            target.create_array(name, data=item.asstr()[:].astype(str) if is_text else item[:])
 
 
-def test_names_and_observations(path):
-    rows = open_rows(path)
-    assert rows.column_names == ["g0", "g1", "g2", "g3", "g4"]
-    obs = rows.metadata_columns.read()
-    assert obs.column_names == ["__index_level_0__", "kind", "size"]
-    assert obs.slice(0, 3).to_pydict() == {
-        "__index_level_0__": ["c0", "c1", "c2"],
-        "kind": ["a", "b", None],
-        "size": [0, 0.5, 1],
-    }
+@pytest.mark.parametrize("sparse", [None, "csr"])
+def test_anndata_in_both(tmp_path, sparse):
+    write_h5ad(tmp_path / "x.h5ad", X, sparse)
+    with h5py.File(tmp_path / "x.h5ad") as file:
+        copied(file, zarr.open_group(tmp_path / "x.zarr", mode="w"))
+    for path in (tmp_path / "x.h5ad", tmp_path / "x.zarr"):
+        rows = open_rows(path)
+        assert_same_rows(rows, X)
+        assert rows.column_names == ["g0", "g1", "g2", "g3", "g4"]
+        assert rows.metadata_columns.read().slice(0, 3).to_pydict() == {
+            "__index_level_0__": ["c0", "c1", "c2"],
+            "kind": ["a", "b", None],
+            "size": [0, 0.5, 1],
+        }
+        assert_same_rows(open_rows(f"{path}::layers/doubled"), 2 * X)
+        assert_same_rows(open_rows(f"{path}::obsm/X_pca"), X[:, :2])
+        with pytest.raises(
+            ValueError, match=r"has no matrix 'raw'\. It has 'X', 'layers/doubled', 'obsm/X_pca'"
+        ):
+            open_rows(f"{path}::raw")
 
 
 def test_damaged_row_pointers(path):
     with h5py.File(path, "r+") as file:
         file["X/indptr"][-1] += 5
-    with pytest.raises(ValueError, match="indptr points behind the last value"):
+    with pytest.raises(ValueError, match=r"Cannot read .*cells\.h5ad: "):
         open_rows(path).read()
 
 
@@ -74,3 +90,18 @@ def test_fit_and_predict_write_labels(path, tmp_path, monkeypatch, capsys):
     np.save("x.npy", X)
     message = failed(capsys, 2, "predict", "o", "x.npy", "-o", "y.h5ad")
     assert message == "y.h5ad would be a copy of x.npy with labels, which must be an .h5ad file."
+
+
+def test_a_single_zarr_array(tmp_path):
+    write_zarr(tmp_path / "x.zarr", X)
+    assert_same_rows(open_rows(f"{tmp_path}/x.zarr/"), X)
+    with pytest.raises(ValueError, match="is a single array: drop ::a"):
+        open_rows(f"{tmp_path}/x.zarr::a")
+
+
+@pytest.mark.parametrize("chunks", [(9, 5), (9, 2), (200, 5), (1, 1)])
+def test_chunks_of_any_shape(tmp_path, monkeypatch, chunks):
+    monkeypatch.setattr("coterie.rows.formats.arrays._PIECE_BYTES", 500)
+    X = numbers(100, np.float32)
+    write_zarr(tmp_path / "x.zarr", X, chunks=chunks)
+    assert_same_rows(open_rows(tmp_path / "x.zarr"), X)

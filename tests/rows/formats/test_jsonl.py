@@ -74,20 +74,20 @@ def test_lines_longer_than_blocks(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"id": "a", "embedding": [1, 2', r"x\.jsonl: line 42: Missing a comma or '\]'"),
-        ("nonsense", r"x\.jsonl: line 42: Invalid value"),
-        ("[1, 2, 3, 4, 5]", r"x\.jsonl: line 42: it is not a JSON object, such as"),
+        ('{"id": "a", "embedding": [1, 2', r"x\.jsonl: line 42: .*Missing a comma or '\]'"),
+        ("nonsense", r"x\.jsonl: line 42: .*Invalid value"),
+        ("[1, 2, 3, 4, 5]", r"x\.jsonl: line 42: .* from object to array"),
         (
             '{"id": 7, "embedding": [1, 2, 3, 4, 5]}',
-            r"x\.jsonl: line 42: field 'id' is of type number, but string on the lines before",
+            r"x\.jsonl: line 4[23]: .*id\) changed from ",
         ),
         (
             '{"embedding": [1, "a"]}',
-            r"x\.jsonl: line 42: field 'embedding' is of type string, but number on the lines before",
+            r"x\.jsonl: line 4[23]: .*embedding.* changed from ",
         ),
-        ('{"id": "a", "id": "b"}', r"x\.jsonl: line 42: Column\(/id\) was specified twice"),
-        (b'{"id": "\xff"}', r"x\.jsonl: line 42: it is not UTF-8"),
-        ('{"embedding": [1e999]}', r"x\.jsonl: line 42: Number too big"),
+        ('{"id": "a", "id": "b"}', r"x\.jsonl: line 42: .*id\) was specified twice"),
+        (b'{"id": "\xff"}', r"x\.jsonl: line 42: 'utf-8' codec"),
+        ('{"embedding": [1e999]}', r"x\.jsonl: line 42: .*Number too big"),
     ],
 )
 def test_a_bad_line_is_named(line, message, chunk_bytes, tmp_path):

@@ -1,7 +1,5 @@
 """Formats of other packages: a function from a path to batches."""
 
-import sys
-
 import numpy as np
 import pyarrow
 import pytest
@@ -12,11 +10,8 @@ from coterie.rows import formats, open_rows, register_format
 from tests.rows.formats import assert_same_rows, numbers
 from tests.support.elsewhere import Memory
 
-# A package of its own, which knows nothing of Coterie.
-TOY_PACKAGE = '''
-import numpy as np
 
-def read(path):
+def read_toy(path):
     """A number a line: the number of columns, then row by row."""
     with open(path) as file:
         n_columns = int(next(file))
@@ -29,49 +24,18 @@ def read(path):
         if row:
             raise RuntimeError(f"{len(row)} numbers are too many")
 
-NO_FUNCTION = "toy"
-'''
-
 
 def write_toy(path, X):
     path.write_text("\n".join([str(X.shape[1]), *map(repr, X.ravel().tolist())]))
-
-
-@pytest.fixture
-def read_toy():
-    names = {}
-    exec(TOY_PACKAGE, names)
-    return names["read"]
 
 
 @pytest.fixture(autouse=True)
 def registry(monkeypatch):
     """The formats that Coterie brings; what a test adds is gone after it."""
     monkeypatch.setattr(formats, "_by_extension", dict(formats._by_extension))
-    formats._load_entry_points.cache_clear()
-    yield
-    formats._load_entry_points.cache_clear()
 
 
-@pytest.fixture
-def installed(tmp_path, monkeypatch):
-    """Install a package with the toy's code and an entry point; returns its folder."""
-
-    def install(entry_point):
-        site = tmp_path / "site"
-        about = site / "toy_rows-1.0.dist-info"
-        about.mkdir(parents=True)
-        (site / "toy_rows.py").write_text(TOY_PACKAGE)
-        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-rows\nVersion: 1.0\n")
-        (about / "entry_points.txt").write_text(f"[coterie.formats]\ntoy = {entry_point}\n")
-        monkeypatch.syspath_prepend(site)
-        monkeypatch.delitem(sys.modules, "toy_rows", raising=False)
-        return site
-
-    return install
-
-
-def test_a_format_from_outside(tmp_path, read_toy):
+def test_a_format_from_outside(tmp_path):
     register_format(".toy", read_toy)
     X = numbers(61)
     write_toy(tmp_path / "x.toy", X)
@@ -113,19 +77,20 @@ def test_kinds_of_batches(tmp_path, kind):
         assert_same_rows(open_rows(tmp_path / "x.toy"), X)
 
 
-def test_errors_name_the_file(tmp_path, read_toy):
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("2\n1\n2\n3\n", {}, r"Cannot read .*x\.toy: 1 numbers are too many"),
+        ("2\n1\n2\n", {"header": True}, r"header has no meaning for .*x\.toy"),
+        ("2", {}, r"Cannot read .*x\.toy: it has no rows"),
+        ("1\n1\nnan\n", {}, r"NaN\. First bad row: 1 of .*x\.toy"),
+    ],
+)
+def test_errors_name_the_file(text, options, message, tmp_path):
     register_format(".toy", read_toy)
-    (tmp_path / "x.toy").write_text("2\n1\n2\n3\n")
-    with pytest.raises(ValueError, match=r"Cannot read .*x\.toy: 1 numbers are too many"):
-        open_rows(tmp_path / "x.toy")
-    with pytest.raises(ValueError, match=r"header has no meaning for .*x\.toy"):
-        open_rows(tmp_path / "x.toy", header=True)
-    (tmp_path / "x.toy").write_text("2")
-    with pytest.raises(ValueError, match=r"Cannot read .*x\.toy: it has no rows"):
-        open_rows(tmp_path / "x.toy")
-    write_toy(tmp_path / "y.toy", np.array([[1.0], [np.nan]]))
-    with pytest.raises(ValueError, match=r"NaN\. First bad row: 1 of .*y\.toy"):
-        open_rows(tmp_path / "y.toy").read()
+    (tmp_path / "x.toy").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        open_rows(tmp_path / "x.toy", **options).read()
 
 
 @pytest.mark.parametrize(
@@ -144,23 +109,12 @@ def test_pieces_that_do_not_fit(tmp_path, pieces, message):
         open_rows(tmp_path / "x.toy")
 
 
-def test_entry_points_are_loaded_only_for_unknown_extensions(tmp_path, installed):
-    installed("toy_rows:read")
-    np.save(tmp_path / "x.npy", numbers(3))
-    open_rows(tmp_path / "x.npy")
-    assert ".toy" not in formats._by_extension
-    write_toy(tmp_path / "x.toy", numbers(3))
-    assert open_rows(tmp_path / "x.toy").shape == (3, 5)
-    assert formats.formats()[-1].name == "toy"
-
-
-def test_an_extension_belongs_to_one_format(read_toy):
+def test_an_extension_belongs_to_one_format():
     register_format(".toy", read_toy)
     register_format(".toy", read_toy)
-    with pytest.raises(ValueError, match=r"\.toy belongs"):
-        register_format(".toy", print)
-    with pytest.raises(ValueError, match=r"\.csv belongs"):
-        register_format(".csv", read_toy)
+    for extension, read in ((".toy", print), (".csv", read_toy)):
+        with pytest.raises(ValueError, match=rf"\{extension} belongs"):
+            register_format(extension, read)
 
 
 def test_remote_files_are_read_from_copies():

@@ -1,17 +1,59 @@
-"""Arrow and Feather files: .arrow, .feather."""
+"""Tables of .parquet, .feather, .arrow and .xlsx files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from coterie.rows.formats.format import Format
-from coterie.rows.formats.tabular import check_unique
+from coterie.limits.files import DamagedFileError
+from coterie.rows.checks import FileError
+from coterie.rows.formats.arrays import listed
+from coterie.rows.frames import table_of_pandas
 from coterie.rows.tables import Table
 
+# Columns of large row groups are read through buffers of this size in all, since a group may be as large as the file.
+_BUFFER_BYTES = 64 * 2**20
+_SMALLEST, _LARGEST = 2**14, 2**20
 
-def _read(path: Path) -> Table:
+# Numbers and rows of a batch.
+_BATCH_NUMBERS = 2**22
+_MOST_ROWS = 2**16
+
+# Assumed length of lists of any length.
+_LIST_LENGTH = 1024
+
+
+def read_parquet(path: Path) -> Table:
+    """Return the table of a Parquet file."""
+    from pyarrow import parquet, types
+
+    # Checksums of pages cost little compared with decoding. What is read ahead would be held until the end.
+    options = {"page_checksum_verification": True, "pre_buffer": False}
+    with parquet.ParquetFile(path, **options) as file:
+        metadata, schema = file.metadata, file.schema_arrow
+    check_unique(schema.names)
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    n_rows = sum(group.num_rows for group in groups)
+    if min((group.num_rows for group in groups), default=0) < 0 or n_rows != metadata.num_rows:
+        raise DamagedFileError(
+            f"the file is damaged: it declares {metadata.num_rows} rows, but its row groups have {n_rows}"
+        )
+    # Complete chunks where they are small: a buffer grows to any size that a damaged page declares.
+    is_small = min(path.stat().st_size, max((g.total_byte_size for g in groups), default=0)) <= _BUFFER_BYTES
+    buffer_size = max(_SMALLEST, min(_LARGEST, _BUFFER_BYTES // max(1, len(schema))))
+    width = sum(
+        getattr(kind, "list_size", _LIST_LENGTH if types.is_nested(kind) else 1) for kind in schema.types
+    )
+
+    def batches(_: Any) -> Iterator[Any]:
+        with parquet.ParquetFile(path, buffer_size=0 if is_small else buffer_size, **options) as file:
+            yield from file.iter_batches(max(1, min(_MOST_ROWS, _BATCH_NUMBERS // max(1, width))))
+
+    return Table(schema, batches, "parquet", n_rows)
+
+
+def read_arrow(path: Path) -> Table:
     """Return the table of a file of either Arrow IPC format.
 
     The file is not memory-mapped: if a mapped file is cut short, the process is killed (SIGBUS).
@@ -19,22 +61,40 @@ def _read(path: Path) -> Table:
     import pyarrow
     from pyarrow import ipc
 
-    with open(path, "rb") as start:
-        is_stream = start.read(6) != b"ARROW1"  # files begin with this word, streams do not
-    opened = ipc.open_stream if is_stream else ipc.open_file
+    file = pyarrow.OSFile(str(path))
+    if file.read(6) == b"ARROW1":  # files begin with this word, streams do not
+        found = ipc.open_file(file)
+        batches = map(found.get_batch, range(found.num_record_batches))
+    else:
+        file.seek(0)
+        batches = found = ipc.open_stream(file)
+    check_unique(found.schema.names)
 
-    def batches(_: Any) -> Iterator[Any]:
-        with pyarrow.OSFile(str(path)) as file:
-            found = opened(file)
-            for batch in found if is_stream else map(found.get_batch, range(found.num_record_batches)):
-                # pyarrow trusts the number of rows and offsets of texts, and could read beyond the end of a buffer.
-                batch.validate(full=True)
-                yield batch
+    def validated(_: Any) -> Iterator[Any]:
+        for batch in batches:
+            # pyarrow trusts the number of rows and offsets of texts, and could read beyond the end of a buffer.
+            batch.validate(full=True)
+            yield batch
 
-    with pyarrow.OSFile(str(path)) as file:
-        schema = opened(file).schema
-    check_unique(schema.names)
-    return Table(schema, batches, "arrow" if path.suffix.lower() == ".arrow" else "feather")
+    return Table(found.schema, validated, path.suffix.lower()[1:])
 
 
-ARROW = Format("arrow", (".feather", ".arrow"), _read, library="pyarrow.ipc", install="coterie[io]")
+def read_excel(path: Path, key: str | None) -> Table:
+    """Return the table of a sheet of a workbook, by default the first."""
+    import pandas
+
+    with pandas.ExcelFile(path, engine="openpyxl") as book:
+        if key is not None and key not in book.sheet_names:
+            raise FileError(f"{path} has no sheet {key!r}. It has {listed(book.sheet_names)}.")
+        frame = book.parse(0 if key is None else key)
+    check_unique([str(name) for name in frame.columns])
+    return table_of_pandas(frame, "xlsx")
+
+
+def check_unique(names: Sequence[str]) -> None:
+    """Raise an error if two columns of a file have the same name, as they are read by name."""
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(
+            f"its column names are not unique: {twice!r} is there more than once. Rename its columns."
+        )

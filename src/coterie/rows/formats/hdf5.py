@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,73 +12,53 @@ import numpy as np
 import scipy.sparse as sp
 
 from coterie.arrays import IntArray
-from coterie.limits.files import DamagedFileError
 from coterie.rows.checks import FileError
-from coterie.rows.formats.format import Format
-from coterie.rows.formats.tabular import choose_array, listed, slices
+from coterie.rows.formats.arrays import choose_array, listed, slices
 from coterie.rows.landing import Matrix
 from coterie.rows.source import SparseRows
-
-# Libraries return the fill value for missing chunks. Some chunks may be missing, since zeros need not be written.
-NOTHING_WRITTEN = (
-    "the array {!r} has rows, but its numbers are missing: they were never written, or its chunks "
-    "were not copied. Write or copy it again."
-)
 
 # Values of sparse rows that are read at a time.
 _VALUES = 1 << 22
 
 
-def _read_hdf5(path: Path, key: str | None) -> Matrix:
+def read_hdf5(path: Path, key: str | None) -> Matrix:
+    """Return an array or a sparse matrix of an HDF5 file, which is open until it has been read."""
     import h5py
 
-    with h5py.File(path, "r") as file:
-        return _matrix(partial(h5py.File, path, "r"), file, path, key)
+    return _matrix(h5py.File(path, "r"), path, key)
 
 
-def _read_zarr(path: Path, key: str | None) -> Matrix:
+def read_zarr(path: Path, key: str | None) -> Matrix:
+    """Return a single array of Zarr, or one in a group."""
     import zarr
 
     found: Any = zarr.open(str(path), mode="r")
     if isinstance(found, zarr.Array):
         if key:
             raise FileError(f"{path} is a single array: drop ::{key}.")
-        if found.nchunks_initialized == 0:
-            raise ValueError(NOTHING_WRITTEN.format(path.name))
-        return Matrix(found.shape, found.dtype, slices(found), "zarr")
-    return _matrix(lambda: found, found, path, key)
+        return _array(found, path.name, "zarr")
+    return _matrix(found, path, key)
 
 
-def _matrix(reopen: Callable[[], Any], root: Any, path: Path, key: str | None) -> Matrix:
+def _matrix(root: Any, path: Path, key: str | None) -> Matrix:
     """Return the matrix `key`, else X of AnnData, the only array of two dimensions, or X."""
     is_anndata = ("X" in root and "obs" in root) or root.attrs.get("encoding-type") == "anndata"
-    kind = path.suffix.lower().removeprefix(".").replace("hdf5", "h5")
+    kind = path.suffix.lower()[1:].replace("hdf5", "h5")
     name = (key or "X").strip("/")
-    if is_anndata:
+    if not is_anndata:
+        name = choose_array(_shapes(root), key and name, path)
+        return _array(root[name], name, kind)
+    found = root.get(name)
+    if found is None or not (_is_array(found) or "data" in found):
         known = [f"{group}/{one}" for group in ("layers", "obsm") for one in root.get(group, ())]
-        found = root.get(name)
-        if found is None or not (_is_array(found) or "data" in found):
-            raise FileError(f"{path} has no matrix {name!r}. It has {listed(['X'] * ('X' in root) + known)}.")
-    else:
-        name = choose_array(_shapes(root), key and key.strip("/"), path)
-        found = root[name]
-    if not _is_array(found):
-        matrix = _sparse(reopen, found, name, kind)
-    else:
-        if hasattr(found, "nchunks_initialized"):
-            is_empty = found.nchunks_initialized == 0
-        else:
-            is_empty = not (found.id.get_storage_size() or found.is_virtual or found.external)
-        if is_empty:
-            raise ValueError(NOTHING_WRITTEN.format(name))
-        matrix = Matrix(found.shape, found.dtype, _pieces(reopen, name), kind)
-    if is_anndata:
-        matrix.is_table = True
-        matrix.metadata = _metadata(root["obs"]) if hasattr(root.get("obs"), "attrs") else None
-        if "var" in root and not name.startswith("obsm"):
-            names = _cells(root["var"], _index_of(root["var"]))
-            if names is not None and len(names) == matrix.shape[1]:
-                matrix.column_names = [str(one) for one in names]
+        raise FileError(f"{path} has no matrix {name!r}. It has {listed(['X'] * ('X' in root) + known)}.")
+    matrix = _array(found, name, kind) if _is_array(found) else _sparse(found, name, kind)
+    matrix.is_table = True
+    matrix.metadata = _metadata(root["obs"]) if hasattr(root.get("obs"), "attrs") else None
+    if "var" in root and not name.startswith("obsm"):
+        names = _cells(root["var"], _index_of(root["var"]))
+        if names is not None and len(names) == matrix.shape[1]:
+            matrix.column_names = [str(one) for one in names]
     return matrix
 
 
@@ -98,47 +78,44 @@ def _shapes(group: Any, before: str = "") -> dict[str, tuple[int, ...]]:
     return found
 
 
-def _pieces(reopen: Callable[[], Any], name: str) -> Iterator[Any]:
-    root = reopen()
-    yield from slices(root[name])
-    _close(root)
+def _array(found: Any, name: str, description: str) -> Matrix:
+    """Return an array with numbers: libraries return the fill value for chunks that are missing, all or some."""
+    if hasattr(found, "nchunks_initialized"):
+        is_empty = found.nchunks_initialized == 0
+    else:
+        is_empty = not (found.id.get_storage_size() or found.is_virtual or found.external)
+    if is_empty:
+        raise ValueError(
+            f"the array {name!r} has rows, but its numbers are missing: they were never written, or its chunks were "
+            "not copied. Write or copy it again."
+        )
+    return Matrix(found.shape, found.dtype, slices(found), description)
 
 
-def _close(root: Any) -> None:
-    if hasattr(root, "close"):
-        root.close()
-
-
-def _sparse(reopen: Callable[[], Any], group: Any, name: str, description: str) -> Matrix:
+def _sparse(group: Any, name: str, description: str) -> Matrix:
     """Return sparse rows, which are read in pieces, or columns, which are read at once."""
-    kind = str(group.attrs.get("encoding-type", group.attrs.get("h5sparse_format", "")))
+    kind = str(group.attrs.get("encoding-type", group.attrs.get("h5sparse_format", "")))[:3]
     shape = tuple(int(size) for size in group.attrs.get("shape", group.attrs.get("h5sparse_shape", ())))
-    if kind[:3] not in ("csr", "csc"):
+    if kind not in ("csr", "csc"):
         raise ValueError(f"{name} is neither an array nor a sparse matrix.")
     indptr = group["indptr"][:]
-    if len(indptr) != shape[kind.startswith("csc")] + 1 or indptr[0] != 0 or np.any(np.diff(indptr) < 0):
-        raise DamagedFileError("the file is damaged: indptr must begin with 0 and never decrease")
-    if int(indptr[-1]) > min(group["data"].shape[0], group["indices"].shape[0]):
-        raise DamagedFileError("the file is damaged: indptr points behind the last value")
-    pieces: Any = _sparse_pieces(reopen, name, shape, indptr)
-    if kind.startswith("csc"):
-        pieces = [sp.csc_array((group["data"][:], group["indices"][:], indptr), shape=shape)]
-    return Matrix(shape, group["data"].dtype, pieces, f"{description}, sparse", is_sparse=True)
+    cuts = [0, len(indptr) - 1]
+    if kind == "csr":
+        cuts[1:1] = np.searchsorted(indptr, np.arange(_VALUES, group["data"].shape[0], _VALUES)).tolist()
 
-
-def _sparse_pieces(
-    reopen: Callable[[], Any], name: str, shape: tuple[int, ...], indptr: Any
-) -> Iterator[Any]:
-    root = reopen()
-    group = root[name]
-    cuts = np.searchsorted(indptr, np.arange(_VALUES, int(indptr[-1]), _VALUES)).tolist()
-    for low, high in zip([0, *cuts], [*cuts, shape[0]]):
-        if low < high:
+    def pieces() -> Iterator[Any]:
+        for low, high in pairwise(cuts):
             part = slice(int(indptr[low]), int(indptr[high]))
             arrays = (group["data"][part], group["indices"][part], indptr[low : high + 1] - part.start)
-            # Wrong indices are found before SciPy uses them.
-            yield SparseRows(sp.csr_array(arrays, shape=(high - low, shape[1]))).in_place()
-    _close(root)
+            if kind == "csc":
+                matrix = sp.csc_array(arrays, shape=shape)
+            elif low < high:
+                matrix = sp.csr_array(arrays, shape=(high - low, shape[1]))
+            else:
+                continue
+            yield SparseRows(matrix).in_place()  # wrong indices are found before SciPy uses them
+
+    return Matrix(shape, group["data"].dtype, pieces(), f"{description}, sparse", is_sparse=True)
 
 
 # --- data frames of AnnData ------------------------------------------------------------------------------------------
@@ -209,8 +186,3 @@ def write_labels_to_obs(source: Path, target: Path, labels: IntArray) -> None:
                 {"encoding-type": kind, "encoding-version": "0.2.0"}
             )
         obs.attrs["column-order"] = np.array([*order, "cluster"], dtype=h5py.string_dtype())
-
-
-HDF5 = Format("hdf5", (".h5", ".hdf5"), _read_hdf5, ("key",), library="h5py", install="coterie[io]")
-H5AD = Format("h5ad", (".h5ad",), _read_hdf5, ("key",), library="h5py", install="coterie[io]")
-ZARR = Format("zarr", (".zarr",), _read_zarr, ("key",), library="zarr", install="coterie[io]", is_folder=True)
