@@ -92,15 +92,17 @@ def main(waiting: list[str]) -> bool:
     has_failed = False
     while waiting or running:
         while waiting and len(running) < 2:
-            folder = FINDINGS / waiting[0]
+            target = waiting.pop(0)
+            folder = FINDINGS / target
             folder.mkdir(parents=True, exist_ok=True)
-            running[started(run, waiting[0], folder)] = waiting.pop(0)
+            running[started(run, target, folder)] = target
         process, status = os.wait()
         code = os.waitstatus_to_exitcode(status)
         print(f"{running.pop(process)}: exit code {code}", flush=True)
         has_failed |= code != 0
     found = sorted(set(FINDINGS.rglob("*.*")) - before)
-    print(*(f"finding: {path}" for path in found), sep="\n")
+    for path in found:
+        print(f"finding: {path}")
     return bool(found) or has_failed
 
 

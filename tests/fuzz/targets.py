@@ -141,8 +141,8 @@ def _parse_command(kind: str, content: bytes) -> None:
 
 
 TARGETS = {
-    "binary": Target(("npy", "npz", "member", "parquet", "feather", "arrow", "h5"), _read_rows, 100_000),
-    "text": Target(("csv", "tsv", "jsonl", "svm", "zarray", "zarr"), _read_rows, 50_000),
-    "models": Target(("coterie", "header", "array"), _read_model, 40_000),
-    "commands": Target(("words",), _parse_command, 8_000),
+    "binary": Target(("npy", "npz", "member", "parquet", "feather", "arrow", "h5"), _read_rows, 20_000),
+    "text": Target(("csv", "tsv", "jsonl", "svm", "zarray", "zarr"), _read_rows, 10_000),
+    "models": Target(("coterie", "header", "array"), _read_model, 20_000),
+    "commands": Target(("words",), _parse_command, 2_500),
 }
