@@ -8,8 +8,8 @@ The posterior mean of a noisy digit under the model is the digit without its noi
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.model_selection import GridSearchCV
 
-import coterie
 from coterie import TruncatedGaussianMixture
 from coterie.datasets import load_digits
 
@@ -22,19 +22,19 @@ noisy = X + random.normal(scale=0.25, size=X.shape)
 # The number of factors is chosen by the likelihood of held-out rows.
 
 estimator = TruncatedGaussianMixture(10, covariance_type="factors", random_state=0)
-scan = coterie.select_n_factors(estimator, noisy, [0, 1, 2, 4, 8, 12])
-print(scan)
+search = GridSearchCV(estimator, {"n_factors": [0, 1, 2, 4, 8]}, cv=3).fit(noisy)
+print(search.best_params_)
 
 # %%
 # Without factors, a denoised digit is the mean of its component.
 
-with_factors = estimator.set_params(n_factors=scan.best_n_factors).fit(noisy)
+with_factors = search.best_estimator_
 without = TruncatedGaussianMixture(10, covariance_type="diag", random_state=0).fit(noisy)
 images = {
     "digit": X,
     "noisy": noisy,
     "diag": without.denoise(noisy),
-    f"{scan.best_n_factors} factors": with_factors.denoise(noisy),
+    f"{with_factors.n_factors} factors": with_factors.denoise(noisy),
 }
 for name, found in images.items():
     print(f"{name:10} mean squared error {np.mean((found - X) ** 2):.4f}")

@@ -33,7 +33,6 @@ from coterie.laplacian_kmodes.graph_weight import GraphWeightScan, select_graph_
 from coterie.matching import ClusterMatch, match_clusters
 from coterie.methods import load
 from coterie.mixture.estimator import TruncatedGaussianMixture
-from coterie.mixture.n_factors import FactorScan, select_n_factors
 from coterie.multilevel.estimator import MultilevelGraphClustering
 from coterie.names import relabel
 from coterie.results import results_table
@@ -60,7 +59,6 @@ __all__ = [
     "ConvexClusterPath",
     "ConvexClustering",
     "DensityClustering",
-    "FactorScan",
     "FitProgress",
     "KMeans",
     "GraphWeightScan",
@@ -91,7 +89,6 @@ __all__ = [
     "save",
     "seeding",
     "select_graph_weight",
-    "select_n_factors",
 ]
 
 

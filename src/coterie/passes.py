@@ -5,7 +5,8 @@ A solver is a function that calls `Passes.run` once for each pass::
     labels = passes.state(RowLabels)                       # values of rows that last over passes
     sums = ClusterSums(passes.total((k, d), largest), passes.total((k,), mass))
     for _ in range(max_iter):
-        n_changed = passes.run(assign_rows, AssignmentPass(frame), labels, sums, writes=True, renews=True)
+        n_changed = passes.run(assign_rows, AssignmentPass(frame), labels, sums, writes=True)
+        labels.begin = partial(list, [Begin(label_rows, frame, labels)])
         centers = sums.sums.total() / sums.masses.total()[:, None]
 
 The step is a module-level function ``assign_rows(rows, params, state, sums)``. `rows` is a `ChunkRows`: consecutive
@@ -15,7 +16,8 @@ order, and leaves out those that are not given:
 
 - `params`, one frozen dataclass or array for all chunks;
 - `state`, the object that the function of `Passes.state` has made for the rows of the chunk: an object with arrays by
-  row, which the step changes in place;
+  row, which the step changes in place. On a cluster a chunk may lose it, with its worker; then the passes of its
+  `begin` make the values afresh, as the last pass left them;
 - `sums`, a NamedTuple of `Total`: what the step adds is summed over the chunks, on a cluster exactly, so that neither
   workers nor order change a bit;
 - `given`, one value for each chunk.
@@ -98,14 +100,27 @@ class PlainSum:
         return self._values
 
 
+class Begin(NamedTuple):
+    """A pass by which a chunk makes values of a state that it has lost; the arguments are those of `Passes.run`."""
+
+    step: Callable[..., Any]
+    params: Any
+    state: State[Any] | tuple[State[Any], ...]
+    sums: Any = None
+    given: Sequence[Any] | None = None
+
+
 class State(Generic[S]):
     """Values that belong to the rows of each chunk and last over passes: `new(rows)` makes those of a chunk.
 
-    A later state of the same `name` takes the place of this one.
+    A later state of the same `name` takes the place of this one. `n_passes` passes have changed the values; those that
+    `begin` returns make them from new ones.
     """
 
     def __init__(self, new: Callable[[ChunkRows], S], name: str, number: int) -> None:
         self.new, self.name, self.number = new, name, number
+        self.n_passes = 0
+        self.begin: Callable[[], list[Begin]] = list
         self._here: S | None = None
 
     def here(self, rows: ChunkRows) -> S:
@@ -159,12 +174,10 @@ class Passes:
         given: Sequence[Any] | None = None,
         *,
         writes: bool = False,
-        renews: bool = False,
     ) -> list[Any]:
         """Run a step on each chunk; return the results in the order of the chunks.
 
-        `writes` tells that the step changes the state (of several the last one), and `renews` that the new state
-        depends on this pass alone: a chunk whose worker is lost gets it by this pass, not by those before.
+        `writes` tells that the step changes the state (of several the last one), whose `begin` is to be set then.
         """
         states = state if isinstance(state, tuple) else (state,)
         arguments = [] if params is None else [params]

@@ -6,11 +6,10 @@ from hypothesis import given
 
 from coterie import ConvexClustering, ConvexClusterPath
 from coterie.convex.norms import find_norm
-from coterie.convex.problem import columns_of_problem, make_problem
+from coterie.convex.problem import make_problem
 from coterie.convex.weights import weight_graph
-from coterie.graphs import knn_graph
 from coterie.graphs.edges import edges_of_graph
-from tests.convex.problems import DTYPES, PROBLEMS, kernel_problem, ordered_problem, random_problem
+from tests.convex.problems import DTYPES, PROBLEMS, kernel_problem, random_problem
 from tests.reference import convex_clustering as oracle
 from tests.support.bits import same_bits
 from tests.support.instruction_sets import INSTRUCTION_SETS, using
@@ -132,49 +131,6 @@ def test_coordinate_ascent_against_the_oracle(name, dtype, drawn):
 @pytest.fixture(scope="module")
 def wide():
     return np.random.default_rng(0).normal(size=(20, 90)) + 100
-
-
-@pytest.mark.parametrize("rank", [3, 19])
-def test_coordinates_keep_all_products(rank):
-    random = np.random.default_rng(1)
-    X = random.normal(size=(20, rank)) @ random.normal(size=(rank, 90))
-    X -= X.mean(axis=0)
-    columns, basis = columns_of_problem(X, find_norm("l2", 90))
-    np.testing.assert_array_equal(columns, np.arange(19))
-    assert basis.shape == (90, 19)
-    np.testing.assert_allclose(basis.T @ basis, np.eye(19), atol=1e-12)
-    np.testing.assert_allclose((X @ basis) @ (X @ basis).T, X @ X.T, atol=1e-10)
-    np.testing.assert_allclose(X @ basis @ basis.T, X, atol=1e-11)
-
-
-@pytest.mark.parametrize(
-    ("shape", "norm"), [((20, 90), "l1"), ((20, 90), "linf"), ((20, 20), "l2"), ((1, 5), "l2")]
-)
-def test_where_columns_stay(shape, norm):
-    X = np.random.default_rng(0).normal(size=shape)
-    X[:, 0] = 0 if norm != "l2" else X[:, 0]
-    columns, basis = columns_of_problem(X, find_norm(norm, shape[1]))
-    np.testing.assert_array_equal(columns, np.arange(shape[1]))
-    assert basis is None
-
-
-@pytest.mark.parametrize("n_rows", [5, 40])
-def test_constant_columns_are_left_out(n_rows):
-    X = np.random.default_rng(0).normal(size=(n_rows, 12))
-    X[:, [0, 3, 7, 8, 9, 10, 11]] = 0.1
-    graph = knn_graph(X, 3)
-    problem = ordered_problem(X, graph).problem
-    assert problem.rows.shape == (n_rows, 5)
-    path, alone = (
-        ConvexClusterPath([0, 0.5, 2, 8], n_neighbors=3).fit(rows) for rows in (X, X[:, [1, 2, 4, 5, 6]])
-    )
-    np.testing.assert_array_equal(path.labels_path_, alone.labels_path_)
-    np.testing.assert_allclose(path.centroids_path_[:, :, [1, 2, 4, 5, 6]], alone.centroids_path_, atol=1e-9)
-    np.testing.assert_allclose(path.centroids_path_[:, :, [0, 3, 7, 8, 9, 10, 11]], 0.1, rtol=1e-12)
-
-
-def test_problems_are_small(wide):
-    assert ordered_problem(wide, knn_graph(wide, 3)).problem.rows.shape == (20, 19)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

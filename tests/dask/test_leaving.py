@@ -84,7 +84,6 @@ def test_states_of_another_pass_are_made_anew(client):
     def forget(dask_worker):
         for held in dask_worker.data.values():
             if isinstance(held, HeldChunk):
-                held.version += 1
                 held.states.clear()
 
     for forgets in (False, True):

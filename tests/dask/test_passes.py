@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from coterie.passes import open_passes
+from coterie.passes import Begin, open_passes
 from coterie.rows import as_rows
 from tests.dask.clusters import in_threads
 
@@ -59,10 +59,12 @@ def sluggish_clusters(X, n_clusters, after_pass=lambda: None):
     with open_passes(as_rows(X)) as passes:
         largest = max(passes.run(largest_number)) * passes.n_rows
         centers, labels = passes.take(np.arange(n_clusters)), passes.state(Labels)
-        changed = []
+        changed, past = [], []
+        labels.begin = lambda: past
         for _ in range(6):
             totals = Sums(passes.total(centers.shape, largest), passes.total((n_clusters,), passes.n_rows))
             changed.append(sum(passes.run(assign_with_inertia, centers, labels, totals, writes=True)))
+            past.append(Begin(assign_with_inertia, centers, labels, totals))
             counts = totals.counts.total()
             means = totals.sums.total() / np.maximum(counts, 1)[:, None]
             centers = np.where(counts[:, None] > 0, means, centers)

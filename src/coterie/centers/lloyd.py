@@ -17,7 +17,7 @@ from coterie.centers.frame import CenterFrame, moved_centers
 from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.fitting.report import Report, Stop
 from coterie.fitting.threads import single_threaded_blas
-from coterie.passes import ChunkRows, MeasuredRows, Passes, Total, measure
+from coterie.passes import Begin, ChunkRows, MeasuredRows, Passes, Total, measure
 from coterie.rows import as_rows
 
 # What the numbers in the history's column `algorithm` stand for.
@@ -59,7 +59,7 @@ def lloyd(clusters: ClusteredRows, centers: Array, *, stop: Stop, report: Report
     frame = clusters.frame(centers)
     clusters.n_changed, clusters.reason = clusters.passes.n_rows, "max_iter"
     for _ in range(stop.max_iter):
-        clusters.note(run(assign_rows, clusters.next_pass(frame), labels, sums, writes=True, renews=True))
+        clusters.note(run(assign_rows, clusters.next_pass(frame), labels, sums, writes=True), frame)
         objective, moved = clusters.inertia(frame), 0.0
         if clusters.n_changed > 0:
             clusters.relocate_empty(frame)
@@ -111,6 +111,13 @@ def assign_rows(
             )  # fmt: skip
             n_changed += int(np.count_nonzero(labels[part] != before))
     return n_changed, state.algorithm
+
+
+def label_rows(rows: ChunkRows, frame: CenterFrame, state: RowLabels) -> None:
+    """Label rows by the centers alone, without bounds or sums."""
+    state.start(frame, BoundsRule("lloyd"))
+    for part, x in rows.blocks():
+        frame.nearest(x, state.labels[part], n_threads=rows.n_threads)
 
 
 class ClusteredRows:
@@ -190,8 +197,9 @@ class ClusteredRows:
         self._begin = self._deadline.seconds
         return AssignmentPass(frame, self._rule, afresh)
 
-    def note(self, found: list[tuple[int, str]]) -> None:
-        """Note what an assignment step has found."""
+    def note(self, found: list[tuple[int, str]], frame: CenterFrame) -> None:
+        """Note what an assignment step has found, with the centers that gave the labels."""
+        self.labels.begin = lambda: [Begin(label_rows, frame, self.labels)]
         self._n_passes += 1
         if self._n_passes == 1:
             self._first_seconds = self._deadline.seconds - self._begin
@@ -251,6 +259,9 @@ class ClusteredRows:
             ranks = np.argsort(places)
             given.append((part[ranks], before[places[ranks]], labels[places[ranks]]))
         self.passes.run(_move, None, self.labels, self.sums, given, writes=True)
+        self.labels.begin = lambda: [
+            Begin(label_rows, frame, self.labels), Begin(_move, None, self.labels, self.sums, given)
+        ]  # fmt: skip
 
     def _farthest(self, frame: CenterFrame, n_rows: int) -> tuple[IndexArray, IntArray]:
         """Return the rows that are the farthest from their centers, with a weight and a distance, and their labels."""
@@ -267,7 +278,7 @@ class ClusteredRows:
         if self.n_changed != 0:
             self._later = None  # bounds do not repay one pass
             run, labels, sums = self.passes.run, self.labels, self.sums
-            self.note(run(assign_rows, self.next_pass(frame), labels, sums, writes=True, renews=True))
+            self.note(run(assign_rows, self.next_pass(frame), labels, sums, writes=True), frame)
         found = self._labels_and_squares(frame)
         labels_of_rows, squares, totals = zip(*found)
         inertia = self.inertia_scale * float(np.sum(totals))

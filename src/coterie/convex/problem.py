@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
 
 from coterie import _kernels
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
-from coterie.convex.norms import KernelNorm, Norm, NormObject, find_norm
+from coterie.convex.norms import KernelNorm, Norm, NormObject
 from coterie.convex.weights import distinct_rows
 from coterie.graphs.edges import Edges, edges_of_graph
 from coterie.graphs.matrices import graph_laplacian
@@ -284,19 +283,14 @@ class OrderedProblem:
     places: IndexArray  # (n_edges,): index in `edges` of each edge of the problem
     is_turned: BoolArray  # (n_edges,): whether its ends are exchanged
     order: IndexArray  # (n,): row numbers in the data
-    columns: IndexArray  # column numbers in the data, or in `basis`
+    columns: IndexArray  # column numbers in the data
     mean: FloatArray  # (p,): of the data
     data: Array  # (n, p): the rows
-    basis: FloatArray | None = None  # (p, r): orthonormal coordinates that replace the columns
 
     def centroids(self, found: RepeatedRows) -> RepeatedRows:
-        """Return the centroids of a problem in the order and coordinates of the data."""
-        if self.basis is None:
-            distinct = np.tile(self.mean.astype(self.data.dtype), (len(found.distinct), 1))
-            distinct[:, self.columns] = found.distinct + self.mean[self.columns]
-        else:
-            # Of distinct rows: a matrix product may round equal rows differently.
-            distinct = (found.distinct @ self.basis.T + self.mean).astype(self.data.dtype)
+        """Return the centroids of a problem in the order of the data."""
+        distinct = np.empty(found.distinct.shape, dtype=self.data.dtype)
+        distinct[:, self.columns] = found.distinct + self.mean[self.columns]
         return RepeatedRows(distinct, found.places[np.argsort(self.order)])
 
     def labels(self, inner: IntArray) -> IntArray:
@@ -307,12 +301,8 @@ class OrderedProblem:
 
     def duals(self, inner: Array) -> Array:
         """Return the duals in the order of `edges`."""
-        out = np.zeros((len(inner), self.data.shape[1]), dtype=self.data.dtype)
-        signed = np.where(self.is_turned, -1, 1).astype(inner.dtype)[:, None] * inner
-        if self.basis is None:
-            out[self.places[:, None], self.columns] = signed
-        else:
-            out[self.places] = signed @ self.basis.T
+        out = np.empty(inner.shape, dtype=self.data.dtype)
+        out[self.places[:, None], self.columns] = np.where(self.is_turned, -1, 1)[:, None] * inner
         return out
 
 
@@ -345,34 +335,11 @@ def order_problem(
     inner, places, is_turned = edges.renumbered(order)
     mean = data.mean(axis=0, dtype=np.float64)
     centered = data - mean
-    columns, basis = columns_of_problem(centered, norm)
-    if len(columns) < data.shape[1]:
-        norm = find_norm("l2", len(columns))
-    if basis is not None:
-        centered = centered @ basis
+    columns = norm.columns if isinstance(norm, KernelNorm) else np.arange(data.shape[1])
     inside = centered[order[:, None], columns]
     step = _admm_step(inner, options) if options.solver == "admm" else _ama_step(inner, options)
     problem = make_problem(inside, inner, norm, step_size=step, n_threads=n_threads)
-    return OrderedProblem(problem, edges, places, is_turned, order, columns, mean, data, basis)
-
-
-def columns_of_problem(centered: FloatArray, norm: Norm) -> tuple[IndexArray, FloatArray | None]:
-    """Return the columns of a problem in the order of its norm, or coordinates in an orthonormal basis (p, r)
-    that replace them.
-
-    The Euclidean norm is invariant under rotation and centroids lie in the span of the n rows, so that n - 1
-    columns suffice.
-    """
-    n, p = centered.shape
-    if not isinstance(norm, KernelNorm):
-        return np.arange(p), None
-    varying = np.flatnonzero(np.ptp(centered, axis=0))
-    if len(norm.group_starts) != 2 or norm.is_maximum or n < 2 or len(varying) == 0:
-        return norm.columns, None
-    if len(varying) <= n:
-        return varying, None
-    basis: FloatArray = scipy.linalg.qr(centered[:-1].T, mode="economic")[0]
-    return np.arange(n - 1), np.ascontiguousarray(basis)
+    return OrderedProblem(problem, edges, places, is_turned, order, columns, mean, data)
 
 
 def _admm_step(edges: Edges, options: SolverOptions) -> float:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -150,29 +149,12 @@ class Fuser:
         return self._problem.join(split, -1.0, 0.0, parents)
 
 
-class Solver(Protocol):
-    """Interface of the iterations on one problem; `gain` is that of the dual in the last iteration, or 0 if unknown."""
-
-    problem: ConvexProblem
-    points: Array
-    duals: Array
-    gain: float
-
-    def start(self, gamma: float) -> None:
-        """Start for this gamma, from the current duals, projected to be feasible."""
-
-    def iterate(self) -> None:
-        """Do one iteration."""
-
-    def origin(self) -> Array:
-        """Return X + Delta; may change the points by rounding errors."""
-
-
 class AMA:
     """Projected gradient steps of the dual, with Nesterov's acceleration that restarts when the dual
     decreases.
 
-    Many columns and few edges: accelerated coordinate ascent over edges, until its momentum does not help.
+    Many columns and few edges: accelerated coordinate ascent over edges, until its momentum does not help. `gain` is
+    that of the dual in the last iteration.
     """
 
     def __init__(self, problem: ConvexProblem, *, acceleration: bool, has_given_step: bool = False) -> None:
@@ -185,7 +167,7 @@ class AMA:
         self._may_ascend = acceleration and not has_given_step and problem.has_ascent
 
     def start(self, gamma: float) -> None:
-        """See `Solver`."""
+        """Begin with this gamma, from the current duals, projected to be feasible."""
         self._gamma, self.gain = gamma, 0.0
         self.problem.project(gamma, self.duals, self._former)
         self.duals, self._former = self._former, self.duals  # the first step has no momentum
@@ -195,7 +177,7 @@ class AMA:
         self._ascends, self._is_exact = self._may_ascend, True
 
     def iterate(self) -> None:
-        """See `Solver`."""
+        """Do one iteration."""
         momentum = self._momentum
         if self._acceleration:
             self._advance()
@@ -218,7 +200,7 @@ class AMA:
         self._square = square
 
     def origin(self) -> Array:
-        """See `Solver`; removes the rounding errors that coordinate ascent accumulates."""
+        """Return X + Delta, after the rounding errors that coordinate ascent accumulates have been removed."""
         if not self._is_exact:
             self._square = self.problem.points_of(
                 self.duals, self._momentum, self._spare, self.points, self._ahead
@@ -255,14 +237,14 @@ class ADMM:
         self._solve = _system(problem)
 
     def start(self, gamma: float) -> None:
-        """See `Solver`."""
+        """Begin with this gamma, from the current duals, projected to be feasible."""
         self._gamma = gamma
         self.problem.project(gamma, self.duals, self._former)
         np.copyto(self.duals, self._former)
         self._take_origin()
 
     def iterate(self) -> None:
-        """See `Solver`."""
+        """Do one iteration."""
         self.problem.step(self._gamma, 0.0, self.points, self.duals, self._former)
         self.duals, self._former = self._former, self.duals
         before = self._origin
@@ -271,7 +253,7 @@ class ADMM:
         self.points += self._change
 
     def origin(self) -> Array:
-        """See `Solver`."""
+        """Return X + Delta."""
         return self._origin
 
     def residuals(self, tol: float) -> tuple[float, float]:
@@ -297,6 +279,9 @@ class ADMM:
         origin = np.empty_like(self.points)
         self.problem.points_of(self.duals, 0.0, self.points, origin, self._spare)
         self._origin = origin
+
+
+Solver = AMA | ADMM
 
 
 @dataclass(frozen=True)

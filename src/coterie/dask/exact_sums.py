@@ -92,15 +92,6 @@ class ExactSum:
         self.high += other.high
         self.low += other.low
 
-    def arrays(self) -> tuple[FloatArray, FloatArray]:
-        """Return the multiples of both steps."""
-        return self.high, self.low
-
-    def merge_arrays(self, high: FloatArray, low: FloatArray) -> None:
-        """Add multiples of both steps."""
-        self.high += high
-        self.low += low
-
     def total(self) -> FloatArray:
         """Return the sum, rounded once."""
         carry = np.rint(self.low / self.steps.coarse) * self.steps.coarse

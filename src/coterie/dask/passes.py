@@ -1,9 +1,9 @@
 """Passes over chunks of rows on Dask workers.
 
 Each chunk is a future of the client, and a pass is one task for each worker, on its chunks. A chunk keeps the states of
-the fit beside its rows, and the number of passes that have changed them. Where this number is another one than that of
-the fit, because a worker was lost and Dask has opened the chunk again, the states are made anew: by the last pass that
-has written each of them, or by all where they depend on all. So a step is never applied twice.
+the fit beside its rows, each with the number of passes that have changed it. Where this number is not that of the fit,
+because a worker was lost and Dask has opened the chunk again, the state begins afresh, by the passes that the solver
+gives for that (`coterie.passes.State.begin`). So a step is never applied twice.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from coterie.dask.exact_sums import ExactSum, Steps
 from coterie.fitting.checks import check_sample_weight
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.limits.memory import available_memory
-from coterie.passes import ChunkRows, Passes, State, Total
+from coterie.passes import Begin, ChunkRows, Passes, State, Total
 from coterie.rows import Rows, as_rows
 from coterie.rows.checks import BadRowError
 from coterie.rows.derived import NormalizedRows
@@ -71,43 +71,48 @@ def client_of(client: Any = None) -> Any:
     return client
 
 
+class _StateOf(NamedTuple):
+    """A state as it is sent to the workers; see `coterie.passes.State`."""
+
+    name: str
+    number: int
+    n_passes: int
+    new: Callable[[ChunkRows], Any]
+
+
 class _Call(NamedTuple):
-    """A pass, as it is sent to the workers: `states` are the names, numbers and makers of states."""
+    """A pass, as it is sent to the workers; of several states the last one is changed by a step that `writes`."""
 
     step: Callable[..., Any]
     params: Any
-    states: tuple[tuple[str, int, Callable[[ChunkRows], Any]], ...]
+    states: tuple[_StateOf, ...]
     empty_sums: Callable[[], Any] | None
     n_clusters: int | None
     shift: FloatArray | None
-
-
-@dataclass
-class _Record:
-    """A pass that has changed the state `name`, pickled, and what it gave to each chunk."""
-
-    name: str
-    call: bytes
-    given: Sequence[Any] | None
+    writes: bool
 
 
 class HeldChunk:
     """The rows of a chunk in the memory of a worker, and the states of the fit, which do not travel with them.
 
-    `version` is the number of passes that have changed the states.
+    The values of each state come with its number, and the number of passes that have changed them.
     """
 
     def __init__(self, block: Array, weights: Array | None, first: int) -> None:
         self._block = block, weights, first
         self.rows = ChunkRows(as_rows(block), weights, first=first)
-        self.states: dict[str, tuple[int, Any]] = {}
-        self.version = 0
+        self.states: dict[str, tuple[tuple[int, int], Any]] = {}
 
     def __reduce__(self) -> Any:
         return HeldChunk, self._block
 
     def __sizeof__(self) -> int:
         return int(self._block[0].nbytes)
+
+    def has(self, state: _StateOf) -> bool:
+        """Return whether the values of a state are those after its last pass, or are new in this one."""
+        known = self.states.get(state.name, (None, None))[0]
+        return state.n_passes == 0 or known == (state.number, state.n_passes)
 
     def run(self, call: _Call, sums: Any, given: Any, has_given: bool) -> Any:
         """Run the step of a pass."""
@@ -117,13 +122,30 @@ class HeldChunk:
         if call.shift is not None and not _is_shift_of(rows, call.shift):
             rows.measure_from(call.shift)
         arguments = [] if call.params is None else [call.params]
-        for name, number, new in call.states:
-            if self.states.get(name, (-1,))[0] != number:
-                self.states[name] = number, new(rows)
-            arguments.append(self.states[name][1])
+        arguments += [self._values(state) for state in call.states]
         if sums is not None:
             arguments.append(sums)
-        return call.step(rows, *arguments, *([given] if has_given else []))
+        if has_given:
+            arguments.append(given)
+        if not call.writes:
+            return call.step(rows, *arguments)
+        written = call.states[-1]
+        values = self.states.pop(written.name)[1]  # after an error there are none
+        result = call.step(rows, *arguments)
+        self.states[written.name] = (written.number, written.n_passes + 1), values
+        return result
+
+    def _values(self, state: _StateOf) -> Any:
+        if state.n_passes == 0 and self.states.get(state.name, (None,))[0] != (state.number, 0):
+            self.states[state.name] = (state.number, 0), state.new(self.rows)
+        return self.states[state.name][1]
+
+    def restore(self, state: _StateOf, begin: list[tuple[_Call, Any, bool]]) -> None:
+        """Make the values of a state by the passes that it begins with."""
+        self.states[state.name] = (state.number, -1), state.new(self.rows)
+        for call, given, has_given in begin:
+            self.run(call, None if call.empty_sums is None else call.empty_sums(), given, has_given)
+        self.states[state.name] = (state.number, state.n_passes), self.states[state.name][1]
 
 
 def _is_shift_of(rows: ChunkRows, shift: FloatArray) -> bool:
@@ -139,17 +161,20 @@ class _Answer(NamedTuple):
     worker: str
 
 
+# What chunks are given in a pass, and the pass as it was pickled.
+_Given = list[Any] | None
+_Begin = tuple[bytes, _Given]
+
+
 def _run_on_chunks(
     chunks: list[HeldChunk],
     numbers: list[int],
-    version: int,
-    writes: bool,
     call: bytes,
-    given: list[Any] | None,
-    record: list[tuple[bytes, list[Any] | None]] | None,
+    given: _Given,
+    begin: list[list[_Begin]] | None,
     n_threads: int | None,
 ) -> _Answer:
-    """Run a pass on the chunks of this worker; with a `record`, make the states of those of another version anew."""
+    """Run a pass on the chunks of this worker; states that are lost are made by what each `begin`s with, if known."""
     import cloudpickle
 
     worker = distributed().get_worker()
@@ -159,19 +184,18 @@ def _run_on_chunks(
         for at, (number, chunk) in enumerate(zip(numbers, chunks)):
             chunk.rows.use_threads(n_threads or worker.state.nthreads)
             try:
-                if chunk.version != version:
-                    if record is None:
-                        found.stale.append(number)
-                        continue
-                    chunk.states.clear()
-                    for earlier, past in record:
-                        again = cloudpickle.loads(earlier)
-                        thrown_away = None if again.empty_sums is None else again.empty_sums()
-                        chunk.run(again, thrown_away, None if past is None else past[at], past is not None)
-                chunk.version = -1
+                lost = [place for place, state in enumerate(one.states) if not chunk.has(state)]
+                if lost and begin is None:
+                    found.stale.append(number)
+                    continue
+                for place in lost:
+                    passes = [
+                        (cloudpickle.loads(earlier), past and past[at], past is not None)
+                        for earlier, past in begin[place]  # type: ignore[index]
+                    ]
+                    chunk.restore(one.states[place], passes)
                 own = None if given is None else given[at]
                 found.results[number] = chunk.run(one, found.sums, own, given is not None)
-                chunk.version = version + writes
             except Exception as error:
                 vars(error)["chunk_number"] = (
                     number  # of several errors the client raises that of the first rows
@@ -202,8 +226,7 @@ class WorkerPasses(Passes):
         self.rows: Rows = _OpenRows(self)
         self._n_clusters: int | None = None
         self._shift: FloatArray | None = None
-        self._n_states = self._version = 0
-        self._record: list[_Record] = []
+        self._n_states = 0
         self._chunks: list[Any] = []
         self._homes: list[str] = []
         self._workers: list[str] = []
@@ -219,7 +242,7 @@ class WorkerPasses(Passes):
 
     def __exit__(self, *_: object) -> None:
         """Let the workers release the chunks."""
-        self._chunks, self._record = [], []
+        self._chunks = []
 
     @property
     def rows_per_worker(self) -> int:  # type: ignore[override]
@@ -255,35 +278,35 @@ class WorkerPasses(Passes):
         given: Sequence[Any] | None = None,
         *,
         writes: bool = False,
-        renews: bool = False,
     ) -> list[Any]:
         """Run a step on each chunk, one task for each worker; see `Passes.run`."""
-        import cloudpickle
-
-        states = state if isinstance(state, tuple) else (state,)
-        makers = tuple((each.name, each.number, each.new) for each in states)
-        empty = None if sums is None else _maker_of_empty(sums)
-        call = cloudpickle.dumps(_Call(step, params, makers, empty, self._n_clusters, self._shift))
-        results = self._run_all(f"coterie-{step.__name__.strip('_')}", call, sums, given, writes=writes)
+        states = _states_of(state)
+        results = self._run_all(Begin(step, params, states, sums, given), writes=writes)
         if writes:
-            name = states[-1].name
-            kept = [each for each in self._record if not (renews and each.name == name)]
-            self._record = [*kept, _Record(name, call, given)]
-            self._version += 1
+            states[-1].n_passes += 1
         return results
 
-    def _run_all(
-        self, name: str, call: bytes, sums: Any, given: Sequence[Any] | None, *, writes: bool
-    ) -> list[Any]:
-        """Run a pass on all chunks, again on those that were lost or are of another version."""
+    def _pickled(self, one: Begin, *, writes: bool = False) -> bytes:
+        import cloudpickle
+
+        sent = tuple(
+            _StateOf(each.name, each.number, each.n_passes, each.new) for each in _states_of(one.state)
+        )
+        empty = None if one.sums is None else _maker_of_empty(one.sums)
+        call = _Call(one.step, one.params, sent, empty, self._n_clusters, self._shift, writes)
+        return bytes(cloudpickle.dumps(call))
+
+    def _run_all(self, one: Begin, *, writes: bool) -> list[Any]:
+        """Run a pass on all chunks, again on those that were lost or have lost a state."""
         results: dict[int, Any] = {}
-        sent = self._sent(call)
+        name, sums, given = f"coterie-{one.step.__name__.strip('_')}", one.sums, one.given
+        sent = self._sent(self._pickled(one, writes=writes))
         fresh, stale = list(range(len(self._chunks))), list[int]()
         for _ in range(_MOST_LOST):
             self._look()
             futures = [
-                *self._submit(name, sent, fresh, given, record=False, writes=writes),
-                *self._submit(name, sent, stale, given, record=True, writes=writes),
+                *self._submit(name, sent, fresh, given),
+                *self._submit(name, sent, stale, given, _states_of(one.state)),
             ]
             lost, stale, errors = [], [], []
             for numbers, future in futures:
@@ -319,11 +342,12 @@ class WorkerPasses(Passes):
         call: Any,
         numbers: list[int],
         given: Sequence[Any] | None,
-        *,
-        record: bool,
-        writes: bool,
+        lost: tuple[State[Any], ...] | None = None,
     ) -> list[tuple[list[int], Any]]:
-        """Send one task for each worker that holds some of the chunks."""
+        """Send one task for each worker that holds some of the chunks, with what the `lost` states begin with."""
+        if not numbers:
+            return []
+        begin = lost and [[(self._pickled(one), one.given) for one in state.begin()] for state in lost]
         by_worker: dict[str, list[int]] = {}
         for number in numbers:
             by_worker.setdefault(self._homes[number], []).append(number)
@@ -333,10 +357,10 @@ class WorkerPasses(Passes):
             def own(values: Sequence[Any] | None, mine: list[int] = mine) -> list[Any] | None:
                 return None if values is None else [values[number] for number in mine]
 
-            past = [(each.call, own(each.given)) for each in self._record] if record else None
+            past = begin and [[(call, own(values)) for call, values in passes] for passes in begin]
             future = self._client.submit(
-                _run_on_chunks, [self._chunks[number] for number in mine], mine, self._version, writes, call,
-                own(given), past, self._threads_of_worker,
+                _run_on_chunks, [self._chunks[number] for number in mine], mine, call, own(given), past,
+                self._threads_of_worker,
                 workers=[worker], allow_other_workers=True, pure=False, key=f"{name}-{uuid.uuid4().hex}",
             )  # fmt: skip
             futures.append((mine, future))
@@ -471,6 +495,10 @@ class _OpenRows(Rows):
     def take_rows(self, indices: IndexArray) -> Array:
         """Return a few rows."""
         return self._passes.take(indices)
+
+
+def _states_of(state: State[Any] | tuple[State[Any], ...]) -> tuple[State[Any], ...]:
+    return state if isinstance(state, tuple) else (state,)
 
 
 def _unchanged(value: bytes) -> bytes:

@@ -185,6 +185,8 @@ def validate(estimator: Any) -> None:
     """
     for name, parameter in parameters_of(type(estimator)).items():  # type: ignore[arg-type]
         value = getattr(estimator, name, None)
+        if value is parameter.default:
+            continue
         problem = parameter.problem(value)
         if problem is not None:
             raise ParameterError(name, problem)

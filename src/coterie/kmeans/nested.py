@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -44,7 +45,7 @@ from coterie.fitting.checks import random_stream
 from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
-from coterie.passes import ChunkRows, Passes, Total, largest_square, measure_rows, open_passes
+from coterie.passes import Begin, ChunkRows, Passes, Total, largest_square, measure_rows, open_passes
 from coterie.rows import Rows, as_rows
 
 __all__ = ["NestedMiniBatchKMeans", "nested"]
@@ -115,6 +116,7 @@ class GrowingSample:
         shift: FloatArray | None = None,
     ) -> None:
         self.passes, self.order, self.size = passes, order, 0
+        self._sizes = [0]
         self.n_rows, self.rows = len(order), passes.rows
         self.total_weight = total_weight(self.n_rows, passes.weights)
         self.n_threads = useful_n_threads(self.n_rows * passes.n_columns * n_clusters, passes.n_threads)
@@ -137,11 +139,27 @@ class GrowingSample:
     def grow(self, size: int) -> list[Any]:
         """Take in the rows up to a position."""
         self.order[self.size : size].sort()
-        new = self.passes.split(self.order[self.size : size])
+        sums = self.passes.run(
+            _extend, (self._shift,), self.state, given=self._new(self.size, size), writes=True
+        )
         self.size = size
-        given = new if self.passes.is_here else [numbers.astype(np.int32) for numbers in new]
-        self.n_new = [len(numbers) for numbers in new]
-        return self.passes.run(_extend, (self._shift,), self.state, given=given, writes=True)
+        self._sizes.append(size)
+        self.state.begin = lambda: [
+            Begin(_extend, (self._shift,), self.state, given=self._new(*piece))
+            for piece in pairwise(self._sizes)
+        ]
+        return sums
+
+    def _new(self, low: int, high: int) -> list[IndexArray]:
+        """Return the numbers of some rows in each chunk."""
+        new = self.passes.split(self.order[low:high])
+        return new if self.passes.is_here else [numbers.astype(np.int32) for numbers in new]
+
+    def sizes_of(self, size: int) -> list[int]:
+        """Return how many of the first rows are in each chunk."""
+        chunks = np.searchsorted(self.passes.firsts, self.order[:size], side="right") - 1
+        found: list[int] = np.bincount(chunks, minlength=len(self.passes.firsts) - 1).tolist()
+        return found
 
     def first_rows(self) -> tuple[Any, Array | None]:
         """Return the rows of the sample, and their weights; on workers few enough to be sent here."""
@@ -205,8 +223,10 @@ class SampleSums:
         sparse = means if isinstance(means, SparseMeans) else None
         changed = self._sample.passes.run(
             _update, SampleUpdate(means.frame, sparse, self._rule),
-            (self._sample.state, self._labels), totals, writes=True, renews=True,
+            (self._sample.state, self._labels), totals, writes=True,
         )  # fmt: skip
+        frame, states, size = means.frame, (self._sample.state, self._labels), self._sample.size
+        self._labels.begin = lambda: [Begin(_label_sample, frame, states, given=self._sample.sizes_of(size))]
         self.squares = totals.squares.total()
         if totals.sums is not None and totals.masses is not None:
             means.sums, means.masses = totals.sums.total(), totals.masses.total()
@@ -354,6 +374,17 @@ def _update(
         squares -= np.bincount(before[changed] + 1, moved, minlength=k + 1)[1:]
         counts += np.bincount(labels, None if weights is None else weights > 0, minlength=k)
     return len(changed)
+
+
+def _label_sample(
+    _: ChunkRows, frame: CenterFrame, sample: ShuffledRows, state: SampleLabels, size: int
+) -> None:
+    """Label the first rows of the sample by the centers alone; the others have no label yet."""
+    row_labels = state.of(sample)
+    row_labels.start(frame, BoundsRule("lloyd"))
+    for part, x in sample.blocks():
+        frame.nearest(x, row_labels.labels[part], n_threads=sample.n_threads)
+    row_labels.labels[size:] = -1
 
 
 @contextmanager

@@ -92,8 +92,6 @@ InitialSteps = Annotated[
     int, Param("Number of searches before the components change for the first time.", least=1)
 ]
 Runs = Annotated[int, Param("Number of runs with different initializations; the best one is kept.", least=1)]
-Weights = Annotated[Any, Param("Initial weights of the components.", reads=("array", "numbers"))]
-WarmStart = Annotated[bool, Param("Start from the result of the last fit of this object.")]
 ChainLength = Annotated[int, Param("Length of the Markov chain of afk-mc2.", least=1)]
 Regularization = Annotated[float, Param("Added to every variance.", least=0)]
 CoresetTolerance = Annotated[
@@ -129,9 +127,6 @@ _DENOISED_BYTES = 16 << 20
 # Variances below this part of the variance of the data count as 0.
 _NO_VARIANCE = 1e-12
 
-# How far the sum of weights may be from 1.
-_ROUNDING = 1e-6
-
 
 class TruncatedGaussianMixture(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, OutlierScoring, SeededEstimator
@@ -150,8 +145,8 @@ class TruncatedGaussianMixture(
         column; or, with "factors", covariances of low rank: the outer products of `n_factors` factors and the variances
         of the noise, one per column (mixtures of factor analyzers).
     n_factors : int
-        Number of factors H of each component where `covariance_type` is "factors", less than d. 0 is "diag". See
-        `select_n_factors`.
+        Number of factors H of each component where `covariance_type` is "factors", less than d. 0 is "diag". The
+        likelihood of held-out rows can choose it: scikit-learn's GridSearchCV does so by `score`.
     n_candidates : int
         Number C' of components that each row keeps, at most C.
     n_neighbors : int
@@ -184,11 +179,6 @@ class TruncatedGaussianMixture(
     n_init : int
         Number of runs with different initializations; the one with the highest lower bound is kept. Given means are one
         run.
-    weights_init : array-like of shape (C,), optional
-        Initial weights: positive, with sum 1; not for "tied_spherical". None: equal weights, or those of the model
-        given as `init`.
-    warm_start : bool
-        Start `fit` from the means, variances and weights of the last fit, if there is one.
     chain_length : int
         Length of the Markov chains of "auto" and "afk-mc2".
     reg_covar : float
@@ -327,8 +317,6 @@ class TruncatedGaussianMixture(
         metric: Metric = "euclidean",
         init: Init = "auto",
         n_init: Runs = 1,
-        weights_init: Weights = None,
-        warm_start: WarmStart = False,
         chain_length: ChainLength = 20,
         reg_covar: Regularization = 1e-6,
         tol: Tolerance = 1e-4,
@@ -355,8 +343,6 @@ class TruncatedGaussianMixture(
         self.metric = metric
         self.init = init
         self.n_init = n_init
-        self.weights_init = weights_init
-        self.warm_start = warm_start
         self.chain_length = chain_length
         self.reg_covar = reg_covar
         self.tol = tol
@@ -500,50 +486,18 @@ class TruncatedGaussianMixture(
         return n_times * (1 + n_compared / (_DISTANCES_OF_SEARCH * math.prod(self._truncation())))
 
     def _given_start(self, rows: Rows) -> MixtureParameters | None:
-        """Return initial parameters of the last fit or of `init`; None if means are to be drawn."""
-        if self.warm_start and hasattr(self, "means_"):
-            return self._last_parameters(rows)
+        """Return the initial parameters that `init` gives; None if means are to be drawn."""
         means, given = self._given_centers(rows, "auto" if self.n_init == 1 else self.n_init), self.init
         if means is None:
             return None
-        start = self._started_at(means)
-        if isinstance(given, TruncatedGaussianMixture) and given.covariance_type == self.covariance_type:
-            weights = given.weights_ if self.weights_init is None else start.weights
-            return replace(given._parameters(), means=means, weights=weights)
-        return start
+        kind = self.covariance_type, self._n_factors
+        if isinstance(given, TruncatedGaussianMixture) and (given.covariance_type, given._n_factors) == kind:
+            return replace(given._parameters(), means=means)
+        return self._started_at(means)
 
     def _started_at(self, means: Array) -> MixtureParameters:
         """Return initial parameters with these means; the variance is NaN, to be estimated."""
-        n_components = self.n_components
-        if self.weights_init is None:
-            return MixtureParameters(means, np.array(np.nan), np.full(n_components, 1 / n_components))
-        weights = np.array(self.weights_init, dtype=np.float64)
-        is_right = weights.shape == (n_components,) and np.all(weights > 0)
-        if not is_right or abs(weights.sum() - 1) > _ROUNDING:
-            raise ValueError(
-                f"weights_init must hold n_components={n_components} positive numbers whose sum is 1, got shape "
-                f"{weights.shape}, least {weights.min(initial=np.inf):g}, sum {weights.sum():g}."
-            )
-        return MixtureParameters(means, np.array(np.nan), weights)
-
-    def _last_parameters(self, rows: Rows) -> MixtureParameters:
-        """Return the parameters of the last fit, if they have the shape of those of a fit to these rows."""
-        n_components, n_columns = self.n_components, rows.shape[1]
-        last = self._parameters()
-        shapes = {"tied_spherical": (), "spherical": (n_components,)}
-        shape = shapes.get(self.covariance_type, (n_components, n_columns))
-        of_factors = (n_components, self._n_factors, n_columns) if self._n_factors else None
-        if (
-            last.means.shape != (n_components, n_columns)
-            or last.variances.shape != shape
-            or (None if last.factors is None else last.factors.shape) != of_factors
-        ):
-            raise ValueError(
-                f"warm_start goes on with the last fit, whose {len(self.means_)} means of {self.means_.shape[1]} "
-                f"columns and variances of shape {last.variances.shape} do not suit {n_components} components "
-                f"({self.covariance_type}) of {n_columns} columns. Set warm_start=False, or begin with a new model."
-            )
-        return replace(last, means=last.means.astype(rows.dtype))
+        return MixtureParameters(means, np.array(np.nan), np.full(len(means), 1 / len(means)))
 
     def _parameters(self) -> MixtureParameters:
         """Return the parameters of the fitted mixture."""
@@ -918,10 +872,6 @@ class TruncatedGaussianMixture(
         if self.coreset_size is not None and self.coreset_size < self.n_components:
             raise ValueError(
                 f"coreset_size={self.coreset_size} should be >= n_components={self.n_components}."
-            )
-        if self.weights_init is not None and self.covariance_type == "tied_spherical":
-            raise ValueError(
-                'weights_init needs covariance_type="spherical", "diag" or "factors": else all weights are equal.'
             )
 
 

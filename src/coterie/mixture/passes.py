@@ -1,8 +1,7 @@
 """The truncated E-step and the moments as passes over chunks of rows: candidates stay with the rows, moments come back.
 
 Each chunk draws the first candidates of its rows, and searches with the neighborhoods that all chunks had after the
-step before. The candidates of a row depend on all steps before, so each E-step is recorded, and repeated where a chunk
-is opened again.
+step before. The candidates of a row depend on all steps before, so that a chunk that has lost them repeats these.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.mixture.component_search import ComponentSearch, component_search
 from coterie.mixture.parameters import Directions, MixtureParameters
 from coterie.mixture.posteriors import ComponentMoments, TruncatedPosteriors, first_neighbors
-from coterie.passes import ChunkRows, MeasuredRows, Passes, Total
+from coterie.passes import Begin, ChunkRows, MeasuredRows, Passes, Total
 
 
 class LearnedNeighbors:
@@ -38,18 +37,13 @@ class LearnedNeighbors:
 
     def add(self, chunk: int, neighbors: IntArray, n_rows: IndexArray) -> None:
         """Add what a chunk has learned, from how many rows of each component; 0 for nothing."""
-        self.merge_arrays(neighbors, n_rows, np.full(len(n_rows), chunk))
+        self._take(neighbors, n_rows, np.full(len(n_rows), chunk))
 
     def merge(self, other: LearnedNeighbors) -> None:
         """Add what other chunks have learned."""
-        self.merge_arrays(*other.arrays())
+        self._take(other.neighbors, other._n_rows, other._chunks)
 
-    def arrays(self) -> tuple[IntArray, IndexArray, IndexArray]:
-        """Return neighborhoods, numbers of rows and chunks."""
-        return self.neighbors, self._n_rows, self._chunks
-
-    def merge_arrays(self, neighbors: IntArray, n_rows: IndexArray, chunks: IndexArray) -> None:
-        """Add the arrays of another one."""
+    def _take(self, neighbors: IntArray, n_rows: IndexArray, chunks: IndexArray) -> None:
         is_better = (n_rows > self._n_rows) | (
             (n_rows == self._n_rows) & (n_rows > 0) & (chunks < self._chunks)
         )
@@ -109,14 +103,21 @@ class ChunkPosteriors:
         self._chunks = list(range(len(data.passes.firsts) - 1))
         seed = random.randint(np.iinfo(np.int32).max)
         self._state = data.passes.state(RowPosteriors)
-        given = [(seed, number) for number in self._chunks]
-        self._passes.run(_begin, (sizes, search), self._state, given=given, writes=True, renews=True)
+        # The candidates of a row depend on all E-steps before.
+        self._past: list[Begin] = []
+        self._state.begin = lambda: self._past
+        self._write(_begin, (sizes, search), given=[(seed, number) for number in self._chunks])
+
+    def _write(self, step: Callable[..., Any], params: Any, sums: Any = None, given: Any = None) -> list[Any]:
+        found = self._passes.run(step, params, self._state, sums, given, writes=True)
+        self._past.append(Begin(step, params, self._state, sums, given))
+        return found
 
     def e_step(self, parameters: MixtureParameters, n_searches: int = 1) -> float:
         """See `Posteriors`."""
         params = EStep(parameters, self.neighbors, n_searches)
         learned = LearnedNeighbors(self._sizes[0], self._sizes[2])
-        found = self._passes.run(_e_step, params, self._state, learned, self._chunks, writes=True)
+        found = self._write(_e_step, params, learned, self._chunks)
         self.neighbors = learned.over(self.neighbors)
         n_distances, energies, log_densities = zip(*found)
         self.n_distances, self._parameters = int(sum(n_distances)), parameters
@@ -129,7 +130,7 @@ class ChunkPosteriors:
 
     def rescale(self, factor: float) -> None:
         """See `Posteriors`."""
-        self._log_density = float(np.sum(self._passes.run(_rescale, factor, self._state, writes=True)))
+        self._log_density = float(np.sum(self._write(_rescale, factor)))
 
     def update(self, base: float) -> float:
         """See `Posteriors`; the shares have been renewed already."""

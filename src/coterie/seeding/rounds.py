@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
@@ -10,7 +12,7 @@ from coterie.blocks.kernel_rows import dense
 from coterie.centers.frame import CenterFrame
 from coterie.fitting.checks import check_sum_of_squares
 from coterie.fitting.deadline import UNLIMITED, Deadline
-from coterie.passes import ChunkRows, MeasuredRows, Total, measure_rows
+from coterie.passes import Begin, ChunkRows, MeasuredRows, Total, measure_rows
 from coterie.rows import as_rows
 from coterie.seeding.greedy import seed_by_square_distance
 from coterie.seeding.seeds import take_rows
@@ -28,20 +30,23 @@ def seed_in_rounds(
     data: MeasuredRows, n_clusters: int, random: np.random.RandomState, *, deadline: Deadline = UNLIMITED
 ) -> Array:
     """Choose initial centers by k-means|| (Bahmani et al. 2012): seven passes, O(n k d) time, 4 or 8 bytes a row."""
-    passes, nearest = data.passes, data.passes.state(NearestCandidate)
+    passes, nearest = data.passes, data.passes.state(_far_from_all)
     candidates = take_rows(data, _first_row(data, random))  # type: ignore[arg-type]
-    n_known = 0
+    new = candidates
     for _ in range(_ROUNDS):
         if deadline.is_over:
             break
-        found = passes.run(_update_nearest, (candidates, n_known), nearest, writes=True, renews=True)
+        found = passes.run(_update_nearest, new, nearest, writes=True)
+        begin = Begin(_update_nearest, candidates, nearest)
+        nearest.begin = partial(list, [begin])
         potential = float(np.sum(found))
         check_sum_of_squares(potential)
         if not potential > 0:
             break
         seeds = random.randint(np.iinfo(np.int32).max, size=len(passes.firsts) - 1).tolist()
         drawn = passes.run(_draw, n_clusters / potential, nearest, given=seeds)
-        n_known, candidates = len(candidates), np.concatenate([candidates, *drawn])
+        new = np.concatenate(drawn)
+        candidates = np.concatenate([candidates, new])
     if len(candidates) < n_clusters:  # few distinct rows
         return seed_by_square_distance(
             sample_of(data, n_clusters, random).in_this_process(), n_clusters, random, deadline=deadline
@@ -72,29 +77,22 @@ def _first_row(data: MeasuredRows, random: np.random.RandomState) -> IndexArray:
     return random.choice(data.n_rows, size=1, p=chances)
 
 
-class NearestCandidate:
-    """The squared distance of each row of a chunk to the nearest of the first `n_known` candidates."""
-
-    def __init__(self, rows: ChunkRows) -> None:
-        self.squares: Array = np.full(rows.n_rows, np.inf, dtype=rows.dtype)
-        self.n_known = 0
+def _far_from_all(rows: ChunkRows) -> Array:
+    """Return the squared distance of each row to the nearest of no candidates."""
+    return np.full(rows.n_rows, np.inf, dtype=rows.dtype)
 
 
-def _update_nearest(rows: ChunkRows, params: tuple[Array, int], state: NearestCandidate) -> float:
-    """Take in further candidates, or all of them where the state is not that of the round before."""
-    candidates, n_known = params
-    if state.n_known != n_known:
-        n_known, state.squares = 0, np.full(rows.n_rows, np.inf, dtype=rows.dtype)
-    if n_known < len(candidates):  # a round may draw no row
-        _, squares = _nearest(rows, CenterFrame(candidates[n_known:], rows.shift, rows.n_threads))
-        np.minimum(state.squares, squares.astype(rows.dtype), out=state.squares)
-    state.n_known = len(candidates)
-    return weighted_sum(state.squares.astype(np.float64), rows.weights)
+def _update_nearest(rows: ChunkRows, candidates: Array, nearest: Array) -> float:
+    """Take in further candidates; return the (weighted) sum of the squared distances to the nearest."""
+    if len(candidates) > 0:  # a round may draw no row
+        _, squares = _nearest(rows, CenterFrame(candidates, rows.shift, rows.n_threads))
+        np.minimum(nearest, squares.astype(rows.dtype), out=nearest)
+    return weighted_sum(nearest.astype(np.float64), rows.weights)
 
 
-def _draw(rows: ChunkRows, rate: float, state: NearestCandidate, seed: int) -> Array:
+def _draw(rows: ChunkRows, rate: float, nearest: Array, seed: int) -> Array:
     """Draw each row independently, with probability proportional to weight times squared distance to the candidates."""
-    masses = state.squares.astype(np.float64)
+    masses = nearest.astype(np.float64)
     if rows.weights is not None:
         masses *= rows.weights
     uniforms = np.random.RandomState(seed).uniform(size=rows.n_rows)

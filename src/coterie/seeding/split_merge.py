@@ -10,7 +10,7 @@ from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.dataset import SquareDistances
 from coterie.blocks.kernel_rows import dense
-from coterie.centers.annealed import anneal_centers
+from coterie.centers.annealed import BatchPlan, anneal_centers
 from coterie.centers.assignment import RowLabels
 from coterie.centers.frame import moved_centers
 from coterie.centers.lloyd import ClusteredRows, ClusterSums, lloyd
@@ -55,9 +55,10 @@ def seed_by_split_and_merge(
 
     A swap splits a cluster in two and merges two others; it is made if the split lowers the inertia by more than the
     merge raises it (Kaukoranta, Fränti and Nevalainen 1998). Given `centers` take the place of the epoch, which is over
-    a bounded sample of rows on workers; fewer than three clusters, which are not swapped, are chosen by k-means++. A
-    round takes O(n k d) time for two iterations, O(n d) for splits and O(k^2 d) for merges. Gains and costs are exact
-    for the labels of the round, and its swaps share no cluster, so that they add up.
+    a bounded sample of rows on workers, and left out where all rows are one batch: it would be an iteration of Lloyd.
+    Fewer than three clusters, which are not swapped, are chosen by k-means++. A round takes O(n k d) time for two
+    iterations, O(n d) for splits and O(k^2 d) for merges. Gains and costs are exact for the labels of the round, and
+    its swaps share no cluster, so that they add up.
     """
     if centers is None:
         some = data if data.passes.is_here else sample_of(data, n_clusters, random)
@@ -66,7 +67,8 @@ def seed_by_split_and_merge(
             return seed_by_square_distance(rows, n_clusters, random, deadline=deadline)[0]
         masses = np.ones(some.n_rows) if some.weights is None else some.weights.astype(np.float64)
         centers = take_rows(rows, draw_together(masses, n_clusters, random))
-        centers = anneal_centers(some, centers, 1, random, unit_length=unit_length, deadline=deadline)
+        if BatchPlan.of(some.passes, n_clusters).n_batches > 1:
+            centers = anneal_centers(some, centers, 1, random, unit_length=unit_length, deadline=deadline)
     if n_clusters < 3:
         return centers
     clusters = ClusteredRows.of(data, n_clusters, max_iter=2 * _ITERATIONS, unit_length=unit_length)
