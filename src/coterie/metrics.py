@@ -11,9 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
-from coterie.blocks.dataset import weighted_sum
+from coterie.blocks.dataset import total_weight, weighted_sum
 from coterie.centers.labels import labels_and_squares
+from coterie.fitting.checks import check_sample_weight
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs.cuts import balanced_cut
 from coterie.rows import as_rows
@@ -139,47 +141,21 @@ def quantization_error(X, centers: npt.ArrayLike, sample_weight: npt.ArrayLike |
     """
     rows = as_rows(X)
     n_rows, n_columns = rows.shape
-    centers = _checked_centers(centers, n_columns, rows.dtype)
-    weights = _checked_weights(sample_weight, n_rows)
+    points = np.asarray(check_array(centers, dtype=rows.dtype, order="C", input_name="centers"))
+    if points.shape[1] != n_columns:
+        raise ValueError(f"centers must have shape (k, {n_columns}), got {points.shape}.")
+    weights = check_sample_weight(sample_weight, rows)
     n_threads = effective_n_threads(None)
-    _, squares = labels_and_squares(rows, centers, centers.mean(axis=0, dtype=np.float64), n_threads)
-    return weighted_sum(squares, weights) / (n_rows if weights is None else float(weights.sum()))
+    _, squares = labels_and_squares(rows, points, points.mean(axis=0, dtype=np.float64), n_threads)
+    return weighted_sum(squares, weights) / total_weight(n_rows, weights)
 
 
 def _contingency(labels_true: npt.ArrayLike, labels_pred: npt.ArrayLike) -> sp.csc_matrix:
     """Counts of each (class, cluster) pair, as a sparse matrix."""
-    truth, predicted = np.asarray(labels_true), np.asarray(labels_pred)
-    for name, labels in (("labels_true", truth), ("labels_pred", predicted)):
-        if labels.ndim != 1:
-            raise ValueError(f"{name} must have one dimension, got shape {labels.shape}.")
-    if truth.shape != predicted.shape:
-        raise ValueError(
-            f"labels_true and labels_pred must have the same length, got {len(truth)} and {len(predicted)}."
-        )
+    truth, predicted = column_or_1d(labels_true), column_or_1d(labels_pred)
+    check_consistent_length(truth, predicted)
     if truth.size == 0:
         raise ValueError("labels_true and labels_pred are empty.")
     from sklearn.metrics.cluster import contingency_matrix  # slow to load
 
     return contingency_matrix(truth, predicted, sparse=True).tocsc()
-
-
-def _checked_centers(centers: npt.ArrayLike, n_columns: int, dtype: np.dtype) -> np.ndarray:
-    array = np.ascontiguousarray(centers, dtype=dtype)
-    if array.ndim != 2 or array.shape[0] == 0 or array.shape[1] != n_columns:
-        raise ValueError(f"centers must have shape (k, {n_columns}) with k >= 1, got {array.shape}.")
-    if not np.isfinite(array).all():
-        raise ValueError("centers contain NaN or infinity.")
-    return array
-
-
-def _checked_weights(sample_weight: npt.ArrayLike | None, n_rows: int) -> np.ndarray | None:
-    if sample_weight is None:
-        return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (n_rows,):
-        raise ValueError(f"sample_weight must have shape ({n_rows},), got {weights.shape}.")
-    if not (np.isfinite(weights).all() and (weights >= 0).all()):
-        raise ValueError("sample_weight must be finite and not negative.")
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every row.")
-    return weights

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
 from coterie import (
-    ConvexClustering,
     KMeans,
     LaplacianKModes,
     MiniBatchKMeans,
@@ -142,19 +141,6 @@ class TestEachMethod:
         labels, scores = model.predict(others), model.outlier_scores(others)
         near = np.sqrt(nearest_neighbors(blobs, 10, queries=others)[1]).mean(axis=1)
         np.testing.assert_allclose(scores, near / model.cluster_scales_[labels], rtol=1e-6)
-
-    def test_convex_clusters(self, blobs):
-        model = ConvexClustering(gamma=20.0, distance_decay=1e-3, n_neighbors=10).fit(blobs)
-        k = model.n_clusters_
-        means = [blobs[model.labels_ == cluster].mean(axis=0) for cluster in range(k)]
-        distances = distances_to(blobs, means, model.labels_)
-        expected = oracle.scores(model.labels_, distances, k, rounding=1e-9)
-        np.testing.assert_allclose(model.outlier_scores_, expected, rtol=1e-5, atol=1e-9)
-        others = blobs[:50] + 0.5
-        labels, distances = model.predict(others, return_distance=True)
-        scores, to_means = model.outlier_scores(others), distances_to(others, means, labels)
-        np.testing.assert_allclose(distances, to_means, rtol=1e-5)
-        np.testing.assert_allclose(scores, to_means / model.cluster_scales_[labels], rtol=1e-5)
 
     def test_sparse_rows(self, blobs):
         X = np.maximum(blobs, 0)

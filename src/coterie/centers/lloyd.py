@@ -279,15 +279,11 @@ class ClusteredRows:
             self._later = None  # bounds do not repay one pass
             run, labels, sums = self.passes.run, self.labels, self.sums
             self.note(run(assign_rows, self.next_pass(frame), labels, sums, writes=True), frame)
-        found = self._labels_and_squares(frame)
-        labels_of_rows, squares, totals = zip(*found)
+        labels_of_rows, squares, totals = zip(*self.passes.run(_finish, frame, self.labels))
         inertia = self.inertia_scale * float(np.sum(totals))
         return KMeansResult(
             frame.centers, _joined(labels_of_rows), _joined(squares), inertia, report.history(), self.reason
         )
-
-    def _labels_and_squares(self, frame: CenterFrame) -> list[tuple[IntArray, FloatArray, float]]:
-        return self.passes.run(_finish, frame, self.labels)
 
 
 def lower_inertia(best: KMeansResult | None, result: KMeansResult) -> KMeansResult:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -23,7 +22,6 @@ from coterie.convex.solvers import ConvexResult, minimize
 from coterie.convex.tree_solver import TreeProblem, follow_tree_path, minimize_on_tree, tree_problem
 from coterie.convex.weights import AUTO, weight_graph
 from coterie.estimators.base import Description, Estimator, Objective, Progress, by_chunk
-from coterie.estimators.outliers import SCALES, FitDistances, OutlierScoring, center_rounding
 from coterie.estimators.parameters import (
     Callback,
     Iterations,
@@ -85,9 +83,6 @@ Gammas = Annotated[
     Any, Param("Strengths of the penalty, ascending, or how many there are.", reads=("numbers",))
 ]
 GammaCount = Annotated[int, Param("Maximum number of strengths of the penalty.", least=1)]
-
-# Rows whose distances are computed at a time, so that temporary arrays stay small.
-_ROWS_MEASURED = 4096
 
 # Fraction of the remaining time for the search of the last gamma.
 _GAMMAS_SHARE = 0.25
@@ -285,7 +280,7 @@ class ConvexEstimator(ClusterMixin, Estimator):
                 )
 
 
-class ConvexClustering(OutlierScoring, ConvexEstimator):
+class ConvexClustering(ConvexEstimator):
     """Convex clustering for one strength of the penalty, with a certificate of the minimum.
 
     Each row has a centroid, which is pulled toward the row and the centroids of its neighbors. Rows with equal
@@ -351,8 +346,6 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
         Number of clusters.
     cluster_centers_ : ndarray of shape (n_clusters, p)
         The distinct centroids.
-    outlier_scores_, cluster_scales_
-        See `KMeans`; distances are to the mean of the rows, as the penalty pulls centroids together.
     dual_ : ndarray of shape (n_edges, p)
         Lambda, feasible: its dual norm is at most gamma times the weight of the edge.
     distance_decay_ : float
@@ -472,7 +465,6 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
             "dual_": found.duals,
             "objective_": found.objective,
             "dual_gap_": found.gap,
-            "_own_distances": _own_distances(data, found.labels),
         }
         return fitted if found.residuals is None else fitted | {"residuals_": np.array(found.residuals)}
 
@@ -484,7 +476,6 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
             "objective_": "float",
             "dual_gap_": "float",
             "residuals_": "real 2?",  # infinite if the limit is 0
-            **SCALES,
         }
 
     @property
@@ -504,54 +495,6 @@ class ConvexClustering(OutlierScoring, ConvexEstimator):
             f"The duality gap is {found.gap / max(found.objective, 1e-300):.2g} of the objective after "
             f"max_iter={self.max_iter} iterations, more than tol={self.tol:g}."
         )
-
-    @by_chunk
-    def predict(self, X: Any, *, return_distance: bool = False) -> Any:
-        """Return the label of the nearest training row of each row of X.
-
-        Parameters
-        ----------
-        X : array-like, table, Dask array or Rows of shape (m, p)
-            Any rows.
-        return_distance : bool
-            Whether to return the distances as well.
-
-        Returns
-        -------
-        labels : ndarray of shape (m,), int32
-        distances : ndarray of shape (m,), float64
-            Only with `return_distance`: to the means of the clusters.
-        """
-        labels = super().predict(X)
-        return (labels, self._distances_to(X, labels, None)) if return_distance else labels
-
-    def _distances_to(self, X: Any, labels: IntArray, to_centers: FloatArray | None) -> FloatArray:
-        own = self._training_rows
-        rows = self._rows_of(X).with_dtype(np.float64).read()
-        return _distances(rows, labels, _cluster_means(own, self.labels_))
-
-
-def _own_distances(data: Array, labels: IntArray) -> FitDistances:
-    """Return the distances of rows to the means of the rows of their clusters.
-
-    Centroids are pulled toward other clusters, so distances to them would rank rows by their side of the cluster.
-    """
-    means = _cluster_means(data, labels)
-    return FitDistances(labels, _distances(data, labels, means), center_rounding(means.astype(data.dtype)))
-
-
-def _cluster_means(data: Array, labels: IntArray) -> FloatArray:
-    mean_of = sp.csr_array((np.ones(len(data)), (labels, np.arange(len(data)))))
-    mean_of = sp.diags_array(1 / mean_of.sum(axis=1)) @ mean_of
-    return np.asarray(mean_of @ data.astype(np.float64))
-
-
-def _distances(data: Array, labels: IntArray, means: FloatArray) -> FloatArray:
-    distances = np.empty(len(data))
-    for first in range(0, len(data), _ROWS_MEASURED):
-        part = slice(first, first + _ROWS_MEASURED)
-        distances[part] = np.linalg.norm(data[part] - means[labels[part]], axis=1)
-    return distances
 
 
 class ConvexClusterPath(ConvexEstimator):

@@ -12,11 +12,10 @@ from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.blocks.dataset import FitRows, SquareDistances, total_weight, weighted_sum
 from coterie.blocks.kernel_rows import kernel_rows
-from coterie.centers.assignment import RowLabels
 from coterie.centers.frame import CenterFrame
 from coterie.centers.lloyd import ClusteredRows
 from coterie.fitting.deadline import UNLIMITED, Deadline
-from coterie.passes import ChunkRows, MeasuredRows
+from coterie.passes import MeasuredRows
 from coterie.size_constrained.assignment import Candidates, SizedLabels, assign_within
 from coterie.size_constrained.sizes import SizeBounds
 
@@ -208,16 +207,6 @@ class SizedClusters(ClusteredRows):
 
     def progress(self) -> dict[str, Any]:
         return {"gap": self._search.gap}
-
-    def _labels_and_squares(self, frame: CenterFrame) -> list[tuple[IntArray, FloatArray, float]]:
-        return self.passes.run(_labels_and_squares, frame.centers, self.labels)
-
-
-def _labels_and_squares(
-    rows: ChunkRows, centers: Array, state: RowLabels
-) -> tuple[IntArray, FloatArray, float]:
-    squares = rows.own_square_distances(centers, state.labels)
-    return state.labels, squares, weighted_sum(squares, rows.weights)
 
 
 def _difference(data: FitRows, centers: Array, before: IntArray, after: IntArray) -> float:
