@@ -263,15 +263,6 @@ def test_other_rows_too_far_out():
 
 
 class TestCoresets:
-    @pytest.mark.parametrize("scale", [1e160, 1e300])
-    def test_too_large(self, scale):
-        with pytest.raises(ValueError, match="too large for float64"):
-            lightweight_coreset(blobs() * scale, 20, random_state=0)
-
-    def test_too_small(self):
-        with pytest.raises(ValueError, match="differ too little for float64"):
-            lightweight_coreset(blobs() * 1e-200, 20, random_state=0)
-
     @pytest.mark.parametrize("scale", [2.0**400, 2.0**-400])
     def test_the_same_rows_at_any_scale(self, scale):
         X = blobs()
@@ -279,11 +270,3 @@ class TestCoresets:
         _, scaled_weights, scaled_indices = lightweight_coreset(X * scale, 20, random_state=0)
         np.testing.assert_array_equal(indices, scaled_indices)
         np.testing.assert_array_equal(weights, scaled_weights)
-
-
-@pytest.mark.parametrize("n_clusters", [3, 5])
-def test_the_history_of_total_variation_is_finite_on_repeated_rows(n_clusters):
-    X = np.repeat([[0.0, 0], [1, 1]], 25, axis=0)
-    model = TotalVariationClustering(n_clusters, n_neighbors=5, n_init=1, max_iter=150, random_state=0).fit(X)
-    for name in ("objective", "cut"):
-        assert np.all(np.isfinite(model.history_[name]))

@@ -45,15 +45,6 @@ def test_weights_that_overflow(case):
             assert first_non_finite(vars(model), model._fitted_attributes()) is None
 
 
-def test_the_message_names_what_and_why():
-    X = np.random.default_rng(0).normal(size=(60, 3))
-    with pytest.raises(
-        ValueError,
-        match=r"^KMeans ended with inf in its \w+, which is no result: .* Scale them",
-    ):
-        coterie.KMeans(3, init="random", random_state=0).fit(1e3 * X, sample_weight=np.full(60, 1e301))
-
-
 @every_estimator()
 def test_failed_fit_does_not_change_the_model(case):
     model, X = small(case)

@@ -62,11 +62,3 @@ def check_copy(way, case, folder):
         same_bits(loaded.predict(X, return_distance=True), model.predict(X, return_distance=True))
     if hasattr(model, "sample"):
         same_bits(loaded.sample(9), model.sample(9))
-
-
-@every_estimator()
-@pytest.mark.parametrize("way", [through_its_file, through_pickle, through_joblib])
-def test_before_a_fit(case, way, tmp_path):
-    model = way(case.make(), tmp_path)
-    assert type(model) is case.estimator
-    assert model.get_params() == case.make().get_params()

@@ -1,8 +1,6 @@
 """scikit-learn's own checks, and what it expects of an estimator beside them."""
 
 import pytest
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from coterie import (
@@ -47,18 +45,6 @@ def test_every_check(estimator, check):
 
 
 @every_estimator()
-def test_clones_are_unfitted(case):
-    model = case.make().fit(case.rows()[:300])
-    other = clone(model)
-    assert other.get_params() == model.get_params()
-    assert not hasattr(other, case.labels)
-    for method in ("predict", "transform", "score", "responsibilities", "predict_proba", "score_samples"):
-        if hasattr(model, method):
-            with pytest.raises(NotFittedError):
-                getattr(other, method)(case.rows())
-
-
-@every_estimator()
 def test_names_of_features(case):
     frame = pytest.importorskip("pandas").DataFrame(case.rows()).rename(columns="x{}".format)
     model = case.make().fit(frame)
@@ -70,18 +56,6 @@ def test_names_of_features(case):
             model.predict(frame.rename(columns=str.upper))
     model.fit(frame.to_numpy())
     assert not hasattr(model, "feature_names_in_")
-
-
-@every_estimator()
-def test_another_fit_forgets_the_first(case):
-    X = case.rows()
-    model = case.make().fit(X)
-    if hasattr(model, "predict"):
-        model.predict(X)
-    same_fits(model.fit(X[:400, :-1] + 1), case.make().fit(X[:400, :-1] + 1))
-    if hasattr(model, "predict"):
-        with pytest.raises(ValueError, match=f"{X.shape[1]} features"):
-            model.predict(X)
 
 
 @every_case(lambda case: case.reads_blocks)  # others may find the same optimum

@@ -76,13 +76,3 @@ def test_a_fit_that_has_time_is_the_one_without_a_limit(name, rows):
     np.testing.assert_array_equal(free.labels_, limited.labels_)
     centers = "memberships_" if hasattr(free, "memberships_") else "cluster_centers_"
     np.testing.assert_array_equal(getattr(free, centers), getattr(limited, centers))
-
-
-def test_time_limit_warning_is_one_line_at_the_call(rows, monkeypatch):
-    TickingClock(monkeypatch, TICK)
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        coterie.KMeans(60, init="k-means++", max_time=0.3, random_state=0).fit(rows)
-    assert [warning.filename for warning in told] == [__file__, __file__]
-    assert "a faster seeding than asked for" in str(told[0].message)
-    assert "was reached before convergence" in str(told[1].message)

@@ -75,15 +75,6 @@ def test_stopped_fits():
     assert model.n_iter_ == 0
 
 
-def test_equal_rows():
-    X = np.repeat([[0.0, 0.0], [1.0, 1.0]], 10, axis=0)
-    model = ConvexClustering(0.1, n_neighbors=3).fit(X)
-    assert model.n_clusters_ == 2
-    assert model.converged_
-    constant = ConvexClusterPath(n_gammas=3, n_neighbors=3).fit(np.ones((10, 2)))
-    assert constant.converged_
-
-
 @pytest.mark.parametrize("estimator", [ConvexClustering(3.0), ConvexClusterPath(n_gammas=12)])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_predict_gives_the_label_of_the_nearest_training_row(estimator, dtype):

@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 from coterie import ConvexClustering
-from coterie.convex import gammas as gammas_module
 from coterie.convex.gammas import AdaptiveGammas, coalescing_gamma, default_gammas
-from coterie.convex.solvers import AMA, Fuser, iterate
-from coterie.fitting.deadline import UNLIMITED, Deadline
-from coterie.fitting.report import Stop
+from coterie.fitting.deadline import Deadline
 from tests.convex.problems import graph_of, kernel_problem, random_problem
 
 
@@ -63,11 +60,6 @@ def test_flow_on_a_tree_of_two_edges():
     assert coalescing_gamma(problem, Deadline(0.0)) == pytest.approx(4.0)
 
 
-def test_a_problem_without_edges():
-    problem, _ = kernel_problem(np.eye(3), np.zeros((0, 2), dtype=np.int32), np.zeros(0), "l2")
-    assert coalescing_gamma(problem) == 1
-
-
 class TestAdaptiveGammas:
     def gammas(self, count_of, n_gammas=100):
         """The gammas of a path that would leave so many clusters."""
@@ -94,11 +86,6 @@ class TestAdaptiveGammas:
         among = (gammas[1:-1] > 1.3 * fused) & (gammas[1:-1] < 2 * fused)
         assert steps[among].mean() < 0.3 * steps[: np.flatnonzero(gammas[2:] > fused)[0]].max()
 
-    def test_gammas_end_with_the_last_fusion(self):
-        _, last = self.gammas(lambda gamma: 30)
-        gammas, _ = self.gammas(lambda gamma: 30 if gamma < 0.2 * last else 1)
-        assert gammas[-2] < 0.2 * last <= gammas[-1] < 0.5 * last
-
     @pytest.mark.parametrize("n_gammas", [1, 2, 3, 7])
     def test_n_gammas_is_an_upper_limit(self, n_gammas):
         gammas, last = self.gammas(lambda gamma: max(2, int(30 / (1 + 50 * gamma))), n_gammas)
@@ -116,18 +103,3 @@ class TestAdaptiveGammas:
             found.append(gamma)
         assert found[0] == 0
         assert found[2:] == [pytest.approx(vanish)]
-
-
-def test_the_last_gamma_of_many_columns_is_known_from_few_directions(monkeypatch):
-    X, edges, w, _, _ = random_problem(4, 60, 150, "l2")
-    problem, _ = kernel_problem(X, edges, w, "l2")
-    gamma = coalescing_gamma(problem)
-    monkeypatch.setattr(gammas_module, "_SKETCHED", 150)
-    assert gamma == pytest.approx(coalescing_gamma(problem), rel=0.2)
-    assert gamma != coalescing_gamma(problem)
-    solver, fuser = AMA(problem, acceleration=True), Fuser(problem)
-    certificate, _, converged = iterate(
-        solver, fuser, gamma, stop=Stop(10_000, 1e-7), is_stopped=lambda *_: False, deadline=UNLIMITED
-    )
-    assert converged
-    assert certificate.n_clusters == 1

@@ -5,7 +5,6 @@ import pytest
 
 from coterie import ConvexClusterPath
 from coterie.datasets import load_iris, load_mammals, load_senate
-from coterie.metrics import clustering_accuracy
 from tests.convex.problems import REFERENCES, graph_of
 
 
@@ -22,14 +21,6 @@ def test_numbers_of_clusters_of_published_paths(name):
     assert difference.max() <= 5
     assert np.mean(difference > 0) <= 0.25
     assert difference[-1] == 0
-
-
-def test_half_moons_separate():
-    X, _ = graph_of("halfmoons200")
-    path = ConvexClusterPath(n_gammas=60, n_neighbors=10, distance_decay=0.5).fit(X)
-    labels = path.labels_at(2)
-    assert len(np.unique(labels)) == 2
-    assert clustering_accuracy(np.arange(200) // 100, labels) > 0.97
 
 
 def test_senate_parties_separate():

@@ -9,7 +9,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from coterie import ConvexClustering, ConvexClusterPath, load, save
 from coterie.convex.linkage import n_splits
-from tests.convex.problems import graph_of
 
 
 def test_every_gamma_is_certified(moons):
@@ -47,12 +46,6 @@ def test_labels_at_every_number_of_clusters(moons):
         before = labels
 
 
-def test_labels_of_the_number_of_clusters_that_lasts_longest(moons):
-    path = ConvexClusterPath(n_gammas=12).fit(moons)
-    np.testing.assert_array_equal(path.labels_, path.labels_at(path.n_clusters_))
-    assert 2 <= path.n_clusters_ <= 10
-
-
 def test_labels_of_a_path_that_begins_late(moons):
     path = ConvexClusterPath([1.0, 1e6]).fit(moons)
     assert path.n_clusters_path_[0] < 250
@@ -75,14 +68,6 @@ def test_options(options):
     path = ConvexClusterPath(n_gammas=8, connect=True, max_iter=50_000, **options).fit(X)
     assert path.converged_
     assert path.n_clusters_path_[-1] == 1
-
-
-def test_small_steps_change_little():
-    X, graph = graph_of("halfmoons200")
-    path = ConvexClusterPath(np.linspace(0.5, 0.6, 11), weights="precomputed", tol=1e-9).fit(X, graph=graph)
-    moves = np.linalg.norm(np.diff(path.centroids_path_, axis=0), axis=(1, 2))
-    assert np.all(moves < 0.05 * np.linalg.norm(X))
-    assert np.all(np.diff(path.objectives_) > 0)
 
 
 def test_stopped_path_keeps_solved_gammas(moons):

@@ -31,11 +31,6 @@ def test_a_curve_for_each_row(path):
     assert "3 clusters" in ax.get_title()
 
 
-def test_centroids_end_in_one_point(path):
-    curves = np.array(path.plot().collections[0].get_segments())
-    np.testing.assert_allclose(curves[:, -1], 0, atol=1e-3)
-
-
 def test_one_column_and_many_rows():
     X = np.random.default_rng(0).normal(size=(2500, 1))
     ax = plot_path(ConvexClusterPath([0.01, 1.0], n_neighbors=3).fit(X), n_clusters=2500)
@@ -62,8 +57,3 @@ def test_the_tree_has_the_colors_of_the_path(path):
 def test_a_large_dendrogram_is_cut():
     big = ConvexClusterPath(n_gammas=20, distance_decay=4.0).fit(load_iris()[0])
     assert len(plot_path_dendrogram(big).get_xticklabels()) == 60
-
-
-def test_wrong_names(path):
-    with pytest.raises(ValueError, match="one entry for each of the 27 rows"):
-        path.plot_dendrogram(names=["one"])

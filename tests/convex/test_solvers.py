@@ -74,17 +74,6 @@ def test_dense_graphs_and_sparse_systems():
     np.testing.assert_array_equal(by_formula.labels_, by_ama.labels_)
 
 
-def test_all_solvers_agree():
-    X, graph = graph_of("moons60")
-    fits = [
-        ConvexClustering(0.3, weights="precomputed", solver=solver, tol=1e-12, max_iter=10**5)
-        for solver in ("ama", "plain-ama", "admm")
-    ]
-    centroids = [model.fit(X, graph=graph).centroids_ for model in fits]
-    for other in centroids[1:]:
-        np.testing.assert_allclose(other, centroids[0], atol=1e-5)
-
-
 @given(PROBLEMS, st.floats(0, 2))
 def test_fused_sets(drawn, threshold):
     X, edges, w, norm, _ = random_problem(*drawn)

@@ -130,11 +130,6 @@ class TestPath:
             cuts = [fcluster(tree, path.gammas_[at], "distance") for tree in (path.linkage_, usual)]
             assert len(np.unique(np.column_stack(cuts), axis=0)) == cuts[0].max() == cuts[1].max()
 
-    def test_labels_at_any_number_of_clusters(self, moons):
-        path = ConvexClusterPath(weights="tree", norm="l1", n_gammas=15).fit(moons)
-        for n_clusters in (400, 123, 17, 2, 1):
-            assert len(np.unique(path.labels_at(n_clusters))) == n_clusters
-
     def test_equal_rows_are_one_node_of_their_number(self):
         distinct = np.random.default_rng(0).normal(size=(30, 2))
         which = np.concatenate([np.arange(30), [3, 3, 3, 7]])
@@ -145,12 +140,6 @@ class TestPath:
         assert is_valid_linkage(path.linkage_)
         np.testing.assert_array_equal(path.centroids_path_, path.centroids_path_[:, which])
         np.testing.assert_allclose(path.centroids_path_[-1], [distinct[which].mean(axis=0)] * 34, atol=1e-12)
-
-    @pytest.mark.parametrize("X", [np.ones((9, 2)), np.array([[0.0], [1.0], [1.0]])])
-    def test_few_distinct_rows(self, X):
-        path = ConvexClusterPath(weights="tree", norm="l1", n_neighbors=2).fit(X)
-        assert path.n_clusters_path_[-1] == 1
-        assert path.n_clusters_path_[0] == len(np.unique(X, axis=0))
 
     def test_units_make_no_difference(self, moons):
         path, other = (
@@ -183,24 +172,6 @@ class TestOneGamma:
         alone = ConvexClustering(5.0, weights="tree", norm="l1").fit(moons)
         np.testing.assert_allclose(alone.centroids_, path.centroids_path_[2], atol=1e-9)
         np.testing.assert_array_equal(alone.labels_, path.labels_path_[2])
-
-
-@pytest.mark.parametrize(
-    ("estimator", "message"),
-    [
-        (ConvexClusterPath(weights="tree"), 'weights="tree" needs norm="l1", got \'l2\''),
-        (ConvexClusterPath(weights="tree", norm="l1", solver="admm"), "takes no solver"),
-        (ConvexClusterPath(weights="tree", norm="l1", step_size="paper"), "takes no step_size"),
-        (ConvexClustering(weights="tree", norm="l1", connect=False), "takes no connect"),
-        (
-            ConvexClustering(weights="tree", norm="l1", distance_decay=1e5),
-            "Without these edges the tree is not connected",
-        ),
-    ],
-)
-def test_parameters_that_do_not_go_together(estimator, message):
-    with pytest.raises(ValueError, match=message):
-        estimator.fit(np.random.default_rng(0).normal(size=(20, 2)))
 
 
 def test_a_tree_problem_keeps_the_rows():

@@ -120,13 +120,6 @@ def test_far_rows_keep_a_weight(rows):
     assert csgraph.connected_components(apart)[0] == 2
 
 
-def test_equal_distances_weigh_the_same():
-    grid = np.stack(np.meshgrid(*[np.arange(4.0)] * 2), axis=-1).reshape(-1, 2)
-    graph, phi = relative_graph(grid, kind="knn", n_neighbors=2, connect=False)
-    assert phi == 0
-    assert set(graph.data) == {1.0}
-
-
 def test_copies_have_edges_of_their_own(rows):
     once, phi = relative_graph(rows, **OPTIONS)
     twice, other_phi = relative_graph(np.repeat(rows, 2, axis=0), **OPTIONS)
@@ -149,19 +142,6 @@ def test_duplicates_remain_fused():
     for labels, centroids in zip(path.labels_path_, path.centroids_path_):
         assert len(np.unique(np.column_stack([which, labels]), axis=0)) == 12
         np.testing.assert_allclose(centroids, centroids[which], atol=1e-3)
-
-
-def test_rows_that_are_all_equal():
-    path = ConvexClusterPath().fit(np.full((10, 2), 3.0))
-    np.testing.assert_array_equal(path.n_clusters_path_, [1])
-    np.testing.assert_array_equal(path.labels_at(1), 0)
-    np.testing.assert_array_equal(path.centroids_path_[0], 3.0)
-
-
-def test_fewer_different_rows_than_neighbors():
-    X = np.repeat([[0.0], [1.0], [5.0]], 10, axis=0)
-    path = ConvexClusterPath().fit(X)
-    np.testing.assert_array_equal(path.labels_at(2), np.repeat([0, 0, 1], 10))
 
 
 def test_the_order_of_the_rows_makes_no_difference(rows):

@@ -157,12 +157,6 @@ def test_coreset(client):
 
 
 class TestTasks:
-    def test_names_of_tasks(self, client):
-        names = set()
-        model = KMeans(K, init="random", n_init=1, random_state=0, max_iter=3)
-        model.set_params(callback=lambda _: names.update(client.futures)).fit(on_workers(rows()))
-        assert any(str(name).startswith("coterie-assign_rows-") for name in names)
-
     def test_nothing_is_left_on_the_workers(self, client):
         KMeans(K, random_state=0, max_iter=2).fit(on_workers(rows()))
         with pytest.raises(ZeroDivisionError):
@@ -183,13 +177,6 @@ class TestErrors:
         with pytest.raises(ValueError, match=r"First bad row: 700, row 100 of .*part-2.npy"):
             KMeans(K).fit(coterie.dask.rows(str(tmp_path / "part-*.npy")))
 
-    def test_overflow_names_the_row(self, client):
-        X = rows()
-        X[700] = 4e19
-        for model in (KMeans(K), coterie.NestedMiniBatchKMeans(K, random_state=0)):
-            with pytest.raises(ValueError, match=r"X is too large for float32.* First bad row: 700\."):
-                model.fit(on_workers(X))
-
     def test_a_chunk_that_cannot_be_computed(self, client):
         def broken(block, block_info=None):
             if block_info[0]["chunk-location"][0] == 2:
@@ -201,25 +188,6 @@ class TestErrors:
         with pytest.raises(ValueError, match="Chunk 2 of X cannot be read: OSError: no such shard"):
             KMeans(K).fit(coterie.dask.rows(X))
 
-    @pytest.mark.parametrize(
-        ("options", "X", "message"),
-        [
-            ({"init": "best"}, rows(), r"init must be one of 'split-merge', 'k-means\+\+', 'k-means\|\|'"),
-            ({"coreset_size": 5}, rows(), "coreset_size=5 should be >= n_clusters=6"),
-            (
-                {"zero_rows": "ignore", "metric": "cosine"},
-                rows(),
-                "zero_rows='ignore' needs rows of this process",
-            ),
-            ({"metric": "cosine"}, np.zeros((9, 2)), "rows of zeros.*First bad row: 0"),
-            ({}, rows(n=4), "n_samples=4 should be >= n_clusters=6"),
-            ({}, np.zeros(5), "Expected 2D array, got 1D array"),
-        ],
-    )
-    def test_wrong_arguments(self, client, options, X, message):
-        with pytest.raises(ValueError, match=message):
-            KMeans(K, **options).fit(on_workers(X))
-
     @pytest.mark.parametrize("scale", [1.0, 2.0**-20])
     def test_extreme_rows_that_hide_others_are_an_error(self, client, scale):
         X = rows()
@@ -228,7 +196,3 @@ class TestErrors:
         for model in (KMeans(K, init=X[:K]), coterie.NestedMiniBatchKMeans(K, init=X[:K])):
             with pytest.raises(ValueError, match=r"so far away .* that sums on a cluster lose the digits"):
                 model.fit(on_workers(X))
-
-    def test_rows_of_this_process(self, client):
-        with pytest.raises(TypeError, match="neither a Dask array, a Dask DataFrame nor a path"):
-            coterie.dask.rows(rows())

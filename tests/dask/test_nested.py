@@ -81,11 +81,3 @@ def test_bits_do_not_depend_on_workers():
             found.append(NestedMiniBatchKMeans(K, batch_size=200, random_state=0).fit(on_workers(X, 500)))
     for name in ("cluster_centers_", "labels_", "counts_"):
         np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))
-
-
-def test_labels_are_left_out(client):
-    X = rows()
-    lying = on_workers(X)
-    model = NestedMiniBatchKMeans(K, batch_size=200, random_state=0, compute_labels=False).fit(lying)
-    assert not hasattr(model, "labels_")
-    np.testing.assert_array_equal(model.predict(lying).compute(), model.predict(X))

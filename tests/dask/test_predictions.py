@@ -70,13 +70,3 @@ def test_columns_of_vectors(client):
         model = coterie.KMeans(3, init=X[:3]).fit(lying)
         np.testing.assert_array_equal(model.labels_, coterie.KMeans(3, init=X[:3]).fit(X).labels_)
         np.testing.assert_array_equal(model.predict(lying).compute(), model.labels_)
-
-
-def test_other_arguments_are_refused(client):
-    model = coterie.KMeans(3, random_state=0).fit(rows())
-    with pytest.raises(
-        ValueError, match=r"predict of coterie.dask.rows takes no other .*\(return_distance\)"
-    ):
-        model.predict(on_workers(rows()), return_distance=True)
-    with pytest.raises(ValueError, match=r"score of coterie\.dask\.rows takes no other arguments"):
-        model.score(on_workers(rows()), None, np.ones(400))

@@ -199,11 +199,6 @@ class TestWithoutScales:
             model.predict(affinities, return_distance=True)
         assert model.outlier_scores(affinities, model.labels_) is None
 
-    @pytest.mark.parametrize("labels", [[3] * 300, [-2] * 300])
-    def test_labels_out_of_range(self, blobs, labels):
-        with pytest.raises(ValueError, match="labels must be from -1 to 2"):
-            KMeans(3, random_state=0).fit(blobs).outlier_scores(blobs, labels)
-
     def test_before_a_fit(self, blobs):
         for ask in (
             lambda model: model.outlier_scores_,

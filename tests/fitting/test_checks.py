@@ -7,7 +7,6 @@ import pytest
 from sklearn.utils import check_random_state
 
 from coterie.fitting.checks import (
-    check_option,
     check_positive_integer,
     check_sample_weight,
     random_stream,
@@ -37,13 +36,6 @@ def test_no_positive_integers(value):
     check_positive_integer("n_clusters", np.int64(3))
     with pytest.raises(ValueError, match=f"n_clusters must be a positive integer, got {value!r}"):
         check_positive_integer("n_clusters", value)
-
-
-def test_options():
-    check_option("solver", "ama", ("ama", "admm"))
-    for value in ("newton", None, 3, ["ama"]):
-        with pytest.raises(ValueError, match=r"solver must be one of 'ama', 'admm', got "):
-            check_option("solver", value, ("ama", "admm"))
 
 
 @pytest.mark.parametrize("seed", [0, 1, 42, 2**32 - 1, np.int64(7), np.uint32(2**31)])

@@ -106,23 +106,6 @@ def problems(draw, dtype, dead=False):
     )  # fmt: skip
 
 
-# Arguments of the search that are all right.
-SEARCH = dict(
-    means=np.zeros((3, 4)),
-    scales=np.ones((3, 4)),
-    precisions=np.ones(3),
-    offsets=np.zeros(3),
-    candidates=np.zeros((5, 1), dtype=np.int32),
-    energies=np.zeros((5, 1)),
-    neighbors=np.array([[0, 1], [1, 2], [2, 0]], dtype=np.int32),
-    extra=np.zeros(5, dtype=np.int32),
-    group_size=16,
-    update_neighbors=True,
-    regroup=False,
-    n_threads=1,
-)
-
-
 def shares_of(energies, negligible, n_threads=2):
     shares, log_densities = np.full_like(energies, np.nan), np.full(len(energies), np.nan)
     _kernels.truncated_posteriors(energies, negligible, shares, log_densities, n_threads)

@@ -75,13 +75,6 @@ class TestExact:
         np.testing.assert_array_equal(seen, 1)
         np.testing.assert_allclose(found, table_of(X, parameters), rtol=1e-9, atol=1e-9)
 
-    def test_rows_of_another_type(self, kind, dtype):
-        search = ComponentSearch(some_mixture(20, 4, kind, dtype, 0), 1)
-        coarse = some_rows(50, 4, np.float16, 0)
-        labels = [search.labels(as_rows(coarse.astype(other)), exact=True) for other in (np.float16, *DTYPES)]
-        np.testing.assert_array_equal(labels[1], labels[0])
-        np.testing.assert_array_equal(labels[2], labels[0])
-
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -138,12 +131,3 @@ def test_equal_components_go_to_the_lowest_number(exact):
     np.testing.assert_array_equal(search.labels(as_rows(X), exact=exact), 0)
     ids, _ = gather(search.best(as_rows(X), 3, exact=exact), 50, 3)
     np.testing.assert_array_equal(ids, np.tile([0, 1, 2], (50, 1)))
-
-
-@pytest.mark.parametrize("exact", [True, False])
-def test_more_best_components_than_a_cell_lists(exact):
-    parameters, X = some_mixture(300, 3, "diag", np.float64, 0), some_rows(20, 3, np.float64, 0)
-    ids, energies = gather(ComponentSearch(parameters, 1).best(as_rows(X), 299, exact=exact), 20, 299)
-    table = table_of(X, parameters)
-    assert all(len(set(row)) == 299 for row in ids)
-    np.testing.assert_allclose(energies, np.sort(table, axis=1)[:, :299], rtol=1e-9)

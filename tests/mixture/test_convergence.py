@@ -30,26 +30,12 @@ def test_slow_gains_stop_at_the_allowed_rest(power, least_gain):
     assert left[end] < 1.2 * least_gain
 
 
-def test_geometric_gains_stop_with_a_small_rest():
-    left = 10 * 0.8 ** np.arange(200)
-    assert left[n_iterations(-left, 0.0, 0.1)] < 0.1
-
-
 def test_gains_of_a_whole_cycle_count():
     """Only every fifth E-step searches, and those between gain nothing."""
     bounds = np.repeat(-10 / np.arange(1, 100.0), 5)
     assert n_iterations(bounds, 0.0, 0.5) < 10
     end = n_iterations(bounds, 0.0, 0.5, window=5)
     assert -bounds[end] < 0.6
-
-
-def test_first_iterations_do_not_end_the_fit_by_the_remaining_gain():
-    assert n_iterations([-1.0, -1, -1], 0.0, 1.0) is None
-    assert n_iterations([-1.0, -1, -1, -1, -1], 0.0, 1.0) == 4
-
-
-def test_decreasing_bound_ends_the_fit():
-    assert n_iterations([-1.0, -0.9, -0.8, -0.7, -0.9], 0.0, 1e-9) == 4
 
 
 def test_effective_size():

@@ -16,7 +16,7 @@ from coterie.blocks.kernel_rows import kernel_rows
 from coterie.fitting.deadline import Deadline
 from coterie.fitting.report import Report
 from coterie.mixture.em import HISTORY_FIELDS, EMOptions, em, first_factors, m_step
-from coterie.mixture.parameters import Directions, MixtureParameters, count_parameters
+from coterie.mixture.parameters import MixtureParameters, count_parameters
 from coterie.mixture.posteriors import distinct_draws
 from tests.mixture.mixtures import DTYPES
 from tests.mixture.problems import e_step, some_neighbors
@@ -181,22 +181,6 @@ class TestKernels:
                 results += [found] if name in FUSED else []
         same_bits(results[1:], results[:1] * (len(results) - 1))
 
-    def test_arguments_are_checked(self):
-        parameters, X = some_parameters(3, 2, 4, np.float64), np.zeros((5, 4))
-        means, scales, vectors, shrinkages, offsets = of_kernel(parameters)
-        ids, out = np.arange(3, dtype=np.int32), np.empty((5, 3))
-        for arguments, message in [
-            ((means[:, :3].copy(), scales, vectors, shrinkages, offsets, ids), "differ in width"),
-            ((means, scales[:2], vectors, shrinkages, offsets, ids), "scales and means"),
-            ((means, scales, vectors[:2], shrinkages, offsets, ids), "directions of each"),
-            ((means, scales, vectors[:, :, :4].copy(), shrinkages, offsets, ids), "whole cache lines"),
-            ((means, scales, vectors, shrinkages[:, :1].copy(), offsets, ids), "one shrinkage"),
-            ((means, scales, vectors, shrinkages, offsets[:2], ids), "one offset"),
-            ((means, scales, vectors, shrinkages, offsets, ids + 1), "component is out of range"),
-        ]:
-            with pytest.raises(ValueError, match=message):
-                _kernels.factor_energies(kernel_rows(X), *arguments, out, 1)
-
 
 def test_directions_keep_the_covariance():
     parameters = some_parameters(4, 3, 10, np.float64)
@@ -210,13 +194,6 @@ def test_directions_keep_the_covariance():
         products = scaled @ scaled.T
         np.testing.assert_allclose(products, np.diag(np.diag(products)), atol=1e-10)
         assert np.all(np.diff(np.diag(products)) <= 0)
-
-
-def test_directions_of_dependent_factors():
-    factors = np.ones((1, 3, 6)) * np.array([1.0, 2, 0])[:, None]
-    directions = Directions.of(factors, np.ones((1, 6)), np.float64)
-    np.testing.assert_allclose(directions.strengths, [[30, 0, 0]], atol=1e-12)
-    np.testing.assert_allclose(directions.factors()[0].T @ directions.factors()[0], 5 * np.ones((6, 6)))
 
 
 class TestEM:
@@ -371,11 +348,6 @@ class TestEstimator:
             np.testing.assert_allclose(found, np.sqrt(squares), rtol=1e-4)
         assert np.all(np.isfinite(log_weights))
 
-    def test_truncated_assignment_finds_the_best_component(self, rows, monkeypatch):
-        model = factor_mixture(40, assignment="truncated").fit(rows)
-        exact = model.set_params(assignment="exact").predict(rows)
-        assert np.mean(exact == model.set_params(assignment="truncated").predict(rows)) > 0.95
-
     def test_weights_are_repetitions(self, rows):
         weights = np.random.default_rng(0).integers(1, 4, size=len(rows))
         options = dict(n_candidates=4, n_neighbors=4, init=rows[:4], max_iter=15, tol=0)
@@ -413,16 +385,6 @@ class TestEstimator:
         same_bits(fitted(1, init="k-means").means_, fitted(1, init=centers).means_)
         assert np.all(np.any(fitted(2, init="k-means").components_ != 0, axis=(1, 2)))
         assert not np.any(fitted(2, init=centers).components_)
-
-    def test_a_fit_that_is_stopped_early_has_components(self, rows):
-        for max_iter in (1, 2, 3):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                model = factor_mixture(max_iter=max_iter).fit(rows)
-            assert model.components_.shape == (4, 2, 12)
-            assert model.covariances_.shape == (4, 12)
-        stopped = factor_mixture(callback=lambda progress: True).fit(rows)
-        np.testing.assert_allclose(stopped.score(rows), stopped.lower_bound_, rtol=0.2)
 
     def test_wrong_numbers_of_factors(self, rows):
         with pytest.raises(ValueError, match="n_factors=12 should be less than the number of features, 12"):

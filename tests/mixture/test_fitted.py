@@ -56,13 +56,6 @@ class TestFittedModel:
         table[table > np.sort(table, axis=1)[:, 4:5]] = np.inf
         np.testing.assert_allclose(found.toarray(), oracle.posteriors(table)[0], atol=1e-9)
 
-    def test_with_all_candidates_responsibilities_are_the_posteriors(self, fitted, blobs):
-        X = blobs[:300].astype(np.float64)
-        everything = clone(fitted).set_params(n_candidates=23, init=fitted, max_iter=1).fit(blobs)
-        np.testing.assert_allclose(
-            everything.responsibilities(X).toarray(), everything.predict_proba(X), atol=1e-9
-        )
-
     def test_predict_gives_the_labels(self, fitted, blobs):
         assert fitted.labels_.dtype == np.int32
         np.testing.assert_array_equal(fitted.predict(blobs.astype(np.float64)), fitted.labels_)
@@ -91,18 +84,6 @@ class TestFittedModel:
         with pytest.raises(ValueError, match="n_samples must be a positive integer"):
             fitted.sample(0)
 
-    def test_names_and_shapes(self, fitted):
-        assert fitted.cluster_centers_ is fitted.means_
-        assert fitted.n_features_in_ == 7
-        shape = {"tied_spherical": (), "spherical": (23,), "diag": (23, 7)}[fitted.covariance_type]
-        assert np.shape(fitted.covariances_) == shape
-        np.testing.assert_allclose(fitted.weights_.sum(), 1)
-        assert fitted.neighbors_.dtype == np.int32
-        assert all(len(set(row)) == 5 for row in fitted.neighbors_)
-        assert fitted.n_iter_ == len(fitted.history_) == len(fitted.lower_bounds_)
-        np.testing.assert_array_equal(fitted.history_.iteration, np.arange(1, fitted.n_iter_ + 1))
-        assert np.all(fitted.history_.n_distances > 0)
-
 
 @pytest.fixture(scope="module", params=COVARIANCE_TYPES)
 def many(request):
@@ -117,19 +98,6 @@ def many(request):
 
 
 class TestManyComponents:
-    def test_searches_agree_on_well_separated_data(self, many):
-        model, X = many
-        exact, truncated = (
-            pickle.loads(pickle.dumps(model)).set_params(assignment=a) for a in ("exact", "truncated")
-        )
-        table, rows = energies_of(model, X), np.arange(len(X))
-        for labels in (exact.predict(X), truncated.predict(X)):  # means that coincide may take turns
-            np.testing.assert_allclose(table[rows, labels], table.min(axis=1), rtol=1e-4, atol=1e-3)
-        np.testing.assert_array_equal(truncated.predict(X), model.labels_)
-        shares = exact.responsibilities(X).toarray()
-        np.testing.assert_allclose(shares, truncated.responsibilities(X).toarray(), atol=1e-4)
-        np.testing.assert_allclose(shares, model.predict_proba(X), atol=1e-4)
-
     @pytest.mark.parametrize("assignment", ["exact", "truncated"])
     def test_labels_do_not_depend_on_the_block(self, many, assignment, monkeypatch):
         fitted, _ = many
@@ -152,13 +120,6 @@ class TestManyComponents:
         np.testing.assert_allclose(found.sum(axis=1), 1)
         np.testing.assert_array_equal(np.diff(found.indptr), 100)
         np.testing.assert_allclose(found.toarray(), model.predict_proba(X[:200]), atol=1e-4)
-
-    @pytest.mark.filterwarnings("error")
-    def test_equal_means_are_searched(self):
-        """Users are not told of the cells that the search makes for itself."""
-        X = np.repeat(np.random.default_rng(0).normal(size=(20, 3)), 30, axis=0)
-        model = mixture(300, max_iter=3, assignment="truncated").fit(X)
-        np.testing.assert_array_equal(model.predict(X), model.labels_)
 
     def test_auto_is_exact_where_there_are_few(self, many, monkeypatch):
         model = pickle.loads(pickle.dumps(many[0])).set_params(assignment="auto")

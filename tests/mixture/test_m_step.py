@@ -130,42 +130,6 @@ class TestMoments:
         same_bits(add_moments(selected, *shared, None, means), add_moments(X, *shared, None, means))
 
 
-MOMENTS = dict(
-    candidates=np.zeros((5, 2), dtype=np.int32),
-    shares=np.ones((5, 2)),
-    energies=np.zeros((5, 2)),
-    weights=np.ones(5),
-    means=np.zeros((3, 4)),
-    masses=np.zeros(3),
-    energy_sums=np.zeros(3),
-    first=np.zeros((3, 4)),
-    second=np.zeros((3, 4)),
-    n_threads=1,
-)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (dict(means=np.zeros((3, 5))), "means and rows differ in width"),
-        (dict(candidates=np.zeros((4, 2), dtype=np.int32)), "candidates has the wrong shape"),
-        (dict(shares=np.ones((5, 3))), "shares has the wrong shape"),
-        (dict(energies=np.ones((5, 1))), "energies has the wrong shape"),
-        (dict(candidates=np.full((5, 2), 3, dtype=np.int32)), "a candidate is out of range"),
-        (dict(weights=np.ones(6)), "one weight per row"),
-        (dict(masses=np.zeros(2)), "one mass per component"),
-        (dict(energy_sums=np.zeros(2)), "one sum of energies per component"),
-        (dict(first=np.zeros((3, 3))), "first and means"),
-        (dict(second=np.zeros((2, 4))), "second and means"),
-    ],
-)
-def test_moments_check_their_arguments(change, message):
-    rows = kernel_rows(np.zeros((5, 4)))
-    _kernels.mixture_moments(rows=rows, **MOMENTS)
-    with pytest.raises(ValueError, match=message):
-        _kernels.mixture_moments(rows=rows, **(MOMENTS | change))
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_shared_variance_is_that_of_the_nearest_candidates(weighted):
     random = np.random.default_rng(0)

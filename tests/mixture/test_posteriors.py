@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coterie import _kernels
 from coterie.mixture.parameters import MixtureParameters
-from coterie.mixture.posteriors import distinct_draws, order_by
+from coterie.mixture.posteriors import distinct_draws
 from tests.mixture.mixtures import DTYPES
 from tests.mixture.problems import e_step, shares_of
 from tests.reference import truncated_mixture as oracle
@@ -54,20 +53,6 @@ class TestPosteriors:
                 results += [shares_of(energies, 15, n_threads) for n_threads in (1, 2, 3)]
         for result in results[1:]:
             same_bits(result, results[0])
-
-
-def test_posteriors_check_their_arguments():
-    arguments = dict(
-        energies=np.zeros((5, 2)), negligible=9.0, shares=np.zeros((5, 2)), log_densities=np.zeros(5), n_threads=1
-    )  # fmt: skip
-    _kernels.truncated_posteriors(**arguments)
-    for change, message in [
-        (dict(shares=np.zeros((5, 3))), "shares and energies"),
-        (dict(log_densities=np.zeros(4)), "log-density"),
-        (dict(energies=np.zeros((5, 0)), shares=np.zeros((5, 0))), "no candidates"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            _kernels.truncated_posteriors(**(arguments | change))
 
 
 def start_at_rows(X, n_components):
@@ -150,11 +135,3 @@ class TestDraws:
         assert np.all(np.diag(pairs) == 0)
         others = pairs[~np.eye(n, dtype=bool)]
         assert np.all(np.abs(others / others.mean() - 1) < 7 / np.sqrt(others.mean()))
-
-    @pytest.mark.parametrize("n_keys", [1, 7, 1 << 16, (1 << 16) + 1, 100_000])
-    def test_order_by_is_stable(self, n_keys):
-        keys = np.random.default_rng(0).integers(0, n_keys, size=5000).astype(np.int32)
-        keys[:2] = n_keys - 1, 0
-        order = order_by(keys, n_keys)
-        assert order.dtype == np.int64
-        np.testing.assert_array_equal(order, np.argsort(keys, kind="stable"))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from coterie import _kernels
 from coterie.blocks.kernel_rows import kernel_rows
 from tests.mixture.mixtures import DTYPES
-from tests.mixture.problems import SEARCH, Problem, problems, tolerance
+from tests.mixture.problems import Problem, problems, tolerance
 from tests.reference import truncated_mixture as oracle
 from tests.support.bits import same_bits
 from tests.support.instruction_sets import FUSED, INSTRUCTION_SETS, using
@@ -67,13 +67,3 @@ REFRESH_CHANGES = [
     (dict(ids=np.full((5, 1), -1, dtype=np.int32)), "a listed center is out of range"),
     (dict(distances=np.zeros((5, 2))), "distances"),
 ]
-
-
-@pytest.mark.parametrize(("change", "message"), REFRESH_CHANGES)
-def test_refresh_checks_its_arguments(change, message):
-    arguments = {name: SEARCH[name] for name in ("scales", "precisions", "offsets", "n_threads")}
-    arguments |= dict(centers=SEARCH["means"], ids=SEARCH["candidates"], distances=SEARCH["energies"])
-    rows = kernel_rows(np.zeros((5, 4)))
-    _kernels.distances_to_listed(rows=rows, **arguments)
-    with pytest.raises(ValueError, match=message):
-        _kernels.distances_to_listed(rows=rows, **(arguments | change))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from coterie import _kernels
 from coterie.blocks.kernel_rows import kernel_rows
 from tests.mixture.mixtures import DTYPES
-from tests.mixture.problems import SEARCH, Problem, problems, tolerance
+from tests.mixture.problems import Problem, problems, tolerance
 from tests.reference import truncated_mixture as oracle
 from tests.support.bits import same_bits
 from tests.support.instruction_sets import FUSED, INSTRUCTION_SETS, using
@@ -154,24 +154,6 @@ class TestSearch:
         np.testing.assert_array_equal(neighbors, problem.neighbors)
         assert np.any(problem.search()[2] != problem.neighbors)
 
-    def test_neighborhoods_of_only_the_component_itself(self, dtype):
-        """With one candidate and one neighbor in tiles of one row no row can find another component."""
-        problem = Problem(50, 4, 9, 1, 1, dtype)
-        ids, _, neighbors, n_distances = problem.search(group_size=1)
-        np.testing.assert_array_equal(ids, problem.candidates)
-        np.testing.assert_array_equal(neighbors[:, 0], np.arange(9))
-        assert n_distances == 50
-
-    def test_equal_components(self, dtype):
-        """Rows that are equally close to all keep distinct ones, even where every energy is 0."""
-        problem = Problem(40, 3, 12, 5, 3, dtype)
-        problem.X[:], problem.means[:], problem.precisions[:], problem.offsets[:] = 1, 1, 1, 0
-        for _ in range(3):
-            problem.candidates, energies, problem.neighbors, _ = problem.search()
-            assert np.all(energies == 0)
-            assert all(len(set(row)) == 5 for row in problem.candidates)
-            assert all(len(set(row)) == 3 for row in problem.neighbors)
-
     def test_replacements_are_replaced(self, dtype):
         """Row 0 knew nothing but component 0, which stands in for itself; 1 is near enough to be found."""
         candidates, energies = np.array([[0, 0]], dtype=np.int32), np.empty((1, 2), dtype=dtype)
@@ -197,13 +179,6 @@ class TestSearch:
         np.testing.assert_array_equal(candidates, [[3, 2]])
         np.testing.assert_array_equal(energies, [[4, 9]])
 
-    def test_all_components_dropped(self, dtype):
-        problem = Problem(20, 3, 6, 2, 3, dtype, n_dead=6)
-        for _ in range(2):
-            problem.candidates, energies, problem.neighbors, _ = problem.search()
-            assert np.all((problem.candidates >= 0) & (problem.candidates < 6))
-            assert np.all(np.isinf(energies))
-
 
 def test_group_size_1_equals_the_published_search():
     """Algorithm 2, point by point, over several E-steps with the same components."""
@@ -217,42 +192,3 @@ def test_group_size_1_equals_the_published_search():
             np.testing.assert_array_equal(found[2], expected[2])
             assert found[3] == expected[3]
             problem.candidates, _, problem.neighbors, _ = found
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (dict(means=np.zeros((3, 5))), "centers and rows differ in width"),
-        (dict(scales=np.ones((3, 3))), "scales and centers differ"),
-        (dict(precisions=np.ones(2)), "one precision per center"),
-        (dict(offsets=np.ones(4)), "one offset per center"),
-        (dict(candidates=np.zeros((4, 1), dtype=np.int32)), "candidates has the wrong shape"),
-        (
-            dict(candidates=np.zeros((5, 4), dtype=np.int32), energies=np.zeros((5, 4))),
-            "number of candidates",
-        ),
-        (
-            dict(candidates=np.zeros((5, 0), dtype=np.int32), energies=np.zeros((5, 0))),
-            "number of candidates",
-        ),
-        (dict(energies=np.zeros((5, 2))), "energies has the wrong shape"),
-        (dict(candidates=np.full((5, 1), 3, dtype=np.int32)), "a candidate is out of range"),
-        (dict(candidates=np.full((5, 1), -1, dtype=np.int32)), "a candidate is out of range"),
-        (dict(neighbors=np.zeros((2, 2), dtype=np.int32)), "neighbors has the wrong shape"),
-        (dict(neighbors=np.zeros((3, 4), dtype=np.int32)), "number of neighbors"),
-        (dict(neighbors=np.array([[0, 1], [1, 3], [2, 0]], dtype=np.int32)), "a neighbor is out of range"),
-        (
-            dict(neighbors=np.array([[0, 1], [2, 1], [2, 0]], dtype=np.int32)),
-            "begin with the component itself",
-        ),
-        (dict(extra=np.zeros(4, dtype=np.int32)), "one extra component per row"),
-        (dict(extra=np.full(5, 3, dtype=np.int32)), "an extra component is out of range"),
-        (dict(group_size=0), "group_size is out of range"),
-        (dict(group_size=513), "group_size is out of range"),
-    ],
-)
-def test_search_checks_its_arguments(change, message):
-    rows = kernel_rows(np.zeros((5, 4)))
-    _kernels.truncated_search(rows=rows, **SEARCH)
-    with pytest.raises(ValueError, match=message):
-        _kernels.truncated_search(rows=rows, **(SEARCH | change))

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from coterie import KMeans
@@ -12,12 +11,6 @@ from tests.support.bits import same_fits
 
 
 class TestStart:
-    @pytest.mark.parametrize("init", ["auto", "afk-mc2", "k-means++", "random"])
-    def test_by_name(self, blobs, init):
-        model = mixture(23, init=init, max_iter=50).fit(blobs)
-        assert len(np.unique(model.labels_)) > 10
-        assert model.lower_bound_ > mixture(1).fit(blobs).lower_bound_ + 1
-
     def test_auto_finds_clusters_of_unequal_size(self):
         random, labels = np.random.default_rng(0), np.repeat(np.arange(4), [1000, 400, 40, 10])
         X = random.normal(size=(4, 300))[labels] + random.normal(size=(1450, 300))
@@ -62,13 +55,6 @@ class TestStart:
         for name, value in before.items():
             np.testing.assert_array_equal(getattr(begun, name), value)
 
-    def test_by_a_model_without_a_fit(self, blobs):
-        with pytest.raises(NotFittedError):
-            mixture(9, init=mixture(9)).fit(blobs)
-        begun = mixture(9, max_iter=2).fit(blobs)
-        with pytest.raises(ValueError, match="does not match the number of clusters 8"):
-            mixture(8, init=begun).fit(blobs)
-
 
 class TestCoreset:
     def test_coreset_fit_is_the_fit_of_weighted_rows(self, blobs):
@@ -83,13 +69,6 @@ class TestCoreset:
         np.testing.assert_array_equal(model.lower_bounds_, plain.lower_bounds_)
         assert len(model.labels_) == len(blobs)
         np.testing.assert_array_equal(model.labels_, plain.predict(blobs))
-
-    @pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
-    def test_coreset_fit_is_close_to_that_of_all_rows(self, blobs, covariance_type):
-        model = mixture(23, covariance_type, coreset_size=1000, max_iter=50).fit(blobs)
-        everything = mixture(23, covariance_type, max_iter=50).fit(blobs)
-        assert model.score(blobs) > everything.score(blobs) - 0.6
-        np.testing.assert_allclose(model.weights_.sum(), 1)
 
     def test_a_callable_gets_the_coreset(self, blobs):
         def first_rows(X, n_components, random_state):

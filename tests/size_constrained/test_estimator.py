@@ -62,13 +62,6 @@ def test_bounds_that_do_not_bind_change_nothing(uneven):
     np.testing.assert_array_equal(bounded.cluster_centers_, plain.cluster_centers_)
 
 
-def test_a_minimum_size_of_0_is_no_constraint(uneven):
-    fits = [SizeConstrainedKMeans(5, size_min=least, random_state=0).fit(uneven) for least in (0, 0.0, None)]
-    plain = KMeans(5, random_state=0, algorithm="lloyd").fit(uneven)
-    for model in fits:
-        np.testing.assert_array_equal(model.labels_, plain.labels_)
-
-
 def test_predict_ignores_size_constraints(uneven):
     model = SizeConstrainedKMeans(9, size_max=100, random_state=0).fit(uneven)
     squares = ((uneven[:, None] - model.cluster_centers_) ** 2).sum(axis=2)
@@ -113,13 +106,3 @@ def test_rows_of_separate_groups():
     ).fit(rows.astype(np.float32))
     assert model.history_.gap.max() <= 0.01
     assert 108 <= np.bincount(model.labels_).min() <= np.bincount(model.labels_).max() <= 132
-
-
-def test_rows_of_separate_groups_out_of_time():
-    random = np.random.default_rng(0)
-    rows = random.normal(size=(24_000, 16)) + 4 * random.normal(size=(20, 16))[random.integers(0, 20, 24_000)]
-    with pytest.warns(ConvergenceWarning, match="max_time"):
-        model = SizeConstrainedKMeans(
-            100, init=rows[:100], n_init=1, max_time=0.05, size_min=216, size_max=264
-        ).fit(rows)
-    assert 216 <= np.bincount(model.labels_).min() <= np.bincount(model.labels_).max() <= 264

@@ -7,20 +7,6 @@ from coterie.size_constrained.sizes import SizeBounds, check_sizes, common_weigh
 
 
 @pytest.mark.parametrize(
-    ("bounds", "message"),
-    [
-        (SizeBounds(4, 10), "size_min asks for 3 clusters of 4 or more, 12 in all, and there are 10"),
-        (SizeBounds(0, 3), "size_max allows 3 clusters of 3 at most, 9 in all, and there are 10"),
-        (SizeBounds(3, 2), "size_min is more than size_max"),
-    ],
-)
-def test_infeasible_size_bounds(bounds, message):
-    with pytest.raises(ValueError, match=message) as caught:
-        bounds.check(3, 10)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
     ("size_min", "size_max", "error"),
     [("9", None, TypeError), (True, None, TypeError), (-1, None, ValueError), (None, 0, ValueError),
      (None, np.nan, ValueError), (5, 4, ValueError), (2, 1, ValueError), (0.3, 0.2, ValueError)],
@@ -28,11 +14,6 @@ def test_infeasible_size_bounds(bounds, message):
 def test_invalid_sizes(size_min, size_max, error):
     with pytest.raises(error, match=r"size_min|size_max"):
         check_sizes(size_min, size_max)
-
-
-@pytest.mark.parametrize(("size_min", "size_max"), [(3, 3), (0.2, 30), (30, 0.2), (1, 0.5), (0, None)])
-def test_sizes_that_do_not_exclude_each_other(size_min, size_max):
-    check_sizes(size_min, size_max)
 
 
 def test_fractions_and_numbers():

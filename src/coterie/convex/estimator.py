@@ -297,11 +297,9 @@ class ConvexClustering(ConvexEstimator):
     n_neighbors : int
         Nearest neighbors of each row, with `weights="knn"` or "tree": all others if there are fewer.
     distance_decay : float or "auto"
-        "auto": independent of the units of X. Weights are exp(-decay (||x_i - x_j||^2 - m)), but at least 0.01, where m
-        is the least squared distance in the graph, and decay halves the weights between the 10% and 90% quantiles of
-        squared distances. Equal rows are one vertex of the graph, with the edges of all copies. A number: weights are
-        exp(-decay ||x_i - x_j||^2), as in the paper; its unit is 1 / feature^2. 0: all weights are 1. Scale features
-        whose units differ first.
+        A number: weights are exp(-decay ||x_i - x_j||^2), as in the paper; 0: all are 1. "auto": exp(-decay
+        (||x_i - x_j||^2 - m)), but at least 0.01, where m is the least squared distance in the graph, and decay halves
+        the weights between the 10% and 90% quantiles of squared distances, whatever the units of X are.
     connect : bool, optional
         Add the shortest edges that connect the components of the graph (a spanning tree of them), so that a path ends
         with one cluster. Else it ends with one cluster per component. None: where distance_decay is "auto" and the

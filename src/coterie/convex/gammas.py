@@ -23,9 +23,6 @@ _FIRST_SHARE = 0.05
 _ROUNDS, _STRENGTH = 8, 0.5
 _MOST_FACTORED = 20_000
 
-# Rounds use this number of random directions if there are more columns: lengths are estimated within a tenth.
-_SKETCHED = 64
-
 # With a deadline: nodes that can be factorized in each remaining second.
 _FACTORED_PER_SECOND = 3000
 
@@ -152,31 +149,11 @@ def coalescing_gamma(problem: ConvexProblem, deadline: Deadline = UNLIMITED) -> 
     if edges.n_nodes > _FACTORED_PER_SECOND * deadline.left:
         highest = _gamma_of_tree(problem, demand)
         return highest if 0 < highest < np.inf else 1.0
-    conductance, norms = weights / weights.mean(), problem.dual_norms
-    n_rounds = _ROUNDS if edges.n_nodes <= _MOST_FACTORED else 1
-    if n_rounds > 1 and problem.is_euclidean and demand.shape[1] > _SKETCHED:
-        # Lengths of flows in a few random directions are enough to distribute the load.
-        directions = np.random.default_rng(0).normal(size=(demand.shape[1], _SKETCHED)) / np.sqrt(_SKETCHED)
-        _, conductance = _spread(problem, demand @ directions, conductance, _lengths, n_rounds, deadline)
-        n_rounds = 1
-    lowest, _ = _spread(problem, demand, conductance, norms, n_rounds, deadline)
-    return lowest or 1.0
-
-
-def _spread(
-    problem: ConvexProblem,
-    demand: FloatArray,
-    conductance: FloatArray,
-    norms: Callable[[Array], FloatArray],
-    n_rounds: int,
-    deadline: Deadline,
-) -> tuple[float, FloatArray]:
-    """Return the lowest maximum load of the rounds, and its conductances."""
-    weights = problem.edges.weights.astype(np.float64)
-    lowest, best = np.inf, conductance
-    for _ in range(n_rounds):
+    conductance = weights / weights.mean()
+    lowest = np.inf
+    for _ in range(_ROUNDS if edges.n_nodes <= _MOST_FACTORED else 1):
         potentials = _potentials(problem, conductance)(demand)
-        loads = _loads(problem, conductance, potentials, norms)
+        loads = _loads(problem, conductance, potentials)
         highest = float(loads.max())
         if not np.isfinite(highest):
             raise ValueError(
@@ -185,13 +162,12 @@ def _spread(
             )
         if lowest < np.inf and _misses(problem, conductance, potentials, demand) > _MISSES:
             break
-        if highest < lowest:
-            lowest, best = highest, conductance
+        lowest = min(lowest, highest)
         if deadline.is_over or highest == 0:
             break
         conductance = conductance * np.maximum(loads / highest, 0.1) ** -_STRENGTH
         conductance = np.clip(conductance / conductance.mean(), 1e-3, 1e3)
-    return lowest, best
+    return lowest or 1.0
 
 
 def _gamma_of_tree(problem: ConvexProblem, demand: FloatArray) -> float:
@@ -240,18 +216,13 @@ def _lengths(vectors: Array) -> FloatArray:
     return lengths
 
 
-def _loads(
-    problem: ConvexProblem,
-    conductance: FloatArray,
-    potentials: Array,
-    dual_norms: Callable[[Array], FloatArray],
-) -> FloatArray:
+def _loads(problem: ConvexProblem, conductance: FloatArray, potentials: Array) -> FloatArray:
     """Return the dual norm of the flow over each edge, relative to its weight."""
     edges = problem.edges
     loads = np.empty(len(edges))
     for part, differences in _differences(edges, potentials):
         with np.errstate(over="ignore"):
-            norms = dual_norms(conductance[part, None] * differences)
+            norms = problem.dual_norms(conductance[part, None] * differences)
             loads[part] = norms / edges.weights[part].astype(np.float64)
     return loads
 

@@ -170,11 +170,9 @@ class TruncatedGaussianMixture(
     init : {"auto", "afk-mc2", "k-means", "k-means++", "split-merge", "random"}, array-like of shape (C, d), model or
         callable
         Initial means: see `coterie.seeding`. "auto": "afk-mc2", and swaps of clusters if C is at most 4 C' G, as passes
-        over all components then take no longer than searches. "split-merge": mini-batches, swaps; see `KMeans`; fewer
-        components share a cluster than from "afk-mc2", in time that grows with C. "k-means": the centers of k-means
-        from "split-merge", of the rows (of a bounded sample on workers); components have factors from the second
-        iteration on. It gives better clusters and takes the time of a fit of k-means, which grows with C. A fitted
-        TruncatedGaussianMixture with the same `covariance_type`: its means, variances and weights. A callable gets
+        over all components then take no longer than searches. "split-merge": see `KMeans`. "k-means": the centers of
+        k-means, which takes the time of its fit; factors begin with the second iteration. A fitted
+        TruncatedGaussianMixture: its means, and with the same covariances its variances and weights. A callable gets
         `(X, n_components, random_state=...)`; with a coreset, its rows.
     n_init : int
         Number of runs with different initializations; the one with the highest lower bound is kept. Given means are one
@@ -242,28 +240,20 @@ class TruncatedGaussianMixture(
 
     Notes
     -----
-    An iteration takes about O(n C' G d) operations: rows with the same best component are compared with the candidates
-    of all of them by small matrix products, so each row is compared with several times as many components as alone. Any
-    partial E-step raises the free energy (Neal and Hinton 1998). Seeding takes O(chain_length C^2 d). Memory: 12 C'
-    bytes per row and, for rows of up to 1 GiB, a copy of them.
+    An iteration takes about O(n C' G d) operations. Any partial E-step raises the free energy (Neal and Hinton 1998).
+    Seeding takes O(chain_length C^2 d). Memory: 12 C' bytes per row and, for rows of up to 1 GiB, a copy of them.
 
-    By default five things differ from Algorithm 2 of the papers: few clusters are swapped before, see `init`; and, for
-    speed, rows search in groups; from the fifth E-step on only every third one searches; the neighborhood of a
-    component is learned from the rows that had it as their best one before a search, in all searches but the first; and
-    a fit of a coreset ends when its gain is small compared with the sampling error. `init="afk-mc2",
-    search_group_size=1, search_every=1, coreset_tol=0` is Algorithm 2: each row searches among the neighbors of its own
-    candidates, in every E-step, and a neighborhood is learned, in the first search too, from the rows that have the
-    component as their best one after it. That takes another 8 C' G bytes per row (12 in float64). Two differences
-    remain, where the papers have no rule: a component that is the best one of no row keeps its neighbors, as does the
-    rest of a neighborhood if too few components were evaluated; and rows of more than 256 MiB are searched block by
-    block, later blocks with the neighborhoods of earlier ones.
+    `init="afk-mc2", search_group_size=1, search_every=1, coreset_tol=0` is Algorithm 2 of the papers, but that a
+    component that is the best one of no row keeps its neighbors, and that rows of more than 256 MiB are searched block
+    by block. By default rows search in groups, and, from the fifth E-step on, in every third one; the neighborhood of a
+    component is learned from the rows that had it as their best one before a search.
 
     With "factors" a row is x = mean + sum_h z_h factor_h + noise, with z_h standard normal. A run starts as for "diag";
     when that has converged, or after a third of the iterations, the directions of the largest variance of each
     component become its factors, and EM continues (Ghahramani and Hinton 1996, with the E-step of Salwig et al. 2025).
-    An iteration takes O(n C' G d H) operations, and the parameters are C d (H + 2) numbers: no covariance matrix is
-    formed. A component of less weight than H + 1 rows keeps its factors and noise. Factors of a component are
-    determined up to a rotation; `components_` are those that are orthogonal if columns are divided by the noise.
+    An iteration takes O(n C' G d H) operations, and the parameters are C d (H + 2) numbers. A component of less weight
+    than H + 1 rows keeps its factors and noise. `components_` are the factors that are orthogonal if columns are
+    divided by the noise.
 
     The free energy is F = sum_n w_n log sum_{c in K_n} pi_c N(y_n; mu_c, Sigma_c), with K_n the candidates of row n.
 
