@@ -413,15 +413,16 @@ def check_differences(passes: Passes, largest: float) -> None:
 
 def _check_resolution(passes: Passes, largest: float, some: FloatArray) -> None:
     """Raise a ValueError if distant rows make sums on workers lose the digits of the others."""
+    if passes.is_here:
+        return
     farthest, weight = float(np.sqrt(largest)), total_weight(passes.n_rows, passes.weights)
+    spread = float(np.sqrt(np.median(some) / passes.n_columns))
     resolution = passes.total((1,), 2 * weight * farthest).resolution
-    if resolution > 0:
-        spread = float(np.sqrt(np.median(some) / passes.n_columns))
-        if 0 < _MOST_LOST * spread * weight / passes.n_rows < resolution:
-            raise ValueError(
-                f"Some rows of X are so far away ({farthest:.3g}) that sums on a cluster lose the digits of others: "
-                "leave these rows out, or fit all rows on one machine."
-            )
+    if 0 < _MOST_LOST * spread * weight / passes.n_rows < resolution:
+        raise ValueError(
+            f"Some rows of X are so far away ({farthest:.3g}) that sums on a cluster lose the digits of others: "
+            "leave these rows out, or fit all rows on one machine."
+        )
 
 
 # --- steps -----------------------------------------------------------------------------------------------------------

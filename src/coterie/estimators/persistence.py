@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import warnings
 import zipfile
@@ -199,6 +200,10 @@ def first_non_finite(fitted: Mapping[str, Any], declared: Mapping[str, str]) -> 
     for name, value in fitted.items():
         kind = declared.get(name, "any").removesuffix("?").split()[0]
         if value is None or kind not in ("float", "rows", "csr", "records", "floats"):
+            continue
+        if type(value) is float:
+            if not math.isfinite(value):
+                return name, value
             continue
         for part in value if kind == "floats" else (value,):
             numbers = (
