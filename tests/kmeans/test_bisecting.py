@@ -5,7 +5,6 @@ import pytest
 import sklearn.cluster
 from sklearn.exceptions import ConvergenceWarning
 
-import coterie
 from coterie import BisectingKMeans, KMeans
 from coterie.kmeans.bisecting import BisectionTree
 from tests.reference import k_means as oracle
@@ -74,14 +73,6 @@ def test_weights_are_repetitions(rows):
     assert weighted.inertia_ == pytest.approx(repeated.inertia_)
 
 
-def test_a_saved_tree_is_cut_and_predicts(rows, tmp_path):
-    model = BisectingKMeans(6, random_state=0).fit(rows)
-    model.save(tmp_path / "tree.coterie")
-    loaded = coterie.load(tmp_path / "tree.coterie")
-    same_bits(loaded.labels_at(4), model.labels_at(4))
-    same_bits(loaded.predict(rows), model.labels_)
-
-
 def test_a_tree_of_another_shape_is_refused():
     assert BisectionTree.problem(np.array([0, 1]), np.zeros((5, 2))) is None
     assert "tree_centers_ has 4 rows" in BisectionTree.problem(np.array([0, 1]), np.zeros((4, 2)))
@@ -113,13 +104,6 @@ def test_equal_rows_are_not_split():
 def test_invalid_parameters(parameters, message, rows):
     with pytest.raises(ValueError, match=message):
         BisectingKMeans(**parameters).fit(rows)
-
-
-def test_one_cluster_is_all_rows(rows):
-    model = BisectingKMeans(1, random_state=0).fit(rows)
-    np.testing.assert_allclose(model.cluster_centers_[0], rows.mean(axis=0))
-    assert not model.labels_.any()
-    assert len(model.history_) == len(model.splits_) == 0
 
 
 def rays(random, n=240, d=6):
@@ -178,12 +162,3 @@ def test_cosine_ignores_rows_of_zeros():
             np.flatnonzero(labels == -1), np.setdiff1d(np.arange(len(with_zeros)), others)
         )
     assert model.labels_at(3).max() == 2
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_clusters_of_one_direction_are_not_split(dtype):
-    directions = np.random.default_rng(6).normal(size=(3, 50))
-    X = (directions[np.arange(90) % 3] * np.linspace(0.1, 300, 90)[:, None]).astype(dtype)
-    with pytest.warns(ConvergenceWarning, match="distinct clusters"):
-        model = BisectingKMeans(8, metric="cosine", random_state=0).fit(X)
-    assert len(np.unique(model.labels_)) == 3

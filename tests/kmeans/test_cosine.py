@@ -1,7 +1,5 @@
 """Spherical k-means: `metric="cosine"` of the three estimators, against plain cosines and by its laws."""
 
-import pickle
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,7 +8,6 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import cosine_distances
 
-import coterie
 from coterie import KMeans, MiniBatchKMeans, NestedMiniBatchKMeans
 from coterie.centers.means import DenseMeans
 from coterie.centers.sparse_means import SparseMeans
@@ -20,7 +17,6 @@ from coterie.rows import as_rows
 from coterie.rows.derived import NormalizedRows
 from tests.reference import k_means as oracle
 from tests.support.bits import same_bits, same_fits
-from tests.support.storages import stored
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -94,13 +90,6 @@ class TestExact:
                     KMeans(k, init=X[:k], tol=0, metric="cosine", algorithm=algorithm).fit(X), reference
                 )
 
-    @pytest.mark.parametrize("algorithm", ALGORITHMS)
-    def test_the_objective_never_rises(self, blobs, algorithm):
-        model = spherical(KMeans, 30, init="random", n_init=1, tol=0, algorithm=algorithm).fit(blobs)
-        objective = model.history_.objective
-        assert np.all(np.diff(objective) <= 1e-9 * objective[0])
-        assert model.history_.n_changed[-1] == 0
-
     def test_rows_scaled_by_hand(self, rays):
         """Where clusters are far apart, k-means on scaled rows finds the same ones."""
         scaled = oracle.unit_rows(rays)
@@ -110,13 +99,6 @@ class TestExact:
         np.testing.assert_array_equal(model.labels_, np.arange(800) % 8)
         np.testing.assert_allclose(model.cluster_centers_, oracle.unit_rows(plain.cluster_centers_))
         assert 2 * model.inertia_ > plain.inertia_
-
-    def test_weights_are_repetitions(self, blobs):
-        weights = np.random.default_rng(0).integers(0, 4, size=len(blobs))
-        weighted = spherical(KMeans, init=blobs[:20], tol=0).fit(blobs, sample_weight=weights)
-        plain = spherical(KMeans, init=blobs[:20], tol=0).fit(np.repeat(blobs, weights, axis=0))
-        np.testing.assert_allclose(weighted.cluster_centers_, plain.cluster_centers_, atol=1e-4)
-        np.testing.assert_allclose(weighted.inertia_, plain.inertia_, rtol=1e-5)
 
     def test_empty_clusters_take_the_farthest_rows(self):
         X = np.array([[1.0, 0], [1, 0.1], [1, -0.1], [0, 1], [0.1, 1], [-1, 0.1]])
@@ -128,17 +110,6 @@ class TestExact:
         model = KMeans(1, init=[[5.0, 0]], metric="cosine", tol=0).fit(X)
         np.testing.assert_array_equal(model.cluster_centers_, [[1, 0]])
         np.testing.assert_allclose(model.inertia_, 4)
-
-    def test_a_coreset(self, rays):
-        model = spherical(KMeans, 8, coreset_size=200).fit(rays)
-        np.testing.assert_allclose(np.linalg.norm(model.cluster_centers_, axis=1), 1)
-        np.testing.assert_allclose(model.inertia_, model.transform(rays).min(axis=1).sum())
-        assert model.inertia_ < 1.1 * spherical(KMeans, 8).fit(rays).inertia_
-
-    @pytest.mark.parametrize("init", ["k-means++", "split-merge", "afk-mc2", "random"])
-    def test_inits_by_name(self, rays, init):
-        model = spherical(KMeans, 8, init=init, n_init=20).fit(rays)
-        np.testing.assert_array_equal(np.bincount(model.labels_), [100] * 8)
 
     def test_given_centers_have_any_length(self, blobs):
         reference = spherical(KMeans, init=blobs[:20]).fit(blobs)
@@ -180,29 +151,6 @@ class TestEveryEstimator:
         np.testing.assert_allclose(model.inertia_, distances.min(axis=1).sum(), rtol=1e-5)
         assert model.score(blobs) == -model.inertia_
 
-    def test_the_objective_is_that_of_cosines(self, estimator, blobs):
-        model = spherical(estimator, max_iter=2).fit(blobs)
-        assert 0.3 < model.history_.objective[-1] / model.inertia_ < 3
-
-    @pytest.mark.parametrize("kind", ["blobs", "sparse"])
-    def test_threads_do_not_matter(self, estimator, blobs, kind, request):
-        X = request.getfixturevalue(kind)
-        weights = np.random.default_rng(0).uniform(0.5, 2, size=len(blobs))
-        one, three = (spherical(estimator, n_threads=n).fit(X, sample_weight=weights) for n in (1, 3))
-        same_fits(three, one)
-
-    def test_files_that_are_read_in_blocks(self, estimator, blobs, kept_bytes, tmp_path):
-        kept_bytes(0)
-        X = blobs.astype(float)
-        same_fits(spherical(estimator).fit(stored(X, "npy", tmp_path)), spherical(estimator).fit(X))
-
-    def test_sparse_blocks_do_not_matter(self, estimator, sparse, kept_bytes, tiny_blocks):
-        reference = spherical(estimator).fit(sparse)
-        kept_bytes(0)
-        same_fits(spherical(estimator).fit(sparse), reference)
-        tiny_blocks()
-        same_fits(spherical(estimator).fit(sparse), reference)
-
     def test_sparse_is_dense(self, estimator, sparse):
         X = sparse.toarray().astype(float)
         one = spherical(estimator, init=X[:20], tol=0).fit(X)
@@ -210,21 +158,6 @@ class TestEveryEstimator:
         np.testing.assert_array_equal(other.labels_, one.labels_)
         np.testing.assert_allclose(other.cluster_centers_, one.cluster_centers_, atol=1e-9)
         np.testing.assert_allclose(other.inertia_, one.inertia_)
-
-    def test_saved_models(self, estimator, blobs, tmp_path):
-        model = spherical(estimator, zero_rows="ignore").fit(blobs)
-        model.save(tmp_path / "model.coterie")
-        X = np.vstack([3 * blobs, np.zeros((1, 11), dtype=np.float32)])
-        for other in (coterie.load(tmp_path / "model.coterie"), pickle.loads(pickle.dumps(model))):
-            assert (other.metric, other.zero_rows) == ("cosine", "ignore")
-            same_fits(other, model)
-            same_bits(other.predict(X), model.predict(X))
-            same_bits(other.transform(X), model.transform(X))
-
-    def test_data_are_not_changed(self, estimator, blobs):
-        before = blobs.copy()
-        spherical(estimator).fit(blobs)
-        same_bits(blobs, before)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -259,28 +192,11 @@ class TestRowsOfZeros:
         distances = model.transform(kind(X))
         assert np.all(np.delete(distances, others, axis=0) == 1)
 
-    def test_rows_of_zeros_in_files(self, estimator, blobs, kept_bytes, tmp_path):
-        X, _ = with_zeros(blobs)
-        np.save(tmp_path / "rows.npy", X)
-        rows = coterie.open_rows(tmp_path / "rows.npy")
-        kept_bytes(0)
-        model = spherical(estimator, zero_rows="ignore").fit(rows)
-        same_fits(model, spherical(estimator).fit(blobs), but=["labels_", "outlier_scores_"])
-        same_bits(model.predict(rows), model.labels_)
-
     def test_predict_only_rows_of_zeros(self, estimator, blobs):
         model = spherical(estimator, zero_rows="ignore").fit(blobs)
         np.testing.assert_array_equal(model.predict(np.zeros((3, 11))), [-1, -1, -1])
         with pytest.raises(ValueError, match="All rows of X are zeros"):
             spherical(estimator, zero_rows="ignore").fit(np.zeros((50, 11)))
-
-    def test_rows_of_zeros_with_euclidean_distance(self, estimator, blobs):
-        X, _ = with_zeros(blobs)
-        one, two = (
-            spherical(estimator).set_params(metric="euclidean", zero_rows=word)
-            for word in ("error", "ignore")
-        )
-        same_fits(one.fit(X), two.fit(X))
 
 
 class TestStreams:
@@ -297,12 +213,6 @@ class TestStreams:
         labels = model.predict(X)
         assert len(np.unique(labels[:8])) == 8
         np.testing.assert_array_equal(labels, labels[np.arange(800) % 8])
-
-    def test_a_batch_with_rows_of_zeros(self, blobs):
-        model = spherical(MiniBatchKMeans, zero_rows="ignore")
-        model.partial_fit(np.vstack([np.zeros((1, 11)), blobs[:500]]))
-        assert model.labels_.shape == (501,)
-        assert model.labels_[0] == -1
 
     def test_nested_ends_where_exact_ends(self, blobs):
         nested = spherical(NestedMiniBatchKMeans, tol=0).fit(blobs)
@@ -361,14 +271,6 @@ class TestMovingDirections:
 def test_bad_parameters(estimator, parameters, message):
     with pytest.raises(ValueError, match=message):
         estimator(3, **(dict(metric="cosine") | parameters)).fit(np.arange(1, 13.0).reshape(6, 2))
-
-
-def test_nan_is_an_error_with_the_row_number(blobs):
-    X = blobs.copy()
-    X[1234, 3] = np.nan
-    for zero_rows in ("error", "ignore"):
-        with pytest.raises(ValueError, match=r"NaN. First bad row: 1234"):
-            KMeans(3, metric="cosine", zero_rows=zero_rows).fit(X)
 
 
 def test_rows_are_scaled_once(blobs, sparse, monkeypatch):

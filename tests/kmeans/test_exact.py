@@ -19,13 +19,6 @@ ALGORITHMS = ["lloyd", "elkan", "yinyang"]
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 class TestEveryAlgorithm:
-    def test_result_by_hand(self, algorithm):
-        X = np.array([[0.0], [0.5], [0.5], [1.0]])
-        model = KMeans(2, init=[[0.0], [1.0]], algorithm=algorithm).fit(X, sample_weight=[3, 1, 1, 3])
-        np.testing.assert_array_equal(model.labels_, [0, 0, 0, 1])
-        np.testing.assert_allclose(model.cluster_centers_, [[0.2], [1.0]])
-        np.testing.assert_allclose(model.inertia_, 0.3)
-
     @settings(max_examples=20)
     @given(
         n=st.integers(30, 200), d=st.integers(1, 20), k=st.integers(1, 15), seed=st.integers(0, 99),
@@ -64,25 +57,12 @@ class TestEveryAlgorithm:
                 mean = np.average(X[members].astype(float), axis=0, weights=weights[members])
                 np.testing.assert_allclose(model.cluster_centers_[label], mean, rtol=slack, atol=slack)
 
-    def test_is_lloyd_bit_for_bit(self, algorithm, blobs):
-        for k in (2, 23, 150):
-            lloyd = KMeans(k, init=blobs[:k], tol=0, algorithm="lloyd").fit(blobs)
-            same_fits(KMeans(k, init=blobs[:k], tol=0, algorithm=algorithm).fit(blobs), lloyd)
-
     def test_sparse_is_dense(self, algorithm, blobs):
         X = np.maximum(blobs, 0)
         dense = KMeans(20, init=X[:20], tol=0, algorithm=algorithm).fit(X)
         sparse = KMeans(20, init=X[:20], tol=0, algorithm=algorithm).fit(scipy.sparse.csr_array(X))
         np.testing.assert_array_equal(sparse.labels_, dense.labels_)
         np.testing.assert_allclose(sparse.inertia_, dense.inertia_, rtol=1e-5)
-
-    def test_weights_are_repetitions(self, algorithm, blobs):
-        weights = np.random.default_rng(0).integers(0, 4, size=len(blobs))
-        repeated = np.repeat(blobs, weights, axis=0)
-        weighted = KMeans(20, init=blobs[:20], tol=0, algorithm=algorithm).fit(blobs, sample_weight=weights)
-        plain = KMeans(20, init=blobs[:20], tol=0, algorithm=algorithm).fit(repeated)
-        np.testing.assert_allclose(weighted.cluster_centers_, plain.cluster_centers_, rtol=1e-4, atol=1e-4)
-        np.testing.assert_allclose(weighted.inertia_, plain.inertia_, rtol=1e-5)
 
     def test_empty_clusters_take_the_farthest_rows(self, algorithm):
         X = np.array([[-10.0], [-9.0], [-9.5], [-8.5], [-10.5], [10.0], [9.0], [9.5], [8.5]])
@@ -98,22 +78,6 @@ class TestEveryAlgorithm:
             model = KMeans(5, random_state=0, algorithm=algorithm).fit(X)
         assert model.inertia_ == 0
 
-    def test_far_from_the_origin(self, algorithm):
-        X = make_blobs(500, 5, centers=4, cluster_std=0.5, random_state=0)[0]
-        near = KMeans(4, init=X[:4], algorithm=algorithm).fit(X)
-        far = KMeans(4, init=(X + 1e4)[:4], algorithm=algorithm).fit((X + 1e4).astype(np.float32))
-        assert np.mean(near.labels_ == far.labels_) > 0.99
-
-    def test_inertia_never_rises(self, algorithm, blobs):
-        history = (
-            KMeans(30, init="random", n_init=1, tol=0, random_state=3, algorithm=algorithm)
-            .fit(blobs)
-            .history_
-        )
-        assert np.all(np.diff(history.objective) <= 1e-9 * history.objective[0])
-        assert history.n_changed[-1] == 0
-        np.testing.assert_array_equal(history.iteration, np.arange(1, len(history) + 1))
-
 
 class TestResults:
     def test_like_scikit_learn(self):
@@ -127,24 +91,10 @@ class TestResults:
         np.testing.assert_allclose(ours.transform(X), theirs.transform(X), atol=1e-8)
         np.testing.assert_allclose(ours.score(X), theirs.score(X))
 
-    def test_predict_gives_the_labels(self, blobs):
-        for max_iter in (2, 300):
-            model = KMeans(30, max_iter=max_iter, random_state=0).fit(blobs)
-            np.testing.assert_array_equal(model.predict(blobs), model.labels_)
-            np.testing.assert_allclose(-model.score(blobs), model.inertia_)
-            np.testing.assert_array_equal(
-                KMeans(30, max_iter=max_iter, random_state=0).fit_predict(blobs), model.labels_
-            )
-
     def test_several_starts_keep_the_best(self, blobs):
         one = KMeans(23, init="random", n_init=1, random_state=0).fit(blobs)
         many = KMeans(23, init="random", n_init=8, random_state=0).fit(blobs)
         assert many.inertia_ <= one.inertia_
-
-    @pytest.mark.parametrize("init", ["k-means++", "split-merge", "afk-mc2", "random"])
-    def test_inits_by_name(self, blobs, init):
-        model = KMeans(23, init=init, random_state=0).fit(blobs)
-        assert len(np.unique(model.labels_)) == 23
 
     def test_init_by_callable(self, blobs):
         model = KMeans(4, init=lambda X, k, random_state: X[:k], n_init=1).fit(blobs)
@@ -175,20 +125,6 @@ def test_overflow(algorithm):
         KMeans(3, algorithm=algorithm).fit(X * np.float32(1e30))
     with pytest.raises(ValueError, match="initial centers are too far from the rows"):
         KMeans(3, init=np.full((3, 2), 1e30), algorithm=algorithm).fit(X)
-
-
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        ([1, 2], r"sample_weight.shape == \(2,\), expected \(6,\)"),
-        ([1, 1, 1, 1, 1, -1], "[Nn]egative"),
-        ([0] * 6, "zero|positive|0"),
-        ([np.nan] * 6, "NaN"),
-    ],
-)
-def test_bad_weights(weights, message):
-    with pytest.raises(ValueError, match=message):
-        KMeans(2).fit(np.arange(12.0).reshape(6, 2), sample_weight=weights)
 
 
 class TestCoreset:

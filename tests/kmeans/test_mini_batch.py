@@ -119,12 +119,6 @@ class TestRule:
 
 
 class TestReproducible:
-    def test_threads_and_storage(self, blobs, tmp_path):
-        np.save(tmp_path / "rows.npy", blobs)
-        one = mini_batch(20, n_threads=1).fit(blobs)
-        same_fits(mini_batch(20, n_threads=3).fit(blobs), one)
-        same_fits(mini_batch(20).fit(np.load(tmp_path / "rows.npy", mmap_mode="r")), one)
-
     def test_rows_that_are_read(self, blobs, monkeypatch):
         """Without `kept_rows`, which would copy rows that are so few."""
         import coterie.blocks.dataset as dataset
@@ -154,13 +148,6 @@ class TestReproducible:
         heavier = mini_batch(20).fit(kind(X), sample_weight=64 * weights)
         np.testing.assert_array_equal(heavier.cluster_centers_, plain.cluster_centers_)
         np.testing.assert_array_equal(heavier.counts_, 64 * plain.counts_)
-
-    def test_rows_of_weight_zero_change_nothing(self, blobs):
-        X = np.vstack([blobs, np.full((1000, 11), 1000.0, dtype=np.float32)])
-        weights = np.repeat([1.0, 0.0], [3000, 1000])
-        with_them = mini_batch(23).fit(X, sample_weight=weights)
-        without = mini_batch(23).fit(blobs, sample_weight=np.ones(3000))
-        np.testing.assert_array_equal(with_them.cluster_centers_, without.cluster_centers_)
 
 
 class TestResults:
@@ -274,20 +261,6 @@ class TestStreams:
             mixed.partial_fit(sp.csr_array(batch) if number % 2 else batch)
         np.testing.assert_allclose(mixed.cluster_centers_, dense.cluster_centers_, atol=1e-8)
         np.testing.assert_allclose(mixed.counts_, dense.counts_)
-
-    @pytest.mark.parametrize("first", [np.float64, np.float32])
-    def test_the_first_batch_decides_the_precision(self, blobs, first):
-        model = MiniBatchKMeans(9, random_state=0).partial_fit(blobs[:1000].astype(first))
-        for dtype in (np.float32, np.float64):
-            model.partial_fit(blobs[1000:2000].astype(dtype))
-            assert model.cluster_centers_.dtype == first
-
-    def test_center_without_rows_stays(self):
-        init = np.array([[0.0, 0.0], [500.0, 500.0]])
-        model = MiniBatchKMeans(2, init=init)
-        for seed in range(3):
-            model.partial_fit(np.random.default_rng(seed).normal(size=(50, 2)))
-        np.testing.assert_array_equal(model.cluster_centers_[1], init[1])
 
 
 class TestParameters:

@@ -7,14 +7,13 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_digits, make_blobs
+from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from coterie import KMeans, NestedMiniBatchKMeans
 from coterie.blocks.shuffled import run_length, shuffled
-from coterie.centers.choice import BoundsRule
-from coterie.kmeans.nested import BOUNDS, n_bounds_per_row
+from coterie.kmeans.nested import BOUNDS
 from coterie.rows import as_rows
 from tests.reference import k_means, nested_k_means
 from tests.support.bits import same_fits
@@ -125,24 +124,6 @@ class TestVotes:
 
 
 class TestSameBits:
-    @pytest.mark.parametrize("sparse", [False, True])
-    def test_threads_do_not_matter_to_fewer_clusters_than_a_panel(self, blobs, sparse):
-        X = sp.csr_array(np.maximum(blobs, 0)) if sparse else blobs
-        one, two, three = (nested(3, n_threads=n).fit(X) for n in (1, 2, 3))
-        same_fits(two, one)
-        same_fits(three, one)
-
-    @pytest.mark.parametrize("kept", [0, 1 << 30])
-    @pytest.mark.parametrize("storage", ["array", "npy"])
-    def test_blocks_do_not_matter(self, blobs, tmp_path, monkeypatch, kept_bytes, tiny_blocks, kept, storage):
-        kept_bytes(kept)
-        rows = stored(blobs, storage, tmp_path)
-        reference = nested(40).fit(rows)
-        tiny_blocks()
-        same_fits(nested(40).fit(rows), reference)
-        monkeypatch.setattr("coterie.blocks.shuffled._KEPT_PREFIX_BYTES", 0)
-        same_fits(nested(40).fit(rows), reference)
-
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     @pytest.mark.parametrize("n_clusters", [2, 40])
     @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
@@ -155,24 +136,6 @@ class TestSameBits:
 
 
 class TestBounds:
-    def test_number_of_stored_bounds(self):
-        kept = {kind: n_bounds_per_row(10_000, 784, 50, 4, kind) for kind in BOUNDS}
-        assert kept == {"auto": None, "elkan": None, "yinyang": 5, "off": 0}
-        assert [n_bounds_per_row(10_000, 2, 50, 4, kind) for kind in BOUNDS] == [1, None, 5, 0]
-        assert [n_bounds_per_row(10_000, 784, 3, 4, kind) for kind in BOUNDS] == [0, None, 1, 0]
-
-    @pytest.mark.parametrize(("bounds", "bounded"), [("auto", True), ("elkan", True), ("off", False)])
-    def test_which_assignment_is_used(self, blobs, monkeypatch, bounds, bounded):
-        used, bounds_of = [], BoundsRule.bounds
-
-        def made(rule, *args):
-            used.append(bounds_of(rule, *args))
-            return used[-1]
-
-        monkeypatch.setattr(BoundsRule, "bounds", made)
-        nested(20, bounds=bounds, compute_labels=False).fit(blobs)
-        assert [used[-1] is not None] == [bounded]
-
     def test_sparse_rows_have_no_bounds(self, blobs):
         X = sp.csr_array(np.maximum(blobs, 0))
         same_fits(nested(9, bounds="off").fit(X), nested(9).fit(X))
@@ -257,27 +220,6 @@ class TestResults:
         np.testing.assert_allclose(64 * plain.history_.objective, scaled.history_.objective)
         np.testing.assert_allclose(64 * plain.inertia_, scaled.inertia_)
 
-    def test_weights_of_one_are_none(self, blobs):
-        weighted, plain = nested(20).fit(blobs, sample_weight=np.ones(len(blobs))), nested(20).fit(blobs)
-        np.testing.assert_array_equal(weighted.history_.batch_size, plain.history_.batch_size)
-        np.testing.assert_allclose(weighted.history_.objective, plain.history_.objective)
-        np.testing.assert_allclose(weighted.cluster_centers_, plain.cluster_centers_)
-
-    @pytest.mark.parametrize("init", ["k-means++", "random", "afk-mc2"])
-    def test_rows_of_weight_zero_have_no_effect(self, blobs, init):
-        X = np.vstack([blobs, np.full((1000, 11), 1000.0, dtype=np.float32)])
-        weights = np.repeat([1.0, 0.0], [len(blobs), 1000])
-        model = nested(10, init=init).fit(X, sample_weight=weights)
-        assert np.all(np.abs(model.cluster_centers_) <= np.abs(blobs).max())
-        np.testing.assert_allclose(model.inertia_, -model.score(blobs))
-
-    def test_init_by_callable(self, blobs):
-        def first_rows(X, n_clusters, random_state):
-            assert X.shape == (200, 11)  # the first batch
-            return X[:n_clusters]
-
-        assert nested(9, init=first_rows).fit(blobs).inertia_ < 1.5 * nested(9).fit(blobs).inertia_
-
     def test_compute_labels(self, blobs):
         with_labels = nested(9).fit(blobs)
         without = nested(9, compute_labels=False).fit(blobs)
@@ -295,18 +237,6 @@ class TestDegenerate:
         model = nested(40, batch_size=5, init="random").fit(sp.csr_array(X) if sparse else X)
         assert len(np.unique(model.labels_)) == 40
         assert model.inertia_ < 1e-12
-
-    @pytest.mark.parametrize("batch_size", [7, 1024])
-    @pytest.mark.parametrize("sparse", [False, True])
-    def test_one_cluster(self, blobs, batch_size, sparse):
-        model = nested(1, batch_size=batch_size, tol=0).fit(sp.csr_array(blobs) if sparse else blobs)
-        np.testing.assert_allclose(model.cluster_centers_[0], blobs.mean(axis=0, dtype=float), atol=1e-5)
-        assert np.all(model.labels_ == 0)
-
-    def test_one_row(self):
-        model = nested(1).fit([[3.0, 4.0]])
-        np.testing.assert_array_equal(model.cluster_centers_, [[3.0, 4.0]])
-        assert model.inertia_ == 0
 
     @pytest.mark.parametrize("init", ["k-means++", "random", "afk-mc2"])
     def test_duplicates(self, init):
@@ -332,27 +262,8 @@ class TestDegenerate:
         assert model.history_.batch_size[-1] == 200
         assert model.n_iter_ < 1000
 
-    def test_far_from_the_origin(self):
-        X, blob = make_blobs(2000, 5, centers=4, cluster_std=0.5, random_state=0)
-        init = X[np.unique(blob, return_index=True)[1]]
-        near = nested(4, init=init).fit(X)
-        far = nested(4, init=init + 1e4).fit((X + 1e4).astype(np.float32))
-        np.testing.assert_array_equal(near.labels_, far.labels_)
-
 
 class TestFitting:
-    def test_callback_sees_sparse_centroids(self, blobs):
-        seen = []
-        X = sp.csr_array(np.maximum(blobs, 0))
-        model = nested(5, callback=lambda progress: seen.append(np.array(progress.centers))).fit(X)
-        assert len(seen) == model.n_iter_
-        np.testing.assert_array_equal(seen[-1], model.cluster_centers_)
-
-    def test_max_iter(self, blobs):
-        model = nested(30, max_iter=3).fit(blobs)
-        assert model.n_iter_ == len(model.history_) == 3
-        np.testing.assert_array_equal(model.predict(blobs), model.labels_)
-
     def test_one_chunk_is_a_fit(self, blobs):
         same_fits(nested(20).partial_fit(blobs), nested(20).fit(blobs))
 
@@ -377,12 +288,6 @@ class TestFitting:
         model = nested(9).partial_fit(blobs[:1500], sample_weight=weights[:1500])
         model.partial_fit(blobs[1500:], sample_weight=weights[1500:])
         np.testing.assert_allclose(model.counts_.sum(), weights.sum(), rtol=1e-5)
-
-    def test_later_chunk_moves_centers_less(self, blobs):
-        """What came before keeps its votes: many rows outweigh a few."""
-        model = nested(1).partial_fit(blobs[:2999])
-        model.partial_fit(blobs[2999:])
-        np.testing.assert_allclose(model.cluster_centers_[0], blobs.mean(axis=0), atol=1e-4)
 
 
 @pytest.mark.parametrize(

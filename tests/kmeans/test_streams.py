@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-import coterie
 from coterie import KMeans, MiniBatchKMeans, NestedMiniBatchKMeans
 from tests.support.bits import same_fits
 
@@ -37,20 +35,6 @@ def test_warm_start(blobs, begin, end):
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS[1:], ids=NAMES[1:])
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("first", ["fit", "partial_fit"])
-def test_going_on_after_loading(blobs, tmp_path, estimator, sparse, first):
-    X = sp.csr_array(np.maximum(blobs, 0)) if sparse else blobs
-    model = clone(estimator)
-    getattr(model, first)(X[:1500])
-    model.save(tmp_path / "model.coterie")
-    loaded = coterie.load(tmp_path / "model.coterie")
-    same_fits(loaded, model)
-    for part in (X[1500:1900], X[1900:]):
-        same_fits(loaded.partial_fit(part), model.partial_fit(part))
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS[1:], ids=NAMES[1:])
 def test_fit_ignores_earlier_batches(blobs, estimator):
     fresh = clone(estimator).fit(blobs)
     same_fits(clone(estimator).partial_fit(blobs[:500]).fit(blobs), fresh)
@@ -63,27 +47,6 @@ def test_batches_must_be_alike(blobs, estimator):
         model.partial_fit(blobs[:, :10])
     with pytest.raises(ValueError, match="n_samples=5 should be >= n_clusters=20"):
         clone(estimator).partial_fit(blobs[:5])
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS[1:], ids=NAMES[1:])
-@pytest.mark.parametrize("bad_kind", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_invalid_batch_changes_nothing(blobs, estimator, kind, bad_kind, tiny_blocks):
-    tiny_blocks()  # the bad row is in the last of many
-    X = blobs.astype(np.float64)
-    bad = X[2000:].copy()
-    bad[777, 3] = np.nan
-    model, other = (clone(estimator).partial_fit(kind(X[:1000])) for _ in range(2))
-    before = model.cluster_centers_.copy()
-    with pytest.raises(ValueError, match=r"First bad row: 777\."):
-        model.partial_fit(bad_kind(bad))
-    np.testing.assert_array_equal(model.cluster_centers_, before)
-    np.testing.assert_array_equal(model.counts_, other.counts_)
-    np.testing.assert_array_equal(model.predict(X), other.predict(X))
-    for one in (model, other):
-        one.partial_fit(kind(X[1000:2000]))
-    np.testing.assert_allclose(model.cluster_centers_, other.cluster_centers_, rtol=1e-9)
-    np.testing.assert_array_equal(model.counts_, other.counts_)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS[1:], ids=NAMES[1:])
