@@ -67,7 +67,7 @@ void merge_nodes_of(const NodeGraphArrays& arrays, int kind, double resolution, 
 }
 
 double improve_communities(const NodeGraphArrays& arrays, In1<double> masses, double rate, double least_rise,
-                           std::uint64_t seed, Out1<std::int32_t> labels, int n_threads) {
+                           std::uint64_t seed, bool nodes_only, Out1<std::int32_t> labels, int n_threads) {
     const NodeGraph graph = arrays.view();
     require_size(masses, graph.n_nodes, "one mass per node is needed");
     require_size(labels, graph.n_nodes, "one label per node is needed");
@@ -76,7 +76,7 @@ double improve_communities(const NodeGraphArrays& arrays, In1<double> masses, do
     const Level level{graph.starts, graph.columns, graph.weights, masses.data(), graph.n_nodes};
     Labels found(labels.data(), labels.data() + graph.n_nodes);
     Leiden leiden(rate, least_rise, seed, n_threads);
-    leiden.improve(level, found);
+    leiden.improve(level, nodes_only, found);
     std::copy(found.begin(), found.end(), labels.data());
     return leiden.quality(level, found);
 }
@@ -96,7 +96,7 @@ void bind_multilevel(nb::module_& m) {
           arg("labels").noconvert(), arg("waits").noconvert(), arg("clusters").noconvert(), arg("sizes").noconvert(),
           Unlocked());
     m.def("improve_communities", &improve_communities, arg("graph"), arg("masses").noconvert(), arg("rate"),
-          arg("least_rise"), arg("seed"), arg("labels").noconvert(), arg("n_threads"), Unlocked());
+          arg("least_rise"), arg("seed"), arg("nodes_only"), arg("labels").noconvert(), arg("n_threads"), Unlocked());
     m.def("merge_nodes", &merge_nodes_of, arg("graph"), arg("kind"), arg("resolution"), arg("n_clusters"),
           arg("labels").noconvert(), Unlocked());
 }

@@ -729,6 +729,13 @@ def move_nodes(
 
 # OUT labels (n,).
 def improve_communities(
-    graph: NodeGraph, masses: Doubles, rate: float, least_rise: float, seed: int, labels: Ints, n_threads: int
+    graph: NodeGraph,
+    masses: Doubles,
+    rate: float,
+    least_rise: float,
+    seed: int,
+    nodes_only: bool,
+    labels: Ints,
+    n_threads: int,
 ) -> float: ...
 def merge_nodes(graph: NodeGraph, kind: int, resolution: float, n_clusters: int, labels: Ints) -> None: ...

@@ -19,7 +19,7 @@ from coterie.estimators import Estimator
 from coterie.estimators.base import membership_of, rows_for
 from coterie.estimators.outliers import OutlierScoring
 from coterie.fitting.threads import effective_n_threads
-from coterie.graphs import NeighborIndex
+from coterie.graphs import nearest_neighbors
 from coterie.names import merge_labels, read_merges, read_names, relabel
 from coterie.rows import MetadataColumns, Rows, as_rows
 from coterie.rows.adapt import adapted, table_of
@@ -377,12 +377,11 @@ def _distances(rows: Rows, centers: Array, labels: IntArray, model: Any) -> tupl
     own, other = np.full(len(labels), np.nan), np.full(len(labels), np.inf)
     measure = SquareDistances(centers, n_threads)
     among = sp.csr_array(centers) if rows.is_sparse else centers
-    index = NeighborIndex(among, min(2, len(centers)), method="exact", n_threads=n_threads)
     for start, block in rows.blocks():
         part = slice(start, start + block.shape[0])
         measure.write(kernel_rows(block), np.maximum(labels[part], 0), own[part])
         if len(centers) > 1:
-            ids, squares = index.query(block)
+            ids, squares = nearest_neighbors(among, 2, queries=block, method="exact", n_threads=n_threads)
             other[part] = np.where(ids[:, 0] == labels[part], squares[:, 1], squares[:, 0])
     own[labels < 0] = np.nan
     with np.errstate(invalid="ignore", divide="ignore"):

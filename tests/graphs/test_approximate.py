@@ -40,7 +40,7 @@ def test_all_neighbors_are_found_where_all_cells_are_visited(n_queries, n, seed)
     queries = clusters(n_queries, seed + 1, np.float64) if n_queries else None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("coterie.graphs.approximate.plan_reach", lambda *_: (1e9, 0.0))
-        index = CellIndex(X, queries, 7, 0.5, seed, 2, are_queried=queries is None)
+        index = CellIndex(X, queries, 7, 0.5, seed, 2)
     same_bits(index.neighbors(queries, 7, 2), exact_neighbors(X, queries, 7, 2))
     assert index.recall == 1
 

@@ -12,7 +12,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 import coterie.laplacian_kmodes.estimator
 from coterie import GraphWeightScan, LaplacianKModes, select_graph_weight
 from coterie.datasets import load_digits
-from coterie.graphs import knn_graph
 from coterie.graphs.cuts import modularity
 from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
 from coterie.rows import as_rows
@@ -160,12 +159,12 @@ def test_empty_clusters_lose_even_with_labels():
 
 def test_given_affinities(digits):
     X, y = digits[0][:300], digits[1][:300]
-    pair = knn_graph(X, 5), rbf_kernel(X, gamma=1e-3)
+    affinities = rbf_kernel(X, gamma=1e-2)
     estimator = LaplacianKModes(10, affinity="precomputed", mode_update="densest", n_init=3, random_state=0)
-    scan = select_graph_weight(estimator, pair, [0.5, 1], y=np.where(np.arange(300) % 5, -1, y))
-    assert len(scan.best_model.predict((pair[0][:9], pair[1][:9]))) == 9
+    scan = select_graph_weight(estimator, affinities, [0.5, 1], y=np.where(np.arange(300) % 5, -1, y))
+    assert len(scan.best_model.predict(affinities[:9])) == 9
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        select_graph_weight(estimator, pair, [0.5, 1], y=[0, 1])
+        select_graph_weight(estimator, affinities, [0.5, 1], y=[0, 1])
 
 
 def test_empty_clusters_come_last():

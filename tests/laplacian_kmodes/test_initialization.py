@@ -115,7 +115,7 @@ class TestKeptRun:
         X = circles[0]
         model = LaplacianKModes(2, init=init, n_init=4, select_by=select_by, random_state=0)
         fitted = model._fit(X)
-        graph = fitted.problem.connected_graph
+        graph = fitted.problem.cut_graph
 
         def key(run):
             cut = normalized_cut(graph, run[1], 2)
@@ -139,6 +139,15 @@ class TestKeptRun:
         X = np.c_[radii * np.cos(angles), radii * np.sin(angles)] + random.normal(scale=0.1, size=(600, 2))
         model = LaplacianKModes(3, n_neighbors=8, random_state=seed).fit(X)
         assert clustering_accuracy(classes, model.labels_) == 1
+
+    @pytest.mark.parametrize("seed", range(5))
+    @pytest.mark.parametrize("sizes", [(600, 300, 100), (830, 67, 102), (113, 312, 469, 104)])
+    def test_unequal_classes_in_one_column(self, sizes, seed):
+        """As many edges cross each gap of a column: their lengths tell the gaps between classes from those inside."""
+        classes = np.repeat(np.arange(len(sizes)), sizes)
+        X = np.random.default_rng(seed).normal(size=(len(classes), 1)) + 7.0 * classes[:, None]
+        model = LaplacianKModes(len(sizes), random_state=seed).fit(X)
+        assert clustering_accuracy(classes, model.labels_) > 0.98
 
 
 class TestEmptyClusters:

@@ -28,7 +28,6 @@ def _models(k):
     return [
         coterie.MultilevelGraphClustering(k, affinity="precomputed"),
         coterie.TotalVariationClustering(k, affinity="precomputed", random_state=0),
-        coterie.TotalVariationClustering(k, affinity="precomputed", balance="degrees", random_state=0),
         coterie.TotalVariationClustering(k, affinity="precomputed", class_priors="estimate", random_state=0),
         coterie.LaplacianKModes(k, affinity="precomputed", random_state=0),
     ]

@@ -149,53 +149,6 @@ class TestStoppingRule:
         assert path_of(still[0], (5, 5, 5, 4), (105, 5, 4.9, 4), (130, 5, 4.8, 4)) == [False, False, True]
 
 
-def rule_after(*steps):
-    """Return the rule after steps of inner iterations so far and cut."""
-    rule = StoppingRule(1e-4, 1.0, steps[0][1], steps[0][1])
-    for n_inner, cut in steps[1:]:
-        rule.add(n_inner, 1.0, cut, cut)
-    return rule
-
-
-class TestRunsEndedByEarlierOnes:
-    def test_the_first_run_is_not_ended(self):
-        assert not rule_after((0, 9), (10, 9), (900, 9)).is_beaten_by([])
-
-    def test_half_of_the_iterations_at_the_cut_of_an_earlier_run(self):
-        ended = [rule_after((0, 9), (10, 6), (300, 4)), rule_after((0, 9), (300, 3))]
-        for cut in (4, 3 * (1 - 1e-12)):
-            path = [(0, 9), (20, 8), (40, cut)]
-            assert not rule_after(*path, (79, cut)).is_beaten_by(ended)
-            assert rule_after(*path, (80, 5)).is_beaten_by(ended)
-        assert not rule_after((0, 4), (20, 4), (39, 4)).is_beaten_by(ended)
-
-    @given(
-        curves=st.lists(st.lists(st.floats(0.01, 2), min_size=1, max_size=6), min_size=1, max_size=5),
-        cuts=st.lists(st.floats(0.01, 2), min_size=1, max_size=6),
-    )
-    def test_cuts_that_would_have_to_fall_more_than_any_did(self, curves, cuts):
-        curves = [[(0, 2.5), *((3**step, cut) for step, cut in enumerate(curve))] for curve in curves]
-        path = [(0, 2.5), *((3**step, cut) for step, cut in enumerate(cuts))]
-        ended = [rule_after(*curve) for curve in curves]
-        cut, lasts = min(path, key=lambda step: step[1])[1], [min(c for _, c in curve) for curve in curves]
-        if np.isclose(cut, lasts).any():
-            return
-        since = [min(c for n, c in curve if n <= path[-1][0] / 10) for curve in curves]
-        least = cut / max(np.divide(since, lasts)) ** 2
-        if not np.isclose(least, 1.05 * min(lasts)):
-            is_beaten = len(ended) >= 3 and least > 1.05 * min(lasts)
-            assert rule_after(*path).is_beaten_by(ended) == is_beaten
-
-    def test_fewer_iterations_for_the_same_result(self, monkeypatch):
-        graph = knn_graph(make_blobs(600, 4, centers=5, cluster_std=2.0, random_state=1)[0], 8)
-        model = TotalVariationClustering(5, affinity="precomputed", n_init=8, random_state=0).fit(graph)
-        n_steps = len(model.runs_)
-        monkeypatch.setattr(StoppingRule, "is_beaten_by", lambda *_: False)
-        other = TotalVariationClustering(5, affinity="precomputed", n_init=8, random_state=0).fit(graph)
-        assert n_steps < 0.8 * len(other.runs_)
-        assert model.energy_ <= other.energy_ * (1 + 1e-9)
-
-
 def move_arguments():
     return dict(
         starts=np.array([0, 1, 2]), columns=np.array([1, 0], dtype=np.int32), weights=None, sizes=None,

@@ -5,15 +5,12 @@ from i to j. Rows are sorted and no entry occurs twice. Each stored entry is an 
 edge between two equal rows with ``weights="distance"``.
 """
 
-from coterie.graphs.given import extend_neighbors, given_neighbors
-from coterie.graphs.index import NeighborIndex
+from coterie.graphs.given import given_neighbors
 from coterie.graphs.knn import graph_of_neighbors, knn_graph
 from coterie.graphs.neighbors import Neighbors, nearest_neighbors
 
 __all__ = [
-    "NeighborIndex",
     "Neighbors",
-    "extend_neighbors",
     "given_neighbors",
     "graph_of_neighbors",
     "knn_graph",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,6 +24,7 @@ from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame
 from coterie.centers.lloyd import cell_centers
 from coterie.fitting.threads import single_threaded_blas
+from coterie.graphs.equal_rows import EqualRows, equal_rows
 from coterie.graphs.exact import (
     ExactSearch,
     IdsAndSquares,
@@ -77,20 +78,16 @@ def approximate_index(
     recall: float,
     seed: int,
     n_threads: int,
-    *,
-    are_queried: bool,
 ) -> CellIndex | DistinctIndex | ExactSearch:
     """Prepare a search for near points that finds the share `recall` of the neighbors of rows like `sample`
     (None: like the points). The search is exact where an approximate one would take more work.
     """
-    groups = _equal_rows(points)
-    if groups is not None:
-        return DistinctIndex(
-            points, groups, sample, n_neighbors, recall, seed, n_threads, are_queried=are_queried
-        )
+    equal = _equal_rows(points)
+    if equal is not None:
+        return DistinctIndex(points, equal, sample, n_neighbors, recall, seed, n_threads)
     if sample is None and len(points) == 1:
         sample = points
-    index = CellIndex(points, sample, n_neighbors, recall, seed, n_threads, are_queried=are_queried)
+    index = CellIndex(points, sample, n_neighbors, recall, seed, n_threads)
     return index if index.is_worthwhile else ExactSearch(points, n_threads)
 
 
@@ -111,8 +108,6 @@ class CellIndex:
         recall: float,
         seed: int,
         n_threads: int,
-        *,
-        are_queried: bool,
     ) -> None:
         n, d = points.shape
         self._points, self._shift = points, points.mean(axis=0, dtype=np.float64)
@@ -136,10 +131,7 @@ class CellIndex:
             n_candidates = max(found.n_candidates, n_neighbors + are_points)
         self._n_candidates = min(n_candidates, n)
         n_cells, size = sample_of_cells(n)
-        # Probes stand for rows that are not among the points: these are further from a border than those in the mean.
-        is_left_out = are_points and not are_queried and 2 * len(rows) <= n
-        others = np.delete(np.arange(n), rows) if is_left_out else np.arange(n)
-        learned = np.sort(np.random.RandomState(seed).choice(others, min(size, len(others)), replace=False))
+        learned = np.sort(np.random.RandomState(seed).choice(n, min(size, n), replace=False))
         centers = cell_centers(near[learned], n_cells, seed=seed, n_threads=n_threads)
         vectors = self._near(planners.vectors, n_threads)
         reach, n_visits = plan_reach(
@@ -151,7 +143,7 @@ class CellIndex:
             return
         self._cells = Cells(centers, reach, n_threads)
         visits = self._cells.visits(near, n_threads)
-        self._visits = visits if are_queried else None
+        self._visits = visits if are_points else None
         self._cell_points = CellPoints(near, offsets, visits, n_cells)
         ids, _ = self.neighbors(judges.vectors, n_neighbors + are_points, n_threads)
         self.recall = judges.recall(points, ids)
@@ -193,32 +185,28 @@ class CellIndex:
 
 
 class DistinctIndex:
-    """A search among the distinct points where many are equal; point i equals distinct point `groups[i]`."""
+    """A search among the distinct points where many are equal."""
 
     method: ClassVar[str] = "approximate"
 
     def __init__(
         self,
         points: Array,
-        groups: IndexArray,
+        equal: EqualRows,
         sample: Array | None,
         n_neighbors: int,
         recall: float,
         seed: int,
         n_threads: int,
-        *,
-        are_queried: bool,
     ) -> None:
-        self._groups, self._counts = groups, np.bincount(groups)
-        self._copies = np.argsort(groups, kind="stable").astype(np.int32)
+        self._groups, self._counts = equal.places, equal.counts
+        self._copies = np.argsort(equal.places, kind="stable").astype(np.int32)
         self._starts = np.cumsum(self._counts) - self._counts
-        self._distinct = points[self._copies[self._starts]]
+        self._distinct = points[equal.first]
         n_distinct = len(self._distinct)
         self._n_searched = min(n_neighbors, n_distinct - (sample is None))
         self._index: CellIndex | DistinctIndex | ExactSearch = (
-            approximate_index(
-                self._distinct, sample, self._n_searched, recall, seed, n_threads, are_queried=are_queried
-            )
+            approximate_index(self._distinct, sample, self._n_searched, recall, seed, n_threads)
             if self._n_searched > 0
             else ExactSearch(self._distinct, n_threads)
         )
@@ -257,25 +245,10 @@ class DistinctIndex:
         return np.take_along_axis(found, order, axis=1), np.take_along_axis(distances, order, axis=1)
 
 
-def _equal_rows(points: Array) -> IndexArray | None:
-    """Return which distinct row each point equals, None unless one occurs more often than cells are large."""
-    bits = points.view(np.uint32 if points.itemsize == 4 else np.uint64)
-    drawn = np.random.RandomState(0).randint(1 << 31, size=(points.shape[1],))
-    multipliers = 2 * drawn.astype(bits.dtype) + 1
-    hashes: Array = bits @ multipliers
-    ascending = np.sort(hashes)
-    often = int(np.sqrt(len(points))) + 1
-    if not np.any(ascending[often:] == ascending[:-often]):
-        return None
-    _, first, groups = np.unique(hashes, return_index=True, return_inverse=True)
-    is_other = np.concatenate(
-        [
-            (points[at : at + 4096] != points[first[groups[at : at + 4096]]]).any(axis=1)
-            for at in range(0, len(points), 4096)
-        ]
-    )
-    groups[is_other] = len(first) + np.arange(np.count_nonzero(is_other))
-    return groups if np.bincount(groups).max() > often else None
+def _equal_rows(points: Array) -> EqualRows | None:
+    """Return which points are equal, None unless one occurs more often than cells are large."""
+    equal = equal_rows(points)
+    return equal if equal.counts.max() > int(np.sqrt(len(points))) + 1 else None
 
 
 # --- cells
@@ -283,30 +256,16 @@ def _equal_rows(points: Array) -> IndexArray | None:
 
 @dataclass(frozen=True)
 class Visits:
-    """Cells that each row visits; ~c as its own cell means that the row is compared only with the cells that
-    it visits.
-    """
+    """Cells that each row visits."""
 
     own: IntArray  # (q,), int32: the cell of each row
     starts: IndexArray  # (q + 1,): where the visits of each row begin in `cells`, and where the last ones end
     cells: IntArray  # the cells that each row visits, ascending
 
-    def take(self, rows: IndexArray) -> Visits:
-        """Return the visits of some rows."""
-        counts = np.diff(self.starts)[rows]
-        starts = np.concatenate([[0], np.cumsum(counts)])
-        at = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], counts)
-        return Visits(self.own[rows], starts, self.cells[at])
-
-    def reach(self, wanted: BoolArray) -> BoolArray:
-        """Return which rows lie in some of the cells wanted, or visit them."""
-        n_before = np.concatenate([[0], np.cumsum(wanted[self.cells])])[self.starts]
-        return wanted[self.own] | (n_before[1:] > n_before[:-1])
-
     @property
     def row_order(self) -> IndexArray:
         """The rows, those of one cell together."""
-        return np.argsort(np.where(self.own < 0, ~self.own, self.own), kind="stable")
+        return np.argsort(self.own, kind="stable")
 
 
 class Cells:
@@ -344,21 +303,18 @@ class Cells:
 
 
 class CellPoints:
-    """Points sorted into cells, and the points that visit each cell; points of a cell ~c are neighbors of no
-    others.
-    """
+    """Points sorted into cells, and the points that visit each cell."""
 
     def __init__(self, near: Array, offsets: Array, visits: Visits, n_cells: int) -> None:
         self.near, self._offsets = near, offsets
         n, m, lanes = *near.shape, lanes_of(near.dtype)
-        packed = np.flatnonzero(visits.own >= 0)
-        own = visits.own[packed]
+        own = visits.own
         counts = np.bincount(own, minlength=n_cells)
         self._panel_starts = np.concatenate([[0], np.cumsum(-(-counts // lanes))])
         n_panels = int(self._panel_starts[-1])
         self._order = np.full(n_panels * lanes, -1, dtype=np.int32)
         firsts = self._panel_starts[:-1] * lanes - (np.cumsum(counts) - counts)
-        points = packed[np.argsort(own, kind="stable")]
+        points = np.argsort(own, kind="stable")
         self._order[np.arange(len(points)) + np.repeat(firsts, counts)] = points
         self._panels = aligned_zeros(n_panels * m * lanes, near.dtype)
         in_panels = near[self._order].reshape(n_panels, lanes, m).swapaxes(1, 2)
@@ -370,14 +326,6 @@ class CellPoints:
         ).tocsc()
         self._visitors = crossed.indices.astype(np.int32, copy=False)
         self._visitor_starts = crossed.indptr.astype(np.intp, copy=False)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore what was pickled, at the beginning of cache lines."""
-        vars(self).update(state)
-        for name in ("_panels", "_panel_offsets"):
-            aligned = aligned_zeros(len(state[name]), state[name].dtype)
-            aligned[:] = state[name]
-            setattr(self, name, aligned)
 
     def candidates(self, rows: Array, visits: Visits, n_candidates: int, n_threads: int) -> IntArray:
         """Return the points of lowest score |y|^2 - 2 x.y of the cells that each row x visits.

@@ -13,9 +13,6 @@ from coterie.arrays import FloatArray, IntArray
 from coterie.graphs.checks import check_graph
 from coterie.graphs.edges import Edges, edges_of_graph
 
-# Measures of the size of a cluster.
-BALANCES = ("rows", "degrees")
-
 # Tolerance of the sum of priors.
 _PRIORS_TOLERANCE = 1e-6
 
@@ -27,7 +24,6 @@ def balanced_cut(
     *,
     balance_weight: float | None = None,
     class_priors: npt.ArrayLike | None = None,
-    balance: str = "rows",
 ) -> float:
     """Sum over the clusters of the edges that leave them, relative to their sizes.
 
@@ -48,13 +44,11 @@ def balanced_cut(
     class_priors : array-like of shape (R,), optional
         Expected fraction of the vertices in each cluster, instead of `balance_weight`: positive, with sum 1. The lambda
         of cluster r is then (1 - prior) / prior.
-    balance : {"rows", "degrees"}
-        Size of a cluster: its number of vertices, or the sum of their degrees; n is then the sum of all degrees.
 
     Returns
     -------
     float
-        0 for one cluster, infinite if one of several is empty (with "degrees": has no edges although the graph has).
+        0 for one cluster, infinite if one of several is empty.
 
     Raises
     ------
@@ -94,7 +88,6 @@ def balanced_cut(
     elif clusters.dtype.kind not in "iu" or clusters.min() < 0 or clusters.max() >= n_clusters:
         raise ValueError(f"labels must be integers from 0 to n_clusters - 1 = {n_clusters - 1}.")
     check_balance_weight(balance_weight)
-    check_balance(balance)
     lambdas: float | FloatArray | None = balance_weight
     if class_priors is not None:
         if balance_weight is not None:
@@ -104,8 +97,7 @@ def balanced_cut(
         lambdas = balance_weights_of(checked_priors(class_priors, n_clusters))
     if n_clusters == 1:
         return 0.0
-    weights = vertex_weights(checked, balance)
-    return cut_of_edges(edges_of_graph(checked), clusters, n_clusters, lambdas, weights)
+    return cut_of_edges(edges_of_graph(checked), clusters, n_clusters, lambdas)
 
 
 def check_balance_weight(balance_weight: float | None) -> None:
@@ -116,12 +108,6 @@ def check_balance_weight(balance_weight: float | None) -> None:
         raise TypeError(f"balance_weight must be a number above 0 or None, got {balance_weight!r}.")
     if not 0 < balance_weight < np.inf:
         raise ValueError(f"balance_weight must be a finite number above 0 or None, got {balance_weight!r}.")
-
-
-def check_balance(balance: str) -> None:
-    """Check the measure of size."""
-    if balance not in BALANCES:
-        raise ValueError(f"balance must be one of {', '.join(map(repr, BALANCES))}, got {balance!r}.")
 
 
 def checked_priors(priors: npt.ArrayLike, n_clusters: int) -> FloatArray:
@@ -152,14 +138,6 @@ def balance_weights_of(priors: FloatArray) -> FloatArray:
 def degrees_of(graph: sp.csr_array) -> FloatArray:
     """Return the sum of the weights at each vertex, without loops."""
     return np.asarray(graph.sum(axis=1, dtype=np.float64)).ravel() - graph.diagonal()
-
-
-def vertex_weights(graph: sp.csr_array, balance: str) -> FloatArray | None:
-    """Return the weights of vertices in the sizes of clusters; None: 1 each, as for a graph without edges."""
-    if balance == "rows":
-        return None
-    degrees = degrees_of(graph)
-    return degrees if np.any(degrees > 0) else None
 
 
 def cuts_and_sizes(

@@ -87,6 +87,9 @@ def knn_graph(
     -----
     Time and memory of `nearest_neighbors`, and O(n n_neighbors).
 
+    Of rows as far as the last neighbor those with the lowest numbers are neighbors. The graph of the estimators differs
+    where there are such ties, or equal rows: see their `affinity_matrix_`.
+
     References
     ----------
     von Luxburg, A tutorial on spectral clustering, Statistics and Computing 17, 2007, section 2.2.

@@ -36,8 +36,8 @@ class Neighbors(tuple[IntArray, Array]):
     ----------
     ids, square_distances : ndarray of shape (q, n_neighbors)
         The pair.
-    method : {"exact", "approximate", "given", "mixed"}
-        Method of the search; "given" by `given_neighbors`, "mixed" by `extend_neighbors`.
+    method : {"exact", "approximate", "given"}
+        Method of the search; "given" by `given_neighbors`.
     recall : float
         Share of the true nearest rows among them: 1 if the search was exact, else measured on a sample of at most 128
         rows; NaN if unknown.
@@ -120,10 +120,6 @@ def nearest_neighbors(
     TypeError
         If one of rows and queries is sparse and the other is not.
 
-    See Also
-    --------
-    NeighborIndex : for queries that come in more than one batch.
-
     Notes
     -----
     Exact: O(q n d) time, or O(n nnz) for sparse rows; memory for two copies of the rows, and O(q n_neighbors).
@@ -142,51 +138,34 @@ def nearest_neighbors(
     >>> square_distances[2]
     array([0., 4.])
     """
-    check_search(n_neighbors, metric, method)
+    check_option("metric", metric, METRICS)
+    check_option("method", method, METHODS)
+    check_positive_integer("n_neighbors", n_neighbors)
+    if isinstance(recall, bool) or not (isinstance(recall, Real) and 0 < float(recall) < 1):
+        raise ValueError(
+            f'recall must be a number above 0 and below 1, got {recall!r}. method="exact" finds all.'
+        )
     rows = as_rows(X)
     query_rows = None if queries is None else as_rows(queries, dtype=rows.dtype)
-    check_sizes(rows, query_rows, n_neighbors)
-    check_recall(recall)
+    _check_sizes(rows, query_rows, n_neighbors)
     approximate = is_approximate(method, rows, rows.shape[0] if query_rows is None else query_rows.shape[0])
     points, *others = read_rows(metric, rows, *([] if query_rows is None else [query_rows]))
     wanted = others[0] if others else None
     n_threads = effective_n_threads(n_threads)
     if approximate:
         seed = int(random_stream(random_state).randint(np.iinfo(np.int32).max))
-        search = approximate_index(
-            points, wanted, int(n_neighbors), float(recall), seed, n_threads, are_queried=wanted is None
-        )
-        warn_of_low_recall(search.recall, recall)
+        search = approximate_index(points, wanted, int(n_neighbors), float(recall), seed, n_threads)
+        if search.recall < recall - _MUCH_MISSED:
+            warn(
+                f"The recall is about {search.recall:.1%}, below the target of {recall:.1%}: near rows lie in many "
+                'cells. Use method="exact" to find all.',
+                ConvergenceWarning,
+            )
         return Neighbors(*search.neighbors(wanted, int(n_neighbors), n_threads), search.method, search.recall)
     return Neighbors(*exact_neighbors(points, wanted, int(n_neighbors), n_threads), "exact", 1.0)
 
 
-def check_recall(recall: Any) -> None:
-    """Raise a ValueError unless this is a valid target recall."""
-    if isinstance(recall, bool) or not (isinstance(recall, Real) and 0 < float(recall) < 1):
-        raise ValueError(
-            f'recall must be a number above 0 and below 1, got {recall!r}. method="exact" finds all.'
-        )
-
-
-def warn_of_low_recall(reached: float, recall: float) -> None:
-    """Warn if the recall is far below the target."""
-    if reached < recall - _MUCH_MISSED:
-        warn(
-            f"The recall is about {reached:.1%}, below the target of {recall:.1%}: near rows lie in many cells. "
-            'Use method="exact" to find all.',
-            ConvergenceWarning,
-        )
-
-
-def check_search(n_neighbors: Any, metric: Any, method: Any) -> None:
-    """Raise a ValueError unless these options are valid."""
-    check_option("metric", metric, METRICS)
-    check_option("method", method, METHODS)
-    check_positive_integer("n_neighbors", n_neighbors)
-
-
-def check_sizes(rows: Rows, query_rows: Rows | None, n_neighbors: int) -> None:
+def _check_sizes(rows: Rows, query_rows: Rows | None, n_neighbors: int) -> None:
     """Raise an error unless there are enough rows for the number of neighbors; queries None: the rows themselves."""
     n_rows = rows.shape[0]
     if n_rows > np.iinfo(np.int32).max:
@@ -199,14 +178,9 @@ def check_sizes(rows: Rows, query_rows: Rows | None, n_neighbors: int) -> None:
         return
     if n_neighbors > n_rows:
         raise ValueError(f"n_neighbors must not exceed the {n_rows} rows of X, got {n_neighbors}.")
-    check_alike(query_rows, rows.shape[1], is_sparse=rows.is_sparse)
-
-
-def check_alike(query_rows: Rows, n_columns: int, *, is_sparse: bool) -> None:
-    """Raise an error unless queries and rows have the same kind and width."""
-    if query_rows.shape[1] != n_columns:
-        raise ValueError(f"X has {n_columns} features, but queries has {query_rows.shape[1]}.")
-    if query_rows.is_sparse != is_sparse:
+    if query_rows.shape[1] != rows.shape[1]:
+        raise ValueError(f"X has {rows.shape[1]} features, but queries has {query_rows.shape[1]}.")
+    if query_rows.is_sparse != rows.is_sparse:
         raise TypeError("X and queries must both be sparse or both be dense.")
 
 
@@ -223,27 +197,22 @@ def is_approximate(method: str, rows: Rows, n_queries: int) -> bool:
 
 def read_rows(metric: str, *sources: Rows) -> list[Block]:
     """Return all rows of each source for the metric; for "cosine" with one more column if there are rows of zeros."""
-    blocks = [read_as(metric, rows) for rows in sources]
-    if metric != "cosine" or not any(are_zero(block).any() for block in blocks):
-        return blocks
-    return [with_zeros_apart(block) for block in blocks]
+    if metric != "cosine":
+        return [rows.read() for rows in sources]
+    blocks = [NormalizedRows(rows).read() for rows in sources]
+    return [*map(_with_zeros_apart, blocks)] if any(_are_zero(block).any() for block in blocks) else blocks
 
 
-def read_as(metric: str, rows: Rows) -> Block:
-    """Return all rows, of length 1 for the cosine distance."""
-    return NormalizedRows(rows).read() if metric == "cosine" else rows.read()
-
-
-def are_zero(block: Block) -> BoolArray:
+def _are_zero(block: Block) -> BoolArray:
     """Return a mask of the rows that are all zeros."""
     if sp.issparse(block):
         return block.count_nonzero(axis=1) == 0
     return np.asarray(~block.any(axis=1))
 
 
-def with_zeros_apart(block: Block) -> Block:
+def _with_zeros_apart(block: Block) -> Block:
     """Return rows with an additional column, which is 1 for rows of zeros: they are orthogonal to all others."""
-    column = are_zero(block).astype(block.dtype)[:, None]
+    column = _are_zero(block).astype(block.dtype)[:, None]
     if not sp.issparse(block):
         return np.hstack([block, column])
     joined = sp.csr_array(sp.hstack([block, sp.csr_array(column)], format="csr"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -51,6 +51,7 @@ from coterie.laplacian_kmodes.solver import (
     KModesResult,
     automatic_graph_weight,
     bound_optimization,
+    closeness,
     cut_weight,
 )
 from coterie.passes import measure_rows
@@ -134,10 +135,8 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     n_neighbors : int
         Nearest neighbors of each row in the graph, without the row itself.
     affinity : {"knn", "precomputed"}
-        "precomputed": X is a symmetric matrix of affinities, dense or sparse, and the kernel of the modes too. Or X is
-        a pair ``(graph, kernel)`` of such matrices, for `predict` too: the graph may then be directed, and entry (p, q)
-        of the kernel, any number, is k(x_p, x_q). For objects without a mean, such as strings or graphs. Modes are
-        rows, so "mean_shift" is excluded.
+        "precomputed": X is a symmetric matrix of affinities, dense or sparse, which is the kernel of the modes too: for
+        objects without a mean, such as strings. Modes are rows, so "mean_shift" is excluded.
     weights : {"binary", "gaussian"} or callable
         Weights of the graph's edges; see `coterie.graphs.knn_graph`.
     symmetrize : {"none", "mean", "max"}
@@ -158,7 +157,8 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         "cosine": each row is divided by its length first (normalization).
     init : {"auto", "k-means++", "k-means", "spectral", "random"}, array-like of shape (L, d), fitted model, or callable
         Initial modes: seeds, the centroids of k-means, or k-means of the eigenvectors of the graph. "auto": k-means,
-        spectral (up to n L^2 = 5e7), then k-means++ and k-means by turns. With `affinity="precomputed"`: "auto",
+        spectral (up to n L^2 = 5e7), then k-means++ and k-means by turns, of which the later k-means also give the
+        initial memberships. With `affinity="precomputed"`: "auto",
         "random", "spectral", or L row numbers. A callable gets `(X, n_clusters, random_state=...)`.
     n_init : int or "auto"
         Runs, each from its own initialization on the same graph. "auto": 10; 1 where `init` holds the modes.
@@ -238,18 +238,17 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     The graph takes O(n^2 d) operations where it is exact; an update O(n (rho + 1) L). Memory: three arrays of n x L
     floats, the graph and, for mean shifts, another copy of the rows.
 
-    Why lambda / 4: the paper prints lambda tr(Z' L Z) = lambda / 2 sum_pq K_pq ||z_p - z_q||^2 in E (Eq. 1), and R
-    without the last 1/2 (Eq. 2). That counts each pair of rows twice, as (p, q) and as (q, p), and the bound of that R
-    would have 2 lambda where the paper's update (Eq. 8), its code and this class have lambda. Here E and R count each
-    pair once, so that `graph_weight` is the lambda of the paper's update, with the same clusters.
-    `published_objective_`, for comparisons with printed figures, is E of the same labels and modes at twice the lambda.
+    The paper prints twice these graph terms in E (Eq. 1) and R (Eq. 2), but its update (Eq. 8) minimizes a bound of R
+    as above: with each pair of rows counted once. `published_objective_` is E of the same labels and modes at twice the
+    lambda.
 
     "auto" has no unit: lambda is 1.5 times the least one at which memberships converge to clusters if all affinities
     are equal, 2 (L - 1) / (L - 2) log(L - 1) over the mean degree. With `init="auto"` memberships continue after five
     updates of the modes instead of being initialized again, and a run that ends with empty clusters is repeated, up to
     three times, with the cluster of the largest inertia split in two.
 
-    The normalized cut is that of the graph with its components joined, so that small components are not free.
+    The normalized cut is that of the graph with its components joined, so that small components are not free, and with
+    the weight of an edge of length d times s^2 / (s^2 + d^2), so that it is low where rows are few.
 
     A cluster that empties keeps its last mode, with a ConvergenceWarning.
 
@@ -318,8 +317,6 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         self.n_threads = n_threads
         self.callback = callback
 
-    # Of models that were saved before there were pairs, too.
-    _fitted_to_pair: bool = False
     modes_: Array
 
     @with_callbacks
@@ -329,8 +326,8 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
-            The data, or (n, n) affinities, or a tuple of two such matrices, graph and kernel. Files are read into
-            memory of one machine as a whole: rows on Dask workers are a TypeError.
+            The data, or (n, n) affinities, which are read into the memory of one machine: rows on Dask workers are a
+            TypeError.
         y : None
             Ignored.
 
@@ -352,21 +349,20 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         which also gets the labels of the rows."""
         self.check_parameters()
         report = Report(self, HISTORY_FIELDS)
-        X, kernel = self._graph_and_kernel(X)
         rows, columns = self._rows_to_fit(X)
         self._check_n_rows(rows)
         given, random = self._given_modes(rows), random_stream(self.random_state)
         with report.scikit_learn_callbacks(X), single_threaded_blas():
             if earlier is None:
                 block = rows.read()
-                problem, vertices, given = self._problem(block, kernel, given, random)
+                problem, vertices, given = self._problem(block, given, random)
                 report.n_runs = self._n_runs()
                 tried = self._starts(X, problem, given, random, report)
             else:
                 old, block, vertices = earlier.problem, earlier.rows, earlier.vertices
                 report.n_runs = len(earlier.ends)
                 weight = self._weight_of(old.graph)
-                problem = KModesProblem(old.graph, old.mode_search, self.n_clusters, weight)
+                problem = replace(old, n_clusters=self.n_clusters, graph_weight=weight)
                 tried = (Start(modes) for modes in earlier.ends)
             ends: list[Modes] = []
             best: KModesResult | None = None
@@ -384,13 +380,13 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
                 if best is None or key < best_key:
                     best, best_key = result, key
         assert best is not None
-        fitted = self._result_fitted(best, problem, block, vertices, is_pair=kernel is not None)
+        fitted = self._result_fitted(best, problem, block, vertices)
         self._store_fitted(columns | fitted | {"runs_": report.runs()})
         report.warn_if_out_of_time()
         return FittedProblem(problem, ends, best.modes, block, vertices)
 
     def _problem(
-        self, rows: Block, kernel: Any, given: Array | None, random: np.random.RandomState
+        self, rows: Block, given: Array | None, random: np.random.RandomState
     ) -> tuple[KModesProblem, Vertices, Array | None]:
         """Return the problem, its vertices, and the given modes: centers, or numbers of vertices."""
         search: ModeSearch
@@ -401,13 +397,20 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
             rows = vertices.rows
             usual = gaussian_bandwidth(squares[ids >= 0]) if squares.size else 1.0
             bandwidth = usual if self.bandwidth is None else float(self.bandwidth)
-            graph = graph_of_neighbors(
-                ids, squares, weights=self.weights, bandwidth=bandwidth, symmetrize=self.symmetrize
+
+            def of_weights(weights: Any) -> sp.csr_array:
+                graph = graph_of_neighbors(
+                    ids, squares, weights=weights, bandwidth=bandwidth, symmetrize=self.symmetrize
+                )
+                return vertices.weighted(graph)
+
+            graph = of_weights(self.weights)
+            near_graph = of_weights(
+                lambda squares: edge_weights(squares, self.weights, bandwidth) * closeness(squares, bandwidth)
             )
-            graph = vertices.weighted(graph)
             search = VectorModes(rows, bandwidth, mode_update=self.mode_update, n_threads=n_threads)
         else:
-            graph = check_graph(rows, rows.shape[0], symmetric=kernel is None)
+            graph = check_graph(rows, rows.shape[0], symmetric=True)
             is_given = np.zeros(rows.shape[0], dtype=bool)
             is_given[[] if given is None else given] = True
             graph, vertices = vertices.without_small_parts(
@@ -415,12 +418,9 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
             )
             if given is not None and vertices.places is not None:
                 given = vertices.places[given]
-            matrix: Any = graph
-            if kernel is not None:
-                matrix = _checked_kernel(kernel, rows.shape[0])[vertices.first_rows][:, vertices.first_rows]
-                graph = graph.astype(np.result_type(graph.dtype, matrix.dtype), copy=False)
-            search = KernelModes(matrix, mode_update=self.mode_update)
-        return KModesProblem(graph, search, self.n_clusters, self._weight_of(graph)), vertices, given
+            search, near_graph = KernelModes(graph, mode_update=self.mode_update), graph
+        problem = KModesProblem(graph, near_graph, search, self.n_clusters, self._weight_of(graph))
+        return problem, vertices, given
 
     def _neighbors(self, rows: Block, random: np.random.RandomState) -> tuple[Vertices, IntArray, Array]:
         """Return the distinct rows, their neighbors and the squared distances to them."""
@@ -491,11 +491,11 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         """Return a key that sorts better results first."""
         if self.select_by == "objective":
             return result.n_empty, result.objective, 0.0
-        cut = normalized_cut(problem.connected_graph, result.labels, self.n_clusters)
+        cut = normalized_cut(problem.cut_graph, result.labels, self.n_clusters)
         return result.n_empty, cut, result.objective
 
     def _result_fitted(
-        self, best: KModesResult, problem: KModesProblem, rows: Block, vertices: Vertices, *, is_pair: bool
+        self, best: KModesResult, problem: KModesProblem, rows: Block, vertices: Vertices
     ) -> dict[str, Any]:
         """Return the fitted attributes of a result."""
         search, modes, first = problem.mode_search, best.modes, vertices.first_rows
@@ -510,7 +510,6 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
             "mode_indices_": np.where(modes.indices < 0, -1, first[modes.indices]),
             "objective_": best.objective, "relaxation_": best.relaxation, "is_shifted_": best.is_shifted,
             "converged_": best.reason == "converged", "history_": best.history, "n_iter_": len(best.history),
-            "_fitted_to_pair": is_pair,
         }  # fmt: skip
         if self.affinity == "knn":
             distances = self._distances_to_modes(rows, modes.points, labels)
@@ -558,9 +557,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         return np.sqrt(squares_to_centers(as_rows(rows), modes, labels, effective_n_threads(self.n_threads)))
 
     def _scores_by_affinities(self, affinities: Block) -> Array:
-        n = len(self.labels_)
-        graph, kernel = (affinities[:, :n], affinities[:, n:]) if self._fitted_to_pair else (affinities,) * 2
-        own, near = kernel[:, self.mode_indices_], graph @ self.memberships_
+        own, near = affinities[:, self.mode_indices_], affinities @ self.memberships_
         return (own.toarray() if sp.issparse(own) else own) + self.graph_weight_ * near
 
     def _scores_by_neighbors(self, rows: Block, ids: IntArray, squares: Array) -> Array:
@@ -590,25 +587,9 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
             "objective_": "float",
             "relaxation_": "float?",
             "is_shifted_": "bool?",
-            "_fitted_to_pair": "bool?",
         }
 
     # --- checks --------------------------------------------------------------------------------------------------
-
-    def _graph_and_kernel(self, X: Any) -> tuple[Any, Any]:
-        """Return the graph and the kernel of a pair, otherwise X and None."""
-        if not _is_pair(X):
-            return X, None
-        if self.affinity != "precomputed":
-            raise ValueError("X is a pair of matrices, which needs affinity='precomputed'.")
-        return X
-
-    def _rows_of(self, X: Any) -> Rows:
-        if self._fitted_to_pair:
-            return _joined_pair(X, len(self.labels_))
-        if _is_pair(X):
-            raise ValueError("X is a pair of matrices, but this model was fitted to one matrix.")
-        return super()._rows_of(X)
 
     def _n_runs(self) -> int:
         n_init = _RUNS if self.n_init == "auto" else int(self.n_init)
@@ -651,59 +632,3 @@ def _singletons(problem: KModesProblem, report: Report) -> KModesResult:
     return KModesResult(
         labels, memberships, modes, objective, -float(n), False, report.history(), "converged"
     )
-
-
-# --- pairs of a graph and a kernel -----------------------------------------------------------------------------------
-
-
-def _is_pair(X: Any) -> bool:
-    """Return whether X is a tuple or list of two matrices, and not of two rows; other collections of matrices
-    are an error.
-    """
-    if not isinstance(X, tuple | list):
-        return False
-    dimensions = [len(_shape(part)) for part in X]
-    if dimensions == [2, 2]:
-        return True
-    if 2 in dimensions:
-        raise ValueError(
-            f"X must be a matrix or a pair of two matrices, (graph, kernel), got {type(X).__name__} of {len(X)} parts."
-        )
-    return False
-
-
-def _checked_kernel(kernel: Any, n: int) -> Block:
-    """Check the kernel matrix k(x_p, x_q) of n rows, any finite numbers, and return it in memory."""
-    rows = as_rows(kernel)
-    if rows.shape != (n, n):
-        raise ValueError(
-            f"The kernel must be square with a row for each of the graph's {n} vertices, got shape {rows.shape}."
-        )
-    return rows.read()
-
-
-def _joined_pair(X: Any, n: int) -> Rows:
-    """Return the affinities of m new rows to the n rows of a fit: (m, 2 n), those of the graph and those of
-    the kernel.
-    """
-    if isinstance(X, Rows) and X.shape[1] == 2 * n:
-        return X
-    if not _is_pair(X):
-        raise ValueError(
-            "This model was fitted to a pair, so X must be a pair of matrices too: the new rows in the graph and in "
-            f"the kernel, each with {n} columns."
-        )
-    graph, kernel = (as_rows(matrix) for matrix in X)
-    if graph.shape != kernel.shape or graph.shape[1] != n:
-        raise ValueError(
-            f"Graph and kernel of new rows must have the same shape and {n} columns, got {graph.shape} and "
-            f"{kernel.shape}."
-        )
-    blocks = graph.read(), kernel.read()
-    is_sparse = any(sp.issparse(block) for block in blocks)
-    return as_rows(sp.hstack(blocks, format="csr") if is_sparse else np.hstack(blocks))
-
-
-def _shape(matrix: Any) -> tuple[int, ...]:
-    found = getattr(matrix, "shape", None)
-    return np.shape(matrix) if found is None else tuple(found)

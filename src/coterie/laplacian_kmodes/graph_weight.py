@@ -214,7 +214,7 @@ def _checked_labels(y: npt.ArrayLike, X: Any) -> Array:
         unknown = np.array([name is None or name in (-1, "-1") for name in labels.tolist()])
         labels = labels.astype(object)
         labels[unknown] = -1
-    check_consistent_length(X[0] if isinstance(X, tuple) else X, labels)
+    check_consistent_length(X, labels)
     if np.all(labels == -1):
         raise ValueError("y must contain a known label: all of them are -1.")
     return labels

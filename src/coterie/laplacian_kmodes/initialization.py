@@ -42,14 +42,15 @@ def starts(
 ) -> Iterator[Start]:
     """Yield initializations without end.
 
-    "auto": k-means, spectral (of graphs of moderate size), then k-means++ and k-means by turns; random ones
-    for affinities.
+    "auto": k-means, spectral (of graphs of moderate size), then k-means++ and k-means by turns; random ones for
+    affinities. Later k-means give their clusters as memberships, too: in one column the affinities to the modes reach
+    few rows, and the graph takes O(n^2) updates to bring them to all others.
     """
 
     def deadline() -> Deadline:
         return report.deadline.share(_TIME_SHARE)
 
-    def drawn(kind: str) -> Start:
+    def drawn(kind: str, has_labels: bool = False) -> Start:
         rows, search = problem.mode_search.rows, problem.mode_search
         if rows is None or kind == "random":
             seeds = random.choice(problem.graph.shape[0], problem.n_clusters, replace=False)
@@ -59,7 +60,7 @@ def starts(
             found = seed_by_square_distance(data, problem.n_clusters, random, deadline=deadline())
             return Start(search.start(found[0], random))
         means = k_means_until(deadline(), rows, problem.n_clusters, random_state=random, n_threads=n_threads)
-        return Start(search.start(means.cluster_centers_, random))
+        return Start(search.start(means.cluster_centers_, random), means.labels_ if has_labels else None)
 
     if init == "auto":
         yield drawn("k-means")
@@ -68,7 +69,7 @@ def starts(
                 yield _spectral_start(problem, random, deadline(), n_threads)
         while True:
             yield drawn("k-means++")
-            yield drawn("k-means")
+            yield drawn("k-means", has_labels=True)
     while True:
         if init == "spectral":
             yield _spectral_start(problem, random, deadline(), n_threads)

@@ -270,16 +270,12 @@ class VectorModes:
 
 
 class KernelModes:
-    """Modes among rows that are given only by a matrix of affinities k(x_p, x_q): mean shifts need
-    coordinates.
-    """
+    """Modes among rows that are given only by a symmetric graph of affinities: mean shifts need coordinates."""
 
     rows, bandwidth = None, None
 
-    def __init__(self, matrix: Block, *, mode_update: ModeUpdate = "byproduct") -> None:
-        # Row m holds the affinities of all rows to row m.
-        self._candidates = matrix.T.tocsr() if sp.issparse(matrix) else matrix.T
-        self._mode_update = mode_update
+    def __init__(self, affinities: sp.csr_array, *, mode_update: ModeUpdate = "byproduct") -> None:
+        self._affinities, self._mode_update = affinities, mode_update
 
     def start(self, seeds: IndexArray, random: np.random.RandomState) -> Modes:
         """Return the modes at these rows."""
@@ -292,21 +288,20 @@ class KernelModes:
             members = np.flatnonzero(labels == cluster)
             if len(members):
                 rows = np.arange(len(labels)) if self._mode_update == "densest" else members
-                densities = self._candidates[rows][:, members].sum(axis=1)
+                densities = self._affinities[rows][:, members].sum(axis=1)
                 indices[cluster] = rows[np.asarray(densities).ravel().argmax()]
         return Modes(np.empty((n_clusters, 0)), indices)
 
     def write_affinities(self, modes: Modes, clusters: list[int], out: Array) -> None:
         """Write the affinities of all rows with the modes of some clusters to these columns of `out`, shape (n, L)."""
         for cluster in clusters:
-            found = self._candidates[[modes.indices[cluster]]]
-            out[:, cluster] = (found.toarray() if sp.issparse(found) else found)[0]
+            out[:, cluster] = self._affinities[[modes.indices[cluster]]].toarray()[0]
 
     def update(self, modes: Modes, memberships: GraphMemberships) -> Modes:
         """Return the modes of the memberships; an empty cluster keeps its mode."""
         n_clusters = len(modes.indices)
         if self._mode_update == "densest":
-            found = densest_rows(np.asarray(self._candidates @ memberships.memberships), memberships)
+            found = densest_rows(self._affinities @ memberships.memberships, memberships)
         else:
             found = surest_members(memberships, n_clusters)
         return Modes(modes.points, np.where(found >= 0, found, modes.indices))

@@ -35,16 +35,16 @@ class KModesProblem:
     """
 
     graph: sp.csr_array  # (n, n): affinities K of rows
+    near_graph: sp.csr_array  # (n, n): the same times the closeness of both rows
     mode_search: ModeSearch  # finds modes m, and the affinities k of rows to them
     n_clusters: int  # L
     graph_weight: float  # lambda in the paper
 
     @cached_property
     def connected_graph(self) -> sp.csr_array:
-        """The graph with its components joined by their shortest edges, for cuts and eigenvectors.
+        """The graph with its components joined by their shortest edges, for eigenvectors.
 
-        These weigh s^2 / (s^2 + distance^2) times the mean weight. Large graphs and those without rows are
-        returned unchanged.
+        These weigh their closeness times the mean weight. Large graphs and those without rows are returned unchanged.
         """
         rows, bandwidth = self.mode_search.rows, self.mode_search.bandwidth
         if rows is None or bandwidth is None or self.graph.nnz == 0:
@@ -53,8 +53,18 @@ class KModesProblem:
             return self.graph
         usual = float(self.graph.data.mean(dtype=np.float64))
         return bridge_components(
-            self.graph, rows, weights=lambda squares: usual * bandwidth**2 / (bandwidth**2 + squares)
+            self.graph, rows, weights=lambda squares: usual * closeness(squares, bandwidth)
         )
+
+    @cached_property
+    def cut_graph(self) -> sp.csr_array:
+        """The same with long edges weighing less, for cuts: in one column each gap is crossed by about as many."""
+        return sp.csr_array(self.connected_graph - self.graph + self.near_graph)
+
+
+def closeness(squares: Array, bandwidth: float) -> Array:
+    """Return s^2 / (s^2 + distance^2)."""
+    return np.asarray(bandwidth**2 / (bandwidth**2 + squares))
 
 
 @dataclass(frozen=True)

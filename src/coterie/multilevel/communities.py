@@ -1,12 +1,12 @@
 """Communities of a graph, in a number that follows from a resolution: the Leiden algorithm.
 
 Traag, Waltman and van Eck (2019): nodes move one by one to the best adjacent community, communities are split into well
-connected parts, and the parts are the nodes of the next level. As in ensemble learning (Ovelgoenne and Geyer-Schulz
-2012), what two first iterations have in common is the start of the others.
+connected parts, and the parts are the nodes of the next level.
 """
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Literal
 
 import numpy as np
@@ -18,11 +18,8 @@ from coterie.arrays import FloatArray, IntArray
 from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.multilevel.solver import CoarseGraph
 
-# First iterations whose common parts are the start: with one the quality depends on the order of the nodes.
-_STARTS = 2
-
 # Rise of an objective that ends the iterations, and that is more than rounding for single moves; both as shares.
-_LEAST_RISE, _ROUNDING = 1e-10, 1e-12
+_LEAST_RISE, _ROUNDING = 1e-4, 1e-12
 
 
 def communities(
@@ -35,8 +32,7 @@ def communities(
     n_threads: int = 1,
     deadline: Deadline = UNLIMITED,
 ) -> tuple[IntArray, float]:
-    """Partition a graph into connected communities, of which no move of a node or of a part raises the
-    objective.
+    """Partition a graph into connected communities, of which no move of a node raises the objective, from `labels`.
 
     Return labels (n,) int32, numbered by their first vertices, and the objective; `masses` are rows at
     vertices for "cpm".
@@ -45,45 +41,35 @@ def communities(
     n = graph.n_nodes
     sizes = np.ones(n) if masses is None else masses
     weights, rate = (sizes, resolution) if objective == "cpm" else (graph.degrees, resolution / graph.volume)
-    seeds = iter(range(1 << 62))
+    found = np.arange(n, dtype=np.int32) if labels is None else labels.copy()
+    before, seeds = -np.inf, count()
 
-    def improve(labels: IntArray) -> float:
-        value = _kernels.improve_communities(
-            graph.kernel_graph, weights, rate, _ROUNDING * graph.volume, next(seeds), labels, n_threads
-        )
+    def improve(nodes_only: bool) -> float:
         deadline.check()
-        return value
+        return _kernels.improve_communities(
+            graph.kernel_graph,
+            weights,
+            rate,
+            _ROUNDING * graph.volume,
+            next(seeds),
+            nodes_only,
+            found,
+            n_threads,
+        )
 
-    best, highest = labels, -np.inf
-    if labels is None:
-        starts = [np.arange(n, dtype=np.int32) for _ in range(_STARTS)]
-        values = [improve(start) for start in starts]
-        best, highest = starts[int(np.argmax(values))], max(values)
-        labels = _common_parts(starts)
-    labels, before = labels.copy(), -np.inf
     while True:
-        value = improve(labels)
+        value = improve(nodes_only=False)
         if value > before + _LEAST_RISE * graph.volume:
             before = value
             continue
-        if best is not None and highest > value:
-            labels = best.copy()
-        connected = _connected_parts(graph, labels)
-        if connected.max(initial=0) == labels.max(initial=0):
+        value = improve(nodes_only=True)
+        connected = _connected_parts(graph, found)
+        if connected.max(initial=0) == found.max(initial=0):
             break
-        labels, before, highest = connected, -np.inf, -np.inf
-    value = max(value, highest)
+        found, before = connected, -np.inf
     if objective == "cpm":
-        return labels, 0.5 * (value + resolution * float(sizes.sum()))
-    return labels, value / graph.volume
-
-
-def _common_parts(partitions: list[IntArray]) -> IntArray:
-    """Return the labels of the parts that are in one community of each partition."""
-    found = partitions[0].astype(np.int64)
-    for other in partitions[1:]:
-        found = np.unique(found * len(other) + other, return_inverse=True)[1]
-    return found.astype(np.int32)
+        return found, 0.5 * (value + resolution * float(sizes.sum()))
+    return found, value / graph.volume
 
 
 def _connected_parts(graph: CoarseGraph, labels: IntArray) -> IntArray:

@@ -122,21 +122,14 @@ class MultilevelGraphClustering(GraphEstimator):
     than half of the rows would be left: their rows join the cluster of the nearest other row; vertices of a precomputed
     graph get the label -1, with a warning.
 
-    Modularity at the resolutions 1, 2, 4, ... gives levels of aggregated nodes, until the coarsest one has at least 8
-    nodes for each cluster or a quarter of the rows. Its nodes are merged greedily by the objective, by modularity and
-    by the normalized cut; each partition is refined by moves of single nodes on all levels, and the best one is kept.
-
     Each pass takes O(edges) operations, the merges O(m log m) for the m edges of the coarsest level. Nodes are moved in
-    the order of the rows: another order of the rows can give another partition. Clusters without edges between them
-    remain apart; a graph of more than k components has the smallest ones merged.
+    the order of the rows: another order of the rows can give another partition. A graph of more than k components has
+    the smallest ones merged.
 
     References
     ----------
-    Blondel, Guillaume, Lambiotte and Lefebvre, Fast unfolding of communities in large networks, 2008. Traag, Waltman
-    and van Eck, From Louvain to Leiden: guaranteeing well-connected communities, 2019. Ovelgoenne and Geyer-Schulz, An
-    ensemble learning strategy for graph clustering, 2012. Karypis and Kumar, A fast and
-    high quality multilevel scheme for partitioning irregular graphs, 1998. Dhillon, Guan and Kulis, Weighted graph cuts
-    without eigenvectors: a multilevel approach, 2007.
+    Traag, Waltman and van Eck, From Louvain to Leiden: guaranteeing well-connected communities, 2019. Karypis and
+    Kumar, A fast and high quality multilevel scheme for partitioning irregular graphs, 1998.
 
     Examples
     --------

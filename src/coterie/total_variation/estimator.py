@@ -31,7 +31,7 @@ from coterie.estimators.parameters import (
 from coterie.fitting.checks import random_stream, warn
 from coterie.fitting.report import Report, with_callbacks
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
-from coterie.graphs.cuts import checked_priors, vertex_weights
+from coterie.graphs.cuts import checked_priors
 from coterie.graphs.distinct import Vertices
 from coterie.size_constrained.sizes import SizeBounds, check_sizes
 from coterie.total_variation.priors import (
@@ -72,7 +72,6 @@ ClassPriors = Annotated[
         reads=("numbers", "array"),
     ),
 ]
-Balance = Annotated[Literal["rows", "degrees"], Param("What sizes count: rows, or the degrees of the graph.")]
 SelectBy = Annotated[
     Literal["shared-neighbors", "energy"],
     Param("Which run is kept: that of the smallest cut (energy), or a better one by shared neighbors."),
@@ -130,8 +129,6 @@ class TotalVariationClustering(GraphEstimator):
         count. "estimate": equal priors first, then one more run with other sizes as priors: those of that partition,
         or, where classes or memberships are given, those of the clusters found. It is returned only if its normalized
         cut is lower by a fifth, with the same condition on information. None: `balance_weight`.
-    balance : {"rows", "degrees"}
-        Size of a cluster in (P): its number of rows, or the sum of their degrees, as in the normalized cut.
     size_min, size_max : float, optional
         Minimum and maximum number of rows of a cluster; below 1: fraction of all rows. Memberships are rounded to
         clusters of these sizes at the least total loss, and vertices then move within them. Rows of a cluster with
@@ -212,14 +209,10 @@ class TotalVariationClustering(GraphEstimator):
     relaxation is sum_r TV(f_r) / B(f_r) over memberships F = [f_1 .. f_R], with TV(f) the sum over the edges, each
     once, of ``w_ij |f_i - f_j|``, and B(f) the distance of f from its median, the (floor(n / (lambda + 1)) + 1)-st
     largest value, with larger values weighted by lambda. For indicators the two are equal (Theorem 1 of the paper,
-    which counts each edge twice). With `balance="degrees"` rows are weighted by their degrees in sizes, medians and
-    distances.
+    which counts each edge twice).
 
-    An inner iteration takes O((edges + n) R) operations; a test after every 5th to 25th takes half as many. Steps are
-    those of Pock and Chambolle's diagonal preconditioner, inversely proportional to the degree of a vertex and the
-    scale of a column; with `steps="paper"` one step size suits the largest degree and the smallest column. Memory: R
-    floats for each edge, and 5 n R floats. Rows of large graphs are first ordered by eigenvectors of the normalized
-    cut, so that neighbors are close in memory.
+    An inner iteration takes O((edges + n) R) operations. Steps are those of Pock and Chambolle's diagonal
+    preconditioner. Memory: R floats for each edge, and 5 n R floats.
 
     After an outer step memberships are rounded, and unlabeled vertices move one by one to adjacent clusters as long as
     (P) decreases. After a run with labels, clusters exchange their classes if this lowers (P) and keeps more of the
@@ -228,26 +221,17 @@ class TotalVariationClustering(GraphEstimator):
     cluster and as many edges of labeled rows are kept, one more run starts there. All this is left out with
     `steps="paper"`.
 
-    Without labels and priors a run ends early because of runs that went to their end: if its cut has been that of one
-    of them for half of its iterations; or if it would be more than 5% above the lowest, and so not be selected, even if
-    it fell by the square of the factor by which any of at least three of them fell after a tenth of these iterations.
-    With `steps="paper"` all runs go to their end.
+    With more than two clusters the fit warns if one has more than nine tenths of the rows; not if no edge is cut, nor
+    with labels, priors, `balance_weight` or size constraints.
 
-    Where few edges leave small groups of rows, (P) can be lowest with all other rows in one cluster. With more
-    than two clusters the fit warns if one has more than nine tenths of the rows; not if no edge is cut, nor with
-    labels, priors, `balance_weight` or size constraints.
-
-    The graph need not be connected: a union of components is a cluster at no cost. Components of less than half of
-    n / (10 R) rows, and vertices without edges, are set aside as in `MultilevelGraphClustering`, unless a row in them
-    has a label or sizes are bounded; energies are those of the other rows. With one cluster all rows are in it, and the
-    energies are 0.
+    A union of components is a cluster at no cost. Components of less than half of n / (10 R) rows, and vertices without
+    edges, are set aside as in `MultilevelGraphClustering`, unless a row in them has a label or sizes are bounded;
+    energies are those of the other rows.
 
     References
     ----------
-    Bresson, Laurent, Uminsky and von Brecht, Multiclass total variation clustering, NeurIPS 2013. Chambolle and Pock, A
-    first-order primal-dual algorithm for convex problems with applications to imaging, 2011. Pock and Chambolle,
-    Diagonal preconditioning for first order primal-dual algorithms in convex optimization, ICCV 2011. Michelot, A
-    finite algorithm for finding the projection of a point onto the canonical simplex of R^n, 1986. Holtz, Chen,
+    Bresson, Laurent, Uminsky and von Brecht, Multiclass total variation clustering, NeurIPS 2013. Pock and Chambolle,
+    Diagonal preconditioning for first order primal-dual algorithms in convex optimization, ICCV 2011. Holtz, Chen,
     Cloninger, Cheng and Mishne, Continuous partitioning for graph-based semi-supervised learning, NeurIPS 2024.
 
     Examples
@@ -284,7 +268,6 @@ class TotalVariationClustering(GraphEstimator):
         steps: StepSizes = "preconditioned",
         balance_weight: BalanceWeight = None,
         class_priors: ClassPriors = "auto",
-        balance: Balance = "rows",
         size_min: SizeBound = None,
         size_max: SizeBound = None,
         select_by: SelectBy = "shared-neighbors",
@@ -307,7 +290,6 @@ class TotalVariationClustering(GraphEstimator):
         self.steps = steps
         self.balance_weight = balance_weight
         self.class_priors = class_priors
-        self.balance = balance
         self.size_min = size_min
         self.size_max = size_max
         self.select_by = select_by
@@ -358,7 +340,7 @@ class TotalVariationClustering(GraphEstimator):
             problem = CutProblem(
                 graph, self.n_clusters, known_of_vertices(known, vertices), means_of_vertices(given, vertices), random,
                 n_threads, self.balance_weight, priors=self._priors(known), bounds=bounds,
-                weights=vertices.masses if self.balance == "rows" else vertex_weights(graph, self.balance),
+                weights=vertices.masses,
             )  # fmt: skip
             n_runs = self._n_runs(problem)
             options = CutOptions(n_runs, self.max_iter, self.inner_tol, self.tol, self.steps, self.select_by)

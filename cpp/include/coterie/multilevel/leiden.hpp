@@ -68,13 +68,18 @@ class Leiden {
         return quality;
     }
 
-    // One iteration on all levels. IN/OUT labels (n_nodes), from 0 to n_nodes - 1.
-    void improve(const Level& graph, Labels& labels) {
+    // One iteration on all levels, or only moves of nodes. IN/OUT labels (n_nodes), from 0 to n_nodes - 1.
+    void improve(const Level& graph, bool nodes_only, Labels& labels) {
         for (int thread = 0; thread < n_threads_; ++thread) links_.emplace_back(graph.n_nodes);
         std::vector<Labels> nodes_of;
-        Coarse coarse;
-        for (Level level = graph;;) {
+        const Labels order = drawn_order(graph.n_nodes);
+        Coarse coarse = reordered(graph, order);
+        Labels found(labels.size());
+        for (std::size_t i = 0; i < found.size(); ++i) found[i] = labels[order[i]];
+        std::swap(labels, found);
+        for (Level level = coarse.view();;) {
             move_nodes(level, labels);
+            if (nodes_only) break;
             auto [names, n_coarse] = numbered(refine(level, labels));
             if (n_coarse == level.n_nodes) break;
             labels = numbered(labels).first;
@@ -90,7 +95,8 @@ class Leiden {
             for (std::size_t i = 0; i < below.size(); ++i) below[i] = labels[(*names)[i]];
             labels = std::move(below);
         }
-        labels = numbered(labels).first;
+        for (std::size_t i = 0; i < found.size(); ++i) found[order[i]] = labels[i];
+        labels = numbered(found).first;
         links_.clear();
     }
 
@@ -128,6 +134,34 @@ class Leiden {
         z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
         z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
         return z ^ (z >> 31);
+    }
+
+    // The nodes in a random order, in which they move and are stored; those of the next levels follow it.
+    Labels drawn_order(Index n) {
+        Labels order(static_cast<std::size_t>(n));
+        for (Index i = 0; i < n; ++i) {
+            const std::size_t place = drawn() % static_cast<std::uint64_t>(i + 1);
+            order[i] = order[place];
+            order[place] = static_cast<std::int32_t>(i);
+        }
+        return order;
+    }
+
+    static Coarse reordered(const Level& graph, const Labels& order) {
+        const std::size_t n = order.size(), n_ends = static_cast<std::size_t>(graph.starts[n]);
+        Coarse found{std::vector<Index>(n + 1, 0), Labels(n_ends), std::vector<double>(n_ends), std::vector<double>(n)};
+        Labels places(n);
+        for (std::size_t i = 0; i < n; ++i) places[order[i]] = static_cast<std::int32_t>(i);
+        Index end = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            found.masses[i] = graph.masses[order[i]];
+            for (Index e = graph.starts[order[i]]; e < graph.starts[order[i] + 1]; ++e, ++end) {
+                found.columns[end] = places[graph.columns[e]];
+                found.weights[end] = graph.weights[e];
+            }
+            found.starts[i + 1] = end;
+        }
+        return found;
     }
 
     // Communities renumbered in the order of their first nodes, and their number.
@@ -180,12 +214,7 @@ class Leiden {
             if (sizes[c] == 0) empty.push_back(static_cast<std::int32_t>(c));
         Labels waiting(size), following;
         std::vector<Node> nodes(size);
-        for (Index i = 0; i < n; ++i) nodes[i] = {labels[i], -1, 1};
-        for (Index i = 0; i < n; ++i) {  // a random order
-            const std::size_t place = drawn() % static_cast<std::uint64_t>(i + 1);
-            waiting[i] = waiting[place];
-            waiting[place] = static_cast<std::int32_t>(i);
-        }
+        for (Index i = 0; i < n; ++i) nodes[i] = {labels[i], -1, 1}, waiting[i] = static_cast<std::int32_t>(i);
         const Index batch_size = max_index(kFewest, n / kBatches);
         std::vector<Move> moves(static_cast<std::size_t>(batch_size));
         for (std::int32_t batch = 0; !waiting.empty();) {
