@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from coterie.datasets import load_definitions
 PAGE = Path(__file__).parents[1] / "docs" / "development" / "walk.md"
 
 # Lines of a command, and letters of a line.
-N_LINES, N_LETTERS = 6, 118
+N_LINES, N_LETTERS = 10, 118
 
 
 def write_data(folder: Path) -> None:
@@ -49,7 +50,8 @@ def shown(command: str, folder: Path) -> list[str]:
         env={**os.environ, "PATH": path, "COLUMNS": str(N_LETTERS)},
     )  # fmt: skip
     told = [line for line in done.stderr.splitlines() if line.startswith(("coterie:", "Traceback"))]
-    lines = [line for line in [*told, *done.stdout.splitlines()] if line.strip()]
+    told = [part for line in told for part in textwrap.wrap(line, N_LETTERS, break_on_hyphens=False)]
+    lines = [line.rstrip() for line in [*told, *done.stdout.splitlines()] if line.strip()]
     lines = [re.sub(r"\b[\d.e-]+ s\b", "... s", line) for line in lines[:N_LINES]]
     return [line if len(line) <= N_LETTERS else f"{line[: N_LETTERS - 1]}…" for line in lines]
 

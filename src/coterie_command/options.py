@@ -129,9 +129,11 @@ class _Open:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Beside:
+class _Labeled:
     columns_out: Annotated[Literal["none", "id", "all"], _rare("Columns of the input that the labels keep.")] = "all"
     csv_escape: Annotated[bool, _rare("Write ' before text that a spreadsheet would run as a formula.")] = False
+    outliers: Annotated[str | None, _option(
+        "Label this share of the rows -1, such as 1%: those farthest from their clusters.")] = None
 
 
 @Parameter(name="*")
@@ -197,12 +199,6 @@ class _Drawn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Outliers:
-    outliers: Annotated[str | None, _option(
-        "Label this share of the rows -1, such as 1%: those farthest from their clusters.")] = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class _Method:
     k: Annotated[int | None, _Clusters] = None
     parameters: Annotated[list[str] | None, _option(
@@ -220,7 +216,7 @@ class _Chosen:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitOptions(Printed, _Force, _Beside, Columns, _Threads, _Drawn, _Outliers, _Method, _Chosen):
+class FitOptions(Printed, _Force, _Labeled, Columns, _Threads, _Drawn, _Method, _Chosen):
     """The options of `coterie fit`."""
 
     labels: _Labels = None
@@ -236,7 +232,7 @@ class PathOptions(Printed, _Force, Columns, _Threads, _Drawn, _Method):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PredictOptions(Printed, _Force, _Beside, Reading, _Named, _Threads, _Outliers):
+class PredictOptions(Printed, _Force, _Labeled, Reading, _Named, _Threads):
     """The options of `coterie predict`."""
 
     out: Annotated[Path | None, _output(

@@ -147,12 +147,6 @@ class TestClusterMap:
         with pytest.raises(ValueError, match="of 5 rows, and here are 160"):
             coterie.plotting.cluster_map(model, X, labels=labels[:5])
 
-    def test_other_rows_are_labeled(self):
-        X = blobs()
-        model = coterie.KMeans(4, n_init=5, random_state=0).fit(X)
-        ax = coterie.plotting.cluster_map(model, X[:50], projection="pca")
-        assert sum(len(points.get_offsets()) for points in ax.collections) == 50
-
     def test_coordinates_of_ones_own_need_no_model(self):
         X, labels = blobs(), np.repeat([0, 1, 2, -1], 40)
         points = X[:, :2]

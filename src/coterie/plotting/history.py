@@ -61,5 +61,7 @@ def draw_objective(ax: Axes, model: Any, against: str = "") -> str:
     x = history[against or "iteration"]
     ax.plot(x, history["objective"], color=FEW_COLORS[0], linewidth=1.8, marker=marker, markersize=4)
     ax.set(xlabel=against or step, ylabel=f"{watched.name} {watched.unit}".rstrip())
+    if not against:
+        ax.locator_params(axis="x", integer=True)
     tidy(ax, has_grid=True)
     return step

@@ -53,10 +53,16 @@ class Trait:
     column: int = -1
 
     def amount(self, cluster: int) -> str:
-        """Return the mean of a cluster with three digits, such as "48,014", or a share in percent; -1 is all rows."""
+        """Return the mean of a cluster with three digits, such as "48,014", or a share in percent; -1 is all rows.
+
+        What is less than a thousandth of the largest mean is left out: 0, not 1.2e-06, beside 20.
+        """
         value = float(self.means[cluster])
         if self.is_share:
             return f"{value:.0%}"
+        largest = float(np.nanmax(np.abs(self.means), initial=0.0))
+        if 0 < largest < np.inf:
+            value = round(value, 3 - int(np.floor(np.log10(largest)))) + 0.0  # which has no -0
         return f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.3g}"
 
     def told(self, cluster: int) -> str:
