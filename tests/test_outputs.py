@@ -39,7 +39,6 @@ class TestRuns:
             for name in ("a", "b"):
                 with outputs.writing(name) as path:
                     path.write_text("new")
-            assert outputs.staged("a").read_text() == "new"
             assert (out / "a").read_text() == "old"
             assert not (out / "b").exists()
         assert (out / "deep" / "b").read_text() == "deep"
@@ -114,10 +113,10 @@ class TestPlaces:
     def test_folders_that_cannot_be_replaced(self, out, monkeypatch):
         (out / "deep").mkdir()
         monkeypatch.chdir(out / "deep")
-        with pytest.raises(OSError, match="contains the current folder"):
+        with pytest.raises(OSError, match="contains the current or the home folder"):
             write(out, "a")
         monkeypatch.chdir(out.parent)
-        with pytest.raises(OSError, match="Is a mount point, so it cannot be replaced as a whole"):
+        with pytest.raises(OSError, match="Is a mount point"):
             write(Path("/"), "a")
         monkeypatch.setattr(os.path, "ismount", lambda path: os.fspath(path) == str(out / "deep"))
         with pytest.raises(OSError, match="Cannot move this folder"):

@@ -41,20 +41,20 @@ class OutputFolder:
 
     def __init__(self, folder: Path, output: str = "") -> None:
         self.replaced: Iterable[str] = ()
-        self._folder = folder
-        self._is_whole = not output
-        self._place = Path(os.path.realpath(folder)) if self._is_whole else Path(folder)
+        self._folder, self._is_whole = folder, not output
+        self._place = Path(os.path.realpath(folder))
         beside = self._place.parent if self._is_whole else self._place
-        self._new = beside / f"{_STAGED}{secrets.token_hex(6)}"
-        self._old = beside / self._new.name.replace(_STAGED, _REPLACED)
+        while not os.path.lexists(beside):
+            beside = beside.parent
+        token = secrets.token_hex(6)
+        self._new, self._old = beside / f"{_STAGED}{token}", beside / f"{_REPLACED}{token}"
         self._names: list[str] = []
-        self._made: list[Path] = []
 
     def __enter__(self) -> OutputFolder:
         """Raise an OSError now if nothing could be written there later."""
         if self._is_whole and os.path.islink(self._folder) and not _is_own(self._folder):
             raise OSError(errno.EPERM, "Is a link of another user", str(self._folder))
-        self._made = _check_writable(self._new.parent)
+        _check_writable(self._new.parent)
         if self._is_whole and os.path.lexists(self._place):
             _check_replaceable(self._place, self._folder)
         return self
@@ -68,51 +68,42 @@ class OutputFolder:
 
     def check(self, *names: str) -> None:
         """Raise an IsADirectoryError if a folder has the name of one of these files."""
-        for name in names:
-            _check_no_folder(self._folder / name)
-
-    def staged(self, name: str) -> Path:
-        """Return the path of a file until all are written."""
-        if not self._new.exists():
-            self._new.parent.mkdir(parents=True, exist_ok=True)
-            remove_leftovers(self._new.parent)
-            self._new.mkdir()
-        return self._new / name
+        for path in (self._folder / name for name in names):
+            if path.is_dir():
+                raise IsADirectoryError(errno.EISDIR, "Is a folder, not a file to write", str(path))
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Path]:
         """Give the path to write a file to; an OSError names the file by its place in the folder."""
-        with naming(self._folder / name):
-            path = self.staged(name)
-        with naming(self._folder / name, path):
-            yield path
+        if not self._names:
+            remove_leftovers(self._new.parent)
+        with _naming(self._folder / name, self._new / name):
+            self._new.mkdir(exist_ok=True)
+            yield self._new / name
         self._names.append(name)
 
     def write(self, files: Mapping[str, bytes]) -> None:
         """Write files of these contents by their names."""
-        self.check(*files)
         for name, content in files.items():
             with self.writing(name) as path:
                 path.write_bytes(content)
 
     def abandon(self) -> None:
         """End at any step: a replaced folder comes back, or gives its other files to the new one."""
-        if os.path.lexists(self._old):
-            with suppress(OSError):
-                if os.path.lexists(self._place):
-                    self._keep_others()
-                else:
-                    os.rename(self._old, self._place)
+        with suppress(OSError):
+            if os.path.lexists(self._place):
+                self._keep_others()
+            else:
+                os.rename(self._old, self._place)
         shutil.rmtree(self._new, ignore_errors=True)
-        for folder in self._made:
-            with suppress(OSError):  # not empty
-                folder.rmdir()
 
     def _replace(self) -> None:
         self.check(*self._names)
         for name in self._names:
-            _sync(self._new / name)
+            with open(self._new / name, "r+b") as file:
+                os.fsync(file.fileno())
         if not self._is_whole:
+            self._place.mkdir(parents=True, exist_ok=True)
             for name in self._names:
                 os.replace(self._new / name, self._place / name)
         elif os.path.lexists(self._place):
@@ -121,6 +112,7 @@ class OutputFolder:
             os.rename(self._new, self._place)
             self._keep_others()
         else:
+            self._place.parent.mkdir(parents=True, exist_ok=True)
             os.rename(self._new, self._place)
 
     def _keep_others(self) -> None:
@@ -132,28 +124,18 @@ class OutputFolder:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary name in the same folder with the same ending; rename it to `path` at the end.
-
-    After an exception the file is removed. If it cannot be written, an OSError names `path`.
-    """
+    """Give a temporary path with the same name; the file replaces that of `path` at the end, but not after an error."""
     path = Path(path)
-    temporary = path.with_name(f"{_STAGED}{secrets.token_hex(6)}.{path.name}")
-    with naming(path, temporary):
-        _check_no_folder(path)
-        remove_leftovers(path.parent)
-        try:
-            with open(temporary, "xb"):  # follows no link
-                pass
+    if not path.parent.exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    with OutputFolder(path.parent, path.name) as outputs:
+        outputs.check(path.name)
+        with outputs.writing(path.name) as temporary:
             yield temporary
-            _sync(temporary)
-            os.replace(temporary, path)
-        finally:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
 
 
 @contextmanager
-def naming(path: Path, temporary: Path | None = None) -> Iterator[None]:
+def _naming(path: Path, temporary: Path) -> Iterator[None]:
     """Make errors of writing name the final file instead of its temporary name."""
     try:
         yield
@@ -169,12 +151,12 @@ def naming(path: Path, temporary: Path | None = None) -> Iterator[None]:
         raise OSError(error.errno, os.strerror(error.errno or errno.EIO), str(path)) from error
 
 
-def remove_leftovers(folder: Path, prefix: str = _STAGED) -> None:
-    """Remove what killed processes of this user have left in a folder under names of a prefix, after a day."""
+def remove_leftovers(folder: Path) -> None:
+    """Remove what killed processes of this user have left in a folder, after a day."""
     with suppress(OSError):
-        for entry in [entry for entry in os.scandir(folder) if entry.name.startswith(prefix)]:
-            found = entry.stat(follow_symlinks=False)
-            if _is_own(entry.path) and time.time() - found.st_mtime > _DAY:
+        for entry in [entry for entry in os.scandir(folder) if entry.name.startswith(_STAGED)]:
+            is_old = time.time() - entry.stat(follow_symlinks=False).st_mtime > _DAY
+            if is_old and _is_own(entry.path):
                 if entry.is_dir(follow_symlinks=False):
                     shutil.rmtree(entry.path, ignore_errors=True)
                 else:
@@ -185,53 +167,24 @@ def _is_own(path: str | os.PathLike[str]) -> bool:
     return not hasattr(os, "geteuid") or os.lstat(path).st_uid == os.geteuid()
 
 
-def _check_no_folder(path: Path) -> None:
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "Is a folder, not a file to write", str(path))
-
-
-def _sync(path: Path) -> None:
-    """Wait until a file is on the disk."""
-    with open(path, "r+b") as file:
-        os.fsync(file.fileno())
-
-
-def _check_writable(folder: Path) -> list[Path]:
-    """Raise an OSError if nothing can be written to a folder, or to the nearest one above it that exists.
-
-    Returns the folders that are missing, innermost first.
-    """
-    missing = []
-    existing = folder.absolute()
-    while not os.path.lexists(existing):
-        missing.append(existing)
-        existing = existing.parent
-    if not existing.is_dir():
-        raise NotADirectoryError(
-            errno.ENOTDIR, "Not a folder, so nothing can be written there", str(existing)
-        )
+def _check_writable(folder: Path) -> None:
+    if not folder.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "Not a folder, so nothing can be written there", str(folder))
     try:
-        with tempfile.TemporaryFile(dir=existing):
+        with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise OSError(error.errno, f"Cannot write to this folder ({error.strerror})", str(existing)) from None
-    return missing
+        raise OSError(error.errno, f"Cannot write to this folder ({error.strerror})", str(folder)) from None
 
 
 def _check_replaceable(place: Path, shown: Path) -> None:
     """Raise an OSError if a folder cannot be replaced: the current or the home folder or around it, a mount point."""
     _check_writable(place)
     needed = (Path.cwd(), Path(os.path.realpath(Path.home())))
-    told = ""
-    if any(place in (folder, *folder.parents) for folder in needed):
-        told = "Is or contains the current folder or your home folder"
-    if os.path.ismount(place):
-        told = "Is a mount point"
-    if told:
-        told += ", so it cannot be replaced as a whole: choose a new folder in it"
+    if os.path.ismount(place) or any(folder.is_relative_to(place) for folder in needed):
+        told = "Is a mount point, or contains the current or the home folder: choose a new folder in it"
         raise OSError(errno.EBUSY, told, str(shown))
     for entry in os.scandir(place):
         if entry.is_dir(follow_symlinks=False) and (os.path.ismount(entry) or not os.access(entry, os.W_OK)):
-            raise OSError(
-                errno.EACCES, "Cannot move this folder, so the one around it cannot be replaced", entry.path
-            )
+            told = "Cannot move this folder, so the one around it cannot be replaced"
+            raise OSError(errno.EACCES, told, entry.path)

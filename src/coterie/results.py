@@ -27,9 +27,8 @@ from coterie.rows.checks import NotATableError
 from coterie.rows.columns import NO_COLUMNS
 from coterie.rows.derived import complete_rows
 from coterie.rows.files import columns_of_file, read_rows
-from coterie.rows.roles import ID_NAMES, has_id_name
-
-_FIRST_CELLS = 100
+from coterie.rows.frames import is_a, names_of_frame
+from coterie.rows.roles import id_among
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +96,11 @@ def results_table(
     Returns
     -------
     pandas.DataFrame, polars.DataFrame or pyarrow.Table
-        A data frame with its index for a data frame, else an Arrow table, with as many rows as X in the same order. The
-        columns of X, then
-
-        - ``cluster``: the label, -1 for rows in no cluster and for outliers, missing where a row was dropped because of
-          missing numbers;
-        - ``name``: the name of the cluster, with `names` only;
-        - ``probability`` of the cluster where the method has such (graph methods: for the rows of the fit), else
-          ``distance`` to the center where clusters have centers;
-        - ``outlier_score``: the distance from the cluster relative to the scale of the cluster, where the model knows
-          it; see `outlier_scores_` of the estimators.
-
-        A column of the result whose name X has already gets the prefix ``cluster_``.
+        A data frame for a data frame, else an Arrow table, with as many rows as X in the same order. The columns of X,
+        then ``cluster`` (-1 for rows in no cluster and outliers, missing where a row was dropped because of missing
+        numbers); ``name``, with `names`; ``probability`` where the method has such, else ``distance`` to the center
+        where clusters have centers; and ``outlier_score``, if the model knows the scale of its clusters. A column whose
+        name X has already gets the prefix ``cluster_``.
 
     Raises
     ------
@@ -133,27 +125,30 @@ def results_table(
     e  22.0        1  many       1.0            1.0
     """
     share = None if outliers is None else outlier_share(outliers)
-    if not isinstance(X, str | Path) and not _is_frame(X) and type(X).__name__ != "Table":
+    is_frame = any(is_a(X, library, "DataFrame") for library in ("pandas", "polars"))
+    if not isinstance(X, str | Path) and not is_frame and not is_a(X, "pyarrow", "Table"):
         X = as_rows(X)  # once: it may be a stream
-    rows = model_rows(model, X, keep_columns=not _is_frame(X))
+    rows = model_rows(model, X, keep_columns=True)
     found = labels_of(model, rows) if labels is None else np.asarray(labels, dtype=np.int32)
     if found.shape != (rows.shape[0],):
         raise ValueError(f"labels must have one number for each of {rows.shape[0]} rows, got {found.shape}.")
     placement = place_rows(model, rows, found)
-    far = None
     if share is not None:
         if "outlier_score" not in placement.measures:
             raise ValueError(f"This {type(model).__name__} has no outlier scores of these rows.")
-        far = find_outliers(placement.measures["outlier_score"], share)
-    clusters = found if far is None else far.marked(found)
-    clusters = clusters if merges is None else merge_labels(clusters, read_merges(merges))
+        found = find_outliers(placement.measures["outlier_score"], share).marked(found)
+    if merges is not None:
+        found = merge_labels(found, read_merges(merges))
     known = None if names is None else read_names(names)
-    table = None if _is_frame(X) else rows.all_columns
-    taken = list(X.columns) if _is_frame(X) else [] if table is None else table.names
-    added = result_columns(placement, clusters, known, rows.kept, taken)
-    if _is_frame(X):
-        return _beside_frame(X, added, columns, id)
-    return result_table(table, added, columns, id)
+    taken = [] if rows.all_columns is None else rows.all_columns.names
+    if is_frame:  # its index is no column
+        taken = [name for name in names_of_frame(X) if name in set(taken)]
+    added = result_columns(placement, found, known, rows.kept, taken)
+    return (
+        _beside_frame(X, added, kept_names(taken, columns, id))
+        if is_frame
+        else (result_table(rows.all_columns, added, columns, id))
+    )
 
 
 def model_rows(
@@ -164,25 +159,21 @@ def model_rows(
     With `keep_columns` the columns of a table are kept in `Rows.all_columns`.
     """
     preparation = getattr(model, "preparation_", ())
-    if isinstance(X, Rows):
-        is_whole = ("drop_missing",) in preparation and ("drop_missing",) not in X.preparation
-        return rows_for(model, complete_rows(X) if is_whole else X)
-    chosen = next((step[1] for step in preparation if step[0] == "columns"), None)
-    if chosen is None and exclude is None and hasattr(model, "feature_names_in_"):
-        known = table_names(X, **reading)
-        names = [str(name) for name in model.feature_names_in_]
-        chosen = names if known is not None and set(names) <= set(known) else None
-    opened = read_rows if isinstance(X, str | Path) else adapted
-    options = {**reading, "keep_columns": keep_columns, "exclude": exclude}
-    try:
-        rows = opened(X, {**options, "columns": None if chosen is None else chosen or NO_COLUMNS})
-    except NotATableError:
-        if exclude is not None:
-            raise
-        rows = opened(X, options)  # an array, which has the columns in their order
-    if ("drop_missing",) in preparation:
-        rows = complete_rows(rows)
-    return rows_for(model, rows)
+    if not isinstance(X, Rows):
+        chosen = next((step[1] or NO_COLUMNS for step in preparation if step[0] == "columns"), None)
+        if chosen is None and exclude is None and hasattr(model, "feature_names_in_"):
+            known, names = table_names(X, **reading), [str(name) for name in model.feature_names_in_]
+            chosen = names if known is not None and set(names) <= set(known) else None
+        opened = read_rows if isinstance(X, str | Path) else adapted
+        options = {**reading, "keep_columns": keep_columns, "exclude": exclude}
+        try:
+            X = opened(X, {**options, "columns": chosen})
+        except NotATableError:
+            if exclude is not None:
+                raise
+            X = opened(X, options)  # an array, which has the columns in their order
+    is_whole = ("drop_missing",) in preparation and ("drop_missing",) not in X.preparation
+    return rows_for(model, complete_rows(X) if is_whole else X)
 
 
 def labels_of(model: Any, rows: Rows) -> IntArray:
@@ -201,7 +192,7 @@ def labels_of(model: Any, rows: Rows) -> IntArray:
 
 
 def outlier_share(given: float | str) -> float:
-    """Return a share of rows, from 0 to less than 1, that was given as such or in percent: 0.01, "0.01" or "1%"."""
+    """Return a share of rows, from 0 to less than 1, that was given as such or in percent, such as "2.5%"."""
     text = str(given).strip()
     try:
         share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
@@ -217,8 +208,7 @@ def outlier_share(given: float | str) -> float:
 def find_outliers(scores: Array, share: float) -> Outliers:
     """Return the rows with the largest scores: at most this share of those that have one."""
     known = scores[~np.isnan(scores)]
-    # A whole number up to rounding.
-    n_inside = len(known) - int(share * len(known) + 1e-9)
+    n_inside = len(known) - int(share * len(known) + 1e-9)  # a whole number up to rounding
     threshold = float(np.partition(known, n_inside - 1)[n_inside - 1]) if len(known) else np.inf
     return Outliers(threshold, scores > threshold)
 
@@ -248,17 +238,6 @@ def place_rows(model: Any, X: Any, labels: IntArray, scores: Array | None = None
     return Placement(labels, measures, ranks, _ranks(labels, [*(-near for near in nearness), -closeness]))
 
 
-def metadata_names(rows: Rows, id: str | None) -> list[str]:
-    """Return the names of the metadata columns, the id first."""
-    names = [] if rows.metadata_columns is None else list(rows.metadata_columns.names)
-    if id is not None and id not in names:
-        known = ", ".join(map(repr, names[:12])) or "none"
-        clustered = f" {id!r} is clustered." if id in (rows.column_names or []) else ""
-        raise ValueError(f"There is no column {id!r} among those that are not clustered: {known}.{clustered}")
-    first = id if id is not None else next((name for name in names if name.lower() in ID_NAMES), None)
-    return names if first is None else [first, *(name for name in names if name != first)]
-
-
 # --- the columns of the input and of the results ---------------------------------------------------------------------
 
 
@@ -266,9 +245,8 @@ def table_names(X: Any, **reading: Any) -> list[str] | None:
     """Return the names of all columns of a file or a table, by its beginning; None if it is not a table."""
     if isinstance(X, str | Path):
         found = columns_of_file(X, {**reading, "columns": NO_COLUMNS})
-        table = None if found is None else found[0]
-    else:
-        table = table_of(X)
+        return None if found is None else list(found[0].schema.names)
+    table = table_of(X)
     return None if table is None else list(table.schema.names)
 
 
@@ -280,28 +258,24 @@ def result_columns(
     taken: Collection[str],
 ) -> dict[str, Any]:
     """Return the results of all rows of the input as Arrow arrays by their names, null for dropped rows."""
-    pyarrow = _pyarrow()
-    nowhere = placement.labels < 0
-    found: dict[str, tuple[Array, BoolArray]] = {"cluster": (clusters, np.zeros(len(clusters), dtype=bool))}
+    pyarrow, nowhere = _pyarrow(), placement.labels < 0
+    found: dict[str, tuple[Array, BoolArray]] = {"cluster": (clusters, np.zeros_like(nowhere))}
     if names is not None:
         found["name"] = relabel(clusters, names=names), clusters < 0
     measures = dict(placement.measures)
-    score = measures.pop("outlier_score", None)
-    distance = measures.pop("distance", None)
-    for values in measures.values():  # a posterior or a membership
-        found["probability"] = values, nowhere
-    if distance is not None and not measures:
-        found["distance"] = distance, nowhere
-    if score is not None:
-        found["outlier_score"] = score, nowhere
+    score, distance = measures.pop("outlier_score", None), measures.pop("distance", None)
+    shown = {"probability": next(iter(measures.values()))} if measures else {"distance": distance}
+    for name, values in {**shown, "outlier_score": score}.items():
+        if values is not None:
+            found[name] = values, nowhere
     columns = {}
     for name, (values, is_null) in found.items():
         while name in taken:
             name = f"cluster_{name}"
         if kept is not None:
-            values, is_null = _scattered(values, kept), ~kept | _scattered(is_null, kept)
-        kind = "string" if values.dtype == object else None
-        columns[name] = pyarrow.array(values, kind, mask=is_null)
+            places = np.maximum(np.cumsum(kept) - 1, 0)
+            values, is_null = values[places], is_null[places] | ~kept
+        columns[name] = pyarrow.array(values, "string" if values.dtype == object else None, mask=is_null)
     return columns
 
 
@@ -310,10 +284,8 @@ def result_table(
 ) -> Any:
     """Return the columns of a table with those of the results, as a `pyarrow.Table`."""
     kept = [] if table is None else kept_names(table.names, columns, id)
-    if table is None or not kept:
-        return _pyarrow().table(dict(added))
-    found = table.read(kept)
-    for name, column in added.items():
+    found = _pyarrow().table(dict(added)) if table is None or not kept else table.read(kept)
+    for name, column in added.items() if kept else ():
         found = found.append_column(name, column)
     return found
 
@@ -322,53 +294,23 @@ def kept_names(names: Sequence[str], columns: str, id: str | None) -> list[str]:
     """Return the columns of the input that results keep."""
     if columns not in ("all", "id", "none"):
         raise ValueError(f"columns must be 'all', 'id' or 'none', got {columns!r}.")
-    if id is not None and id not in names:
-        raise ValueError(f"There is no column {id!r}: {', '.join(map(repr, names[:12])) or 'no columns'}.")
-    if columns == "all":
-        return list(names)
-    first = id if id is not None else next((name for name in names if has_id_name(name)), None)
-    return [] if columns == "none" or first is None else [first]
+    first = id_among(names, id)
+    return list(names) if columns == "all" else [] if columns == "none" or first is None else [first]
 
 
-def _beside_frame(X: Any, added: Mapping[str, Any], columns: str, id: str | None) -> Any:
+def _beside_frame(X: Any, added: Mapping[str, Any], kept: Collection[str]) -> Any:
     """Return a data frame of pandas or polars with the results; its index and its types are kept."""
-    names = [str(name) for name in X.columns]
-    kept = set(kept_names(names, columns, id))
-    cells = [
-        X.iloc[:_FIRST_CELLS, i] if hasattr(X, "iloc") else X[:_FIRST_CELLS, i] for i in range(X.shape[1])
-    ]
-    positions = [i for i, name in enumerate(names) if name in kept and not _has_vectors(cells[i])]
-    if not hasattr(X, "iloc"):
+    positions = [i for i, name in enumerate(names_of_frame(X)) if name in kept]
+    if is_a(X, "polars", "DataFrame"):
         polars = sys.modules["polars"]
-        return X[:, positions].with_columns(
-            [polars.from_arrow(column).alias(name) for name, column in added.items()]
-        )
-    pandas = sys.modules["pandas"]
-    frame = X.iloc[:, positions].copy()
+        columns = [polars.from_arrow(column).alias(name) for name, column in added.items()]
+        return X[:, positions].with_columns(columns)
+    pandas, frame = sys.modules["pandas"], X.iloc[:, positions].copy()
     for name, column in added.items():
-        is_whole = column.null_count and name.endswith("cluster")
-        frame[name] = (
-            pandas.array(column.to_pylist(), dtype="Int32") if is_whole else column.to_pandas().to_numpy()
-        )
+        is_nullable = column.null_count and name.endswith("cluster")
+        types = {column.type: pandas.Int32Dtype()} if is_nullable else {}
+        frame[name] = column.to_pandas(types_mapper=types.get).array
     return frame
-
-
-def _has_vectors(cells: Any) -> bool:
-    first = next((cell for cell in cells if cell is not None and not isinstance(cell, float)), None)
-    return hasattr(first, "__len__") and not isinstance(first, str | bytes | dict)
-
-
-def _is_frame(X: Any) -> bool:
-    """Return whether X is a data frame of pandas or polars; a library that is not imported cannot have made it."""
-    libraries = (sys.modules.get(name) for name in ("pandas", "polars"))
-    return any(library is not None and isinstance(X, library.DataFrame) for library in libraries)
-
-
-def _scattered(values: Array, kept: BoolArray) -> Array:
-    """Return values of the kept rows at their places among all rows."""
-    found = np.zeros(len(kept), dtype=values.dtype)
-    found[kept] = values
-    return found
 
 
 def _distances(rows: Rows, centers: Array, labels: IntArray, model: Any) -> tuple[FloatArray, FloatArray]:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from coterie.blocks.measures import robust_shift, sample_positions, typical_square
-from coterie.blocks.shuffled import ShuffledRows
 from coterie.passes import measure_rows
 from coterie.rows import as_rows
 
@@ -28,10 +27,6 @@ def test_shift_ignores_an_outlier(far, dtype):
     assert np.all(np.abs(data.shift) < 1)
     assert data.has_far_rows
     np.testing.assert_allclose(data.mean_variance, 1, rtol=0.1)
-    shuffled = ShuffledRows(as_rows(X), None, np.arange(len(X)), n_clusters=3, n_threads=1)
-    shuffled.grow(len(X))
-    assert np.all(np.abs(shuffled.shift) < 1)
-    np.testing.assert_allclose(shuffled.squares, np.sum((X - shuffled.shift) ** 2, axis=1), rtol=1e-6)
 
 
 def test_ordinary_rows_keep_their_mean():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from coterie import _kernels
 from coterie.blocks.shuffled import ShuffledRows, run_length, shuffled
 from coterie.rows import as_rows, open_rows
-from tests.rows.formats import N_COLUMNS, WRITERS, numbers
+from tests.rows.formats import WRITERS, numbers
 
 
 class TestRunLength:
@@ -112,15 +112,14 @@ def check_prefixes(rows, weights=None):
     sets = [set(order[:size]) for size in SIZES]
     data = ShuffledRows(rows, weights, order, n_clusters=4, n_threads=2)
     assert data.size == 0
-    old, shift, before = 0, None, order[:0].copy()
+    data.shift = shift = np.zeros(data.n_columns) if rows.is_sparse else expected.mean(axis=0)
+    old, before = 0, order[:0].copy()
     for size, wanted in zip(SIZES, sets):
-        data.grow(size)
+        data.measure(data.extend(size))
         assert data.size == size
         assert set(data.order[:size]) == wanted
         np.testing.assert_array_equal(data.order[:old], before)  # labels and bounds go by position
         assert np.all(np.diff(data.order[old:size]) > 0)
-        assert shift is None or np.array_equal(data.shift, shift)
-        shift = data.shift.copy()
         for _ in range(2):
             at = 0
             for part, x in data.blocks():
@@ -138,8 +137,6 @@ def check_prefixes(rows, weights=None):
             np.testing.assert_array_equal(data.weights[:size], weights[before])
             np.testing.assert_allclose(data.total_weight, np.sum(weights, dtype=float))
     np.testing.assert_array_equal(np.sort(data.order), np.arange(rows.shape[0]))
-    mean = np.zeros(data.n_columns) if rows.is_sparse else expected[data.order[: SIZES[0]]].mean(axis=0)
-    np.testing.assert_allclose(shift, mean, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["npy", "csv, gzip", "parquet, row groups", "h5ad, csr"])
@@ -183,19 +180,12 @@ class TestShuffledRows:
         np.save(tmp_path / "x.npy", X)
         for rows in (as_rows(X), open_rows(tmp_path / "x.npy")):
             data = ShuffledRows(rows, None, np.arange(len(X))[::-1].copy(), n_clusters=2, n_threads=1)
-            data.grow(len(X))
+            data.extend(len(X))
             parts = []
             for part, x in data.blocks():
                 np.testing.assert_array_equal(seen_by_kernels(data, part, x), X[data.order[part]])
                 parts.append(part)
             assert len(parts) == 4
-
-    def test_a_given_shift_stays(self, kept, kept_bytes):
-        kept_bytes(kept)
-        shift = np.arange(N_COLUMNS, dtype=float)
-        data = ShuffledRows(as_rows(numbers(20)), None, np.arange(20), n_clusters=2, n_threads=1, shift=shift)
-        data.grow(20)
-        np.testing.assert_array_equal(data.shift, shift)
 
     @pytest.mark.parametrize(
         ("value", "message"),
@@ -213,6 +203,7 @@ class TestShuffledRows:
         order = np.roll(np.arange(60), -30)  # row 17 is the 48th
         X = sp.csr_array(X) if sparse else X
         data = ShuffledRows(as_rows(X), None, order, n_clusters=2, n_threads=1)
-        data.grow(40)
+        data.shift = np.zeros(data.n_columns)
+        data.measure(data.extend(40))
         with pytest.raises(ValueError, match=message):
-            data.grow(60)
+            data.measure(data.extend(60))

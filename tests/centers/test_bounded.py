@@ -62,7 +62,8 @@ def test_bounds_are_valid_in_every_iteration(dtype, n_groups, sparse):
     X = (random.normal(size=(400, 9)) * (random.random(size=(400, 9)) < 0.6)).astype(dtype)
     rows = as_rows(sp.csr_array(X) if sparse else X)
     data = ShuffledRows(rows, None, random.permutation(400), n_clusters=60, n_threads=2)
-    data.grow(60)
+    data.shift = np.zeros(9) if sparse else X.mean(axis=0, dtype=float)
+    data.measure(data.extend(60))
     frame = CenterFrame(X[:60], data.shift)
     plain, bounded = PlainLabels(data), BoundedAssignment(data, frame, n_groups)
     for number in range(12):
@@ -84,7 +85,7 @@ def test_bounds_are_valid_in_every_iteration(dtype, n_groups, sparse):
             means[label] = used[bounded.labels[:size] == label].mean(axis=0)
         frame = CenterFrame(means.astype(dtype), data.shift)
         if number % 2:
-            data.grow(min(2 * size, 400))
+            data.measure(data.extend(min(2 * size, 400)))
     assert data.size == 400
 
 

@@ -275,10 +275,10 @@ def test_bad_parameters(estimator, parameters, message):
 
 def test_rows_are_scaled_once(blobs, sparse, monkeypatch):
     scaled = []
-    plain = NormalizedRows.changed
+    plain = NormalizedRows._normalized
     monkeypatch.setattr(
         NormalizedRows,
-        "changed",
+        "_normalized",
         lambda self, piece, rows: scaled.append(piece.shape[0]) or plain(self, piece, rows),
     )
     for X in (blobs, sparse):

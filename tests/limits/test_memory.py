@@ -3,11 +3,7 @@
 import pytest
 
 from coterie.limits import memory
-from coterie.limits.memory import (
-    available_memory,
-    check_allocation,
-    memory_in_bytes,
-)
+from coterie.limits.memory import available_memory, check_allocation, memory_in_bytes
 from tests.support.memory import limited_memory
 
 
@@ -65,7 +61,7 @@ def test_limits_of_containers_of_version_2(machine):
 def test_limit_of_addresses(monkeypatch):
     resource = pytest.importorskip("resource")
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (2 * 10**9, resource.RLIM_INFINITY))
-    monkeypatch.setattr(memory, "_process_bytes", lambda name: {"VmSize": 5 * 10**8}[name])
+    monkeypatch.setattr(memory, "_entries", lambda path: {"VmSize": 5 * 10**8})
     assert available_memory() <= 1.5e9
 
 

@@ -141,7 +141,7 @@ def test_choice_of_columns(kind, tmp_path):
         rows_of(exclude="z")
     with pytest.raises(
         ValueError,
-        match=r"not numbers: 'id' \(.*\), 'place' \(.*\)\. Leave them out, encode their values by prepare",
+        match=r"not numbers: 'id' \(.*\), 'place' \(.*\)\. Leave them out",
     ):
         rows_of(columns=["id", "e0", "place"])
 
@@ -177,7 +177,7 @@ def test_several_columns_of_vectors(kind, tmp_path):
 )
 @pytest.mark.parametrize("option", ["columns", "exclude"])
 def test_only_tables_have_columns_to_choose(X, option):
-    with pytest.raises(ValueError, match=rf"^{option} has no meaning for X \(\w+\): only a dense table has"):
+    with pytest.raises(ValueError, match=rf"^{option} has no meaning for X \(\w+\): it is for dense tables"):
         as_rows(X, **{option: [0]})
 
 

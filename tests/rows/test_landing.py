@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie import KMeans
-from coterie.rows import as_rows, landing, prepare_rows
-from coterie.rows.derived import NormalizedRows, landed_rows
+from coterie.rows import landing, prepare_rows
 from coterie.rows.landing import LandingArray, LandingMetadata
 from tests.support.bits import same_bits
 
@@ -112,17 +111,6 @@ def test_types_that_hold_both_kinds_of_metadata():
 
 def test_no_metadata():
     assert LandingMetadata().table() is None
-
-
-def test_derived_rows_land_with_their_columns(on_disk):
-    table = pyarrow.table({"id": ["a", "b", "c"], "x": [3.0, 0.0, 1.0], "y": [4.0, 2.0, 0.0]})
-    rows = NormalizedRows(as_rows(table, columns=["x", "y"]))
-    found = landed_rows(rows)
-    assert isinstance(found.read().base, np.memmap)
-    same_bits(found.read(), rows.read())
-    assert found.column_names == ["x", "y"]
-    assert found.preparation == rows.preparation
-    assert found.metadata_columns.read("id")["id"].to_pylist() == ["a", "b", "c"]
 
 
 def test_a_fit_has_the_same_bits_in_memory_and_from_a_file(on_disk, monkeypatch):

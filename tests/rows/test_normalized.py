@@ -5,9 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from coterie.rows import as_rows
-from coterie.rows.derived import NormalizedRows, RowsWithDirection, SelectedRows, rows_of_zeros
-from tests.support.bits import same_bits
-from tests.support.counting import CountingSource
+from coterie.rows.derived import NormalizedRows, rows_of_zeros
 
 
 @pytest.fixture
@@ -87,35 +85,6 @@ def test_rows_of_zeros_are_found(X, kind):
 def test_explicit_zeros_of_a_sparse_row_are_zeros():
     X = sp.csr_array((np.array([0.0, 0, 5]), np.array([0, 1, 1]), np.array([0, 2, 3])), shape=(2, 3))
     np.testing.assert_array_equal(rows_of_zeros(as_rows(X)), [0])
-
-
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_selected_rows(X, kind, dtype):
-    numbers = np.flatnonzero(np.arange(len(X)) % 7 < 3)
-    rows = RowsWithDirection(as_rows(kind(X)), numbers).with_dtype(dtype)
-    expected = kind(X[numbers].astype(dtype))
-    for size in (1, 4, 10, 1000):
-        blocks = [block for _, block in rows.blocks(size)]
-        same_bits(sp.csr_array(sp.vstack(blocks)) if kind is sp.csr_array else np.vstack(blocks), expected)
-    same_bits(rows.read(), expected)
-    same_bits(rows.take([0, 2, 2, 5]), expected[[0, 2, 2, 5]])
-    np.testing.assert_array_equal(
-        rows.scattered(numbers, missing=-1),
-        np.where(np.isin(np.arange(len(X)), numbers), np.arange(len(X)), -1),
-    )
-
-
-def test_selected_rows_of_a_source_in_pieces(X):
-    class InPieces(CountingSource):
-        def pieces(self, start, stop, rows):
-            for low in range(start, stop, 3):
-                yield from super().pieces(low, min(low + 3, stop), rows)
-
-    numbers = np.array([4, 5, 12, 13, 14])
-    rows = SelectedRows(InPieces(as_rows(X)), numbers)
-    np.testing.assert_array_equal(rows.read(), X[numbers])
-    np.testing.assert_array_equal(np.vstack([block for _, block in rows.blocks(2)]), X[numbers])
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

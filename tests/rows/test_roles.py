@@ -1,4 +1,4 @@
-"""Which columns of a table are features, on 40 tables of different kinds."""
+"""Which columns of a table are features, on tables of different kinds."""
 
 import warnings
 
@@ -51,11 +51,6 @@ TABLES = {
         "age": (F, draw.integers(18, 90, N)),
         "income": (F, normal()),
     },
-    "customers with names": {
-        "name": ("id", NAMES),
-        "age": (F, draw.integers(18, 90, N)),
-        "spent": (F, normal()),
-    },
     "orders": {
         "order_id": ("id", draw.permutation(10**6)[:N]),
         "amount": (F, normal()),
@@ -82,13 +77,11 @@ TABLES = {
         "pressure": (F, normal(100) + 1000),
     },
     "sensor with epoch seconds": {"time": ("date", 1.7e9 + np.arange(N) * 60), "temperature": (F, normal())},
-    "sensor with text dates": {"date": ("date", [str(day.date()) for day in days()]), "flow": (F, normal())},
     "unique sensor counts": {"count": (F, draw.permutation(10**5)[:N]), "level": (F, normal())},
     "ascending counts with gaps": {"total": (F, np.cumsum(draw.integers(1, 50, N))), "level": (F, normal())},
     "populations, sorted": {"population": (F, np.sort(draw.permutation(10**7)[:N])), "area": (F, normal())},
     "ranks": {"rank": (F, draw.permutation(N) + 1), "score": (F, normal())},
     "years": {"year": (F, np.arange(1950, 1950 + N)), "rain": (F, normal())},
-    "percentages": {"left": (F, draw.integers(0, 101, N)), "right": (F, draw.integers(0, 101, N))},
     "humid and grid end in id": {
         "humid": (F, draw.integers(0, 2, N)),
         "grid": (F, draw.integers(0, 9, N)),
@@ -127,18 +120,11 @@ TABLES = {
         "vector": (F, vectors(3)),
         "topic": ("category", words("a", "b")),
     },
-    "cells": {
-        "barcode": ("id", codes("ACGT-")),
-        "gene_1": (F, draw.poisson(2, N)),
-        "gene_2": (F, draw.poisson(9, N)),
-    },
     "votes": {
         "member": ("id", NAMES),
         "vote_1": (F, draw.integers(-1, 2, N)),
         "vote_2": (F, draw.integers(-1, 2, N)),
     },
-    "wide numbers": {f"x{i}": (F, normal()) for i in range(30)},
-    "prices in cents": {"price": (F, draw.integers(100, 10**6, N)), "rating": (F, normal())},
     "coordinates": {"lat": (F, normal(90)), "lon": (F, normal(180)), "place": ("id", codes("P"))},
     "missing numbers": {"x": (F, np.where(np.arange(N) % 9, normal(), np.nan)), "y": (F, normal())},
     "decimals": {
@@ -260,9 +246,8 @@ def test_a_short_text_of_several_words_is_no_id():
     table = pyarrow.table(
         {"note": [f"order {i} came late" for i in range(N)], "who": [f"Ann Lee {i}" for i in range(N)]}
     )
-    with pytest.raises(ValueError, match=r"text in note\.") as caught:
+    with pytest.raises(ValueError, match=r"text in note\."):
         table_roles(table)
-    assert "text in note" in str(caught.value)
     with pytest.raises(ValueError, match=r"no columns of numbers or vectors to cluster: who \(id\)\."):
         table_roles(table, exclude=["note"])
 

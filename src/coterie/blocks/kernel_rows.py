@@ -10,10 +10,9 @@ import numpy as np
 import scipy.sparse
 
 from coterie import _kernels
-from coterie.arrays import Array
-from coterie.limits.memory import available_memory
+from coterie.arrays import Array, IndexArray
 from coterie.rows import Rows, as_rows
-from coterie.rows.derived import landed_rows
+from coterie.rows.landing import LandingArray
 
 T = TypeVar("T")
 
@@ -56,19 +55,35 @@ def rows_per_block(rows: Rows, n_clusters: int) -> int:
 def kept_rows(rows: Rows) -> Rows:
     """Return the rows of a fit, which reads them often: unchanged if reading them is cheap, else a copy.
 
-    Rows that must be read or converted are copied to memory, up to 1 GiB of floats (a block, if a smaller type is in
-    memory) and half of the free memory. Larger ones that are derived from others are copied to a temporary file. The
-    bits are the same.
+    Rows that must be read or converted are copied up to 1 GiB of floats (a block, if a smaller type is in memory), and
+    those that are derived from others always.
     """
-    if rows.in_memory:
+    is_landed = rows.is_derived and not rows.is_sparse
+    most = _BLOCK_BYTES if rows.is_compact else KEPT_BYTES
+    if rows.in_memory or (rows.shape[0] * rows.row_bytes() > most and not is_landed):
         return rows
-    n_bytes = rows.shape[0] * rows.row_bytes()
-    most: float = min(_BLOCK_BYTES, KEPT_BYTES) if rows.is_compact else KEPT_BYTES
-    if _BLOCK_BYTES < n_bytes <= most:
-        most = min(most, 0.5 * available_memory())
-    if n_bytes <= most:
-        return as_rows(Rows.read(rows))  # by blocks, which rows on Dask workers refuse
-    return landed_rows(rows) if rows.is_derived and not rows.is_sparse else rows
+    if rows.is_sparse:
+        return as_rows(rows.read())
+    landing = LandingArray(rows.shape[1], rows.dtype, rows.shape[0])
+    for _, block in rows.blocks():
+        landing.add(block)
+    return as_rows(landing.array())
+
+
+class RowReader:
+    """Rows of given numbers for the kernels: in place if they are in memory, else read."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._in_place = kernel_rows(rows.in_place()) if rows.in_memory else None
+
+    def read(self, numbers: IndexArray) -> tuple[Any, int]:
+        """Return kernel rows, and the bytes that were read for them; numbers are ascending unless in memory."""
+        if self._in_place is not None:
+            return _kernels.select_rows(self._in_place, numbers), 0
+        block = self._rows.take(numbers)
+        n_bytes = block.nbytes if isinstance(block, np.ndarray) else block.data.nbytes + block.indices.nbytes
+        return kernel_rows(block), n_bytes
 
 
 def kernel_blocks(rows: Rows, block_rows: int) -> Iterator[tuple[slice, Any]]:

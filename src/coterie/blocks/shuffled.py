@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IndexArray
-from coterie.blocks.batches import RowReader
-from coterie.blocks.dataset import FitRows
-from coterie.blocks.kernel_rows import KEPT_BYTES, kept_rows, read_ahead
-from coterie.blocks.measures import robust_shift
-from coterie.rows import Block, Rows
+from coterie.blocks.dataset import FitRows, check_squares, squares_to_point
+from coterie.blocks.kernel_rows import KEPT_BYTES, RowReader, kept_rows, read_ahead
+from coterie.rows import Rows
 
 # A read of a disk that costs little more than its first byte; and how many of them a batch should hold at least, to
 # be a fair sample even of sorted rows.
@@ -48,10 +46,9 @@ def shuffled(n_rows: int, run: int, random: np.random.RandomState) -> IndexArray
 class ShuffledRows(FitRows):
     """The rows of a fit in random order: every prefix is a random sample and contains all shorter ones.
 
-    Blocks, weights and labels are in this order. The prefix grows by `grow`; the rows that it gains are put in
-    ascending order, so that memory and files are read forwards. `order` has all row numbers, shuffled, and `size` is
-    the length of the prefix. Without a `shift` it is the mean of the rows of the first call of `grow` (0 for sparse
-    rows); see `robust_shift` for the exception. `first` is the number of the first row, for errors.
+    Blocks, weights and labels are in this order. `order` has all row numbers, and `size` is the length of the prefix,
+    which `extend` grows; the rows that it gains are put in ascending order, so that memory and files are read forwards.
+    `first` is the number of the first row, for errors.
     """
 
     def __init__(
@@ -62,37 +59,18 @@ class ShuffledRows(FitRows):
         *,
         n_clusters: int,
         n_threads: int,
-        shift: FloatArray | None = None,
         first: int = 0,
     ) -> None:
         super().__init__(
             kept_rows(rows), sample_weight, n_clusters=n_clusters, n_threads=n_threads, first=first
         )
-        self.order = order
-        self._reader = RowReader(self.rows, first)
-        self._weights_by_row, self.weights = self.weights, None
-        if self._weights_by_row is not None:
-            self.weights = np.empty_like(self._weights_by_row)
-        self.size = 0
+        self.order, self.size = order, 0
+        self._reader = RowReader(self.rows)
+        self._weights_by_row = self.weights
+        self.weights = None if self.weights is None else np.empty_like(self.weights)
         self._cuts = [0]
         self._kept: dict[int, Any] = {}
         self._room = _KEPT_PREFIX_BYTES
-        self._shift_is_known = shift is not None
-        self.shift = np.zeros(self.n_columns) if shift is None else shift
-
-    def grow(self, size: int) -> None:
-        """Add the rows up to a position, and measure them; the first ones determine the shift."""
-        new = self.extend(size)
-        is_first = not self._shift_is_known and not self.rows.is_sparse
-        self._shift_is_known = True
-        if is_first:
-            self.shift = self.sum_of(new) / (new.stop - new.start)
-        self.measure(new)
-        if is_first:
-            middle = robust_shift(self.take, self.shift, self.squares[new], self.dtype)
-            if middle is not None:
-                self.shift = middle
-                self.measure(new)
 
     def extend(self, size: int) -> slice:
         """Add the rows up to a position without measuring them; return their positions."""
@@ -111,15 +89,15 @@ class ShuffledRows(FitRows):
         return self._sum_of_rows(self._blocks_of(piece))
 
     def measure(self, piece: slice) -> None:
-        """Measure the rows of some positions from the shift."""
+        """Measure the rows of some positions from the shift; a ValueError where a square is not finite."""
         for part, x in self._blocks_of(piece):
-            self.squares[part] = self._reader.measure(x, self.order[part], self.shift, self.n_threads)
-
-    def take(self, positions: IndexArray) -> Block:
-        """Return rows of some positions."""
-        numbers = self.order[positions]
-        ascending = np.argsort(numbers, kind="stable")
-        return self.rows.take(numbers[ascending])[np.argsort(ascending, kind="stable")]
+            numbers = self.order[part]
+            with np.errstate(over="ignore"):
+                exact = squares_to_point(x, len(numbers), self.shift, self.n_threads)
+                self.squares[part] = exact
+            if not np.isfinite(self.squares[part]).all():
+                self.rows.take(np.sort(numbers))  # raises where a row holds a NaN or an infinity
+                check_squares(self.squares[part], numbers + self.first)
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
         """Yield (slice of positions, kernel rows) for each block of the prefix; none holds old and new rows."""

@@ -14,9 +14,8 @@ import numpy as np
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray
-from coterie.blocks.batches import RowReader
 from coterie.blocks.dataset import total_weight, useful_n_threads, weighted_sum
-from coterie.blocks.kernel_rows import KEPT_BYTES, kernel_rows, read_ahead
+from coterie.blocks.kernel_rows import KEPT_BYTES, RowReader, kernel_rows, read_ahead
 from coterie.blocks.shuffled import run_length
 from coterie.centers.frame import CenterFrame, moved_centers
 from coterie.centers.lloyd import ClusterSums

@@ -18,8 +18,8 @@ from coterie.fitting.checks import warn
 from coterie.rows import Rows, as_rows
 from coterie.rows.checks import NotNumbersError
 from coterie.rows.columns import ALL_COLUMNS, NO_COLUMNS
-from coterie.rows.derived import NormalizedRows, SelectedColumns
-from coterie.rows.prepare import MappedRows
+from coterie.rows.derived import NormalizedRows, selected_columns
+from coterie.rows.prepare import transformed
 
 _MOST_LISTED = 12
 
@@ -79,9 +79,9 @@ def prepared_rows(model: Any, X: Any) -> Rows:
                 raise ValueError(
                     "X was normalized with columns that the model does not have: choose these first."
                 )
-            rows = SelectedColumns(rows, positions)
+            rows = selected_columns(rows, positions)
     for name, *held in steps[len(done) :] if steps else ():
-        rows = NormalizedRows(rows) if name == "normalize" else MappedRows(rows, held[0], held[2])
+        rows = NormalizedRows(rows) if name == "normalize" else transformed(rows, held[0], held[2])
     return rows
 
 
@@ -95,7 +95,7 @@ def _with_first_steps(steps: Sequence[_Step], rows: Rows) -> Rows:
     while len(done := _steps_of(rows)) > len(steps) or not all(map(_is_same, steps, done)):
         if not is_learned and not any(step[0] == "transform" for step in done):
             return rows  # of length 1, as the user wanted them
-        if not is_learned or not hasattr(rows, "source"):
+        if not is_learned or rows.source is None:
             names = ", ".join(step[0] for step in _steps_of(given))
             raise ValueError(
                 f"X was prepared by other steps ({names}) than the rows of the fit: pass X without "

@@ -29,7 +29,7 @@ from coterie.fitting.checks import check_sample_weight, warn
 from coterie.fitting.threads import effective_n_threads
 from coterie.limits.memory import check_allocation
 from coterie.rows import Block, Rows
-from coterie.rows.derived import NormalizedRows, RowsWithDirection, normalized, rows_of_zeros
+from coterie.rows.derived import NormalizedRows, normalized, rows_of_zeros, selected_rows
 
 # How many roundings of its square a squared distance to a centroid may be off by, if rows are sparse.
 _ROUNDING = 64
@@ -261,11 +261,13 @@ class CentroidEstimator(
         others = np.delete(np.arange(rows.shape[0]), zeros)
         if len(others) == 0:
             raise ValueError("All rows of X are zeros, which have no direction.")
-        return RowsWithDirection(rows, others)
+        found = selected_rows(rows, others)
+        found.source, found.numbers = rows, others
+        return found
 
     def _weights_of(self, rows: Rows, sample_weight: npt.ArrayLike | None) -> Array | None:
         """Return the weights of the rows of a fit; they are given for all rows."""
-        if not isinstance(rows, RowsWithDirection):
+        if rows.numbers is None or rows.source is None:
             return check_sample_weight(sample_weight, rows)
         weights = check_sample_weight(sample_weight, rows.source)
         return None if weights is None else check_sample_weight(weights[rows.numbers], rows)
@@ -311,9 +313,13 @@ class CentroidEstimator(
         return 10 if callable(self.init) or self.init == "random" else 1
 
     @staticmethod
-    def _scattered(rows: Rows, labels: IntArray) -> IntArray:
-        """Return labels of all rows, of those of a fit: -1 for those that were ignored."""
-        return rows.scattered(labels, missing=NO_CLUSTER) if isinstance(rows, RowsWithDirection) else labels
+    def _scattered(rows: Rows, values: Array, missing: int = NO_CLUSTER) -> Array:
+        """Return values of all rows, of those of a fit: `missing` for those that were ignored."""
+        if rows.numbers is None or rows.source is None:
+            return values
+        found = np.full(rows.source.shape[0], missing, dtype=values.dtype)
+        found[rows.numbers] = values
+        return found
 
     def _labels_fitted(
         self, rows: Rows, centers: Array, labels: IntArray, squares: FloatArray, weights: Array | None
@@ -321,10 +327,8 @@ class CentroidEstimator(
         """Return the fitted attributes of the rows of a fit; those that were ignored get the label -1."""
         inertia, distances = self._inertia_of(weighted_sum(squares, weights)), self._distances_of(squares)
         rounding = self._distances_of(center_rounding(centers) ** 2)
-        labels = self._scattered(rows, labels)
-        if isinstance(rows, RowsWithDirection):
-            distances = rows.scattered(distances, missing=0)
-            weights = None if weights is None else rows.scattered(weights, missing=0)
+        labels, distances = self._scattered(rows, labels), self._scattered(rows, distances, 0)
+        weights = None if weights is None else self._scattered(rows, weights, 0)
         own = FitDistances(labels, distances, rounding, weights)
         return {"labels_": labels, "inertia_": inertia, "_own_distances": own}
 

@@ -40,7 +40,7 @@ from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import NO_CLUSTER, CentroidEstimator, zeros_among
 from coterie.passes import Passes, measure
 from coterie.rows import Rows, as_rows
-from coterie.rows.derived import SelectedRows
+from coterie.rows.derived import selected_rows
 
 __all__ = ["STRATEGIES", "BisectingKMeans", "BisectionTree", "bisecting"]
 
@@ -231,7 +231,7 @@ def bisecting(
         if worst is None:
             break
         numbers = leaves.pop(worst).rows
-        some = rows.take(numbers) if rows.in_memory else SelectedRows(rows, numbers)
+        some = rows.take(numbers) if rows.in_memory else selected_rows(rows, numbers)
         own = None if weights is None else weights[numbers]
         halves, shift = split(some, own, 2)
         for label, node in enumerate(tree.divide(worst, halves.centers, shift)):

@@ -13,26 +13,18 @@ import numpy as np
 
 from coterie.limits.memory import as_size, check_allocation
 
-# Highest compression ratio of deflate.
-_DEFLATE_RATIO = 1032
-_SLACK_BYTES = 1024
+# Highest compression ratio of deflate, and what of a small member is not data.
+_DEFLATE_RATIO, _SLACK_BYTES = 1032, 1024
 
 # Texts of more than this are believed only where they do not come from far fewer bytes: names and numbers of a real
 # model shrink to a tenth.
-_MOST_TEXT = 64 * 2**20
-_TEXT_RATIO = 30
+_MOST_TEXT, _TEXT_RATIO = 64 * 2**20, 30
 
 # An array is held as bytes and as an array for a moment; a text becomes objects of Python.
 _TIMES_ARRAY, _TIMES_TEXT = 2, 4
 
 # NumPy itself trusts headers of up to 10,000 characters.
 _MOST_HEADER = 10_000
-_HEADER_READERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-    (3, 0): np.lib.format.read_array_header_2_0,  # differs by names of fields, which no array of numbers has
-}
-
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -58,9 +50,7 @@ def check_regular_file(path: str | os.PathLike[str], *, may_be_folder: bool = Fa
     except OSError:
         return
     kind = next((kind for is_kind, kind in _KINDS if is_kind(mode)), "no file")
-    if name == "/dev/stdin" or name.startswith(
-        "/dev/fd/"
-    ):  # also where a file stands behind it, which has no ending
+    if name.startswith(("/dev/stdin", "/dev/fd/")):  # also where a file stands behind it, which has no ending
         kind = "a stream"
     elif stat.S_ISREG(mode) or (may_be_folder and stat.S_ISDIR(mode)):
         return
@@ -76,18 +66,39 @@ def check_archive(archive: zipfile.ZipFile, path: str | os.PathLike[str]) -> Non
     check_allocation(_n_bytes(archive), f"contents of {os.fspath(path)}", "use a machine with more memory")
 
 
-def check_members(archive: zipfile.ZipFile) -> None:
-    """Raise an error if members of a zip archive cannot be as large as declared; see `check_archive`."""
+def _n_bytes(archive: zipfile.ZipFile, *, is_inner: bool = False) -> float:
+    """Return the memory that all members need."""
     assert archive.fp is not None
-    there = archive.fp.seek(0, os.SEEK_END)
-    if sum(member.compress_size for member in archive.infolist()) > there:
+    members, n_bytes = archive.infolist(), 0.0
+    if sum(member.compress_size for member in members) > archive.fp.seek(0, os.SEEK_END):
         raise DamagedFileError("the file is damaged: the parts of the archive overlap.")
-    for member in archive.infolist():
-        if member.file_size > _most_bytes(member):
+    for member in members:
+        name, packed, size = shortened(member.filename, 60), member.compress_size, member.file_size
+        is_array, is_archive = name.endswith(".npy"), name.endswith(".npz") and not is_inner
+        deflated = _DEFLATE_RATIO * packed + _SLACK_BYTES
+        most = {zipfile.ZIP_STORED: packed, zipfile.ZIP_DEFLATED: deflated}.get(
+            member.compress_type, math.inf
+        )
+        if not is_array and not is_archive:
+            most = min(most, max(_MOST_TEXT, _TEXT_RATIO * packed))
+        if size > most:
             raise DamagedFileError(
-                f"the file is damaged: {_named(member)} declares {as_size(member.file_size)}, which "
-                f"{as_size(member.compress_size)} of compressed data cannot hold."
+                f"the file is damaged: its member {name!r} declares {as_size(size)}, in {as_size(packed)} of the file."
             )
+        if is_archive:
+            with archive.open(member) as file, zipfile.ZipFile(file) as inner:
+                n_bytes += _n_bytes(inner, is_inner=True)
+        elif is_array:
+            with archive.open(member) as file:
+                shape, _, dtype = read_array_header(file)
+                declared, there = math.prod(shape) * dtype.itemsize, size - file.tell()
+            if declared > there and not dtype.hasobject:
+                raise DamagedFileError(
+                    f"the file is damaged: its member {name!r} declares an array of {as_size(declared)}, but has "
+                    f"{as_size(there)}."
+                )
+        n_bytes += (_TIMES_ARRAY if is_array or is_archive else _TIMES_TEXT) * size
+    return n_bytes
 
 
 def read_array_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -98,24 +109,22 @@ def read_array_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """
     try:
         version = np.lib.format.read_magic(file)
-    except ValueError as error:
-        raise DamagedFileError(str(error)) from None
-    length_bytes = 2 if version == (1, 0) else 4
-    if version not in _HEADER_READERS:
-        raise ValueError(f"version {version[0]}.{version[1]} of the format .npy is not known")
-    length = file.read(length_bytes)
-    n_bytes = int.from_bytes(length, "little")
-    if n_bytes > _MOST_HEADER:
-        raise DamagedFileError(
-            f"the header of its array has {n_bytes:,} bytes, more than that of any array of numbers"
+        if version[0] not in (1, 2, 3):
+            raise ValueError(f"version {version[0]}.{version[1]} of the format .npy is not known")
+        length = file.read(2 if version == (1, 0) else 4)
+        n_bytes = int.from_bytes(length, "little")
+        if n_bytes > _MOST_HEADER:
+            raise ValueError(f"it has {n_bytes:,} bytes, more than that of any array of numbers")
+        # Version 3 differs by names of fields, which no array of numbers has.
+        read = (
+            np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         )
-    try:
-        shape, fortran, dtype = _HEADER_READERS[version](BytesIO(length + file.read(n_bytes)))
+        shape, fortran, dtype = read(BytesIO(length + file.read(n_bytes)))
+        if any(size < 0 for size in shape):
+            raise ValueError(f"its shape is {shape}")
     except Exception as error:  # whatever Python's parsers find; it may repeat all of the header
         message = shortened(str(error).removeprefix("Cannot parse header: "), 80)
         raise DamagedFileError(f"Cannot parse header: {message}") from None
-    if any(size < 0 for size in shape):
-        raise DamagedFileError(f"Cannot parse header: its shape is {shape}")
     return shape, fortran, dtype
 
 
@@ -124,54 +133,3 @@ def shortened(text: str, most: int = 120) -> str:
     text = " ".join(text.split())
     half = (most - 5) // 2
     return text if len(text) <= most else f"{text[:half]} ... {text[-half:]}"
-
-
-def _n_bytes(archive: zipfile.ZipFile, *, is_inner: bool = False) -> float:
-    """Return the memory that all members need."""
-    check_members(archive)
-    n_bytes = 0.0
-    for member in archive.infolist():
-        times = _TIMES_ARRAY
-        if member.filename.endswith(".npy"):
-            _check_array(archive, member)
-        elif member.filename.endswith(".npz") and not is_inner:
-            with archive.open(member) as file, zipfile.ZipFile(file) as inner:
-                n_bytes += _n_bytes(inner, is_inner=True)
-        else:
-            _check_text(member)
-            times = _TIMES_TEXT
-        n_bytes += times * member.file_size
-    return n_bytes
-
-
-def _named(member: zipfile.ZipInfo) -> str:
-    return f"its member {shortened(member.filename, 60)!r}"
-
-
-def _check_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
-    with archive.open(member) as file:
-        shape, _, dtype = read_array_header(file)
-        there = member.file_size - file.tell()
-    n_bytes = math.prod(shape) * dtype.itemsize
-    if n_bytes > there and not dtype.hasobject:
-        raise DamagedFileError(
-            f"the file is damaged: {_named(member)} declares an array of {as_size(n_bytes)}, but has "
-            f"{as_size(there)}."
-        )
-
-
-def _check_text(member: zipfile.ZipInfo) -> None:
-    if member.file_size > _MOST_TEXT and member.file_size > _TEXT_RATIO * member.compress_size:
-        raise ValueError(
-            f"{_named(member)} would unpack from {as_size(member.compress_size)} to {as_size(member.file_size)}, too "
-            "much for names or settings"
-        )
-
-
-def _most_bytes(member: zipfile.ZipInfo) -> float:
-    """Return the largest unpacked size of a member; unlimited for bzip2 and LZMA."""
-    if member.compress_type == zipfile.ZIP_STORED:
-        return member.compress_size
-    if member.compress_type == zipfile.ZIP_DEFLATED:
-        return _DEFLATE_RATIO * member.compress_size + _SLACK_BYTES
-    return math.inf

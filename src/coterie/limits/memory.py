@@ -20,12 +20,9 @@ _RECLAIMABLE = ("inactive_file", "active_file")
 
 def memory_in_bytes(text: str) -> int:
     """Return the bytes of a size such as "4GB", "512 MiB" or "1.5g"; a ValueError if it is no positive size."""
-    found = _SIZE.fullmatch(text.strip())
-    n_bytes = 0
-    if found:
-        unit = (found[2] or "").lower()
-        power = "kmgt".index(unit[0]) + 1 if unit else 0
-        n_bytes = int(float(found[1]) * (1024 if unit.endswith("i") else 1000) ** power)
+    number, unit = found.groups() if (found := _SIZE.fullmatch(text.strip())) else ("0", None)
+    unit = (unit or "").lower()
+    n_bytes = int(float(number) * (1024 if unit.endswith("i") else 1000) ** " kmgt".index(unit[:1] or " "))
     if n_bytes <= 0:
         raise ValueError(f"an amount of memory is a number with a unit, such as 4GB or 512MiB, got {text!r}.")
     return n_bytes
@@ -33,12 +30,12 @@ def memory_in_bytes(text: str) -> int:
 
 def as_size(n_bytes: float) -> str:
     """Return a number of bytes as text, such as "4.2 GB"."""
-    unit = 0
-    units = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
-    while n_bytes >= 999.5 and unit < len(units) - 1:
+    units = ["bytes", "kB", "MB", "GB", "TB", "PB", "EB"]
+    while n_bytes >= 999.5 and len(units) > 1:
         n_bytes /= 1000
-        unit += 1
-    return f"{n_bytes:,.0f} {units[unit]}" if n_bytes >= 10 or not unit else f"{n_bytes:.1f} {units[unit]}"
+        del units[0]
+    digits = 1 if n_bytes < 10 and units[0] != "bytes" else 0
+    return f"{n_bytes:,.{digits}f} {units[0]}"
 
 
 def available_memory() -> float:
@@ -50,7 +47,8 @@ def available_memory() -> float:
     allowed = _allowed_memory()
     if allowed is not None:
         # Pages of mapped files are not counted: the system takes them back when memory runs short.
-        return max(0.0, allowed - (_process_bytes("RssAnon") or _process_bytes("VmRSS")))
+        own = _entries(Path("/proc/self/status"))
+        return max(0.0, allowed - own.get("RssAnon", own.get("VmRSS", 0)))
     return max(0.0, min(_free_of_machine(), _free_of_cgroups(), _free_of_addresses()))
 
 
@@ -61,9 +59,8 @@ def check_allocation(n_bytes: float, what: str, remedy: str) -> None:
     """
     if n_bytes <= _NEGLIGIBLE_BYTES and _allowed_memory() is None:
         return
-    free = available_memory()
+    free, allowed = available_memory(), _allowed_memory()
     if n_bytes > free:
-        allowed = _allowed_memory()
         limit = "" if allowed is None else f" of the {as_size(allowed)} that are allowed"
         raise MemoryError(
             f"The {what} take about {as_size(n_bytes)} of memory, and {as_size(free)}{limit} are free: {remedy}."
@@ -72,18 +69,16 @@ def check_allocation(n_bytes: float, what: str, remedy: str) -> None:
 
 def _allowed_memory() -> float | None:
     text = os.environ.get(MEMORY_VARIABLE)
-    if not text:
-        return None
     try:
-        return memory_in_bytes(text)
+        return memory_in_bytes(text) if text else None
     except ValueError as error:
         raise ValueError(f"The environment variable {MEMORY_VARIABLE}: {error}") from None
 
 
 def _free_of_machine() -> float:
-    for line in _lines(Path("/proc/meminfo")):
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) * 1024
+    found = _entries(Path("/proc/meminfo")).get("MemAvailable")
+    if found is not None:
+        return found
     try:  # other systems report at least the total memory
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
@@ -93,15 +88,13 @@ def _free_of_machine() -> float:
 def _free_of_cgroups() -> float:
     """Return the memory that the control group of this process and those above it may still take (version 2)."""
     free, root = float("inf"), Path("/sys/fs/cgroup")
-    own = next(
-        (line[3:].strip() for line in _lines(Path("/proc/self/cgroup")) if line.startswith("0::")), "/"
-    )
-    group = root / own.lstrip("/")
+    own = next((line[3:] for line in _lines(Path("/proc/self/cgroup")) if line.startswith("0::")), "/")
+    group = root / own.strip().lstrip("/")
     for folder in (group, *group.parents):
-        most, used = _number(folder / "memory.max"), _number(folder / "memory.current")
-        if most is not None and used is not None:
+        most, used = ("".join(_lines(folder / f"memory.{name}")).strip() for name in ("max", "current"))
+        if most.isdecimal() and used.isdecimal():
             pages = dict(line.split() for line in _lines(folder / "memory.stat"))
-            free = min(free, most - used + sum(int(pages.get(name, 0)) for name in _RECLAIMABLE))
+            free = min(free, int(most) - int(used) + sum(int(pages.get(name, 0)) for name in _RECLAIMABLE))
         if folder == root:
             break
     return free
@@ -113,20 +106,14 @@ def _free_of_addresses() -> float:
     except ImportError:  # Windows has none
         return float("inf")
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
-    return float("inf") if most == resource.RLIM_INFINITY else most - _process_bytes("VmSize")
+    used = _entries(Path("/proc/self/status")).get("VmSize", 0)
+    return float("inf") if most == resource.RLIM_INFINITY else most - used
 
 
-def _process_bytes(name: str) -> int:
-    """Return an entry of /proc/self/status in bytes; 0 if there is none."""
-    for line in _lines(Path("/proc/self/status")):
-        if line.startswith(f"{name}:"):
-            return int(line.split()[1]) * 1024
-    return 0
-
-
-def _number(path: Path) -> int | None:
-    text = "".join(_lines(path)).strip()
-    return int(text) if text.isdecimal() else None
+def _entries(path: Path) -> dict[str, int]:
+    """Return the entries in kB of a file of /proc, in bytes."""
+    words = [line.replace(":", " ").split() for line in _lines(path)]
+    return {line[0]: int(line[1]) * 1024 for line in words if line[2:] == ["kB"]}
 
 
 def _lines(path: Path) -> list[str]:

@@ -14,9 +14,9 @@ from coterie.blocks.kernel_rows import dense
 from coterie.estimators.base import rows_for
 from coterie.methods import Method, method_of
 from coterie.plotting.layout import clusters_of, sample_by_cluster
-from coterie.results import Placement, metadata_names, place_rows
+from coterie.results import Placement, place_rows
 from coterie.rows import Rows
-from coterie.rows.roles import ID_NAMES
+from coterie.rows.roles import id_among
 
 MOST_DRAWN = 10_000
 _MOST_NUMBERS = 5e7
@@ -84,7 +84,9 @@ def read_subject(
     """Read the rows for a report: a pass for distances if they are not known, one for texts, and a sample."""
     rows = rows_for(model, X)
     found = clusters_of(model, rows, labels, n_clusters)
-    names = metadata_names(rows, id)
+    names = [] if rows.metadata_columns is None else rows.metadata_columns.names
+    id_name = id_among(names, id)
+    names = sorted(names, key=lambda name: name != id_name)
     centers = getattr(model, "cluster_centers_", None)
     if centers is None or sp.issparse(centers) or np.shape(centers)[1:] != rows.shape[1:]:
         centers = None
@@ -96,7 +98,6 @@ def read_subject(
     examples = ((ranks > 0) & (ranks <= EXAMPLES)) | ((borderline > 0) & (borderline <= EXAMPLES))
     most = MOST_DRAWN if rows.is_sparse else int(np.clip(_MOST_NUMBERS / rows.shape[1], 200, MOST_DRAWN))
     chosen = sample_by_cluster(found, most, examples)
-    id_name = id or (names[0] if names and names[0].lower() in ID_NAMES else None)
     metadata = _metadata(rows, names, chosen)
     text_name = _text_column(metadata, text, id_name)
     ids = [str(row) for row in chosen] if id_name is None else _words(metadata[id_name])

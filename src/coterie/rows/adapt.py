@@ -43,15 +43,11 @@ def as_rows(
     Parameters
     ----------
     X : array-like, sparse matrix, table, Dask array or Rows, of shape (n_rows, n_columns)
-        NumPy arrays and memory maps of any real dtype, including those of ml_dtypes such as bfloat16; tensors in main
-        memory, of PyTorch or with ``__dlpack__``; lists, arrays of objects, lists of equally long vectors, and objects
-        with ``__array__``, which are converted immediately; columns of vectors (Series of pandas and polars, arrays of
-        pyarrow); AnnData (its `X`; layers and `obsm` are arrays); SciPy sparse matrices and arrays (formats other than
-        CSR are converted once); pandas, polars and Dask data frames and pyarrow tables of numbers or of vectors (lists
-        of numbers, all of the same length); tables by Arrow's C interface (``__arrow_c_stream__``,
-        ``__arrow_c_array__``), such as DuckDB's relations and pyarrow's readers; Dask arrays, HDF5 datasets and Zarr
-        arrays. A stream is read once, by this call, and stored: up to 1 GiB in memory, else in a temporary file. A
-        `Rows` is returned unchanged.
+        NumPy arrays and memory maps of any real type, also of ml_dtypes; tensors in main memory; lists and other
+        array-likes, which are converted; SciPy sparse matrices (converted to CSR); Dask arrays, HDF5 datasets, Zarr
+        arrays; AnnData (its `X`); tables of pandas, polars, pyarrow and Dask, or by Arrow's C interface, of numbers or
+        of vectors of one length; lists and columns of vectors. A stream is read once, by this call. A `Rows` is
+        returned unchanged.
     dtype : {float32, float64}, optional
         Type to compute in. By default float32 for float32, float16, bfloat16 and integers of up to 16 bits (a table: if
         all its columns have these types), float64 otherwise.
@@ -94,12 +90,11 @@ def adapted(X: Any, options: Mapping[str, Any]) -> Rows:
     """Return data in memory with the options of `as_rows`; "categories" are not clustered as numbers."""
     table = table_of(X)
     if table is None:
-        for option in TABLE_OPTIONS:
-            if options.get(option) is not None:
-                raise NotATableError(
-                    f"{option} has no meaning for X ({type(X).__name__}): only a dense table has columns to choose.",
-                    option,
-                )
+        given = next((name for name in TABLE_OPTIONS if options.get(name) is not None), None)
+        if given is not None:
+            raise NotATableError(
+                f"{given} has no meaning for X ({type(X).__name__}): it is for dense tables."
+            )
         return _source_of(X)
     if table.n_rows is not None:
         check_shape((table.n_rows, len(table.schema)))
@@ -132,13 +127,10 @@ def _source_of(X: Any) -> Rows:
         return _of_anndata(X)
     if is_a(X, "dask.array", "Array"):
         return _of_dask(X)
-    for module, name, description in (
-        ("h5py", "Dataset", "HDF5 dataset"),
-        ("zarr", "Array", "Zarr array"),
-    ):
+    for module, name, words in (("h5py", "Dataset", "HDF5 dataset"), ("zarr", "Array", "Zarr array")):
         if is_a(X, module, name):
             check_shape(X.shape)
-            return land_matrices([Matrix(X.shape, X.dtype, slices(X), description)], description)
+            return land_matrices([Matrix(X.shape, X.dtype, slices(X), words)], words)
     return _of_dlpack(X) if hasattr(X, "__dlpack_device__") else DenseRows(_converted(X))
 
 
@@ -170,10 +162,9 @@ def _of_anndata(X: Any) -> Rows:
     rows = copy.copy(_source_of(X.X))
     rows.column_names = [str(name) for name in X.var_names]
     rows.description, rows.is_table = f"AnnData, {rows.description}", True
-    table = table_of_pandas(X.obs) if X.obs.shape[1] or len(X.obs) else None
-    rows.metadata_columns = rows.all_columns = (
-        None if table is None else MetadataColumns(joined_batches(list(table.read({}))))
-    )
+    if X.obs.shape[1] or len(X.obs):
+        batches = list(table_of_pandas(X.obs).read({}))
+        rows.metadata_columns = rows.all_columns = MetadataColumns(joined_batches(batches))
     return rows
 
 
@@ -193,12 +184,11 @@ def _converted(X: Any) -> Array:
 
 def _check_lengths(X: Any) -> None:
     """Raise an error if X is a list of vectors of different lengths."""
-    if not isinstance(X, (list, tuple, np.ndarray)) or not len(X) or not hasattr(X[0], "__len__"):
-        return
-    width = len(X[0])
-    for row, vector in enumerate(X):
-        if not hasattr(vector, "__len__") or len(vector) != width:
-            raise vector_length_error("X", width, len(vector) if hasattr(vector, "__len__") else None, row)
+    if isinstance(X, (list, tuple, np.ndarray)) and len(X) and hasattr(X[0], "__len__"):
+        for row, vector in enumerate(X):
+            length = len(vector) if hasattr(vector, "__len__") else None
+            if length != len(X[0]):
+                raise vector_length_error("X", len(X[0]), length, row)
 
 
 def _is_sparse_frame(X: Any) -> bool:

@@ -19,54 +19,36 @@ import scipy.sparse as sp
 from coterie.arrays import IndexArray
 from coterie.limits.files import DamagedFileError, shortened
 
-# First bytes of files, the format that they identify, and its extension.
+# First bytes of files, what they are, and the endings of their names.
 _SIGNATURES = (
-    (b"PAR1", "a Parquet file", (".parquet",)),
-    (b"ARROW1", "an Arrow file", (".arrow", ".feather")),
-    (b"\x93NUMPY", "an array of NumPy", (".npy",)),
-    (b"\x89HDF", "an HDF5 file", (".h5", ".hdf5", ".h5ad")),
-    (b"PK\x03\x04", "a zip archive", (".npz",)),
-    (b"\x1f\x8b", "compressed by gzip", (".gz",)),
-    (b"BZh", "compressed by bzip2", ()),
-    (b"\xfd7zXZ", "compressed by xz", ()),
-    (b"\x28\xb5\x2f\xfd", "compressed by zstd", (".zst",)),
-    (b"\x80\x04\x95", "a pickle, which is not read because it runs code", ()),
-    (b"SQLite format 3", "an SQLite database", ()),
+    (b"PAR1", "a Parquet file", ".parquet"),
+    (b"ARROW1", "an Arrow file", ".feather .arrow"),
+    (b"\x93NUMPY", "an array of NumPy", ".npy"),
+    (b"\x89HDF", "an HDF5 file", ".h5 .hdf5 .h5ad"),
+    (b"PK\x03\x04", "a zip archive", ".npz .xlsx .zip"),
+    (b"\x1f\x8b", "compressed by gzip", ".gz"),
+    (b"BZh", "compressed by bzip2", ".bz2"),
+    (b"\xfd7zXZ", "compressed by xz", ".xz"),
+    (b"\x28\xb5\x2f\xfd", "compressed by zstd", ".zst"),
+    (b"\x80\x04\x95", "a pickle, which is not read because it runs code", ""),
+    (b"SQLite format 3", "an SQLite database", ""),
 )
-_TEXTS = (".csv", ".tsv")
-_LOOKED_AT = 4096
 
 
 def hint_at_contents(path: Path) -> str:
-    """Return advice on a file that could not be read; empty if there is none."""
+    """Return what the first bytes of a file that could not be read tell; empty if nothing."""
     try:
         with open(path, "rb") as file:
-            begin = file.read(_LOOKED_AT)
+            begin = file.read(16)
     except OSError:
         return ""
-    ending = path.suffix.lower()
-    # The first bytes of other packages' formats are unknown.
-    if ending not in _TEXTS and not any(ending in endings for _, _, endings in _SIGNATURES):
-        return ""
-    for signature, kind, endings in _SIGNATURES:
-        if begin.startswith(signature):
-            if ending in endings:
-                return "The file is damaged or was cut short: copy or write it again."
-            way = f"give it a name that ends in {endings[0]}" if endings else "unpack or convert it first"
-            return f"It is {kind}: {way}."
-    if ending in _TEXTS or not begin:
-        return "" if begin else "The file is empty: write it again."
-    if _is_text(begin):
-        return "It is a text file: a table of numbers needs a name that ends in .csv."
-    return "The file is damaged, or of another kind than its name says."
-
-
-def _is_text(begin: bytes) -> bool:
-    try:
-        text = begin[: begin.rfind(b"\n") + 1 or None].decode()
-    except UnicodeDecodeError:
-        return False
-    return all(character.isprintable() or character in "\t\r\n" for character in text)
+    if not begin:
+        return "The file is empty: write it again."
+    kind, endings = next((found[1:] for found in _SIGNATURES if begin.startswith(found[0])), ("", ""))
+    if path.suffix.lower() in endings.split():
+        return "The file is damaged or was cut short: copy or write it again."
+    way = f"give it a name that ends in {endings.split()[0]}" if endings else "convert it first"
+    return f"It is {kind}: {way}." if kind else ""
 
 
 # Maximum length of a library's message: some repeat the text of the file.
@@ -92,11 +74,7 @@ class FileError(ValueError):
 
 
 class NotATableError(ValueError):
-    """Columns were chosen by `option`, but the data are not a table."""
-
-    def __init__(self, message: str, option: str = "") -> None:
-        super().__init__(message)
-        self.option = option
+    """Columns were chosen, but the data are not a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +106,11 @@ class TableError(ValueError):
         self.parameter = parameter or (named[0] if named else None)
 
 
+def leave_out(problem: str, names: Sequence[str]) -> TableError:
+    """Return the error for columns that cannot be clustered, whose advice is to leave them out."""
+    return TableError(f"{problem} ", advice=["Leave out: ", Setting("exclude", list(names)), "."])
+
+
 class NotNumbersError(TableError):
     """Columns to cluster are not numbers."""
 
@@ -144,7 +127,7 @@ class BadRowError(ValueError):
         cls, problem: str, row: int, place: tuple[int, str] | None, *, is_missing: bool = False
     ) -> BadRowError:
         """Return the error for a row of a file, if `place` is its number there and the file's name."""
-        number, file = (row, "") if place is None else place
+        number, file = place or (row, "")
         where = f"{row}" + f", row {number}" * (number != row) + f" of {file}" * bool(file)
         error = cls(f"{problem} First bad row: {where}.")
         error.is_missing, error.where = is_missing, where
@@ -152,9 +135,8 @@ class BadRowError(ValueError):
 
     def advised(self, advice: str, detail: str = "") -> BadRowError:
         """Return the error with details and advice."""
-        error = BadRowError(" ".join(filter(None, [str(self), detail, advice])))
-        error.is_missing, error.where, error.detail = self.is_missing, self.where, detail
-        return error
+        self.args, self.detail = (" ".join(filter(None, [str(self), detail, advice])),), detail
+        return self
 
 
 def compute_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
@@ -236,22 +218,16 @@ def check_finite(
 
 
 def missing_by_column(
-    pieces: Iterable[Any],
-    names: Sequence[str],
-    dtype: np.dtype[Any],
-    columns: Collection[str | int] | None = None,
+    pieces: Iterable[Any], names: Sequence[str], columns: Collection[str | int] | None = None
 ) -> tuple[str, str]:
-    """Return advice on missing numbers, or numbers that are infinite in `dtype`, and a description of their columns.
+    """Return advice on numbers that are missing or infinite, and a description of their columns.
 
     `columns` are those of the table, if they differ from `names`: single numbers of a vector cannot be left out.
     """
-    counts = np.zeros(len(names), dtype=np.int64)
-    n_rows = n_bad = n_missing = 0
+    counts, n_rows, n_bad, n_missing = np.zeros(len(names), dtype=np.int64), 0, 0, 0
     for piece in pieces:
-        with np.errstate(all="ignore"):
-            numbers = np.asarray(piece, dtype=dtype)
-        bad = ~np.isfinite(numbers)
-        n_missing += int(np.isnan(numbers).sum())
+        bad = ~np.isfinite(piece)
+        n_missing += int(np.isnan(piece).sum())
         counts += bad.sum(axis=0)
         n_rows += len(bad)
         n_bad += int(bad.any(axis=1).sum())
@@ -259,13 +235,15 @@ def missing_by_column(
     shown = [f"{shortened(repr(names[i]), MOST_OF_A_NAME)} in {counts[i]:,}" for i in found[:_SHOWN_COLUMNS]]
     if len(found) > len(shown):
         shown.append(f"and {len(found) - len(shown)} more columns")
-    way = "Drop the rows"
-    if n_missing:
-        way = "Fill in numbers with prepare_rows(X, missing='median'), or drop the rows with missing='drop'"
-    are_columns = columns is None or all(names[i] in columns or i in columns for i in found)
-    are_columns &= all(len(repr(names[i])) <= MOST_OF_A_NAME for i in found[:_SHOWN_COLUMNS])
-    if are_columns and len(found) <= min(_SHOWN_COLUMNS, len(names) - 1):
-        way += f", or leave out the columns: exclude={[names[i] for i in found]!r}"
+    way = (
+        "Fill in numbers (missing='median'), or drop the rows (missing='drop')"
+        if n_missing
+        else "Drop the rows"
+    )
+    if len(found) < min(_SHOWN_COLUMNS, len(names)) and all(
+        columns is None or names[i] in columns for i in found
+    ):
+        way += f", or leave out the columns (exclude={[names[i] for i in found]!r})"
     return f"{way}.", f"Of {n_rows:,} rows {n_bad:,} have such values: {', '.join(shown)}."
 
 
@@ -275,26 +253,22 @@ def reading(path: object, name: object = None) -> Iterator[None]:
 
     Without a path, errors are left as they are.
     """
-    looked_at, path = Path(str(path)), path if name is None else name
+    before = f"Cannot read {path if name is None else name}: "
     try:
         yield
     except (ImportError, MemoryError, PermissionError, FileError):
         raise
-    except (BadRowError, NotATableError, NotNumbersError, TableError) as error:
-        if not path or str(error).startswith(f"Cannot read {path}: "):
-            raise
-        error.args = (f"Cannot read {path}: {error}",)
-        if isinstance(error, TableError) and error.problem:
-            error.problem = f"Cannot read {path}: {error.problem}"
+    except (BadRowError, NotATableError, TableError) as error:
+        if path and not str(error).startswith(before):
+            error.args = (before + str(error),)
+            if isinstance(error, TableError) and error.problem:
+                error.problem = before + error.problem
         raise
     except Exception as error:
         if not path:
             raise
-        before = f"Cannot read {path}: "
         message = str(error).removeprefix(before) or type(error).__name__
         is_ours = type(error) is ValueError  # libraries raise subclasses
-        if len(message) > (_MOST_OF_OURS - len(before) if is_ours else _MOST_TOLD):
-            message = shortened(message, _MOST_TOLD)
-        hint = "" if is_ours else hint_at_contents(looked_at)
-        end = "" if not hint else " " if message.endswith(".") else ". "
-        raise FileError(f"{before}{message}{end}{hint}") from error
+        message = shortened(message, _MOST_OF_OURS if is_ours else _MOST_TOLD)
+        hint = "" if is_ours else hint_at_contents(Path(str(path)))
+        raise FileError(f"{before}{message}{'. ' * bool(hint)}{hint}".replace(".. ", ". ")) from error

@@ -1,137 +1,128 @@
-"""Sources derived from another source while reading: selected columns, selected rows, rows of length 1."""
+"""Rows made of others: of length 1, or some of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from coterie.arrays import Array, BoolArray, FloatArray, IndexArray
+from coterie.arrays import BoolArray, FloatArray, IndexArray
 from coterie.rows.adapt import as_rows
 from coterie.rows.checks import BadRowError
 from coterie.rows.landing import LandingArray, LandingMetadata
-from coterie.rows.source import (
-    Block,
-    DenseRows,
-    DerivedRows,
-    MetadataColumns,
-    Rows,
-    sparse_block,
-)
+from coterie.rows.source import Block, DenseRows, MetadataColumns, Rows, SparseRows
 
 _BATCH_BYTES = 2**20
 
-
-class SelectedColumns(DerivedRows):
-    """Columns of another source, by position, in any order."""
-
-    def __init__(self, rows: Rows, positions: Sequence[int]) -> None:
-        names = None if rows.column_names is None else [rows.column_names[i] for i in positions]
-        super().__init__(
-            rows,
-            ("columns", list(names or positions)),
-            shape=(rows.shape[0], len(positions)),
-            column_names=names,
-            chosen=None,
-        )
-        self._positions = np.asarray(positions, dtype=np.intp)
-
-    def changed(self, piece: Any, rows: int | IndexArray) -> Any:
-        # Unlike indexing, `take` keeps the C order.
-        return (
-            sparse_block(piece[:, self._positions])
-            if self.is_sparse
-            else np.take(piece, self._positions, axis=1)
-        )
+_OF_TABLE = (
+    "column_names", "is_table", "metadata_columns", "all_columns", "chosen", "roles", "encoded", "files", "kept",
+    "dialect",
+)  # fmt: skip
 
 
-class SelectedRows(DerivedRows):
-    """Rows of another source, by ascending number, at least one; `step` is the reason, for `Rows.preparation`."""
-
-    def __init__(self, rows: Rows, numbers: IndexArray, step: tuple[Any, ...] | None = None) -> None:
-        n_rows = rows.shape[0]
-        super().__init__(
-            rows, step, shape=(len(numbers), rows.shape[1]),
-            description=f"{rows.description}, {len(numbers)} of {n_rows} rows",
-            metadata_columns=None, all_columns=None,
-        )  # fmt: skip
-        self.numbers = numbers
-
-    def unchecked_blocks(self, size: int | None = None) -> Iterator[tuple[int, Block]]:
-        return Rows.unchecked_blocks(self, size)
-
-    def block(self, start: int, stop: int) -> Block:
-        return self.take_rows(np.arange(start, stop))
-
-    def take_rows(self, indices: IndexArray) -> Block:
-        return self._as_block(self.source.take_rows(self.numbers[indices]))
-
-    def place_of(self, row: int) -> tuple[int, str] | None:
-        return self.source.place_of(int(self.numbers[row]))
+def derived(rows: Any, source: Rows, *step: Any, **changes: Any) -> Any:
+    """Give rows the columns of the source that a step has made them of, and note the step in their preparation."""
+    for name in _OF_TABLE:
+        setattr(rows, name, changes.get(name, getattr(source, name)))
+    rows.preparation = (*source.preparation, step) if step else source.preparation
+    rows.source = source
+    return rows
 
 
-class RowsWithDirection(SelectedRows):
-    """The rows of another source that are not all zeros: the rows of a fit, which labels all."""
+def selected_rows(rows: Rows, numbers: IndexArray) -> Rows:
+    """Return a copy of the rows of some ascending numbers, at least one."""
+    if rows.is_sparse:
+        return SparseRows(rows.take(numbers), rows.description)
+    landing, size = LandingArray(rows.shape[1], rows.dtype, len(numbers)), rows.rows_per_block
+    for low in range(0, len(numbers), size):
+        landing.add(rows.take(numbers[low : low + size]))
+    return DenseRows(landing.array(), rows.description)
 
-    def scattered(self, values: Array, missing: float) -> Array:
-        """Return values of these rows for each row of the source, with `missing` for the others."""
-        out = np.full(self.source.shape[0], missing, dtype=values.dtype)
-        out[self.numbers] = values
-        return out
+
+def selected_columns(rows: Rows, positions: IndexArray) -> Rows:
+    """Return a copy of some columns, in any order."""
+    found: Rows
+    if rows.is_sparse:
+        found = SparseRows(rows.read()[:, positions], rows.description)
+    else:
+        landing = LandingArray(len(positions), rows.dtype, rows.shape[0])
+        for _, block in rows.unchecked_blocks():
+            landing.add(block[:, positions])
+        found = DenseRows(landing.array(), rows.description)
+    names = None if rows.column_names is None else [rows.column_names[i] for i in positions]
+    step = "columns", names or [int(i) for i in positions]
+    return derived(found, rows, *step, column_names=names, chosen=None)  # type: ignore[no-any-return]
 
 
-class NormalizedRows(DerivedRows):
-    """The rows of another source, each divided by its Euclidean length.
+def complete_rows(rows: Rows) -> Rows:
+    """Return the dense rows without a missing or infinite number; a ValueError if there is none."""
+    kept = np.concatenate([np.isfinite(block).all(axis=1) for _, block in rows.unchecked_blocks()])
+    if not kept.any():
+        raise ValueError("Every row has missing numbers: leave columns out (exclude), or fill them in.")
+    metadata = rows.metadata_columns
+    if metadata is not None:
+        landing, start = LandingMetadata(), 0
+        for batch in metadata.batches():
+            landing.add(batch.filter(kept[start : start + batch.num_rows]))
+            start += batch.num_rows
+        metadata = MetadataColumns(landing.table())
+    complete, changes = selected_rows(rows, np.flatnonzero(kept)), {"metadata_columns": metadata, "files": ()}
+    return derived(complete, rows, "drop_missing", kept=kept, **changes)  # type: ignore[no-any-return]
 
-    k-means on such rows is spherical k-means. Lengths are computed in float64, and the result does not depend on
-    storage, blocks or threads. A row of zeros, which has no direction, is kept, or raises a ValueError with
-    `refuse_zeros`.
 
-    Examples
-    --------
-    >>> from coterie.rows import as_rows
-    >>> from coterie.rows.derived import NormalizedRows
-    >>> NormalizedRows(as_rows([[3, 4], [0, 0]])).read()
-    array([[0.6, 0.8],
-           [0. , 0. ]])
+class NormalizedRows(Rows):
+    """The rows of another source, each divided by its Euclidean length as it is read, for spherical k-means.
+
+    Lengths are computed in float64, and the bits do not depend on storage, blocks or threads. A row of zeros, which
+    has no direction, is kept, or raises a ValueError with `refuse_zeros`.
     """
 
+    is_derived = True
+
     def __init__(self, rows: Rows, *, refuse_zeros: bool = False) -> None:
-        super().__init__(rows, ("normalize",), description=f"{rows.description}, rows of length 1")
+        super().__init__(
+            rows.shape,
+            rows.dtype,
+            is_sparse=rows.is_sparse,
+            description=f"{rows.description}, rows of length 1",
+        )
+        derived(self, rows, "normalize")
         self._refuse_zeros = refuse_zeros
 
-    def changed(self, piece: Any, rows: int | IndexArray) -> Block:
-        if self._refuse_zeros:
-            zeros = np.flatnonzero(_are_zeros(piece))
-            if len(zeros):
-                row = int(rows + zeros[0] if isinstance(rows, int) else rows[zeros[0]])
-                error = BadRowError.of(
-                    "Input X contains rows of zeros, which have no direction.", row, self.place_of(row)
-                )
-                raise error.advised("Leave them out, or set zero_rows='ignore'.")
+    def block(self, start: int, stop: int) -> Block:
+        return self._normalized(self.source.block(start, stop), start)
+
+    def unchecked_blocks(self, size: int | None = None) -> Iterator[tuple[int, Block]]:
+        for start, block in self.source.unchecked_blocks(size or self.rows_per_block):
+            yield start, self._normalized(block, start)
+
+    def take_rows(self, indices: IndexArray) -> Block:
+        return self._normalized(self.source.take_rows(indices), indices)
+
+    def row_bytes(self) -> float:
+        return self.source.row_bytes() if self.is_sparse else super().row_bytes()
+
+    def _normalized(self, block: Any, rows: int | IndexArray) -> Block:
+        """Return rows at length 1; `rows` is the number of the first one, or of each."""
+        if self._refuse_zeros and len(zeros := np.flatnonzero(_are_zeros(block))):
+            row = int(rows + zeros[0] if isinstance(rows, int) else rows[zeros[0]])
+            problem = "Input X contains rows of zeros, which have no direction."
+            error = BadRowError.of(problem, row, self.place_of(row))
+            raise error.advised("Leave them out, or set zero_rows='ignore'.")
         if self.is_sparse:
-            return _scaled_sparse(piece, self.dtype)
-        out = np.empty(piece.shape, dtype=self.dtype)
-        batch = max(1, _BATCH_BYTES // (8 * piece.shape[1]))  # which stays in the cache
+            return _scaled_sparse(block, self.dtype)
+        out = np.empty(block.shape, dtype=self.dtype)
+        batch = max(1, _BATCH_BYTES // (8 * block.shape[1]))  # which stays in the cache
         # Numbers too large for float32 become infinities, which the check for finite numbers finds.
         with np.errstate(over="ignore", invalid="ignore"):
-            for start in range(0, piece.shape[0], batch):
-                part = np.asarray(piece[start : start + batch], dtype=self.dtype).astype(
-                    np.float64, order="C"
-                )
+            for start in range(0, block.shape[0], batch):
+                part = np.asarray(block[start : start + batch], dtype=self.dtype)
+                part = part.astype(np.float64, order="C")
                 part /= _lengths(np.abs(part))[:, None]
                 out[start : start + batch] = part
         return out
-
-
-def landed_rows(rows: Rows) -> Rows:
-    """Return a copy of dense rows that are derived from others, with their columns."""
-    landing = LandingArray(rows.shape[1], rows.dtype, rows.shape[0])
-    for _, block in rows.unchecked_blocks():
-        landing.add(block)
-    return _with_columns_of(rows, DenseRows(landing.array(), rows.description))
 
 
 def normalized(rows: Rows, *, refuse_zeros: bool = False) -> Rows:
@@ -146,41 +137,10 @@ def part_of(rows: Rows, block: Block) -> Rows:
 
     A model would prepare a plain block once more.
     """
-    return _with_columns_of(rows, as_rows(block), is_part=True)
-
-
-def _with_columns_of(rows: Rows, other: Rows, *, is_part: bool = False) -> Rows:
-    other.column_names, other.chosen, other.is_table = rows.column_names, rows.chosen, rows.is_table
-    other.preparation = rows.preparation
-    if not is_part:
-        other.metadata_columns, other.files, other.kept = rows.metadata_columns, rows.files, rows.kept
-    return other
-
-
-def complete_rows(rows: Rows) -> Rows:
-    """Return the dense rows without a missing or infinite number, in one pass; a ValueError if there is none."""
-    found = [
-        start + np.flatnonzero(np.isfinite(block).all(axis=1)) for start, block in rows.unchecked_blocks()
-    ]
-    numbers = np.concatenate(found)
-    if not len(numbers):
-        raise ValueError("Every row has missing numbers: leave columns out (exclude), or fill them in.")
-    complete = SelectedRows(rows, numbers, ("drop_missing",))
-    complete.kept = np.isin(np.arange(rows.shape[0]), numbers)
-    complete.metadata_columns = _filtered(rows.metadata_columns, complete.kept)
-    complete.all_columns = rows.all_columns
-    return complete
-
-
-def _filtered(columns: MetadataColumns | None, kept: BoolArray) -> MetadataColumns | None:
-    """Return the metadata of the rows that are kept."""
-    if columns is None:
-        return None
-    landing, start = LandingMetadata(), 0
-    for batch in columns.batches():
-        landing.add(batch.filter(kept[start : start + batch.num_rows]))
-        start += batch.num_rows
-    return MetadataColumns(landing.table())
+    beside = {"metadata_columns": None, "all_columns": None, "files": (), "kept": None}
+    part: Rows = derived(as_rows(block), rows, **beside)
+    part.source = None
+    return part
 
 
 def rows_of_zeros(rows: Rows) -> IndexArray:

@@ -126,7 +126,7 @@ def read_rows(path: str | os.PathLike[str], options: Mapping[str, Any]) -> Rows:
             return land_tables(found, options, description)
         for name in TABLE_OPTIONS:
             if options.get(name) is not None:
-                raise NotATableError(f"{name} has no meaning for {first.name}.", name)
+                raise NotATableError(f"{name} has no meaning for {first.name}.")
         if len(found) > 1 and first.description == "svm":
             raise ValueError(
                 f"{first.name} and others: .svm files do not tell the number of their columns, so that several cannot "

@@ -8,42 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from coterie.rows.checks import Setting, TableError, check_shape
+from coterie.rows.checks import check_shape, leave_out
 from coterie.rows.tables import Table, table_of_arrow
-
-
-def table_of_frame(X: Any) -> Table | None:
-    """Return a data frame, Series, Arrow table or array, or a stream as a table; None if X is none."""
-    kind = next((one for one in _KINDS if is_a(X, *one.split(":"))), None)
-    if kind is None and not (hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")):
-        return None
-    try:
-        import pyarrow
-    except ImportError as error:
-        if hasattr(X, "__array__") and kind is None:
-            return None
-        raise ImportError("Reading tables needs pyarrow: pip install 'coterie[io]'") from error
-    if kind is None:
-        return _table_of_stream(X)
-    if kind == "polars:LazyFrame":
-        raise TypeError("X is a polars LazyFrame, which has no rows yet: pass X.collect().")
-    if kind == "pandas:DataFrame":
-        return table_of_pandas(X)
-    if kind == "pandas:Series":
-        return table_of_pandas(X.to_frame("vector" if X.name is None else X.name), "pandas Series")
-    if kind == "dask.dataframe:DataFrame":
-        return _table_of_dask_frame(X)
-    if kind.startswith("polars"):
-        frame = X.to_frame() if kind == "polars:Series" else X
-        return table_of_arrow(frame.to_arrow(), kind.replace(":", " "))
-    if kind == "pyarrow:RecordBatch":
-        X = pyarrow.Table.from_batches([X])
-    elif kind != "pyarrow:Table":
-        X = pyarrow.table({"vector": X})
-    return table_of_arrow(
-        X, "pyarrow Table" if kind in ("pyarrow:Table", "pyarrow:RecordBatch") else "pyarrow Array"
-    )
-
 
 # Libraries and their classes. A single column must have vectors.
 _COLUMNS = ("pandas:Series", "polars:Series", "pyarrow:Array", "pyarrow:ChunkedArray")
@@ -66,9 +32,42 @@ def is_column(X: Any) -> bool:
 
 def is_frame(X: Any) -> bool:
     """Return whether X is a table, or a stream of one, without reading it."""
-    return not is_column(X) and (
-        any(is_a(X, *kind.split(":")) for kind in _KINDS) or hasattr(X, "__arrow_c_stream__")
-    )
+    is_known = any(is_a(X, *kind.split(":")) for kind in _KINDS)
+    return not is_column(X) and (is_known or hasattr(X, "__arrow_c_stream__"))
+
+
+def table_of_frame(X: Any) -> Table | None:
+    """Return a data frame, Series, Arrow table or array, or a stream as a table; None if X is none."""
+    kind = next((one for one in _KINDS if is_a(X, *one.split(":"))), None)
+    if kind is None and not (hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")):
+        return None
+    try:
+        import pyarrow
+    except ImportError as error:
+        if hasattr(X, "__array__") and kind is None:
+            return None
+        raise ImportError("Reading tables needs pyarrow: pip install 'coterie[io]'") from error
+    if kind is None:
+        return _table_of_stream(X)
+    if kind == "polars:LazyFrame":
+        raise TypeError("X is a polars LazyFrame, which has no rows yet: pass X.collect().")
+    if kind == "dask.dataframe:DataFrame":
+        return _table_of_dask_frame(X)
+    library, name = kind.split(":")
+    if name == "Series":
+        X = X.to_frame("vector" if X.name is None else X.name)
+    if library == "pandas":
+        return table_of_pandas(X, f"pandas {name}")
+    if library == "polars":
+        X = X.to_arrow()
+    elif name != "Table":
+        X = pyarrow.Table.from_batches([X]) if name == "RecordBatch" else pyarrow.table({"vector": X})
+    return table_of_arrow(X, f"{library} {name}")
+
+
+def names_of_frame(frame: Any) -> list[str]:
+    """Return the names of the columns of a data frame as texts."""
+    return ["_".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in frame.columns]
 
 
 def table_of_pandas(frame: Any, description: str = "pandas DataFrame") -> Table:
@@ -76,13 +75,11 @@ def table_of_pandas(frame: Any, description: str = "pandas DataFrame") -> Table:
     import pyarrow
 
     check_shape(frame.shape)
-    names = ["_".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in frame.columns]
+    names = names_of_frame(frame)
     columns = [frame.iloc[:, i] for i in range(frame.shape[1])]
     if not isinstance(frame.index, sys.modules["pandas"].RangeIndex):
-        names += [
-            f"__index_level_{level}__" if name is None else str(name)
-            for level, name in enumerate(frame.index.names)
-        ]
+        levels = enumerate(frame.index.names)
+        names += [f"__index_level_{i}__" if name is None else str(name) for i, name in levels]
         columns += [frame.index.get_level_values(i).to_series() for i in range(frame.index.nlevels)]
     table = pyarrow.table([_arrow_cells(column, name) for column, name in zip(columns, names)], names)
     return table_of_arrow(table, description, range(frame.shape[1], len(names)))
@@ -92,13 +89,8 @@ def _table_of_dask_frame(frame: Any) -> Table:
     """Return a `dask.dataframe.DataFrame` as a table, whose partitions are computed one after the other."""
     frame = frame.optimize()  # which may drop partitions
     parts = (frame.partitions[number].compute() for number in range(frame.npartitions))
-    tables = (
-        table_of_pandas(part) for part in parts if len(part)
-    )  # columns of empty partitions have no type
-    first = next(tables, None)
-    if first is None:
-        check_shape((0, len(frame.columns)))
-    assert first is not None
+    tables = (table_of_pandas(part) for part in parts if len(part))  # empty partitions have no types
+    first = next(tables, None) or table_of_pandas(frame.partitions[0].compute())
     batches = (batch for table in chain([first], tables) for batch in table.read({}))
     return Table(first.schema, lambda _: batches, "Dask DataFrame", index=first.index)
 
@@ -111,8 +103,7 @@ def _table_of_stream(X: Any) -> Table | None:
         if hasattr(X, "__arrow_c_stream__"):
             reader = pyarrow.RecordBatchReader.from_stream(X)
         else:
-            batch = pyarrow.record_batch(X)
-            reader = pyarrow.RecordBatchReader.from_batches(batch.schema, [batch])
+            reader = pyarrow.Table.from_batches([pyarrow.record_batch(X)]).to_reader()
     except (pyarrow.ArrowInvalid, TypeError) as error:
         if hasattr(X, "__array__"):
             return None
@@ -132,8 +123,7 @@ def _arrow_cells(cells: Any, name: str) -> Any:
 
     kind = cells.dtype
     if getattr(kind, "kind", "") == "c":
-        problem = f"Complex data not supported: the column {name!r} has dtype {kind}. "
-        raise TableError(problem, advice=["Leave it out: ", Setting("exclude", [name]), "."])
+        raise leave_out(f"Complex data not supported: the column {name!r} has dtype {kind}.", [name])
     if isinstance(kind, np.dtype) and kind.kind in "fiub":
         return pyarrow.array(cells.to_numpy())
     if isinstance(kind, sys.modules["pandas"].SparseDtype):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -14,17 +15,17 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from coterie.arrays import Array, IndexArray
+from coterie.arrays import Array
 from coterie.limits.memory import available_memory, check_allocation
 from coterie.rows.adapt import adapted, table_of
-from coterie.rows.checks import BadRowError, NotATableError, NotNumbersError, TableError, check_finite
+from coterie.rows.checks import BadRowError, NotNumbersError, leave_out
 from coterie.rows.columns import NO_COLUMNS, Columns, column_positions
-from coterie.rows.derived import NormalizedRows, complete_rows
+from coterie.rows.derived import NormalizedRows, complete_rows, derived
 from coterie.rows.files import columns_of_file, read_rows
 from coterie.rows.frames import is_frame
 from coterie.rows.landing import LandingArray
 from coterie.rows.roles import CATEGORY_LIMIT, TableRoles
-from coterie.rows.source import Block, DerivedRows, Rows, joined_batches, sparse_block
+from coterie.rows.source import DenseRows, Rows, SparseRows
 from coterie.rows.tables import columns_of_tables
 
 Missing: TypeAlias = Literal["error", "drop", "mean", "median"]
@@ -36,112 +37,6 @@ _HELD_BYTES = 1 << 26
 
 # Rows of a table that are encoded at a time, for any storage.
 _FRAME_ROWS = 1 << 16
-
-
-class MappedRows(DerivedRows):
-    """The rows of another source, transformed by a fitted scikit-learn transformer.
-
-    The output for a row must not depend on other rows; it is converted to the type of the rows. The transformer gets
-    numbers in float64, or with `cells` the cells of these metadata columns (a pandas.DataFrame if it was fitted to one,
-    else an array of objects); then its output is appended to the numbers. Cells are read from the beginning of the
-    table, so that reading rows by number takes as long as a pass.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.preprocessing import MinMaxScaler
-    >>> from coterie.rows import as_rows
-    >>> from coterie.rows.prepare import MappedRows
-    >>> X = np.array([[1.0, 30], [3, 10]])
-    >>> MappedRows(as_rows(X), MinMaxScaler().fit(X)).read()
-    array([[0., 1.],
-           [1., 0.]])
-    """
-
-    def __init__(self, rows: Rows, transformer: Any, cells: Sequence[str] | None = None) -> None:
-        has_numbers = cells is None or rows.chosen is None or len(rows.chosen) > 0
-        names = rows.column_names if has_numbers else []
-        found = _output_names(transformer, names if cells is None else list(cells))
-        n_kept, chosen = 0, rows.chosen
-        if cells is not None:
-            cells = list(cells)
-            _metadata_with(rows, cells)
-            n_kept = rows.shape[1] if has_numbers else 0
-            chosen = [*((rows.chosen or names or []) if has_numbers else []), *cells]
-        is_named = names is not None and found is not None
-        super().__init__(
-            rows,
-            ("transform", transformer, names, cells),
-            shape=(rows.shape[0], n_kept + _output_width(transformer, found)),
-            column_names=[*(names or [])[:n_kept], *(found or [])] if is_named else None,
-            chosen=chosen,
-        )
-        if not has_numbers and hasattr(transformer, "feature_names_in_"):
-            self.dtype = np.dtype(np.float64)  # a table without columns of numbers has no type
-        self._transformer = transformer
-        self._is_filled = cells is None and _imputes(transformer)
-        self._n_kept = n_kept
-        self._cells = None if cells is None else self._encoded(cells)
-
-    def changed(self, block: Block, rows: int | IndexArray) -> Any:
-        if self._cells is not None:
-            part = slice(rows, rows + block.shape[0]) if isinstance(rows, int) else rows
-            return np.hstack([block, self._cells[part]]) if self._n_kept else self._cells[part]
-        if self.is_sparse:
-            return sparse_block(self._transformer.transform(block)).astype(self.dtype, copy=False)
-        numbers = np.asarray(block, dtype=np.float64)
-        if self._is_filled:
-            numbers = without_infinities(numbers)
-        try:
-            with np.errstate(over="ignore", invalid="ignore"):
-                return _dense(self._transformer.transform(numbers))
-        except ValueError:
-            # scikit-learn's error lacks the row.
-            refused = np.where(np.isnan(numbers), 0, numbers) if _takes_nan(self._transformer) else numbers
-            self.source._check_finite(refused, rows)
-            raise
-
-    def _encoded(self, names: Sequence[str]) -> Array:
-        """Return what the transformer makes of the cells of all rows."""
-        landing = LandingArray(self.shape[1] - self._n_kept, self.dtype, self.shape[0])
-        for whole in _metadata_with(self.source, names).batches(list(names)):
-            for low in range(0, whole.num_rows, _FRAME_ROWS):
-                table = joined_batches([whole.slice(low, _FRAME_ROWS)])
-                cells = _cells_of(table, self._transformer)
-                try:
-                    landing.add(_dense(self._transformer.transform(cells)))
-                except ValueError:
-                    _check_known(cells, self._transformer, table.column_names, landing.n_rows)
-                    raise
-        return landing.array()
-
-
-def fitted_transformer(transformer: Any, rows: Rows, *, takes_nan: bool, is_filled: bool = False) -> Any:
-    """Return a copy of a transformer that is fitted to rows; a fitted one is returned unchanged.
-
-    With `partial_fit` the fit is one pass over blocks; others get all rows in memory.
-    """
-    if _is_fitted(transformer):
-        return transformer
-    fitted, is_filled = clone(_checked(transformer)), is_filled or _imputes(transformer)
-    if not hasattr(fitted, "partial_fit"):
-        n_bytes = 8.0 * rows.shape[0] * rows.shape[1]
-        check_allocation(
-            n_bytes, f"rows for {type(fitted).__name__}", "fit it to a sample of the rows before"
-        )
-        found = [block for _, block in _blocks(rows, takes_nan=takes_nan, is_filled=is_filled)]
-        return fitted.fit(sp.vstack(found, format="csr") if rows.is_sparse else np.concatenate(found))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of columns without a value so far
-        for _, block in _blocks(rows, takes_nan=takes_nan, is_filled=is_filled):
-            fitted.partial_fit(block)
-    return fitted
-
-
-def _checked(transformer: Any) -> Any:
-    if not hasattr(transformer, "fit") or not hasattr(transformer, "transform"):
-        raise TypeError(f"transformer must have the methods fit and transform, got {transformer!r}.")
-    return transformer
 
 
 def prepare_rows(
@@ -170,10 +65,9 @@ def prepare_rows(
     X : path, array-like, table, Dask array or Rows
         Input of `open_rows` or `as_rows`.
     transformer : transformer, optional
-        A transformer of scikit-learn or with its interface, fitted or not. It gets the columns of numbers as an array
-        of float64. A `ColumnTransformer`, a transformer that was fitted to a data frame, and any if `columns` has
-        columns that are not numbers, gets a pandas.DataFrame of the table instead. Its output for a row must not depend
-        on other rows.
+        A transformer of scikit-learn or with its interface, fitted or not, whose output for a row does not depend on
+        other rows. It gets the numbers as an array of float64, or a pandas.DataFrame of the table if it is a
+        `ColumnTransformer`, was fitted to a data frame, or `columns` has columns that are not numbers.
     columns, exclude : list of str or int, optional
         Columns of a table to cluster, and columns to leave out, see `open_rows`. By default the features by
         `table_roles`: a column of vectors, or else numbers and booleans, without ids, dates and constants.
@@ -210,9 +104,8 @@ def prepare_rows(
 
     Notes
     -----
-    Means and variances take one pass each, medians and quartiles one for as many columns as fit in a quarter of the
-    free memory. A transformer without `partial_fit` gets all rows in memory. The order of steps is columns, missing,
-    scale, categories, normalize; ``metric="cosine"`` of a model is applied after them.
+    A transformer without `partial_fit` gets all rows in memory. The order of steps is columns, missing, scale,
+    categories, normalize; ``metric="cosine"`` of a model is applied after them.
 
     Examples
     --------
@@ -228,14 +121,14 @@ def prepare_rows(
     True
     """
     scale = scale or "none"
-    words = (
-        ("missing", missing, Missing),
-        ("scale", scale, Scale),
-        ("handle_unknown", handle_unknown, Unknown),
-    )
-    for option, word, choices in words:
+    given = {
+        "missing": (missing, Missing),
+        "scale": (scale, Scale),
+        "handle_unknown": (handle_unknown, Unknown),
+    }
+    for name, (word, choices) in given.items():
         if word not in get_args(choices):
-            raise ValueError(f"{option} must be one of {', '.join(get_args(choices))}, got {word!r}.")
+            raise ValueError(f"{name} must be one of {', '.join(get_args(choices))}, got {word!r}.")
     table = {"columns": columns, "exclude": exclude}
     if transformer is not None:
         if missing in ("mean", "median") or scale != "none" or categories is not None:
@@ -244,30 +137,19 @@ def prepare_rows(
             )
         rows = _mapped_by(X, transformer, {**table, **reading}, drop=missing == "drop")
         return NormalizedRows(rows) if normalize else rows
-    try:
-        rows = _open(X, {**table, "categories": categories, **reading})
-    except NotATableError as error:
-        if error.option != "categories":
-            raise
-        raise NotATableError(
-            "categories has no meaning for X: only a table has columns to encode.", "categories"
-        ) from None
+    rows = _open(X, {**table, "categories": categories, **reading})
     encoded = rows.encoded
     if isinstance(X, Rows) and categories is not None:
         names = [] if X.metadata_columns is None else X.metadata_columns.names
         encoded = [names[i] for i in column_positions(names, categories)]
     rows = _imputed_and_scaled(rows, missing, scale)
     if encoded:
-        found = learned_categories(rows, encoded, category_limit)
-        rows = MappedRows(rows, _encoder(found, handle_unknown), encoded)
+        rows = transformed(rows, _encoder(rows, encoded, category_limit, handle_unknown), encoded)
     return NormalizedRows(rows) if normalize else rows
 
 
 def rows_to_fit(X: Any, warn: Callable[[str], None]) -> Rows:
-    """Return the rows of X for a fit: of a table its features.
-
-    `warn` is called with a sentence that names the columns that are left out.
-    """
+    """Return the rows of X for a fit, of a table its features; `warn` is called with the columns that are left out."""
     rows = _open(X, {})
     if rows.roles is not None and not isinstance(X, Rows) and (rows.roles.noted or rows.roles.remarks):
         warn(f"{rows.roles} Choose columns by prepare_rows(X, columns=[...]).")
@@ -279,17 +161,10 @@ def table_roles(
 ) -> TableRoles | None:
     """Return the features of a table, and the reasons why other columns are none.
 
-    A column of vectors is the only feature. Otherwise columns of numbers and booleans are features, also of texts that
-    are numbers, except for
-
-    - ids: integers or short texts in a column with the name of an id ("id", "customer_id", "customerId", "zip");
-      integers that are nearly all distinct in a column with the name of a record number ("EmployeeNumber", "order_no");
-      integers from 0 or 1 without gaps, or huge; short texts that are all distinct, and digits that are no numbers
-      ("00123", "13e1");
-    - dates, also as numbers in a column named so: seconds since 1970, 20210305, days of spreadsheets;
-    - constant and empty columns.
-
-    The first rows decide: at most 65,536, and of wide tables a million cells.
+    A column of vectors is the only feature. Otherwise numbers and booleans are features, also as texts, except for
+    ids (named like one, such as "customerId" and "zip"; nearly distinct integers named like a record number, such as
+    "order_no"; row numbers and hashes; "00123" and "13e1"), dates (also as numbers, in a column named so), and constant
+    and empty columns. The first rows decide: at most 65,536, and of wide tables a million cells.
 
     Parameters
     ----------
@@ -338,66 +213,131 @@ def _open(X: Any, options: dict[str, Any]) -> Rows:
 # --- numbers ---------------------------------------------------------------------------------------------------------
 
 
+def transformed(rows: Rows, transformer: Any, cells: Sequence[str] | None = None) -> Rows:
+    """Return what a fitted transformer makes of the numbers in float64, or of the metadata columns `cells`, which then
+    follows the numbers."""
+    has_numbers = cells is None or rows.chosen is None or len(rows.chosen) > 0
+    names = rows.column_names if has_numbers else []
+    kept, chosen, dtype, landing = [], rows.chosen, rows.dtype, None
+    parts = _of_numbers(rows, transformer)
+    if cells is not None:
+        kept, parts = names, _of_cells(rows, transformer, cells, has_numbers)
+        chosen = [*(rows.chosen or names or [] if has_numbers else []), *cells]
+        if not has_numbers and hasattr(transformer, "feature_names_in_"):
+            dtype = np.dtype(np.float64)  # a table without columns of numbers has no type
+    if rows.is_sparse:
+        found: Rows = SparseRows(sp.csr_array(transformer.transform(rows.read())).astype(rows.dtype))
+    else:
+        for part in parts:
+            landing = landing or LandingArray(part.shape[1], dtype, rows.shape[0])
+            landing.add(part.toarray() if sp.issparse(part) else np.asarray(part))
+        found = DenseRows(landing.array())
+    found.description = rows.description
+    try:
+        made = [str(name) for name in transformer.get_feature_names_out(names if cells is None else cells)]
+    except (AttributeError, ValueError):
+        made = None
+    column_names = None if names is None or made is None else [*kept, *made]
+    step = "transform", transformer, names, None if cells is None else list(cells)
+    return derived(found, rows, *step, column_names=column_names, chosen=chosen)
+
+
+def _of_numbers(rows: Rows, transformer: Any) -> Iterator[Any]:
+    for numbers in _numbers(rows, _takes_nan(transformer), _imputes(transformer)):
+        with np.errstate(over="ignore", invalid="ignore"):
+            yield transformer.transform(numbers)
+
+
+def _of_cells(rows: Rows, transformer: Any, cells: Sequence[str], has_numbers: bool) -> Iterator[Any]:
+    table = _metadata_with(rows, cells)
+    for low in range(0, table.num_rows, _FRAME_ROWS):
+        part = table.slice(low, _FRAME_ROWS)
+        if hasattr(transformer, "feature_names_in_"):
+            found = transformer.transform(part.to_pandas())
+            found = found.toarray() if sp.issparse(found) else found
+        else:
+            is_strict = transformer.handle_unknown == "error"
+            pairs = zip(cells, part.columns, transformer.categories_)
+            found = np.hstack([_one_hot(*pair, low, is_strict) for pair in pairs])
+        yield np.hstack([rows.block(low, low + part.num_rows), found]) if has_numbers else found
+
+
+def _numbers(rows: Rows, takes_nan: bool, fills: bool) -> Iterator[Any]:
+    """Yield all rows in float64. NaN is an error unless it is taken, infinities unless missing values are filled in."""
+    for start, block in rows.unchecked_blocks():
+        numbers = np.asarray(block, dtype=np.float64)
+        if fills:
+            numbers = np.where(np.isinf(numbers), np.nan, numbers)
+        else:
+            rows._check_finite(np.where(np.isnan(block), 0, block) if takes_nan else block, start)
+        yield numbers
+
+
+def _fitted(transformer: Any, rows: Rows, parts: Iterable[Any]) -> Any:
+    """Return a copy of a transformer that is fitted to the parts of all rows, block by block with `partial_fit`."""
+    fitted = clone(transformer)
+    if not hasattr(fitted, "partial_fit"):
+        n_bytes, what = 8.0 * rows.shape[0] * rows.shape[1], f"rows for {type(fitted).__name__}"
+        check_allocation(n_bytes, what, "fit it to a sample of the rows before")
+        return fitted.fit(np.concatenate(list(parts)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of columns without a value so far
+        for part in parts:
+            fitted.partial_fit(part)
+    return fitted
+
+
 def _imputed_and_scaled(rows: Rows, missing: Missing, scale: Scale) -> Rows:
     """Return dense rows, imputed and scaled by transformers that are fitted to them."""
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import RobustScaler, StandardScaler
 
-    is_filled = missing in ("mean", "median")
-    if rows.is_sparse and (is_filled or scale != "none"):
+    fills = missing in ("mean", "median")
+    if rows.is_sparse and (fills or scale != "none"):
         raise ValueError("missing and scale are for dense rows: they would fill the zeros of sparse ones.")
     if rows.is_sparse or (rows.chosen is not None and not rows.chosen):
         return rows
     if missing == "drop":
         rows = _without_missing(rows)
     steps: list[Any] = []
-    if is_filled:
-        found = _means(rows) if missing == "mean" else _quantiles(rows, [50], takes_nan=True)[0]
+
+    def numbers() -> Iterator[Array]:
+        for block in _numbers(rows, fills, fills):
+            yield steps[0].transform(block) if steps else block
+
+    if missing == "mean":
+        scaler = _fitted(StandardScaler(), rows, numbers())
+        found = np.where(scaler.n_samples_seen_ > 0, scaler.mean_, np.nan)
+    elif missing == "median":
+        found = _quantiles(numbers, rows.shape, [50])[0]
+    if fills:
         names = [(rows.column_names or range(rows.shape[1]))[i] for i in np.flatnonzero(np.isnan(found))]
         if names:
-            raise TableError(
-                f"Columns without any value cannot be filled in: {', '.join(map(repr, names[:8]))}"
-                f"{', ...' * (len(names) > 8)}. Leave them out: exclude={names[:8]!r}.",
-                "exclude",
-            )
+            raise leave_out("Columns without any value cannot be filled in.", names[:8])
         steps.append(SimpleImputer(strategy=missing).fit(found[None]))
-    filled = MappedRows(rows, steps[0]) if steps else rows
     if scale == "standard":
-        steps.append(fitted_transformer(StandardScaler(), filled, takes_nan=False))
+        steps.append(_fitted(StandardScaler(), rows, numbers()))
     elif scale == "robust":
-        low, middle, high = _quantiles(filled, [25, 50, 75], takes_nan=False)
+        low, middle, high = _quantiles(numbers, rows.shape, [25, 50, 75])
         steps.append(RobustScaler().fit(np.array([low, low, middle, high, high])))
     if not steps:
         return rows
-    return MappedRows(rows, make_pipeline(*steps) if len(steps) > 1 else steps[0])
+    return transformed(rows, make_pipeline(*steps) if len(steps) > 1 else steps[0])
 
 
-def _means(rows: Rows) -> Array:
-    """Return the mean of each column without its missing numbers, NaN if there is none."""
-    from sklearn.preprocessing import StandardScaler
-
-    scaler = fitted_transformer(StandardScaler(), rows, takes_nan=True, is_filled=True)
-    return np.where(scaler.n_samples_seen_ > 0, scaler.mean_, np.nan)
-
-
-def _quantiles(rows: Rows, percent: list[float], *, takes_nan: bool) -> Array:
-    """Return percentiles of each column without its missing numbers, NaN if there is none.
-
-    As many columns are read at a time as have room.
-    """
-    n_rows, n_columns = rows.shape
+def _quantiles(
+    numbers: Callable[[], Iterator[Array]], shape: tuple[int, int], percent: Sequence[float]
+) -> Array:
+    """Return percentiles of each column without NaN, of as many columns in a pass as have room in memory."""
     room = max(_HELD_BYTES, 0.25 * available_memory())
-    n_held = max(1, min(n_columns, int(room / (8.0 * n_rows))))
-    found = []
-    for first in range(0, n_columns, n_held):
-        held = np.empty((min(n_held, n_columns - first), n_rows))
-        for start, block in _blocks(rows, takes_nan=takes_nan, is_filled=takes_nan):
-            held[:, start : start + len(block)] = block[:, first : first + n_held].T
+    n_held, found = max(1, min(shape[1], int(room / (8.0 * shape[0])))), []
+    for first in range(0, shape[1], n_held):
+        held = np.concatenate([block[:, first : first + n_held].T for block in numbers()], axis=1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # of columns without a value
-            found += [np.nanpercentile(column, percent) for column in held]
-    return np.array(found).T
+            found.append(np.nanpercentile(held, percent, axis=1))
+    return np.hstack(found)
 
 
 def _without_missing(rows: Rows) -> Rows:
@@ -411,9 +351,11 @@ def _without_missing(rows: Rows) -> Rows:
 
 
 def _mapped_by(X: Any, transformer: Any, options: dict[str, Any], *, drop: bool) -> Rows:
-    """Return the rows of X, transformed by the user's transformer."""
+    """Return the rows of X, transformed by the user's transformer, which is fitted unless it is already."""
     from sklearn.compose import ColumnTransformer
 
+    if not hasattr(transformer, "fit") or not hasattr(transformer, "transform"):
+        raise TypeError(f"transformer must have the methods fit and transform, got {transformer!r}.")
     wants_frame = isinstance(transformer, ColumnTransformer) or hasattr(transformer, "feature_names_in_")
     if not wants_frame or not (isinstance(X, (str, os.PathLike)) or is_frame(X)):
         try:
@@ -423,7 +365,14 @@ def _mapped_by(X: Any, transformer: Any, options: dict[str, Any], *, drop: bool)
                 raise
         else:
             rows = _without_missing(rows) if drop else rows
-            return MappedRows(rows, fitted_transformer(transformer, rows, takes_nan=_takes_nan(transformer)))
+            if not _is_fitted(transformer):
+                parts = _numbers(rows, _takes_nan(transformer), _imputes(transformer))
+                transformer = (
+                    _fitted(transformer, rows, parts)
+                    if not rows.is_sparse
+                    else (clone(transformer).fit(rows.read()))
+                )
+            return transformed(rows, transformer)
     if drop:
         raise ValueError(
             "missing='drop' is for transformers of numbers: impute missing values by the transformer."
@@ -433,39 +382,27 @@ def _mapped_by(X: Any, transformer: Any, options: dict[str, Any], *, drop: bool)
     left = [] if options["exclude"] is None else column_positions(names, options["exclude"])
     among = range(len(names)) if options["columns"] is None else column_positions(names, options["columns"])
     cells = list(getattr(transformer, "feature_names_in_", [names[i] for i in among if i not in left]))
-    frame = _metadata_with(table, cells).read(cells).to_pandas()
-    fitted = transformer if _is_fitted(transformer) else clone(_checked(transformer)).fit(frame)
-    return MappedRows(table, fitted, cells)
+    if not _is_fitted(transformer):
+        transformer = clone(transformer).fit(_metadata_with(table, cells).to_pandas())
+    return transformed(table, transformer, cells)
 
 
-def _blocks(rows: Rows, *, takes_nan: bool, is_filled: bool = False) -> Iterator[tuple[int, Any]]:
-    """Yield all rows in float64; NaN is an error unless it is allowed, infinities unless they are filled in, too."""
-    for start, block in rows.unchecked_blocks() if takes_nan else rows.blocks():
-        if rows.is_sparse:
-            yield start, block
-            continue
-        numbers = np.asarray(block, dtype=np.float64)
-        if takes_nan and np.isinf(numbers).any():
-            if not is_filled:
-                check_finite(np.where(np.isnan(numbers), 0, numbers), start, rows.place_of)
-            numbers = without_infinities(numbers)
-        yield start, numbers
-
-
-def without_infinities(numbers: Array) -> Array:
-    """Return numbers with NaN for infinities, which are missing too."""
-    return np.where(np.isinf(numbers), np.nan, numbers) if np.isinf(numbers).any() else numbers
+def _first_step(transformer: Any) -> Any:
+    while hasattr(transformer, "steps"):
+        transformer = transformer.steps[0][1]
+    return transformer
 
 
 def _imputes(transformer: Any) -> bool:
     from sklearn.impute import SimpleImputer
 
-    while hasattr(transformer, "steps"):
-        transformer = transformer.steps[0][1]
-    return isinstance(transformer, SimpleImputer) and transformer.missing_values is np.nan
+    first = _first_step(transformer)
+    return isinstance(first, SimpleImputer) and first.missing_values is np.nan
 
 
-# --- fits of transformers -------------------------------------------------------------------------------------------
+def _takes_nan(transformer: Any) -> bool:
+    first = _first_step(transformer)
+    return isinstance(first, BaseEstimator) and bool(get_tags(first).input_tags.allow_nan)
 
 
 def _is_fitted(transformer: Any) -> bool:
@@ -476,120 +413,73 @@ def _is_fitted(transformer: Any) -> bool:
     return hasattr(transformer, "n_features_in_")
 
 
-def _takes_nan(transformer: Any) -> bool:
-    while hasattr(transformer, "steps"):
-        transformer = transformer.steps[0][1]
-    return isinstance(transformer, BaseEstimator) and bool(get_tags(transformer).input_tags.allow_nan)
-
-
-def _dense(numbers: Any) -> Array:
-    return numbers.toarray() if sp.issparse(numbers) else np.asarray(numbers)
-
-
-def _output_names(transformer: Any, names: list[str] | None) -> list[str] | None:
-    try:
-        return [str(name) for name in transformer.get_feature_names_out(names)]
-    except (AttributeError, ValueError):
-        return None
-
-
-def _output_width(transformer: Any, names: list[str] | None) -> int:
-    if names is not None:
-        return len(names)
-    return int(transformer.transform(np.zeros((1, transformer.n_features_in_))).shape[1])
-
-
-# --- cells of tables -------------------------------------------------------------------------------------------------
+# --- categories ------------------------------------------------------------------------------------------------------
 
 
 def _metadata_with(rows: Rows, names: Sequence[str]) -> Any:
+    """Return metadata columns as a `pyarrow.Table`."""
     known = [] if rows.metadata_columns is None else rows.metadata_columns.names
     missing = [name for name in names if name not in known]
     if missing or rows.metadata_columns is None:
         raise ValueError(
             f"X has no column {', '.join(map(repr, missing))}, which is encoded: pass a table that has it."
         )
-    return rows.metadata_columns
+    return rows.metadata_columns.read(list(names))
 
 
-def _cells_of(table: Any, transformer: Any) -> Any:
-    """Return cells as the input of a fitted transformer: a data frame, or texts and numbers as objects."""
-    if hasattr(transformer, "feature_names_in_"):
-        return table.to_pandas()
-    cells = np.empty((table.num_rows, table.num_columns), dtype=object)
-    for i, name in enumerate(table.column_names):
-        known = next(value for value in transformer.categories_[i] if value is not None)
-        column = _as_known(_plain_cells(table.column(i), name), known).combine_chunks().dictionary_encode()
-        values = np.array([*column.dictionary.to_pylist(), None], dtype=object)
-        cells[:, i] = values[column.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)]
-    return cells
-
-
-def _as_known(column: Any, known: Any) -> Any:
-    """Return cells in the type of the known categories, for example codes that another file has as texts."""
-    import pyarrow
-
-    is_text = pyarrow.types.is_string(column.type)
-    if isinstance(known, str) and not is_text:
-        return column.cast(pyarrow.string())
-    if not isinstance(known, str) and is_text:
-        try:
-            return column.cast(pyarrow.bool_() if isinstance(known, bool) else pyarrow.float64())
-        except pyarrow.ArrowInvalid:  # texts instead of numbers: not one of the categories
-            return column
-    return column
-
-
-def _check_known(cells: Any, transformer: Any, names: Sequence[str], rows: int | IndexArray) -> None:
-    """Raise an error with the row number if a cell is not a category of an encoder."""
-    for i, name in enumerate(names):
-        known = getattr(transformer, "categories_", None)
-        if known is None or len(known) != len(names) or hasattr(cells, "columns"):
-            return
-        is_known = np.array([cell in set(known[i].tolist()) for cell in cells[:, i]])
-        if not is_known.all():
-            first = int(is_known.argmin())
-            row = rows + first if isinstance(rows, int) else int(rows[first])
-            problem = f"The column {name!r} has a category that the fit did not see: {cells[first, i]!r}."
-            raise BadRowError.of(problem, row, None).advised(
-                "Leave such rows out, or fit with handle_unknown='ignore', which gives them zeros."
-            )
-
-
-def _encoder(categories: Sequence[Sequence[Any]], handle_unknown: str) -> Any:
+def _encoder(rows: Rows, names: Sequence[str], limit: int, handle_unknown: Unknown) -> Any:
+    """Return a `OneHotEncoder` of the distinct values of metadata columns, None for missing ones."""
+    from pyarrow import compute
     from sklearn.preprocessing import OneHotEncoder
 
-    cells = np.empty((max(map(len, categories)), len(categories)), dtype=object)
-    for i, values in enumerate(categories):
+    table = _metadata_with(rows, names)
+    found = []
+    for name, column in zip(names, table.columns):
+        values = compute.unique(_plain_cells(name, column))
+        if len(values) > limit:
+            problem = f"The column {name!r} has more than {limit} different values (category_limit)."
+            raise leave_out(problem, [name])
+        if not len(values.drop_null()):
+            raise leave_out(f"The column of categories {name!r} has no value at all.", [name])
+        found.append(values.to_pylist())
+    cells = np.empty((max(map(len, found)), len(names)), dtype=object)
+    for i, values in enumerate(found):
         cells[:, i] = [values[min(row, len(values) - 1)] for row in range(len(cells))]
     return OneHotEncoder(handle_unknown=handle_unknown, sparse_output=False).fit(cells)
 
 
-def learned_categories(rows: Rows, names: Sequence[str], limit: int) -> list[list[Any]]:
-    """Return the distinct values of metadata columns, None for missing ones; a ValueError for too many, or none."""
-    from pyarrow import compute
-
-    found: dict[str, set[Any]] = {name: set() for name in names}
-    for batch in _metadata_with(rows, names).batches(list(names)):
-        for name, column in zip(names, batch.columns):
-            found[name].update(compute.unique(_plain_cells(column, name)).to_pylist())
-            if len(found[name]) > limit:
-                raise TableError(
-                    f"The column {name!r} has more than {limit} different values, each of which would become a column. "
-                    f"Leave it out: exclude=[{name!r}], or raise category_limit.",
-                    "category_limit",
-                )
-    empty = [name for name, values in found.items() if values <= {None}]
-    if empty:
-        raise TableError(
-            f"Columns of categories have no value at all: {', '.join(map(repr, empty))}. "
-            f"Leave them out: exclude={empty!r}.",
-            "exclude",
+def _one_hot(name: str, column: Any, known: Array, row: int, is_strict: bool) -> Array:
+    """Return a column of zeros and ones for each known category; `row` is the number of the first cell."""
+    coded = _plain_cells(name, column).combine_chunks().dictionary_encode()
+    kind = type(next(value for value in known if value is not None))
+    values = [*_as_known(coded.dictionary, kind).to_pylist(), None]
+    place = {value: i for i, value in enumerate(known.tolist())}
+    codes = np.array([place.get(value, -1) for value in values])
+    codes = codes[coded.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)]
+    if is_strict and codes.min() < 0:
+        first = int(codes.argmin())
+        cell = values[-1 if coded.indices[first].as_py() is None else coded.indices[first].as_py()]
+        problem = f"The column {name!r} has a category that the fit did not see: {cell!r}."
+        raise BadRowError.of(problem, row + first, None).advised(
+            "Leave such rows out, or fit with handle_unknown='ignore', which gives them zeros."
         )
-    return [list(values) for values in found.values()]
+    return codes[:, None] == np.arange(len(known))
 
 
-def _plain_cells(column: Any, name: str) -> Any:
+def _as_known(values: Any, kind: type) -> Any:
+    """Return values in the kind of the known categories, for example codes that another file has as texts."""
+    import pyarrow
+
+    is_text = pyarrow.types.is_string(values.type)
+    if kind is str and not is_text:
+        return values.cast(pyarrow.string())
+    if kind is not str and is_text:
+        with suppress(pyarrow.ArrowInvalid):  # texts instead of numbers: not one of the categories
+            return values.cast(pyarrow.bool_() if kind is bool else pyarrow.float64())
+    return values
+
+
+def _plain_cells(name: str, column: Any) -> Any:
     """Return cells as texts, integers, floats or booleans; NaN and empty texts, as in text files, are missing."""
     import pyarrow
     from pyarrow import compute, types
@@ -603,8 +493,6 @@ def _plain_cells(column: Any, name: str) -> Any:
     if types.is_integer(kind) or types.is_boolean(kind):
         return column.cast(pyarrow.int64()) if types.is_integer(kind) else column
     if types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind):
-        raise TableError(
-            f"The column {name!r} ({kind}) has no categories. Leave it out: exclude=[{name!r}].", "exclude"
-        )
+        raise leave_out(f"The column {name!r} ({kind}) has no categories.", [name])
     column = column.cast(pyarrow.string())
     return compute.if_else(compute.equal(column, ""), None, column)

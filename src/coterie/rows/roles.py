@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,133 +118,20 @@ class TableRoles:
 
     @property
     def noted(self) -> tuple[tuple[str, str], ...]:
-        """What of `left_out` is worth a note: all but the index of a data frame, which no one expects to be used."""
+        """What of `left_out` is worth a note: all but the index of a data frame."""
         return tuple((name, role) for name, role in self.left_out if not name.startswith("__index_level_"))
 
     def __str__(self) -> str:
         remarks = dict(self.remarks)
-        names = [f"{name} {remarks[name]}" if name in remarks else name for name in self.names]
-        used = f"{len(self.features)} column{'s' * (len(self.features) != 1)} ({_listed(names)})"
+        used = _listed([" ".join(filter(None, (name, remarks.get(name)))) for name in self.names])
+        text = f"Used: {len(self.features)} column{'s' * (len(self.features) != 1)} ({used})"
         if self.categories:
-            used += f", categories {_listed(self.categories)}"
-        if not self.noted:
-            return f"Used: {used}."
+            text += f", categories {_listed(self.categories)}"
         by_role: dict[str, list[str]] = {}
         for name, role in self.noted:
             by_role.setdefault(role, []).append(name)
-        return f"Used: {used}. Left out: {'; '.join(f'{_listed(names)} ({role})' for role, names in by_role.items())}."
-
-
-def roles_of(
-    columns: Sequence[ColumnProfile],
-    positions: Sequence[int],
-    names: Sequence[str],
-    *,
-    encoded: Collection[int] = (),
-    all_categories: bool = False,
-) -> TableRoles:
-    """Return the role of each column that is not excluded, by their profiles; `positions` are theirs in the table.
-
-    A column of vectors is the only feature. Otherwise columns of numbers and booleans are features, without ids, dates,
-    constant and empty columns; those in `encoded` are categories, with `all_categories` all of few distinct values. A
-    TableError is raised if there are several columns of vectors, no feature, or text that is mostly numbers.
-    """
-    seen: dict[str, int] = {}
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-    keys = [i if names[i].isdecimal() or seen[names[i]] > 1 else names[i] for i in positions]
-    looks = [column.looks_like for column in columns]
-    categories = [
-        i for i, at in enumerate(positions) if at in encoded or (all_categories and looks[i] == "category")
-    ]
-    among = [i for i in range(len(columns)) if i not in set(categories)]
-    vectors = [i for i in among if looks[i] == "vector"]
-    numbers = [i for i in among if looks[i] == "number"]
-    if len(vectors) > 1:
-        raise TableError(
-            f"The table has several columns of vectors: {_listed([columns[i].name for i in vectors])}. ",
-            advice=[
-                "Choose one by ",
-                Setting("columns", [shortened(str(keys[vectors[0]]), MOST_OF_A_NAME)]),
-                ".",
-            ],
-        )
-    invalid = [i for i in among if looks[i] == "invalid numbers"]
-    if invalid and not vectors:
-        raise invalid_cells(columns[invalid[0]])
-    features = vectors or numbers
-    if not features and not categories:
-        raise _nothing_to_cluster(columns)
-    chosen = {*features, *categories}
-    return TableRoles(
-        tuple(keys[i] for i in features),
-        tuple(keys[i] for i in categories),
-        tuple(
-            (column.name, "beside the vectors" if column.looks_like == "number" else column.looks_like)
-            for i, column in enumerate(columns)
-            if i not in chosen
-        ),
-        None if vectors else unlike_scales([columns[i] for i in numbers]),
-        tuple(columns[i].name for i in features),
-        tuple(
-            (columns[i].name, columns[i].remark) for i in features if columns[i].remark.startswith("without")
-        ),
-    )
-
-
-def invalid_cells(column: ColumnProfile) -> TableError:
-    """Return the error for a column most of whose cells are numbers, with the words that may stand for missing ones."""
-    words, name = suspects(column.remark), shortened(column.name, MOST_OF_A_NAME)
-    advice: list[str | Setting] = []
-    otherwise = "Correct the cells"
-    if words:
-        advice = ["If they are missing values: ", Setting("missing_words", words), ". "]
-        otherwise = "Otherwise correct the cells"
-    advice += [f"{otherwise}, or leave the column out: ", Setting("exclude", [name]), "."]
-    return TableError(f"Column {name!r}: {column.remark}. ", advice=advice)
-
-
-def unlike_scales(columns: Sequence[ColumnProfile]) -> tuple[str, str] | None:
-    """Return the columns of the largest and the smallest spread where these differ by much; None elsewhere."""
-    spread = np.sqrt([column.variance or 0.0 for column in columns])
-    moving = np.flatnonzero(spread > 0)
-    if len(moving) < 2:
-        return None
-    largest, smallest = moving[spread[moving].argmax()], moving[spread[moving].argmin()]
-    is_wide = spread[largest] > _SCALES * spread[smallest]
-    return (columns[largest].name, columns[smallest].name) if is_wide else None
-
-
-def _nothing_to_cluster(columns: Sequence[ColumnProfile]) -> TableError:
-    """Return the error for a table without numbers, with the options that would give features."""
-    texts = [column.name for column in columns if column.looks_like == "text"]
-    categories = [column.name for column in columns if column.looks_like == "category"]
-    if texts:
-        return TableError(
-            f"The table has no columns of numbers, but text in {_listed(texts)}. Make vectors of the text first, such "
-            "as by SentenceTransformer('all-MiniLM-L6-v2').encode(texts), and cluster these."
-        )
-    if categories:
-        return TableError(
-            "The table has no columns of numbers. ",
-            advice=[
-                f"Encode the categories in {_listed(categories)} by ",
-                Setting("categories", "auto", "prepare_rows"),
-                ".",
-            ],
-        )
-    looks = (
-        f"{shortened(column.name, MOST_OF_A_NAME)} ({column.looks_like})" for column in columns[:_LISTED]
-    )
-    return TableError(
-        f"The table has no columns of numbers or vectors to cluster: {', '.join(looks)}. ",
-        advice=["Name the ones to cluster all the same by ", Setting("columns"), "."],
-    )
-
-
-def _listed(names: Sequence[str | int]) -> str:
-    shown = ", ".join(shortened(str(name), MOST_OF_A_NAME) for name in names[:_LISTED])
-    return shown if len(names) <= _LISTED else f"{shown} and {len(names) - _LISTED} more"
+        left = "; ".join(f"{_listed(names)} ({role})" for role, names in by_role.items())
+        return f"{text}. Left out: {left}." if left else f"{text}."
 
 
 @dataclass(slots=True)
@@ -268,6 +156,100 @@ class ColumnProfile:
     remark: str = ""
 
 
+def roles_of(
+    columns: Sequence[ColumnProfile],
+    positions: Sequence[int],
+    names: Sequence[str],
+    *,
+    encoded: Collection[int] = (),
+    all_categories: bool = False,
+) -> TableRoles:
+    """Return the role of each column that is not excluded, by their profiles; `positions` are theirs in the table.
+
+    A column of vectors is the only feature, otherwise all numbers are. Columns in `encoded` are categories, with
+    `all_categories` all of few distinct values. A TableError is raised where there is no single choice.
+    """
+    times = Counter(names)
+    keys = [i if names[i].isdecimal() or times[names[i]] > 1 else names[i] for i in positions]
+    found: dict[str, list[int]] = {}
+    for i, (column, at) in enumerate(zip(columns, positions)):
+        is_category = at in encoded or (all_categories and column.looks_like == "category")
+        found.setdefault("encoded" if is_category else column.looks_like, []).append(i)
+    vectors, categories = found.get("vector", []), found.get("encoded", [])
+    if len(vectors) > 1:
+        shown = _listed([columns[i].name for i in vectors])
+        advice = [
+            "Choose one by ",
+            Setting("columns", [shortened(str(keys[vectors[0]]), MOST_OF_A_NAME)]),
+            ".",
+        ]
+        raise TableError(f"The table has several columns of vectors: {shown}. ", advice=advice)
+    if "invalid numbers" in found and not vectors:
+        raise invalid_cells(columns[found["invalid numbers"][0]])
+    features = vectors or found.get("number", [])
+    if not features and not categories:
+        raise _nothing_to_cluster(columns)
+    chosen = {*features, *categories}
+    others = [column for i, column in enumerate(columns) if i not in chosen]
+    return TableRoles(
+        tuple(keys[i] for i in features),
+        tuple(keys[i] for i in categories),
+        tuple(
+            (one.name, "beside the vectors" if one.looks_like == "number" else one.looks_like)
+            for one in others
+        ),
+        None if vectors else unlike_scales([columns[i] for i in features]),
+        tuple(columns[i].name for i in features),
+        tuple(
+            (columns[i].name, columns[i].remark) for i in features if columns[i].remark.startswith("without")
+        ),
+    )
+
+
+def invalid_cells(column: ColumnProfile) -> TableError:
+    """Return the error for a column most of whose cells are numbers, with the words that may stand for missing ones."""
+    name, words = shortened(column.name, MOST_OF_A_NAME), suspects(column.remark)
+    advice: list[str | Setting] = (
+        ["If they are missing values: ", Setting("missing_words", words), ". "] if words else []
+    )
+    otherwise = f"{'Otherwise correct' if words else 'Correct'} the cells, or leave the column out: "
+    advice += [otherwise, Setting("exclude", [name]), "."]
+    return TableError(f"Column {name!r}: {column.remark}. ", advice=advice)
+
+
+def unlike_scales(columns: Sequence[ColumnProfile]) -> tuple[str, str] | None:
+    """Return the columns of the largest and the smallest spread where these differ by much; None elsewhere."""
+    moving = sorted(
+        (column for column in columns if column.variance), key=lambda column: column.variance or 0.0
+    )
+    is_wide = len(moving) > 1 and (moving[-1].variance or 0.0) > _SCALES**2 * (moving[0].variance or 0.0)
+    return (moving[-1].name, moving[0].name) if is_wide else None
+
+
+def _nothing_to_cluster(columns: Sequence[ColumnProfile]) -> TableError:
+    texts = [column.name for column in columns if column.looks_like == "text"]
+    categories = [column.name for column in columns if column.looks_like == "category"]
+    if texts:
+        return TableError(
+            f"The table has no columns of numbers, but text in {_listed(texts)}. Make vectors of the text, such as by "
+            f"SentenceTransformer('all-MiniLM-L6-v2').encode(texts) in Python, and cluster these."
+        )
+    if categories:
+        way = f"Encode the categories in {_listed(categories)} by "
+        advice = [way, Setting("categories", "auto", "prepare_rows"), "."]
+        return TableError("The table has no columns of numbers. ", advice=advice)
+    looks = ", ".join(
+        f"{shortened(one.name, MOST_OF_A_NAME)} ({one.looks_like})" for one in columns[:_LISTED]
+    )
+    problem = f"The table has no columns of numbers or vectors to cluster: {looks}. "
+    return TableError(problem, advice=["Name the ones to cluster all the same by ", Setting("columns"), "."])
+
+
+def _listed(names: Sequence[str | int]) -> str:
+    shown = ", ".join(shortened(str(name), MOST_OF_A_NAME) for name in names[:_LISTED])
+    return shown if len(names) <= _LISTED else f"{shown} and {len(names) - _LISTED} more"
+
+
 def profile_columns(
     sample: Any,
     types: Sequence[Any],
@@ -282,39 +264,27 @@ def profile_columns(
     A column is constant only if the sample is the whole table; those of an index are ids.
     """
     columns = [ColumnProfile(name, str(kind)) for name, kind in zip(sample.column_names, types)]
-    numbers = [
-        i
-        for i, kind in enumerate(types)
-        if isinstance(formats.get(i), NumberFormat)
-        or (i not in problems and arrow_kind(value_type(kind)) == "number")
-    ]
-    are_numbers = set(numbers)
-    if numbers:
-        matrix = parsed_numbers([sample.column(i) for i in numbers], [formats.get(i) for i in numbers])
-        _profile_numbers([columns[i] for i in numbers], matrix, is_whole)
-        for at, i in enumerate(numbers):
-            found = columns[i]
-            if isinstance(format := formats.get(i), NumberFormat) and format.remark:
-                found.remark = format.remark
-            if (
-                found.looks_like in ("constant", "number")
-                and np.nanmax(np.abs(matrix[:, at]), initial=0) >= _EXACT
-            ):
-                found.looks_like = _of_large_integers(sample.column(i), found.looks_like)
+    numbers = []
     for i, found in enumerate(columns):
-        kind = value_type(types[i])
-        if i in are_numbers:
-            continue
+        kind, format, cells = arrow_kind(value_type(types[i])), formats.get(i), sample.column(i)
         if i in problems:
             found.looks_like, found.remark = "invalid numbers", problems[i]
-        elif isinstance(formats.get(i), VectorFormat) or arrow_kind(kind) == "vector":
-            _profile_vectors(found, sample.column(i), formats.get(i))
-        elif arrow_kind(kind) == "text":
-            _profile_text(found, sample.column(i), is_whole)
-        elif arrow_kind(kind) == "date":
-            _profile_text(found, sample.column(i), is_whole, is_date=True)
-        elif arrow_kind(kind) == "other":
-            found.looks_like, found.missing = "nested", sample.column(i).null_count
+        elif isinstance(format, NumberFormat) or kind == "number":
+            numbers.append(i)
+        elif isinstance(format, VectorFormat) or kind == "vector":
+            _profile_vectors(found, cells, format)
+        elif kind == "other":
+            found.looks_like, found.missing = "nested", cells.null_count
+        else:
+            _profile_text(found, cells, is_whole, is_date=kind == "date")
+    if numbers:
+        cells = parsed_numbers([sample.column(i) for i in numbers], [formats.get(i) for i in numbers])
+        _profile_numbers([columns[i] for i in numbers], cells, is_whole)
+    for i in numbers:
+        found = columns[i]
+        if found.looks_like in ("constant", "number") and _are_large_ids(found, sample.column(i)):
+            found.looks_like = "id"
+        found.remark = getattr(formats.get(i), "remark", "") or found.remark
     for i in index:
         columns[i].looks_like = "id"
     return columns
@@ -322,35 +292,63 @@ def profile_columns(
 
 def _profile_numbers(columns: Sequence[ColumnProfile], cells: FloatArray, is_whole: bool) -> None:
     """Fill in the profiles of columns of numbers, one column of `cells` each; NaN is missing."""
-    n = len(cells)
     is_missing, is_infinite = np.isnan(cells), np.isinf(cells)
-    finite = np.where(is_missing | is_infinite, np.nan, cells)
-    count = n - is_missing.sum(axis=0) - is_infinite.sum(axis=0)
+    finite = np.where(is_infinite, np.nan, cells)
+    count = np.isfinite(cells).sum(axis=0)
     ordered = np.sort(finite, axis=0)  # NaN last
     with np.errstate(all="ignore"):
         distinct = (np.diff(ordered, axis=0) > 0).sum(axis=0) + (count > 0)
-        center = np.where(is_missing | is_infinite, 0, cells).sum(axis=0) / count
-        variance = np.nansum((finite - center) ** 2, axis=0) / count
+        variance = np.nansum((finite - np.nansum(finite, axis=0) / count) ** 2, axis=0) / count
         are_whole = (np.isnan(finite) | (finite == np.floor(finite))).all(axis=0)
         are_steps = (np.diff(finite, axis=0) == 1).all(axis=0)
     for i, found in enumerate(columns):
         found.missing, found.infinite = int(is_missing[:, i].sum()), int(is_infinite[:, i].sum())
-        if not count[i]:
-            found.distinct = 0
-            found.looks_like = "number" if found.infinite or not is_whole else "empty"
-            continue
+        found.distinct, found.looks_like = int(distinct[i]), "number"
         if found.infinite:
             found.remark = f"{found.infinite:,} infinite"
-        low, high = float(ordered[0, i]), float(ordered[count[i] - 1, i])
-        found.lowest, found.highest, found.distinct = low, high, int(distinct[i])
-        found.variance = float(variance[i])
-        found.looks_like = "number"
-        if low == high and is_whole and n > 1 and not found.missing:
+        if not count[i]:
+            found.looks_like = "number" if found.infinite or not is_whole else "empty"
+            continue
+        values = ordered[: count[i], i]
+        found.lowest, found.highest, found.variance = float(values[0]), float(values[-1]), float(variance[i])
+        if found.distinct == 1 and is_whole and len(cells) > 1 and not found.missing:
             found.looks_like = "constant"
-        elif _is_date(found.name, low, high, ordered[: count[i], i], bool(are_whole[i])):
-            found.looks_like = "date"
-        elif are_whole[i] and _is_id(found, int(count[i]), ordered[: count[i], i], bool(are_steps[i])):
-            found.looks_like = "id"
+        else:
+            found.looks_like = _role_of_numbers(found, values, bool(are_whole[i]), bool(are_steps[i]))
+
+
+def _role_of_numbers(found: ColumnProfile, values: FloatArray, are_whole: bool, is_count: bool) -> str:
+    """Return the role of ascending numbers by the first rule that holds; `is_count` if they count the rows."""
+    low, high, n, names = values[0], values[-1], len(values), name_words(found.name)
+    words, is_date_name = (
+        set(names),
+        bool(_DATE_WORDS.intersection(names)) and not {"year", "years"} & set(names),
+    )
+    is_unique = found.distinct == n
+    are_many = is_unique and n >= _FEWEST_IDS
+    is_day = are_whole and low >= 19_000_101 and high <= 21_001_231 and _are_days(values // 100, values % 100)
+    is_month = are_whole and low >= 190_001 and high <= 210_012 and _are_days(values, np.ones(n))
+    is_epoch = any(least <= low and high <= most for least, most in _EPOCHS)
+    is_serial = _SERIALS[0] <= low and high <= _SERIALS[1]
+    is_record = bool(_RECORD_WORDS.intersection(names[-1:])) and (found.distinct or 0) >= _DISTINCT_SHARE * n
+    is_permutation = are_many and low in (0, 1) and high - low == n - 1
+    rules = (
+        ("date", bool(_TIME_WORDS & words) and is_epoch),
+        ("date", is_date_name and (is_day or is_month)),
+        ("date", is_date_name and bool(_SERIAL_WORDS & words) and is_serial),
+        ("number", not are_whole),
+        ("id", has_id_name(found.name)),
+        ("id", is_unique and bool(_INDEX_NAME.search(found.name))),
+        ("id", is_record and n > 1),
+        ("id", is_permutation and (is_count or not _RANK_WORDS & words)),
+        ("id", are_many and bool(np.median(np.abs(values)) >= _HUGE)),
+        ("number", True),
+    )
+    return next(role for role, holds in rules if holds)
+
+
+def _are_days(months: FloatArray, days: FloatArray) -> bool:
+    return bool(np.all((months % 100 >= 1) & (months % 100 <= 12) & (days >= 1) & (days <= 31)))
 
 
 def name_words(name: str) -> list[str]:
@@ -360,111 +358,81 @@ def name_words(name: str) -> list[str]:
 
 def has_id_name(name: str) -> bool:
     """Return whether a column is named like an id, whatever its values: "customer_id", "customerId", "zip"."""
-    words = name_words(name)
-    if not words:
-        return False
-    is_pair = len(words) > 1 and words[-2] in _ID_WORDS and words[-1] in ("number", "no", "num", "nr", "code")
-    return words[-1] in _ID_WORDS or is_pair or (len(words) > 1 and words[0] in ("id", "uuid"))
+    *before, last = name_words(name) or [""]
+    is_pair = bool(before) and before[-1] in _ID_WORDS and last in ("number", "no", "num", "nr", "code")
+    return last in _ID_WORDS or is_pair or (bool(before) and before[0] in ("id", "uuid"))
 
 
-def _is_id(found: ColumnProfile, n: int, ordered: FloatArray, is_count: bool) -> bool:
-    words, distinct = name_words(found.name), found.distinct or 0
-    if has_id_name(found.name):
-        return True
-    is_unique = distinct == n
-    if is_unique and _INDEX_NAME.search(found.name):
-        return True
-    if words and words[-1] in _RECORD_WORDS and n > 1 and distinct >= _DISTINCT_SHARE * n:
-        return True
-    if n < _FEWEST_IDS or not is_unique:
-        return False
-    is_permutation = ordered[0] in (0, 1) and ordered[-1] - ordered[0] == n - 1
-    is_ranking = bool(_RANK_WORDS.intersection(words))
-    return (is_permutation and (is_count or not is_ranking)) or bool(np.median(np.abs(ordered)) >= _HUGE)
+def id_among(names: Sequence[str], id: str | None = None) -> str | None:
+    """Return the column of ids: the given one, or else the first that is named like one, if there is one."""
+    if id is not None and id not in names:
+        raise ValueError(f"There is no column {id!r}: {', '.join(map(repr, names[:12])) or 'no columns'}.")
+    known = [name for name in names if name.lower() in ID_NAMES] + [
+        name for name in names if has_id_name(name)
+    ]
+    return id or next(iter(known), None)
 
 
-def _is_date(name: str, low: float, high: float, ordered: FloatArray, is_whole: bool) -> bool:
-    words = set(name_words(name))
-    if words & _TIME_WORDS and any(least <= low and high <= most for least, most in _EPOCHS):
-        return True
-    if words & {"year", "years"} or not words & _DATE_WORDS:
-        return False
-    if words & _SERIAL_WORDS and _SERIALS[0] <= low and high <= _SERIALS[1]:
-        return True
-    if not is_whole:
-        return False
-    if low >= 19_000_101 and high <= 21_001_231:
-        return _are_days(ordered // 100, ordered % 100)
-    return low >= 190_001 and high <= 210_012 and _are_days(ordered, np.ones_like(ordered))
-
-
-def _are_days(months: FloatArray, days: FloatArray) -> bool:
-    return bool(np.all((months % 100 >= 1) & (months % 100 <= 12) & (days >= 1) & (days <= 31)))
-
-
-def _of_large_integers(cells: Any, looks_like: str) -> str:
-    """Return the role of integers that floats do not hold exactly: ids if they are distinct."""
+def _are_large_ids(found: ColumnProfile, cells: Any) -> bool:
+    """Return whether these are integers that floats do not hold exactly, and not all the same."""
     from pyarrow import compute, types
 
+    if max(abs(found.lowest or 0), abs(found.highest or 0)) < _EXACT:
+        return False
     kind = value_type(cells.type)
-    if not types.is_integer(kind) and not (
-        arrow_kind(kind) == "text"
-        and compute.all(compute.match_substring_regex(as_text(cells), r"^\d*$")).as_py()
-    ):
-        return looks_like
-    distinct = len(compute.unique(cells.drop_null()))
-    return "constant" if distinct == 1 and not cells.null_count else "id"
+    is_text = arrow_kind(kind) == "text"
+    if not types.is_integer(kind) and not (is_text and _count(as_text(cells), r"^\d*$") == len(cells)):
+        return False
+    return len(compute.unique(cells.drop_null())) > 1 or cells.null_count > 0
 
 
 def _profile_vectors(found: ColumnProfile, cells: Any, format: CellFormat | None) -> None:
     from pyarrow import compute
 
-    found.looks_like = "vector"
     cells = cells.combine_chunks() if hasattr(cells, "chunks") else cells
     cells = getattr(cells, "storage", cells) if format is None else format.parse(cells, name=found.name)
-    found.missing = cells.null_count
-    lengths = compute.list_value_length(cells).drop_null().to_numpy()
-    found.width = int(lengths[0]) if len(lengths) else None
+    found.looks_like, found.missing = "vector", cells.null_count
+    lengths = compute.unique(compute.list_value_length(cells).drop_null()).to_pylist()
+    found.width = lengths[0] if lengths else None
     if found.missing:
         found.remark = "vectors are missing"
-    elif len(lengths) and np.any(lengths != lengths[0]):
-        first = int(np.argmax(lengths != lengths[0]))
-        found.remark = f"lengths differ: {lengths[0]} and {lengths[first]}"
+    elif len(lengths) > 1:
+        found.remark = f"lengths differ: {lengths[0]} and {lengths[1]}"
 
 
-def _profile_text(found: ColumnProfile, cells: Any, is_whole: bool, is_date: bool = False) -> None:
+def _count(texts: Any, pattern: str) -> int:
+    from pyarrow import compute
+
+    return int(compute.sum(compute.match_substring_regex(texts, pattern)).as_py() or 0)
+
+
+def _profile_text(found: ColumnProfile, cells: Any, is_whole: bool, is_date: bool) -> None:
     import pyarrow
     from pyarrow import compute
 
     texts = cells.cast(pyarrow.string()) if is_date else as_text(cells)
-    there = texts.filter(compute.fill_null(compute.not_equal(compute.utf8_trim_whitespace(texts), ""), False))
-    found.missing = len(texts) - len(there)
-    n = len(there)
-    if not n:
-        found.looks_like, found.distinct = "empty", 0
-        return
-    found.distinct = len(compute.unique(there))
-    span = compute.min_max(there).as_py()
-    found.lowest, found.highest = span["min"], span["max"]
-    length = compute.sum(compute.utf8_length(there)).as_py()
-    n_words = n + compute.sum(compute.count_substring_regex(there, r"\S\s+\S")).as_py()
-    if is_date or 2 * compute.sum(compute.match_substring_regex(there, _DATE)).as_py() > n:
-        found.looks_like = "date"
-    elif found.distinct == 1 and is_whole and n > 1 and not found.missing:
-        found.looks_like = "constant"
-    elif has_id_name(found.name) or (
-        found.distinct == n and n >= _FEWEST_IDS and length <= _KEY_LENGTH * n and n_words <= _KEY_WORDS * n
-    ):
-        found.looks_like = "id"
-    elif found.distinct <= CATEGORY_LIMIT and 2 * found.distinct <= n:
-        found.looks_like = "category"
-    elif n >= _FEWEST_IDS and compute.all(compute.match_substring_regex(there, _CODE)).as_py():
-        found.looks_like = "id"
+    texts = texts.filter(compute.fill_null(compute.not_equal(compute.utf8_trim_whitespace(texts), ""), False))
+    n, found.missing = len(texts), len(cells) - len(texts)
+    found.distinct = distinct = len(compute.unique(texts))
+    found.lowest, found.highest = compute.min_max(texts).as_py().values()
+    n_words = n + (compute.sum(compute.count_substring_regex(texts, r"\S\s+\S")).as_py() or 0)
+    are_short = (
+        compute.sum(compute.utf8_length(texts)).as_py() or 0
+    ) <= _KEY_LENGTH * n and n_words <= _KEY_WORDS * n
+    rules = (
+        ("empty", not n),
+        ("date", is_date or 2 * _count(texts, _DATE) > n),
+        ("constant", distinct == 1 and is_whole and n > 1 and not found.missing),
+        ("id", has_id_name(found.name) or (distinct == n >= _FEWEST_IDS and are_short)),
+        ("category", distinct <= CATEGORY_LIMIT and 2 * distinct <= n),
+        ("id", n >= _FEWEST_IDS and _count(texts, _CODE) == n),
+        ("text", True),
+    )
+    found.looks_like = next(role for role, holds in rules if holds)
 
 
-def shares_of_variance(columns: Sequence[ColumnProfile]) -> Iterator[float | None]:
-    """Yield the share of each column of numbers in the variance of all of them; None for others."""
-    total = math.fsum(column.variance or 0.0 for column in columns if column.looks_like == "number")
-    for column in columns:
-        is_one = column.looks_like == "number" and column.variance is not None and total > 0
-        yield column.variance / total if is_one and column.variance is not None else None
+def shares_of_variance(columns: Sequence[ColumnProfile]) -> list[float | None]:
+    """Return the share of each column of numbers in the variance of all of them; None for others."""
+    variances = [column.variance if column.looks_like == "number" else None for column in columns]
+    total = math.fsum(variance or 0.0 for variance in variances)
+    return [None if variance is None or not total else variance / total for variance in variances]

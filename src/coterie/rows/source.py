@@ -121,6 +121,10 @@ class Rows:
         The separator and the decimal sign of a text file.
     files : tuple of (int, str)
         The number of the first row of each file, and its name.
+    source : Rows or None
+        The rows before the last step of `preparation`, if these are made of them.
+    numbers : ndarray of int, or None
+        The numbers in `source` of the rows of a fit that ignores others.
 
     Examples
     --------
@@ -145,6 +149,8 @@ class Rows:
     all_columns: MetadataColumns | None = None
     chosen: Sequence[str | int] | None = None
     dialect: tuple[str, str] | None = None
+    source: Rows | None = None
+    numbers: IndexArray | None = None
 
     def __init__(
         self,
@@ -299,7 +305,7 @@ class Rows:
             n_rows = min(self.shape[0], max(block.shape[0], int(_COUNTED_BYTES / self.row_bytes())))
             size = self.rows_per_block
             blocks = (self.block(low, min(low + size, n_rows)) for low in range(0, n_rows, size))
-            raise error.advised(*missing_by_column(blocks, names, self.dtype, self.chosen)) from None
+            raise error.advised(*missing_by_column(blocks, names, self.chosen)) from None
 
     def _check_indices(self, sorted_indices: npt.ArrayLike) -> IndexArray:
         indices = np.asarray(sorted_indices)
@@ -428,61 +434,6 @@ class SparseRows(Rows):
     def row_bytes(self) -> float:
         mean_values = int(self._indptr[-1]) / self.shape[0]
         return 4 + mean_values * (4 + self.dtype.itemsize)
-
-
-class DerivedRows(Rows):
-    """Rows computed from those of a source, block by block; a subclass implements `changed`.
-
-    `step` is added to `Rows.preparation`; `changes` are attributes that differ from those of the source.
-    """
-
-    is_derived = True
-
-    def __init__(self, rows: Rows, step: tuple[Any, ...] | None = None, **changes: Any) -> None:
-        for name in _PASSED_ON:
-            setattr(self, name, getattr(rows, name))
-        vars(self).update(changes)
-        self.preparation = rows.preparation if step is None else (*rows.preparation, step)
-        self.source, self._n_checked = rows, 0
-
-    def changed(self, block: Block, rows: int | IndexArray) -> Block:
-        """Return the derived rows of a block of the source; `rows` is the number of the first row, or of each row."""
-        raise NotImplementedError
-
-    def block(self, start: int, stop: int) -> Block:
-        return self._as_block(self.changed(self.source.block(start, stop), start))
-
-    def unchecked_blocks(self, size: int | None = None) -> Iterator[tuple[int, Block]]:
-        for start, block in self.source.unchecked_blocks(size or self.rows_per_block):
-            yield start, self._as_block(self.changed(block, start))
-
-    def take_rows(self, indices: IndexArray) -> Block:
-        return self._as_block(self.changed(self.source.take_rows(indices), indices))
-
-    def row_bytes(self) -> float:
-        # The size of sparse rows depends on their values; at most that of the source.
-        return self.source.row_bytes() if self.is_sparse else super().row_bytes()
-
-    def _as_block(self, rows: Any) -> Block:
-        with np.errstate(all="ignore"):
-            if self.is_sparse:
-                return rows if rows.dtype == self.dtype else rows.astype(self.dtype)
-            return np.require(np.asarray(rows), self.dtype, ["C", "A", "E"])
-
-
-_PASSED_ON = (
-    "shape", "dtype", "is_sparse", "column_names", "is_table", "description", "metadata_columns", "all_columns",
-    "chosen", "roles", "encoded", "files", "kept", "dialect",
-)  # fmt: skip
-
-
-def sparse_block(matrix: Any) -> Block:
-    """Return a CSR matrix as a block."""
-    block = sp.csr_array(matrix)
-    block.sum_duplicates()  # also sorts
-    block.indices = block.indices.astype(np.int32, copy=False)
-    block.indptr = block.indptr.astype(np.int32, copy=False)
-    return block
 
 
 def _check_compressed(matrix: Any) -> None:

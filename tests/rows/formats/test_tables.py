@@ -68,8 +68,7 @@ def test_missing_values_are_counted_by_column(tmp_path, monkeypatch):
     message = (
         r"^Input X contains NaN\. First bad row: 20( of \S+)?\. "
         r"Of 100 rows 16 have such values: 'age' in 12, 'income' in 5, 'count' in 1\. "
-        r"Fill in numbers with prepare_rows\(X, missing='median'\), or drop the rows with missing='drop', "
-        r"or leave out the columns: exclude=\['age', 'income', 'count'\]\.$"
+        r"Fill in .*missing='median'.*missing='drop'.*exclude=\['age', 'income', 'count'\]"
     )
     for rows in (as_rows(frame), open_rows(tmp_path / "x.parquet"), open_rows(tmp_path / "*.csv")):
         for read in (rows.read, lambda rows=rows: rows.take([0, 20]), lambda rows=rows: list(rows.blocks(7))):
@@ -78,9 +77,7 @@ def test_missing_values_are_counted_by_column(tmp_path, monkeypatch):
     monkeypatch.setattr("coterie.rows.source._COUNTED_BYTES", 25 * 6 * 8)
     with pytest.raises(ValueError, match=r"Of 25 rows 5 have such values: 'age' in 5\."):
         list(open_rows(tmp_path / "x.parquet").blocks(7))
-    with pytest.raises(
-        ValueError, match=r"'7' in 3, and 2 more columns\. Fill in numbers with .*missing='drop'"
-    ):
+    with pytest.raises(ValueError, match=r"'7' in 3, and 2 more columns\. Fill in numbers .*missing='drop'"):
         as_rows(pd.DataFrame(np.full((3, 10), np.nan)), columns=["*"]).read()
 
 
