@@ -12,7 +12,7 @@ import scipy.sparse
 from coterie import _kernels
 from coterie.arrays import Array, IndexArray
 from coterie.rows import Rows, as_rows
-from coterie.rows.landing import LandingArray
+from coterie.rows.derived import landed
 
 T = TypeVar("T")
 
@@ -64,10 +64,7 @@ def kept_rows(rows: Rows) -> Rows:
         return rows
     if rows.is_sparse:
         return as_rows(rows.read())
-    landing = LandingArray(rows.shape[1], rows.dtype, rows.shape[0])
-    for _, block in rows.blocks():
-        landing.add(block)
-    return as_rows(landing.array())
+    return landed((block for _, block in rows.blocks()), rows.dtype, rows.shape[0], rows.description)
 
 
 class RowReader:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,29 +31,36 @@ def derived(rows: Any, source: Rows, *step: Any, **changes: Any) -> Any:
     return rows
 
 
+def landed(parts: Iterable[Any], dtype: np.dtype[Any], n_rows: int, description: str) -> DenseRows:
+    """Return rows that come in parts as an array, which is mapped from a temporary file if it is large."""
+    landing: LandingArray | None = None
+    for part in parts:
+        landing = landing or LandingArray(part.shape[1], dtype, n_rows)
+        landing.add(part.toarray() if sp.issparse(part) else np.asarray(part))
+    assert landing is not None
+    return DenseRows(landing.array(), description)
+
+
 def selected_rows(rows: Rows, numbers: IndexArray) -> Rows:
     """Return a copy of the rows of some ascending numbers, at least one."""
     if rows.is_sparse:
         return SparseRows(rows.take(numbers), rows.description)
-    landing, size = LandingArray(rows.shape[1], rows.dtype, len(numbers)), rows.rows_per_block
-    for low in range(0, len(numbers), size):
-        landing.add(rows.take(numbers[low : low + size]))
-    return DenseRows(landing.array(), rows.description)
+    size = rows.rows_per_block
+    parts = (rows.take(numbers[low : low + size]) for low in range(0, len(numbers), size))
+    return landed(parts, rows.dtype, len(numbers), rows.description)
 
 
-def selected_columns(rows: Rows, positions: IndexArray) -> Rows:
+def selected_columns(rows: Rows, positions: Sequence[int]) -> Rows:
     """Return a copy of some columns, in any order."""
     found: Rows
     if rows.is_sparse:
         found = SparseRows(rows.read()[:, positions], rows.description)
     else:
-        landing = LandingArray(len(positions), rows.dtype, rows.shape[0])
-        for _, block in rows.unchecked_blocks():
-            landing.add(block[:, positions])
-        found = DenseRows(landing.array(), rows.description)
+        parts = (block[:, positions] for _, block in rows.unchecked_blocks())
+        found = landed(parts, rows.dtype, rows.shape[0], rows.description)
     names = None if rows.column_names is None else [rows.column_names[i] for i in positions]
-    step = "columns", names or [int(i) for i in positions]
-    return derived(found, rows, *step, column_names=names, chosen=None)  # type: ignore[no-any-return]
+    changes = {"column_names": names, "chosen": None}
+    return derived(found, rows, "columns", names or list(positions), **changes)  # type: ignore[no-any-return]
 
 
 def complete_rows(rows: Rows) -> Rows:
@@ -80,6 +87,7 @@ class NormalizedRows(Rows):
     """
 
     is_derived = True
+    source: Rows
 
     def __init__(self, rows: Rows, *, refuse_zeros: bool = False) -> None:
         super().__init__(

@@ -20,12 +20,11 @@ from coterie.limits.memory import available_memory, check_allocation
 from coterie.rows.adapt import adapted, table_of
 from coterie.rows.checks import BadRowError, NotNumbersError, leave_out
 from coterie.rows.columns import NO_COLUMNS, Columns, column_positions
-from coterie.rows.derived import NormalizedRows, complete_rows, derived
+from coterie.rows.derived import NormalizedRows, complete_rows, derived, landed
 from coterie.rows.files import columns_of_file, read_rows
 from coterie.rows.frames import is_frame
-from coterie.rows.landing import LandingArray
 from coterie.rows.roles import CATEGORY_LIMIT, TableRoles
-from coterie.rows.source import DenseRows, Rows, SparseRows
+from coterie.rows.source import Rows, SparseRows
 from coterie.rows.tables import columns_of_tables
 
 Missing: TypeAlias = Literal["error", "drop", "mean", "median"]
@@ -218,28 +217,26 @@ def transformed(rows: Rows, transformer: Any, cells: Sequence[str] | None = None
     follows the numbers."""
     has_numbers = cells is None or rows.chosen is None or len(rows.chosen) > 0
     names = rows.column_names if has_numbers else []
-    kept, chosen, dtype, landing = [], rows.chosen, rows.dtype, None
-    parts = _of_numbers(rows, transformer)
-    if cells is not None:
-        kept, parts = names, _of_cells(rows, transformer, cells, has_numbers)
-        chosen = [*(rows.chosen or names or [] if has_numbers else []), *cells]
+    kept, chosen, dtype = [*(names or ())], rows.chosen, rows.dtype
+    if cells is None:
+        kept, parts = [], _of_numbers(rows, transformer)
+    else:
+        chosen, parts = [*(chosen or kept), *cells], _of_cells(rows, transformer, cells, has_numbers)
         if not has_numbers and hasattr(transformer, "feature_names_in_"):
             dtype = np.dtype(np.float64)  # a table without columns of numbers has no type
     if rows.is_sparse:
-        found: Rows = SparseRows(sp.csr_array(transformer.transform(rows.read())).astype(rows.dtype))
+        whole = sp.csr_array(transformer.transform(rows.read())).astype(rows.dtype)
+        found: Rows = SparseRows(whole, rows.description)
     else:
-        for part in parts:
-            landing = landing or LandingArray(part.shape[1], dtype, rows.shape[0])
-            landing.add(part.toarray() if sp.issparse(part) else np.asarray(part))
-        found = DenseRows(landing.array())
-    found.description = rows.description
+        found = landed(parts, dtype, rows.shape[0], rows.description)
     try:
-        made = [str(name) for name in transformer.get_feature_names_out(names if cells is None else cells)]
+        made = transformer.get_feature_names_out(names if cells is None else cells)
+        column_names = None if names is None else [*kept, *map(str, made)]
     except (AttributeError, ValueError):
-        made = None
-    column_names = None if names is None or made is None else [*kept, *made]
+        column_names = None
     step = "transform", transformer, names, None if cells is None else list(cells)
-    return derived(found, rows, *step, column_names=column_names, chosen=chosen)
+    changes = {"column_names": column_names, "chosen": chosen}
+    return derived(found, rows, *step, **changes)  # type: ignore[no-any-return]
 
 
 def _of_numbers(rows: Rows, transformer: Any) -> Iterator[Any]:
