@@ -106,7 +106,7 @@ class TableError(ValueError):
         self.parameter = parameter or (named[0] if named else None)
 
 
-def leave_out(problem: str, names: Sequence[str]) -> TableError:
+def leave_out(problem: str, names: Sequence[str | int]) -> TableError:
     """Return the error for columns that cannot be clustered, whose advice is to leave them out."""
     return TableError(f"{problem} ", advice=["Leave out: ", Setting("exclude", list(names)), "."])
 

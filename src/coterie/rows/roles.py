@@ -178,7 +178,7 @@ def roles_of(
     vectors, categories = found.get("vector", []), found.get("encoded", [])
     if len(vectors) > 1:
         shown = _listed([columns[i].name for i in vectors])
-        advice = [
+        advice: list[Any] = [
             "Choose one by ",
             Setting("columns", [shortened(str(keys[vectors[0]]), MOST_OF_A_NAME)]),
             ".",
@@ -236,7 +236,7 @@ def _nothing_to_cluster(columns: Sequence[ColumnProfile]) -> TableError:
         )
     if categories:
         way = f"Encode the categories in {_listed(categories)} by "
-        advice = [way, Setting("categories", "auto", "prepare_rows"), "."]
+        advice: list[str | Setting] = [way, Setting("categories", "auto", "prepare_rows"), "."]
         return TableError("The table has no columns of numbers. ", advice=advice)
     looks = ", ".join(
         f"{shortened(one.name, MOST_OF_A_NAME)} ({one.looks_like})" for one in columns[:_LISTED]
