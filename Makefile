@@ -67,7 +67,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.mixture --rows scaling,factors
 	$(BIN)/python -m benchmarks.graphs
 	$(BIN)/python -m benchmarks.convex
-	$(BIN)/python -m benchmarks.total_variation
+	$(BIN)/python -m benchmarks.papers total_variation
 
 # Built twice: the bytes must be the same.
 sdist: $(VENV)/.release

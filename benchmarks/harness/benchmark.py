@@ -184,14 +184,12 @@ class PaperRun(Benchmark):
 
 @dataclass(frozen=True)
 class Item:
-    """What makes a figure or a table of a paper, where the paper has it, and what it shows."""
+    """What makes a figure or a table of a paper, and where the paper has it."""
 
-    make: Callable[[PaperRun], None]  # tables and pictures
+    make: Callable[[PaperRun], None]  # tables and pictures; its docstring says what it shows
     place: str
-    shows: str
-    data: tuple[str, ...] = ()  # files of `COTERIE_DATA`
-    stands_in: str = ""  # where they are missing; empty: it cannot be made
+    data: tuple[str, ...] = ()  # files of `COTERIE_DATA`; what is missing is left out, or others stand in
 
-    def missing(self) -> list[str]:
-        """Return the files that are not available."""
-        return [name for name in self.data if real_file(name) is None]
+    @property
+    def shows(self) -> str:
+        return getattr(self.make, "func", self.make).__doc__.partition("\n")[0]

@@ -89,8 +89,6 @@ class Contender:
 
     module: str
     call: Callable[..., Any]
-    takes_centers: bool = True
-    sparse: bool = True  # takes CSR rows
 
     @property
     def installed(self) -> bool:

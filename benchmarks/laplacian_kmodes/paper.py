@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.harness.benchmark import Item, PaperRun, Result
-from benchmarks.harness.data.files import SCALINGS, labeled, real_file, sampled, save_labeled
+from benchmarks.harness.data.files import SCALINGS, labeled, real_file, save_labeled
 from benchmarks.harness.reporting import bold_best
 from benchmarks.laplacian_kmodes.lk import gaussian, laplacian_k_modes
 from benchmarks.laplacian_kmodes.rows import (
@@ -33,7 +33,6 @@ from benchmarks.laplacian_kmodes.rows import (
     run_starts,
 )
 from coterie import LaplacianKModes
-from coterie.plotting import plot_modes
 
 MNIST, SMALL, SHUTTLE = "MNIST", "MNIST (small)", "Shuttle"
 DIGITS = "scikit-learn's digits"
@@ -202,36 +201,6 @@ LAMBDAS, QUICK_LAMBDAS = (1.0, 1.3, 2.0, 3.0, 4.0), (1.0, 2.0)
 LK_LAMBDAS, QUICK_LK_LAMBDAS = (0.01, 0.03, 0.1, 0.3, 1.0), (0.1, 0.3)
 SEEDS = 10  # "We run each algorithm over 10 trials"
 LIMIT = 300.0  # seconds for all trials of a peer on a set
-# Of Figure 1.
-N_ROWS, N_NEAREST, LAMBDA = 10_000, 3, 1.3
-
-
-def run_modes(data: Path, n_threads: int) -> tuple[Any, list[dict[str, float]]]:
-    """Fit SLK-BO, draw it, and return of each cluster its rows and how far mode and mean are from the nearest row."""
-    X, _ = sampled(*load_labeled(data), N_ROWS)
-    options = {"init": "k-means++", "random_state": 0, "n_threads": n_threads}
-    model = LaplacianKModes(10, graph_weight=LAMBDA, **options).fit(X)
-    side = round(X.shape[1] ** 0.5)
-    found = []
-    for cluster, mode in enumerate(model.modes_):
-        rows = X[model.labels_ == cluster]
-        points = {"mode": mode, "mean": rows.mean(axis=0) if len(rows) else mode}
-        gaps = {name: float(np.linalg.norm(X - point, axis=1).min()) for name, point in points.items()}
-        found.append({"rows": float(len(rows))} | gaps)
-    return plot_modes(X, model, (side, side), N_NEAREST), found
-
-
-def make_figure_1(run: PaperRun) -> None:
-    """Figure 1: SLK-BO's modes are rows, means are none."""
-    here = PAPER_SETS[MNIST]
-    figure, found = run.isolated(run_modes, here.save(run.folder, run.quick), run.threads)
-    alt = "Of each of ten clusters: the mode, a sharp digit, the blurred mean, and the three rows nearest to the mode"
-    run.draw("modes", figure, alt)
-    run.report.data["rows"]["modes"] = found
-    lines = [[str(i), f"{facts['rows']:,.0f}", f"{facts['mean']:.3f}"] for i, facts in enumerate(found)]
-    title = f"{N_ROWS:,} rows of MNIST" if here.is_here else DIGITS
-    headers = ["cluster", "rows", "distance from the mean to the nearest row"]
-    run.report.table(f"Figure 1: SLK-BO, {title}, lambda {LAMBDA:g}", headers, lines, 0)
 
 
 def run_facts(data: Path) -> tuple[int, int, int]:
@@ -322,29 +291,9 @@ def _cells(found: dict[str, list[Result]] | str, limit: float) -> list[str]:
     return ["-" if lam == "0" else lam, f"{best['nmi']:.3f}", f"{best['accuracy']:.3f}", f"{seconds:.2f}"]
 
 
-_MNIST, _STAND_IN = ("mnist.npz",), "scikit-learn's digits stand in"
 _SETS = ("mnist.npz", "shuttle.npz")
 ITEMS = {
-    "figure-1": Item(
-        make_figure_1,
-        "Figure 1",
-        "The modes of SLK-BO are rows, here images; the means of the clusters are not.",
-        _MNIST,
-        _STAND_IN,
-    ),
-    "figure-2": Item(
-        make_figure_2,
-        "Figure 2",
-        "The objective E at convergence against lambda, SLK-MS compared with LK.",
-        _MNIST,
-        _STAND_IN,
-    ),
-    "table-2": Item(make_table_2, "Table 2", "NMI, accuracy and seconds of all methods.", _SETS, _STAND_IN),
-    "table-3": Item(
-        make_table_3,
-        "Table 3",
-        "The objective E of LK and SLK-MS at convergence, for one lambda.",
-        _MNIST,
-        _STAND_IN,
-    ),
+    "figure-2": Item(make_figure_2, "Figure 2", _SETS[:1]),
+    "table-2": Item(make_table_2, "Table 2", _SETS),
+    "table-3": Item(make_table_3, "Table 3", _SETS[:1]),
 }

@@ -23,7 +23,6 @@ from benchmarks.mixture.contenders import (
     ROWS,
     VAR_GMM_S,
     VC_GMM,
-    Fit,
     MixtureRow,
     Setting,
 )
@@ -35,21 +34,13 @@ Points = Mapping[str, tuple[str, Setting]]
 def run_fit(name: str, data: Path, setting: Setting, seed: int, n_threads: int) -> dict[str, Any]:
     """Fit one contender and measure it; its error and the seconds of its parts are measured afterwards."""
     X, tested = setting.split(np.load(data))
-    fit, found = fitted(name, X, setting, seed, n_threads)
-    return found | {"error": inertia(tested, fit.centers) / len(tested)}
-
-
-def fitted(
-    name: str, X: np.ndarray, setting: Setting, seed: int, n_threads: int
-) -> tuple[Fit, dict[str, Any]]:
-    """Fit one contender; return what it returned and what it took."""
     fitting = FITS[name].call
     fitting(X[:2000], setting.tiny, seed, n_threads)
     with measured(n_threads) as cost:
         fit = fitting(X, setting, seed, n_threads)
     seconds = {CORESET: 0.0} | {part: seconds_of(call, n_threads) for part, call in fit.parts.items()}
     sizes = {"n_iter": int(fit.n_iter), "n_distances": fit.n_distances, "input_bytes": X.nbytes}
-    return fit, vars(cost) | seconds | sizes
+    return vars(cost) | seconds | sizes | {"error": inertia(tested, fit.centers) / len(tested)}
 
 
 def measure_points(
@@ -61,13 +52,12 @@ def measure_points(
     heavy: tuple[str, ...],
     repeats: int | None = None,
     limit: float | None = None,
-    call: Callable[..., Any] = run_fit,
 ) -> Summaries:
     """Fit all points, each in a process of its own, `heavy` contenders once."""
 
     def fit(name: str, seed: int) -> Result:
         contender, setting = points[name]
-        return benchmark.each(call, data, setting, limit=limit)(contender, seed)
+        return benchmark.each(run_fit, data, setting, limit=limit)(contender, seed)
 
     names = [name for name, (contender, _) in points.items() if FITS[contender].installed]
     once = {name: 1 for name in names if points[name][0] in heavy}

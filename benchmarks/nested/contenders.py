@@ -3,7 +3,6 @@
 import gc
 import time
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -11,14 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness.contenders import EVERY_ROW, SUPERKMEANS_ALL_ROWS, Contender, faiss_with, model_of
+from benchmarks.harness.contenders import Contender, model_of
 from benchmarks.harness.data.tables import load_rows
 from benchmarks.harness.measuring import clock, inertia, measured
-from coterie.seeding import k_means_plus_plus
 
-K_MEANS_PLUS_PLUS = "k-means++"
 UNLIMITED = 10**6  # iterations or epochs: the time is what is limited
-SUPERKMEANS_ITERATIONS = (1, 2, 3, 4, 6, 8, 12, 16, 25)
 # The next copy is taken when the clock shows this many times the seconds of the last one.
 COPY_GROWTH = 1.05
 
@@ -40,15 +36,15 @@ class Recorder:
         arrived = self.clock()
         seconds = arrived - self._begin - self._paused
         if seconds >= self._next:
-            self.add(seconds, centers)
+            self._add(seconds, centers)
             self._next = COPY_GROWTH * seconds
         self._paused += self.clock() - arrived
         return seconds >= self.budget
 
     def finish(self, centers: np.ndarray) -> None:
-        self.add(self.clock() - self._begin - self._paused, centers)
+        self._add(self.clock() - self._begin - self._paused, centers)
 
-    def add(self, seconds: float, centers: np.ndarray) -> None:
+    def _add(self, seconds: float, centers: np.ndarray) -> None:
         self.points.append((seconds, np.array(centers, np.float32)))
 
     @property
@@ -59,10 +55,10 @@ class Recorder:
 
 @dataclass(frozen=True)
 class Task:
-    """What a contender is given: `start` is an array of initial centroids, or "k-means++"."""
+    """What a contender is given; `start` are its initial centroids."""
 
     rows: Any
-    start: Any
+    start: np.ndarray
     batch_size: int
     n_clusters: int
     seed: int
@@ -72,14 +68,9 @@ class Task:
 def _fit(task: Task, recorder: Recorder, name: str, **options: Any) -> None:
     model = model_of(
         f"coterie.{name}", task.n_clusters, max_iter=UNLIMITED, random_state=task.seed, n_threads=task.n_threads,
-        callback=lambda progress: recorder.see(progress.centers), **{"init": task.start} | options,
+        callback=lambda progress: recorder.see(progress.centers), init=task.start, **options,
     ).fit(task.rows)  # fmt: skip
     recorder.finish(model.cluster_centers_)
-
-
-def _annealed(task: Task, recorder: Recorder) -> None:
-    options = {"batch_size": task.batch_size, "compute_labels": False}
-    _fit(task, recorder, "MiniBatchKMeans", **options)
 
 
 def _nested(task: Task, recorder: Recorder, **settings: Any) -> None:
@@ -112,11 +103,10 @@ class RunningMeans:
         n_rows, k = batch.shape[0], self._task.n_clusters
         with open_passes(as_rows(batch), n_threads=self._task.n_threads) as passes:
             if self._means is None:
-                start, shift = self._task.start, measure(passes, k).shift
-                if isinstance(start, str):
-                    start = k_means_plus_plus(batch, k, random_state=self._task.seed)[0]
-                counts = np.full(k, 1e-9)
-                self._means = annealed.running_means(passes, start, counts, shift, n_rows, unit_length=False)
+                shift, counts = measure(passes, k).shift, np.full(k, 1e-9)
+                self._means = annealed.running_means(
+                    passes, self._task.start, counts, shift, n_rows, unit_length=False
+                )
             annealed.anneal(
                 passes, self._means, annealed.Memory(np.inf, 0.0), annealed.BatchPlan(n_rows, n_rows),
                 np.random.RandomState(0), stop=Stop(1, 0.0), report=Report(fields=annealed.HISTORY_FIELDS),
@@ -137,76 +127,18 @@ def _stream(task: Task, recorder: Recorder, *, make: Callable[[Task], Any]) -> N
     recorder.finish(model.cluster_centers_)
 
 
-def _scikit_learn_fit(task: Task, recorder: Recorder) -> None:
-    recorder.finish(_scikit_learn_model(task).fit(task.rows).cluster_centers_)
-
-
-def _faiss(task: Task, recorder: Recorder, *, rows_per_centroid: int) -> None:
-    """One iteration per call: the centroids are those of one call with as many iterations, bit for bit.
-
-    The sample is drawn once and looked through for NaN once, so that the calls cost nothing extra.
-    """
-    faiss = faiss_with(task.n_threads)
-    rows, n_sampled = task.rows, task.n_clusters * rows_per_centroid
-    if len(rows) > n_sampled:
-        rows = rows[np.random.default_rng(task.seed).permutation(len(rows))[:n_sampled]]
-    model = faiss.Kmeans(
-        rows.shape[1], task.n_clusters, niter=1, seed=task.seed, max_points_per_centroid=EVERY_ROW,
-        min_points_per_centroid=1,
-        init_method=faiss.ClusteringInitMethod_KMEANS_PLUS_PLUS,  # where it is given no centroids
-    )  # fmt: skip
-    before, settled = None if isinstance(task.start, str) else task.start, False
-    while not settled:
-        model.train(rows, init_centroids=before)
-        centers = np.asarray(model.centroids)
-        settled = before is not None and np.array_equal(centers, before)
-        settled = recorder.see(centers) or settled
-        before = centers
-        model.cp.check_input_data_for_NaNs = False
-    recorder.finish(centers)
-
-
-def _superkmeans(task: Task, recorder: Recorder) -> None:
-    """Fit all rows afresh for every number of iterations, each a point of the curve at its own seconds."""
-    from superkmeans import SuperKMeans
-
-    options = SUPERKMEANS_ALL_ROWS | {"n_threads": task.n_threads, "seed": task.seed}
-    for iterations in SUPERKMEANS_ITERATIONS:
-        model = SuperKMeans(task.n_clusters, task.rows.shape[1], iters=iterations, **options)
-        begin = recorder.clock()
-        centers = model.train(task.rows)
-        recorder.add(recorder.clock() - begin, centers)
-        del model
-        if recorder.seconds >= recorder.budget:
-            break
-
-
 def setting_name(rho: float, bounds: str) -> str:
     """Return what nested batches with a threshold and with bounds, "auto" or "off", are called."""
     return f"coterie nested, rho = {rho:g}, bounds {'on' if bounds == 'auto' else bounds}"
 
 
-NESTED, LLOYD = "coterie nested", "coterie lloyd"
-DEFAULT_START = "coterie nested, k-means++"
-SCULLEY = "mini-batch, Sculley 2010"
+NESTED, LLOYD, SCULLEY = "coterie nested", "coterie lloyd", "mini-batch, Sculley 2010"
 STREAM = "scikit-learn mini-batch, partial_fit"
-
 CURVES: dict[str, Contender] = {
     NESTED: Contender("coterie", _nested),
-    DEFAULT_START: Contender("coterie", partial(_nested, init=K_MEANS_PLUS_PLUS)),
-    "coterie mini-batch": Contender("coterie", _annealed),
     SCULLEY: Contender("coterie", partial(_stream, make=RunningMeans)),
     LLOYD: Contender("coterie", partial(_fit, name="KMeans", n_init=1, tol=0, algorithm="lloyd")),
-    "coterie yinyang": Contender(
-        "coterie", partial(_fit, name="KMeans", n_init=1, tol=0, algorithm="yinyang")
-    ),
     STREAM: Contender("sklearn", partial(_stream, make=_scikit_learn_model)),
-    "scikit-learn mini-batch, fit": Contender("sklearn", _scikit_learn_fit),
-    **{
-        f"faiss, {name}": Contender("faiss", partial(_faiss, rows_per_centroid=n), sparse=False)
-        for name, n in (("256 rows per centroid", 256), ("all rows", EVERY_ROW))
-    },
-    "superkmeans, all rows": Contender("superkmeans", _superkmeans, takes_centers=False, sparse=False),
 }
 # Nested batches with other thresholds, with and without bounds: for Figure 3 of the paper.
 RHOS = (0.1, 1.0, 10.0, 100.0, 1000.0)
@@ -221,17 +153,16 @@ WARM_UP_SECONDS = 0.05
 
 
 def run_curve(
-    name: str, data: Path, valid: Path, start: str, n_clusters: int, batch_size: int, budget: float, seed: int,
+    name: str, data: Path, valid: Path, n_clusters: int, batch_size: int, budget: float, seed: int,
     n_threads: int
 ) -> dict[str, Any]:  # fmt: skip
     """Fit one contender and return its curve, a list of (seconds, validation energy).
 
-    `start` is "random" (distinct rows, the same for all contenders of a seed) or "k-means++". Seconds are those of the
-    clock, or of the processor where there is one thread. Energies of copies are computed when the fit is over.
+    All contenders of a seed begin with the same rows. Seconds are those of the clock, or of the processor where there
+    is one thread. Energies of copies are computed when the fit is over.
     """
     rows = load_rows(data)
-    first = start if start == K_MEANS_PLUS_PLUS else first_rows(rows, n_clusters, seed)
-    task = Task(rows, first, batch_size, n_clusters, seed, n_threads)
+    task = Task(rows, first_rows(rows, n_clusters, seed), batch_size, n_clusters, seed, n_threads)
     _warm_up(name, task)
     with measured(n_threads) as cost:
         recorder = Recorder(budget, clock(n_threads))
@@ -250,7 +181,7 @@ def run_curve(
 def _warm_up(name: str, task: Task) -> None:
     """Load the package and start its threads on a few rows."""
     rows = task.rows[: 4 * task.n_clusters]
-    small = replace(task, rows=rows, start=copy(task.start), batch_size=min(task.batch_size, rows.shape[0]))
+    small = replace(task, rows=rows, start=task.start.copy(), batch_size=min(task.batch_size, rows.shape[0]))
     (CURVES | SETTINGS)[name].call(small, Recorder(WARM_UP_SECONDS))
     gc.collect()
 

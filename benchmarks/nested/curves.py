@@ -7,14 +7,14 @@ told as relative excess over E*, the lowest one that anything in the run has fou
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import ceil, inf, isinf, nan
+from math import inf, isinf, nan
 from pathlib import Path
 from statistics import median, median_low
 from typing import Any, Self
 
 import numpy as np
 
-from benchmarks.harness.benchmark import Benchmark, Summaries
+from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.contenders import Contender
 from benchmarks.harness.data.files import real_file
 from benchmarks.harness.data.tables import save_split
@@ -35,7 +35,6 @@ class CurveRow:
     n_valid: int
     n_clusters: int = 50
     batch_size: int = 5000
-    start: str = "random"
     needs: str = ""  # a file of the folder of real data
     sparse: bool = False
 
@@ -108,23 +107,16 @@ class RowCurves:
 
 
 def measure_curves(
-    benchmark: Benchmark,
-    title: str,
-    row: CurveRow,
-    contenders: Mapping[str, Contender],
-    budget: float,
-    repeats: int | None = None,
-) -> tuple[RowCurves, Summaries] | None:
-    """Record all contenders that take the rows of a data set; None where its data are missing."""
+    benchmark: Benchmark, title: str, row: CurveRow, contenders: Mapping[str, Contender], budget: float, repeats: int
+) -> RowCurves | None:  # fmt: skip
+    """Record all contenders on the rows of a data set; None where its data are missing, or nothing was measured."""
     files = row.files(benchmark)
     if files is None:
         return None
-    able = {name: contender for name, contender in contenders.items() if contender.sparse or not row.sparse}
-    run = benchmark.each(run_curve, *files, row.start, row.n_clusters, row.batch_size, budget)
-    summaries = benchmark.measure(title, benchmark.select(able), run, repeats=repeats)
-    return RowCurves(
-        title, {name: [run["curve"] for run in s["each"]] for name, s in summaries.items()}
-    ), summaries
+    run = benchmark.each(run_curve, *files, row.n_clusters, row.batch_size, budget)
+    summaries = benchmark.measure(title, benchmark.select(contenders), run, repeats=repeats)
+    curves = {name: [run["curve"] for run in s["each"]] for name, s in summaries.items()}
+    return RowCurves(title, curves) if curves else None
 
 
 def seconds_text(seconds: float) -> str:
@@ -132,68 +124,22 @@ def seconds_text(seconds: float) -> str:
     return "never" if isinf(seconds) else f"{seconds:.{3 if seconds < 1 else 2 if seconds < 10 else 1}f}"
 
 
-LEAST_EXCESS = 1e-4  # what lies below is drawn there
-# Colors that also the color-blind tell apart (after Okabe and Ito, and Tol). Ours are solid, peers dashed.
-STYLES = {
-    "coterie nested": ("#d55e00", "-"),
-    "coterie nested, k-means++": ("#e69f00", "-"),
-    "coterie mini-batch": ("#009e73", "-"),
-    "mini-batch, Sculley 2010": ("#b15928", "-"),
-    "coterie lloyd": ("#0072b2", "-"),
-    "coterie yinyang": ("#56b4e9", "-"),
-    "scikit-learn mini-batch, partial_fit": ("#117733", "--"),
-    "scikit-learn mini-batch, fit": ("#999933", "--"),
-    "faiss, 256 rows per centroid": ("#cc79a7", "--"),
-    "faiss, all rows": ("#882255", "--"),
-    "superkmeans, all rows": ("#000000", "--"),
-}
+# Colors that also the color-blind tell apart (after Okabe and Ito).
+COLORS = ("#d55e00", "#009e73", "#0072b2", "#000000")
 
 
 def draw(rows: Sequence[RowCurves]) -> Any:
-    """Draw one panel per data row: the median excess over the seeds against seconds, with its range as a band."""
-    n_columns = min(3, len(rows)) if len(rows) != 4 else 2
-    n_lines = ceil(len(rows) / n_columns)
-    figure = new_figure((max(7.0, 5.2 * n_columns), 4.0 * n_lines + 1.1))
-    axes = figure.subplots(n_lines, n_columns, squeeze=False).ravel()
+    """Draw one panel per data row: the excess of every fit against seconds."""
+    figure = new_figure((10.4, 4.0 * -(-len(rows) // 2) + 1.1))
+    axes = figure.subplots(-(-len(rows) // 2), 2, squeeze=False).ravel()
     for axis, row in zip(axes, rows):
-        _draw_row(axis, row)
+        for color, (name, fits) in zip(COLORS, row.curves.items()):
+            for fit in fits:
+                seconds, energies = np.array(fit).T
+                excess = np.maximum(100 * (energies / row.best_energy - 1), 0.01)
+                axis.loglog(seconds, excess, color=color, alpha=0.6, linewidth=1, label=name)
+        axis.set(title=row.title, xlabel="seconds of the fit", ylabel="validation energy above the best, %")
     for axis in axes[len(rows) :]:
         axis.set_axis_off()
-    for axis in axes[::n_columns]:
-        axis.set_ylabel("validation energy above the best, %")
-    legend_below(figure, min(4, 2 * n_columns))
+    legend_below(figure, 4)
     return figure
-
-
-def _draw_row(axis: Any, row: RowCurves) -> None:
-    for level in LEVELS:
-        axis.axhline(100 * level, color="#bbbbbb", linewidth=0.8, zorder=0)
-    highest = 0.0
-    for name in row.curves:
-        seconds, excess = _on_grid(row, name)
-        color, dash = STYLES[name]
-        middle = 100 * np.median(excess, axis=0)
-        width = 2.4 if name == "coterie nested" else 1.5
-        axis.plot(seconds, middle, dash, color=color, linewidth=width, label=name)
-        axis.plot(seconds[-1], middle[-1], "o", color=color, markersize=5)  # where it ended
-        low, high = 100 * excess.min(axis=0), 100 * excess.max(axis=0)
-        axis.fill_between(seconds, low, high, color=color, alpha=0.12, linewidth=0)
-        highest = max(highest, float(middle[0]))
-    axis.set(xscale="log", yscale="log", title=row.title, xlabel="seconds of the fit")
-    axis.set_ylim(80 * LEAST_EXCESS, min(2 * highest, 200))
-    axis.yaxis.set_major_formatter("{x:g}")
-    axis.xaxis.set_major_formatter("{x:g}")
-    axis.grid(axis="x", color="#eeeeee", linewidth=0.8)
-
-
-def _on_grid(row: RowCurves, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return common seconds and the excess of every seed at them: that of its last point before.
-
-    From the median of the first seconds to that of the last; what is a single point stays one.
-    """
-    seconds = [[at for at, _ in curve] for curve in row.curves[name]]
-    begin = median(times[0] for times in seconds)
-    end = max(begin, median(times[-1] for times in seconds))
-    grid = np.geomspace(begin, end, 200 if max(map(len, seconds)) > 1 else 1)
-    held = np.transpose([row.excess_at(name, at) for at in grid * (1 + 1e-9)])
-    return grid, np.maximum(held, LEAST_EXCESS)

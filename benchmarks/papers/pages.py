@@ -11,6 +11,7 @@ from pathlib import Path
 
 from benchmarks.convex.paper import ITEMS as CONVEX
 from benchmarks.harness.benchmark import Item
+from benchmarks.harness.data.files import real_file
 from benchmarks.harness.reporting import DOCS, RESULTS, machine_line
 from benchmarks.laplacian_kmodes.paper import ITEMS as LAPLACIAN_KMODES
 from benchmarks.mixture.paper import ITEMS as MIXTURE
@@ -46,15 +47,14 @@ _BLOCK = re.compile(r"^<!-- (\S+); [^\n]+ -->$.*?^<!-- end -->$", re.MULTILINE |
 
 
 def listing() -> str:
-    """Return all items as text: what each shows, its command, and whether it can be made here."""
+    """Return all items as text: what each shows, its command, and which data it misses here."""
     lines = []
     for paper, items in PAPERS.items():
         lines += ["", (PAGES / f"{paper}.md").read_text().partition("\n")[0].removeprefix("# ")]
         for name, item in items.items():
             lines += ["", f"  {item.place}. {item.shows}", f"    {command(f'{paper}-{name}')}"]
-            if missing := item.missing():
-                instead = item.stands_in or "cannot be made without"
-                lines.append(f"    missing: {', '.join(missing)}; {instead}")
+            if missing := [file for file in item.data if real_file(file) is None]:
+                lines.append(f"    missing: {', '.join(missing)}; left out, or other data stand in")
     return "\n".join(lines[1:])
 
 

@@ -10,17 +10,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.contenders import Contender, bisected, model_of
 from benchmarks.harness.data.files import arrays_of, csr_of, labeled, real_file, snippets
 from benchmarks.harness.data.images import upright_digits
 from benchmarks.harness.measuring import clock
-from benchmarks.harness.reporting import Columns, lines_of
 from benchmarks.total_variation.cut_ssl import cut_ssl
 from coterie.graphs import knn_graph
 from coterie.metrics import balanced_cut, purity
 
-DATA = ("4moons", "optdigits", "pendigits", "mnist", "mnist-upright", "webkb4", "20news", "snippets")
 N_NEIGHBORS = 10
 FILES = {
     "20news": "20news_graph.npz",
@@ -188,6 +185,7 @@ _GRAPH_LEARNING = {
     "poisson_mbo": ("PoissonMBO", ("equal", "true")),
     "volume_mbo": ("VolumeMBO", ("equal", "true")),
 }
+PROPAGATIONS = tuple(f"scikit-learn {name}" for name in _PROPAGATIONS)
 _PAPER = Contender("coterie", partial(_coterie, trials=True, steps="paper", select_by="energy"))
 
 # Those that need no label, and those that need some.
@@ -212,8 +210,8 @@ LABELED: dict[str, Contender] = {
     "CutSSL, equal sizes": Contender("coterie", partial(_cut_ssl, has_equal_sizes=True)),
     "CutSSL, true sizes": Contender("coterie", _cut_ssl),
     **{
-        f"scikit-learn {name}": Contender("sklearn", partial(_propagation, name=name))
-        for name in ("LabelPropagation", "LabelSpreading")
+        title: Contender("sklearn", partial(_propagation, name=name))
+        for title, name in zip(PROPAGATIONS, _PROPAGATIONS)
     },
     **{
         f"graphlearning {title}{_SIZES[shares]}": Contender(
@@ -225,8 +223,7 @@ LABELED: dict[str, Contender] = {
 }
 CONTENDERS = UNLABELED | LABELED
 
-LABELS = (0.0, 1.0, 0.01, 0.025, 0.05, 0.1)
-# What the paper reports: purity in percent, for the numbers of labels above.
+# What the paper reports: purity in percent, without labels, with one of each class, and with 1, 2.5, 5 and 10%.
 PAPER = {
     "4moons": (99.53, 99.55, 99.55, 99.55, 99.53, 99.55),
     "optdigits": (98.29, 98.29, 98.29, 98.35, 98.38, 98.45),
@@ -280,33 +277,6 @@ def run_draw(name: str, data: str, share: float, seed: int, n_init: int, n_threa
 def has_what_it_needs(name: str, data: str) -> bool:
     """Tell whether a contender can do with what there is of a data set: dense rows, for one of them."""
     return name != GENIE or has_rows(data)
-
-
-def compare(benchmark: Benchmark, data: str) -> None:
-    """Run all contenders on a graph."""
-    options, names = benchmark.options, benchmark.select(CONTENDERS)
-    is_real = graph_file(data) is not None
-    columns: Columns = {
-        "purity (range)": lambda s: "{purity:.2f} ({purity_range[0]:.2f}-{purity_range[1]:.2f})".format(**s),
-        "of the lowest (P)": ".2f",
-        "paper": ".2f",
-        "accuracy": lambda s: accuracy_cell(s["accuracies"]),
-        "(P)": ".4f",
-        "lowest (P)": ".4f",
-        "seconds": ".2f",
-    }
-    rows = []
-    for share in options.labels:
-        able = [name for name in (LABELED if share else UNLABELED) if name in names]
-        for name in (name for name in able if has_what_it_needs(name, data)):
-            sizes = (options.draws, options.trials, benchmark.threads)
-            found = benchmark.isolated(run_contender, name, data, share, *sizes)
-            if name == OURS and is_real and data in PAPER and share in LABELS:
-                found["paper"] = PAPER[data][LABELS.index(share)]
-            rows += [[share_in_words(share), *line] for line in lines_of(columns, {name: found})]
-    what = data if is_real else f"scikit-learn's digits in place of {data}"
-    title = f"{what}, means over {options.draws} draws"
-    benchmark.report.table(title, ["labels", "", *columns], rows, n_left=2)
 
 
 def accuracy_cell(found: list[float]) -> str:

@@ -27,18 +27,19 @@ class Figure:
 
 
 def make_toy(run):
+    """How energies fall."""
     run.report.table("Energies", ["seed", "energy"], [[str(seed), "1.5"] for seed in run.seeds(3)])
     run.draw("curves", Figure())
 
 
 def fail(run):
+    """What cannot be made."""
     raise RuntimeError("no rows")
 
 
 TOY = {
-    "figure-1": Item(make_toy, "Figure 1", "How energies fall."),
-    "table-1": Item(make_toy, "Table 1", "Nothing.", ("no such file.npz",)),
-    "broken": Item(fail, "Section 3", "An option."),
+    "figure-1": Item(make_toy, "Figure 1", ("no such file.npz",)),
+    "broken": Item(fail, "Section 3"),
 }
 
 
@@ -59,11 +60,17 @@ def run(monkeypatch, tmp_path):
     return run
 
 
+def test_items_are_listed(run, capsys):
+    run()
+    shown = capsys.readouterr().out
+    assert "Figure 1. How energies fall." in shown
+    assert "missing: no such file.npz" in shown
+
+
 def test_a_paper_makes_all_of_its_items(run, tmp_path, capsys):
     with pytest.raises(SystemExit, match=r"^Failed: toy-broken$"):
         run("toy", "--quick")
     said = capsys.readouterr().err
-    assert "toy-table-1: no such file.npz missing" in said
     assert "RuntimeError: no rows" in said
     # A quick run does not take the place of a full one.
     assert not (tmp_path / "results" / "papers").exists()

@@ -128,12 +128,6 @@ PATCH = 6
 Split = tuple[Any, Any]
 
 
-def mnist_split(n_train: int, n_valid: int) -> Split:
-    """Return MNIST's training images and its test images."""
-    images = mnist()
-    return images[:60_000][:n_train], images[60_000:][:n_valid]
-
-
 def infmnist_split(n_train: int, n_valid: int) -> Split:
     """Return deformed digits as in INFMNIST; those for validation are deformed from the test images."""
     images = mnist()
@@ -178,11 +172,9 @@ def kddc98_split(n_train: int, n_valid: int) -> Split:
 
 SPLITS: dict[str, Callable[[int, int], Split]] = {
     "infmnist": infmnist_split,
-    "mnist": mnist_split,
     "patches": patches_split,
     "rcv1": rcv1_split,
     "kddc98": kddc98_split,
-    "blobs": lambda n_train, n_valid: tuple(np.split(blobs(n_train + n_valid), [n_train])),
 }
 
 
