@@ -189,8 +189,11 @@ def test_vectors_of_other_lengths_are_named_by_row(bad, found, row, tmp_path):
 def test_missing_vectors_are_missing_numbers(tmp_path):
     for kind in (pa.list_(pa.float64(), 2), pa.list_(pa.float64())):
         whole = pa.table({"v": pa.array([[1.0, 2], [3, 4], None, [5, 6]], kind)})
-        parquet.write_table(whole, tmp_path / "x.parquet")
-        for table in (whole, pl.from_arrow(whole), tmp_path / "x.parquet"):
+        tables = [whole, pl.from_arrow(whole)]
+        if not pa.types.is_fixed_size_list(kind):  # which pyarrow writes with nulls from 22 on
+            parquet.write_table(whole, tmp_path / "x.parquet")
+            tables.append(tmp_path / "x.parquet")
+        for table in tables:
             with pytest.raises(ValueError, match=r"contains NaN\. First bad row: 2"):
                 prepare_rows(table).read()
             assert prepare_rows(table, missing="mean").read()[2].tolist() == [3, 4]

@@ -414,7 +414,7 @@ def _style(
     if not common and chosen is not None and set(chosen) < set(possible):
         return _style({i: cores[i] for i in chosen if i in cores}, names, options, sep, None)
     if not common:
-        how = [
+        how: list[str | Setting] = [
             "Write them alike, say how they are written: ",
             Setting("decimal"),
             " or ",
