@@ -9,6 +9,7 @@ import os
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -17,20 +18,20 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness.measuring import Processes, measured
-from benchmarks.harness.reporting import DOCS, MIB, machine_facts, machine_line, markdown_table
+from benchmarks.harness.reporting import DOCS, MIB, command_line, machine_facts, markdown_table
 from coterie import NestedMiniBatchKMeans, open_rows, prepare_rows
 
 PAGE = """# Files
 
 ```console
-$ python -m benchmarks.rows
+$ {command}
 ```
 
-{machine} CPU seconds are medians of {repeats} rounds, in turns, each in a fresh process.
+{machine}. CPU seconds are medians of {repeats} rounds in turns, each run in a fresh process.
 
 ## Reading
 
-`open_rows` beside the reader of pyarrow and a copy to one array; columns of float64:
+`open_rows` beside the reader of pyarrow and a copy to one array; columns of float64.
 
 {read}
 
@@ -170,8 +171,10 @@ def main() -> None:
             [name, f"{one['cpu_seconds']:.1f}", f"{one['peak_bytes'] / MIB:,.0f}"]
             for name, one in zip(runs, found)
         ]
+    facts = machine_facts()
     page = PAGE.format(
-        machine=machine_line(machine_facts()),
+        command=command_line("rows"),
+        machine=f"{facts['cpu']}, {facts['cores']} cores, pyarrow {version('pyarrow')}",
         repeats=options.repeats,
         k=options.clusters,
         shape=f"{n_rows:,} vectors of {N_COLUMNS}",

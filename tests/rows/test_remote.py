@@ -167,15 +167,6 @@ def test_a_server_that_stalls(monkeypatch, says):
         done.set()
 
 
-def test_a_bucket_is_reached_by_the_environment(bucket, monkeypatch):
-    import s3fs
-
-    s3fs.S3FileSystem.clear_instance_cache()
-    monkeypatch.setenv("AWS_ENDPOINT_URL", bucket.options["endpoint_url"])
-    np.testing.assert_array_equal(open_rows(bucket.put("x.npy", npy_bytes(X))).read(), X)
-    s3fs.S3FileSystem.clear_instance_cache()
-
-
 def test_buckets_that_are_not_there_or_refuse(bucket, monkeypatch):
     options = bucket.options
     with pytest.raises(FileNotFoundError, match=r"^There is no file s3://no-such-bucket/x\.npy"):

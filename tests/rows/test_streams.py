@@ -126,21 +126,3 @@ class Column:
 def test_streams_without_numbers_are_refused(X, message):
     with pytest.raises(ValueError, match=message):
         as_rows(X).read()
-
-
-def test_relations_of_duckdb():
-    duckdb = pytest.importorskip("duckdb")
-    rows = table()  # which DuckDB finds by this name
-    relation = duckdb.sql(
-        "select id, embedding::float[5] as embedding, length(id) as n from rows order by n, id"
-    )
-    found = as_rows(relation)
-    assert dict(found.roles.left_out)["n"] == "beside the vectors"
-    assert found.shape == (rows.num_rows, 5)
-    model = KMeans(3, random_state=0).fit(duckdb.sql("select embedding from rows"))
-    assert len(model.labels_) == N_ROWS
-
-
-def test_streams_of_nanoarrow():
-    nanoarrow = pytest.importorskip("nanoarrow")
-    same_bits(as_rows(nanoarrow.ArrayStream(table())).read(), numbers(N_ROWS).astype(np.float32))

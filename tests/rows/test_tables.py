@@ -65,15 +65,6 @@ def test_float32_where_all_columns_allow(make):
 
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
-@pytest.mark.parametrize("missing", [[1.0, None, 3.0], [1, None, 3], [True, None, False]])
-def test_missing_values_are_nan(make, missing):
-    source = as_rows(make({"a": [1.0, 2.0, 3.0], "b": missing}))
-    first = 0 if missing[0] is None else 1
-    with pytest.raises(ValueError, match=rf"Input X contains NaN\. First bad row: {first}"):
-        source.read()
-
-
-@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_overflow_to_float32_is_found(make):
     source = as_rows(make({"a": [1.0, 2.0, -1e300]}), dtype=np.float32)
     with pytest.raises(ValueError, match=r"too large for dtype\('float32'\)\. First bad row: 2"):

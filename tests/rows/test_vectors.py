@@ -7,13 +7,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
-from coterie import KMeans
 from coterie.rows import as_rows, open_rows, prepare_rows
-from tests.support.bits import same_bits, same_fits
+from tests.support.bits import same_bits
 
 TYPES = ["float16", "float32", "int8", "uint8", "int64"]
 
@@ -101,26 +98,6 @@ def test_the_rows_are_those_of_an_array(storage, dtype, tmp_path):
         for taken in ([0], [60], [0, 0, 12, 13, 14, 60], np.arange(61)):
             same_bits(other.take(taken), plain.take(taken))
     same_bits(rows.with_dtype(np.float32).read(), plain.with_dtype(np.float32).read())
-
-
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_a_fit_has_the_same_bits_from_all(data, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("rows")
-    n_rows, n_columns = data.draw(st.integers(3, 80)), data.draw(st.integers(1, 12))
-    X = numbers(n_rows, n_columns, data.draw(st.sampled_from(["float32", "float64", "int8"])))
-    np.save(folder / "x.npy", X)
-    reference = KMeans(n_clusters=3, random_state=0, max_iter=5).fit(open_rows(folder / "x.npy"))
-    columns = pa.table({f"e{i}": X[:, i] for i in range(n_columns)})
-    parquet.write_table(columns, folder / "columns.parquet")
-    names = data.draw(st.lists(st.sampled_from(list(STORAGES)), min_size=1, max_size=3, unique=True))
-    others = [as_rows(STORAGES[name](X, folder)) for name in names]
-    for rows in [*others, as_rows(columns), open_rows(folder / "columns.parquet", "e*")]:
-        same_fits(
-            KMeans(n_clusters=3, random_state=0, max_iter=5).fit(rows),
-            reference,
-            but=["feature_names_in_", "preparation_"],
-        )
 
 
 @pytest.mark.parametrize("kind", ["list", "large", "fixed"])

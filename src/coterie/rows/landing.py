@@ -157,6 +157,12 @@ class Matrix:
     name: str = ""
 
 
+def check_declared(n_declared: int | None, n_rows: int) -> None:
+    """Raise an error if a file has another number of rows than it declares."""
+    if n_declared not in (None, n_rows):
+        raise DamagedFileError(f"the file is damaged: it declares {n_declared} rows, and {n_rows} are there")
+
+
 def land_matrices(parts: Sequence[Matrix], description: str) -> Rows:
     """Read arrays or sparse matrices of equal columns, one after the other."""
     first = parts[0]
@@ -166,41 +172,36 @@ def land_matrices(parts: Sequence[Matrix], description: str) -> Rows:
                 raise ValueError("it is a table, and the first file is not.")
             check_shape(part.shape)
             compute_dtype(part.dtype)
-            if part.shape[1] != first.shape[1] or part.column_names != first.column_names:
+            if (part.shape[1], part.column_names) != (first.shape[1], first.column_names):
                 raise ValueError(f"its columns are not those of {first.name}.")
             if part.is_sparse != first.is_sparse:
                 raise ValueError(f"shards must be all dense or all sparse, and {first.name} is the other.")
     dtype = np.result_type(*(compute_dtype(part.dtype) for part in parts))
     n_rows = None if first.is_open else sum(part.shape[0] for part in parts)
+    is_read = len(parts) == 1 and first.array is not None
+    held: list[Any] = []
+    landing = LandingArray(first.shape[1], dtype, 0 if is_read else n_rows)
     files, start = [], 0
-    rows: Rows
-    if len(parts) == 1 and first.array is not None:
-        files.append((0, first.name))
-        rows = DenseRows(first.array, description)
-    else:
-        held: list[Any] = []
-        landing = LandingArray(first.shape[1], dtype, n_rows)
-        for part in parts:
-            files.append((start, part.name))
-            with reading(part.name):
-                for piece in part.pieces:
-                    piece = piece if sp.issparse(piece) else np.asarray(piece)
-                    if piece.ndim != 2 or piece.shape[1] != first.shape[1]:
-                        raise ValueError(
-                            f"it has pieces of shape {piece.shape} instead of {first.shape[1]} columns."
-                        )
-                    compute_dtype(piece.dtype)
-                    start += piece.shape[0]
-                    (held.append if first.is_sparse else landing.add)(piece)
-                if not part.is_open and start - files[-1][0] != part.shape[0]:
-                    raise DamagedFileError(
-                        f"the file is damaged: it declares {part.shape[0]} rows, and {start - files[-1][0]} are there"
+    for part in parts:
+        files.append((start, part.name))
+        with reading(part.name):
+            for piece in () if is_read else part.pieces:
+                piece = piece if sp.issparse(piece) else np.asarray(piece)
+                if piece.ndim != 2 or piece.shape[1] != first.shape[1]:
+                    raise ValueError(
+                        f"it has pieces of shape {piece.shape} instead of {first.shape[1]} columns."
                     )
-        if first.is_sparse:
-            whole = held[0] if len(held) == 1 else sp.vstack(held, format="csr", dtype=dtype)
-            rows = SparseRows(whole, description)
-        else:
-            rows = DenseRows(landing.array(), description)
+                compute_dtype(piece.dtype)
+                start += piece.shape[0]
+                (held.append if first.is_sparse else landing.add)(piece)
+            if not (is_read or part.is_open):
+                check_declared(part.shape[0], start - files[-1][0])
+    rows: Rows
+    if first.is_sparse:
+        whole = held[0] if len(held) == 1 else sp.vstack(held, format="csr", dtype=dtype)
+        rows = SparseRows(whole, description)
+    else:
+        rows = DenseRows(first.array if is_read else landing.array(), description)  # type: ignore[arg-type]
     rows.files = tuple(files) if first.name else ()
     rows.column_names, rows.is_table = first.column_names, first.is_table
     if first.metadata is not None and len(parts) == 1:

@@ -248,7 +248,17 @@ class Rows:
         ValueError
             If numbers are not ascending, or a row holds a NaN or an infinity.
         """
-        indices = self._check_indices(sorted_indices)
+        indices = np.asarray(sorted_indices)
+        if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
+            raise ValueError(
+                f"Row numbers must be a list of integers, got {indices.dtype} of shape {indices.shape}."
+            )
+        if (indices[1:] < indices[:-1]).any():
+            raise ValueError("Row numbers must be in ascending order.")
+        for row in map(int, indices[[0, -1]] if indices.size else ()):
+            if not 0 <= row < self.shape[0]:
+                raise IndexError(f"Row {row} is out of range: there are {self.shape[0]} rows.")
+        indices = indices.astype(np.intp, copy=False)
         if indices.size == 0:
             empty = sp.csr_array if self.is_sparse else np.empty
             return empty((0, self.shape[1]), dtype=self.dtype)
@@ -306,19 +316,6 @@ class Rows:
             size = self.rows_per_block
             blocks = (self.block(low, min(low + size, n_rows)) for low in range(0, n_rows, size))
             raise error.advised(*missing_by_column(blocks, names, self.chosen)) from None
-
-    def _check_indices(self, sorted_indices: npt.ArrayLike) -> IndexArray:
-        indices = np.asarray(sorted_indices)
-        if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
-            raise ValueError(
-                f"Row numbers must be a list of integers, got {indices.dtype} of shape {indices.shape}."
-            )
-        if (indices[1:] < indices[:-1]).any():
-            raise ValueError("Row numbers must be in ascending order.")
-        for row in map(int, indices[[0, -1]] if indices.size else ()):
-            if not 0 <= row < self.shape[0]:
-                raise IndexError(f"Row {row} is out of range: there are {self.shape[0]} rows.")
-        return indices.astype(np.intp, copy=False)
 
 
 class DenseRows(Rows):

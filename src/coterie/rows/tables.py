@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from coterie.arrays import Array
-from coterie.limits.files import DamagedFileError
 from coterie.rows.cells import (
     CellFormat,
     NumberFormat,
@@ -25,7 +24,7 @@ from coterie.rows.cells import (
 )
 from coterie.rows.checks import BadRowError, NotNumbersError, Setting, TableError, check_shape, reading
 from coterie.rows.columns import NO_COLUMNS, Columns, column_positions, listed_columns
-from coterie.rows.landing import LandingArray, LandingMetadata
+from coterie.rows.landing import LandingArray, LandingMetadata, check_declared
 from coterie.rows.roles import ColumnProfile, TableRoles, invalid_cells, profile_columns, roles_of
 from coterie.rows.source import DenseRows, MetadataColumns, joined_batches
 
@@ -361,10 +360,7 @@ def land_tables(tables: Sequence[Table], options: Mapping[str, Any], description
                 if positions:
                     metadata.add(batch.select(positions).rename_columns(names))
                 start += batch.num_rows
-            if one.n_rows not in (None, start - files[-1][0]):
-                raise DamagedFileError(
-                    f"the file is damaged: it declares {one.n_rows} rows, and {start - files[-1][0]} are there"
-                )
+            check_declared(one.n_rows, start - files[-1][0])
     with reading(table.name):
         check_shape((start, len(table.schema)))
     if first.positions and not (is_vector and not landing.n_rows):

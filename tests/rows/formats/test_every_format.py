@@ -2,7 +2,6 @@
 
 import pickle
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -127,15 +126,3 @@ def test_missing_extras_are_named(library, extension, tmp_path, monkeypatch):
     message = rf"^Reading {plain} files needs {library}: pip install 'coterie\[io\]'$"
     with pytest.raises(ImportError, match=message):
         open_rows(tmp_path / f"x{extension}")
-
-
-def test_many_files_leave_no_file_open(tmp_path):
-    descriptors = Path("/proc/self/fd")
-    if not descriptors.exists():
-        pytest.skip("counts open files under /proc")
-    for i in range(30):
-        np.save(tmp_path / f"{i}.npy", numbers(3))
-    source = open_rows(tmp_path)
-    before = len(list(descriptors.iterdir()))
-    source.read()
-    assert len(list(descriptors.iterdir())) <= before + 1

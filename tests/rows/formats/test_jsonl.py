@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 
-from coterie import KMeans
 from coterie.rows import open_rows
 from tests.rows.formats import assert_same_rows, numbers
 from tests.support.bits import same_bits
@@ -39,12 +38,6 @@ def test_vectors_in_a_field(chunk_bytes, tmp_path):
     metadata = rows.metadata_columns.read(["text", "id"])
     assert metadata["id"].to_pylist() == [f"r{i}" for i in range(N_ROWS)]
     assert metadata["text"][9].as_py() == "éééé"
-
-
-def test_chosen_fields(tmp_path):
-    path = write(tmp_path / "x.ndjson", [{"a": 1, "b": "x", "c": [1, 2]}, {"c": [3, 4.5], "a": 2, "b": "y"}])
-    assert open_rows(path, columns=["c", "a"]).read().tolist() == [[1, 2, 1], [3, 4.5, 2]]
-    assert open_rows(path, exclude=["b", "c"]).read().tolist() == [[1], [2]]
 
 
 def test_types_that_become_wider(chunk_bytes, tmp_path):
@@ -100,22 +93,6 @@ def test_a_bad_line_is_named(line, message, chunk_bytes, tmp_path):
         open_rows(path)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"embedding": [1, 2]}, r"5 as in row 0, but one has 2 numbers\. First bad row: 41\."),
-        ({"id": "x"}, r"contains NaN\. First bad row: 41"),
-        ({"embedding": [1, 2, None, 4, 5]}, r"contains NaN\. First bad row: 41 of \S+\. "),
-    ],
-)
-def test_a_bad_vector_is_named(changed, message, chunk_bytes, tmp_path):
-    lines = objects()
-    lines[41] = changed
-    path = write(tmp_path / "x.jsonl", lines)
-    with pytest.raises(ValueError, match=message):
-        KMeans(2).fit(open_rows(path))
 
 
 @pytest.mark.parametrize("text", ["", "\n \n"])
