@@ -68,6 +68,7 @@ WRONG_INPUT = {
     "verify .": ["summary.json"],
     "fit customers.csv -k 3": ["customers.csv", "--missing"],
     "fit customers.csv -k 3 --columns age,city": ["customers.csv", "city", "--categories auto"],
+    "fit holes.csv -k 2 --missing drop": ["--exclude", "--missing median"],
     "fit header.csv -k 2": ["header.csv", "--header yes", "--header no"],
     "fit signs.csv -k 2": ["signs.csv", "--decimal ,", "--decimal ."],
     "fit words.csv -k 2": ["words.csv", "--missing-words '?'", "--exclude a"],
@@ -88,6 +89,7 @@ def inputs(rows, table):
     Path("damaged.npz").write_bytes(b"PK\x03\x04")
     Path("damaged.coterie").write_bytes(b"PK\x03\x04")
     Path("empty.csv").write_text("")
+    Path("holes.csv").write_text("a,b\n" + "1.5,\n,2.5\n" * 9)
     Path("header.csv").write_text("0,1,2\n5,3,8\n1,2,2\n7,7,1\n")
     Path("signs.csv").write_text("a;b\n1.234;5\n2.345;6\n3.456;8\n")
     Path("words.csv").write_text(

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from coterie.arrays import BoolArray, FloatArray, IndexArray
 from coterie.rows.adapt import as_rows
-from coterie.rows.checks import BadRowError
+from coterie.rows.checks import BadRowError, Setting, TableError
 from coterie.rows.landing import LandingArray, LandingMetadata
 from coterie.rows.source import Block, DenseRows, MetadataColumns, Rows, SparseRows
 
@@ -67,7 +67,14 @@ def complete_rows(rows: Rows) -> Rows:
     """Return the dense rows without a missing or infinite number; a ValueError if there is none."""
     kept = np.concatenate([np.isfinite(block).all(axis=1) for _, block in rows.unchecked_blocks()])
     if not kept.any():
-        raise ValueError("Every row has missing numbers: leave columns out (exclude), or fill them in.")
+        ways = [
+            "Leave columns out: ",
+            Setting("exclude"),
+            ", or fill them in: ",
+            Setting("missing", "median"),
+            ".",
+        ]
+        raise TableError("Every row has missing numbers. ", advice=ways)
     metadata = rows.metadata_columns
     if metadata is not None:
         landing, start = LandingMetadata(), 0
