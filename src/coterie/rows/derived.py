@@ -67,14 +67,16 @@ def complete_rows(rows: Rows) -> Rows:
     """Return the dense rows without a missing or infinite number; a ValueError if there is none."""
     kept = np.concatenate([np.isfinite(block).all(axis=1) for _, block in rows.unchecked_blocks()])
     if not kept.any():
-        ways = [
-            "Leave columns out: ",
-            Setting("exclude"),
-            ", or fill them in: ",
-            Setting("missing", "median"),
-            ".",
-        ]
-        raise TableError("Every row has missing numbers. ", advice=ways)
+        raise TableError(
+            "Every row has missing numbers. ",
+            advice=[
+                "Leave columns out: ",
+                Setting("exclude"),
+                ", or fill them in: ",
+                Setting("missing", "median"),
+                ".",
+            ],
+        )
     metadata = rows.metadata_columns
     if metadata is not None:
         landing, start = LandingMetadata(), 0
