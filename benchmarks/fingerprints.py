@@ -363,15 +363,13 @@ def steps() -> Cases:
         kind = f"{method}, {metric}: {rows.dtype} {type(rows).__name__} {rows.shape}"
         yield f"neighbors, {kind}", search
         yield f"neighbors of others, {kind}", partial(search, queries=rows[:500] * 1.5)
-    for kind, symmetrize, own in product(
-        ("binary", "distance", "gaussian"), ("max", "mean", "none"), (False, True)
-    ):
-        options: dict[str, Any] = {"weights": kind, "symmetrize": symmetrize, "include_self": own}
-        yield f"graph, {kind}, {symmetrize}, {own}", partial(graphs.knn_graph, X[:900], 7, **options)
+    for kind, symmetrize in product(("binary", "distance", "gaussian"), ("max", "mean", "none")):
+        options: dict[str, Any] = {"weights": kind, "symmetrize": symmetrize}
+        yield f"graph, {kind}, {symmetrize}", partial(graphs.knn_graph, X[:900], 7, **options)
     two = graphs.knn_graph(X[:900], 2)
     yield "components", lambda: connected_components(two)
     yield "bridges", partial(bridge_components, two, X[:900], weights="distance")
-    yield "Laplacians", lambda: [graph_laplacian(two, normalized) for normalized in (False, True)]
+    yield "Laplacian", partial(graph_laplacian, two)
     for seeds, (rows, n) in product(
         (seeding.k_means_plus_plus, seeding.afk_mc2, seeding.random_rows),
         ((blobs(6_000, 20), 6_000), (blobs(6_000, 20, 12, "float32"), 6_000), (words(), 3_000)),

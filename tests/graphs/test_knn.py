@@ -23,16 +23,16 @@ WEIGHTS = {
 @pytest.mark.parametrize("symmetrize", ["max", "mean", "none"])
 @pytest.mark.parametrize("weights", [*WEIGHTS, "callable"])
 @settings(max_examples=10)
-@given(seed=st.integers(0, 1000), include_self=st.booleans(), m=st.integers(1, 6))
-def test_graphs_are_those_of_the_oracle(weights, symmetrize, seed, include_self, m):
+@given(seed=st.integers(0, 1000), m=st.integers(1, 6))
+def test_graphs_are_those_of_the_oracle(weights, symmetrize, seed, m):
     X = few_values(30, 3, seed)
     weight = WEIGHTS.get(weights, lambda square: 1 / (1 + square))
     graph = knn_graph(
         X, m, weights=weight if weights == "callable" else weights, bandwidth=0.7, symmetrize=symmetrize,
-        include_self=include_self, **METHOD,
+        **METHOD,
     )  # fmt: skip
     check_stored(graph)
-    expected = oracle.knn_graph(X, m, weight, symmetrize, include_self)
+    expected = oracle.knn_graph(X, m, weight, symmetrize)
     stored = np.full((30, 30), np.nan)
     coordinates = graph.tocoo()
     stored[coordinates.row, coordinates.col] = coordinates.data

@@ -47,15 +47,13 @@ def nearest_of(row, points, candidates, own, n_neighbors) -> tuple[list[int], li
     return [int(c) for _, c in found], [float(square) for square, _ in found]
 
 
-def knn_graph(X, n_neighbors, weight=lambda square: 1.0, symmetrize="max", include_self=False) -> Array:
+def knn_graph(X, n_neighbors, weight=lambda square: 1.0, symmetrize="max") -> Array:
     """The weights as a full matrix; NaN where there is no edge."""
     ids, squares = nearest_neighbors(X, n_neighbors)
     directed = np.full((len(ids), len(ids)), np.nan)
     for i, row in enumerate(ids):
         for j, square in zip(row, squares[i]):
             directed[i, j] = weight(square)
-        if include_self:
-            directed[i, i] = weight(0.0)
     if symmetrize == "none":
         return directed
     both = np.stack([directed, directed.T])

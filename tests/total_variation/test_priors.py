@@ -233,6 +233,14 @@ class TestEstimator:
         model = TotalVariationClustering(y[-1] + 1, random_state=0).fit(X)
         assert clustering_accuracy(y, model.labels_) > 0.97
 
+    def test_a_few_vertices_with_few_edges_are_no_cluster_by_default(self):
+        X = np.random.default_rng(0).normal(size=(1000, 2))
+        X[500:, 0] += 5
+        graph = sp.lil_array(sp.block_diag([knn_graph(X, 10), np.ones((10, 10)) - np.eye(10)]))
+        graph[999, 1000] = graph[1000, 999] = 1e-3
+        model = TotalVariationClustering(2, affinity="precomputed", random_state=0).fit(graph)
+        assert np.bincount(model.labels_).min() > 450
+
     def test_equal_sizes_stay_by_default(self):
         X = make_blobs(300, 3, centers=3, random_state=0)[0]
         models = [

@@ -12,7 +12,6 @@ import scipy.sparse as sp
 
 from coterie.arrays import Array, IntArray
 from coterie.fitting.checks import check_option
-from coterie.graphs.exact import row_ids
 from coterie.graphs.neighbors import Seed, nearest_neighbors
 
 Weights: TypeAlias = str | Callable[[Array], npt.ArrayLike]
@@ -34,7 +33,6 @@ def knn_graph(
     weights: Weights = "binary",
     bandwidth: float | None = None,
     symmetrize: Literal["max", "mean", "none"] = "max",
-    include_self: bool = False,
     method: str = "auto",
     recall: float = 0.99,
     random_state: Seed = None,
@@ -60,8 +58,6 @@ def knn_graph(
     symmetrize : {"max", "mean", "none"}
         Treatment of edges in one direction only: "max" gives both directions the weight, "mean" half of it; other edges
         keep theirs. "none" leaves the graph directed.
-    include_self : bool
-        Whether each vertex also has an edge to itself, with the weight of the distance 0.
     method : {"auto", "exact", "approximate"}
         See `nearest_neighbors`.
     recall : float
@@ -116,9 +112,7 @@ def knn_graph(
         random_state=random_state,
         n_threads=n_threads,
     )
-    return graph_of_neighbors(
-        ids, squares, weights=weights, bandwidth=bandwidth, symmetrize=symmetrize, include_self=include_self
-    )
+    return graph_of_neighbors(ids, squares, weights=weights, bandwidth=bandwidth, symmetrize=symmetrize)
 
 
 def graph_of_neighbors(
@@ -128,7 +122,6 @@ def graph_of_neighbors(
     weights: Weights = "binary",
     bandwidth: float | None = None,
     symmetrize: Literal["max", "mean", "none"] = "max",
-    include_self: bool = False,
 ) -> sp.csr_array:
     """Build the graph of given neighbors.
 
@@ -139,7 +132,7 @@ def graph_of_neighbors(
         Convert those of other libraries by `given_neighbors` first.
     square_distances : ndarray of shape (n, n_neighbors), float32 or float64
         Their squared distances; infinite for -1.
-    weights, bandwidth, symmetrize, include_self
+    weights, bandwidth, symmetrize
         See `knn_graph`.
 
     Returns
@@ -172,10 +165,6 @@ def graph_of_neighbors(
             bandwidth = gaussian_bandwidth(square_distances[~is_none])
         square_distances = np.where(is_none, square_distances.dtype.type(0), square_distances)
     values = edge_weights(square_distances, weights, bandwidth)
-    if include_self:
-        ids = np.hstack([row_ids(len(ids))[:, None], ids])
-        own = edge_weights(np.zeros((len(ids), 1), dtype=values.dtype), weights, bandwidth)
-        values = np.hstack([own, values])
     graph = _directed_graph(ids, values)
     if weights != "distance":
         graph.eliminate_zeros()

@@ -18,11 +18,9 @@ def connected_components(graph: Any) -> IntArray:
     return csgraph.connected_components(check_graph(graph), directed=False)[1]
 
 
-def graph_laplacian(graph: Any, normalized: bool = False) -> sp.csr_array:
-    """Return the Laplacian D - W of a symmetric graph without loops, or D^(-1/2) (D - W) D^(-1/2), as sorted
-    CSR.
-    """
-    laplacian = csgraph.laplacian(check_graph(graph, symmetric=True), normed=normalized)
+def graph_laplacian(graph: Any) -> sp.csr_array:
+    """Return the Laplacian D - W of a symmetric graph without loops, as sorted CSR."""
+    laplacian = csgraph.laplacian(check_graph(graph, symmetric=True))
     laplacian = sp.csr_array(laplacian)
     laplacian.eliminate_zeros()
     laplacian.sort_indices()

@@ -124,11 +124,12 @@ class TotalVariationClustering(GraphEstimator):
         / prior. Without labels, priors are assigned to clusters so that (P) is lowest. "auto": the sizes of a
         multilevel partition of low normalized cut, which is then the only start, if that cut is less than half of the
         one of the partition that runs start from, and half of the edge information (see `MultilevelGraphClustering`) is
-        left or falls by less than the cut; otherwise, and with labels, memberships, `balance_weight`, size bounds or
-        `steps="paper"`, as None. "labels": the fractions of the classes among the labels of `y`, with 1 added to each
-        count. "estimate": equal priors first, then one more run with other sizes as priors: those of that partition,
-        or, where classes or memberships are given, those of the clusters found. It is returned only if its normalized
-        cut is lower by a fifth, with the same condition on information. None: `balance_weight`.
+        left or falls by less than the cut, and no cluster has less than n / (20 R) rows; otherwise, and with labels,
+        memberships, `balance_weight`, size bounds or `steps="paper"`, as None. "labels": the fractions of the classes
+        among the labels of `y`, with 1 added to each count. "estimate": equal priors first, then one more run with
+        other sizes as priors: those of that partition, or, where classes or memberships are given, those of the
+        clusters found. It is returned only if its normalized cut is lower by a fifth, with the same condition on
+        information. None: `balance_weight`.
     size_min, size_max : float, optional
         Minimum and maximum number of rows of a cluster; below 1: fraction of all rows. Memberships are rounded to
         clusters of these sizes at the least total loss, and vertices then move within them. Rows of a cluster with

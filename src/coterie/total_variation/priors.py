@@ -110,7 +110,7 @@ class _Scores:
     """The normalized cut of partitions, and the information of their edges."""
 
     def __init__(self, problem: CutProblem) -> None:
-        self._graph, self._n_clusters = problem.graph, problem.n_clusters
+        self._graph, self._n_clusters, self._masses = problem.graph, problem.n_clusters, problem.weights
         self._degrees, self._coarse = degrees_of(problem.graph), CoarseGraph(problem.graph)
 
     def cut(self, labels: IntArray) -> float:
@@ -123,9 +123,13 @@ class _Scores:
         return normalized_cut(self._graph, labels, R)
 
     def is_better(self, labels: IntArray, others: IntArray, worthwhile: float) -> bool:
-        """Return whether a partition has a clearly lower cut, and about as much information."""
-        cut, other_cut = self.cut(labels), self.cut(others)
-        if not cut < (1 - worthwhile) * other_cut:
+        """Return whether a partition has a clearly lower cut, about as much information, and no tiny cluster.
+
+        Clusters are tiny below the size of components that are set aside (see `Vertices.without_small_parts`).
+        """
+        cut, other_cut, R = self.cut(labels), self.cut(others), self._n_clusters
+        sizes = np.bincount(labels, self._masses, minlength=R)
+        if not cut < (1 - worthwhile) * other_cut or 20 * R * sizes.min() < sizes.sum():
             return False
         its, other = (INFORMATION.value(self._coarse, one, self._n_clusters) for one in (labels, others))
         return its >= _LEAST_INFORMATION * other or cut * other < its * other_cut
