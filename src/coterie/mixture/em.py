@@ -11,7 +11,10 @@ from coterie.arrays import Array, BoolArray, FloatArray, IntArray
 from coterie.fitting.deadline import now
 from coterie.fitting.report import Report
 from coterie.mixture.parameters import Directions, MixtureParameters
-from coterie.mixture.posteriors import Posteriors
+from coterie.mixture.passes import ChunkPosteriors
+from coterie.mixture.posteriors import TruncatedPosteriors
+
+Posteriors = TruncatedPosteriors | ChunkPosteriors
 
 HISTORY_FIELDS = (("n_distances", np.int64),)
 

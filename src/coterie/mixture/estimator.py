@@ -44,7 +44,7 @@ from coterie.mixture.component_search import ComponentSearch, FactorSearch, comp
 from coterie.mixture.em import HISTORY_FIELDS, EMOptions, EMResult, effective_size, em
 from coterie.mixture.parameters import MixtureParameters, count_parameters
 from coterie.mixture.passes import ChunkPosteriors, label_all
-from coterie.mixture.posteriors import Posteriors, TruncatedPosteriors
+from coterie.mixture.posteriors import TruncatedPosteriors
 from coterie.passes import MeasuredRows, Passes, measure, measure_rows, open_passes
 from coterie.rows import Rows, as_rows
 from coterie.seeding.markov_chain import seed_by_markov_chain
@@ -437,13 +437,11 @@ class TruncatedGaussianMixture(
             "random_candidate": self.random_candidate, "group_size": self.search_group_size,
             "search_every": self.search_every, "random": random,
         }  # fmt: skip
-        posteriors: Posteriors
-        if data.passes.is_here:
-            posteriors = TruncatedPosteriors(
-                data.rows, data.weights, sizes, n_threads=data.n_threads, **search
-            )
-        else:
-            posteriors = ChunkPosteriors(data, sizes, **search)
+        posteriors = (
+            TruncatedPosteriors(data.rows, data.weights, sizes, n_threads=data.n_threads, **search)
+            if data.passes.is_here
+            else ChunkPosteriors(data, sizes, **search)
+        )
         return em(posteriors, start, self._em_options(data, start), report)
 
     def _em_options(self, data: Any, start: MixtureParameters) -> EMOptions:

@@ -84,7 +84,7 @@ class MomentTotals(NamedTuple):
 
 
 class ChunkPosteriors:
-    """The E-step on the chunks of a fit; see `coterie.mixture.posteriors.Posteriors` and `TruncatedPosteriors`."""
+    """The E-step on the chunks of a fit: methods do what those of `TruncatedPosteriors` of the same name do."""
 
     def __init__(
         self,
@@ -114,7 +114,6 @@ class ChunkPosteriors:
         return found
 
     def e_step(self, parameters: MixtureParameters, n_searches: int = 1) -> float:
-        """See `Posteriors`."""
         params = EStep(parameters, self.neighbors, n_searches)
         learned = LearnedNeighbors(self._sizes[0], self._sizes[2])
         found = self._write(_e_step, params, learned, self._chunks)
@@ -125,21 +124,18 @@ class ChunkPosteriors:
         return parameters.energies()[3]
 
     def mean_energy(self) -> float:
-        """See `Posteriors`."""
         return self._energy / self.total_weight
 
     def rescale(self, factor: float) -> None:
-        """See `Posteriors`."""
         self._log_density = float(np.sum(self._write(_rescale, factor)))
 
     def update(self, base: float) -> float:
-        """See `Posteriors`; the shares have been renewed already."""
+        # The shares have been renewed already.
         return self._log_density - base * self.total_weight
 
     def moments(
         self, means: Array, *, per_column: bool, directions: Directions | None = None
     ) -> ComponentMoments:
-        """See `Posteriors`."""
         totals = self._empty_moments(means, directions, per_column=per_column)
         self._passes.run(_add_moments, MStep(means, per_column, directions), self._state, totals)
         found = {name: total.total() for name, total in totals._asdict().items() if total is not None}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -30,31 +30,6 @@ _SORT_AFTER = 3
 
 # Longer rows are not sorted: they are read equally fast in any order, and a sorted copy would need new memory.
 _LONG_ROW_BYTES = 2048
-
-
-class Posteriors(Protocol):
-    """Interface of the E-step, on this machine or on workers; see `TruncatedPosteriors`."""
-
-    neighbors: IntArray
-    n_distances: int
-    total_weight: float
-
-    def e_step(self, parameters: MixtureParameters, n_searches: int = 1) -> float:
-        """Update candidates and energies; return the base of the energies."""
-
-    def mean_energy(self) -> float:
-        """Return the (weighted) mean of the energies of the rows with their best components."""
-
-    def rescale(self, factor: float) -> None:
-        """Multiply all energies, as a change of the shared variance does."""
-
-    def update(self, base: float) -> float:
-        """Renew the shares from the energies; return the free energy."""
-
-    def moments(
-        self, means: Array, *, per_column: bool, directions: Directions | None = None
-    ) -> ComponentMoments:
-        """Return the moments of the rows for the M-step. The next call writes to the same arrays."""
 
 
 class TruncatedPosteriors:
