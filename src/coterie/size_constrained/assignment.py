@@ -36,6 +36,10 @@ _DAMPING, _EASIER, _HARDER = 0.01, 4.0, 8.0
 # and a number per cluster.
 _PER_MOVE, _PER_CLUSTER = 8, 32
 
+# Duals under which more than this share of the rows is out of place are found anew, at temperatures that are lowered
+# this often by this factor, with this number of updates at each.
+_FAR, _COOLINGS, _COOLER, _UPDATES = 0.25, 12, 0.5, 3
+
 # Excess of the cost over its bound, relative to the sum of the largest scores, that is rounding.
 _ROUNDING = 1e-12
 
@@ -173,9 +177,39 @@ class _Problem:
         return np.flatnonzero(point.margins <= np.partition(point.margins, rank)[rank])
 
 
+def _smoothed(problem: _Problem, deadline: Deadline) -> FloatArray:
+    """Return dual variables p of a minimum that is smoothed by less and less entropy (Sinkhorn's algorithm).
+
+    At the temperature t, clusters have shares in proportion to exp(-(s + p) / t); each update brings a size
+    to its bound.
+    """
+    ids, scores = problem.candidates.ids, problem.candidates.scores.astype(np.float64)
+    k, bounds = problem.candidates.n_clusters, problem.bounds
+    least, most = max(bounds.least, 1e-3), max(bounds.most, 1e-3)
+    duals = np.zeros(k)
+    relative = scores - scores.min(axis=1, keepdims=True)
+    temperature = max(float(relative.mean()), np.finfo(np.float64).tiny)
+    for _ in range(_COOLINGS):
+        for _ in range(_UPDATES):
+            if deadline.is_over:
+                return duals
+            exponents = -(relative + duals[ids]) / temperature
+            exponents -= exponents.max(axis=1, keepdims=True)
+            shares = np.exp(exponents)
+            shares *= (problem.masses / shares.sum(axis=1))[:, None]
+            sizes = np.bincount(ids.ravel(), shares.ravel(), minlength=k)
+            logarithms = np.log(np.maximum(sizes, 1e-300)) + duals / temperature
+            above, below = logarithms - np.log(most), logarithms - np.log(least)
+            duals = temperature * np.where(above > 0, above, np.where(below < 0, below, 0.0))
+        temperature *= _COOLER
+    return duals
+
+
 def _ascend(problem: _Problem, duals: FloatArray, deadline: Deadline) -> _Point:
     """Ascend the dual until at most a row per cluster is out of place, or nothing is gained."""
     point, damping, n_failures = problem.at(duals), _DAMPING, 0
+    if np.abs(point.sizes - problem.goals(point)).sum() > _FAR * problem.masses.sum():
+        point = max(point, problem.at(_smoothed(problem, deadline)), key=lambda one: one.value)
     few = problem.candidates.n_clusters * float(problem.masses.mean())
     for _ in range(_MOST_STEPS):
         excess = point.sizes - problem.goals(point)
