@@ -17,70 +17,38 @@ LONG = RNG.integers(10**9, 10**10, N)
 REPEATED = RNG.integers(10_000, 99_999, N) // 100 * 100
 SHUFFLED = RNG.permutation(N) + 1
 
-TIMES = "time timestamp created_at event_time unixReviewTime startTime last_modified InvoiceDate order_date ts utc"
-DATES = "date Date order_date dt day yyyymmdd DATE dob InvoiceDate"
-RECORDS = (
-    "id ID userId UserID CustomerID PassengerId Loan_ID EmployeeNumber order_no OrderNo account account_number code "
-    "product_code sku key index Index row RowNumber No # nr num serial ID_code id_client pk ticket record seq SEQN SN"
-)
+# Names, what cells columns of this name may have, and their role.
+ROLES = {
+    "seconds and milliseconds since 1970": (
+        "time,timestamp,created_at,event_time,unixReviewTime,startTime,last_modified,InvoiceDate,order_date,ts,utc,"
+        "pickup_datetime,epoch,date_added,Time (s),posted,t",
+        (EPOCH, EPOCH * 1000), "date",
+    ),
+    "days as eight digits": ("date,Date,order_date,dt,day,yyyymmdd,DATE,dob,InvoiceDate", (DAYS,), "date"),
+    "days of spreadsheets": ("date,Date,order_date,InvoiceDate", (SERIAL, SERIAL + 0.25), "date"),
+    "numbers of records": (
+        "id,ID,userId,UserID,CustomerID,PassengerId,Loan_ID,EmployeeNumber,order_no,OrderNo,account,account_number,code,"
+        "product_code,sku,key,index,Index,row,RowNumber,No,#,nr,num,serial,ID_code,id_client,pk,ticket,record,seq,SEQN,"
+        "SN,customer id,Unnamed: 0",
+        (UNIQUE,), "id",
+    ),
+    "long numbers": ("phone,phone_number,mobile,ssn,barcode,ean,isbn,card", (LONG,), "id"),
+    "codes that repeat": ("zip,zipcode,zip_code,postal_code,plz,naics,area_code", (REPEATED,), "id"),
+    "row numbers": ("x1,instant,SN,respondent,Unnamed: 0,index", (SHUFFLED, np.sort(SHUFFLED)), "id"),
+    "measurements": ("population,income,count,Milk,price,grid,humid,acid,area", (UNIQUE, LONG), "feature"),
+    "years": ("year", (RNG.integers(1950, 2020, N),), "feature"),
+    "ranks": ("rank", (SHUFFLED,), "feature"),
+    "days of a month": ("day,month,number", (RNG.integers(1, 13, N),), "feature"),
+    "times of a race": ("time", (RNG.integers(1, 10_000, N),), "feature"),
+    "lengths": ("account length", (UNIQUE,), "feature"),
+}  # fmt: skip
 
 
-def role(name, cells):
-    roles = table_roles(pa.table({name: cells, "x": X}))
-    return "feature" if name in roles.names else dict(roles.left_out)[name]
-
-
-@pytest.mark.parametrize(
-    "name", [*TIMES.split(), "pickup_datetime", "epoch", "date_added", "Time (s)", "posted", "t"]
-)
-def test_seconds_since_1970(name):
-    assert role(name, EPOCH) == role(name, EPOCH * 1000) == "date"
-
-
-@pytest.mark.parametrize("name", DATES.split())
-def test_days_as_eight_digits(name):
-    assert role(name, DAYS) == "date"
-
-
-@pytest.mark.parametrize("name", ["date", "Date", "order_date", "InvoiceDate"])
-def test_days_of_spreadsheets(name):
-    assert role(name, SERIAL) == role(name, SERIAL + 0.25) == "date"
-
-
-@pytest.mark.parametrize("name", [*RECORDS.split(), "customer id", "Unnamed: 0"])
-def test_numbers_of_records(name):
-    assert role(name, UNIQUE) == "id"
-
-
-@pytest.mark.parametrize("name", ["phone", "phone_number", "mobile", "ssn", "barcode", "ean", "isbn", "card"])
-def test_long_numbers(name):
-    assert role(name, LONG) == "id"
-
-
-@pytest.mark.parametrize("name", ["zip", "zipcode", "zip_code", "postal_code", "plz", "naics", "area_code"])
-def test_codes_that_repeat(name):
-    assert role(name, REPEATED) == "id"
-
-
-@pytest.mark.parametrize("name", ["x1", "instant", "SN", "respondent", "Unnamed: 0", "index"])
-def test_row_numbers_in_any_order(name):
-    assert role(name, SHUFFLED) == role(name, np.sort(SHUFFLED)) == "id"
-
-
-@pytest.mark.parametrize(
-    "name", ["population", "income", "count", "Milk", "price", "grid", "humid", "acid", "area"]
-)
-def test_measurements_are_features(name):
-    assert role(name, UNIQUE) == role(name, LONG) == "feature"
-
-
-@pytest.mark.parametrize(
-    ("name", "cells"),
-    [
-        ("year", RNG.integers(1950, 2020, N)), ("rank", SHUFFLED), ("day", RNG.integers(1, 32, N)),
-        ("month", RNG.integers(1, 13, N)),
-        ("number", RNG.integers(1, 20, N)), ("time", RNG.integers(1, 10_000, N)), ("account length", UNIQUE),
-    ],
-)  # fmt: skip
-def test_values_that_are_no_dates_nor_ids(name, cells):
-    assert role(name, cells) == "feature"
+@pytest.mark.parametrize("case", ROLES)
+def test_roles_by_names_and_values(case):
+    names, columns, expected = ROLES[case]
+    for name in names.split(","):
+        for cells in columns:
+            roles = table_roles(pa.table({name: cells, "x": X}))
+            found = "feature" if name in roles.names else dict(roles.left_out)[name]
+            assert (name, found) == (name, expected)
