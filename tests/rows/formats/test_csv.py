@@ -80,8 +80,6 @@ DIALECTS = {
     "tabs and decimal commas": "a\tb\n1,5\t-2,25\n1000\t4\n",
     "bars": "a|b\n1.5|-2.25\n1e3|4\n",
     "quotes": '"a, or b";"b; or c"\n"1,5";"-2,25"\n1000;4\n',
-    "blank lines": "\n\na;b\n\n1,5;-2,25\n\n1000;4\n",
-    "windows": "a;b\r\n1,5;-2,25\r\n1000;4\r\n",
     "byte order mark": "\ufeffa;b\n1,5;-2,25\n1000;4\n",
     "spaces": "a ; b\n1.5 ; -2.25\n1000 ; 4\n",
 }
