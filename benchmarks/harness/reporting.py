@@ -145,6 +145,16 @@ def markdown_table(headers: Sequence[str], rows: Sequence[Sequence[str]], n_left
     return [line(headers), line(rule), *map(line, rows)]
 
 
+def write_parts(page: Path, parts: Mapping[str, str]) -> None:
+    """Put texts into a page, each between `<!-- its name -->` and the next `<!-- end -->`."""
+    text = page.read_text()
+    for name, part in parts.items():
+        place = rf"(<!-- {name} -->\n).*?(<!-- end -->)"
+        text, n_places = re.subn(place, lambda at, new=part: f"{at[1]}{new}\n{at[2]}", text, flags=re.DOTALL)
+        assert n_places == 1, name
+    page.write_text(text)
+
+
 def machine_facts() -> dict[str, Any]:
     """Return what the numbers depend on: processor, cores, memory, system, versions."""
     return {

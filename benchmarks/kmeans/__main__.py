@@ -10,5 +10,5 @@ STEPS = {**dict.fromkeys(cases.CASES, cases.measure_fits), "seeding": measure_se
 
 if __name__ == "__main__":
     parser = SystemParser("kmeans", benchmarks.kmeans.__doc__, list(STEPS), usual=list(cases.CASES))
-    parser.add("--limit", default=120.0, help="seconds after which a whole fit is given up")
+    parser.add("--limit", default=420.0, help="seconds after which a whole fit is given up")
     run_steps("kmeans", parser.read(), STEPS, cases.tell)

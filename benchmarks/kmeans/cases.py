@@ -11,17 +11,22 @@ from scipy.stats import gmean
 from benchmarks.harness.benchmark import Benchmark, Result
 from benchmarks.harness.contenders import EVERY_ROW, SUPERKMEANS_ALL_ROWS, Contender, faiss_with, threaded
 from benchmarks.harness.measuring import inertia, measured
+from benchmarks.harness.reporting import (
+    DOCS, FAILED, RESULTS, Results, bold_best, machine_line, markdown_table, write_parts,
+)  # fmt: skip
 
 EXACT = "coterie"
+PAGE = DOCS / "benchmarks" / "kmeans.md"
 # So many rows stay in their file.
 FILE_ROWS = 5_000_000
 
 
 @dataclass(frozen=True)
 class Case:
-    """Rows of a data set of `benchmarks.harness.data.tables`, and the number of clusters."""
+    """Rows of a data set of `benchmarks.harness.data.tables`, their name on the page, and the number of clusters."""
 
     data: str
+    name: str
     n_rows: int
     n_clusters: int
 
@@ -29,20 +34,20 @@ class Case:
 CASES = {
     case.data if case.n_clusters != 1000 else f"{case.data} {case.n_clusters}": case
     for case in (
-        Case("mnist", 70_000, 50),
-        Case("mnist", 10_000, 1000),
-        Case("aug90", 20_000, 200),
-        Case("pendigits", 10_992, 200),
-        Case("shuttle", 58_000, 100),
-        Case("cod_rna", 150_000, 500),
-        Case("kddc98", 50_000, 100),
-        Case("patches", 100_000, 500),
-        Case("embeddings384", 20_000, 500),
-        Case("noise256", 30_000, 100),
-        Case("blobs", 100_000, 1000),
-        Case("blobs64", 60_000, 1500),
-        Case("blobs18", 100_000, 10_000),
-        Case("blobs8", 10_000_000, 50),
+        Case("mnist", "MNIST", 70_000, 50),
+        Case("mnist", "MNIST", 10_000, 1000),
+        Case("aug90", "shifted digits", 20_000, 200),
+        Case("pendigits", "pendigits", 10_992, 200),
+        Case("shuttle", "shuttle", 58_000, 100),
+        Case("cod_rna", "cod-rna", 150_000, 500),
+        Case("kddc98", "KDD Cup 98", 50_000, 100),
+        Case("patches", "image patches", 100_000, 500),
+        Case("embeddings384", "embeddings", 20_000, 500),
+        Case("noise256", "noise", 30_000, 100),
+        Case("blobs", "blobs", 100_000, 1000),
+        Case("blobs64", "overlapping blobs", 60_000, 1500),
+        Case("blobs18", "overlapping blobs", 100_000, 10_000),
+        Case("blobs8", "blobs, file", 10_000_000, 50),
     )
 }
 
@@ -143,35 +148,56 @@ def run_fit(name: str, data: Path, n_clusters: int, max_iter: int, seed: int, n_
 
 
 def measure_fits(benchmark: Benchmark, key: str) -> None:
-    """Compare whole fits of one kind; the round is the seed."""
+    """Compare whole fits of one kind; the round is the seed. Fits that an earlier run has kept are not repeated."""
     case = CASES[key]
     n_rows, n_clusters = case.n_rows, case.n_clusters
     if benchmark.quick:
         n_rows, n_clusters = n_rows // 50, max(10, n_clusters // 50)
     data = benchmark.data(case.data, n_rows)
     shape = np.load(data, mmap_mode="r").shape
-    title = f"{case.data}, {shape[0]:,} x {shape[1]}, k = {n_clusters:,}"
+    title = f"{case.name}, {shape[0]:,} x {shape[1]}, {n_clusters:,}"
+    results = Results((benchmark.folder if benchmark.quick else RESULTS) / f"kmeans-{benchmark.threads}")
     run = benchmark.each(run_fit, data, n_clusters, 0, limit=benchmark.options.limit)
-    names, repeats = benchmark.select(CONTENDERS), 1 if case.n_rows >= FILE_ROWS else None
-    benchmark.kept.append((title, benchmark.measure(title, names, run, repeats=repeats)))
+    names, found = benchmark.select(CONTENDERS), {}
+    for seed in range(1 if case.n_rows >= FILE_ROWS else benchmark.options.repeats):
+        for name in names:
+            cell = results.made(title, name, seed, partial(run, name, seed))
+            if FAILED not in cell:
+                found.setdefault(name, []).append(cell)
+    medians = {
+        name: {what: float(np.median([cell[what] for cell in cells])) for what in TABLES}
+        for name, cells in found.items()
+    }
+    benchmark.kept.append((title, medians))
+
+
+# What is told of each fit: the format, whether it is relative to exact k-means, and whether less is better.
+TABLES = {
+    "inertia": (".4f", True, True),
+    "cpu_seconds": (".2f", False, True),
+    "passes": (".1f", False, False),
+}
 
 
 def tell(benchmark: Benchmark) -> None:
-    """Print a table of the inertias, one of CPU seconds and one of passes, with a line for each case."""
+    """Print a table of each kind with a line for each case; all cases and contenders on one thread make the page."""
     if not benchmark.kept:
         return
-    names = benchmark.select(CONTENDERS)
-    for what, title, form in (("inertia", "inertia, relative", ".4f"), ("cpu_seconds", "CPU s", ".2f"),
-                              ("passes", "passes", ".1f")):  # fmt: skip
+    options, names, parts = benchmark.options, benchmark.select(CONTENDERS), {}
+    for what, (form, is_relative, has_best) in TABLES.items():
         found = np.array(
             [[one.get(name, {}).get(what, np.nan) for name in names] for _, one in benchmark.kept]
         )
         ratios = found / found[:, [names.index(EXACT)]] if EXACT in names else found
         means = gmean(ratios, axis=0, nan_policy="omit")
-        shown = [*(ratios if what == "inertia" else found), means]
         titles = [*(case for case, _ in benchmark.kept), f"geometric mean, relative to {EXACT}"]
-        lines = [
-            [case, *("-" if np.isnan(value) else format(value, form) for value in row)]
-            for case, row in zip(titles, shown)
-        ]
-        benchmark.report.table(title, ["", *names], lines)
+        lines = []
+        for title, row in zip(titles, [*(ratios if is_relative else found), means]):
+            cells = ["-" if np.isnan(value) else format(value, form) for value in row]
+            lines.append([title, *(bold_best(cells, row) if has_best else cells)])
+        headers = ["rows, k", *names]
+        benchmark.report.table(what, headers, lines)
+        parts[what] = "\n".join(markdown_table(headers, lines))
+    is_whole = len(benchmark.kept) == len(CASES) and not (benchmark.quick or options.only or options.skip)
+    if is_whole and benchmark.threads == 1:
+        write_parts(PAGE, {"machine": f"{machine_line()}."} | parts)

@@ -4,8 +4,7 @@
 #include <vector>
 
 #include "blocks.hpp"
-#include "coterie/centers/assign.hpp"
-#include "coterie/centers/running_means.hpp"
+#include "coterie/centers/mean_batches.hpp"
 #include "dispatch.hpp"
 
 namespace coterie {
@@ -41,52 +40,31 @@ RunningMeansArrays<T> running_means(Out2<T> centers, Out2<T> relative, Out1<T> o
     return {centers, relative, offsets, squares, shift, means, counts, unit_length};
 }
 
-// OUT inertias: of each batch, with the centers before it. Adds the rows to the sums, if there are any. Panels of centers are in the order of their
-// lengths at the beginning: labels do not depend on it.
+// Panels of centers are in the order of their lengths at the beginning: labels do not depend on it.
 template <class T>
 void take_batches(const DenseBlock<T>& rows, std::optional<In1<T>> weights, In1<Index> ends, In1<double> memories,
-                    Out1<double> inertias, const RunningMeansArrays<T>& arrays, std::optional<Out2<double>> sums,
-                    std::optional<Out1<double>> masses, int n_threads) {
-    const DenseRows<T> all = rows.view();
+                  Out1<double> inertias, const RunningMeansArrays<T>& arrays, std::optional<Out2<double>> sums,
+                  std::optional<Out1<double>> masses, int n_threads) {
     const RunningMeans<T> means = arrays.view();
     const Index k = means.n_centers, n_batches = static_cast<Index>(ends.size());
-    require(all.n_columns == means.n_columns, "centers and rows differ in width");
-    if (weights) require_size(*weights, all.n_rows, "one weight per row is needed");
+    const DenseRows<T> x = rows.view();
+    require(x.n_columns == means.n_columns, "centers and rows differ in width");
+    if (weights) require_size(*weights, x.n_rows, "one weight per row is needed");
     require_size(memories, n_batches, "one memory per batch is needed");
     require_size(inertias, n_batches, "one inertia per batch is needed");
-    require(n_batches > 0 && ends.data()[n_batches - 1] == all.n_rows, "batches do not end with the rows");
+    require(n_batches > 0 && ends.data()[n_batches - 1] == x.n_rows, "batches do not end with the rows");
+    require(ends.data()[0] >= 0 && std::is_sorted(ends.data(), ends.data() + n_batches), "ends of batches decrease");
     require(sums.has_value() == masses.has_value(), "sums and masses belong together");
     if (sums) require_size(*sums, k * means.n_columns, "sums has the wrong shape");
     if (masses) require_size(*masses, k, "one mass per center is needed");
-    std::vector<std::int32_t> order(k), labels(all.n_rows);
+    std::vector<std::int32_t> order(k);
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(),
                      [&](std::int32_t a, std::int32_t b) { return means.squares[a] < means.squares[b]; });
-    const ExactCenters<T> centers{{means.relative, means.offsets, k, means.n_columns},
-                                  means.centers, means.squares, nullptr, means.shift, order.data()};
-    std::vector<double> of_clusters(k);
-    // Side by side, the rows of a batch are read twice without waiting for memory.
-    constexpr Index kMostGathered = 1 << 20;
-    std::vector<T> gathered;
-    for (Index b = 0, begin = 0; b < n_batches; begin = ends.data()[b++]) {
-        const Index n = ends.data()[b] - begin;
-        require(n >= 0, "ends of batches decrease");
-        DenseRows<T> batch{all.selection == nullptr ? all.data + begin * all.n_columns : all.data, n, all.n_columns,
-                           all.selection == nullptr ? nullptr : all.selection + begin};
-        if (batch.selection != nullptr && n * all.n_columns <= kMostGathered) {
-            gathered.resize(n * all.n_columns);
-            for (Index i = 0; i < n; ++i)
-                std::copy_n(batch.row(i), all.n_columns, gathered.data() + i * all.n_columns);
-            batch = {gathered.data(), n, all.n_columns, nullptr};
-        }
-        Index n_compared = 0;
-        kernels().row_searches<DenseRows<T>>().assign(batch, centers, Filter::automatic,
-                                                      {labels.data(), nullptr, &n_compared}, n_threads);
-        kernels().of<T>().move_means_by_rows(means, batch, labels.data(), weights ? weights->data() + begin : nullptr,
-                                             memories.data()[b], of_clusters.data(), sums ? sums->data() : nullptr,
-                                             masses ? masses->data() : nullptr, n_threads);
-        inertias.data()[b] = std::accumulate(of_clusters.begin(), of_clusters.end(), 0.0);
-    }
+    kernels().searches<T>().take_batches(
+        means, {x, data_or_null(weights), n_batches, ends.data(), memories.data(), order.data(), inertias.data(),
+                sums ? sums->data() : nullptr, masses ? masses->data() : nullptr},
+        n_threads);
 }
 
 template <class T>

@@ -27,7 +27,7 @@
 #include "coterie/mixture/posteriors.hpp"
 #include "coterie/mixture/search.hpp"
 #include "coterie/seeding/pools.hpp"
-#include "coterie/size_constrained/priced_lists.hpp"
+#include "coterie/size_constrained/least_of_lists.hpp"
 #include "coterie/total_variation/column_statistics.hpp"
 #include "coterie/total_variation/primal_dual.hpp"
 
@@ -51,12 +51,11 @@ constexpr KernelsOf<T> kernels_of() {
         .sparse_rows = row_kernels<Isa, CsrRows<T>>(),
         .move_centers = move_centers<Isa, T>,
         .relate_centers = relate_centers<Isa, T>,
-        .move_means_by_rows = move_means_by_rows<Isa, T>,
         .move_means_by_sums = move_means_by_sums<Isa, T>,
         .compare_centers = compare_centers<Isa, T, T>,
         .compare_centers_of_doubles = compare_centers<Isa, double, T>,
         .distances_to_listed = distances_to_listed<Isa, T>,
-        .price_lists = price_lists<Isa, T>,
+        .least_of_lists = least_of_lists<Isa, T>,
         .nearest_mean = nearest_mean<Isa, CsrRows<T>>,
         .write_lanes = write_lanes<Isa, T, T>,
         .write_lanes_of_doubles = write_lanes<Isa, T, double>,

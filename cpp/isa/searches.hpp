@@ -3,6 +3,7 @@
 
 #include "coterie/centers/assign.hpp"
 #include "coterie/centers/bounded.hpp"
+#include "coterie/centers/mean_batches.hpp"
 #include "coterie/graphs/nearest_by_bytes.hpp"
 #include "coterie/kernel_table.hpp"
 
@@ -15,6 +16,7 @@ template <class Isa>
 constinit const SearchesOf<Number> kSearchesOf = {
     .dense_rows = {.assign = assign<Isa, DenseRows<Number>>, .bounded_assign = bounded_assign<Isa, DenseRows<Number>>},
     .sparse_rows = {.assign = assign<Isa, CsrRows<Number>>, .bounded_assign = bounded_assign<Isa, CsrRows<Number>>},
+    .take_batches = take_batches<Isa, Number>,
     .nearest_by_bytes = nearest_by_bytes<Isa, Number>,
     .byte_limits = {BytesOf<Isa>::kLeastColumns, BytesOf<Isa>::kLeastCenters, BytesOf<Isa>::kLeastProducts,
                     BytesOf<Isa>::kBoundColumns},

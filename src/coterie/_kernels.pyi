@@ -180,7 +180,7 @@ def distances_to_listed(
 
 # IN ids, scores (n, m), duals (k,); OUT of the least score plus dual: labels (n,) and values (n,); seconds (n,) and
 # margins (n,) are the label of the next one and the difference of both values (infinity if m is 1).
-def price_lists(
+def least_of_lists(
     ids: Ints,
     scores: Array,
     duals: Doubles,

@@ -99,12 +99,12 @@ class TestVotes:
         model = nested(k, init=init, tol=0, batch_size=750, n_threads=1)
         model.fit(sp.csr_array(X) if sparse else X, sample_weight=weights)
         assert model.n_iter_ > 300
-        assert model.history_.n_changed[-1] == 0  # the votes are for labels_
+        assert model.history_.n_changed[-1] == 0  # the sums are of labels_
         plain_weights = np.ones(n) if weights is None else weights.astype(float)
         shift = np.asarray(model._shift)
         sums, masses = k_means.cluster_sums(X, model.labels_, plain_weights, shift, k)
         squares = np.bincount(model.labels_, plain_weights * np.sum((X - shift) ** 2, axis=1), minlength=k)
-        found = model._votes
+        found = model._cluster_sums
         if sparse and dtype == np.float32:  # rounding may give a row at a border another label in the end
             np.testing.assert_allclose(found[1], masses, atol=2.1)
             return

@@ -25,6 +25,8 @@ struct MovedRows;
 template <class T>
 struct RunningMeans;
 template <class T>
+struct MeanBatches;
+template <class T>
 struct SparseSums;
 template <class T>
 struct Reach;
@@ -89,13 +91,11 @@ struct KernelsOf {
     // centers
     void (*move_centers)(const double*, const double*, const double*, const T*, T*, Index, Index, int);
     void (*relate_centers)(const T*, const double*, T*, double*, T*, Index, Index, int);
-    void (*move_means_by_rows)(const RunningMeans<T>&, const DenseRows<T>&, const std::int32_t*, const T*, double,
-                               double*, double*, double*, int);
     void (*move_means_by_sums)(const RunningMeans<T>&, const double*, const double*, double, int);
     void (*compare_centers)(const T*, const T*, double*, double*, Index, Index, int);
     void (*compare_centers_of_doubles)(const double*, const T*, double*, double*, Index, Index, int);
     void (*distances_to_listed)(const DenseRows<T>&, const ScaledCenters<T>&, Index, std::int32_t*, T*, int);
-    void (*price_lists)(const std::int32_t*, const T*, Index, Index, const double*, std::int32_t*, double*,
+    void (*least_of_lists)(const std::int32_t*, const T*, Index, Index, const double*, std::int32_t*, double*,
                         std::int32_t*, double*, int);
     void (*nearest_mean)(const CsrRows<T>&, const SumPanels<T>&, std::int32_t*, T*, int);
     void (*write_lanes)(const T*, const std::int32_t*, Index, Index, T*, Index, int);
@@ -157,6 +157,7 @@ template <class T>
 struct SearchesOf {
     RowSearches<DenseRows<T>> dense_rows;
     RowSearches<CsrRows<T>> sparse_rows;
+    void (*take_batches)(const RunningMeans<T>&, const MeanBatches<T>&, int);
     void (*nearest_by_bytes)(const NearBlock<T>&, const NearBlock<T>&, T, bool, const NearLists&, int);
     ByteLimits byte_limits;
 };

@@ -365,6 +365,7 @@ def anneal(
             order = numbers[order]
         weights = None if passes.weights is None else passes.weights[order]
         before, n_taken, epoch_sums = np.array(means.centers), 0, None
+        shifts = np.empty(len(before))
         if epoch == stop.max_iter or stop.tolerance >= 0:
             epoch_sums = EpochSums(np.zeros(before.shape), np.zeros(len(before)))
         for batches in Batches.of(order, weights, ends, memory, seen).cut(plan.per_report(before.size)):
@@ -377,7 +378,8 @@ def anneal(
                 centers = moved_centers(
                     *epoch_sums, means.shift, centers, means.n_threads, unit_length=unit_length
                 )
-            shift = float(np.sum((means.centers.astype(np.float64) - before) ** 2))
+            _kernels.compare_centers(means.centers, before, np.empty(len(before)), shifts, means.n_threads)
+            shift = float(shifts.sum())
             if report(scale * inertia * mass / batch_mass, centers, center_shift=shift):
                 break
         if report.reason is not None or shift <= stop.tolerance:

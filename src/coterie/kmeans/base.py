@@ -21,7 +21,6 @@ from coterie.blocks.dataset import check_overflow, squares_to_point, weighted_su
 from coterie.blocks.kernel_rows import dense, kernel_rows
 from coterie.centers.frame import unit_centers
 from coterie.centers.labels import labels_and_squares, nearest_labels, squares_to_centers
-from coterie.centers.means import Means, means_of
 from coterie.estimators.base import Description, Objective, by_chunk
 from coterie.estimators.outliers import SCALES, FitDistances, OutlierScoring, center_rounding
 from coterie.estimators.seeded import SeededEstimator
@@ -286,10 +285,6 @@ class CentroidEstimator(
             raise ValueError(
                 f"The initial centers are too far from the rows for {centers.dtype}: squared distances overflow."
             )
-
-    def _new_means(self, rows: Rows, centers: Array, shift: FloatArray, n_threads: int) -> Means:
-        """Return means of such rows, without a row."""
-        return means_of(rows.is_sparse)(centers, shift, n_threads, unit_length=self._is_cosine)
 
     def _warn_of_empty_clusters(self, labels: IntArray) -> None:
         distinct = np.count_nonzero(np.bincount(labels))

@@ -64,8 +64,6 @@ _SEEDING_SHARE = 0.25
 
 HISTORY_FIELDS = (("n_changed", np.int64), ("center_shift", np.float64), ("algorithm", np.int8))
 
-# Runs that were not kept may have ended anywhere.
-
 
 class KMeans(CentroidEstimator):
     """Exact k-means of arrays, sparse matrices, tables, memory maps and files.

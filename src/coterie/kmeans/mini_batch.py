@@ -137,7 +137,8 @@ class MiniBatchKMeans(CentroidEstimator):
     -----
     A batch whose rows nearest to center c_j have the mass m and the mean x moves it by ``N_j = min(N_j, M)``,
     ``c_j += m / (N_j + m) (x - c_j)``, ``N_j += m``. The memory M is a tenth of the mass that a mean cluster has
-    received so far, at least 6 rows of mean weight (768 / k if that is more) and the largest weight.
+    received so far, at least 6 rows of mean weight (768 / k if that is more) and the largest weight. A row of weight 2
+    is not the same as two rows, which may be in different batches; one of weight 0 is the same as none.
 
     An epoch takes O(n k d) time, as one pass of Lloyd's algorithm does without bounds; O(k d) for each batch is small
     beside it. Exact k-means with bounds skips most distances and may be as fast; see `docs/benchmarks`. Memory in

@@ -24,7 +24,7 @@ from coterie.centers.choice import BoundsRule
 from coterie.centers.frame import CenterFrame
 from coterie.centers.labels import label_all
 from coterie.centers.lloyd import LEAST_INERTIA
-from coterie.centers.means import Means
+from coterie.centers.means import Means, means_of
 from coterie.centers.sparse_means import SparseMeans
 from coterie.estimators.parameters import (
     Callback,
@@ -50,7 +50,6 @@ from coterie.rows import Rows, as_rows
 
 __all__ = ["NestedMiniBatchKMeans", "nested"]
 
-# What `bounds` may be.
 FirstBatch = Annotated[
     Literal["auto"] | int,
     Param("Number of rows of the first batch; auto: 5000, or 64 k if that is more.", least=1),
@@ -788,7 +787,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             if centers is None:
                 centers = self._centers_from_first_batch(data, random, report)
             self._check_distances(centers, data.shift)
-            means = self._new_means(rows, centers, data.shift, data.n_threads)
+            means = means_of(rows.is_sparse)(centers, data.shift, data.n_threads, unit_length=self._is_cosine)
             n_bounds = n_bounds_per_row(
                 passes.rows_per_worker, rows.shape[1], self.n_clusters, rows.dtype.itemsize, self.bounds
             )
@@ -812,7 +811,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         """Return the fitted attributes of a result without labels."""
         means, history = result.sums.means, result.history
         return self._centers_fitted(result.centers, shift) | {
-            "_votes": (means.sums, means.masses, result.sums.squares), "counts_": means.masses,
+            "_cluster_sums": (means.sums, means.masses, result.sums.squares), "counts_": means.masses,
             "history_": history, "n_iter_": len(history), "inertia_": float(history["objective"][-1]),
         }  # fmt: skip
 
@@ -831,7 +830,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
 
     def _earlier_sums(self, rows: Rows) -> EarlierSums:
         """Return a copy of the sums of earlier calls, relative to a shift that suits the rows."""
-        sums, masses, squares = (part.copy() for part in self._votes)
+        sums, masses, squares = (part.copy() for part in self._cluster_sums)
         shift = self._shift
         if rows.is_sparse:  # they are never shifted
             squares += 2 * sums @ shift + masses * (shift @ shift)
@@ -847,7 +846,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             )
 
     def _fitted_attributes(self) -> dict[str, str]:
-        return {**super()._fitted_attributes(), "counts_": "float k", "_votes": "floats k"}
+        return {**super()._fitted_attributes(), "counts_": "float k", "_cluster_sums": "floats k"}
 
     def _centers_from_first_batch(
         self, data: GrowingSample, random: np.random.RandomState, report: Report

@@ -125,16 +125,19 @@ def nearest_partners(sums: FloatArray, masses: FloatArray, origin: FloatArray | 
     if origin is None:
         points = sums / np.maximum(masses, _TINY)[:, None]
     squares = np.einsum("ij,ij->i", points, points)
+    lengths, inverses = np.sqrt(squares), 1 / np.maximum(masses, _TINY)
     partners = np.empty(n_clusters, dtype=np.intp)
     for first in range(0, n_clusters, max(1, _PAIRS // n_clusters)):
         part = slice(first, first + max(1, _PAIRS // n_clusters))
-        products = points[part] @ points.T
+        costs = points[part] @ points.T
+        costs *= -2 if origin is None else 2
+        costs += squares
+        costs += squares[part, None]
+        np.maximum(costs, 0, out=costs)
         if origin is None:
-            costs = np.maximum(squares[part, None] + squares - 2 * products, 0.0)
-            costs *= masses[part, None] * masses / np.maximum(masses[part, None] + masses, _TINY)
+            costs /= inverses[part, None] + inverses
         else:
-            both = np.sqrt(np.maximum(squares[part, None] + squares + 2 * products, 0.0))
-            costs = np.sqrt(squares[part, None]) + np.sqrt(squares) - both
+            np.subtract(lengths[part, None] + lengths, np.sqrt(costs, out=costs), out=costs)
         np.fill_diagonal(costs[:, part], np.inf)
         partners[part] = costs.argmin(axis=1)
     return partners

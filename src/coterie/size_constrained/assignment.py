@@ -73,7 +73,9 @@ class Candidates:
         n = len(self.ids)
         labels, seconds = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
         values, margins = np.empty(n), np.empty(n)
-        _kernels.price_lists(self.ids, self.scores, duals, labels, values, seconds, margins, self.n_threads)
+        _kernels.least_of_lists(
+            self.ids, self.scores, duals, labels, values, seconds, margins, self.n_threads
+        )
         return labels, values, seconds, margins
 
     def costs(self, labels: IntArray) -> FloatArray:

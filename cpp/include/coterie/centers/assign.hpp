@@ -128,6 +128,10 @@ struct ExactSearch {
     }
 };
 
+// With fewer columns the rows of a batch share the length of the longest one.
+template <class T>
+inline constexpr Index kShortRow = 2 * kLanes<T>;
+
 // How far the scores of rows are off, at most. The errors of a sum of products are at most as many units of the lengths as
 // there are terms (Higham 2002, section 3.1), doubled for machines without fused multiply-add; then there are those of
 // relative centers, of offsets and of the last sum, those of the decision, and those of the bound itself.
@@ -138,7 +142,7 @@ struct ScoreError {
     Buffer<T> shift;  // n_columns, as often as there are rows in a batch where rows are short
 
     explicit ScoreError(const ExactCenters<T>& c)
-        : shift(c.scored.n_columns * (c.scored.n_columns < kLanes<T> ? kBatchRows<T> : 1)) {
+        : shift(c.scored.n_columns * (c.scored.n_columns < kShortRow<T> ? kBatchRows<T> : 1)) {
         const Index d = c.scored.n_columns;
         double most = 0, offset = 0, shift_square = 0;
         for (Index i = 0; i < c.scored.n_centers; ++i) {
@@ -171,22 +175,30 @@ T greatest_difference(const T* a, const T* b, Index n) {
     using V = typename Isa::template Vector<T>;
     using Loaded = typename Isa::template UnalignedVector<T>;
     constexpr Index L = sizeof(V) / sizeof(T);
-    V most = V{};
+    constexpr Index kChains = 4;
+    V most[kChains] = {};
     T rest = 0;
     Index j = 0;
-    for (; j + L <= n; j += L) {
-        const V y = *reinterpret_cast<const Loaded*>(a + j) - *reinterpret_cast<const Loaded*>(b + j);
-        most = Isa::greatest(most, Isa::greatest(y, -y));
-    }
+    const auto raise = [&](Index u) {
+        const V y = *reinterpret_cast<const Loaded*>(a + j + u * L) - *reinterpret_cast<const Loaded*>(b + j + u * L);
+        most[u] = Isa::greatest(most[u], Isa::greatest(y, -y));
+    };
+    for (; j + kChains * L <= n; j += kChains * L)
+#pragma GCC unroll 4
+        for (Index u = 0; u < kChains; ++u) raise(u);
+    for (; j + L <= n; j += L) raise(0);
+#pragma GCC unroll 4
+    for (Index u = 1; u < kChains; ++u) most[0] = Isa::greatest(most[0], most[u]);
     for (; j < n; ++j) {
         const T y = a[j] < b[j] ? b[j] - a[j] : a[j] - b[j];
         rest = rest < y ? y : rest;
     }
-    const T found = reduce_lanes<L, 1>(&most, Greatest<Isa>{})[0];
+    const T found = reduce_lanes<L, 1>(most, Greatest<Isa>{})[0];
     return rest < found ? found : rest;
 }
 
 // At least the squares |x - m|^2 of n rows from `first` on, in at least kLanes columns: the last ones may count twice.
+// OUT squares (aligned, as many as whole cache lines hold).
 template <class Isa, class T>
 void squares_from_shift(const DenseRows<T>& x, Index first, Index n, const T* shift, T* squares) {
     using Lines = Square<Isa, T>;
@@ -221,7 +233,10 @@ void squares_from_shift(const DenseRows<T>& x, Index first, Index n, const T* sh
                 for (Index v = 0; v < kVectors; ++v) sums.lines[i + u][v] = own[u][v];
         }
         sums.reduce_lines(squares + r, Sum());
-        for (Index i = 0; i < W; ++i) squares[r + i] = (squares[r + i] + least) * up;
+        for (Index i = 0; i < W; i += L) {
+            typename Lines::V* const found = reinterpret_cast<typename Lines::V*>(squares + r + i);
+            *found = (*found + least) * up;
+        }
     }
 }
 
@@ -229,7 +244,7 @@ void squares_from_shift(const DenseRows<T>& x, Index first, Index n, const T* sh
 template <class Isa, class T>
 void score_errors(const DenseRows<T>& x, const ScoreError<T>& error, Index first, Index n, T* errors) {
     const Index d = x.n_columns;
-    if (d >= kLanes<T>) {
+    if (d >= kShortRow<T>) {
         squares_from_shift<Isa>(x, first, n, error.shift.data(), errors);
         for (Index r = 0; r < kBatchRows<T>; ++r) errors[r] = error(d, square_root(errors[r]));
         return;
@@ -302,9 +317,18 @@ struct ScoredRows {
         const std::int32_t* const ids = panels.ids.data();
         std::int32_t* const labels = out.labels + first;
         const bool is_measured = out.squares != nullptr;
+        alignas(64) T limits[kRows];
         Index open[kRows], n_open = 0;
-        for (Index r = 0; r < n; ++r) {
-            const T limit = errors[r] < infinity<T>() ? (least[r] + errors[r]) + errors[r] : -infinity<T>();
+        for (Index r = 0; r < kRows; ++r)
+            limits[r] = errors[r] < infinity<T>() ? (least[r] + errors[r]) + errors[r] : -infinity<T>();
+        for (Index r = 0; r < (n_panels == 1 ? n : 0); ++r) {
+            const unsigned below = Isa::below(scores + r * W, limits[r]);
+            labels[r] = ids[__builtin_ctz(below | 1u << (W - 1))];
+            open[n_open] = r;
+            n_open += static_cast<Index>((below & (below - 1)) != 0 || below == 0 || is_measured);
+        }
+        for (Index r = 0; r < (n_panels == 1 ? 0 : n); ++r) {
+            const T limit = limits[r];
             const T* own = scores + r * W;
             Index n_found = 0, slot = 0;
             for (Index p = 0; p < n_panels; p += kAtOnce) {
@@ -347,7 +371,8 @@ struct ScoredRows {
                 Survivors<T>* const lists = scratch.lists.data() + first - begin;
                 T* const errors = scratch.errors.data() + first - begin;
                 if (p == 0) score_errors<Isa>(x, error, first, n, errors);
-                for (Index r = 0; r < n; ++r) prefetch_row(x, min_index(first + kRows + r, x.n_rows - 1));
+                if (x.selection != nullptr)
+                    for (Index r = 0; r < n; ++r) prefetch_row(x, min_index(first + kRows + r, x.n_rows - 1));
                 for (Index r = 0; r < n; ++r) which[r] = first + r;
                 for (Index q = p; q < past; q += step) {
                     const Index n_panels = min_index(step, past - q);
@@ -442,21 +467,36 @@ void assign_by_scores(const ExactSearch<Isa, Rows>& search, Index chunk, const B
         });
 }
 
+// Centers in bytes, in the order of ExactCenters. `unit` is 0 if they overflow.
+template <class Isa, class T>
+struct ByteCenters {
+    static constexpr int C = BytesOf<Isa>::kVectors;
+    Buffer<T> shift;
+    T unit;
+    BytePanels<Isa, C> panels;
+
+    // kept: see `pack_moved`.
+    ByteCenters(const ExactCenters<T>& centers, std::int8_t* kept, int n_threads)
+        : shift(rounded_shift(centers)),
+          unit(unit_of(centers.centers, shift.data(), centers.scored.n_centers, centers.scored.n_columns)),
+          panels(pack_bytes<Isa, C>(centers.centers, shift.data(), unit, centers.order, centers.scored.n_centers,
+                                    centers.scored.n_columns, kept, n_threads)) {}
+
+    static Buffer<T> rounded_shift(const ExactCenters<T>& centers) {
+        Buffer<T> out(centers.scored.n_columns);
+        for (Index j = 0; j < out.size(); ++j) out[j] = static_cast<T>(centers.shift[j]);
+        return out;
+    }
+};
+
 // By bytes, but for the tasks in which too many centers are left; after some of these no more are tried.
 template <class Isa, class T>
-bool assign_by_bytes(const ExactSearch<Isa, DenseRows<T>>& search, const Assigned& out, int n_threads) {
-    constexpr int C = BytesOf<Isa>::kVectors;
-    constexpr Index kSlots = BytePanels<Isa, C>::kSlots, kMostSlots = 2048, kScores = 48 * 1024;
+void assign_by_bytes(const ExactSearch<Isa, DenseRows<T>>& search, const ByteCenters<Isa, T>& bytes, const Assigned& out,
+                     int n_threads) {
+    constexpr Index kSlots = BytePanels<Isa, ByteCenters<Isa, T>::C>::kSlots, kMostSlots = 2048, kScores = 48 * 1024;
     constexpr Index kLines = Isa::kRegisterBytes / 4;
     const DenseRows<T>& x = search.x;
-    const ExactCenters<T>& centers = search.centers;
-    const Index d = x.n_columns, k = centers.scored.n_centers;
-    Buffer<T> shift(d);
-    for (Index j = 0; j < d; ++j) shift[j] = static_cast<T>(centers.shift[j]);
-    const T unit = unit_of(centers.centers, shift.data(), k, d);
-    if (!(unit > 0)) return false;
-    const BytePanels<Isa, C> panels = pack_bytes<Isa, C>(centers.centers, shift.data(), unit, centers.order, k, d, n_threads);
-    const Index slab = min_index(panels.n_panels, kMostSlots / kSlots);
+    const Index d = x.n_columns, slab = min_index(bytes.panels.n_panels, kMostSlots / kSlots);
     const Index chunk = max_index(48, min_index(192, kScores / (slab * kSlots) / 48 * 48)), n_tasks = ceil_div(x.n_rows, chunk);
     const Index lines = chunk * slab;
     Buffer<std::uint8_t> is_open(n_tasks);
@@ -472,30 +512,44 @@ bool assign_by_bytes(const ExactSearch<Isa, DenseRows<T>>& search, const Assigne
         [&](Index task, ByteScratch& scratch) {
             const Index tried = __atomic_fetch_add(&n_tried, 1, __ATOMIC_RELAXED);
             const bool pays = 2 * __atomic_load_n(&n_open, __ATOMIC_RELAXED) <= 4 + tried;
-            is_open[task] = !pays || !assign_by_bytes(search, panels, shift.data(), unit, slab, task * chunk,
+            is_open[task] = !pays || !assign_by_bytes(search, bytes.panels, bytes.shift.data(), bytes.unit, slab, task * chunk,
                                                       min_index(x.n_rows, (task + 1) * chunk), scratch, out);
             if (is_open[task]) __atomic_fetch_add(&n_open, 1, __ATOMIC_RELAXED);
         });
     if (n_open > 0) assign_by_scores(search, chunk, &is_open, out, n_threads);
-    return true;
+}
+
+// By the scores of all rows.
+template <class Isa, class Rows>
+void assign_by_scores(const ExactSearch<Isa, Rows>& search, const Assigned& out, int n_threads) {
+    const Rows& x = search.x;
+    const Index chunk = rows_per_chunk<typename Rows::value_type>(x.n_rows, x.n_columns, 256 * 1024, 1536);
+    assign_by_scores(search, chunk, nullptr, out, n_threads);
+}
+
+// Whether bytes are faster than scores, or are asked for.
+template <class Isa, class T>
+bool takes_bytes(Index n_rows, const Centers<T>& centers, Filter filter) {
+    constexpr Index kFewRows = 64;
+    using Bytes = BytesOf<Isa>;
+    const Index d = centers.n_columns, k = centers.n_centers, n_floats = d * k * static_cast<Index>(sizeof(T) / 4);
+    const bool pays = d >= Bytes::kLeastColumns && k >= Bytes::kLeastCenters && n_floats >= Bytes::kLeastProducts &&
+                      n_rows > kFewRows;
+    return Bytes::kExists && d <= kMostByteColumns && (filter == Filter::automatic ? pays : filter == Filter::bytes);
 }
 
 // IN x, centers; OUT out.
 template <class Isa, class Rows>
 void assign(const Rows& x, const ExactCenters<typename Rows::value_type>& centers, Filter filter, const Assigned& out,
             int n_threads) {
+    using T = typename Rows::value_type;
     const ExactSearch<Isa, Rows> search{x, centers};
-    if constexpr (__is_same(Rows, DenseRows<typename Rows::value_type>) && BytesOf<Isa>::kExists) {
-        constexpr Index kFewRows = 64;
-        using Bytes = BytesOf<Isa>;
-        const Index d = x.n_columns, k = centers.scored.n_centers, n_floats = d * k * static_cast<Index>(sizeof(*x.data) / 4);
-        const bool pays = d >= Bytes::kLeastColumns && k >= Bytes::kLeastCenters && n_floats >= Bytes::kLeastProducts &&
-                          x.n_rows > kFewRows;
-        if (x.n_columns <= kMostByteColumns && (filter == Filter::automatic ? pays : filter == Filter::bytes))
-            if (assign_by_bytes(search, out, n_threads)) return;
-    }
-    const Index chunk = rows_per_chunk<typename Rows::value_type>(x.n_rows, x.n_columns, 256 * 1024, 1536);
-    assign_by_scores(search, chunk, nullptr, out, n_threads);
+    if constexpr (__is_same(Rows, DenseRows<T>) && BytesOf<Isa>::kExists)
+        if (takes_bytes<Isa>(x.n_rows, centers.scored, filter)) {
+            const ByteCenters<Isa, T> bytes(centers, nullptr, n_threads);
+            if (bytes.unit > 0) return assign_by_bytes(search, bytes, out, n_threads);
+        }
+    assign_by_scores(search, out, n_threads);
 }
 
 }  // namespace

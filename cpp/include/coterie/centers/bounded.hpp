@@ -264,9 +264,9 @@ struct BoundedChunk {
     }
 
     // Returns the lane that becomes the row's best, -1 if none does; where errors could decide, by float64, and then
-    // the best has that distance.
+    // the best has that distance. The lowest score may be that of the best.
     Index winner_of(Search<T>& s, const T* scores, T error, T lowest, const std::int32_t* ids) const {
-        if (lowest - error > s.best + s.best_error) return -1;
+        s.measured_winner = -1;
         const T limit = lowest + error < s.best + s.best_error ? lowest + error : s.best + s.best_error;
         // Empty slots have infinite scores; sums that overflow exclude nothing.
         T top = limit + error;
@@ -307,8 +307,9 @@ struct BoundedChunk {
         reinterpret_cast<const Square<Isa, T>*>(scores)->reduce_lines(lowest, Least<Isa>());
         Index won[W], lanes[W], n_won = 0;
         for (Index r = 0; r < n; ++r) {
-            searches[r]->measured_winner = -1;
-            const Index lane = winner_of(*searches[r], scores + r * W, errors[r], lowest[r], ids);
+            Search<T>& s = *searches[r];
+            if (lowest[r] - errors[r] > s.best + s.best_error) continue;
+            const Index lane = winner_of(s, scores + r * W, errors[r], lowest[r], ids);
             if (lane < 0) continue;
             won[n_won] = r;
             lanes[n_won++] = lane;
@@ -435,7 +436,7 @@ Index bounded_assign_with(const Rows& x, const ExactCenters<typename Rows::value
             const T unit = unit_of(exact.centers, shift.data(), exact.scored.n_centers, x.n_columns);
             if (unit > 0) {
                 const auto packed = pack_bytes<Isa, kByteVectors<Isa>>(exact.centers, shift.data(), unit, step.order,
-                                                                       step.n_slots, x.n_columns, n_threads);
+                                                                       step.n_slots, x.n_columns, nullptr, n_threads);
                 const BoundedBytes<Isa, T> bytes{packed, shift.data(), unit};
                 return run(&bytes);
             }

@@ -42,8 +42,9 @@ struct Panels {
     const T* panel(Index p) const { return values.data() + place(p); }
     const T* panel_offsets(Index p) const { return offsets.data() + p * kLanes<T>; }
     const std::int32_t* panel_ids(Index p) const { return ids.data() + p * kLanes<T>; }
-    // Whether only the first half of its slots is used, so that the other half is not computed.
+    // Whether only the first half of its slots is used, so that the other half is not computed: the last ones may be empty.
     bool is_half_empty(Index p) const {
+        if (p != n_panels - 1) return false;
         bool empty = true;
         for (Index l = kLanes<T> / 2; l < kLanes<T>; ++l) empty &= panel_ids(p)[l] < 0;
         return empty;

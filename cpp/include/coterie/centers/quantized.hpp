@@ -129,50 +129,104 @@ T unit_of(const T* centers, const T* shift, Index n_centers, Index n_columns) {
     return unit;
 }
 
-// order: the center of each slot (n_slots, -1 for none), or nullptr for the natural order.
+// Rounds the center of a slot, of none where id < 0. Returns false if it is too large for the unit. OUT q (byte_width).
+template <class Isa, int C, class T>
+bool quantize_slot(Index slot, const T* centers, const T* shift, T unit, float* relative, std::int8_t* q,
+                   BytePanels<Isa, C>& out) {
+    const Index d = out.n_columns, width = byte_width(d), id = out.ids[slot];
+    QuantizedVector c{0, 0, 0, infinity<float>(), -infinity<float>(), 0};
+    if (id < 0)
+        for (Index j = 0; j < width; ++j) q[j] = 0;
+    else c = quantize<Isa>(centers + id * d, shift, d, unit, relative, q);
+    out.scales[slot] = c.scale;
+    out.squares[slot] = c.square;
+    out.own_lengths[slot] = (c.length + c.error) * (1 + kByteRounding);
+    out.own_errors[slot] = (c.error + kByteRounding * c.length) * (1 + kByteRounding);
+    out.own_slack[slot] = c.slack;
+    for (Index j = 0; j < width; ++j) q[j] = static_cast<std::int8_t>(q[j] + BytesOf<Isa>::kOffset);
+    return c.scale < infinity<float>();
+}
+
+inline float greater(float a, float b) { return a > b ? a : b; }
+
+// From one center in bytes to the next, before they are put into panels: whole cache lines.
+inline Index byte_stride(Index n_columns) { return ceil_div(n_columns, kLineBytes) * kLineBytes; }
+
+// Puts bytes into vector c of a panel. IN q: the bytes of a vector of centers.
+template <class Isa, int C>
+void fill_panel(const std::int8_t* q, Index p, int c, BytePanels<Isa, C>& out) {
+    using Block = LaneBlock<Isa, std::int32_t>;
+    constexpr Index L = Block::kSize;
+    const Index n_words = byte_width(out.n_columns) / 4, stride = byte_stride(out.n_columns);
+    auto* const panel = reinterpret_cast<typename Block::V*>(out.values.data() + p * n_words * 4 * C * L);
+    for (Index w = 0; w < n_words; w += L) {
+        Block block;
+#pragma GCC unroll 16
+        for (Index l = 0; l < L; ++l)
+            block.lines[l] = *reinterpret_cast<const typename Block::V*>(q + l * stride + w * 4);
+        block.transpose();
+        for (Index l = 0; l < min_index(L, n_words - w); ++l) panel[(w + l) * C + c] = block.lines[l];
+    }
+}
+
+// Rounds centers again, those that have moved (all if nullptr), and puts them into their panels. IN/OUT kept (nullptr or
+// n_slots x byte_stride): the bytes of all centers, which are needed where some have moved. Returns false if some are too
+// large for the unit.
+template <class Isa, int C, class T>
+bool pack_moved(const T* centers, const T* shift, T unit, const std::uint8_t* has_moved, std::int8_t* kept,
+                BytePanels<Isa, C>& out, int n_threads) {
+    constexpr Index kSlots = BytePanels<Isa, C>::kSlots, L = kSlots / C;
+    const Index stride = byte_stride(out.n_columns);
+    std::uint8_t fits = 1;
+    struct Scratch {
+        Buffer<float> relative;
+        Buffer<std::int8_t> bytes;
+    };
+    const auto make_scratch = [&] {
+        Scratch scratch{Buffer<float>(byte_width(out.n_columns)), Buffer<std::int8_t>(kept == nullptr ? L * stride : 0)};
+        scratch.bytes.fill(0);
+        return scratch;
+    };
+    parallel_for(out.n_panels, n_threads, make_scratch, [&](Index p, Scratch& scratch) {
+        bool is_new = false;
+        for (int c = 0; c < C; ++c) {
+            const Index first = p * kSlots + c * L;
+            std::int8_t* const q = kept == nullptr ? scratch.bytes.data() : kept + first * stride;
+            bool is_filled = false;
+            for (Index l = 0; l < L; ++l) {
+                const Index id = out.ids[first + l];
+                if (has_moved != nullptr && (id < 0 || !has_moved[id])) continue;
+                if (!quantize_slot(first + l, centers, shift, unit, scratch.relative.data(), q + l * stride, out))
+                    __atomic_store_n(&fits, 0, __ATOMIC_RELAXED);
+                is_filled = true;
+            }
+            if (is_filled) fill_panel(q, p, c, out);
+            is_new |= is_filled;
+        }
+        if (!is_new) return;
+        out.lengths[p] = out.errors[p] = out.slack[p] = 0;
+        for (Index slot = p * kSlots; slot < (p + 1) * kSlots; ++slot) {
+            out.lengths[p] = greater(out.lengths[p], out.own_lengths[slot]);
+            out.errors[p] = greater(out.errors[p], out.own_errors[slot]);
+            out.slack[p] = greater(out.slack[p], out.own_slack[slot]);
+        }
+    });
+    return fits;
+}
+
+// order: the center of each slot (n_slots, -1 for none), or nullptr for the natural order. kept: see `pack_moved`.
 template <class Isa, int C, class T>
 BytePanels<Isa, C> pack_bytes(const T* centers, const T* shift, T unit, const std::int32_t* order, Index n_slots,
-                              Index n_columns, int n_threads) {
-    using Panels = BytePanels<Isa, C>;
-    constexpr Index kSlots = Panels::kSlots;
-    const Index n_panels = ceil_div(n_slots, kSlots), width = byte_width(n_columns);
-    Panels out{n_panels, n_columns, Buffer<std::int8_t>(n_panels * width * kSlots), Buffer<float>(n_panels * kSlots),
-               Buffer<float>(n_panels * kSlots), Buffer<float>(n_panels * kSlots), Buffer<float>(n_panels * kSlots),
-               Buffer<float>(n_panels * kSlots), Buffer<float>(n_panels), Buffer<float>(n_panels), Buffer<float>(n_panels),
-               Buffer<std::int32_t>(n_panels * kSlots)};
-    parallel_for(n_panels, n_threads, [&](Index p) {
-        Buffer<float> relative(width);
-        Buffer<std::int8_t> q(width);
-        std::int8_t* const panel = out.values.data() + p * width * kSlots;
-        float most_length = 0, most_error = 0, most_slack = 0;
-        for (Index l = 0; l < kSlots; ++l) {
-            const Index slot = p * kSlots + l, id = slot >= n_slots ? -1 : order == nullptr ? slot : order[slot];
-            out.ids[slot] = static_cast<std::int32_t>(id);
-            out.scales[slot] = out.own_lengths[slot] = out.own_errors[slot] = 0;
-            out.squares[slot] = infinity<float>();
-            out.own_slack[slot] = -infinity<float>();
-            if (id < 0) {
-                q.fill(0);
-            } else {
-                const QuantizedVector c = quantize<Isa>(centers + id * n_columns, shift, n_columns, unit, relative.data(),
-                                                        q.data());
-                const auto keep = [](float& own, float& most, float value) {
-                    own = value;
-                    most = most < value ? value : most;
-                };
-                out.scales[slot] = c.scale;
-                out.squares[slot] = c.square;
-                keep(out.own_lengths[slot], most_length, (c.length + c.error) * (1 + kByteRounding));
-                keep(out.own_errors[slot], most_error, (c.error + kByteRounding * c.length) * (1 + kByteRounding));
-                keep(out.own_slack[slot], most_slack, c.slack);
-            }
-            for (Index j = 0; j < width; ++j) q[j] = static_cast<std::int8_t>(q[j] + BytesOf<Isa>::kOffset);
-            for (Index j = 0; j < width; j += 4) __builtin_memcpy(panel + j * kSlots + l * 4, q.data() + j, 4);
-        }
-        out.lengths[p] = most_length;
-        out.errors[p] = most_error;
-        out.slack[p] = most_slack;
-    });
+                              Index n_columns, std::int8_t* kept, int n_threads) {
+    constexpr Index kSlots = BytePanels<Isa, C>::kSlots;
+    const Index n_panels = ceil_div(n_slots, kSlots), n = n_panels * kSlots;
+    BytePanels<Isa, C> out{n_panels, n_columns, Buffer<std::int8_t>(n * byte_width(n_columns)),
+                           Buffer<float>(n), Buffer<float>(n), Buffer<float>(n), Buffer<float>(n), Buffer<float>(n),
+                           Buffer<float>(n_panels), Buffer<float>(n_panels), Buffer<float>(n_panels),
+                           Buffer<std::int32_t>(n)};
+    for (Index slot = 0; slot < n; ++slot)
+        out.ids[slot] = static_cast<std::int32_t>(slot >= n_slots ? -1 : order == nullptr ? slot : order[slot]);
+    pack_moved(centers, shift, unit, nullptr, kept, out, n_threads);
     return out;
 }
 

@@ -53,7 +53,7 @@ void move_mean(const RunningMeans<T>& m, Index c, const double* sum, double mass
         mean[j] = multiply_add_in_order(step, multiply_add_in_order(sum[j], inverse, -mean[j]), mean[j]);
     if (m.unit_length) scale_to_length_1(m, c);
     for (Index j = 0; j < d; ++j) center[j] = static_cast<T>(mean[j] + m.shift[j]);
-    relate_centers<Isa>(center, m.shift, m.relative + at, m.squares + c, m.offsets + c, 1, d, 1);
+    relate_center<Isa>(center, m.shift, d, m.relative + at, m.squares + c, m.offsets + c);
 }
 
 // IN sums (n_centers x n_columns), masses (n_centers) of the rows of a batch.
@@ -64,65 +64,45 @@ void move_means_by_sums(const RunningMeans<T>& m, const double* sums, const doub
                  [&](Index c) { move_mean<Isa>(m, c, sums + c * m.n_columns, masses[c], memory); });
 }
 
-// Eight chains of sums, for bit-identical results on all instruction sets.
-template <class Isa>
-struct Chains {
-    using V = typename Isa::template Vector<double>;
-    static constexpr Index kChains = 8, L = sizeof(V) / sizeof(double);
-    V chains[kChains / L] = {};
-    double rest = 0;
-
-    double sum() const {
-        double total = rest;
-        for (Index u = 0; u < kChains; ++u) total += chains[u / L][u % L];
-        return total;
-    }
-};
-
 // Adds weight * (row - shift) to a sum; returns the squared length of row - shift.
 template <class Isa, class T>
 double add_row(const T* row, const double* shift, double weight, Index d, double* sum) {
-    using C = Chains<Isa>;
-    using V = typename C::V;
     using Stored = typename Isa::template UnalignedVector<double>;
-    C square;
-    Index j = 0;
-    for (; j + C::kChains <= d; j += C::kChains)
-#pragma GCC unroll 4
-        for (Index v = 0; v < C::kChains / C::L; ++v) {
-            const V value = Isa::doubles(row + j + v * C::L) - Isa::doubles(shift + j + v * C::L);
-            *reinterpret_cast<Stored*>(sum + j + v * C::L) += weight * value;
-            square.chains[v] += value * value;
-        }
-    for (; j < d; ++j) {
-        const double value = static_cast<double>(row[j]) - shift[j];
-        sum[j] = multiply_add_in_order(weight, value, sum[j]);
-        square.rest = multiply_add_in_order(value, value, square.rest);
-    }
+    Chains<Isa> square;
+    for_chains<Isa>(
+        d,
+        [&](Index j, Index v) {
+            const auto value = Isa::doubles(row + j) - Isa::doubles(shift + j);
+            *reinterpret_cast<Stored*>(sum + j) += weight * value;
+            square.add(v, value, value);
+        },
+        [&](Index j) {
+            const double value = static_cast<double>(row[j]) - shift[j];
+            sum[j] = multiply_add_in_order(weight, value, sum[j]);
+            square.add_last(value, value);
+        });
     return square.sum();
 }
 
 // The weighted sum of the squared distances to a center of rows with this sum, mass and this sum of their squares.
 template <class Isa, class T>
 double inertia_of(const RunningMeans<T>& m, Index c, const double* sum, double mass, double squares) {
-    using C = Chains<Isa>;
     const T* const center = m.relative + c * m.n_columns;
-    C dot;
-    Index j = 0;
-    for (; j + C::kChains <= m.n_columns; j += C::kChains)
-#pragma GCC unroll 4
-        for (Index v = 0; v < C::kChains / C::L; ++v)
-            dot.chains[v] += Isa::doubles(sum + j + v * C::L) * Isa::doubles(center + j + v * C::L);
-    for (; j < m.n_columns; ++j) dot.rest = multiply_add_in_order(sum[j], static_cast<double>(center[j]), dot.rest);
+    Chains<Isa> dot;
+    for_chains<Isa>(
+        m.n_columns, [&](Index j, Index v) { dot.add(v, Isa::doubles(sum + j), Isa::doubles(center + j)); },
+        [&](Index j) { dot.add_last(sum[j], static_cast<double>(center[j])); });
     const double inertia = squares + mass * m.squares[c] - 2 * dot.sum();
     return inertia < 0 ? 0 : inertia;
 }
 
-// IN x, labels, weights (or nullptr: 1); OUT inertias (n_centers): of the rows of each center, before it moves. IN/OUT
-// sums (n_centers x n_columns), masses (n_centers), to which those of the rows are added; or nullptr.
+// IN x, labels, weights (or nullptr: 1); OUT inertias, has_moved (n_centers): of the rows of each center, before it moves,
+// and whether it does. IN/OUT sums, masses: of the centers, to which those
+// of the rows are added; or nullptr.
 template <class Isa, class T>
 void move_means_by_rows(const RunningMeans<T>& m, const DenseRows<T>& x, const std::int32_t* labels, const T* weights,
-                        double memory, double* inertias, double* sums, double* masses, int n_threads) {
+                        double memory, double* inertias, std::uint8_t* has_moved, double* sums, double* masses,
+                        int n_threads) {
     const Index d = m.n_columns;
     const Moves moves = moves_by_cluster(labels, nullptr, x.n_rows, m.n_centers);
     parallel_for(
@@ -135,6 +115,7 @@ void move_means_by_rows(const RunningMeans<T>& m, const DenseRows<T>& x, const s
                 squares += weight * add_row<Isa>(x.row(moves.rows[e] / 2), m.shift, weight, d, sum.data());
                 mass += weight;
             }
+            has_moved[c] = mass > 0;
             inertias[c] = mass > 0 ? inertia_of<Isa>(m, c, sum.data(), mass, squares) : 0;
             if (sums != nullptr && mass > 0) {
                 masses[c] += mass;

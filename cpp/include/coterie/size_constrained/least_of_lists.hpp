@@ -10,7 +10,7 @@ namespace {
 // IN ids, scores (n x m, m >= 1), duals; OUT per row the centroid with the least score plus dual (ties: the first of
 // the list) and its value, the second one, and the difference of their values (the same id and infinity if m = 1).
 template <class Isa, class T>
-void price_lists(const std::int32_t* ids, const T* scores, Index n, Index m, const double* duals, std::int32_t* labels,
+void least_of_lists(const std::int32_t* ids, const T* scores, Index n, Index m, const double* duals, std::int32_t* labels,
                  double* values, std::int32_t* seconds, double* margins, int n_threads) {
     constexpr Index kChunk = 8192;
     parallel_for(ceil_div(n, kChunk), n_threads, [&](Index task) {
