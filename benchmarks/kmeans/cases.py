@@ -12,7 +12,14 @@ from benchmarks.harness.benchmark import Benchmark, Result
 from benchmarks.harness.contenders import EVERY_ROW, SUPERKMEANS_ALL_ROWS, Contender, faiss_with, threaded
 from benchmarks.harness.measuring import inertia, measured
 from benchmarks.harness.reporting import (
-    DOCS, FAILED, RESULTS, Results, bold_best, machine_line, markdown_table, write_parts,
+    DOCS,
+    FAILED,
+    RESULTS,
+    Results,
+    bold_best,
+    machine_line,
+    markdown_table,
+    write_parts,
 )  # fmt: skip
 
 EXACT = "coterie"

@@ -77,7 +77,7 @@ class KMeans(CentroidEstimator):
         Number of clusters k.
     init : {"split-merge", "k-means++", "k-means||", "afk-mc2", "random"}, array-like of shape (k, d), model or callable
         Initialization of the centers. A name: see `coterie.seeding`; "split-merge" takes random rows through a pass of
-        annealed mini-batches (see `MiniBatchKMeans`), and then makes a few iterations between which clusters are split
+        annealed mini-batches (see `MiniBatchKMeans`), and then makes a few iterations, after which clusters are split
         and others merged, where that lowers the inertia; with 50 or more clusters two more passes of mini-batches
         follow, but not on Dask workers. "k-means||" draws candidates from all rows in five rounds. An array: the
         centers. A fitted model: its `cluster_centers_`. A callable gets `(X, n_clusters, random_state=...)` and returns

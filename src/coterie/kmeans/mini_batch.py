@@ -52,14 +52,14 @@ __all__ = ["MiniBatchKMeans"]
 _SEEDING_SHARE = 0.5
 
 # Rows that the initialization takes for each center, and numbers at least.
-_ROWS_TO_SEED, _NUMBERS_TO_SEED = 64, 1 << 24
+_ROWS_TO_SEED, _NUMBERS_TO_SEED = 64, 1 << 22
 
 BatchSize = Annotated[
     Literal["auto"] | int,
     Param("Number of rows of a batch; auto: 2 for each cluster, at least 256.", least=1),
 ]
 InitSize = Annotated[
-    int | None, Param("Number of rows for the initialization; none: 64 k, or 2^24 numbers.", least=1)
+    int | None, Param("Number of rows for the initialization; none: 64 k, or 2^22 numbers.", least=1)
 ]
 _IGNORED = Param("Ignored, for compatibility with scikit-learn.", least=0)
 MaxNoImprovement = Annotated[int | None, _IGNORED]
@@ -95,7 +95,7 @@ class MiniBatchKMeans(CentroidEstimator):
         If positive, stop after an epoch in which the squared movement of the centers is at most `tol` times the mean
         variance of the columns (of the rows used for initialization, at length 1 if `metric` is "cosine").
     init_size : int or None
-        Number of rows for the initialization; None: 64 k, or as many as have 2^24 numbers.
+        Number of rows for the initialization; None: 64 k, or as many as have 2^22 numbers.
     max_no_improvement, n_init, reassignment_ratio
         Ignored: parameters of scikit-learn's estimator that have no meaning here. Values other than the default, None
         or 0 give a warning.

@@ -23,9 +23,8 @@ from coterie.seeding.seeds import draw_together, take_rows
 
 __all__ = ["choose_swaps", "merge_costs", "nearest_partners", "seed_by_split_and_merge"]
 
-# Iterations of Lloyd's algorithm before each round of swaps, and of 2-means in each cluster; of few rows, one finds
-# clusters as good.
-_ITERATIONS = 2
+# Iterations of 2-means in each cluster; of few rows, one finds clusters as good.
+_HALVING_ITERATIONS = 2
 
 # Swaps end when those of a round lower the inertia by less than this share.
 _LEAST_GAIN = 1e-3
@@ -52,16 +51,16 @@ def seed_by_split_and_merge(
     unit_length: bool = False,
     deadline: Deadline = UNLIMITED,
 ) -> Array:
-    """Anneal random rows for an epoch, then alternate iterations of Lloyd and swaps until these gain little.
+    """Anneal random rows for an epoch, then alternate an iteration of Lloyd and swaps until these gain little.
 
     A swap splits a cluster in two and merges two others; it is made if the split lowers the inertia by more than the
     merge raises it (Kaukoranta, Fränti and Nevalainen 1998). Given `centers` take the place of the epoch, which is over
     a bounded sample of rows on workers, and left out where all rows are one batch: it would be an iteration of Lloyd.
-    Fewer than three clusters, which are not swapped, are chosen by k-means++. A round takes O(n k d) time for two
-    iterations, O(n d) for splits and O(k^2 d) for merges. Gains and costs are exact for the labels of the round, and
+    Fewer than three clusters, which are not swapped, are chosen by k-means++. A round takes O(n k d) time for an
+    iteration, O(n d) for splits and O(k^2 d) for merges. Gains and costs are exact for the labels of the round, and
     its swaps share no cluster, so that they add up.
     """
-    n_iterations = _ITERATIONS
+    n_halvings = _HALVING_ITERATIONS
     if centers is None:
         some = data if data.passes.is_here else sample_of(data, n_clusters, random)
         rows = some.in_this_process()
@@ -70,20 +69,20 @@ def seed_by_split_and_merge(
         masses = np.ones(some.n_rows) if some.weights is None else some.weights.astype(np.float64)
         centers = take_rows(rows, draw_together(masses, n_clusters, random))
         if BatchPlan.of(some.passes, n_clusters).n_batches == 1:
-            n_iterations = 1
+            n_halvings = 1
         else:
             centers = anneal_centers(some, centers, 1, random, unit_length=unit_length, deadline=deadline)
     if n_clusters < 3:
         return centers
-    clusters = ClusteredRows.of(data, n_clusters, max_iter=2 * n_iterations, unit_length=unit_length)
+    clusters = ClusteredRows.of(data, n_clusters, "lloyd", unit_length=unit_length)
     before = np.inf
     while not deadline.is_over:
-        frame = lloyd(clusters, centers, stop=Stop(n_iterations), report=Report())
+        frame = lloyd(clusters, centers, stop=Stop(1), report=Report())
         inertia = clusters.inertia_by_sums(frame)
         if inertia > (1 - _LEAST_GAIN) * before:  # rounding hides what the last swaps gained
             return frame.centers
         sums, masses = (total.total().copy() for total in clusters.sums)
-        halves = _halve(clusters, (sums, masses), frame.centers, random, n_iterations, unit_length)
+        halves = _halve(clusters, (sums, masses), frame.centers, random, n_halvings, unit_length)
         origin = data.shift if unit_length else None
         gains = merge_costs(*halves, origin)
         partners = nearest_partners(sums, masses, origin)
@@ -170,7 +169,7 @@ def _halve(
     whole: _Sums,
     centers: Array,
     random: np.random.RandomState,
-    n_iterations: int,
+    n_halvings: int,
     unit_length: bool,
 ) -> tuple[_Sums, _Sums]:
     """Return the sums and masses of the halves of each cluster after a few iterations of 2-means.
@@ -187,7 +186,7 @@ def _halve(
         least[drawn[is_less]] = keys[is_less]
         points[0, drawn[is_less]] = 2.0 * centers[drawn[is_less]] - rows[is_less]
         points[1, drawn[is_less]] = rows[is_less]
-    for _ in range(n_iterations):
+    for _ in range(n_halvings):
         mass = 2 * data.total_weight
         halves = ClusterSums(
             passes.total(centers.shape, mass * float(np.sqrt(data.largest_square))),
