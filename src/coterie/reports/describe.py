@@ -62,7 +62,7 @@ class Trait:
             return f"{value:.0%}"
         largest = float(np.nanmax(np.abs(self.means), initial=0.0))
         if 0 < largest < np.inf:
-            value = round(value, 3 - int(np.floor(np.log10(largest)))) + 0.0  # which has no -0
+            value = round(value, max(3 - int(np.floor(np.log10(largest))), 0)) + 0.0  # which has no -0
         return f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.3g}"
 
     def told(self, cluster: int) -> str:
