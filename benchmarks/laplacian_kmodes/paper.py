@@ -142,7 +142,7 @@ def printed_objective(graph: Any, affinities: np.ndarray, labels: np.ndarray, la
 
 
 def make_figure_2(run: PaperRun) -> None:
-    """Figure 2 (a): E over lambda, with the range over the seeds."""
+    """E over lambda: means over the seeds."""
     found = _measured(run, QUICK_E_LAMBDAS if run.quick else E_LAMBDAS)
     run.say(f"E: the mean over the seeds. {LEGEND} {_seeds(run)}.")
     headers = ["lambda", *(f"E, {name}" for name in ENDS), *(f"clusters, {name}" for name in ENDS)]
@@ -153,7 +153,7 @@ def make_figure_2(run: PaperRun) -> None:
 
 
 def make_table_3(run: PaperRun) -> None:
-    """Table 3: E at one lambda; the published line beside, whose lambda is not told."""
+    """E at one lambda; the published line beside, whose lambda is not told."""
     ends = _measured(run, (TABLE_LAMBDA,))
     run.say(f"{LEGEND} Lambda: {TABLE_LAMBDA:g}. {_seeds(run)}.")
     lines = [
@@ -210,7 +210,7 @@ def run_facts(data: Path) -> tuple[int, int, int]:
 
 
 def make_table_2(run: PaperRun) -> None:
-    """Table 2: NMI and accuracy of every method, and seconds, on each set that is at hand."""
+    """NMI and accuracy of every method, and seconds, on each set that is at hand."""
     lambdas, lk_lambdas = (", ".join(f"{lam:g}" for lam in _lambdas(run, method)) for method in (SLK_BO, LK))
     run.say(
         f"Of the runs with lambda {lambdas} (LK: {lk_lambdas}) and all seeds, each line shows the one with the highest "
