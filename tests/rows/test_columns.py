@@ -147,15 +147,6 @@ def test_choice_of_columns(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", TABLES)
-def test_a_table_with_one_column_of_vectors(kind, tmp_path, recwarn):
-    rows = stored(mixed().select(["id", "text", "place"]), kind, tmp_path)()
-    assert rows.chosen == ["text"]
-    assert rows.column_names == ["text[0]", "text[1]"]
-    np.testing.assert_array_equal(rows.read(), np.full((30, 2), 2.0))
-    assert not recwarn
-
-
-@pytest.mark.parametrize("kind", TABLES)
 def test_several_columns_of_vectors(kind, tmp_path):
     rows_of = stored(mixed(), kind, tmp_path)
     with pytest.raises(TableError, match="several columns of vectors: title, text") as error:

@@ -22,7 +22,6 @@ from sklearn.preprocessing import (
 )  # fmt: skip
 
 from coterie import KMeans
-from coterie.blocks import kernel_rows
 from coterie.rows import as_rows, open_rows, prepare, prepare_rows
 from tests.support.bits import same_bits
 
@@ -268,12 +267,6 @@ class TestTransformers:
         same_bits(model.predict(frame[frame.columns[::-1]]), model.labels_)
         same_bits(model.predict(frame[50:90]), model.labels_[50:90])
 
-    def test_of_texts(self, frame):
-        rows = prepare_rows(frame, OneHotEncoder(), columns=["city", "code"])
-        np.testing.assert_array_equal(
-            rows.read(), OneHotEncoder().fit_transform(frame[["city", "code"]]).toarray()
-        )
-
     def test_of_sparse_rows(self):
         X = sp.random_array((300, 20), density=0.2, rng=np.random.default_rng(0), format="csr")
         rows = prepare_rows(X, MaxAbsScaler())
@@ -297,20 +290,3 @@ class TestTransformers:
         fitted = SimpleImputer().fit(X)
         X[44, 0] = np.inf  # is imputed, too
         assert prepare_rows(X, fitted).read()[[33, 44]].tolist() == [[1, 1], [1, 1]]
-
-    def test_fits_from_files_equal_those_from_memory(self, tmp_path, monkeypatch):
-        """A file that is larger than what may be kept is transformed as it is read."""
-        X = np.random.default_rng(1).normal(size=(20_000, 8)) * np.geomspace(1, 1e4, 8)
-        X[::7, 2] = np.nan
-        frame = pandas.DataFrame(X, columns=list("abcdefgh"))
-        frame.to_parquet(tmp_path / "t.parquet", row_group_size=1500)
-        options = {"missing": "mean", "scale": "standard"}
-        in_memory = KMeans(5, random_state=0).fit(prepare_rows(frame, **options))
-        monkeypatch.setattr(kernel_rows, "KEPT_BYTES", 1 << 16)
-        rows = prepare_rows(tmp_path / "t.parquet", **options)
-        streamed = KMeans(5, random_state=0).fit(rows)
-        same_bits(streamed.cluster_centers_, in_memory.cluster_centers_)
-        same_bits(streamed.labels_, in_memory.labels_)
-        same_bits(streamed.predict(open_rows(tmp_path / "t.parquet")), in_memory.labels_)
-        theirs = make_pipeline(SimpleImputer(), StandardScaler()).fit_transform(frame)
-        np.testing.assert_allclose(rows.read(), theirs, rtol=1e-10, atol=1e-10)

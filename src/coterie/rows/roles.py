@@ -178,11 +178,8 @@ def roles_of(
     vectors, categories = found.get("vector", []), found.get("encoded", [])
     if len(vectors) > 1:
         shown = _listed([columns[i].name for i in vectors])
-        advice: list[Any] = [
-            "Choose one by ",
-            Setting("columns", [shortened(str(keys[vectors[0]]), MOST_OF_A_NAME)]),
-            ".",
-        ]
+        one = shortened(str(keys[vectors[0]]), MOST_OF_A_NAME)
+        advice: list[str | Setting] = ["Choose one by ", Setting("columns", [one]), "."]
         raise TableError(f"The table has several columns of vectors: {shown}. ", advice=advice)
     if "invalid numbers" in found and not vectors:
         raise invalid_cells(columns[found["invalid numbers"][0]])
@@ -190,19 +187,15 @@ def roles_of(
     if not features and not categories:
         raise _nothing_to_cluster(columns)
     chosen = {*features, *categories}
-    others = [column for i, column in enumerate(columns) if i not in chosen]
+    others = [(one.name, one.looks_like) for i, one in enumerate(columns) if i not in chosen]
+    remarks = [(columns[i].name, columns[i].remark) for i in features]
     return TableRoles(
         tuple(keys[i] for i in features),
         tuple(keys[i] for i in categories),
-        tuple(
-            (one.name, "beside the vectors" if one.looks_like == "number" else one.looks_like)
-            for one in others
-        ),
+        tuple((name, "beside the vectors" if role == "number" else role) for name, role in others),
         None if vectors else unlike_scales([columns[i] for i in features]),
         tuple(columns[i].name for i in features),
-        tuple(
-            (columns[i].name, columns[i].remark) for i in features if columns[i].remark.startswith("without")
-        ),
+        tuple((name, remark) for name, remark in remarks if remark.startswith("without")),
     )
 
 
@@ -219,11 +212,9 @@ def invalid_cells(column: ColumnProfile) -> TableError:
 
 def unlike_scales(columns: Sequence[ColumnProfile]) -> tuple[str, str] | None:
     """Return the columns of the largest and the smallest spread where these differ by much; None elsewhere."""
-    moving = sorted(
-        (column for column in columns if column.variance), key=lambda column: column.variance or 0.0
-    )
-    is_wide = len(moving) > 1 and (moving[-1].variance or 0.0) > _SCALES**2 * (moving[0].variance or 0.0)
-    return (moving[-1].name, moving[0].name) if is_wide else None
+    moving = sorted((column.variance, column.name) for column in columns if column.variance)
+    is_wide = len(moving) > 1 and moving[-1][0] > _SCALES**2 * moving[0][0]
+    return (moving[-1][1], moving[0][1]) if is_wide else None
 
 
 def _nothing_to_cluster(columns: Sequence[ColumnProfile]) -> TableError:
@@ -320,10 +311,8 @@ def _profile_numbers(columns: Sequence[ColumnProfile], cells: FloatArray, is_who
 def _role_of_numbers(found: ColumnProfile, values: FloatArray, are_whole: bool, is_count: bool) -> str:
     """Return the role of ascending numbers by the first rule that holds; `is_count` if they count the rows."""
     low, high, n, names = values[0], values[-1], len(values), name_words(found.name)
-    words, is_date_name = (
-        set(names),
-        bool(_DATE_WORDS.intersection(names)) and not {"year", "years"} & set(names),
-    )
+    words = set(names)
+    is_date_name = bool(_DATE_WORDS & words) and not {"year", "years"} & words
     is_unique = found.distinct == n
     are_many = is_unique and n >= _FEWEST_IDS
     is_day = are_whole and low >= 19_000_101 and high <= 21_001_231 and _are_days(values // 100, values % 100)
