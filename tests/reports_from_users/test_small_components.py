@@ -37,7 +37,7 @@ def _models(k):
 @given(
     seed=st.integers(0, 1000),
     parts=st.lists(st.integers(1, 3), min_size=1, max_size=10),
-    number=st.integers(0, 4),
+    number=st.integers(0, 3),
 )
 def test_planted_clusters_are_found_beside_small_components(seed, parts, number):
     planted, y = _planted(seed, [80, 80, 80])
@@ -50,11 +50,11 @@ def test_planted_clusters_are_found_beside_small_components(seed, parts, number)
     assert not model.memberships_[240:].any()
     assert model.affinity_matrix_.shape == (240, 240)
     np.testing.assert_array_equal(model.predict(graph), model.labels_)
-    if number in (1, 2, 3):
+    if number in (1, 2):
         assert np.isfinite(model.energy_)
 
 
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("number", range(4))
 def test_isolated_vertices_of_a_small_graph_are_no_clusters(number):
     planted, y = _planted(1, [12, 12, 12], inside=0.8, between=0.02)
     graph = sp.csr_array(sp.block_diag([planted, np.zeros((3, 3))]))
