@@ -154,7 +154,8 @@ class BoundedAssignment:
             self._added, error = self._of_shortened(self._length)
             self._options = _kernels.bounded_options(
                 self._order, self._slots, self._panels_per_group, self._drift, self._cumulative, error,
-                self._frame.shift_norm, float(self._added), self._format.bias, True,
+                self._frame.shift_norm, float(self._added), self._format.bias,
+                len(self._slots) >= 2 * _kernels.byte_limits()[1],
             )  # fmt: skip
         first = part.start >= self._n_bounded
         self._n_bounded = max(self._n_bounded, part.stop)
