@@ -27,7 +27,7 @@ PAGE = """# Files
 $ {command}
 ```
 
-{machine}. CPU seconds are medians of {repeats} rounds in turns, each run in a fresh process.
+{machine}. CPU seconds of {rounds}, each run in a fresh process{beside}.
 
 ## Reading
 
@@ -38,8 +38,9 @@ $ {command}
 ## Fits
 
 `NestedMiniBatchKMeans` with k = {k} of {shape} float32 numbers in 200 noisy groups, from opening the file to the labels
-of all rows. Parquet has a column of lists and one of ids, is written by pyarrow with its defaults, and lands in memory,
-with `COTERIE_MEMORY=1GB` in a temporary file. Peak memory has the pages of mapped files, which the system takes back.
+of all rows. Parquet, written by pyarrow with its defaults, has a column of lists and one of ids. Its rows land in
+memory; above a quarter of what is free, and scaled with `COTERIE_MEMORY=1GB`, in a temporary file. The peaks have
+pages of mapped files.
 
 {fit}
 """
@@ -167,6 +168,7 @@ def main() -> None:
         }
         found = list(in_turns(options.repeats, runs))
         assert found[0]["total"] == found[1]["total"]  # bit-identical
+        is_disturbed = any(one["other_seconds"] > 0.1 * one["seconds"] for one in found)
         fits = [
             [name, f"{one['cpu_seconds']:.1f}", f"{one['peak_bytes'] / MIB:,.0f}"]
             for name, one in zip(runs, found)
@@ -175,7 +177,8 @@ def main() -> None:
     page = PAGE.format(
         command=command_line("rows"),
         machine=f"{facts['cpu']}, {facts['cores']} cores, pyarrow {version('pyarrow')}",
-        repeats=options.repeats,
+        rounds="one round" if options.repeats == 1 else f"{options.repeats} rounds in turns, medians",
+        beside=", beside other work" * is_disturbed,
         k=options.clusters,
         shape=f"{n_rows:,} vectors of {N_COLUMNS}",
         read="\n".join(markdown_table(["file", "coterie, CPU s", "pyarrow, CPU s", "ratio"], lines)),
