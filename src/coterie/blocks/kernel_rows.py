@@ -11,6 +11,7 @@ import scipy.sparse
 
 from coterie import _kernels
 from coterie.arrays import Array, IndexArray
+from coterie.limits.memory import available_memory
 from coterie.rows import Rows, as_rows
 from coterie.rows.derived import landed
 
@@ -60,10 +61,11 @@ def kept_rows(rows: Rows) -> Rows:
     """
     is_landed = rows.is_derived and not rows.is_sparse
     most = _BLOCK_BYTES if rows.is_compact else KEPT_BYTES
-    if rows.in_memory or (rows.shape[0] * rows.row_bytes() > most and not is_landed):
+    n_bytes = rows.shape[0] * rows.row_bytes()
+    if rows.in_memory or (n_bytes > most and not is_landed):
         return rows
-    if rows.is_sparse:
-        return as_rows(rows.read())
+    if rows.is_sparse or n_bytes <= min(most, _BLOCK_BYTES) or n_bytes <= min(most, 0.5 * available_memory()):
+        return as_rows(Rows.read(rows))  # at once, without a copy of its blocks
     return landed((block for _, block in rows.blocks()), rows.dtype, rows.shape[0], rows.description)
 
 
