@@ -2,7 +2,7 @@
 
     python -m benchmarks.pictures [FOLDER]
 
-`docs/development/images.md` says for every picture which command draws it.
+`benchmarks/README.md` says for every picture which command draws it.
 """
 
 import argparse

@@ -44,7 +44,6 @@ myst_heading_anchors = 3
 # leads to its own pages.
 suppress_warnings = ["myst.xref_missing", "ref.ref", "config.cache"]
 extlinks = {"doi": ("https://doi.org/%s", "doi:%s")}
-exclude_patterns = ["development/images.md"]
 root_doc = "index"
 
 autosummary_generate = True

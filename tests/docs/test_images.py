@@ -17,8 +17,8 @@ PARSERS = {
 
 
 def commands():
-    """The command of each picture that the page of pictures names."""
-    text = (ROOT / "docs" / "development" / "images.md").read_text(encoding="utf-8")
+    """The command of each picture that the page on benchmarks names."""
+    text = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
     return dict(re.findall(r"^\| `([^`]+)` \| `([^`]+)`", text, re.MULTILINE))
 
 
