@@ -68,7 +68,7 @@ ESTIMATORS = {
         draws=True,
     ),
     "laplacian": Invariant(
-        lambda change: LaplacianKModes(N_CLUSTERS, n_init=10, n_threads=1, random_state=0)
+        lambda change: LaplacianKModes(N_CLUSTERS, n_init=60, n_threads=1, random_state=0)
     ),
     "laplacian, mean shifts": Invariant(
         lambda change: LaplacianKModes(N_CLUSTERS, mode_update="mean_shift", n_init=10, random_state=0)

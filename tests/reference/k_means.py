@@ -194,9 +194,10 @@ def split_and_merge(X, centers, weights, random, *, unit_length=False) -> Array:
         return weights[rows] @ np.sum((X[rows] - mean(rows)) ** 2, axis=1) if len(rows) else 0.0
 
     while True:
-        labels = square_distances(X, centers).argmin(axis=1)
-        clusters = [np.flatnonzero(labels == j) for j in range(k)]
-        centers = np.array([mean(rows) for rows in clusters])
+        for _ in range(1 if k >= 50 else 2):
+            labels = square_distances(X, centers).argmin(axis=1)
+            clusters = [np.flatnonzero(labels == j) for j in range(k)]
+            centers = np.array([mean(rows) for rows in clusters])
         own = np.sum((X - centers[labels]) ** 2, axis=1)
         uniforms = np.random.Generator(np.random.PCG64(random.randint(2**31 - 1))).random(n)
         with np.errstate(divide="ignore"):

@@ -39,8 +39,3 @@ def test_rows_whose_squares_are_no_float32(make, scale):
     model = make(**options).fit(X * np.float32(scale))
     same_partition(model.labels_, plain.labels_)
     np.testing.assert_array_equal(model.predict(X * np.float32(scale)), model.labels_)
-    labels, scores = (
-        model.predict(X * np.float32(scale), return_distance=True) if options else (model.labels_, 1.0)
-    )
-    assert np.all(np.isfinite(scores))
-    np.testing.assert_array_equal(labels, model.labels_)

@@ -26,6 +26,9 @@ __all__ = ["choose_swaps", "merge_costs", "nearest_partners", "seed_by_split_and
 # Iterations of 2-means in each cluster; of few rows, one finds clusters as good.
 _HALVING_ITERATIONS = 2
 
+# From this number of clusters on one iteration between swaps is enough; of fewer ones a second one costs little.
+_MANY = 50
+
 # Swaps end when those of a round lower the inertia by less than this share.
 _LEAST_GAIN = 1e-3
 
@@ -51,7 +54,7 @@ def seed_by_split_and_merge(
     unit_length: bool = False,
     deadline: Deadline = UNLIMITED,
 ) -> Array:
-    """Anneal random rows for an epoch, then alternate an iteration of Lloyd and swaps until these gain little.
+    """Anneal random rows for an epoch, then alternate one or two iterations of Lloyd and swaps until these gain little.
 
     A swap splits a cluster in two and merges two others; it is made if the split lowers the inertia by more than the
     merge raises it (Kaukoranta, Fränti and Nevalainen 1998). Given `centers` take the place of the epoch, which is over
@@ -77,7 +80,7 @@ def seed_by_split_and_merge(
     clusters = ClusteredRows.of(data, n_clusters, "lloyd", unit_length=unit_length)
     before = np.inf
     while not deadline.is_over:
-        frame = lloyd(clusters, centers, stop=Stop(1), report=Report())
+        frame = lloyd(clusters, centers, stop=Stop(1 if n_clusters >= _MANY else 2), report=Report())
         inertia = clusters.inertia_by_sums(frame)
         if inertia > (1 - _LEAST_GAIN) * before:  # rounding hides what the last swaps gained
             return frame.centers
