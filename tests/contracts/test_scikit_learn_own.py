@@ -37,7 +37,6 @@ EXPECTED = {
     r"test_warning_n_init_precomputed_centers\[MiniBatchKMeans": "warns in other words that n_init has no effect",
     "test_minibatch_sensible_reassign": "moves no center that got a copy of another",
     "test_minibatch_iter_steps": "has equal batches, and whole epochs",
-    "test_score_max_iter": "starts from centers that one iteration may leave where they are",
     "test_kmeans_warns_less_centers": "gives any of the numbers to an empty cluster",
     r"test_wrong_params\[param3-": _SHAPE,
     r"test_wrong_params\[param4-": _SHAPE,

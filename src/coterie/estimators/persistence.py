@@ -143,9 +143,7 @@ def read_header(path: str | os.PathLike[str]) -> ModelHeader:
     A file that is not a model, is damaged or of a newer format is a ValueError, a missing one a FileNotFoundError.
     """
     content = _read_content(Path(path))[0]
-    return ModelHeader(
-        content["estimator"], content["format"], str(content["coterie"]), dict(content["metadata"])
-    )
+    return ModelHeader(content["estimator"], content["format"], content["coterie"], content["metadata"])
 
 
 def load_as(path: str | os.PathLike[str], classes: Sequence[type]) -> Any:
@@ -282,10 +280,8 @@ def _read_content(path: Path, *, with_arrays: bool = False) -> tuple[dict[str, A
             if content["format"] == FORMAT_VERSION:
                 numbers = range(len(archive.namelist()) - 1) if with_arrays else ()
                 arrays = [_read_array(archive, number) for number in numbers]
-                parts = [content[part] for part in ("metadata", "parameters", "fitted")]
-                if not isinstance(content["estimator"], str) or not all(
-                    isinstance(part, dict) for part in parts
-                ):
+                types = dict(coterie=str, estimator=str, metadata=dict, parameters=dict, fitted=dict)
+                if not all(isinstance(content[part], of_type) for part, of_type in types.items()):
                     raise ValueError("its header is of other types")
                 return content, arrays
             version, writer = int(content["format"]), str(content["coterie"])
