@@ -36,25 +36,25 @@ SCORES = {"accuracy": "accuracy", "nmi": "NMI"}
 PAGE = DOCS / "benchmarks" / "compare.md"
 _PAGE = """# Recommendations of compare
 
-On {n_sets} data sets with known classes, the method that `coterie.compare` recommends has a mean accuracy of
-{means[0]:.3f}. Always Leiden has {means[2]:.3f}, always k-means {means[3]:.3f}, and the best compared method of each
-set {means[1]:.3f}.
+On {n_sets} data sets with known classes, the method with the highest score of `coterie.compare` has a mean accuracy of
+{means[0]:.3f}. Leiden on every set has {means[2]:.3f}, k-means {means[3]:.3f}, and the best compared method of each set
+{means[1]:.3f}.
 
 ```console
 $ pip install leidenalg igraph  # GPL
 $ COTERIE_DATA=folder python -m benchmarks.graphs_quality.recommend --page
 ```
 
-This page is written by that command. `coterie.compare` gets the rows and the number of classes, with
-`random_state=0`, on one thread. Larger sets are sampled to {most_rows:,} rows. For 70 generated sets, kind, number of
-clusters, sizes, widths, columns and noise are drawn from the seeds 4300 to 4329 and 91000 to 91039.
+`coterie.compare` gets the rows and the number of classes, with `random_state=0`, on one thread. Larger sets are sampled
+to {most_rows:,} rows. 70 sets are drawn at random (seeds 4300 to 4329 and 91000 to 91039): kind, number of clusters,
+sizes, widths, columns and noise.
 [How methods are scored](../how-to/compare_methods.md).
 
-- Recommended: the method with the highest score, also where the confidence is "open". Best of ours: the best of the
-  compared methods by the known classes. Leiden: 15 neighbors, at the resolution that gives about k clusters. k-means:
-  ten restarts.
-- Shortfall: best of ours minus recommended. Rank correlation: Spearman's, of score and accuracy over the methods of a
-  set; mean over the sets on which the methods differ.
+- Recommended: the method with the highest score, also where `compare` recommends none ("open"). Best of ours:
+  the compared method closest to the known classes. Leiden: 15 neighbors, at the resolution that gives about k clusters.
+  k-means: ten restarts.
+- Shortfall: best of ours minus recommended. Rank correlation: Spearman's, of scores and accuracies within a
+  set; mean over the sets whose methods differ.
 
 {machine}
 {missing}
