@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coterie import _kernels
 from coterie.blocks.shuffled import ShuffledRows
 from coterie.centers.bounded import BoundedAssignment, n_bounds_of, panels_of_neighbors
 from coterie.centers.frame import CenterFrame
@@ -36,6 +37,27 @@ def test_bounded_assign_is_the_plain_search(dtype, sparse, shape, seed, n_groups
         np.testing.assert_array_equal(bounded.labels, plain.labels)
         check_bounds(bounded, X, frame)
         movement = random.normal(size=centers.shape) * 0.5**step
+        frame = CenterFrame((frame.centers + movement).astype(dtype), data.shift)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n_groups", [None, 6])
+def test_bounds_of_many_centers_are_by_bytes(dtype, n_groups):
+    least_columns, least_centers, _, _ = _kernels.byte_limits()
+    n_columns, k = max(least_columns, 64), 2 * max(least_centers, 128)
+    random = np.random.default_rng(0)
+    X = random.normal(size=(2 * k, n_columns)).astype(dtype)
+    data = measure_rows(as_rows(X), n_clusters=k, n_threads=2).in_this_process()
+    frame = CenterFrame(X[:k], data.shift)
+    plain, bounded = PlainLabels(data), BoundedAssignment(data, frame, n_groups)
+    for _ in range(4):
+        for assignment in (plain, bounded):
+            assignment.start(frame)
+            for part, x in data.blocks():
+                assignment.assign(part, x)
+        np.testing.assert_array_equal(bounded.labels, plain.labels)
+        check_bounds(bounded, X, frame)
+        movement = 0.2 * random.normal(size=frame.centers.shape)
         frame = CenterFrame((frame.centers + movement).astype(dtype), data.shift)
 
 
