@@ -16,7 +16,7 @@ from coterie.passes import measure_rows
 from coterie.rows import as_rows
 from tests.centers.plain import PlainLabels
 from tests.reference import k_means as oracle
-from tests.support.centers import DTYPES, SHAPES, check_bounds, rows_and_centers
+from tests.support.centers import DTYPES, SHAPES, check_bounds, check_pass, rows_and_centers
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -30,12 +30,7 @@ def test_bounded_assign_is_the_plain_search(dtype, sparse, shape, seed, n_groups
     frame = CenterFrame(centers, data.shift)
     plain, bounded = PlainLabels(data), BoundedAssignment(data, frame, n_groups)
     for step in range(6):
-        for assignment in (plain, bounded):
-            assignment.start(frame)
-            for part, x in data.blocks():
-                assignment.assign(part, x)
-        np.testing.assert_array_equal(bounded.labels, plain.labels)
-        check_bounds(bounded, X, frame)
+        check_pass(plain, bounded, data, X, frame)
         movement = random.normal(size=centers.shape) * 0.5**step
         frame = CenterFrame((frame.centers + movement).astype(dtype), data.shift)
 
@@ -51,12 +46,7 @@ def test_bounds_of_many_centers_are_by_bytes(dtype, n_groups):
     frame = CenterFrame(X[:k], data.shift)
     plain, bounded = PlainLabels(data), BoundedAssignment(data, frame, n_groups)
     for _ in range(4):
-        for assignment in (plain, bounded):
-            assignment.start(frame)
-            for part, x in data.blocks():
-                assignment.assign(part, x)
-        np.testing.assert_array_equal(bounded.labels, plain.labels)
-        check_bounds(bounded, X, frame)
+        check_pass(plain, bounded, data, X, frame)
         movement = 0.2 * random.normal(size=frame.centers.shape)
         frame = CenterFrame((frame.centers + movement).astype(dtype), data.shift)
 

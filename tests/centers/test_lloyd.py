@@ -94,3 +94,6 @@ def test_choose_algorithm_by_shape():
     has_bytes = _kernels.byte_limits()[0] > 0
     assert choose_algorithm(64, 1000, **options) == ("lloyd" if has_bytes else "yinyang")
     assert choose_algorithm(64, 1000, is_settled=True, **options) == "yinyang"
+    # Bounds that take over from bytes are those of limited memory.
+    is_late = has_bytes and _kernels.byte_limits()[3] > 300
+    assert choose_algorithm(300, 300, is_settled=True, **options) == ("yinyang" if is_late else "elkan")

@@ -10,7 +10,7 @@ from coterie.centers.frame import CenterFrame
 from coterie.passes import measure_rows
 from coterie.rows import as_rows
 from tests.centers.plain import PlainLabels
-from tests.support.centers import DTYPES, check_bounds
+from tests.support.centers import DTYPES, check_pass
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -50,12 +50,7 @@ def test_rows_far_out_and_rows_close_together(dtype, n_groups, scale):
     frame = CenterFrame(X[random.choice(len(X), 40, replace=False)], data.shift)
     plain, bounded = PlainLabels(data), BoundedAssignment(data, frame, n_groups)
     for _ in range(5):
-        for assignment in (plain, bounded):
-            assignment.start(frame)
-            for part, x in data.blocks():
-                assignment.assign(part, x)
-        np.testing.assert_array_equal(bounded.labels, plain.labels)
-        check_bounds(bounded, X, frame, scale)
+        check_pass(plain, bounded, data, X, frame, scale)
         moved = frame.centers.astype(float)
         for label in np.unique(plain.labels):
             moved[label] = X[plain.labels == label].mean(axis=0)

@@ -31,6 +31,16 @@ def tolerance(dtype):
     return 2e-4 if dtype == np.float32 else 1e-10
 
 
+def check_pass(plain, bounded, data, X, frame, scale=1.0):
+    """Check that a pass with bounds labels rows as the plain search does, and that the bounds hold."""
+    for assignment in (plain, bounded):
+        assignment.start(frame)
+        for part, x in data.blocks():
+            assignment.assign(part, x)
+    np.testing.assert_array_equal(bounded.labels, plain.labels)
+    check_bounds(bounded, X, frame, scale)
+
+
 def check_bounds(bounded, X, frame, scale=1.0):
     """No lower bound may exceed a true distance, no upper bound fall below one.
 

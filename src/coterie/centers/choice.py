@@ -98,9 +98,8 @@ def choose_algorithm(
     least_columns, least_centers, least_products, bound_columns = _kernels.byte_limits()
     is_for_bytes = 0 < least_columns <= n_columns and n_clusters >= least_centers
     is_for_bytes &= n_columns * n_clusters * itemsize // 4 >= least_products
-    is_for_bytes &= max_iter < _PASSES_FOR_BOUNDS_AFTER_BYTES or (
-        n_columns < bound_columns and not is_settled
-    )
-    if is_for_bytes:
+    if is_for_bytes and max_iter < _PASSES_FOR_BOUNDS_AFTER_BYTES:
         return "lloyd"
+    if is_for_bytes and n_columns < bound_columns:
+        return "yinyang" if is_settled else "lloyd"  # its bounds take a limited memory
     return "elkan" if n_columns >= 256 and n_clusters <= n_columns else "yinyang"

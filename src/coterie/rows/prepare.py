@@ -326,7 +326,7 @@ def _imputed_and_scaled(rows: Rows, missing: Missing, scale: Scale) -> Rows:
 def _quantiles(
     numbers: Callable[[], Iterator[Array]], shape: tuple[int, int], percent: Sequence[float]
 ) -> Array:
-    """Return percentiles of each column without NaN, of as many columns in a pass as have room in memory."""
+    """Return percentiles of each column without its NaN; each pass takes the columns that fit into memory."""
     room = max(_HELD_BYTES, 0.25 * available_memory())
     n_held, found = max(1, min(shape[1], int(room / (8.0 * shape[0])))), []
     for first in range(0, shape[1], n_held):
