@@ -6,6 +6,7 @@ The folder needs room for twice the gigabytes, and TMPDIR for once more: the row
 """
 
 import os
+import re
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -13,6 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
@@ -39,8 +41,8 @@ $ {command}
 
 `NestedMiniBatchKMeans` with k = {k} of {shape} float32 numbers in 200 noisy groups, from opening the file to the labels
 of all rows. Parquet, written by pyarrow with its defaults, has a column of lists and one of ids. Its rows land in
-memory; above a quarter of what is free, and scaled with `COTERIE_MEMORY=1GB`, in a temporary file. The peaks have
-pages of mapped files.
+memory; above a quarter of what is free, and scaled with `COTERIE_MEMORY=1GB`, in a temporary file. Peaks are of
+memory that the process allocated, without pages of mapped files, which the system takes back when it needs them.
 
 {fit}
 """
@@ -111,9 +113,19 @@ def fit(path: Path, k: int, n_threads: int, is_scaled: bool) -> dict[str, Any]:
     if is_scaled:
         os.environ["COTERIE_MEMORY"] = "1GB"
     model = NestedMiniBatchKMeans(k, random_state=0, n_threads=n_threads)
+    held, ended = [_allocated()], Event()
+    sampler = Thread(target=lambda: [held.append(_allocated()) for _ in iter(lambda: ended.wait(0.01), True)])
+    sampler.start()
     with measured() as cost:
         model.fit(prepare_rows(path, scale="standard") if is_scaled else open_rows(path))
-    return vars(cost) | {"total": float(model.inertia_)}
+    ended.set()
+    sampler.join()
+    return vars(cost) | {"total": float(model.inertia_), "peak_bytes": max(held) - held[0]}
+
+
+def _allocated() -> int:
+    """Return the memory that this process allocated and has touched, in bytes."""
+    return int(re.search(r"RssAnon:\s+(\d+)", Path("/proc/self/status").read_text())[1]) * 1024  # type: ignore[index]
 
 
 def in_turns(repeats: int, runs: dict[str, Callable[[], dict[str, Any]]]) -> Iterator[dict[str, Any]]:
