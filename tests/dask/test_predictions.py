@@ -1,6 +1,9 @@
 """Methods of fitted models on rows of workers: lazy Dask arrays with the results of the same rows here."""
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 
 import coterie
@@ -70,3 +73,15 @@ def test_columns_of_vectors(client):
         model = coterie.KMeans(3, init=X[:3]).fit(lying)
         np.testing.assert_array_equal(model.labels_, coterie.KMeans(3, init=X[:3]).fit(X).labels_)
         np.testing.assert_array_equal(model.predict(lying).compute(), model.labels_)
+
+
+def test_each_worker_opens_only_the_files_of_its_chunks(client, tmp_path):
+    X = rows()
+    for number, part in enumerate(np.array_split(X, 4)):
+        pd.DataFrame(part, columns=list("abc")).assign(id=number).to_parquet(tmp_path / f"{number}.parquet")
+    lying = coterie.dask.rows(str(tmp_path), exclude=["id"])
+    assert [Path(chunk.file.path).name for chunk in lying.chunks.chunks] == [f"{i}.parquet" for i in range(4)]
+    model = coterie.KMeans(3, random_state=0).fit(lying)
+    here = coterie.KMeans(3, random_state=0).fit(coterie.open_rows(tmp_path, exclude=["id"]))
+    np.testing.assert_array_equal(model.labels_, here.labels_)
+    np.testing.assert_array_equal(model.cluster_centers_, here.cluster_centers_)

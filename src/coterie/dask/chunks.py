@@ -17,14 +17,15 @@ import numpy as np
 from coterie.rows import Rows, as_rows, open_rows
 from coterie.rows.checks import check_finite
 from coterie.rows.derived import part_of
+from coterie.rows.files import paths_of
 
 # Size of a chunk of rows of files: large compared with the sums of a thousand clusters.
 _CHUNK_BYTES, _ROW_MULTIPLE = 64 << 20, 4096
 
 
 @dataclass(frozen=True)
-class Files:
-    """A path of `coterie.open_rows` with its options.
+class File:
+    """A file of a path, with the options of `coterie.open_rows`.
 
     The `token` tells the files of one fit from those of others, which may have been other ones of the same name.
     """
@@ -35,17 +36,18 @@ class Files:
 
 
 @lru_cache(maxsize=4)
-def _opened(files: Files) -> Rows:
-    return open_rows(files.path, **files.options)
+def _opened(file: File) -> Rows:
+    return open_rows(file.path, **file.options)
 
 
 @dataclass(frozen=True)
 class FileRange:
-    """Rows of files, which a worker opens itself."""
+    """Rows of a file, which a worker opens itself; `before` are the rows of the files before it."""
 
-    files: Files
+    file: File
     start: int
     stop: int
+    before: int
 
     @property
     def n_rows(self) -> int:
@@ -55,13 +57,13 @@ class FileRange:
     @property
     def first_row(self) -> int:
         """Number of the first row."""
-        return self.start
+        return self.before + self.start
 
     def open(self, _: Any = None) -> Rows:
         """Read the rows into memory; errors name the file and the row."""
-        source = _opened(self.files)
+        source = _opened(self.file)
         block = source.block(self.start, self.stop)
-        check_finite(block, self.start, source.place_of)
+        check_finite(block, self.first_row, lambda row: source.place_of(row - self.before))
         return part_of(source, block)
 
 
@@ -132,18 +134,25 @@ def chunks_of(X: Any, options: Mapping[str, Any] | None = None) -> Chunks:
 
 
 def _of_files(path: str, options: Mapping[str, Any]) -> Chunks:
-    source = open_rows(path, **options)
-    if source.is_sparse:
+    names, token = paths_of(path, options.get("storage_options")), uuid.uuid4().hex
+    first, at = open_rows(names[0], **options), 0
+    chunks: list[Chunk] = []
+    if first.is_sparse:
         raise TypeError(f"{path} holds sparse rows, which workers do not take: fit coterie.open_rows(path).")
-    # Workers may have another working folder.
-    files = Files(path if "://" in path else os.path.abspath(path), uuid.uuid4().hex, options)
-    n_rows, size = source.shape[0], max(1, int(_CHUNK_BYTES / source.row_bytes()))
-    if size > _ROW_MULTIPLE:
-        # All of about one size, so that workers of as many chunks have as much to do.
-        n_chunks = -(-n_rows // (size - size % _ROW_MULTIPLE))
-        size = -(-n_rows // (n_chunks * _ROW_MULTIPLE)) * _ROW_MULTIPLE
-    starts = range(0, n_rows, size)
-    return Chunks([FileRange(files, low, min(low + size, n_rows)) for low in starts], source)
+    if first.chosen is not None:  # of all files alike
+        options = {**options, "columns": first.chosen, "exclude": None}
+    for name in names:
+        source = first if name == names[0] else open_rows(name, **options)
+        # Workers may have another working folder.
+        file = File(name if "://" in name else os.path.abspath(name), token, options)
+        n_rows, size = source.shape[0], max(1, int(_CHUNK_BYTES / source.row_bytes()))
+        if size > _ROW_MULTIPLE:
+            # All of about one size, so that workers of as many chunks have as much to do.
+            n_chunks = -(-n_rows // (size - size % _ROW_MULTIPLE))
+            size = -(-n_rows // (n_chunks * _ROW_MULTIPLE)) * _ROW_MULTIPLE
+        chunks += [FileRange(file, low, min(low + size, n_rows), at) for low in range(0, n_rows, size)]
+        at += n_rows
+    return Chunks(chunks, first)
 
 
 def _of_array(X: Any) -> Chunks:

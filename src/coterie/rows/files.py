@@ -21,7 +21,7 @@ from coterie.rows.columns import NO_COLUMNS, Columns
 from coterie.rows.formats import Format, format_of, known_extensions
 from coterie.rows.formats.text import plain_suffix
 from coterie.rows.landing import Matrix, land_matrices
-from coterie.rows.remote import copied, files_of_rows, in_natural_order, is_address, protocol_of
+from coterie.rows.remote import addresses_of, copied, files_of_rows, in_natural_order, is_address, protocol_of
 from coterie.rows.roles import ColumnProfile
 from coterie.rows.source import Rows
 from coterie.rows.tables import TABLE_OPTIONS, Table, TableColumns, columns_of_tables, land_tables
@@ -218,6 +218,15 @@ def _known_kind(found: Any) -> Table | Matrix:
 
 
 # --- places ----------------------------------------------------------------------------------------------------------
+
+
+def paths_of(path: str, storage_options: Mapping[str, Any] | None = None) -> list[str]:
+    """Return the files of a path or address in order, each as a path of `open_rows`."""
+    base, key = _split_key(path)
+    if protocol_of(base) in ("file", "local"):
+        return [path]
+    names = addresses_of(base, storage_options) if is_address(base) else _shards(base)[0]
+    return [name if key is None else f"{name}::{key}" for name in names]
 
 
 def _split_key(path: str) -> tuple[str, str | None]:

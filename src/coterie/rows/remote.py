@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, wait
 from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
@@ -120,13 +120,36 @@ def copied(stack: ExitStack, address: str, options: Mapping[str, Any] | None) ->
     folder = stack.enter_context(
         TemporaryDirectory(prefix="coterie-remote-", dir=spool_folder(), ignore_cleanup_errors=True)
     )
-    # A thread, as not all libraries have limits of time.
-    future: Future[Copies] = Future()
     last = [time.monotonic()]
+    found = _within_limit(lambda: _copied(address, options, shown, Path(folder), last), shown, options, last)
+    if not found[0]:
+        raise FileNotFoundError(f"No file matches {shown}")
+    if _kept is not None:
+        _kept[1][address] = found
+    return found
+
+
+def addresses_of(address: str, options: Mapping[str, Any] | None) -> list[str]:
+    """Return the addresses of the files of an address, in order; errors are those of `copied`."""
+    options = dict(options or {})
+
+    def run() -> list[str]:
+        files, names, is_shards = _listed(address, options)
+        return [files.unstrip_protocol(name) for name in names] if is_shards else [address]
+
+    found = _within_limit(run, without_secrets(address, options), options, [time.monotonic()])
+    if not found:
+        raise FileNotFoundError(f"No file matches {without_secrets(address, options)}")
+    return found
+
+
+def _within_limit(work: Callable[[], Any], shown: str, options: Mapping[str, Any], last: list[float]) -> Any:
+    """Do a work in a thread, as not all libraries have limits of time; `last` is the time of the last byte."""
+    future: Future[Any] = Future()
 
     def run() -> None:
         try:
-            future.set_result(_copied(address, options, shown, Path(folder), last))
+            future.set_result(work())
         except BaseException as error:
             future.set_exception(error)
 
@@ -136,20 +159,12 @@ def copied(stack: ExitStack, address: str, options: Mapping[str, Any] | None) ->
             raise TimeoutError(f"Cannot read {shown}: nothing came for {TIME_LIMIT:.0f} seconds. Try again.")
     if (error := future.exception()) is not None:
         raise _in_one_line(error, shown, options) from None  # the text of the cause may contain a signature
-    if not future.result()[0]:
-        raise FileNotFoundError(f"No file matches {shown}")
-    if _kept is not None:
-        _kept[1][address] = future.result()
     return future.result()
 
 
-def _copied(address: str, options: Mapping[str, Any], shown: str, folder: Path, last: list[float]) -> Copies:
-    from fsspec.callbacks import Callback
+def _listed(address: str, options: Mapping[str, Any]) -> tuple[Any, list[str], bool]:
+    """Return the file system of an address, its names of the files in order, and whether the address names several."""
     from fsspec.core import url_to_fs
-
-    class Progress(Callback):  # type: ignore[misc]
-        def call(self, *_: Any, **__: Any) -> None:
-            last[0] = time.monotonic()
 
     # Nothing that was listed before is used again.
     files, path = url_to_fs(address, **{"use_listings_cache": False, **options})
@@ -157,15 +172,24 @@ def _copied(address: str, options: Mapping[str, Any], shown: str, folder: Path, 
     known = format_of(name_of(address))
     # A host may be [::1], and ? begins the query.
     if re.search(r"[*?\[]", path.partition("://")[2].partition("/")[2].partition("?")[0] if is_web else path):
-        names, is_shards = files.glob(path), True
-    elif (known is not None and (known.is_folder or is_web)) or files.info(path)["type"] == "file":
-        names, is_shards = [path], False
-    else:
-        names, is_shards = [name.rstrip("/") for name in files.ls(path, detail=False)], True
-        names = files_of_rows(names)
-        if not names:
-            raise FileError(f"{shown} has no files of rows. {known_extensions()}")
-    found, names = [], in_natural_order(names)
+        return files, in_natural_order(files.glob(path)), True
+    if (known is not None and (known.is_folder or is_web)) or files.info(path)["type"] == "file":
+        return files, [path], False
+    names = files_of_rows(name.rstrip("/") for name in files.ls(path, detail=False))
+    if not names:
+        raise FileError(f"{without_secrets(address, options)} has no files of rows. {known_extensions()}")
+    return files, in_natural_order(names), True
+
+
+def _copied(address: str, options: Mapping[str, Any], shown: str, folder: Path, last: list[float]) -> Copies:
+    from fsspec.callbacks import Callback
+
+    class Progress(Callback):  # type: ignore[misc]
+        def call(self, *_: Any, **__: Any) -> None:
+            last[0] = time.monotonic()
+
+    files, names, is_shards = _listed(address, options)
+    known, found = format_of(name_of(address)), []
     for number, name in enumerate(names):
         found.append(folder / str(number) / name_of(name if is_shards else address))
         found[-1].parent.mkdir()
