@@ -86,6 +86,9 @@ def afk_mc2(
 # relative to the centers, so that the second product is small.
 _MOST_PROPOSALS, _FEWEST_PROPOSALS, _FEWEST_CHAINS = 1024, 64, 8
 
+# Size of the proposals that are read at once from a file or from workers.
+_READ_BYTES = 64 << 20
+
 
 def seed_by_markov_chain(
     data: ChunkRows,
@@ -113,7 +116,9 @@ def seed_by_markov_chain(
     uniforms = random.uniform(size=drawn.shape)
     importance = weights[drawn] / proposal[drawn]
     n_proposals = min(max(n_clusters // 16, _FEWEST_PROPOSALS), _MOST_PROPOSALS)
-    n_chains = max(_FEWEST_CHAINS, n_proposals // chain_length)
+    n_chains = n_read = max(_FEWEST_CHAINS, n_proposals // chain_length)
+    if not data.rows.in_memory:
+        n_read *= max(1, int(_READ_BYTES / (n_chains * chain_length * data.rows.row_bytes())))
     for first in range(1, n_clusters, n_chains):
         if deadline.is_over:
             others = proposal.copy()
@@ -122,9 +127,12 @@ def seed_by_markov_chain(
             centers[first:] = take_rows(data, indices[first:])
             warn_of_time_limit(first, n_clusters)
             break
+        if (first - 1) % n_read == 0:
+            read = np.unique(drawn[first - 1 : first - 1 + n_read])
+            candidates = take_rows(data, read)
         chains = slice(first - 1, first - 1 + n_chains)
         chosen, centers_chosen = _walk_chains(
-            data, drawn[chains], uniforms[chains], importance[chains], centers[:first]
+            data, read, candidates, drawn[chains], uniforms[chains], importance[chains], centers[:first]
         )
         indices[first : first + len(chosen)], centers[first : first + len(chosen)] = chosen, centers_chosen
     return centers, indices
@@ -132,6 +140,8 @@ def seed_by_markov_chain(
 
 def _walk_chains(
     data: ChunkRows,
+    read: IndexArray,
+    candidates: Array,
     drawn: IndexArray,
     uniforms: FloatArray,
     importance: FloatArray,
@@ -140,12 +150,13 @@ def _walk_chains(
     """Return the rows that some chains end at, one center each, and these rows as an array.
 
     `drawn`, `uniforms` and `importance` (weight / probability) have a line for each chain and a column for each
-    proposal; `centers` were chosen before.
+    proposal; `centers` were chosen before. `candidates` are the rows of the numbers `read`, which hold those drawn.
     """
     # A row that is proposed twice is stored once, so that its distance is exactly 0 after it is chosen.
     rows, places = np.unique(drawn, return_inverse=True)
     proposals = places.reshape(drawn.shape)
-    candidates = take_rows(data, rows)
+    if len(rows) < len(read):
+        candidates = candidates[np.searchsorted(read, rows)]
     relative = candidates - data.shift
     own = np.einsum("ij,ij->i", relative, relative)
     frame = CenterFrame(centers, data.shift)
