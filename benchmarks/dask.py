@@ -8,7 +8,6 @@ All workers run on this machine, with one thread each.
 import time
 from contextlib import ExitStack
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ CHUNK_ROWS = 250_000
 
 
 def make_rows(folder: Path, n_rows: int, n_columns: int, k: int) -> Path:
-    """Write blobs to shards, and for Spark to Parquet beside them; return the folder of the shards."""
+    """Write blobs to shards; return their folder."""
     shards = folder / "shards"
     if shards.exists():
         return shards
@@ -41,18 +40,7 @@ def make_rows(folder: Path, n_rows: int, n_columns: int, k: int) -> Path:
         part = centers[draw.integers(k, size=size)]
         part += draw.standard_normal(part.shape, dtype=np.float32)
         np.save(shards / f"part-{at}.npy", part)
-        if find_spec("pyspark"):
-            _write_parquet(folder / "spark.parquet", at, part)
     return shards
-
-
-def _write_parquet(folder: Path, at: int, part: np.ndarray) -> None:
-    """Write rows as lists of doubles."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    folder.mkdir(exist_ok=True)
-    pq.write_table(pa.table({"features": list(part.astype(np.float64))}), folder / f"{at}.parquet")
 
 
 # --- contenders: fits of a folder of shards; those with workers have them and their modules before the clock starts
@@ -108,26 +96,6 @@ def _dask_ml(folder: Path, seeds: np.ndarray, n_iterations: int) -> dict[str, An
     return vars(cost) | {"objective": _inertia_of(np.asarray(model.cluster_centers_), folder)}
 
 
-def _spark(folder: Path, seeds: np.ndarray, n_iterations: int) -> dict[str, Any]:
-    """Fit by Spark MLlib's KMeans on `local[2]`, rows cached before."""
-    import pyspark.sql
-    from pyspark.mllib.clustering import KMeans, KMeansModel
-    from pyspark.mllib.linalg import DenseVector
-
-    builder = pyspark.sql.SparkSession.builder.master("local[2]").config("spark.driver.memory", "8g")
-    session = builder.config("spark.ui.enabled", "false").getOrCreate()
-    try:
-        frame = session.read.parquet(str(folder.parent / "spark.parquet"))
-        rows = frame.rdd.map(lambda row: DenseVector(row.features)).cache()
-        rows.count()
-        start = KMeansModel([DenseVector(seed) for seed in seeds.tolist()])
-        with measured() as cost:
-            model = KMeans.train(rows, len(seeds), n_iterations, epsilon=0.0, initialModel=start)
-        return vars(cost) | {"objective": _inertia_of(np.array(model.centers), folder)}
-    finally:
-        session.stop()
-
-
 def _on(call: Any, n_workers: int, **options: Any) -> Contender:
     return Contender("distributed", partial(call, n_workers=n_workers, **options))
 
@@ -140,7 +108,6 @@ CONTENDERS: dict[str, dict[str, Contender]] = {
         "coterie.dask from files, 1 worker": _on(_k_means, 1, from_files=True),
         "coterie.dask from files, 2 workers": _on(_k_means, 2, from_files=True),
         "dask_ml, 2 workers": Contender("dask_ml", _dask_ml),
-        "Spark MLlib, local[2]": Contender("pyspark", _spark),
     },
     "mixture": {
         "coterie, 1 thread": Contender("coterie", partial(_mixture, n_workers=0)),
@@ -162,22 +129,11 @@ def _client(stack: ExitStack, n_workers: int) -> Any:
 
 def _on_workers(client: Any, folder: Path) -> Any:
     """Return the rows as a Dask array whose chunks the workers hold."""
-    import dask
-
-    chunks = []
-    for path in sorted(folder.glob("*.npy")):
-        n_rows, n_columns = np.load(path, mmap_mode="r").shape
-        for start in range(0, n_rows, CHUNK_ROWS):
-            size = min(CHUNK_ROWS, n_rows - start)
-            rows = dask.delayed(_read)(path, start, start + size)
-            chunks.append(da.from_delayed(rows, (size, n_columns), dtype=np.float32))
+    shards = [np.load(path, mmap_mode="r") for path in sorted(folder.glob("*.npy"))]
+    chunks = [da.from_array(shard, chunks=(CHUNK_ROWS, shard.shape[1])) for shard in shards]
     X = client.persist(da.concatenate(chunks))
     X.sum().compute()
     return X
-
-
-def _read(path: Path, start: int, stop: int) -> Any:
-    return np.array(np.load(path, mmap_mode="r")[start:stop])
 
 
 def _inertia_of(centers: np.ndarray, folder: Path) -> float:

@@ -1,34 +1,31 @@
-"""Density-based clustering and its competitors at their defaults: exactness, quality, stability, speed.
+"""Density-based clustering and its competitors at their defaults: quality on labeled and on drawn sets.
 
 Goes on where it was ended: what the folder of results has is not run again. --page writes the page of what is there.
 """
 
-import os
 from collections.abc import Callable
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.cluster import HDBSCAN
 from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from benchmarks.harness.contenders import Contender, leiden_on, model_of, selected
-from benchmarks.harness.data.files import Rows, labeled, snippets
+from benchmarks.harness.data.files import Rows
 from benchmarks.harness.data.quality_sets import SETS, prepared
-from benchmarks.harness.measuring import Processes, limit_threads, measured
+from benchmarks.harness.measuring import Processes, limit_threads
 from benchmarks.harness.options import SystemParser
 from benchmarks.harness.reporting import DOCS, FAILED, RESULTS, Cell, Results, machine_line, markdown_table
 from coterie import DensityClustering
 from coterie.graphs import knn_graph
 from coterie.metrics import clustering_accuracy
 
-OURS, ROWS_ONLY, LAYER = "coterie", 'coterie, space="rows"', "coterie, most persistent layer"
-N_SUBSAMPLES, SHARE = 3, 0.8
-_WARM_ROWS = 5000
+OURS, LAYER = "coterie", "coterie, most persistent layer"
 
 
 def _of(path: str, rows: np.ndarray, **options: Any) -> np.ndarray:
@@ -56,13 +53,6 @@ CONTENDERS: dict[str, Contender] = {
     "fast_hdbscan": Contender("fast_hdbscan", partial(_of, "fast_hdbscan.HDBSCAN")),
     "PLSCAN": Contender("fast_plscan", partial(_of, "fast_plscan.PLSCAN")),
     "Leiden": Contender("leidenalg", _leiden),
-}
-# Those of the table of times: ours also without the fit of diffused rows, which the others do not make.
-TIMED = CONTENDERS | {ROWS_ONLY: Contender("coterie", partial(_ours, space="rows"))}
-LARGE: dict[str, tuple[Callable[[], np.ndarray], tuple[str, ...]]] = {
-    "100,000 x 50": (lambda: _blobs(100_000, 50), (OURS, ROWS_ONLY, "fast_hdbscan", "PLSCAN")),
-    "60,000 x 784": (lambda: labeled("mnist")[0][:60_000], (OURS, ROWS_ONLY, "fast_hdbscan")),
-    "12,340 x 384": (lambda: snippets()[0], (OURS, ROWS_ONLY, "fast_hdbscan")),
 }
 
 
@@ -115,45 +105,17 @@ DRAWN: dict[str, tuple[Callable[[np.random.RandomState], Rows], int]] = {
 }
 
 
-def _blobs(n_rows: int, n_columns: int) -> np.ndarray:
-    random = np.random.RandomState(0)
-    centers = random.normal(size=(100, n_columns)) * 2
-    rows = centers[random.randint(100, size=n_rows)] + random.normal(size=(n_rows, n_columns))
-    return rows.astype(np.float32)
-
-
 # --- what runs in a process of its own -------------------------------------------------------------------------------
 
 
 @cache
 def warm_up(method: str) -> None:
-    TIMED[method].call(np.random.RandomState(0).normal(size=(500, 5)).astype(np.float32))
+    CONTENDERS[method].call(np.random.RandomState(0).normal(size=(500, 5)).astype(np.float32))
 
 
 def _set(data: Path) -> tuple[np.ndarray, np.ndarray]:
     with np.load(data) as arrays:
         return np.asarray(arrays["X"], dtype=np.float64), arrays["y"]
-
-
-def exactness(method: str, data: Path) -> Cell:
-    """Compare with scikit-learn's HDBSCAN by brute force: weights of trees, labels for two minimum cluster sizes.
-
-    Core distances make equal heights, which scikit-learn merges in the order of rows; with min_samples=1 there are none
-    but those of the data.
-    """
-    rows = _set(data)[0]
-    found: Cell = {"n_rows": len(rows), "n_columns": rows.shape[1], "weight": 0.0, "is_exact": True}
-    for least, size in ((1, 5), (5, 25)):
-        theirs = HDBSCAN(min_cluster_size=size, min_samples=least, algorithm="brute", copy=True).fit(rows)
-        ours = DensityClustering(min_samples=least, min_cluster_size=size, space="rows", search="exact").fit(
-            rows
-        )
-        weight = float(theirs._single_linkage_tree_["value"].sum())
-        found["weight"] = max(found["weight"], abs(ours.spanning_tree_.distance.sum() - weight) / weight)
-        found["is_exact"] &= ours.is_exact_
-        found[f"labels {least}"] = float(adjusted_rand_score(theirs.labels_, ours.labels_))
-        found[f"ties {least}"] = float(np.mean(np.diff(ours.spanning_tree_.distance) == 0))
-    return found
 
 
 def quality(method: str, data: Path) -> Cell:
@@ -173,17 +135,6 @@ def quality(method: str, data: Path) -> Cell:
     }
 
 
-def stability(method: str, data: Path) -> Cell:
-    """Compare the labels of subsamples with those of all rows, by the rows of both."""
-    rows = _set(data)[0]
-    whole = CONTENDERS[method].call(rows)
-    scores = []
-    for seed in range(N_SUBSAMPLES):
-        some = np.random.RandomState(seed).permutation(len(rows))[: int(SHARE * len(rows))]
-        scores.append(float(adjusted_rand_score(whole[some], CONTENDERS[method].call(rows[some]))))
-    return {"mean": fmean(scores)}
-
-
 def drawn(method: str, kind: str) -> Cell:
     """Cluster sets of a kind: the mean index to the classes, and how many have at most one cluster."""
     draw, n_sets = DRAWN[kind]
@@ -196,27 +147,11 @@ def drawn(method: str, kind: str) -> Cell:
     return {"ari": fmean(aris), "clusters": clusters}
 
 
-def speed(method: str, name: str) -> Cell:
-    """Measure a fit in a process that has compiled what it needs."""
-    rows = LARGE[name][0]()
-    TIMED[method].call(rows[:_WARM_ROWS])  # numba compiles for each dtype and search
-    with measured() as cost:
-        labels = TIMED[method].call(rows)
-    return {
-        "seconds": cost.seconds,
-        "CPU s": cost.cpu_seconds,
-        "peak MB": cost.peak_bytes / 1e6,
-        "rows MB": rows.nbytes / 1e6,
-        "clusters": int(labels.max()) + 1,
-        "coverage": float(np.mean(labels >= 0)),
-    }
-
-
-RUNS = {run.__name__: run for run in (exactness, quality, drawn, stability, speed)}
+RUNS = {run.__name__: run for run in (quality, drawn)}
 
 
 PAGE = DOCS / "benchmarks" / "density.md"
-MOST_ROWS, _EXACT_ROWS = 1000, 20_000
+MOST_ROWS = 1000
 
 _TEMPLATE = """# Density-based clustering
 
@@ -236,7 +171,7 @@ neighbors. The sets are those of [quality](graphs_quality.md), sampled to {most_
 ## Quality
 
 Mean adjusted Rand index (ARI) to the classes, noise being one more cluster. Noise assigned: to the cluster of the
-nearest row in a cluster.{stability}
+nearest row in a cluster.
 
 {quality}
 
@@ -250,65 +185,39 @@ clusters found.
 
 Other rules for `labels_` find clusters in two columns where there are none: the most persistent layer, and excess of
 mass, the rule of HDBSCAN, from 5 rows (scikit-learn) or 25.
-{exactness}{timed}"""
-_STABILITY = f""" Stability: the mean
-index of the labels of {N_SUBSAMPLES} subsamples of {SHARE:.0%} to those of all rows."""
-_EXACTNESS = """
-## Exactness
-
-On {n_exact} sets of at most {exact_rows} rows the weights of the spanning trees equal those of scikit-learn's HDBSCAN
-by brute force, up to a fraction of {gap}; {n_certified} trees are certified exact. Labels can differ where heights are
-equal (ties), because scikit-learn merges ties in the order of the rows. With `min_samples` 1 and a minimum cluster size
-of 5 the labels are equal on {n_equal} sets; the others have {least_ties} ties or more. With `min_samples` 5 and a
-minimum cluster size of 25 the mean index is {mean_5}.
-"""
-_TIMED = """
-## Time and memory
-
-Two threads, in a process that has compiled what it needs. Peak memory is above what was held before. By default coterie
-fits a second time, to diffused rows, if less than 85% of the rows are in clusters; `space="rows"` does not.
-
-{speed}
 """
 
 
 def measure(options: Any, results: Results) -> None:
     """Run all methods on all sets, those cells that are not there yet."""
-    methods = selected(TIMED, options, print)
+    methods = selected(CONTENDERS, options, print)
     names = [name for name, known in SETS.items() if known.is_here and not known.is_graph][: options.sets]
     process = Processes(kept=True)
 
     def run(part: str, name: str, method: str) -> Cell:
         data: Any = name
-        if part not in ("speed", "drawn"):
-            most = options.most_rows if part != "exactness" or options.quick else _EXACT_ROWS
-            data = process.run(prepared, name, most, results.folder / "rows")
+        if part == "quality":
+            data = process.run(prepared, name, options.most_rows, results.folder / "rows")
         process.run(warm_up, method)
         return process.run_within(options.limit, RUNS[part], method, data)
 
-    timed = {name: able for name, (_, able) in LARGE.items()}
     for part in options.rows:
-        able = timed if part == "speed" else dict.fromkeys(
-            DRAWN if part == "drawn" else names, (OURS,) if part == "exactness" else tuple(CONTENDERS)
-        )  # fmt: skip
-        for name in able:
-            for method in (method for method in able[name] if method in methods):
-                results.made(f"{part} {name}", method, 0, partial(run, part, name, method))
+        for name, method in product(DRAWN if part == "drawn" else names, methods):
+            results.made(f"{part} {name}", method, 0, partial(run, part, name, method))
     process.close()
 
 
-def _cells(results: Results, part: str, method: str) -> dict[str, Cell]:
-    """Return the cells of a method by set, without those that failed."""
-    found = {name: results.read(f"{part} {name}", method, 0) for name in SETS}
+def _cells(results: Results, method: str) -> dict[str, Cell]:
+    """Return the cells of a method by labeled set, without those that failed."""
+    found = {name: results.read(f"quality {name}", method, 0) for name in SETS}
     return {name: cell for name, cell in found.items() if cell is not None and FAILED not in cell}
 
 
 def _quality(results: Results) -> list[str]:
     """Return the table of the labeled sets: a line for each method, its means."""
-    lines, ours = [], _cells(results, "quality", OURS)
+    lines, ours = [], _cells(results, OURS)
     for method in CONTENDERS:
-        found = _cells(results, "quality", method)
-        stable = _cells(results, "stability", method)
+        found = _cells(results, method)
         cells = pd.DataFrame(
             [cell | {"ours": ours[name]["ari"]} for name, cell in found.items() if name in ours]
         )
@@ -317,11 +226,10 @@ def _quality(results: Results) -> list[str]:
                 cells[what].mean()
                 for what in ("ari", "ours", "coverage", "assigned ari", "assigned accuracy")
             ]
-            means += [fmean(cell["mean"] for cell in stable.values())] if stable else []
             lines.append([_name(method), str(len(cells)), *(f"{mean:.3f}" for mean in means)])
     headers = ["", "sets", "ARI", "coterie on these sets", "coverage", "ARI, noise assigned",
-               "accuracy, noise assigned", "stability"]  # fmt: skip
-    return markdown_table(headers[: max(map(len, lines), default=0)], lines)
+               "accuracy, noise assigned"]  # fmt: skip
+    return markdown_table(headers, lines)
 
 
 def _drawn(results: Results) -> list[str]:
@@ -346,70 +254,31 @@ def _name(method: str) -> str:
     return f"**{method}**" if method == OURS else method
 
 
-def _exactness(results: Results) -> dict[str, str]:
-    """Return what the page says of exactness."""
-    cells = _cells(results, "exactness", OURS)
-    if not cells:
-        return {}
-    unlike = {name: cell for name, cell in cells.items() if cell["labels 1"] < 1}
-    return {
-        "n_exact": str(len(cells)),
-        "gap": f"{max((cell['weight'] for cell in cells.values()), default=0.0):.0e}",
-        "n_certified": str(sum(cell["is_exact"] for cell in cells.values())),
-        "n_equal": str(len(cells) - len(unlike)),
-        "mean_5": f"{fmean([cell['labels 5'] for cell in cells.values()] or [1]):.3f}",
-        "least_ties": f"{min((cell['ties 1'] for cell in unlike.values()), default=0.0):.0%}",
-    }
-
-
-def _speeds(results: Results) -> list[str]:
-    lines = []
-    for name, (_, able) in LARGE.items():
-        for method in able:
-            cell = results.read(f"speed {name}", method, 0)
-            if cell is not None:
-                shown = [cell[FAILED], *[""] * 4] if FAILED in cell else [
-                    f"{cell['CPU s']:.2f}", f"{cell['seconds']:.2f}", f"{cell['peak MB']:,.0f}",
-                    f"{cell['rows MB']:,.0f}", f"{cell['coverage']:.2f}",
-                ]  # fmt: skip
-                lines.append([name, _name(method), *shown])
-    return markdown_table(["rows", "", "CPU s", "seconds", "peak MB", "rows MB", "coverage"], lines, 2)
-
-
 def written_page(results: Results) -> str:
     """Return the page of all cells that are there."""
-    names = (*SETS, *LARGE, *DRAWN)
-    cells = (results.read(f"{part} {name}", OURS, 0) for part in RUNS for name in names)
+    names = [*(f"quality {name}" for name in SETS), *(f"drawn {name}" for name in DRAWN)]
+    cells = (results.read(name, OURS, 0) for name in names)
     machines = {machine_line({**cell["machine"]}) for cell in cells if cell is not None}
-    tables = {
-        "machines": sorted(machines),
-        "quality": _quality(results),
-        "drawn": _drawn(results),
-    }
-    exactness, speeds = _exactness(results), _speeds(results)
     return _TEMPLATE.format(
-        exactness=_EXACTNESS.format(exact_rows=f"{_EXACT_ROWS:,}", **exactness) if exactness else "",
-        timed=_TIMED.format(speed="\n".join(speeds)) if len(speeds) > 2 else "",
+        machines="\n".join(sorted(machines)), quality="\n".join(_quality(results)),
+        drawn="\n".join(_drawn(results)), most_rows=f"{MOST_ROWS:,}",
         ari_ours=_mean_ari(results, OURS), ari_peer=_mean_ari(results, "HDBSCAN (scikit-learn)"),
-        most_rows=f"{MOST_ROWS:,}", stability=_STABILITY if _cells(results, "stability", OURS) else "",
-        **{name: "\n".join(lines) for name, lines in tables.items()},
     )  # fmt: skip
 
 
 def _mean_ari(results: Results, method: str) -> str:
-    found = [cell["ari"] for cell in _cells(results, "quality", method).values()]
+    found = [cell["ari"] for cell in _cells(results, method).values()]
     return f"{fmean(found):.3f}" if found else "-"
 
 
 if __name__ == "__main__":
-    parser = SystemParser("density", __doc__, list(RUNS), quick=list(RUNS)[:4], rounds=None)
+    parser = SystemParser("density", __doc__, list(RUNS), rounds=None)
     parser.add("--limit", default=150.0, help="seconds after which a cell is given up")
     parser.add("--most-rows", default=MOST_ROWS, quick=150, help="drawn of larger sets")
     parser.add("--sets", default=len(SETS), quick=2, help="only the first sets")
     parser.add_argument("--page", action="store_true", help=f"write {PAGE.name} of what is there")
     options = parser.read()
     limit_threads(2)
-    os.environ["NUMBA_NUM_THREADS"] = "2"
     results = Results(RESULTS / f"density-{options.most_rows}")
     measure(options, results)
     page = written_page(results)

@@ -8,25 +8,23 @@ of a clock. The rate counts 2 n k d operations a pass. With --quick data are sma
 """
 
 import argparse
-import platform
-import re
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.harness.data.images import mnist
+from benchmarks.harness.measuring import seconds_of
+from benchmarks.harness.reporting import DOCS, machine_line, markdown_table, write_parts
 from coterie import KMeans, _kernels
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame
 from coterie.graphs import nearest_neighbors
 
-PAGE = Path(__file__).parents[1] / "docs" / "benchmarks" / "exact_int8.md"
+PAGE = DOCS / "benchmarks" / "exact_int8.md"
 FLOATS = 2  # the filter of `_kernels.assign`
 SEEDS = 5
 NAMES = {"avx512vnni": "VNNI", "avx512": "AVX-512", "avx2": "AVX2"}
@@ -61,15 +59,12 @@ def by_floats() -> Iterator[None]:
 
 def compared(run: Callable[[], np.ndarray], n_rounds: int) -> tuple[float, float]:
     """Return the least CPU seconds by bytes and by floats, in turns; their results must be equal."""
-    seconds, results = ([], []), []
+    seconds: tuple[list[float], list[float]] = ([], [])
+    results: list[np.ndarray] = []
     for _ in range(n_rounds):
-        begin = time.process_time()
-        results.append(run())
-        seconds[0].append(time.process_time() - begin)
+        seconds[0].append(seconds_of(lambda: results.append(run()), n_threads=1))
         with by_floats():
-            begin = time.process_time()
-            results.append(run())
-            seconds[1].append(time.process_time() - begin)
+            seconds[1].append(seconds_of(lambda: results.append(run()), n_threads=1))
     assert all(np.array_equal(result, results[0]) for result in results)
     return min(seconds[0]), min(seconds[1])
 
@@ -171,31 +166,20 @@ def measure_neighbors(divide: int, sets: list[str]) -> Table:
 def measure_two_threads(divide: int, sets: list[str]) -> Table:
     """Seconds of a clock with two threads: the least of three, of k-means the median of five starts with the range."""
     digits, wide = mnist(70_000 // divide), grouped(100_000 // divide, 768, 1000)
-    units, million = (
-        grouped(80_000 // divide, 384, 1000, unit_length=True),
-        grouped(1_000_000 // divide, 32, 1000),
-    )
+    units = grouped(80_000 // divide, 384, 1000, unit_length=True)
+    million = grouped(1_000_000 // divide, 32, 1000)
 
     def k_means(X: np.ndarray, max_iter: int | None) -> str:
-        seconds = []
+        seconds, k = [], min(1000, len(X) // 4)
         for seed in range(SEEDS):
-            k = min(1000, len(X) // 4)
-            options = {
-                "max_iter": max_iter,
-                "tol": 0,
-                "init": X[np.random.default_rng(seed).choice(len(X), k, False)],
-            }
-            model = KMeans(k, n_threads=2, random_state=seed, **(options if max_iter else {}))
-            seconds.append(clock(partial(model.fit, X)))
+            start = X[np.random.default_rng(seed).choice(len(X), k, replace=False)]
+            options = {"max_iter": max_iter, "tol": 0, "init": start} if max_iter else {}
+            model = KMeans(k, n_threads=2, random_state=seed, **options)
+            seconds.append(seconds_of(partial(model.fit, X)))
         return f"{np.median(seconds):.2f} ({min(seconds):.2f} to {max(seconds):.2f})"
 
-    def clock(run: Callable[[], Any]) -> float:
-        begin = time.perf_counter()
-        run()
-        return time.perf_counter() - begin
-
     def least(run: Callable[[], Any], n_rounds: int = 3) -> str:
-        return f"{min(clock(run) for _ in range(n_rounds)):.2f}"
+        return f"{min(seconds_of(run) for _ in range(n_rounds)):.2f}"
 
     k = min(1000, len(units) // 4)
     model = KMeans(k, init=units[:k], max_iter=2, n_threads=2).fit(units)
@@ -223,29 +207,12 @@ PARTS = {
 }
 
 
-def markdown(table: Table) -> str:
-    header, rows = table
-    lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def processor() -> str:
-    text = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
-    fields = dict(re.findall(r"^(model name|cpu family|model)\s*: (.*)$", text, flags=re.MULTILINE))
-    family, model = fields.get("cpu family", "?"), fields.get("model", "?")
-    return f"{fields.get('model name', platform.processor())} (CPU family {family}, model {model})"
-
-
 def sgemm_rate(side: int) -> float:
     """Return the rate of NumPy's float32 product of two square matrices by one thread, in GFLOP/s, at best."""
     left, right = np.random.default_rng(0).random((2, side, side), dtype=np.float32)
-    seconds = []
     with threadpool_limits(1, user_api="blas"):
-        for _ in range(N_PRODUCTS):
-            begin = time.perf_counter()
-            np.matmul(left, right.T)
-            seconds.append(time.perf_counter() - begin)
-    return 2e-9 * side**3 / min(seconds)
+        seconds = min(seconds_of(lambda: np.matmul(left, right.T)) for _ in range(N_PRODUCTS))
+    return 2e-9 * side**3 / seconds
 
 
 def main() -> None:
@@ -253,18 +220,15 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small data, to see that everything runs")
     quick = parser.parse_args().quick
     sets = [name for name in NAMES if name in _kernels.available_instruction_sets()]
-    text = PAGE.read_text()
     peak = sgemm_rate(512 if quick else SIDE)
-    found = {"machine": f"{processor()}; NumPy's float32 product reaches {peak:.0f} GFLOP/s with one thread."}
+    found = {
+        "machine": f"{machine_line()}; NumPy's float32 product reaches {peak:.0f} GFLOP/s with one thread."
+    }
     for name, measure in PARTS.items():
-        found[name] = markdown(measure(20 if quick else 1, sets))
+        found[name] = "\n".join(markdown_table(*measure(20 if quick else 1, sets)))
         print(name, found[name], sep="\n\n", flush=True)
-    for name, table in found.items():
-        place = rf"(<!-- {name} -->\n).*?(<!-- end -->)"
-        text, n_places = re.subn(place, lambda at, new=table: f"{at[1]}{new}\n{at[2]}", text, flags=re.DOTALL)
-        assert n_places == 1, name
     if not quick:
-        PAGE.write_text(text)
+        write_parts(PAGE, found)
 
 
 if __name__ == "__main__":

@@ -151,7 +151,7 @@ def main() -> None:
     n_rows = int(options.gigabytes * 1e9) // (4 * N_COLUMNS)
     with (
         TemporaryDirectory(prefix="coterie-benchmark-", dir=options.folder) as name,
-        closing(Processes(options.threads, kept=options.quick)) as processes,
+        closing(Processes(kept=options.quick)) as processes,
     ):
         folder = Path(name)
         processes.run(write_tables, folder, 20 if options.quick else 1)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.graphs import runs as graphs
+from benchmarks import neighbors
 from benchmarks.harness.benchmark import Benchmark, Run, run_steps
 from benchmarks.harness.contenders import Contender, is_peer, model_of
 from benchmarks.harness.measuring import measured, seconds_of
@@ -28,6 +28,7 @@ from benchmarks.harness.reporting import (
     bold_best,
     markdown_table,
     memory_cell,
+    write_parts,
 )
 from benchmarks.kmeans import cases as kmeans
 from coterie.graphs import knn_graph
@@ -79,7 +80,7 @@ def _k_means(data: str, n_rows: int, n_clusters: int, max_iter: int = 0) -> Call
 
 def _neighbors(data: str, n_rows: int) -> Callable[[Benchmark], Run]:
     return lambda benchmark: benchmark.each(
-        graphs.run_graph, benchmark.data(data, 3000 if benchmark.quick else n_rows), 15
+        neighbors.run_graph, benchmark.data(data, 3000 if benchmark.quick else n_rows), 15
     )
 
 
@@ -148,7 +149,7 @@ def _small(kind: str) -> Callable[[Benchmark], Run]:
 
 
 def _graphs(recall: str) -> dict[str, Contender]:
-    return {name: graphs.GRAPHS[name] for name in (recall, "pynndescent", "hnswlib M=16 ef=100/64")}
+    return {name: neighbors.GRAPHS[name] for name in (recall, "pynndescent", "hnswlib M=16 ef=100/64")}
 
 
 ROWS: dict[str, Row] = {
@@ -201,7 +202,7 @@ _SCIKIT_LEARN = ("scikit-learn", "scikit-learn-intelex")
 _HEADERS = [
     "work", "coterie, s", "scikit-learn, s", "scikit-learn-intelex, s", "fastest other, s", "package", "its quality"
 ]  # fmt: skip
-_BEGIN, _END = "<!-- written by python -m benchmarks.speed --page -->", "<!-- up to here -->"
+_MARK = "written by python -m benchmarks.speed --page"
 _README, _PAGE = DOCS.parent / "README.md", DOCS / "benchmarks" / "speed.md"
 
 
@@ -228,8 +229,7 @@ def finish(benchmark: Benchmark) -> None:
     if benchmark.options.page:
         for path, chosen in ((_README, FRONT), (_PAGE, ROWS)):
             table = markdown_table(_HEADERS, [line for key, line in lines.items() if key in chosen])
-            before, rest = path.read_text().split(_BEGIN)
-            path.write_text("\n".join([before + _BEGIN, "", *table, "", _END + rest.split(_END)[1]]))
+            write_parts(path, {_MARK: "\n".join(["", *table, ""])})
 
 
 def cells_of(row: Row, summaries: Summaries) -> list[str]:

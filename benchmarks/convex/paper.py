@@ -1,6 +1,6 @@
 """The figures and tables of Chi and Lange (2015)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
@@ -16,7 +16,6 @@ from benchmarks.harness.benchmark import Item, PaperRun
 from benchmarks.harness.contenders import Contender
 from coterie import ConvexClustering, ConvexClusterPath
 from coterie.datasets import load_iris, load_mammals, load_senate
-from coterie.figures import new_figure
 
 # The published table: senators and issues, and how many senators of each party (D, I, R).
 SENATORS, ISSUES, PARTIES = 29, 15, (15, 1, 13)
@@ -87,9 +86,6 @@ def _unique_records(votes: np.ndarray) -> np.ndarray:
     return complete[np.sort(np.unique(codes, return_index=True)[1])]
 
 
-# Colors that also the color-blind tell apart (after Okabe and Ito).
-COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-
 Panel = tuple[str, Known, Any]  # title, rows, fitted path
 
 
@@ -115,16 +111,8 @@ def _cells(title: str, known: Known, path: Any) -> list[str]:
 
 
 def _show(run: PaperRun, title: str, panels: list[Panel]) -> None:
-    """Print what the panels agree with, where there are classes, and draw their paths."""
-    if panels[0][1].classes is not None:
-        run.report.table(title, HEADERS, [_cells(*panel) for panel in panels])
-    n_columns = min(2, len(panels))
-    figure = new_figure((5.2 * n_columns, 4.2 * -(-len(panels) // n_columns)))
-    axes = figure.subplots(-(-len(panels) // n_columns), n_columns, squeeze=False).ravel()
-    for axis, (name, _, path) in zip(axes, panels):
-        path.plot(ax=axis).set_title(name, fontsize=10)
-    alt = "Paths of the centroids on two principal components: a panel for each choice of weights"
-    run.draw("paths", figure, alt)
+    """Print what the paths of some rows with known classes agree with."""
+    run.report.table(title, HEADERS, [_cells(*panel) for panel in panels])
 
 
 def _panel(run: PaperRun, known: Known, n_neighbors: int, phi: float) -> Panel:
@@ -190,7 +178,6 @@ def make_mammals(run: PaperRun) -> None:
     """Follow the teeth of 27 mammals (Figure 4c), and see whom the brown bat joins."""
     known = mammals()
     panels = _two_sets(run, known, 5, 0.5)
-    _show(run, "", panels)
     cells = [
         [title, *_fusions_of(path, known, name), f"{float(path.relative_gaps_.max()):.0e}"]
         for title, _, path in panels
@@ -258,7 +245,7 @@ PUBLISHED: dict[str, dict[str, tuple[float, ...]]] = {
 
 
 def _make(run: PaperRun, kind: str) -> None:
-    """Time whole paths by every solver, on the same rows, and draw the box plots."""
+    """Time whole paths by every solver, on the same rows."""
     names = run.select({name: Contender("coterie", run_path) for name in SOLVERS})
     sizes, n_replicates = PAPER_SIZES[:1] if run.quick else PAPER_SIZES, len(run.seeds(REPLICATES))
     seconds: dict[str, dict[int, list[float]]] = {name: {} for name in names}
@@ -280,8 +267,6 @@ def _make(run: PaperRun, kind: str) -> None:
     title = f"Mean seconds of a path of 50 gammas, {weights}, phi = 2, {n_replicates} replicates"
     run.report.table(title, ["solver", *map(str, sizes), "largest gap"], lines)
     run.say(f"Relative gap {PAPER_TOL:g}, or residuals to {PAPER_TOL:g}; the time includes the graph.")
-    alt = "Seconds for 100 to 500 rows: boxes of our solvers, far below the published means"
-    run.draw("boxes", _draw_boxes(seconds, PUBLISHED[kind], weights), alt)
 
 
 def _means(values: Iterable[float]) -> list[str]:
@@ -289,35 +274,6 @@ def _means(values: Iterable[float]) -> list[str]:
 
 
 make_table_2, make_table_3 = partial(_make, kind="dense"), partial(_make, kind="sparse")
-
-
-def _draw_boxes(
-    seconds: Mapping[str, Mapping[int, Sequence[float]]], published: Mapping[str, Sequence[float]], title: str
-) -> Any:
-    """Draw box plots of the square root of seconds, as the paper does, with its means as crosses.
-
-    `seconds` has the replicates by solver and number of rows, `published` the mean seconds for 100, 200, ... rows.
-    """
-    figure = new_figure((7.6, 5.4))
-    axis = figure.subplots()
-    width = 70 / len(seconds)
-    for number, (solver, by_size) in enumerate(seconds.items()):
-        color = COLORS[number % len(COLORS)]
-        shift = width * (number - (len(seconds) - 1) / 2)
-        axis.boxplot(
-            [np.sqrt(values) for values in by_size.values()], positions=[n + shift for n in by_size],
-            widths=0.8 * width, patch_artist=True, manage_ticks=False, label=f"ours, {solver}",
-            boxprops={"facecolor": color, "edgecolor": color}, medianprops={"color": "white"},
-            whiskerprops={"color": color}, capprops={"color": color},
-            flierprops={"marker": ".", "markeredgecolor": color},
-        )  # fmt: skip
-    for (name, means), mark in zip(published.items(), "xv+"):
-        sizes = 100 * np.arange(1, len(means) + 1)
-        axis.plot(sizes, np.sqrt(means), mark, color="black", label=f"published mean, {name}")
-    axis.set(yscale="log", xlabel="rows", ylabel="square root of seconds", title=title)
-    axis.set_xticks(100 * np.arange(1, 6))
-    figure.legend(loc="outside lower center", ncols=2, fontsize=8)
-    return figure
 
 
 ITEMS = {

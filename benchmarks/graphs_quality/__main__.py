@@ -6,7 +6,7 @@ from itertools import product
 
 import benchmarks.graphs_quality
 from benchmarks.graphs_quality.contenders import CONTENDERS, GRAPH_METHODS, Cell, run_cell, warm_up
-from benchmarks.graphs_quality.page import GUIDE, MOST_ROWS, PAGE, tables, with_table, written_page
+from benchmarks.graphs_quality.page import GUIDE, MOST_ROWS, PAGE, tables, write_guide, written_page
 from benchmarks.harness.contenders import selected
 from benchmarks.harness.data.quality_sets import SETS, prepared
 from benchmarks.harness.measuring import Processes, limit_threads
@@ -48,4 +48,4 @@ if __name__ == "__main__":
     print("\n".join(tables(results)))
     if options.page:
         PAGE.write_text(written_page(results, options.most_rows))
-        GUIDE.write_text(with_table(GUIDE.read_text(), results))
+        write_guide(results)

@@ -48,13 +48,8 @@ def _fit(task: Task, path: str, *, is_seeded: bool = True, **options: Any) -> np
     return model_of(path, task.n_clusters, **options, **seeded).fit(task.rows).labels_
 
 
-def _mixture(
-    task: Task, covariance_type: str = "tied_spherical", n_factors: int = 0, *, init: str
-) -> np.ndarray:
-    model = model_of(
-        "coterie.TruncatedGaussianMixture", task.n_clusters, covariance_type=covariance_type,
-        n_factors=min(n_factors, task.rows.shape[1] - 1), init=init, random_state=task.seed, n_threads=1,
-    )  # fmt: skip
+def _mixture(task: Task) -> np.ndarray:
+    model = model_of("coterie.TruncatedGaussianMixture", task.n_clusters, random_state=task.seed, n_threads=1)
     return model.fit(task.rows).predict(task.rows)
 
 
@@ -113,14 +108,9 @@ def _ours(call: Callable[..., np.ndarray], *args: Any, **options: Any) -> Conten
     return Contender("coterie", lambda task: call(task, *args, **options))
 
 
-_COVARIANCES = {"": (), ", diag": ("diag",)} | {f", {h} factors": ("factors", h) for h in (1, 2, 5)}
 METHODS_OF_OURS: dict[str, Contender] = {
     "k-means": _ours(_fit, "coterie.KMeans", n_init=N_INIT, n_threads=1),
-    **{
-        f"mixture{start}{kind}": _ours(_mixture, *covariance, init=init)
-        for start, init in (("", "auto"), (" from k-means", "k-means"))
-        for kind, covariance in _COVARIANCES.items()
-    },
+    "mixture": _ours(_mixture),
     SLK_BO: _ours(_k_modes, "byproduct"),
     SLK_MS: _ours(_k_modes, "mean_shift"),
     TV: _ours(_total_variation),

@@ -18,12 +18,11 @@ from benchmarks.graphs_quality.contenders import (
 )
 from benchmarks.graphs_quality.recommend import COMPARE
 from benchmarks.harness.data.quality_sets import GENERATED, REAL, SETS
-from benchmarks.harness.reporting import DOCS, FAILED, Results, machine_line, markdown_table
+from benchmarks.harness.reporting import DOCS, FAILED, Results, machine_line, markdown_table, write_parts
 
 PAGE = DOCS / "benchmarks" / "graphs_quality.md"
 # The page that says which method to take, and the lines in it between which a table is written.
 GUIDE = DOCS / "start" / "which_method.md"
-_BEGIN, _END = "<!-- written by python -m benchmarks.graphs_quality --page -->", "<!-- up to here -->"
 SCORES = ("accuracy", "nmi", "ari")
 FACTS = ("set", "method", FAILED, *SCORES, "cpu_seconds", "machine")
 METHODS, OURS = (COMPARE, *CONTENDERS), {COMPARE, *METHODS_OF_OURS}
@@ -172,11 +171,10 @@ def written_page(results: Results, most_rows: int) -> str:
     return "\n".join([introduction, *missing, *tables(results)]) + "\n"
 
 
-def with_table(text: str, results: Results) -> str:
-    """Return the text of the guide with its table written anew."""
-    before, rest = text.split(_BEGIN)
-    after = rest.split(_END)[1]
-    return "\n".join([before + _BEGIN, "", *_guide(_cells(results)), "", _END + after])
+def write_guide(results: Results) -> None:
+    """Write the table of the guide again."""
+    table = "\n".join(["", *_guide(_cells(results)), ""])
+    write_parts(GUIDE, {"written by python -m benchmarks.graphs_quality --page": table})
 
 
 def _guide(cells: pd.DataFrame) -> list[str]:

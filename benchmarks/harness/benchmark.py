@@ -107,20 +107,6 @@ class Benchmark:
             self.say("! other processes used a tenth of a processor or more during at least one run.")
         self.report.save()
 
-    def draw(self, name: str, figure: Any, alt: str = "") -> None:
-        """Save a figure to the path of --plot, else beside the report, and show it there with an alternative text.
-
-        `name` distinguishes the pictures of a report.
-        """
-        path = getattr(self.options, "plot", None)
-        if path is None:
-            path = self.report.save().with_suffix("")
-            path = path.with_name(f"{path.name}-{name}.png")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=110)
-        self.report.data.setdefault("pictures", []).append(path.name)
-        self.say(f"![{alt or name}]({path.name})")
-
 
 def _is_slow(name: str, results: Mapping[str, Sequence[Result]]) -> bool:
     seconds = {one: runs[0]["seconds"] for one, runs in results.items() if runs}
@@ -164,7 +150,7 @@ def begun(options: argparse.Namespace, report: Report, kind: type[Benchmark] = B
         options.folder.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(prefix="coterie-benchmark-", dir=options.folder) as folder,
-        closing(Processes(options.threads, kept=options.quick)) as processes,
+        closing(Processes(kept=options.quick)) as processes,
     ):
         yield kind(options, Path(folder), report, processes)
         report.say("", f"Written to {report.save().name}")

@@ -7,7 +7,6 @@ barriers becomes ten times slower.
 """
 
 import gc
-import math
 import os
 import re
 import resource
@@ -116,37 +115,27 @@ def limit_threads(n_threads: int) -> None:
 
 
 class Processes:
-    """Calls importable functions in a new process each, or in one that is kept, so that packages are imported once.
+    """Calls importable functions in a new process each, or in one that is kept, so that packages are imported once."""
 
-    With one thread limits of new processes count seconds of the processor, as `measuring.clock` does.
-    """
-
-    def __init__(self, n_threads: int = 0, *, kept: bool = False) -> None:
-        self._counts_cpu, self._is_kept = n_threads == 1 and not kept, kept
+    def __init__(self, *, kept: bool = False) -> None:
+        self._is_kept = kept
         self._pool: ProcessPoolExecutor | None = None
 
     def run_within(
         self, limit: float | None, function: Callable[..., Any], /, *args: Any, **kwargs: Any
     ) -> Any:
         """Call a function, but end its process and raise a TimeoutError after so many seconds."""
-        cpu_limit = math.ceil(limit) if limit and self._counts_cpu else None
         if self._pool is None:
-            context = get_context("spawn")
-            self._pool = ProcessPoolExecutor(1, context, initializer=_begin, initargs=(cpu_limit,))
+            self._pool = ProcessPoolExecutor(1, get_context("spawn"), initializer=_begin)
         process = self._pool.submit(os.getpid).result()  # starting is not part of the call
         call = self._pool.submit(function, *args, **kwargs)
-        used = _seconds_of_children()
-        is_done = wait([call], None if self._counts_cpu else limit).done
+        is_done = wait([call], limit).done
         if not is_done:
             os.kill(process, signal.SIGKILL)  # the executor would wait for the call
         if not self._is_kept or isinstance(call.exception(), BrokenProcessPool):
             self.close()
         if not is_done:
             raise TimeoutError(f"not done after {limit:g} s")
-        # The limit counts ticks of the clock, of which a busy machine may charge more than were used.
-        is_over = cpu_limit and _seconds_of_children() - used >= 0.5 * cpu_limit
-        if is_over and isinstance(call.exception(), BrokenProcessPool):
-            raise TimeoutError(f"not done after {limit:g} s of a processor")
         return call.result()
 
     run = partialmethod(run_within, None)
@@ -157,14 +146,7 @@ class Processes:
             self._pool = None
 
 
-def _seconds_of_children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def _begin(most_seconds: int | None) -> None:
-    if most_seconds:
-        resource.setrlimit(resource.RLIMIT_CPU, (most_seconds, most_seconds))
+def _begin() -> None:
     # What other packages print must not get between the lines of the tables.
     warnings.simplefilter("ignore")
     os.dup2(2, 1)

@@ -48,14 +48,6 @@ def milliseconds_cell(s: Result) -> str:
     return seconds_cell(s, 1000, 1)
 
 
-def relative(
-    summaries: Summaries, key: str, show: Callable[[float], str], to: str = ""
-) -> Callable[[Result], str]:
-    """Return what makes a cell of a number over that of a contender, else of the first; "-" where it did not run."""
-    found = summaries.get(to) if to else next(iter(summaries.values()), None)
-    return lambda s: show(s[key] / found[key]) if found else "-"
-
-
 def memory_cell(s: Result) -> str:
     """Return the peak beside the input, also as a share of the input."""
     return f"{mib_cell(s)} MiB, {s['peak_bytes'] / s['input_bytes']:.0%}"
@@ -75,13 +67,6 @@ def bold_best(
     """Return cells, those with the best of their values bold; values may be missing (NaN) or infinite."""
     wanted = best([value for value in values if isfinite(value)] or [nan])
     return [f"**{cell}**" if value == wanted else cell for cell, value in zip(cells, values)]
-
-
-def legend_below(figure: Any, n_columns: int) -> None:
-    """Show each label of the axes of a figure once, below them."""
-    handles = {label: h for axis in figure.axes for h, label in zip(*axis.get_legend_handles_labels())}
-    if handles:
-        figure.legend(handles.values(), handles, loc="outside lower center", ncols=n_columns)
 
 
 # --- reports
@@ -146,10 +131,10 @@ def markdown_table(headers: Sequence[str], rows: Sequence[Sequence[str]], n_left
 
 
 def write_parts(page: Path, parts: Mapping[str, str]) -> None:
-    """Put texts into a page, each between `<!-- its name -->` and the next `<!-- end -->`."""
+    """Put texts into a page, each between `<!-- its name -->` and the next `<!-- end -->` or `<!-- up to here -->`."""
     text = page.read_text()
     for name, part in parts.items():
-        place = rf"(<!-- {name} -->\n).*?(<!-- end -->)"
+        place = rf"(<!-- {name} -->\n).*?(<!-- (?:end|up to here) -->)"
         text, n_places = re.subn(place, lambda at, new=part: f"{at[1]}{new}\n{at[2]}", text, flags=re.DOTALL)
         assert n_places == 1, name
     page.write_text(text)

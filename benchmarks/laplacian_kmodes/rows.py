@@ -1,7 +1,7 @@
 """Rows whose classes are known, clustered with many starts.
 
-Contenders are Laplacian K-modes, k-means, and what the paper compares with. All but k-means and mean shift share the
-graph of neighbors. Peers are small, plain versions where no kept library has one.
+Contenders are Laplacian K-modes, k-means, and what the paper compares with. All but k-means share the graph of
+neighbors. Peers are small, plain versions where no kept library has one.
 """
 
 from collections.abc import Callable
@@ -12,12 +12,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.cluster import MeanShift, estimate_bandwidth
 
 from benchmarks.harness.benchmark import Result
 from benchmarks.harness.contenders import Contender, model_of
 from benchmarks.harness.measuring import clock, measured
-from benchmarks.laplacian_kmodes.lk import gaussian, laplacian_k_modes, mean_shifts
+from benchmarks.laplacian_kmodes.lk import gaussian, laplacian_k_modes
 from coterie import LaplacianKModes
 from coterie.graphs import graph_of_neighbors, nearest_neighbors
 from coterie.graphs.distinct import Vertices
@@ -28,14 +27,11 @@ from coterie.seeding import k_means_plus_plus
 N_NEIGHBORS = 5
 SEED = 0
 K_MEANS = "coterie k-means"
-SPECTRAL, NCUT, MEAN_SHIFT = "scikit-learn spectral", "scikit-learn NCut", "scikit-learn mean shift"
-K_MODES, KERNEL_K_MEANS, LK = "K-modes (own, plain)", "kernel k-means (own, plain)", "LK (own, plain)"
+NCUT, KERNEL_K_MEANS, LK = "scikit-learn NCut", "kernel k-means (own, plain)", "LK (own, plain)"
 SLK_MS, SLK_BO = "coterie SLK-MS", "coterie SLK-BO"
 MODE_UPDATES = {SLK_MS: "mean_shift", SLK_BO: "byproduct"}
 
 _MOST_ROUNDS = 100
-# Mean shifts from every row of MNIST take hours.
-_MEAN_SHIFT_ROWS, _MEAN_SHIFT_SEEDS, _MEAN_SHIFT_QUANTILES = 1000, 30, (0.01, 0.02, 0.05, 0.1, 0.2)
 
 
 @dataclass(frozen=True)
@@ -87,8 +83,8 @@ def _k_means(X: np.ndarray, _: Neighbors, setting: Setting, seed: int) -> Prepar
     return partial(_labels_of, model_of("coterie.KMeans", setting.n_clusters, **options), X)
 
 
-def _spectral(_: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int, *, labels: str) -> Prepared:
-    options = {"affinity": "precomputed", "assign_labels": labels, "random_state": seed}
+def _normalized_cut(_: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int) -> Prepared:
+    options = {"affinity": "precomputed", "assign_labels": "discretize", "random_state": seed}
     model = model_of("sklearn.cluster.SpectralClustering", setting.n_clusters, **options)
     return partial(_labels_of, model, sp.csr_matrix(neighbors.graph()))
 
@@ -114,39 +110,6 @@ def _modes(X: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int, *, 
 
 def greedy_centers(X: np.ndarray, n_clusters: int, seed: int, n_threads: int) -> np.ndarray:
     return k_means_plus_plus(X, n_clusters, random_state=seed, n_threads=n_threads)[0]
-
-
-def _k_modes(X: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int) -> np.ndarray:
-    """Carreira-Perpinan and Wang's K-modes (2013): rows go to the closest mode, modes are mean shifts of their rows."""
-    bandwidth, modes = (
-        neighbors.bandwidth(setting.bandwidth_factor),
-        greedy_centers(X, setting.n_clusters, seed, setting.n_threads),
-    )
-    labels = np.zeros(0)
-    for _ in range(_MOST_ROUNDS):
-        # The logarithm of the kernel: far rows have a closest mode, too.
-        squares = np.einsum("ij,ij->i", modes, modes) - 2 * (X @ modes.T)
-        before, labels = labels, squares.argmin(axis=1)
-        if np.array_equal(before, labels):
-            break
-        modes = mean_shifts(X, np.eye(len(modes), dtype=X.dtype)[labels], modes, bandwidth)
-    return labels
-
-
-def _mean_shift(X: np.ndarray, _: Neighbors, setting: Setting, seed: int) -> np.ndarray:
-    """Mean shifts among 1,000 rows, from 30 of them; each row goes to the closest end.
-
-    It finds a number of clusters by itself: of several bandwidths the one with about as many as are wanted counts.
-    """
-    random = np.random.RandomState(seed)
-    some = X[random.permutation(len(X))[:_MEAN_SHIFT_ROWS]]
-    models = [
-        MeanShift(bandwidth=bandwidth, seeds=some[:_MEAN_SHIFT_SEEDS], max_iter=100).fit(some)
-        for quantile in _MEAN_SHIFT_QUANTILES
-        if (bandwidth := estimate_bandwidth(some, quantile=quantile, random_state=seed)) > 0
-    ]
-    best = min(models, key=lambda model: abs(len(model.cluster_centers_) - setting.n_clusters))
-    return best.predict(X)
 
 
 def _kernel_k_means(X: np.ndarray, neighbors: Neighbors, setting: Setting, seed: int) -> np.ndarray:
@@ -182,11 +145,8 @@ def _plain(call: Callable[..., np.ndarray]) -> Contender:
 # In the order of the paper.
 EVERYONE: dict[str, Contender] = {
     K_MEANS: Contender("coterie", _k_means),
-    K_MODES: _plain(_k_modes),
-    MEAN_SHIFT: _plain(_mean_shift),
     # The eigenvectors are discretized as Shi's and Malik's code does.
-    NCUT: Contender("sklearn", partial(_spectral, labels="discretize")),
-    SPECTRAL: Contender("sklearn", partial(_spectral, labels="cluster_qr")),
+    NCUT: Contender("sklearn", _normalized_cut),
     KERNEL_K_MEANS: _plain(_kernel_k_means),
     LK: _plain(_lk),
     **{name: Contender("coterie", partial(_modes, mode_update=how)) for name, how in MODE_UPDATES.items()},

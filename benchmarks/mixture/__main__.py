@@ -1,7 +1,5 @@
 """Run the benchmark of mixtures."""
 
-from pathlib import Path
-
 import benchmarks.mixture
 from benchmarks.harness.benchmark import Benchmark, run_steps
 from benchmarks.harness.options import SystemParser
@@ -22,7 +20,6 @@ def parser() -> SystemParser:
     doc, rounds = benchmarks.mixture.__doc__, ("--seeds", 3)
     parser = SystemParser("mixture", doc, list(STEPS), usual=list(ROWS), quick=QUICK, rounds=rounds)
     parser.add("--budget", default=600.0, help="seconds a fit may take")
-    parser.add("--plot", type=Path, help="the picture of scaling (default: beside the JSON file)")
     return parser
 
 

@@ -191,12 +191,6 @@ def _k_means(
     return Fit(model.cluster_centers_, model.n_iter_, n_distances, parts)
 
 
-def _seeds_alone(X: np.ndarray, setting: Setting, seed: int, n_threads: int) -> Fit:
-    centers = draw_seeds((X, None), setting, np.random.RandomState(seed), n_threads)
-    parts = _parts(X, setting, seed, n_threads, coreset=False)
-    return Fit(centers, 0, _chain_distances(len(X), setting), parts)
-
-
 def _mixture(
     X: np.ndarray, setting: Setting, seed: int, n_threads: int, *, coreset: bool, **steps: float
 ) -> Fit:
@@ -210,7 +204,7 @@ def _mixture(
 
 
 REFERENCE, CHAIN_REFERENCE = "scikit-learn k-means++, all rows", "coterie k-means, AFK-MC2, all rows"
-OWN_ALL_ROWS, SEEDS_ALONE = "coterie k-means++, all rows", "AFK-MC2 alone, all rows"
+OWN_ALL_ROWS = "coterie k-means++, all rows"
 PEER_ON_CORESET, OWN_ON_CORESET = "LWCS + scikit-learn k-means++", "LWCS + coterie k-means++"
 PEER_CHAIN, OWN_CHAIN = "LWCS + AFK-MC2 + scikit-learn", "LWCS + AFK-MC2 + coterie k-means"
 VAR_GMM_S, VC_GMM = "coterie var-GMM-S", "coterie vc-GMM"
@@ -228,7 +222,6 @@ FITS: dict[str, Contender] = {
     REFERENCE: _PEER(coreset=False),
     CHAIN_REFERENCE: _OWN(coreset=False, chain=True),
     OWN_ALL_ROWS: _OWN(coreset=False),
-    SEEDS_ALONE: Contender("coterie", _seeds_alone),
     PEER_ON_CORESET: _PEER(coreset=True),
     OWN_ON_CORESET: _OWN(coreset=True),
     PEER_CHAIN: _PEER(coreset=True, chain=True),

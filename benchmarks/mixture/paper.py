@@ -1,12 +1,11 @@
 """The figures and tables of Hirschberger, Forster and Lücke (2019, 2022)."""
 
 import os
-import shutil
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,71 +21,40 @@ from benchmarks.mixture.contenders import (
     PUBLISHED_STEPS,
     REFERENCE,
     ROWS,
-    SEEDS_ALONE,
     VAR_GMM_S,
     VC_GMM,
     MixtureRow,
     Setting,
 )
-from benchmarks.mixture.rows import Points, columns_of, error_cell, measure_points
+from benchmarks.mixture.rows import error_cell, measure_points
 from coterie import TruncatedGaussianMixture, open_rows
 from coterie.coresets import lightweight_coreset
 from coterie.seeding import afk_mc2
 
 N_COLUMNS = 3072
-PUBLISHED_ROWS = 79_000_000  # about: 80 million less those for tests
 # Clusters, and the paper's error, seeding and EM in minutes and seconds on 20 cores.
 PUBLISHED_IMAGES = {8000: ("5.45e+12", "02:44", "26:32"), 16000: ("5.31e+12", "11:05", "46:26"),
              32000: ("5.22e+12", "27:03", "55:13")}  # fmt: skip
 IMAGE_CHAIN, IMAGE_E_STEPS = 2, 4
-MARGIN = 4 << 30  # free space that is left beside the file
 TEST_SEED = 10**9
 
 
 MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-class Sizes(NamedTuple):
-    """Rows of the file, of the tests and of the coreset, and numbers of clusters."""
+def _sizes(run: PaperRun) -> tuple[int, int, int, tuple[int, ...]]:
+    """Return the rows of the file, of the tests and of the coreset, and numbers of clusters.
 
-    n_rows: int
-    n_test: int
-    n_coreset: int
-    n_clusters: tuple[int, ...]
-
-
-def _sizes(run: PaperRun) -> Sizes:
-    """Return what fits: a file of a tenth more than the memory, a coreset of a fifth of it as floats."""
+    The file has a tenth more than the memory, the coreset a fifth of it.
+    """
     if run.quick:
-        return Sizes(4000, 500, 1000, (16, 32, 64))
-    n_coreset = MEMORY // 5 // (4 * N_COLUMNS)
-    free = shutil.disk_usage(run.folder).free - MARGIN - 4 * N_COLUMNS * n_coreset
-    wanted = 1e9 * run.options.gb if run.options.gb else min(1.1 * MEMORY, free)
-    least = 2 * max(PUBLISHED_IMAGES) * N_COLUMNS
-    if not least <= wanted <= free:
-        raise ValueError(
-            f"a file of {wanted / 1e9:.2f} GB is not from {least / 1e9:.2f}, two images a cluster, to the "
-            f"{free / 1e9:.2f} that are free beside the coreset. Give --gb or --folder."
-        )
-    n_rows = int(wanted) // N_COLUMNS
-    return Sizes(n_rows, 10_000, min(n_coreset, n_rows), tuple(PUBLISHED_IMAGES))
-
-
-def _forget(path: Path) -> None:
-    """Ask the system to drop what its cache holds of a file, where it can be asked."""
-    if hasattr(os, "posix_fadvise"):
-        descriptor = os.open(path, os.O_RDWR)
-        try:
-            os.fsync(descriptor)
-            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        finally:
-            os.close(descriptor)
+        return 4000, 500, 1000, (16, 32, 64)
+    n_rows = int(1e9 * run.options.gb if run.options.gb else 1.1 * MEMORY) // N_COLUMNS
+    return n_rows, 10_000, min(MEMORY // 5 // (4 * N_COLUMNS), n_rows), tuple(PUBLISHED_IMAGES)
 
 
 def run_coreset(path: Path, n_drawn: int, n_threads: int) -> dict[str, Any]:
-    """Draw a coreset from the file, which the system was asked to forget, and save it."""
-    _forget(path)
-    # By the wall's clock: the disk counts.
+    """Draw a coreset from the file and save it."""
     with measured() as cost:
         drawn = lightweight_coreset(open_rows(path), n_drawn, random_state=0, n_threads=n_threads)
     for name, array in zip(("rows", "weights"), drawn):
@@ -117,26 +85,17 @@ def run_clusters(folder: Path, n_clusters: int, n_threads: int) -> dict[str, Any
 
 
 def make_table_2(run: PaperRun) -> None:
-    """Coreset, seeding, EM and held-out error; what 80 million rows would take."""
-    try:
-        sizes = _sizes(run)
-    except ValueError as error:
-        run.say(f"Not made: {error}")
-        return
+    """Coreset, seeding, EM and held-out error."""
+    n_rows, n_test, n_coreset, clusters = _sizes(run)
     path, folder = run.folder / "images.npy", run.folder
-    run.isolated(save_images, path, sizes.n_rows)
-    run.isolated(save_images, folder / "test.npy", sizes.n_test, TEST_SEED)
+    run.isolated(save_images, path, n_rows)
+    run.isolated(save_images, folder / "test.npy", n_test, TEST_SEED)
     size = path.stat().st_size
-    try:
-        coreset = run.isolated(run_coreset, path, sizes.n_coreset, run.threads)
-    finally:
-        path.unlink()
-    forecast = coreset["seconds"] * PUBLISHED_ROWS / sizes.n_rows
+    coreset = run.isolated(run_coreset, path, n_coreset, run.threads)
+    path.unlink()
     run.say(
-        f"The file has {size / 1e9:.2f} GB, the machine {MEMORY / 1e9:.2f} GB of memory. The coreset of "
-        f"{sizes.n_coreset:,} rows takes {_minutes(coreset['seconds'])} and {coreset['peak_bytes'] / MIB:.0f} MiB, of "
-        f"which the coreset itself has {4 * N_COLUMNS * sizes.n_coreset / MIB:.0f}. At this rate {PUBLISHED_ROWS:,} "
-        f"rows would take {_minutes(forecast)}.",
+        f"The file has {size / 1e9:.2f} GB, the machine {MEMORY / 1e9:.2f} GB of memory. The coreset of {n_coreset:,} "
+        f"rows takes {_minutes(coreset['seconds'])} and {coreset['peak_bytes'] / MIB:.0f} MiB.",
     )
     columns = {
         "error": ".6g",
@@ -146,10 +105,10 @@ def make_table_2(run: PaperRun) -> None:
         "distances per row": ".1f",
         "MiB": mib_cell,
     }
-    found = {f"C = {n:,}": run.isolated(run_clusters, folder, n, run.threads) for n in sizes.n_clusters}
+    found = {f"C = {n:,}": run.isolated(run_clusters, folder, n, run.threads) for n in clusters}
     lines = [[*ours, *theirs] for ours, theirs in zip(lines_of(columns, found), PUBLISHED_IMAGES.values())]
     headers = ["", *columns, "paper: error", "paper: seeding, mm:ss", "paper: EM, mm:ss"]
-    title = f"{sizes.n_rows:,} generated images of {N_COLUMNS:,} numbers, a coreset of {sizes.n_coreset:,}"
+    title = f"{n_rows:,} generated images of {N_COLUMNS:,} numbers, a coreset of {n_coreset:,}"
     run.report.table(title, headers, lines)
     run.say(
         f"C' = G = 5, {IMAGE_E_STEPS} initial E-steps, AFK-MC2 chains of {IMAGE_CHAIN}; one fit each. Error: mean "
@@ -171,15 +130,8 @@ Line = tuple[str, str, str, str, str]
 @dataclass(frozen=True)
 class PaperSet:
     row: MixtureRow  # ours, and the paper's setting
-    sizes: range  # logarithms of the coreset sizes N' that are swept
     published: dict[str, Line]  # lines of Table 1
     is_quick: bool = False  # made soon, so that --quick has it
-
-    def swept(self, row: MixtureRow) -> list[int]:
-        """Return the coreset sizes of a row of this set, in proportion to its own."""
-        own, whole = row.setting, self.row.setting
-        sizes = [2**size * own.coreset_size // whole.coreset_size for size in self.sizes]
-        return [size for size in sizes if size > own.n_clusters]
 
 
 def _published(kmeans: Line, var_gmm_s: Line, lwcs: Line, vc_gmm: Line) -> dict[str, Line]:
@@ -189,7 +141,6 @@ def _published(kmeans: Line, var_gmm_s: Line, lwcs: Line, vc_gmm: Line) -> dict[
 SETS = {
     "KDD": PaperSet(
         MixtureRow("unit_mnist", 70_000, Setting(500, 2**13), "mnist.npz"),
-        range(11, 16),
         _published(
             ("0.0%", "1.0", "1.0", "13.0", "22%"),
             ("0.94%", "6.4", "23.4", "17.0", "1%"),
@@ -200,7 +151,6 @@ SETS = {
     ),
     "RNA": PaperSet(
         ROWS["cod_rna"],
-        range(12, 18),
         _published(
             ("0.0%", "1.0", "1.0", "18.0", "15%"),
             ("-1.59%", "1.6", "19.2", "72.3", "1%"),
@@ -211,7 +161,6 @@ SETS = {
     ),
     "CIFAR-10": PaperSet(
         MixtureRow("cifar10_split", 60_000, Setting(500, 2**12, n_test=10_000), "cifar10_jpeg.npz"),
-        range(10, 15),
         _published(
             ("0.0%", "1.0", "1.0", "10.7", "9%"),
             ("-0.75%", "12.6", "16.4", "16.7", "1%"),
@@ -221,7 +170,6 @@ SETS = {
     ),
     "SUSY": PaperSet(
         MixtureRow("blobs18", 1_000_000, Setting(2000, 2**15), large=True),
-        range(13, 19),
         _published(
             ("0.0%", "1.0", "1.0", "47.5", "7%"),
             ("0.76%", "10.1", "83.8", "63.7", "1%"),
@@ -231,7 +179,6 @@ SETS = {
     ),
     "SONG": PaperSet(
         ROWS["aug90"],
-        range(14, 19),
         _published(
             ("0.0%", "1.0", "1.0", "11.0", "19%"),
             ("0.99%", "24.9", "79.1", "26.2", "1%"),
@@ -255,53 +202,6 @@ def chosen_sets(
 
 
 SEEDS = 8
-CANDIDATES = (2, 3, 5, 8)
-CHAIN_LENGTHS = (2, 20, 200)
-
-
-def measure_set(run: PaperRun, title: str, key: str, row: MixtureRow, points: Points) -> Summaries:
-    """Fit all points, those on all rows once."""
-    heavy, repeats = (REFERENCE, OWN_ALL_ROWS, VAR_GMM_S), len(run.seeds(SEEDS))
-    return measure_points(run, title, row.file(run, key), points, heavy=heavy, repeats=repeats)
-
-
-def make_figure_1(run: PaperRun) -> None:
-    """Error against seconds and against distances, for growing N', C' and m."""
-    for key, chosen, row in chosen_sets(run):
-        points, title = _points(row, chosen.swept(row), run.quick), f"{key}. {row.title}"
-        summaries = measure_set(run, title, key, row, points)
-        if OWN_ALL_ROWS in summaries:
-            run.table(title, columns_of(summaries[OWN_ALL_ROWS]), summaries)
-            _compare_with_lwcs(run, key, summaries)
-
-
-def _points(row: MixtureRow, sizes: Sequence[int], is_quick: bool) -> Points:
-    """Return the points of the paper's Figure 1 on a data set."""
-    setting = row.setting
-    points = {OWN_ALL_ROWS: (OWN_ALL_ROWS, setting)}
-    for m in CHAIN_LENGTHS[: 1 if is_quick else None]:
-        points[f"{SEEDS_ALONE}, m = {m}"] = SEEDS_ALONE, replace(setting, chain_length=m)
-    for n in CANDIDATES[1:2] if is_quick else CANDIDATES:
-        points[f"{VAR_GMM_S}, C' = {n}"] = VAR_GMM_S, replace(setting, n_candidates=n, n_neighbors=n)
-    for size in sizes[:2] if is_quick else sizes:
-        for contender in (PEER_CHAIN, OWN_CHAIN, VC_GMM, PUBLISHED_STEPS):
-            points[f"{contender}, N' = {size:,}"] = contender, replace(setting, coreset_size=size)
-    return points
-
-
-def _compare_with_lwcs(run: PaperRun, key: str, summaries: Summaries) -> None:
-    """Add a table of the mixture's error relative to that of k-means on the same coreset and seeds."""
-    before = f"{OWN_CHAIN}, "
-    lwcs = {name.removeprefix(before): s for name, s in summaries.items() if name.startswith(before)}
-    rows = []
-    for contender in (VC_GMM, PUBLISHED_STEPS):
-        cells = [contender.removeprefix("coterie ")]
-        for size, theirs in lwcs.items():
-            pairs = zip(summaries.get(f"{contender}, {size}", {"each": []})["each"], theirs["each"])
-            gaps = [100 * (one["error"] / other["error"] - 1) for one, other in pairs]
-            cells.append(f"{np.median(gaps):+.2f}%" if gaps else "-")
-        rows.append(cells)
-    run.report.table(f"{key}. Error relative to LWCS, same coreset and seeds", ["", *lwcs], rows)
 
 
 # The lines of Table 1, and their names there.
@@ -326,7 +226,8 @@ def make_table_1(run: PaperRun, names: tuple[str, ...] = ("KDD", "RNA", "CIFAR-1
     for key, chosen, row in chosen_sets(run, names):
         points = {name: (name, row.setting) for name in wanted if name != REFERENCE or not chosen.row.large}
         title = f"{key}. {row.title}"
-        summaries = measure_set(run, title, key, row, points)
+        heavy, repeats = (REFERENCE, OWN_ALL_ROWS, VAR_GMM_S), len(run.seeds(SEEDS))  # those on all rows once
+        summaries = measure_points(run, title, row.file(run, key), points, heavy=heavy, repeats=repeats)
         if OWN_ALL_ROWS in summaries:
             _table_1(run, title, chosen, summaries)
 
@@ -351,7 +252,6 @@ def _table_1(run: PaperRun, title: str, chosen: PaperSet, summaries: Summaries) 
 
 
 ITEMS = {
-    "figure-1": Item(make_figure_1, "Figure 1", DATA),
     "table-1": Item(make_table_1, "Table 1", DATA),
     "table-1-large": Item(
         partial(make_table_1, names=("SUSY", "SONG")), "Table 1, large sets", ("mnist.npz",)

@@ -19,7 +19,6 @@ from benchmarks.harness.measuring import measured, seconds_of
 from benchmarks.harness.reporting import milliseconds_cell
 from benchmarks.mixture.contenders import ROWS, VC_GMM, Coreset, Setting, draw_coreset
 from coterie import TruncatedGaussianMixture
-from coterie.figures import new_figure, tidy
 
 SCALING_CLUSTERS = (256, 512, 1024, 2048, 4096, 8192)
 SLOPE_FROM = 512
@@ -115,16 +114,6 @@ def measure_scaling(benchmark: Benchmark, key: str) -> None:
         f"one of which searches, medians of these from the {SETTLED_ITERATION}th on; of Lloyd's algorithm medians of",
         "the iterations after the first, from random rows; then medians over the seeds.",
     )
-    shown = {name: ([c for c, _ in line], [1000 * s for _, s in line]) for name, line in curves.items()}
-    axes = new_figure((6.4, 4.0)).subplots()
-    for name, points in shown.items():
-        axes.loglog(*points, marker="o", markersize=2.5, label=name)
-    title = f"{row.data}, a coreset of {n_rows:,} rows, {benchmark.threads} threads"
-    axes.set(xlabel="components C", ylabel="milliseconds of an iteration", title=title)
-    axes.legend(frameon=False, fontsize=9)
-    tidy(axes)
-    axes.set_xticks(SCALING_CLUSTERS, [str(c) for c in SCALING_CLUSTERS])
-    benchmark.draw("scaling", axes.figure)
 
 
 def _slope(points: Sequence[tuple[int, float]]) -> float:

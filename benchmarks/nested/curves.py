@@ -1,4 +1,4 @@
-"""Time-energy curves: what is measured on a data set, when each contender comes near the best energy, and a picture.
+"""Time-energy curves: what is measured on a data set, and when each contender comes near the best energy.
 
 A curve is a list of (seconds, validation energy) of one fit; a contender has one for each seed. Energies are
 told as relative excess over E*, the lowest one that anything in the run has found.
@@ -10,7 +10,7 @@ from functools import cached_property
 from math import inf, isinf, nan
 from pathlib import Path
 from statistics import median, median_low
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -18,9 +18,7 @@ from benchmarks.harness.benchmark import Benchmark
 from benchmarks.harness.contenders import Contender
 from benchmarks.harness.data.files import real_file
 from benchmarks.harness.data.tables import save_split
-from benchmarks.harness.reporting import legend_below
 from benchmarks.nested.contenders import run_curve
-from coterie.figures import new_figure
 
 LEVELS = (0.02, 0.01, 0.005)
 Curve = Sequence[Sequence[float]]
@@ -122,24 +120,3 @@ def measure_curves(
 def seconds_text(seconds: float) -> str:
     """Return seconds with three significant digits or so."""
     return "never" if isinf(seconds) else f"{seconds:.{3 if seconds < 1 else 2 if seconds < 10 else 1}f}"
-
-
-# Colors that also the color-blind tell apart (after Okabe and Ito).
-COLORS = ("#d55e00", "#009e73", "#0072b2", "#000000")
-
-
-def draw(rows: Sequence[RowCurves]) -> Any:
-    """Draw one panel per data row: the excess of every fit against seconds."""
-    figure = new_figure((10.4, 4.0 * -(-len(rows) // 2) + 1.1))
-    axes = figure.subplots(-(-len(rows) // 2), 2, squeeze=False).ravel()
-    for axis, row in zip(axes, rows):
-        for color, (name, fits) in zip(COLORS, row.curves.items()):
-            for fit in fits:
-                seconds, energies = np.array(fit).T
-                excess = np.maximum(100 * (energies / row.best_energy - 1), 0.01)
-                axis.loglog(seconds, excess, color=color, alpha=0.6, linewidth=1, label=name)
-        axis.set(title=row.title, xlabel="seconds of the fit", ylabel="validation energy above the best, %")
-    for axis in axes[len(rows) :]:
-        axis.set_axis_off()
-    legend_below(figure, 4)
-    return figure

@@ -16,7 +16,7 @@ from benchmarks.nested.contenders import (
     STREAM,
     setting_name,
 )
-from benchmarks.nested.curves import LEVELS, CurveRow, RowCurves, draw, measure_curves
+from benchmarks.nested.curves import LEVELS, CurveRow, RowCurves, measure_curves
 
 SEEDS, THRESHOLD_SEEDS = 20, 5
 SECONDS, THRESHOLD_SECONDS = 15.0, 10.0
@@ -49,17 +49,13 @@ def _curves(run: PaperRun, name: str, names: Sequence[str], n_seeds: int, budget
 
 
 def make_figure_2(run: PaperRun) -> None:
-    """Draw energy against seconds for exact k-means, mini-batches and nested mini-batches."""
+    """Energy against seconds for exact k-means, mini-batches and nested mini-batches."""
     limit = run.limit(SECONDS)
     run.say(f"{TIMES_LEGEND} Time limit: {limit:g} s. Seeds: {len(run.seeds(SEEDS))}.")
-    rows = []
     for name in PAPER_ROWS:
         curves = _curves(run, name, CONTENDERS, SEEDS, limit)
         if curves is not None:
-            rows.append(curves)
             _table_of_times(run, curves)
-    alt = "Excess of the held-out energy against seconds: a panel for each data set, a line for each method"
-    run.draw("curves", draw(rows), alt)
 
 
 def _table_of_times(run: PaperRun, curves: RowCurves) -> None:

@@ -18,7 +18,9 @@ def parser() -> SystemParser:
     parser.add("--seeds", type=int, help="repeats of each fit (default: the paper's)")
     parser.add("--limit", type=float, help="seconds for a slow contender on a data set (default: the item's)")
     parser.add("--jobs", default=1, help="fits at a time, of items whose fits are not timed")
-    parser.add("--gb", type=float, help="size of a file that should exceed memory (default: what fits)")
+    parser.add(
+        "--gb", type=float, help="size of a file that should exceed memory (default: a tenth more than it)"
+    )
     parser.add_argument("--pages", action="store_true", help="put what full runs made into docs/papers")
     return parser
 
@@ -40,14 +42,7 @@ def given(options: argparse.Namespace) -> list[str]:
     found = []
     for name in ("threads", "seeds", "limit", "gb", "only", "skip"):
         if value := getattr(options, name):
-            shown = (
-                f"{value:g}"
-                if isinstance(value, float)
-                else ",".join(value)
-                if isinstance(value, list)
-                else value
-            )
-            found += [f"--{name}", str(shown)]
+            found += [f"--{name}", ",".join(value) if isinstance(value, list) else f"{value:g}"]
     return found + ["--quick"] * options.quick
 
 

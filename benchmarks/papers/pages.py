@@ -6,7 +6,6 @@ The text of a page is written by hand. Its blocks hold the results of the last f
 import json
 import re
 import shlex
-import shutil
 from pathlib import Path
 
 from benchmarks.convex.paper import ITEMS as CONVEX
@@ -37,8 +36,6 @@ def stem_of(full: str, quick: bool = False) -> Path:
 
 
 PAGES = DOCS / "papers"
-# A table under a picture has at most this many lines.
-_MOST_LINES = 16
 _PEERS = (
     "scikit-learn-intelex", "faiss", "superkmeans", "hnswlib", "pynndescent", "usearch", "graphlearning",
     "scikit-network", "genieclust", "24 GiB", "Linux",
@@ -60,31 +57,22 @@ def listing() -> str:
 
 def write_pages() -> None:
     """Put the results of full runs into the pages."""
-    images = PAGES / "images"
-    images.mkdir(parents=True, exist_ok=True)
-    used = set()
     for paper in PAPERS:
         path = PAGES / f"{paper}.md"
-        page = _BLOCK.sub(lambda block: _block_now(block, images), path.read_text())
-        path.write_text(page)
-        used |= set(re.findall(r"\]\(images/(.+?)\)", page))
-    for stale in {path.name for path in images.iterdir()} - used:
-        (images / stale).unlink()
+        path.write_text(_BLOCK.sub(_block_now, path.read_text()))
 
 
-def _block_now(block: re.Match[str], images: Path) -> str:
-    """Return what the last full run of an item left, else the block as it is; its pictures go to the images."""
+def _block_now(block: re.Match[str]) -> str:
+    """Return what the last full run of an item left, else the block as it is."""
     full = block[1]
     stem = stem_of(full)
     if full not in ITEMS or not stem.with_suffix(".json").exists():
         return block[0]
     data = json.loads(stem.with_suffix(".json").read_text())
-    for name in data.get("pictures", []):
-        shutil.copyfile(stem.with_name(name), images / name)
     # The first lines are the command, the date and the machine.
     text = stem.with_suffix(".md").read_text().split("\n", 3)[3]
     text = re.sub(r"\n+Written to .*\n", "\n", text).strip()
-    lines = [text.replace("](" + full, "](images/" + full), ""]
+    lines = [text, ""]
     if not data.get("is_whole", True):
         lines += ["Not all of it: the run was ended before it was done.", ""]
     # Processor, cores and versions of what computes.
@@ -93,7 +81,4 @@ def _block_now(block: re.Match[str], images: Path) -> str:
     )
     date = data["machine"]["date"][:10]
     text = "\n".join([*lines, f"`{data['command']}`, {date}"])
-    if "![" in text:  # the files of the results have the long tables of pictures
-        table = rf"(?:^### [^\n]*\n\n)?(?:^\|[^\n]*\n){{{_MOST_LINES + 1},}}\n?"
-        text = re.sub(table, "", text + "\n", flags=re.MULTILINE).rstrip("\n")
     return f"<!-- {full}; {date}; {machine} -->\n\n{text}\n\n<!-- end -->"

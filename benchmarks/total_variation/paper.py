@@ -44,16 +44,8 @@ PUBLISHED = {
     "NMFR": (77.80, 64.32, 97.92, 91.21, 63.93, 96.99),
     "MTV": (99.53, 59.15, 98.29, 89.06, 39.40, 97.60),
 }
-# Table 2: shares of the labels (1: one of each class), and the seconds of MTV.
+# Table 2: shares of the labels (1: one of each class).
 SHARES = (1.0, 0.01, 0.025, 0.05, 0.1)
-PUBLISHED_SECONDS = {
-    "4moons": (3.0, 3.1, 1.9, 1.2, 0.8),
-    "webkb4": (1.8, 2.0, 1.7, 1.3, 1.2),
-    "optdigits": (7, 4, 3, 2, 2),
-    "pendigits": (14, 9, 7, 5, 4),
-    "20news": (52, 54, 42, 32, 25),
-    "mnist": (98, 54, 39, 31, 25),
-}
 FEW = (1.0, 2.0, 5.0, 10.0)
 TRIALS, DRAWS = 30, 10
 # With few labels: draws of each cell at least and at most. There are more than the least until the mean accuracy is
@@ -67,17 +59,13 @@ def make_table_1(run: PaperRun) -> None:
     names = run.select(UNLABELED)
     data = _data(run, ALL_DATA)
     results = {name: [_result(run, name, each, 0.0, 1) for each in data] for name in names}
-    for title, key, form in (
-        ("Purity without labels, %", "of the lowest (P)", ".2f"),
-        ("(P) of these clusters", "lowest (P)", ".4f"),
-        ("Seconds of all runs, without the graph", "seconds", ".1f"),
-    ):
-        rows = []
-        for name, values in PUBLISHED.items() if key == "of the lowest (P)" else ():
-            shown = {each: f"{value:.2f}" for each, value in zip(DATA, values)}
-            rows.append([f"published: {name}", *(shown.get(each, "-") for each in data)])
-        rows += [[name, *(number(key, form)(one or {}) for one in found)] for name, found in results.items()]
-        run.report.table(title, ["", *map(_title, data)], rows)
+    rows = []
+    for name, values in PUBLISHED.items():
+        shown = {each: f"{value:.2f}" for each, value in zip(DATA, values)}
+        rows.append([f"published: {name}", *(shown.get(each, "-") for each in data)])
+    cell = number("of the lowest (P)", ".2f")
+    rows += [[name, *(cell(one or {}) for one in found)] for name, found in results.items()]
+    run.report.table("Purity without labels, %", ["", *map(_title, data)], rows)
     _say_what_is_missing(run)
 
 
@@ -90,20 +78,14 @@ def make_table_2(run: PaperRun) -> None:
         f"Purity of the draw with the lowest (P) out of {draws}, as in the paper, and in brackets the mean over the "
         "draws. The highest is bold.",
     )
-    purities, seconds = [], []
+    purities = []
     for share in shares:
         found = {name: [_result(run, name, each, share, draws) for each in data] for name in names}
         by_data = zip(*(_purities(each, share, results) for each, results in zip(data, zip(*found.values()))))
         lines = zip([share_in_words(share), *[""] * len(names)], ["published", *names], by_data)
         purities += [[words, name, *cells] for words, name, cells in lines]
-        theirs = {each: f"{values[SHARES.index(share)]:g}" for each, values in PUBLISHED_SECONDS.items()}
-        published = (theirs.get(each, "-") for each in data)
-        seconds.append([share_in_words(share), "published", *published])
-        ours = (number("seconds", ".2f")(one or {}) for one in found.get(OURS, []))
-        seconds.append(["", OURS, *ours])
     headers = ["labels", "", *map(_title, data)]
     run.report.table("Purity in %, with labels", headers, purities, 2)
-    run.report.table("Seconds of one draw, without the graph", headers, seconds, 2)
     _say_what_is_missing(run)
 
 
@@ -195,7 +177,7 @@ def _note_failure(run: PaperRun, name: str, data: str, error: Exception) -> None
 
 def _purities(data: str, share: float, results: Sequence[dict[str, Any] | None]) -> list[str]:
     """Return the published purity of a data set and ours: of the lowest (P), and in brackets the mean."""
-    best = [f"{PAPER[data][1 + SHARES.index(share)]:.2f}" if data in PUBLISHED_SECONDS else "-"]
+    best = [f"{PAPER[data][1 + SHARES.index(share)]:.2f}" if data in DATA else "-"]
     best += [number("of the lowest (P)", ".2f")(result or {}) for result in results]
     means = ["", *("" if result is None else f" ({result['purity']:.2f})" for result in results)]
     bold = bold_best(best, [nan if cell == "-" else float(cell) for cell in best], max)

@@ -21,15 +21,9 @@ Old results.
 """
 
 
-class Figure:
-    def savefig(self, path, dpi):
-        path.write_bytes(b"a picture")
-
-
 def make_toy(run):
     """How energies fall."""
     run.report.table("Energies", ["seed", "energy"], [[str(seed), "1.5"] for seed in run.seeds(3)])
-    run.draw("curves", Figure())
 
 
 def fail(run):
@@ -86,8 +80,6 @@ def test_pages_get_results_and_keep_their_text(run, tmp_path, capsys):
     assert "Old results" not in page
     assert "| 1    |    1.5 |" in page
     assert "| 2    |" not in page
-    assert "![curves](images/toy-figure-1-curves.png)" in page
-    assert (tmp_path / "images" / "toy-figure-1-curves.png").read_bytes() == b"a picture"
 
 
 def test_senators_of_each_party_are_as_many_as_published():

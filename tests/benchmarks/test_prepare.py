@@ -1,17 +1,14 @@
 """From original files to the folder of real data: made-up files of formats whose originals were not at hand."""
 
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
-import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_digits
 
-from benchmarks.prepare import __main__ as main_module
-from benchmarks.prepare import sets as builders
-from benchmarks.prepare.sets import SETS, DataSet, Downloads, check, content_hash
+from benchmarks import prepare as builders
+from benchmarks.prepare import SETS, DataSet, content_hash
 
 RANDOM = np.random.default_rng(0)
 
@@ -26,7 +23,7 @@ def test_mnist(tmp_path):
     for part, own in (("train", slice(3)), ("t10k", slice(3, 5))):
         for kind, array in (("images-idx3", images), ("labels-idx1", labels)):
             (tmp_path / f"{part}-{kind}-ubyte").write_bytes(idx(array[own]))
-    found = builders.build_mnist(Downloads(tmp_path))
+    found = builders.build_mnist(tmp_path)
     np.testing.assert_array_equal(found["X"], images.reshape(5, 784))
     np.testing.assert_array_equal(found["y"], labels)
 
@@ -37,25 +34,24 @@ def test_jpegs_of_cifar10(tmp_path):
         path = tmp_path / "CIFAR-10-images" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-    found = builders.build_cifar10_jpegs(Downloads(tmp_path))
+    found = builders.build_cifar10_jpegs(tmp_path)
     assert found["jpeg"].tobytes() == b"defcab"
     np.testing.assert_array_equal(found["offsets"], [0, 3, 4, 6])
     np.testing.assert_array_equal(found["y"], [0, 1, 1])
     np.testing.assert_array_equal(found["is_train"], [0, 1, 1])
 
 
-@pytest.mark.parametrize("names", [builders.RCV1_SUBSETS, builders.RCV1_BINARY])
-def test_rcv1(tmp_path, monkeypatch, names):
+def test_rcv1(tmp_path, monkeypatch):
     """Repetitions are left out, the first stays."""
     monkeypatch.setattr(builders, "RCV1_COLUMNS", 6)
     rows = np.round(RANDOM.random((10, 6)) * (RANDOM.random((10, 6)) < 0.6), 3)
     rows[:, 0] += np.arange(1, 11)
     rows[4] = rows[1]
-    label = "33,34,59" if names == builders.RCV1_SUBSETS else "1"
+    names = builders.RCV1_SUBSETS
     for name, part in zip(names, np.array_split(rows, len(names))):
         cells = ([f"{column + 1}:{float(row[column])!r}" for column in np.flatnonzero(row)] for row in part)
-        (tmp_path / name).write_text("".join(f"{label} {' '.join(row)}\n" for row in cells))
-    found = builders.build_rcv1(Downloads(tmp_path))
+        (tmp_path / name).write_text("".join(f"33,34,59 {' '.join(row)}\n" for row in cells))
+    found = builders.build_rcv1(tmp_path)
     parts = (found["data"], found["indices"].astype(int), found["indptr"])
     dense = sp.csr_array(parts, shape=found["shape"]).toarray()
     np.testing.assert_array_equal(dense, np.delete(rows, 4, axis=0).astype(np.float32))
@@ -63,43 +59,30 @@ def test_rcv1(tmp_path, monkeypatch, names):
 
 def test_prepared_data_equal_those_of_the_measurements():
     content = {one.file: one.content for one in SETS}
-    assert content_hash(builders.build_four_moons(Downloads())) == content["four_moons_regen.npz"]
+    assert content_hash(builders.build_four_moons(Path())) == content["four_moons_regen.npz"]
     graph = builders.neighbor_graph(*load_digits(return_X_y=True))
     assert content_hash(graph) == content["graphs/digits1797.npz"]
 
 
 ARRAYS = {"X": np.arange(6, dtype=np.uint8).reshape(3, 2), "y": np.arange(3, dtype=np.uint8)}
-TOY = DataSet("toy.npz", "X y", lambda downloads: ARRAYS, content_hash(ARRAYS))
-LOST = DataSet("graphs/lost.npz", "X", lambda downloads: {"X": downloads.read("lost.bin")}, "")
-WRONG = DataSet("wrong.npz", "X y", lambda downloads: {"X": np.zeros(3)}, "")
-
-
-def test_content_is_compared(tmp_path):
-    path = tmp_path / "toy.npz"
-    np.savez(path, **ARRAYS)
-    assert "measured with" in check(path, TOY)
-    np.savez(path, X=ARRAYS["X"], y=np.array([1, 0, 2], np.uint8))
-    assert "OTHER NUMBERS" in check(path, TOY)
-    path.write_bytes(b"PK\3\4 cut")
-    with pytest.raises(ValueError, match="cannot be read"):
-        check(path, TOY)
+TOY = DataSet("toy.npz", "X y", lambda folder: ARRAYS, content_hash(ARRAYS))
+LOST = DataSet("graphs/lost.npz", "X", lambda folder: {"X": builders.read(folder, "lost.bin")}, "")
 
 
 def test_the_command_builds_what_it_can_and_names_the_rest(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(main_module, "SETS", (TOY, LOST, WRONG))
-    monkeypatch.setattr(sys, "argv", ["prepare", str(tmp_path)])
-    with pytest.raises(SystemExit) as ended:
-        main_module.main()
-    printed = capsys.readouterr().out
-    assert "toy.npz: built: the content that was measured with" in printed
-    assert "graphs/lost.npz: missing: lost.bin" in printed
-    assert "has no y" in printed
-    assert ended.value.code == "Cannot be used: wrong.npz"
+    monkeypatch.setattr(builders, "SETS", (TOY, LOST))
+    builders.main([str(tmp_path)])
+    assert capsys.readouterr().out.splitlines() == [
+        "toy.npz: built: the content measured with", "graphs/lost.npz: missing: lost.bin"
+    ]  # fmt: skip
+    np.savez(tmp_path / "toy.npz", X=ARRAYS["X"], y=np.array([1, 0, 2], np.uint8))
+    builders.main([str(tmp_path), "toy"])
+    assert "toy.npz: there: OTHER NUMBERS" in capsys.readouterr().out
 
 
 def test_all_data_of_benchmarks_have_a_set():
     """What is read from the folder of real data, by the names in the code, but for a file of R that is not built."""
-    folder = Path(main_module.__file__).parents[1]
-    code = "".join(path.read_text() for path in folder.rglob("*.py") if path.parent.name != "prepare")
+    folder = Path(builders.__file__).parent
+    code = "".join(path.read_text() for path in folder.rglob("*.py") if path.name != "prepare.py")
     named = set(re.findall(r'"([a-z0-9_]+[.]npz)"', code))
     assert named - {"two_half_moons_150.npz"} <= {one.file for one in SETS}

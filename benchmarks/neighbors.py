@@ -1,4 +1,7 @@
-"""The neighbors of all rows of a data set in all ways, each in a process of its own, and how many are the true ones."""
+"""The approximate neighbors of all rows by coterie and its competitors, and how many are the true ones.
+
+`python -m benchmarks.speed --rows neighbors-mnist,neighbors-embeddings` measures them.
+"""
 
 from functools import partial
 from pathlib import Path
@@ -6,26 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness.benchmark import Benchmark
-from benchmarks.harness.contenders import Contender, faiss_with
+from benchmarks.harness.contenders import Contender
 from benchmarks.harness.measuring import measured
-from benchmarks.harness.reporting import TIMES, mib_cell, number
 from coterie.graphs import nearest_neighbors
 
-N_NEIGHBORS = 10
 RECALL_ROWS = 1000  # whose neighbors are found exactly
 WARM_UP_ROWS = 3000
 SEED = 0
 
 
-def _coterie(X: np.ndarray, m: int, n_threads: int, *, method: str = "approximate", **options: float) -> Any:
-    return nearest_neighbors(X, m, method=method, random_state=SEED, n_threads=n_threads, **options)[0]
-
-
-def _faiss_flat(X: np.ndarray, m: int, n_threads: int) -> np.ndarray:
-    index = faiss_with(n_threads).IndexFlatL2(X.shape[1])
-    index.add(X)
-    return without_self(index.search(X, m + 1)[1])
+def _coterie(X: np.ndarray, m: int, n_threads: int, **options: float) -> Any:
+    return nearest_neighbors(X, m, method="approximate", random_state=SEED, n_threads=n_threads, **options)[0]
 
 
 def _hnswlib(X: np.ndarray, m: int, n_threads: int) -> np.ndarray:
@@ -56,8 +50,6 @@ def without_self(ids: np.ndarray) -> np.ndarray:
 
 
 GRAPHS: dict[str, Contender] = {
-    "coterie exact": Contender("coterie", partial(_coterie, method="exact")),
-    "faiss exact": Contender("faiss", _faiss_flat),
     "coterie approximate": Contender("coterie", _coterie),
     "coterie recall=0.98": Contender("coterie", partial(_coterie, recall=0.98)),
     "hnswlib M=16 ef=100/64": Contender("hnswlib", _hnswlib),
@@ -83,18 +75,3 @@ def recall(X: np.ndarray, ids: np.ndarray) -> float:
     squares = np.sum((X[sample, None].astype(np.float64) - X[ids[sample]]) ** 2, axis=2)
     # One of the m + 1 is the row itself.
     return float(np.mean(squares <= true_squares[:, m:] * (1 + 1e-6)))
-
-
-# Rows, columns, and whether an exact search is soon done.
-ROWS = {"mnist": (70_000, 784, True), "blobs": (1_000_000, 32, False)}
-
-
-def measure_row(benchmark: Benchmark, key: str) -> None:
-    """Find the neighbors of all rows of a data set, in all ways."""
-    n_rows, n_columns, is_exact = ROWS[key]
-    n_rows = 3000 if benchmark.quick else n_rows
-    title = f"{key}, {n_rows:,} x {n_columns}, {N_NEIGHBORS} nearest neighbors of all rows"
-    names = [name for name in benchmark.select(GRAPHS) if is_exact or not name.endswith(" exact")]
-    run = benchmark.each(run_graph, benchmark.data(key, n_rows), N_NEIGHBORS)
-    summaries = benchmark.measure(title, names, run)
-    benchmark.table(title, {"recall": number("recall", ".4f"), **TIMES, "MiB": mib_cell}, summaries)

