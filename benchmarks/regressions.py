@@ -1,6 +1,6 @@
 """Compare the CPU seconds of a commit with those of this checkout, and whether results are bit-identical.
 
-    python -m benchmarks.regressions REV [--rows NAME ...] [--repeats 3] [--instruction-set avx2]
+    python -m benchmarks.regressions REV [--rows NAME ...] [--repeats 3]
 
 REV is built into `build/regressions`. Rows of work run in fresh processes, on one thread, the builds in turns, from the
 same seeds. A row is slower if its least CPU seconds are more than 3% above those of REV; a row that a build cannot run
@@ -9,7 +9,6 @@ is named with its error. Exits with 1 where a row is slower.
 
 import argparse
 import hashlib
-import json
 import os
 import resource
 import subprocess
@@ -95,15 +94,11 @@ ROWS: dict[str, tuple[Callable[[], np.ndarray], Fit]] = {
 }  # fmt: skip
 
 
-def measure(row: str, instruction_set: str) -> tuple[float, str]:
+def measure(row: str) -> tuple[float, str]:
     """Return the CPU seconds of a row, in this process and those it starts, and a hash of its result."""
     warnings.simplefilter("ignore")
     make, fit = ROWS[row]
     X = make()
-    if instruction_set:
-        from coterie import _kernels
-
-        _kernels.use_instruction_set(instruction_set)
     fit(X)  # imports what a first fit imports, and chooses code paths
     begin = time.perf_counter()
     best, result = _timed(fit, X)
@@ -144,9 +139,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("revision", help="the commit to compare with")
     parser.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS), metavar="NAME")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each build, in turns")
-    parser.add_argument(
-        "--instruction-set", default="", help="baseline, avx2, avx512 or avx512vnni; default: the best"
-    )
     options = parser.parse_args(arguments)
 
     sites = {"before": build(options.revision), "now": ROOT / "src"}
@@ -157,9 +149,8 @@ def main(arguments: list[str] | None = None) -> int:
         hashes, errors = set(), []
         for _ in range(options.repeats):
             for name, site in sites.items():
-                asked = json.dumps([row, options.instruction_set])
                 done = subprocess.run(
-                    [sys.executable, "-m", "benchmarks.regressions", asked],
+                    [sys.executable, "-m", "benchmarks.regressions", "--measure", row],
                     cwd=ROOT, env=os.environ | {"PYTHONPATH": str(site.resolve())}, capture_output=True, text=True,
                 )  # fmt: skip
                 if done.returncode:
@@ -179,7 +170,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 2 and sys.argv[1].startswith("["):
-        print(*measure(*json.loads(sys.argv[1])))
+    if sys.argv[1:2] == ["--measure"]:
+        print(*measure(sys.argv[2]))
     else:
         sys.exit(main())

@@ -150,7 +150,7 @@ def warm_up(method: str) -> None:
 
 def run_cell(method: str, data: Path, seed: int) -> Cell:
     """Cluster a set by a method; score the labels, rows that are told to be noise being one cluster more."""
-    task, classes = _task(data, seed)
+    task, classes = task_of(data, seed)
     with measured() as cost:
         labels = np.asarray(CONTENDERS[method].call(task))
     is_noise = labels == NOISE
@@ -174,7 +174,7 @@ def scores_of(classes: np.ndarray, labels: np.ndarray) -> dict[str, float]:
     }
 
 
-def _task(data: Path, seed: int) -> tuple[Task, np.ndarray]:
+def task_of(data: Path, seed: int) -> tuple[Task, np.ndarray]:
     with np.load(data) as arrays:
         classes = arrays["y"]
         is_graph = "X" not in arrays

@@ -2,8 +2,7 @@
 
     python -m benchmarks.graphs_quality.leiden [--sets iris,mnist] [--most-rows 5000] [--quick]
 
-Sets of `benchmarks.graphs_quality`, and MNIST as a whole ("mnist (70000)"). Each graph of 15 nearest neighbors is made
-once. Leiden searches the resolution that gives the number of classes. Needs `pip install leidenalg igraph` (GPL).
+Sets of `benchmarks.graphs_quality`. Each graph of 15 nearest neighbors is made once. Leiden searches the resolution that gives the number of classes. Needs `pip install leidenalg igraph` (GPL).
 """
 
 import time
@@ -14,7 +13,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.graphs_quality.contenders import leiden_labels
+from benchmarks.graphs_quality.contenders import leiden_labels, task_of
 from benchmarks.graphs_quality.page import MOST_ROWS
 from benchmarks.harness.data.quality_sets import SETS, prepared
 from benchmarks.harness.measuring import limit_threads
@@ -24,20 +23,11 @@ from coterie import MultilevelGraphClustering
 from coterie.graphs import knn_graph
 from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
 
-MNIST, N_NEIGHBORS = "mnist (70000)", 15
+N_NEIGHBORS = 15
 METHODS = {
     "multilevel": lambda graph, k: MultilevelGraphClustering(k, affinity="precomputed").fit_predict(graph),
     "Leiden": lambda graph, k: leiden_labels(graph, k, seed=0),
 }
-
-
-def graph_of(path: Path) -> tuple[sp.csr_array, np.ndarray]:
-    """Return the graph of a set, and its classes."""
-    with np.load(path) as arrays:
-        if "X" in arrays:
-            n_neighbors = min(N_NEIGHBORS, len(arrays["X"]) - 1)
-            return knn_graph(arrays["X"], n_neighbors, random_state=0), arrays["y"]
-        return sp.csr_array(tuple(arrays[part] for part in ("data", "indices", "indptr"))), arrays["y"]
 
 
 def scores(method: str, graph: sp.csr_array, y: np.ndarray) -> tuple[float, float, float]:
@@ -55,7 +45,7 @@ def _cells(scores: zip) -> list[str]:
 
 if __name__ == "__main__":
     parser = SystemParser(
-        "graphs_quality.leiden", __doc__, [*SETS, MNIST], quick=["iris", "moons"], rows_option="--sets", rounds=None
+        "graphs_quality.leiden", __doc__, list(SETS), quick=["iris", "moons"], rows_option="--sets", rounds=None
     )  # fmt: skip
     parser.add("--most-rows", default=MOST_ROWS, quick=200, help="drawn of larger sets")
     options = parser.read()
@@ -65,14 +55,15 @@ if __name__ == "__main__":
     report = Report("leiden", command_line("graphs_quality.leiden"))
     found = []
     with TemporaryDirectory(dir=options.folder) as folder:
-        for name in options.rows:
-            known, most_rows = ("mnist", 70_000) if name == MNIST else (name, options.most_rows)
-            if SETS[known].is_here:
-                graph, y = graph_of(prepared(known, most_rows, Path(folder)))
-                found_by = [scores(one, graph, y) for one in METHODS]
-                found.append((name, graph.shape[0], int(y.max()) + 1, *found_by))
-    rows = [[f"{name}, {n:,}, {k}", *_cells(zip(*both))] for name, n, k, *both in found]
-    means = [tuple(fmean(values) for values in zip(*of_method)) for of_method in list(zip(*found))[3:]]
+        for name in (name for name in options.rows if SETS[name].is_here):
+            task, y = task_of(prepared(name, options.most_rows, Path(folder)), 0)
+            graph, n = task.rows, task.rows.shape[0]
+            if not task.is_graph:
+                graph = knn_graph(graph, min(N_NEIGHBORS, n - 1), random_state=0)
+            of_methods = [scores(method, graph, y) for method in METHODS]
+            found.append((f"{name}, {n:,}, {task.n_clusters}", *of_methods))
+    rows = [[title, *_cells(zip(*both))] for title, *both in found]
+    means = [tuple(fmean(values) for values in zip(*of_method)) for of_method in list(zip(*found))[1:]]
     rows.append(["mean", *_cells(zip(*means))])
     headers = [f"{score}, {method}" for score in ("accuracy", "NMI", "CPU s") for method in METHODS]
     report.table("Multilevel and Leiden", ["set, rows, classes", *headers], rows)

@@ -23,7 +23,7 @@ RESULTS = Path(__file__).parents[1] / "results"
 DOCS = Path(__file__).parents[2] / "docs"
 PACKAGES = (
     "coterie", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "faiss-cpu", "superkmeans", "hnswlib",
-    "pynndescent", "graphlearning", "scikit-network", "genieclust", "leidenalg", "igraph", "evoc",
+    "pynndescent", "graphlearning", "scikit-network", "networkit", "genieclust", "leidenalg", "igraph", "evoc",
     "fast_hdbscan", "fast-plscan",
 )  # fmt: skip
 

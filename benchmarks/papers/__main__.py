@@ -7,8 +7,8 @@ import traceback
 import benchmarks.papers
 from benchmarks.harness.benchmark import PaperRun, begun
 from benchmarks.harness.options import SystemParser
-from benchmarks.harness.reporting import Report
-from benchmarks.papers.pages import ITEMS, PAPERS, command, listing, stem_of, write_pages
+from benchmarks.harness.reporting import Report, command_line
+from benchmarks.papers.pages import ITEMS, PAPERS, listing, stem_of, write_pages
 
 
 def parser() -> SystemParser:
@@ -37,18 +37,9 @@ def read_options() -> argparse.Namespace:
     return options
 
 
-def given(options: argparse.Namespace) -> list[str]:
-    """Return the options that change what an item measures, as they are written on a command line."""
-    found = []
-    for name in ("threads", "seeds", "limit", "gb", "only", "skip"):
-        if value := getattr(options, name):
-            found += [f"--{name}", ",".join(value) if isinstance(value, list) else f"{value:g}"]
-    return found + ["--quick"] * options.quick
-
-
 def make(full: str, options: argparse.Namespace) -> bool:
     """Make one item; return whether that went well, and say it if not."""
-    report = Report(full, command(full, *given(options)), stem_of(full, options.quick))
+    report = Report(full, command_line("papers"), stem_of(full, options.quick))
     report.data |= {"item": full, "is_whole": False}
     try:
         with begun(options, report, PaperRun) as run:

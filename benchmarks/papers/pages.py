@@ -5,7 +5,6 @@ The text of a page is written by hand. Its blocks hold the results of the last f
 
 import json
 import re
-import shlex
 from pathlib import Path
 
 from benchmarks.convex.paper import ITEMS as CONVEX
@@ -25,11 +24,6 @@ PAPERS: dict[str, dict[str, Item]] = {
 ITEMS = {f"{paper}-{name}": item for paper, items in PAPERS.items() for name, item in items.items()}
 
 
-def command(full: str, *options: str) -> str:
-    """Return the command line that makes an item."""
-    return shlex.join(["python", "-m", "benchmarks.papers", full, *options])
-
-
 def stem_of(full: str, quick: bool = False) -> Path:
     """Return the path of an item's results, without extension; a later run takes the place of an earlier one."""
     return RESULTS / ("papers-quick" if quick else "papers") / full
@@ -38,7 +32,7 @@ def stem_of(full: str, quick: bool = False) -> Path:
 PAGES = DOCS / "papers"
 _PEERS = (
     "scikit-learn-intelex", "faiss", "superkmeans", "hnswlib", "pynndescent", "usearch", "graphlearning",
-    "scikit-network", "genieclust", "24 GiB", "Linux",
+    "scikit-network", "networkit", "genieclust", "24 GiB", "Linux",
 )  # fmt: skip
 _BLOCK = re.compile(r"^<!-- (\S+); [^\n]+ -->$.*?^<!-- end -->$", re.MULTILINE | re.DOTALL)
 
@@ -49,7 +43,7 @@ def listing() -> str:
     for paper, items in PAPERS.items():
         lines += ["", (PAGES / f"{paper}.md").read_text().partition("\n")[0].removeprefix("# ")]
         for name, item in items.items():
-            lines += ["", f"  {item.place}. {item.shows}", f"    {command(f'{paper}-{name}')}"]
+            lines += ["", f"  {item.place}. {item.shows}", f"    python -m benchmarks.papers {paper}-{name}"]
             if missing := [file for file in item.data if real_file(file) is None]:
                 lines.append(f"    missing: {', '.join(missing)}; left out, or other data stand in")
     return "\n".join(lines[1:])
