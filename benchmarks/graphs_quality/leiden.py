@@ -2,7 +2,8 @@
 
     python -m benchmarks.graphs_quality.leiden [--sets iris,mnist] [--most-rows 5000] [--quick]
 
-Sets of `benchmarks.graphs_quality`. Each graph of 15 nearest neighbors is made once. Leiden searches the resolution that gives the number of classes. Needs `pip install leidenalg igraph` (GPL).
+Sets of `benchmarks.graphs_quality`. Each graph of 15 nearest neighbors is made once.
+Leiden searches the resolution that gives the number of classes. Needs `pip install leidenalg igraph` (GPL).
 """
 
 import time

@@ -17,10 +17,7 @@ def parser() -> SystemParser:
     parser.add_argument("--all", action="store_true", help="make every item")
     parser.add("--seeds", type=int, help="repeats of each fit (default: the paper's)")
     parser.add("--limit", type=float, help="seconds for a slow contender on a data set (default: the item's)")
-    parser.add("--jobs", default=1, help="fits at a time, of items whose fits are not timed")
-    parser.add(
-        "--gb", type=float, help="size of a file that should exceed memory (default: a tenth more than it)"
-    )
+    parser.add("--gb", type=float, help="size of a file that exceeds memory (default: a tenth more)")
     parser.add_argument("--pages", action="store_true", help="put what full runs made into docs/papers")
     return parser
 

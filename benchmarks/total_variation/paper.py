@@ -1,7 +1,6 @@
 """The figures and tables of Bresson, Laurent, Uminsky and von Brecht (2013), and few labels."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import product
 from math import nan
@@ -109,7 +108,7 @@ def make_few_labels(run: PaperRun) -> None:
 
 
 def _draws(run: PaperRun, cells: Sequence[tuple[str, str, float]]) -> dict[tuple, list[dict[str, float]]]:
-    """Return what contenders did from several draws of labels; --jobs cells run at a time.
+    """Return what contenders did from several draws of labels.
 
     Draws are kept in a folder for each version of coterie: a run that was ended goes on where it was. A cell whose fit
     fails or takes too long has no more draws.
@@ -117,21 +116,17 @@ def _draws(run: PaperRun, cells: Sequence[tuple[str, str, float]]) -> dict[tuple
     folder = None if run.quick else RESULTS / f"few-labels-{coterie.__version__}"
     draw = Memory(folder, verbose=0).cache(run_draw)
     most, trials = len(run.seeds(MOST_DRAWS)), _trials(run)
-
-    def draws_of(cell: tuple[str, str, float]) -> list[dict[str, float]]:
-        draws: list[dict[str, float]] = []
-        with closing(Processes(kept=True)) as process:
+    found: dict[tuple, list[dict[str, float]]] = {cell: [] for cell in cells}
+    with closing(Processes(kept=True)) as process:
+        for cell, draws in found.items():
             while len(draws) < most and _needs_more(draws):
+                options = (*cell, len(draws), trials, run.threads)
                 try:
-                    options = (*cell, len(draws), trials, run.threads)
                     draws.append(process.run_within(run.limit(LIMIT), draw, *options))
                 except Exception as error:
                     _note_failure(run, *cell[:2], error)
                     break
-        return draws
-
-    with ThreadPoolExecutor(run.options.jobs) as pool:
-        return dict(zip(cells, pool.map(draws_of, cells)))
+    return found
 
 
 def _trials(run: PaperRun) -> int:
