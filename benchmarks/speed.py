@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import neighbors
+from benchmarks import kmeans, neighbors
 from benchmarks.harness.benchmark import Benchmark, Run, run_steps
 from benchmarks.harness.contenders import Contender, is_peer, model_of
 from benchmarks.harness.measuring import measured, seconds_of
@@ -30,7 +30,6 @@ from benchmarks.harness.reporting import (
     memory_cell,
     write_parts,
 )
-from benchmarks.kmeans import cases as kmeans
 from coterie.graphs import knn_graph
 from coterie.graphs.cuts import modularity
 

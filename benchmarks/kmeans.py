@@ -1,4 +1,9 @@
-"""Whole fits of 14 data sets, mini-batches beside exact k-means: initialization and labels of all rows included."""
+"""Whole fits of 14 data sets, mini-batches beside exact k-means: initialization and labels of all rows included.
+
+    python -m benchmarks.kmeans [--rows mnist] [--repeats 3] [--threads 1] [--only faiss] [--quick]
+
+All cases and contenders on one thread make the page.
+"""
 
 from dataclasses import dataclass
 from functools import partial
@@ -8,9 +13,10 @@ from typing import Any
 import numpy as np
 from scipy.stats import gmean
 
-from benchmarks.harness.benchmark import Benchmark, Result
+from benchmarks.harness.benchmark import Benchmark, Result, run_steps
 from benchmarks.harness.contenders import EVERY_ROW, SUPERKMEANS_ALL_ROWS, Contender, faiss_with, threaded
 from benchmarks.harness.measuring import inertia, measured
+from benchmarks.harness.options import SystemParser
 from benchmarks.harness.reporting import (
     DOCS,
     FAILED,
@@ -214,3 +220,9 @@ def tell(benchmark: Benchmark) -> None:
     is_whole = len(benchmark.kept) == len(CASES) and not (benchmark.quick or options.only or options.skip)
     if is_whole and benchmark.threads == 1:
         write_parts(PAGE, {"machine": f"{machine_line()}."} | parts)
+
+
+if __name__ == "__main__":
+    parser = SystemParser("kmeans", __doc__, list(CASES))
+    parser.add("--limit", default=420.0, help="seconds after which a whole fit is given up")
+    run_steps("kmeans", parser.read(), dict.fromkeys(CASES, measure_fits), tell)
