@@ -50,7 +50,6 @@ from coterie import (
     seeding,
 )
 from coterie._kernels import available_instruction_sets, use_instruction_set
-from coterie.graphs.bridges import bridge_components
 
 Array = np.ndarray
 Cases = Iterator[tuple[str, Callable[[], Any]]]
@@ -111,8 +110,7 @@ def fit(model: Any, X: Any, *fitted_with: Any, **given: Any) -> tuple[str, Calla
             name: getattr(model, name)(others) for name in METHODS if hasattr(model, name)
         }
 
-    rows = X[0] if isinstance(X, tuple) else X
-    others = rows[: min(300, rows.shape[0])]
+    rows, others = X, X[: min(300, X.shape[0])]
     if not sp.issparse(rows) and getattr(model, "affinity", "") != "precomputed" and rows.dtype.kind == "f":
         others = (others + 0.5).astype(rows.dtype)
     defaults = inspect.signature(type(model)).parameters
@@ -212,8 +210,6 @@ def mixtures() -> Cases:
     yield fit(mixture(covariance_type="spherical"), X, sample_weight=weights(8_000))
     yield fit(TruncatedGaussianMixture(50, covariance_type="diag"), np.repeat(X[:30], 5, axis=0))
     yield fit(mixture(reg_covar=0.01), blobs(8_000, 6, 60, "uint8"))
-    drawn = partial(mixture, random_state=0)
-    yield "samples", lambda: [drawn(covariance_type=kind).fit(X).sample(500) for kind in kinds]
 
 
 def laplacian_k_modes() -> Cases:
@@ -306,7 +302,7 @@ def density() -> Cases:
 
 
 def steps() -> Cases:
-    """What the methods share: neighbors, graphs, seeds, coresets, metrics, data sets."""
+    """What the methods share: neighbors, graphs, seeds, coresets, cuts."""
     X, zeros = blobs(4_000, 20), np.vstack([blobs(600, 20), np.zeros((3, 20))])
     for rows, method, metric in (
         *product((X, X.astype(np.float32)), ("exact", "approximate"), ("euclidean",)), (words(), "exact", "euclidean"),
@@ -321,7 +317,6 @@ def steps() -> Cases:
     for kind, symmetrize in product(("binary", "distance", "gaussian"), ("max", "mean", "none")):
         options: dict[str, Any] = {"weights": kind, "symmetrize": symmetrize}
         yield f"graph, {kind}, {symmetrize}", partial(graphs.knn_graph, X[:900], 7, **options)
-    yield "bridges", partial(bridge_components, graphs.knn_graph(X[:900], 2), X[:900], weights="distance")
     for rows in (blobs(6_000, 20), blobs(6_000, 20, 12, "float32"), words()):
         weight = weights(rows.shape[0])
         for seeds in (seeding.k_means_plus_plus, seeding.afk_mc2, seeding.random_rows):
@@ -332,7 +327,6 @@ def steps() -> Cases:
         yield f"coreset: {rows.dtype} {rows.shape}", coreset
     digits, y = datasets.load_digits()
     yield "balanced_cut", lambda: metrics.balanced_cut(graphs.knn_graph(digits, 5, weights="gaussian"), y)
-    yield "moved digits", partial(datasets.make_moved_digits, 500, random_state=0)
 
 
 GROUPS: dict[str, Callable[[], Cases]] = {
