@@ -52,12 +52,11 @@ sanitize: $(VENV)/.test
 	tests/sanitizers/run $(BIN)/python thread; thread=$$?; \
 	wait $$address && exit $$thread
 
-# About a minute for each of the four targets, of which two run at a time; FUZZ_SECONDS gives each so many. Problems are
-# drawn at random, or from DRAWN=--hypothesis-seed=1.
+# FUZZ_INPUTS mutations of each input, others for each FUZZ_SEED. Problems are drawn at random, or from
+# DRAWN=--hypothesis-seed=1.
 fuzz: $(VENV)/.test
-	$(BIN)/python -m tests.fuzz
-	COTERIE_DRAWS=$${COTERIE_DRAWS-1000} $(BIN)/python -m pytest -n auto $(DRAWN) tests/contracts/test_differential.py \
-		tests/contracts/test_state_machines.py
+	FUZZ_INPUTS=$${FUZZ_INPUTS-500} COTERIE_DRAWS=$${COTERIE_DRAWS-1000} $(BIN)/python -m pytest -n auto $(DRAWN) \
+		tests/fuzz tests/contracts/test_differential.py tests/contracts/test_state_machines.py
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.speed

@@ -64,3 +64,20 @@ def command(request, rows):
         file = "few.npy"
         np.save(file, np.load(rows)[: FEW[request.param]])
     return f"{METHODS[request.param].format(file=file)} --quiet --out out"
+
+
+def write(ending, n_rows=3_000):
+    """Write rows to a file of this kind; return its name."""
+    import pandas as pd
+
+    X = np.random.default_rng(0).normal(size=(n_rows, 8)).round(2)
+    frame = pd.DataFrame(X, columns=list("abcdefgh"))
+    name = f"rows.{ending}"
+    {
+        "npy": lambda: np.save(name, X),
+        "npz": lambda: np.savez(name, X=X),
+        "csv": lambda: frame.to_csv(name, index=False),
+        "parquet": lambda: frame.to_parquet(name),
+        "feather": lambda: frame.to_feather(name, compression="uncompressed"),
+    }[ending]()
+    return name

@@ -8,15 +8,11 @@ import multiprocessing
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import cache
 from itertools import cycle
 
-import dask
-import dask.array as da
 import numpy as np
 import pytest
-from sklearn.cluster import KMeans
 
 from coterie.cli import main
 from tests.cli.running import everything
@@ -66,29 +62,6 @@ def answers(model, X):
     return [getattr(model, method)(X) for method in METHODS if hasattr(model, method)]
 
 
-def fit_all(n_threads):
-    return [fit(name, n_threads) for name in NAMES]
-
-
-@contextmanager
-def beside_scikit_learn():
-    """Let scikit-learn fit meanwhile, whose threads are those of OpenMP."""
-    rows, is_over = np.random.default_rng(0).normal(size=(3000, 12)), threading.Event()
-    model = KMeans(20, n_init=1, max_iter=20, random_state=0).fit(rows)
-
-    def fit_until_over():
-        while not is_over.is_set():
-            model.fit(rows)
-
-    thread = threading.Thread(target=fit_until_over)
-    thread.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        thread.join()
-
-
 class TestThreads:
     def test_fit_models_of_their_own(self):
         with ThreadPoolExecutor(4) as pool:
@@ -102,25 +75,13 @@ class TestThreads:
             for found in pool.map(lambda _: answers(model, X), range(8 * ROUNDS)):
                 same_bits(found, expected)
 
-    def test_of_openmp_in_the_same_process(self):
-        with beside_scikit_learn():
-            check(fit_all(4))
-
-    def test_of_dask(self):
-        for case in ESTIMATORS.values():
-            X, model = rows_of(case), alone(case.name)
-            if hasattr(model, "predict"):
-                found = model.predict(da.from_array(X, chunks=(37, -1)))
-                (found,) = dask.compute(found, scheduler="threads", num_workers=4)
-                same_bits(found, model.predict(X))
-
 
 @forks
 class TestProcesses:
     @pytest.mark.parametrize("kind", ["fork", "spawn"])
     def test_fit_and_predict(self, kind):
         """The threads of the parent exist, also those of OpenMP; models go over and come back."""
-        models = fit_all(3)
+        models = [fit(name, 3) for name in NAMES]
         with multiprocessing.get_context(kind).Pool(2 if kind == "fork" else 1) as pool:
             check(pool.starmap(fit, zip(NAMES, cycle((1, 2, 3))), chunksize=1))
             inputs = [(model, rows_of(ESTIMATORS[type(model)])) for model in models]

@@ -1,11 +1,7 @@
 """Disks without room: one line that names the file, and nothing left behind."""
 
-import errno
-import os
 import resource
 from functools import partial
-from pathlib import Path
-from unittest import mock
 
 import pytest
 
@@ -47,19 +43,6 @@ def test_predict(folder, rows, results):
     )
     failed_in_one_line(ended)
     assert everything(folder) == before
-
-
-def test_a_disk_that_is_full_at_once(folder, rows):
-    """As the system says it: ENOSPC, and no path in what libraries make of it."""
-
-    def full():
-        writing = mock.patch.object(
-            Path, "write_text", side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        )
-        writing.start()
-
-    failed_in_one_line(in_child(f"fit {rows} -k 3 --quiet --out out", full), "No space left")
-    assert everything(folder) == [rows]
 
 
 def contents(folder):

@@ -1,15 +1,9 @@
 """A process may be killed at any moment: its outputs are all old, all new, or for an instant not there."""
 
-import json
 import shutil
-from pathlib import Path
 
-import numpy as np
 import pytest
 
-import coterie
-from coterie.cli import main
-from coterie.cli.runs import hash_of_array
 from coterie.outputs import OutputFolder, replacing
 from tests.support.processes import STEPS, forks, killed_at
 
@@ -73,34 +67,3 @@ def test_a_single_file(tmp_path):
         assert not target.exists() or target.read_text() in ("old", "new")
         save("old")
         assert visible(tmp_path) == ["model.coterie"]
-
-
-class TestFits:
-    @pytest.fixture(autouse=True)
-    def rows(self, tmp_path, monkeypatch):
-        monkeypatch.chdir(tmp_path)
-        np.save("rows.npy", np.random.default_rng(0).normal(size=(400, 3)))
-
-    def fit(self, k):
-        return main(
-            ["fit", "rows.npy", "-k", str(k), "-p", "max_iter=3", "--threads", "1", "-q", "--out", "q"]
-        )
-
-    def found(self):
-        """Return the number of clusters that each reader finds in the folder."""
-        summary = json.loads(Path("q/summary.json").read_text())
-        model = coterie.load("q/model.coterie")
-        labels = np.load("q/labels.npy")
-        assert summary["hashes"]["labels"] == hash_of_array(labels) == hash_of_array(model.labels_)
-        assert summary["clusters"] == model.n_clusters
-        return model.n_clusters
-
-    def test_killed_at_each_step(self, capfd):
-        self.fit(3)
-        seen = []
-        for _ in steps_of(self.fit, 4, of=("rename", "replace")):
-            seen.append(self.found() if Path("q").exists() else None)
-        assert set(seen) == {3, None}
-        assert seen.count(None) == 1  # between two renames
-        self.fit(5)
-        assert self.found() == 5

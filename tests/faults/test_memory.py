@@ -11,7 +11,8 @@ from scipy.linalg import blas
 
 import coterie
 from tests.cli.running import everything
-from tests.faults.children import in_child
+from tests.faults.children import failed_in_one_line, in_child
+from tests.faults.conftest import write
 
 MEGABYTE = 2**20
 
@@ -37,36 +38,22 @@ def test_every_method(folder, command, megabytes):
     if ended.code == 0:
         assert any(name.endswith("summary.json") for name in everything(folder))
         return
-    assert ended.code == 1, ended
-    assert ended.err.count("\n") == 1
-    assert ended.err.startswith("coterie: error: ")
-    assert "Traceback" not in ended.err
+    failed_in_one_line(ended)
     assert everything(folder) == before
 
 
 @pytest.mark.parametrize("ending", ["npy", "npz", "csv", "parquet"])
 def test_every_kind_of_file(folder, ending):
     """A file of 6 MB, and 3 MB to read it with once the threads of pyarrow run: without one it would wait for ever."""
-    import pandas as pd
-
-    X = np.random.default_rng(0).normal(size=(100_000, 8))
-    frame = pd.DataFrame(X, columns=list("abcdefgh"))
-    write = {
-        "npy": lambda: np.save("rows.npy", X),
-        "npz": lambda: np.savez_compressed("rows.npz", X=X.round(2)),
-        "csv": lambda: frame[:20_000].round(2).to_csv("rows.csv", index=False),
-        "parquet": lambda: frame.to_parquet("rows.parquet"),
-    }
-    write[ending]()
+    name = write(ending, 100_000 if ending != "csv" else 20_000)
     before = everything(folder)
 
     def read_and_limit():
-        coterie.open_rows(f"rows.{ending}").read()
+        coterie.open_rows(name).read()
         more_memory_at_most(3 * MEGABYTE)
 
-    ended = in_child(f"fit rows.{ending} -k 4 -p max_iter=2 --quiet --out out", read_and_limit)
+    ended = in_child(f"fit {name} -k 4 -p max_iter=2 --quiet --out out", read_and_limit)
     assert ended.code in (0, 1), ended
     if ended.code == 1:
-        assert ended.err.count("\n") == 1
-        assert ended.err.startswith("coterie: error: ")
+        failed_in_one_line(ended)
         assert everything(folder) == before

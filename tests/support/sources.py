@@ -28,34 +28,6 @@ def room_of(path: Path) -> str:
     return path.relative_to(SOURCES).parts[0].removesuffix(".py")
 
 
-def private_definitions(tree: ast.Module) -> set[str]:
-    """Return the private names that a module gives to functions, classes, variables, fields and attributes."""
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            found.add(node.name)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.add(node.id)
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and _is_own(node.value):
-            found.add(node.attr)
-    return {name for name in found if _PRIVATE.fullmatch(name)}
-
-
-def private_attributes(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yield line and name of each private attribute of something that is not the object itself."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and _PRIVATE.fullmatch(node.attr) and not _is_own(node.value):
-            yield node.lineno, node.attr
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("getattr", "setattr", "hasattr"):
-            name = node.args[1] if len(node.args) > 1 else None
-            if (
-                isinstance(name, ast.Constant)
-                and _PRIVATE.fullmatch(str(name.value))
-                and not _is_own(node.args[0])
-            ):
-                yield node.lineno, str(name.value)
-
-
 def imports(tree: ast.Module) -> Iterator[tuple[int, str, str | None]]:
     """Yield line, module and name of each import, at the top or in a function; the name is None for a module."""
     for node in ast.walk(tree):
@@ -68,8 +40,3 @@ def imports(tree: ast.Module) -> Iterator[tuple[int, str, str | None]]:
 
 def is_private(name: str | None) -> bool:
     return name is not None and _PRIVATE.fullmatch(name) is not None
-
-
-def _is_own(value: ast.expr) -> bool:
-    is_super = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "super"
-    return is_super or (isinstance(value, ast.Name) and value.id in ("self", "cls"))
