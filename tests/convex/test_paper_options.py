@@ -67,7 +67,7 @@ class TestResiduals:
         X, edges, w, _, gamma = random_problem(7, 16, 3, "l2")
         X -= X.mean(axis=0)
         plain = oracle.PlainNorm(norm, 3)
-        _, duals, n_iter, residuals = oracle.admm_until_residuals(X, edges, w, gamma, plain, 0.6, tol)
+        _, duals, n_iter, residuals = oracle.admm(X, edges, w, gamma, plain, 0.6, 10_000, tol)
         model = given(gamma, norm=norm, solver="admm", step_size=0.6, stopping="residuals", tol=tol)
         model.fit(X, graph=as_graph(edges, w, 16))
         assert model.converged_

@@ -54,7 +54,7 @@ def test_plain_iterations_are_those_of_the_paper(norm):
     degrees = np.bincount(edges.ravel(), minlength=len(X))
     nu = 1 / (degrees[edges[:, 0]] + degrees[edges[:, 1]]).max()
     for step, expected in [
-        (nu, oracle.ama(X, edges, w, gamma, plain, 25)), (0.7, oracle.admm(X, edges, w, gamma, plain, 0.7, 25))
+        (nu, oracle.ama(X, edges, w, gamma, plain, 25)), (0.7, oracle.admm(X, edges, w, gamma, plain, 0.7, 25)[:2])
     ]:  # fmt: skip
         problem = make_problem(X[:, found.columns], nodes, found, step_size=step, n_threads=1)
         solver = AMA(problem, acceleration=False) if step == nu else ADMM(problem)

@@ -1,7 +1,5 @@
 """The examples of the pages run, each by itself, as a reader would run it, and print what stands beside them."""
 
-import ast
-import importlib
 import re
 import sys
 
@@ -23,39 +21,12 @@ def is_complete(code):
     return "import" in code and not any(name in code for name in READERS_FILES)
 
 
-def dotted_names(code):
-    """Yield the names that a block reads from coterie, such as `coterie.metrics.purity`."""
-    for node in ast.walk(ast.parse(code)):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "coterie":
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Attribute) and re.fullmatch(r"coterie(\.\w+)+", ast.unparse(node)):
-            yield ast.unparse(node)
-
-
-def exists(name):
-    """Whether a dotted name can be had, from a module or as an attribute of one."""
-    found, rest = importlib.import_module("coterie"), name.split(".")[1:]
-    for at, part in enumerate(rest, 1):
-        if not hasattr(found, part):
-            try:
-                importlib.import_module(".".join(["coterie", *rest[:at]]))
-            except ImportError:
-                return False
-        found = getattr(found, part)
-    return True
-
-
 def is_said(printed, comment):
     """Whether a comment, which may go on in words or be rounded, begins with what was printed."""
     said = re.split(r"\.\.\.|;|[,:] [a-zA-Z]| [a-z]", comment)[0]
     if re.fullmatch(r"-?\d+\.\d+", said) and re.fullmatch(r"-?\d+\.\d+", printed):
         return abs(float(printed) - float(said)) <= 10.0 ** -len(said.partition(".")[2])
     return not re.match(r"[\d\[(\-TF]", said) or " ".join(printed.split()).startswith(said)
-
-
-@pytest.mark.parametrize("code", BLOCKS)
-def test_names_in_pages_exist(code):
-    assert [name for name in dotted_names(code) if not exists(name)] == []
 
 
 @pytest.mark.parametrize("code", [block for block in BLOCKS if is_complete(*block.values)])

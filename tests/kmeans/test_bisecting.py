@@ -133,9 +133,8 @@ def test_cosine_splits_are_those_of_the_oracle(weighted):
 
     while len(clusters) < 12:
         worst = clusters.pop(int(np.argmax([inertia(part) for part in clusters])))
-        _, labels, _, _ = oracle.spherical_lloyd(
-            X[worst], first_and_last(units[worst], 2, None), weights=masses[worst]
-        )
+        start = first_and_last(units[worst], 2, None)
+        labels = oracle.lloyd(X[worst], start, weights=masses[worst], unit_length=True)[1]
         clusters += [worst[labels == label] for label in (0, 1)]
     assert {frozenset(np.flatnonzero(model.labels_ == label)) for label in range(12)} == set(
         map(frozenset, clusters)

@@ -71,7 +71,7 @@ class TestExact:
         random = np.random.default_rng(seed)
         X = random.normal(size=(n, d)) * 10 ** random.uniform(-3, 3, size=(n, 1))
         weights = random.integers(1, 4, size=n) if weighted else None
-        centers, labels, objectives, n_iter = oracle.spherical_lloyd(X, X[:k], weights=weights)
+        centers, labels, objectives, n_iter = oracle.lloyd(X, X[:k], weights=weights, unit_length=True)
         model = KMeans(k, init=X[:k], tol=0, metric="cosine", algorithm=algorithm)
         model.fit(sp.csr_array(X) if sparse else X, sample_weight=weights)
         assert model.n_iter_ == n_iter

@@ -107,44 +107,26 @@ def ama(X, edges, w, gamma, norm, n_iter) -> tuple[Array, Array]:
     return X + delta(duals, edges, len(X)), duals
 
 
-def admm(X, edges, w, gamma, norm, nu, n_iter) -> tuple[Array, Array]:
-    """ADMM as the specification has it, with the differences V; U and the duals after each iteration."""
+def admm(X, edges, w, gamma, norm, nu, n_iter, tol=0.0) -> tuple[Array, Array, int, Array]:
+    """ADMM as the specification has it, with the differences V: U, duals, iterations, residuals over their limits.
+
+    It ends where Boyd's residuals (2011, section 3.3.1) allow to; the absolute tolerance is the relative one times the
+    root mean square of the rows, which are to be centered.
+    """
     n = len(X)
     K = np.zeros((len(edges), n))
     K[np.arange(len(edges)), edges[:, 0]], K[np.arange(len(edges)), edges[:, 1]] = 1, -1
     duals, V = np.zeros((len(edges), X.shape[1])), K @ X
     M = np.eye(n) + nu * K.T @ K
-    for _ in range(n_iter):
-        U = np.linalg.solve(M, X + K.T @ (duals + nu * V))
-        V = norm.prox(K @ U - duals / nu, gamma * w / nu)
-        duals = duals + nu * (V - K @ U)
-    return U, duals
-
-
-def admm_until_residuals(
-    X, edges, w, gamma, norm, nu, tol, max_iter=10_000
-) -> tuple[Array, Array, int, Array]:
-    """ADMM until Boyd's residuals (2011, section 3.3.1) allow to stop: U, duals, iterations, residuals over limits.
-
-    The absolute tolerance is the relative one times the root mean square of the rows, which are to be centerd.
-    """
-    n, p = X.shape
-    K = np.zeros((len(edges), n))
-    K[np.arange(len(edges)), edges[:, 0]], K[np.arange(len(edges)), edges[:, 1]] = 1, -1
-    duals, V = np.zeros((len(edges), p)), K @ X
-    M = np.eye(n) + nu * K.T @ K
     absolute = tol * np.sqrt(np.mean(X**2))
-    n_iter = 0
-    while n_iter < max_iter:
-        n_iter += 1
+    for number in range(1, n_iter + 1):  # noqa: B007
         U = np.linalg.solve(M, X + K.T @ (duals + nu * V))
-        V_before = V
-        V = norm.prox(K @ U - duals / nu, gamma * w / nu)
+        V_before, V = V, norm.prox(K @ U - duals / nu, gamma * w / nu)
         duals = duals + nu * (V - K @ U)
-        primal = np.linalg.norm(K @ U - V)
-        dual = np.linalg.norm(nu * K.T @ (V - V_before))
+        found = np.linalg.norm(K @ U - V), np.linalg.norm(nu * K.T @ (V - V_before))
         most_primal = np.sqrt(V.size) * absolute + tol * max(np.linalg.norm(K @ U), np.linalg.norm(V))
         most_dual = np.sqrt(X.size) * absolute + tol * np.linalg.norm(K.T @ duals)
-        if primal <= most_primal and dual <= most_dual:
+        if found[0] <= most_primal and found[1] <= most_dual:
             break
-    return U, duals, n_iter, np.array([primal / most_primal, dual / most_dual])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return U, duals, number, np.divide(found, [most_primal, most_dual])

@@ -43,84 +43,46 @@ def cluster_sums(X, labels, weights, shift, n_clusters) -> tuple[Array, Array]:
     return sums, masses
 
 
-def lloyd(
-    X, centers, *, weights=None, max_iter=300, tol=0.0
-) -> tuple[Array, npt.NDArray[np.intp], float, int]:
-    """Lloyd's algorithm with scikit-learn's rules: farthest rows go to empty clusters; labels fit the centroids."""
-    X, centers = np.asarray(X, dtype=np.float64), np.array(centers, dtype=np.float64)
-    weights = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=np.float64)
-    tolerance = tol * np.mean(np.var(X, axis=0))
-    labels = np.full(len(X), -1)
-    n_iter, stable = 0, False
-    while n_iter < max_iter:
-        n_iter += 1
-        squares = square_distances(X, centers)
-        new_labels = squares.argmin(axis=1)
-        stable = bool(np.array_equal(new_labels, labels))
-        labels = new_labels
-        if stable:
-            break
-        assigned = labels.copy()
-        own = squares[np.arange(len(X)), labels] * (weights > 0)
-        empty = [j for j in range(len(centers)) if weights[labels == j].sum() == 0]
-        for j, row in zip(empty, np.argsort(-own, kind="stable"), strict=False):
-            if own[row] > 0:
-                assigned[row] = j
-        moved = centers.copy()
-        for j in range(len(centers)):
-            mass = weights[assigned == j].sum()
-            if mass > 0:
-                moved[j] = (weights[assigned == j, None] * X[assigned == j]).sum(axis=0) / mass
-        shift = np.sum((moved - centers) ** 2)
-        centers, labels = moved, assigned
-        if shift <= tolerance:
-            break
-    if not stable:
-        labels = square_distances(X, centers).argmin(axis=1)
-    inertia = float(np.sum(weights * square_distances(X, centers)[np.arange(len(X)), labels]))
-    return centers, labels, inertia, n_iter
-
-
 def unit_rows(X) -> Array:
     X = np.asarray(X, dtype=np.float64)
     return X / np.linalg.norm(X, axis=1, keepdims=True)
 
 
-def spherical_lloyd(
-    X, centers, *, weights=None, max_iter=300
+def lloyd(
+    X, centers, *, weights=None, max_iter=300, unit_length=False
 ) -> tuple[Array, npt.NDArray[np.intp], list[float], int]:
-    """Spherical k-means by cosines (Dhillon and Modha 2001, section 3.1), with the rules of `lloyd` for empty clusters.
+    """Lloyd's algorithm with scikit-learn's rules: farthest rows go to empty clusters; labels fit the centroids.
 
-    A cluster whose rows cancel out keeps its centroid. Returns the sums of w (1 - cos), one of each iteration, for the
-    labels with the centroids that gave them, and at last that of the result.
+    With `unit_length` spherical k-means (Dhillon and Modha 2001, section 3.1): a cluster whose rows cancel out keeps
+    its centroid, and objectives are sums of w (1 - cos). They are those of each iteration, and of the result.
     """
-    X, centers = unit_rows(X), unit_rows(centers)
+    X, centers = np.asarray(X, dtype=np.float64), np.array(centers, dtype=np.float64)
+    if unit_length:
+        X, centers = unit_rows(X), unit_rows(centers)
     weights = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=np.float64)
-    labels = np.full(len(X), -1)
-    objectives: list[float] = []
-    n_iter = 0
+    labels, objectives, n_iter = np.full(len(X), -1), [], 0
     while n_iter < max_iter:
         n_iter += 1
-        cosines = X @ centers.T
-        assigned = cosines.argmax(axis=1)
-        own = cosines[np.arange(len(X)), assigned]
-        objectives.append(float(np.sum(weights * (1 - own))))
+        squares = square_distances(X, centers)
+        assigned, own = squares.argmin(axis=1), squares.min(axis=1) * (weights > 0)
+        objectives.append(float(weights @ own))
         if np.array_equal(assigned, labels):
             break
         empty = [j for j in range(len(centers)) if weights[assigned == j].sum() == 0]
-        far = np.where(weights > 0, 1 - own, 0.0)
-        for j, row in zip(empty, np.argsort(-far, kind="stable"), strict=False):
-            if far[row] > 1e-12:
+        for j, row in zip(empty, np.argsort(-own, kind="stable"), strict=False):
+            if own[row] > (1e-12 if unit_length else 0):
                 assigned[row] = j
         labels = assigned
         for j in range(len(centers)):
-            total = weights[labels == j] @ X[labels == j]
-            if np.linalg.norm(total) > 1e-9:
-                centers[j] = total / np.linalg.norm(total)
-    cosines = X @ centers.T
-    labels = cosines.argmax(axis=1)
-    objectives.append(float(np.sum(weights * (1 - cosines.max(axis=1)))))
-    return centers, labels, objectives, n_iter
+            total, mass = weights[labels == j] @ X[labels == j], weights[labels == j].sum()
+            length = np.linalg.norm(total) if unit_length else mass
+            if length > (1e-9 if unit_length else 0):
+                centers[j] = total / length
+    squares = square_distances(X, centers)
+    objectives.append(float(weights @ squares.min(axis=1)))
+    if unit_length:
+        objectives = [objective / 2 for objective in objectives]
+    return centers, squares.argmin(axis=1), objectives, n_iter
 
 
 def greedy_seeding(X, n_clusters, n_trials, weights, random) -> npt.NDArray[np.intp]:

@@ -25,15 +25,3 @@ def test_small_clusters_are_predicted(sizes):
     np.testing.assert_array_equal(model.labels_, y)
     np.testing.assert_array_equal(model.predict(X), y)
     np.testing.assert_array_equal(model.predict(new), np.repeat(range(len(sizes)), 4))
-
-
-@pytest.mark.parametrize("number", range(3))
-def test_rows_of_the_fit_have_their_own_labels(number):
-    X = np.random.default_rng(0).normal(size=(400, 3))
-    model = [
-        coterie.MultilevelGraphClustering(6),
-        coterie.TotalVariationClustering(6, random_state=0),
-        coterie.LaplacianKModes(6, random_state=0),
-    ][number].fit(X)
-    np.testing.assert_array_equal(model.predict(X), model.labels_)
-    np.testing.assert_array_equal(model.predict(X[::3]), model.labels_[::3])

@@ -54,16 +54,6 @@ def test_planted_clusters_are_found_beside_small_components(seed, parts, number)
         assert np.isfinite(model.energy_)
 
 
-@pytest.mark.parametrize("number", range(4))
-def test_isolated_vertices_of_a_small_graph_are_no_clusters(number):
-    planted, y = _planted(1, [12, 12, 12], inside=0.8, between=0.02)
-    graph = sp.csr_array(sp.block_diag([planted, np.zeros((3, 3))]))
-    with pytest.warns(UserWarning, match="3 of 39 vertices"):
-        labels = _models(3)[number].fit(graph).labels_
-    assert labels[36:].tolist() == [-1, -1, -1]
-    assert adjusted_rand_score(y, labels[:36]) == 1
-
-
 def test_the_order_of_vertices_does_not_matter():
     planted, y = _planted(0, [60, 60])
     graph = sp.csr_array(sp.block_diag([np.zeros((2, 2)), planted, np.zeros((1, 1))]))

@@ -104,10 +104,3 @@ def test_sizes_can_split_equal_rows():
     X = np.repeat([[0.0], [1], [9]], [80, 10, 30], axis=0)
     model = coterie.TotalVariationClustering(2, size_min=60, size_max=60, random_state=0).fit(X)
     assert np.bincount(model.labels_).tolist() == [60, 60]
-
-
-def test_all_rows_equal():
-    with pytest.warns(UserWarning, match="1 distinct rows"):
-        model = coterie.MultilevelGraphClustering(5).fit(np.zeros((16000, 5), dtype=np.float32))
-    assert not model.labels_.any()
-    assert model.predict(np.zeros((2, 5))).tolist() == [0, 0]
