@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from benchmarks.laplacian_kmodes.lk import laplacian_k_modes, memberships_of
+from benchmarks.laplacian_kmodes.lk import memberships_of
 from benchmarks.laplacian_kmodes.paper import printed_objective
 from coterie.total_variation.initialization import on_the_simplex
 from tests.reference import laplacian_kmodes as oracle
@@ -33,12 +33,3 @@ def test_objectives_as_printed(problem):
     labels = affinities.argmax(axis=1)
     expected = oracle.published_objective(labels, affinities, graph.toarray(), 0.7)
     assert printed_objective(graph, affinities, labels, 0.7) == pytest.approx(expected)
-
-
-def test_separate_groups_are_found():
-    random = np.random.default_rng(1)
-    X = np.concatenate([random.normal(size=(30, 2)), 20 + random.normal(size=(30, 2))])
-    graph = sp.csr_array(np.kron(np.eye(2), np.ones((30, 30))))
-    found = laplacian_k_modes(X, graph, X[[0, 59]], 2.0, 0.5)
-    np.testing.assert_array_equal(found.labels, np.repeat([0, 1], 30))
-    assert np.linalg.norm(found.modes[1] - 20) < 1.5

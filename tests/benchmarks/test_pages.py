@@ -5,10 +5,8 @@ import pytest
 
 from benchmarks import density
 from benchmarks.graphs_quality import recommend
-from benchmarks.graphs_quality.contenders import run_cell
 from benchmarks.graphs_quality.page import MOST_ROWS, tables, written_page
 from benchmarks.harness.contenders import bisected
-from benchmarks.harness.data.quality_sets import prepared
 from benchmarks.harness.reporting import FAILED, Results, machine_facts
 from benchmarks.speed import ROWS, cells_of
 
@@ -52,12 +50,6 @@ def test_quality_has_means_and_shortfalls(results):
     assert ours[7:] == ["0.067", "0.200", "6"]
     assert theirs[1] == "1"
     assert f"{PEER} on moons" in written_page(results, MOST_ROWS)
-
-
-def test_a_cell_has_scores(tmp_path):
-    found = run_cell(METHOD, prepared("iris", 60, tmp_path), 0)
-    assert (found["n_rows"], found["n_columns"], found["classes"], found["clusters"]) == (60, 4, 3, 3)
-    assert 0.7 < found["nmi"] < found["accuracy"] <= 1
 
 
 @pytest.mark.parametrize(("wanted", "expected"), [(5, 5), (4, 3)])

@@ -13,7 +13,7 @@ Round = tuple[int, int, npt.NDArray[np.intp]]
 def nested_mini_batches(
     rows, centers, *, batch_size, doubling_threshold, max_rounds=10_000
 ) -> tuple[Array, list[Round]]:
-    """Algorithm 5 line by line, on rows that are shuffled already.
+    """Algorithm 5 without its bounds, which change no result, on rows that are shuffled already.
 
     Unlike in the paper's Algorithm 2 the first centroids have no vote of their own: one sample, one vote. Returns the
     centroids and for each round the size of the batch, how many of its labels changed (all those of new rows did) and
@@ -22,24 +22,21 @@ def nested_mini_batches(
     x, c = np.asarray(rows, dtype=np.float64), np.array(centers, dtype=np.float64)
     n, k = len(x), len(c)
     S, v, sse, p = np.zeros_like(c), np.zeros(k), np.zeros(k), np.zeros(k)
-    a, d, lower = np.full(n, -1), np.zeros(n), np.zeros((n, k))
+    a, d = np.full(n, -1), np.zeros(n)
     used, b = 0, min(max(batch_size, k), n)  # |M_{t-1}| and |M_t|
     rounds: list[Round] = []
     while len(rounds) < max_rounds:
         before = a[:b].copy()
-        lower[:used] -= p
-        for i in range(used):
-            sse[a[i]] -= d[i] ** 2
-            S[a[i]] -= x[i]
-            v[a[i]] -= 1
-            assign_with_bounds(i, x, c, a, d, lower)
-            S[a[i]] += x[i]
-            v[a[i]] += 1
-            sse[a[i]] += d[i] ** 2
-        lower[used:b] = np.sqrt(square_distances(x[used:b], c))
-        for i in range(used, b):
-            a[i] = lower[i].argmin()
-            d[i] = lower[i, a[i]]
+        squares = square_distances(x[:b], c)
+        for i in range(b):
+            if i < used:
+                sse[a[i]] -= d[i] ** 2
+                S[a[i]] -= x[i]
+                v[a[i]] -= 1
+            # Algorithm 1 leaves a row where it is unless another centroid is nearer.
+            if i >= used or squares[i].min() < squares[i, a[i]]:
+                a[i] = squares[i].argmin()
+            d[i] = np.sqrt(squares[i, a[i]])
             S[a[i]] += x[i]
             v[a[i]] += 1
             sse[a[i]] += d[i] ** 2
@@ -58,16 +55,6 @@ def nested_mini_batches(
         if ratios.min() > doubling_threshold:
             b = min(2 * b, n)
     return c, rounds
-
-
-def assign_with_bounds(i, x, c, a, d, lower) -> None:
-    """Algorithm 1: the distance to the row's own centroid, and to those others that the bounds do not rule out."""
-    d[i] = lower[i, a[i]] = np.linalg.norm(x[i] - c[a[i]])
-    for j in range(len(c)):
-        if lower[i, j] < d[i]:
-            lower[i, j] = np.linalg.norm(x[i] - c[j])
-            if lower[i, j] < d[i]:
-                a[i], d[i] = j, lower[i, j]
 
 
 def annealed_epochs(

@@ -13,14 +13,6 @@ def test_requirements_are_the_same():
     assert what_differs(RECIPE.read_text(), PROJECT) == []
 
 
-def test_differences_are_listed():
-    recipe = RECIPE.read_text()
-    told = what_differs(
-        recipe.replace("numpy >=1.26", "numpy >=1.20").replace("    - rich >=13\n", ""), PROJECT
-    )
-    assert told == ["run has numpy 1.20, pyproject.toml 1.26.", "run has rich None, pyproject.toml 13."]
-
-
 def test_each_extra_has_a_part_to_try():
     extras = tomllib.loads(PROJECT)["project"]["optional-dependencies"]
     of_users = re.search(r"\[(.*)\]", extras["all"][0])[1].split(",")

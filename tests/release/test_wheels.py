@@ -1,6 +1,5 @@
 """Names of wheels compared with the report of `auditwheel`, and arguments of CMake for each system."""
 
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -51,27 +50,6 @@ def test_arguments_of_cmake(name, tmp_path):
     # packaging says "cp311-none" of a platform that is called manylinux or musllinux before `wheel tags` names it.
     host = told["_PYTHON_HOST_PLATFORM"].replace("-", "_")
     assert host == (f"linux_{target.processor}" if target.is_linux else target.platform)
-
-
-def test_flags_are_translated_for_zig(tmp_path):
-    compiler = Path(settings_of(TARGETS["macos-arm64"], Path(sys.executable), tmp_path, tmp_path)["CXX"])
-    compiler.write_text(compiler.read_text().replace("exec ", "echo "))
-    command = [compiler, "-bundle", "-Wl,@some names.sym", "a b.o"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert said.endswith("-s -O3 -shared -Wl,-undefined,dynamic_lookup a b.o\n")
-
-
-@pytest.mark.parametrize(
-    ("name", "left"), [("windows-x86_64", ""), ("musl-aarch64", "-ldl "), ("macos-x86_64", "-ldl ")]
-)
-def test_only_windows_has_no_library_that_loads_others(name, left, tmp_path, monkeypatch):
-    monkeypatch.setattr("release.compilers.python_of_windows", lambda *_: {})
-    compiler = Path(settings_of(TARGETS[name], Path(sys.executable), tmp_path, tmp_path)["CXX"])
-    compiler.write_text(compiler.read_text().replace("exec ", "echo "))
-    said = subprocess.run(
-        [compiler, "a.o", "-ldl", "-lole32"], capture_output=True, text=True, check=True
-    ).stdout
-    assert said.endswith(f"-s -O3 a.o {left}-lole32\n")
 
 
 def test_of_the_global_lock_sources_and_metadata_say_the_same():

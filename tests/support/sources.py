@@ -1,7 +1,6 @@
 """The sources of the project, parsed: which names they define, which they use, what they import."""
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -10,8 +9,6 @@ ROOT = Path(__file__).parents[2]
 """Of the checkout, where the tests run in one."""
 
 SOURCES = ROOT / "src" / "coterie"
-
-_PRIVATE = re.compile(r"_[^_]\w*")
 
 
 def python_files(folder: Path) -> list[Path]:
@@ -36,7 +33,3 @@ def imports(tree: ast.Module) -> Iterator[tuple[int, str, str | None]]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"line {node.lineno}: imports name their module in full"
             yield from ((node.lineno, node.module or "", alias.name) for alias in node.names)
-
-
-def is_private(name: str | None) -> bool:
-    return name is not None and _PRIVATE.fullmatch(name) is not None
