@@ -283,6 +283,6 @@ ITEMS = {
     "figure-4a": Item(make_iris, "Figure 4a"),
     "figure-4b": Item(make_senate, "Figure 4b"),
     "figure-4c": Item(make_mammals, "Figure 4c"),
-    "table-2": Item(make_table_2, "Table 2, Figure 5"),
-    "table-3": Item(make_table_3, "Table 3, Figure 6"),
+    "table-2": Item(make_table_2, "Table 2"),
+    "table-3": Item(make_table_3, "Table 3"),
 }
