@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.harness.benchmark import Item, PaperRun, Result
-from benchmarks.harness.data.files import SCALINGS, labeled, real_file, save_labeled
+from benchmarks.harness.data.files import SCALINGS, labeled, real_file
 from benchmarks.harness.reporting import bold_best
 from benchmarks.laplacian_kmodes.lk import gaussian, laplacian_k_modes
 from benchmarks.laplacian_kmodes.rows import (
@@ -65,20 +65,19 @@ class PaperSet:
 
     def save(self, folder: Path, quick: bool) -> Path:
         """Write X and y as .npz; return the path."""
-        if not self.is_here:
-            return save_labeled("digits", UNIT, QUICK_ROWS if quick else None, folder)
-        path = folder / f"{self.source}-{self.per_class or 'all'}-{'quick' if quick else 'whole'}.npz"
+        source, scaling = (self.source, self.scaling) if self.is_here else ("digits", UNIT)
+        path = folder / f"{source}-{self.per_class or 'all'}-{'quick' if quick else 'whole'}.npz"
         if not path.exists():
-            X, y = labeled(self.source)
+            X, y = labeled(source)
             chosen = self._chosen(y, quick)
-            np.savez(path, X=SCALINGS[self.scaling](X[chosen]), y=y[chosen])
+            np.savez(path, X=SCALINGS[scaling](X[chosen]), y=y[chosen])
         return path
 
     def _chosen(self, y: np.ndarray, quick: bool) -> np.ndarray:
         random = np.random.default_rng(0)
         if quick:
             return np.sort(random.choice(len(y), QUICK_ROWS, replace=False))
-        if self.per_class is None:
+        if self.per_class is None or not self.is_here:
             return np.arange(len(y))
         drawn = [random.choice(np.flatnonzero(y == c), self.per_class, replace=False) for c in np.unique(y)]
         return np.sort(np.concatenate(drawn))

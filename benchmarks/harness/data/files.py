@@ -73,7 +73,7 @@ def snippets() -> Rows:
     return rows.astype(np.float32), table["topic"].to_numpy().astype(np.int64)
 
 
-def labeled(name: str) -> tuple[np.ndarray, np.ndarray]:
+def labeled(name: str) -> Rows:
     """Return the rows (float32) and the classes of a data set that has them; digits are scikit-learn's."""
     if name == "digits":
         from sklearn.datasets import load_digits
@@ -88,19 +88,9 @@ def _divided(rows: np.ndarray, divisors: np.ndarray) -> np.ndarray:
 
 
 SCALINGS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "as they are": np.ascontiguousarray,
     "rows of length 1": lambda X: _divided(X, np.linalg.norm(X.astype(np.float64), axis=1, keepdims=True)),
     "standardized columns": lambda X: _divided(
         X - X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
     ),
     "columns in 0..1": lambda X: _divided(X - X.min(axis=0), np.ptp(X, axis=0)),
 }
-
-
-def save_labeled(name: str, scaling: str, n_rows: int | None, folder: Path) -> Path:
-    """Write the first rows of a data set of `labeled` in a scaling of `SCALINGS` as .npz, with X and y."""
-    path = folder / f"{name}-{scaling.replace(' ', '-')}.npz"
-    if not path.exists():
-        X, y = labeled(name)
-        np.savez(path, X=SCALINGS[scaling](X[:n_rows]), y=y[:n_rows])
-    return path
