@@ -10,12 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.datasets import make_moons
 
 from benchmarks.harness.reporting import DOCS
 from coterie import ConvexClusterPath, KMeans, LaplacianKModes
 from coterie.datasets import load_digits
-from coterie.plotting import cluster_map, plot_modes
+from coterie.figures import new_figure
+from coterie.graphs import nearest_neighbors
+from coterie.plotting import cluster_map
 
 
 def _map() -> Any:
@@ -24,9 +27,20 @@ def _map() -> Any:
 
 
 def _modes() -> Any:
+    """Return the mode of each cluster, the mean of its rows and the rows nearest to the mode: Figure 1 of the paper."""
     rows = load_digits()[0]
     model = LaplacianKModes(10, graph_weight=2.0, init="k-means++", metric="cosine", random_state=0).fit(rows)
-    return plot_modes(rows, model, (8, 8))
+    modes, figure = model.mode_indices_, new_figure((7.0, 7.0))
+    means = [rows[model.labels_ == cluster].mean(axis=0) for cluster in range(10)]
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    nearest = np.asarray(nearest_neighbors(unit, 9, queries=unit[modes])[0])
+    nearest = np.array([[row for row in line if row != mode][:8] for line, mode in zip(nearest, modes)])
+    headings = ["mode", "mean", *(f"{place}." for place in range(1, 9))]
+    for line, axes in enumerate(figure.subplots(10, 10)):
+        for ax, heading, image in zip(axes, headings, [rows[modes[line]], means[line], *rows[nearest[line]]]):
+            ax.imshow(image.reshape(8, 8), cmap="gray_r")
+            ax.set(xticks=[], yticks=[], title=heading if line == 0 else "")
+    return figure
 
 
 def _half_moons() -> Any:

@@ -74,6 +74,12 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
+def short(text: str, width: int) -> str:
+    """Return a text in one line of a width; of a long text the end is not read."""
+    line = " ".join(text[: 4 * width].split())
+    return line if len(line) <= width else f"{line[: width - 1]}…"
+
+
 def style_of(cluster: int, n_clusters: int) -> tuple[str, str]:
     """Color and shape of a cluster's points; the shape changes where the colors run out."""
     colors = FEW_COLORS if n_clusters <= len(FEW_COLORS) else MANY_COLORS

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import difflib
 import os
-import shlex
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, get_args, get_origin
+from importlib import metadata
+from typing import Any
 
 try:
     from cyclopts import App, CycloptsError, Parameter
-    from cyclopts.exceptions import (
-        CoercionError,
-        MissingArgumentError,
-        RepeatArgumentError,
-        UnknownCommandError,
-        UnknownOptionError,
-        UnusedCliTokensError,
-    )
+    from cyclopts.exceptions import UnknownOptionError
 except ImportError:
     sys.exit("coterie: error: The command line needs cyclopts: pip install 'coterie[cli]'")
 
@@ -34,7 +27,7 @@ running: list[str] = []
 
 app = App(
     name="coterie",
-    version=lambda: _version(),
+    version=lambda: f"coterie {metadata.version('coterie')}",
     help="Cluster files of numbers and vectors: exact k-means, mixtures, graph methods, density, convex clustering.",
     help_format="markdown",
     default_parameter=Parameter(show_default=lambda value: None if value in (None, False, "none") else value),
@@ -153,9 +146,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
                 warnings.simplefilter("ignore")
             warnings.showwarning = _show_warning
             if command in (fit, path, compare) and may_exist(bound.args[0]):  # a line before the imports
-                name = bound.args[0]
-                is_address = "://" in name
-                progress.begin(f"reading {name.partition('?')[0].rpartition('/')[2] if is_address else name}")
+                progress.begin("starting")
             code = command(*bound.args, **bound.kwargs)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -194,12 +185,6 @@ def parsed(words: Sequence[str]) -> Any:
         raise opt.UsageError(_in_words(error)) from error
 
 
-def _version() -> str:
-    from importlib.metadata import version
-
-    return f"coterie {version('coterie')}"
-
-
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Print a warning that no command has recorded, without the place in the code."""
     print(f"coterie: warning: {' '.join(str(message).split())}", file=sys.stderr)
@@ -213,47 +198,10 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def _in_words(error: CycloptsError) -> str:
-    """Return the error of a command line without Python terms."""
+    """Return the error of a command line with a hint."""
     command = " ".join(["coterie", *(error.command_chain or ())])
-    helped = f" {command} --help shows how it is used."
-    if isinstance(error, UnknownCommandError):
-        word = str((error.unused_tokens or [""])[0])
-        return f"coterie has no command {word!r}.{did_you_mean(word, app) or helped}"
-    if isinstance(error, UnknownOptionError):
-        word = str(error.token.keyword or error.token.value)
-        known = _options(error.argument_collection)
-        commands = [name for name in app if not name.startswith("-")]
-        others = [name for name in commands if word in _options(app[name].assemble_argument_collection())]
-        if others:
-            return f"{command} has no option {word}, unlike coterie {', '.join(others)}.{helped}"
-        return f"{command} has no option {word}.{did_you_mean(word, known) or _as_parameter(word) or helped}"
-    if isinstance(error, UnusedCliTokensError):
-        return f"{command} does not take {shlex.join(error.unused_tokens or ())!r}.{helped}"
-    if isinstance(error, MissingArgumentError) and error.argument is not None:
-        if error.keyword:
-            return f"{error.keyword} needs a value."
-        return f"{command} needs {min(error.argument.names or ('',), key=len)}.{helped}"
-    if isinstance(error, RepeatArgumentError):
-        return f"{error.token.keyword} is given more than once."
-    if isinstance(error, CoercionError) and error.token is not None:
-        allowed = _choices(error.target_type)
-        name = error.token.keyword or (error.argument.names[0] if error.argument else "")
-        must = f"one of {', '.join(allowed)}" if allowed else "another value"
-        return f"{name} must be {must}, got {error.token.value!r}."
-    return " ".join(str(error).split())
-
-
-def _options(arguments: Any) -> list[str]:
-    return [name for argument in arguments or () for name in argument.names]
-
-
-def _as_parameter(word: str) -> str:
-    """Return the advice for an option that may be a parameter of a method."""
-    name = word.lstrip("-").partition("=")[0].replace("-", "_")
-    return f" Parameters of methods are given as -p {name}=VALUE; coterie methods lists them."
-
-
-def _choices(type_: Any) -> list[str]:
-    if get_origin(type_) is Literal:
-        return list(map(str, get_args(type_)))
-    return [word for part in get_args(type_) for word in _choices(part)]
+    hint = f"{command} --help shows how it is used."
+    if isinstance(error, UnknownOptionError) and command in ("coterie fit", "coterie path"):
+        name = str(error.token.keyword or error.token.value).lstrip("-").partition("=")[0].replace("-", "_")
+        hint = f"Parameters of methods are given as -p {name}=VALUE; coterie methods lists them."
+    return f"{' '.join(str(error).split())} {hint}"

@@ -204,7 +204,7 @@ class _Method:
     parameters: Annotated[list[str] | None, _option(
         "A parameter of the method: -p NAME=VALUE; may be repeated.", "-p", "--parameter")] = None
     graph: Annotated[str | None, _option(
-        "A graph of the rows instead of nearest neighbors: a sparse matrix, or arrays ids and distances (.npz).",
+        "A graph of the rows instead of nearest neighbors: a sparse matrix (.npz).",
         read=str)] = None
     report: Annotated[bool, _output("Also write report.html.")] = False
 
@@ -217,8 +217,6 @@ class _Chosen:
 
 @dataclass(frozen=True, kw_only=True)
 class FitOptions(Printed, _Force, _Labeled, Columns, _Threads, _Drawn, _Method, _Chosen):
-    """The options of `coterie fit`."""
-
     labels: _Labels = None
     out: Annotated[Path, _output(
         f"Folder for the results. {_OF_LABELS}", "--out", "-o", read=_path)] = Path("coterie-out")
@@ -226,18 +224,14 @@ class FitOptions(Printed, _Force, _Labeled, Columns, _Threads, _Drawn, _Method, 
 
 @dataclass(frozen=True, kw_only=True)
 class PathOptions(Printed, _Force, Columns, _Threads, _Drawn, _Method):
-    """The options of `coterie path`."""
-
     out: _Out = Path("coterie-path")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PredictOptions(Printed, _Force, _Labeled, Reading, _Named, _Threads):
-    """The options of `coterie predict`."""
-
     out: Annotated[Path | None, _output(
-        "File for the labels: .npy, .csv, .tsv, .parquet, .feather, .jsonl, .xlsx, .h5ad (a copy of an .h5ad file), "
-        f"or - for one label a line; by default labels with the ending of the input. {_OF_LABELS}",
+        "File for the labels: .npy, .csv, .tsv, .parquet, .feather, .jsonl, .xlsx, or - for "
+        f"one label a line; by default labels with the ending of the input. {_OF_LABELS}",
         "--out", "-o", read=_path)] = None
     names: Annotated[str | None, _option(
         "Names of clusters: names.csv of a report; by default those of the fit.", read=str)] = None
@@ -246,8 +240,6 @@ class PredictOptions(Printed, _Force, _Labeled, Reading, _Named, _Threads):
 
 @dataclass(frozen=True, kw_only=True)
 class CompareOptions(Printed, _Force, _Open, Columns, _Threads, _Drawn):
-    """The options of `coterie compare`."""
-
     k: Annotated[int, _Clusters]
     max_time: Annotated[float | None, _option(
         "Time limit such as 90s or 5m; methods whose fits do not end within it are left out.", read=_seconds)] = None
@@ -259,8 +251,6 @@ class CompareOptions(Printed, _Force, _Open, Columns, _Threads, _Drawn):
 
 @dataclass(frozen=True, kw_only=True)
 class ReportOptions(Printed, _Open):
-    """The options of `coterie report`."""
-
     out: Annotated[Path | None, _output(
         "The .html file; by default report.html in the folder.", "--out", "-o", read=_path)] = None
     known: Annotated[str | None, _option(
@@ -284,6 +274,4 @@ class InfoOptions(Printed, Reading):
 
 @dataclass(frozen=True, kw_only=True)
 class DemoOptions(Printed, _Force, _Open):
-    """The options of `coterie demo`."""
-
     out: _Out = Path("coterie-demo")

@@ -257,6 +257,8 @@ def test_names_are_printed_without_control_characters(folder, frame, capsys):
 def test_progress_in_a_pipe(rows, capsys):
     assert main(["fit", rows, "-k", "3"]) == 0
     lines = capsys.readouterr().err.splitlines()
-    assert lines[:2] == ["reading rows.npy", "fitting k-means"]
+    assert lines[:3] == ["starting", "reading rows.npy", "fitting k-means"]
+    main(["fit", rows, "-k", "3", "-p", "n_int=3"])
+    assert "reading" not in capsys.readouterr().err
     assert main(["fit", rows, "-k", "3", "-q"]) == 0
     assert capsys.readouterr().err == ""

@@ -62,8 +62,9 @@ class TestPredict:
         assert main(["predict", "fitted", rows, "-q"]) == 0
         np.testing.assert_array_equal(np.load("labels.npy"), np.load("fitted/labels.npy"))
 
-    def test_results_of_a_run_are_not_replaced(self, fitted, table, capsys):
+    def test_files_are_not_replaced(self, fitted, table, capsys):
         assert "--force" in failed(capsys, 2, "predict", fitted, table, "-o", "fitted/labels.csv", "-q")
+        assert main(["predict", fitted, table, "-o", "fitted/labels.csv", "-q", "--force"]) == 0
 
 
 class TestVerify:
@@ -143,7 +144,7 @@ class TestPath:
         line = f"path {table} --missing drop --scale standard -p n_gammas=4 -q"
         assert main(line.split()) == 0
         assert everything(folder / "coterie-path") == [
-            "dendrogram.png", "labels.csv", "path.npz", "path.png", "summary.json",
+            "dendrogram.png", "labels.csv", "model.coterie", "path.png", "summary.json",
         ]  # fmt: skip
         labels = pandas.read_csv("coterie-path/labels.csv")
         assert len(labels) == 300
@@ -173,17 +174,20 @@ class TestInfo:
         assert main(["info", "long.csv"]) == 0
         assert "first 65,536 rows" in capsys.readouterr().out
 
-    def test_model_and_folder(self, fitted_array, capsys):
-        assert main(["info", "fitted", "--json"]) == 0
+    def test_model_and_folder(self, fitted_array, rows, capsys):
+        assert main(["info", "fitted/model.coterie", "--json"]) == 0
         facts = json.loads(capsys.readouterr().out)
-        assert facts["kind"] == "model"
-        assert facts["clusters"] == 3
-        assert facts["made_from"] == "rows.npy"
-        assert facts["files"] == ["clusters", "labels", "model", "summary"]
+        assert (facts["kind"], facts["clusters"], facts["columns"]) == ("model", 3, 4)
+        assert main(["fit", rows, "-k", "3", "-o", "fitted"]) == 0
+        printed = capsys.readouterr().out
+        assert main(["info", "fitted"]) == 0
+        assert capsys.readouterr().out == f"coterie fit {rows} -k 3 -o fitted\n{printed}"
 
     def test_installation(self, capsys):
         assert main(["--version", "--verbose"]) == 0
-        assert f"coterie            {coterie.__version__}" in re.sub(" +", " " * 12, capsys.readouterr().out)
+        out = capsys.readouterr().out
+        assert f"coterie {coterie.__version__}" in out
+        assert f"numpy {np.__version__}" in out
 
 
 class TestStandardInput:

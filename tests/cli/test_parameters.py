@@ -50,9 +50,3 @@ def test_texts_become_values(method, text, value):
     name, _, given = text.partition("=")
     found = next(one for one in METHODS if one.name == method)
     assert make_model(found, {name: given}, FitOptions(), k=3).get_params()[name] == value
-
-
-def test_list_of_methods(capsys):
-    assert main(["methods"]) == 0
-    out = capsys.readouterr().out
-    assert all(method.name in out for method in offered_methods())

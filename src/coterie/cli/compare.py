@@ -33,7 +33,7 @@ def run_compare(file: str, options: CompareOptions) -> int:
     asked = None if named is None else [find_offered(name, "--methods").name for name in named.split(",")]
     with (
         Progress(options.quiet) as screen,
-        local_file(file) as (path, name),
+        local_file(file, screen) as (path, name),
         run_folder(out, "compare", file, force=options.force) as outputs,
     ):
         files = {"table": out / TABLE, "page": out / PAGE, "summary": out / SUMMARY}
@@ -75,13 +75,13 @@ def run_compare(file: str, options: CompareOptions) -> int:
         page = found.page(Path(name).name, facts["warnings"])
         outputs.write({PAGE: page.html().encode()})
         write_summary(outputs, facts)
-    tell(facts, _lines, options)
+    tell(facts, lines_of_run, options)
     if options.open:
         show_page(out / PAGE)
     return 0
 
 
-def _lines(facts: Mapping[str, Any]) -> list[str]:
+def lines_of_run(facts: Mapping[str, Any]) -> list[str]:
     source = facts["input"]
     whole = facts["sample_rows"] == facts["rows"]
     where = "" if whole else f", compared on a random sample of {facts['sample_rows']:,} rows"

@@ -25,7 +25,7 @@ _MOST_CHARACTERS = 600
 
 # The options of parameters that have one of their own.
 _OPTIONS = {"max_time": "--max-time", "random_state": "--seed", "n_threads": "--threads"}
-COUNTS = ("n_clusters", "n_components")
+_COUNTS = ("n_clusters", "n_components")
 
 
 def is_wrong_use(error: Exception) -> bool:
@@ -50,7 +50,7 @@ def message_of(error: Exception) -> str:
 
 def option_of(parameter: str) -> str:
     """Return the option of a parameter of a method."""
-    return "-k" if parameter in COUNTS else _OPTIONS.get(parameter, f"-p {parameter}")
+    return "-k" if parameter in _COUNTS else _OPTIONS.get(parameter, f"-p {parameter}")
 
 
 _ON_MISSING = (

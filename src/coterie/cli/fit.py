@@ -17,21 +17,21 @@ from sklearn.base import BaseEstimator
 import coterie
 from coterie.arrays import Array
 from coterie.cli.errors import about
-from coterie.cli.inputs import Opened, input_facts, local_file, open_input, read_graph, read_known_labels
-from coterie.cli.output import file_lines, recorded_warnings, short, table_lines, tell
+from coterie.cli.inputs import input_facts, local_file, open_input, read_graph, read_known_labels
+from coterie.cli.output import file_lines, recorded_warnings, table_lines, tell
 from coterie.cli.parameters import find_offered, make_model, offered_methods, settable, texts_of
 from coterie.cli.results import (
-    Results,
     asked_share,
     labels_name,
     outlier_facts,
     outlier_lines,
     write_csv,
+    write_labels,
 )
 from coterie.cli.runs import MODEL, REPORT, SUMMARY, hash_of_rows, hashes_of, run_folder, write_summary
 from coterie.estimators import OBJECTIVE, Estimator, Progress, persistence
 from coterie.estimators.outliers import OutlierScoring
-from coterie.figures import counted
+from coterie.figures import counted, short
 from coterie.methods import Method, method_of, usual_method
 from coterie.outputs import OutputFolder
 from coterie.reports.describe import Clusters, cluster_columns, describe, example_of
@@ -39,7 +39,7 @@ from coterie.reports.subject import Subject, read_subject
 from coterie.results import find_outliers, place_rows
 from coterie.rows import Rows
 from coterie.rows.remote import without_secrets
-from coterie_command import stopping
+from coterie_command import Stop, stopping
 from coterie_command.app import running
 from coterie_command.options import FitOptions, UsageError
 from coterie_command.progress import Progress as Screen
@@ -70,10 +70,10 @@ def run_fit(file: str, options: FitOptions) -> int:
     with (
         Screen(options.quiet) as screen,
         run_folder(options.out, "fit", file, force=options.force) as outputs,
-        local_file(file) as (path, name),
+        local_file(file, screen) as (path, name),
     ):
         facts = fit_file(outputs, options, path, name, models, screen)
-    tell(facts, fit_lines, options)
+    tell(facts, lines_of_run, options)
     if facts["interrupted"]:
         print(f"coterie: interrupted; {options.out} has the best result so far", file=sys.stderr)
     return 130 if facts["interrupted"] else 0
@@ -113,10 +113,7 @@ def fit_file(
     screen: Screen,
 ) -> dict[str, Any]:
     """Cluster the rows of a file, write all results, and return the summary."""
-    is_graph = any(getattr(model, "affinity", None) == "precomputed" for _, model in models)
-    opened = open_input(
-        path, name, options, labels=options.labels, affinities=is_graph, columns_out=options.columns_out
-    )
+    opened = open_input(path, name, options, labels=options.labels, columns_out=options.columns_out)
     rows = opened.rows
     method = usual_method([method for method, _ in models], rows.shape[0])
     model = next(model for known, model in models if known is method)
@@ -134,16 +131,19 @@ def fit_file(
         seconds, interrupted = fit_model(model, rows, known, graph, screen)
     screen.begin("describing clusters")
     with about(name), recorded_warnings():
-        results, subject, clusters, facts = described(options, method, model, opened)
-    texts = texts_of(options.parameters)
+        placement = place_rows(model, rows, model.labels_, getattr(model, "outlier_scores_", None))
+        share = asked_share(options.outliers)
+        outliers = None if share is None else find_outliers(model.outlier_scores_, share)
+        subject = read_subject(model, rows, labels=model.labels_, id=options.id, placement=placement)
+        clusters = describe(subject)
     facts = {
         "coterie": coterie.__version__,
         "command": "fit",
         "command_line": command_line(),
         "interrupted": interrupted,
-        **facts,
+        **facts_of(method, model, rows, options.k, outlier_facts(outliers, share)),
         "input": input_facts(name, rows),
-        "parameters": settings_of(model, texts),
+        "parameters": settings_of(model, texts_of(options.parameters)),
         "known_labels": options.labels,
         "known_classes": classes,
         "graph": options.graph,
@@ -161,13 +161,15 @@ def fit_file(
     }
     screen.begin("writing results")
     with outputs.writing(files["labels"].name) as place:
-        results.write(place, path)
+        labels = model.labels_ if outliers is None else outliers.marked(model.labels_)
+        write_labels(place, opened, placement, labels, dict(enumerate(clusters.names)), options.csv_escape)
     with outputs.writing(CLUSTERS) as place:
         columns = cluster_columns(subject, clusters)
         write_csv(place, columns, [columns.values()], rows.dialect, csv_escape=options.csv_escape)
     with outputs.writing(MODEL) as place:
-        threshold = None if facts["outliers"] is None else facts["outliers"]["threshold"]
-        metadata = {"method": method.name} | ({} if threshold is None else {"outlier_threshold": threshold})
+        metadata = {"method": method.name} | (
+            {} if outliers is None else {"outlier_threshold": outliers.threshold}
+        )
         persistence.save(model, place, metadata=metadata)
     write_summary(outputs, facts)
     if options.report:
@@ -178,26 +180,6 @@ def fit_file(
             page = report(model, rows, summary=facts, known=known, id=options.id)
         outputs.write({REPORT: page.html.encode()})
     return facts
-
-
-def described(
-    options: FitOptions, method: Method, model: Any, opened: Opened
-) -> tuple[Results, Subject, Clusters, dict[str, Any]]:
-    """Return the results of a fit, its description, and the facts that the same fit gives again."""
-    rows, share = opened.rows, asked_share(options.outliers)
-    placement = place_rows(model, rows, model.labels_, getattr(model, "outlier_scores_", None))
-    outliers = None if share is None else find_outliers(model.outlier_scores_, share)
-    labels = model.labels_ if outliers is None else outliers.marked(model.labels_)
-    subject = read_subject(model, rows, labels=model.labels_, id=options.id, placement=placement)
-    clusters = describe(subject)
-    names = dict(enumerate(clusters.names))
-    results = Results(opened, placement, labels, names, options.csv_escape)
-    return (
-        results,
-        subject,
-        clusters,
-        facts_of(method, model, rows, options.k, outlier_facts(outliers, share)),
-    )
 
 
 def facts_of(
@@ -247,7 +229,7 @@ def watched(model: Any, screen: Screen) -> Iterator[Any]:
     """Show each iteration of a fit, and stop it after the first Ctrl-C, if the model takes a callback."""
     settings = model.get_params(deep=False)
     if "callback" not in settings:
-        yield _Never()
+        yield Stop()
         return
     method = method_of(model)
     steps = method.progress if method else Progress()
@@ -271,10 +253,6 @@ def watched(model: Any, screen: Screen) -> Iterator[Any]:
             yield stop
         finally:
             model.set_params(callback=None)
-
-
-class _Never:
-    is_asked = False
 
 
 def check_rows(file: str, rows: Rows, method: Method, k: int | None) -> None:
@@ -325,8 +303,8 @@ def cluster_facts(subject: Subject, clusters: Clusters) -> list[dict[str, Any]]:
     return found
 
 
-def fit_lines(facts: Mapping[str, Any]) -> list[str]:
-    """Return the lines of a fit."""
+def lines_of_run(facts: Mapping[str, Any]) -> list[str]:
+    """Return what a fit prints."""
     source, sizes, left = facts["input"], facts["cluster_sizes"], facts["clusters_left"]
     steps, noise = facts["iterations"], facts["noise"]
     lost = facts["clusters"] - left

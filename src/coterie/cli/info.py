@@ -1,39 +1,35 @@
-"""`coterie info`: what is in a file of rows, a saved model or the folder of a run; what is installed."""
+"""`coterie info`: what is in a file of rows or a saved model, what a run has found; what is installed."""
 
 from __future__ import annotations
 
 import os
 import platform
 import shlex
-import zipfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from coterie import _kernels
 from coterie.cli.errors import about, check_exists
 from coterie.cli.fit import n_clusters_of, settings_of
 from coterie.cli.inputs import input_facts, open_input
-from coterie.cli.output import plain, short, table_lines, tell
-from coterie.cli.runs import MODEL, SUMMARY, find_model, read_summary
+from coterie.cli.output import plain, table_lines, tell
+from coterie.cli.runs import SUMMARY, read_summary
 from coterie.estimators import persistence
-from coterie.figures import counted
+from coterie.figures import counted, short
 from coterie.fitting.threads import effective_n_threads
-from coterie.methods import load, method_of
+from coterie.methods import load
 from coterie.rows.columns import column_word
 from coterie.rows.files import profile_table
 from coterie.rows.roles import ColumnProfile, shares_of_variance, unlike_scales
 from coterie_command.options import Columns, InfoOptions, Reading, UsageError
 
-# Requirements of coterie, then those of its extras, which may be missing.
 LIBRARIES = (
-    "numpy", "scipy", "scikit-learn", "threadpoolctl", "cyclopts", "rich", "matplotlib",
-    "jinja2", "openTSNE", "pyarrow", "pandas", "h5py", "zarr", "dask", "distributed", "fsspec", "s3fs", "aiohttp",
+    "numpy", "scipy", "scikit-learn", "threadpoolctl", "cyclopts", "rich", "matplotlib", "Jinja2", "jinja2", "openTSNE",
+    "pyarrow", "pandas", "h5py", "zarr", "dask", "distributed", "fsspec", "s3fs", "aiohttp",
 )  # fmt: skip
 
 
@@ -45,37 +41,10 @@ def run_info(file: str, options: InfoOptions) -> int:
 
 
 def describe(file: str, options: InfoOptions) -> dict[str, Any]:
-    """Return facts about a file of rows, of a table column by column, a saved model, or the folder of a run."""
-    if os.path.isdir(file):
-        has_summary, has_model = (os.path.lexists(Path(file, name)) for name in (SUMMARY, MODEL))
-        run = _run_facts(read_summary(Path(file))) if has_summary else {}
-        if has_model:
-            return {**_model_facts(find_model(file)), **run}
-        if run:
-            return {"file": file, "kind": "run", **run}
-    return _model_facts(file) if _is_model(file) else _row_facts(file, options)
-
-
-def _run_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "command": facts.get("command_line", facts["command"]),
-        "made_from": facts["input"]["file"],
-        "rows": facts["input"]["rows"],
-        "seconds": facts["seconds"],
-        "files": sorted(facts["files"]),
-    }
-
-
-def _is_model(file: str) -> bool:
-    if file.endswith(".coterie"):
-        return True
-    if not os.path.isfile(file):
-        return False
-    try:  # `zipfile.is_zipfile` raises BadZipFile for an archive of several disks
-        with zipfile.ZipFile(file) as archive:
-            return "coterie.json" in archive.namelist()
-    except (zipfile.BadZipFile, NotImplementedError):  # damaged: its reader raises the error
-        return False
+    """Return facts about a file of rows, of a table column by column, or a saved model; the summary of a run."""
+    if os.path.isdir(file) and os.path.lexists(Path(file, SUMMARY)):
+        return {"kind": "run", **read_summary(Path(file))}
+    return _model_facts(file) if file.endswith(".coterie") else _row_facts(file, options)
 
 
 def _row_facts(file: str, options: InfoOptions) -> dict[str, Any]:
@@ -103,66 +72,38 @@ def _row_facts(file: str, options: InfoOptions) -> dict[str, Any]:
 
 
 def _model_facts(file: str) -> dict[str, Any]:
-    header = persistence.read_header(file)
-    model = load(file)
-    method = method_of(model)
-    facts = {
+    header, model = persistence.read_header(file), load(file)
+    return {
         "file": file,
         "kind": "model",
         "estimator": header.estimator,
-        "format_version": header.format_version,
         "coterie": header.coterie_version,
         "bytes": os.path.getsize(file),
         **header.metadata,
-        "prepared_by": [_step_in_words(*step) for step in getattr(model, "preparation_", ())],
+        **({"clusters": n_clusters_of(model)} if hasattr(model, "labels_") else {}),
+        "columns": getattr(model, "n_features_in_", None),
         "parameters": settings_of(model),
     }
-    fitted = {"columns_in": "n_features_in_", "iterations": "n_iter_"}
-    objective = None if method is None else method.objective
-    if objective is not None:
-        fitted[objective.name.replace(" ", "_")] = objective.attribute
-    found = {name: getattr(model, attribute, None) for name, attribute in fitted.items()}
-    if hasattr(model, "labels_"):
-        found["clusters"] = n_clusters_of(model)
-    return {
-        **facts,
-        **{name: value for name, value in found.items() if value is not None and np.ndim(value) == 0},
-    }
-
-
-def _step_in_words(name: str, *values: Any) -> str:
-    """Return what was done to the rows of a fit: a word for it, and the first that it holds."""
-    if not values:
-        return name
-    held = " ".join(map(str, values[0])) if isinstance(values[0], list) else " ".join(repr(values[0]).split())
-    return f"{name} {held}"
 
 
 def fact_lines(facts: Mapping[str, Any]) -> list[str]:
-    """Return a line and a table about rows; names and values about all else."""
-    if facts["kind"] == "rows":
-        kind = [facts.get("source"), facts.get("dtype"), "sparse" if facts.get("sparse") else None]
-        size = [counted(facts["rows"], "row")]
-        size += [counted(facts["columns"], "column") + " to cluster"] if "columns" in facts else []
-        size += [", ".join(word for word in kind if word)] if any(kind) else []
-        size += [f"{facts['bytes']:,} bytes"] if "bytes" in facts else []
-        return [f"{facts['file']}: {'; '.join(size)}", *(_table_lines(facts) if "table" in facts else [])]
-    flat: dict[str, Any] = {}
-    for name, value in facts.items():
-        words = [f"{key}={plain(own)}" for key, own in value.items()] if isinstance(value, dict) else value
-        flat[name.replace("_", " ")] = _in_words(words)
-    return table_lines([[name, value] for name, value in flat.items()], "<")
+    """Return a line and a table about rows, what a run has printed, or names and values about a model."""
+    if facts["kind"] == "run":
+        from coterie.cli import compare, fit, path
 
-
-def _in_words(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list):
-        shown = ", ".join(map(str, value[:12]))
-        return shown if len(value) <= 12 else f"{shown} and {len(value) - 12:,} more"
-    if isinstance(value, int):
-        return f"{value:,}"
-    return "-" if value is None else str(value)
+        told = {"compare": compare, "fit": fit, "path": path}[facts["command"]].lines_of_run(facts)
+        return [facts["command_line"], *told]
+    if facts["kind"] == "model":
+        words = ", ".join(f"{name}={plain(value)}" for name, value in facts["parameters"].items())
+        return table_lines(
+            [[name, str(value)] for name, value in {**facts, "parameters": words}.items()], "<"
+        )
+    kind = [facts.get("source"), facts.get("dtype"), "sparse" if facts.get("sparse") else None]
+    size = [counted(facts["rows"], "row")]
+    size += [counted(facts["columns"], "column") + " to cluster"] if "columns" in facts else []
+    size += [", ".join(word for word in kind if word)] if any(kind) else []
+    size += [f"{facts['bytes']:,} bytes"] if "bytes" in facts else []
+    return [f"{facts['file']}: {'; '.join(size)}", *(_table_lines(facts) if "table" in facts else [])]
 
 
 # Columns of a wide table that are shown one by one.
@@ -241,19 +182,13 @@ def _line(file: str, n_rows: int, options: Sequence[str]) -> str:
 
 
 def installation_lines() -> list[str]:
-    """Return a line for each fact about this installation, the version first."""
+    """Return lines about this installation, the version first."""
     others = [name for name in _kernels.available_instruction_sets() if name != _kernels.instruction_set()]
-    facts = [
-        ("coterie", _kernels.__version__),
-        ("instruction set", f"{_kernels.instruction_set()} (also here: {', '.join(others) or 'none'})"),
-        ("compiler", getattr(_kernels, "__compiler__", "unknown")),
-        ("threads", str(effective_n_threads(None))),
-        ("Python", f"{platform.python_version()} ({platform.python_implementation()})"),
-        ("system", f"{platform.system()} {platform.release()}, {platform.machine()}"),
+    libraries = sorted(f"{one.name} {one.version}" for one in distributions() if one.name in LIBRARIES)
+    return [
+        f"coterie {_kernels.__version__}, compiled by {getattr(_kernels, '__compiler__', 'an unknown compiler')}",
+        f"instruction set {_kernels.instruction_set()} (also here: {', '.join(others) or 'none'}), "
+        f"{counted(effective_n_threads(None), 'thread')}",
+        f"Python {platform.python_version()}, {platform.platform()}",
+        ", ".join(libraries),
     ]
-    for name in LIBRARIES:
-        try:
-            facts.append((name, version(name)))
-        except PackageNotFoundError:
-            facts.append((name, "not installed"))
-    return table_lines([[name, fact] for name, fact in facts], "<")

@@ -13,20 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from coterie.arrays import IntArray
 from coterie.cli.errors import about, check_exists
 from coterie.cli.output import recorded_warnings
-from coterie.graphs import given_neighbors, graph_of_neighbors
-from coterie.limits.files import check_archive, check_regular_file
+from coterie.limits.files import check_regular_file
 from coterie.names import known_classes
 from coterie.results import kept_names, table_names
-from coterie.rows import MetadataColumns, Rows, as_rows, open_rows, prepare_rows, table_roles
+from coterie.rows import MetadataColumns, Rows, open_rows, prepare_rows, table_roles
 from coterie.rows.remote import kept_copies, without_secrets
 from coterie_command import cleaned_up
 from coterie_command.app import did_you_mean
 from coterie_command.options import STANDARD_INPUT, Columns, UsageError, column_names
+from coterie_command.progress import Progress
 
 DASH = "-"
 
@@ -49,7 +48,7 @@ class Opened:
 
 
 @contextmanager
-def local_file(file: str) -> Iterator[tuple[str, str]]:
+def local_file(file: str, screen: Progress) -> Iterator[tuple[str, str]]:
     """Give the path of a file to read, and its name in messages.
 
     The standard input is copied to a temporary file, which is removed in the end, also after Ctrl-C; remote files are
@@ -57,11 +56,14 @@ def local_file(file: str) -> Iterator[tuple[str, str]]:
     """
     if file != DASH:
         check_exists(file)
+        is_address = "://" in file
+        screen.begin(f"reading {file.partition('?')[0].rpartition('/')[2] if is_address else file}")
         with kept_copies():
             yield file, file
         return
     if sys.stdin is None or sys.stdin.isatty():
         raise UsageError(f"Nothing is piped into the standard input ({DASH}).")
+    screen.begin(f"reading {STANDARD_INPUT}")
     folder = tempfile.TemporaryDirectory(prefix="coterie-input-")
     with cleaned_up(folder.cleanup), folder:
         copy = Path(folder.name, "input")
@@ -92,13 +94,11 @@ def open_input(
     options: Columns,
     *,
     labels: str | None = None,
-    affinities: bool = False,
     columns_out: str = "none",
 ) -> Opened:
     """Open the rows of a file and prepare them to be clustered.
 
-    A column of known `labels` and that of the ids are left out. With `affinities` the file may hold the neighbors that
-    a graph is made of. `columns_out` are the columns that the results keep.
+    A column of known `labels` and that of the ids are left out. `columns_out` are the columns that the results keep.
     """
     if path.endswith(".coterie"):
         raise ValueError(
@@ -110,9 +110,6 @@ def open_input(
     categories: Any = column_names(options.categories, "--categories")
     categories = "auto" if categories == ["auto"] else categories
     with recorded_warnings() as recorded, about(name):
-        given = graph_of_given(path) if affinities else None
-        if given is not None:
-            return Opened(as_rows(given), None)
         names = table_names(path, **reading)
         label_column = [labels] if labels is not None and labels in (names or []) else []
         if names is not None:
@@ -175,29 +172,15 @@ def input_facts(file: str, rows: Rows) -> dict[str, Any]:
 
 
 def read_graph(file: str, n_rows: int) -> Any:
-    """Read the matrix of a graph of the rows, which its method checks; or the neighbors that it is made of."""
+    """Read the matrix of a graph of the rows, which its method checks."""
     check_exists(file)
     with about(file):
-        given = graph_of_given(file)
-        graph = open_rows(file).read() if given is None else given
+        graph = open_rows(file).read()
     if graph.shape != (n_rows, n_rows):
         raise ValueError(
             f"{file} must have a row and a column for each of the {n_rows} rows, got shape {graph.shape}."
         )
     return graph
-
-
-def graph_of_given(file: str) -> sp.csr_array | None:
-    """Return the graph of the neighbors in a .npz file of `ids` and `distances`; None for any other file."""
-    if not file.endswith(".npz") or not os.path.isfile(file) or not zipfile.is_zipfile(file):
-        return None
-    with zipfile.ZipFile(file) as archive:
-        if not {"ids.npy", "distances.npy"} <= set(archive.namelist()):
-            return None
-        check_archive(archive, Path(file))
-    with np.load(file, allow_pickle=False) as arrays:
-        ids, distances = arrays["ids"], arrays["distances"]
-    return graph_of_neighbors(*given_neighbors(ids, distances))
 
 
 def read_classes(known: str, opened: Opened, option: str) -> Any:

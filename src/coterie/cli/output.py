@@ -79,12 +79,6 @@ def table_lines(rows: Sequence[Sequence[str]], align: str) -> list[str]:
     ]
 
 
-def short(text: str, width: int) -> str:
-    """Return a text in one line of a width."""
-    text = " ".join(text.split())
-    return text if len(text) <= width else f"{text[: width - 1]}…"
-
-
 def show_page(page: Path) -> None:
     """Open a page in a browser."""
     import webbrowser

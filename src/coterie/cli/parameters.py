@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from coterie.cli.errors import COUNTS, about, check_exists, option_of
+from coterie.cli.errors import about, check_exists, option_of
 from coterie.cli.inputs import load_array
 from coterie.cli.runs import MODEL, find_model
 from coterie.estimators import Estimator
@@ -196,7 +196,3 @@ def _columns(parameter: Parameter, group: str) -> list[int]:
             raise UsageError(_wrong(parameter, group))
         columns += range(int(first), int(last)) if colon else [int(first)]
     return columns
-
-
-__all__ = ["COUNTS", "check_names", "expected", "find_offered", "make_model", "offered_methods", "path_method",
-           "settable", "texts_of", "value_of"]  # fmt: skip

@@ -9,22 +9,24 @@ from typing import Any
 import numpy as np
 
 import coterie
+from coterie.arrays import BoolArray
 from coterie.cli.errors import about
 from coterie.cli.fit import check_rows, command_line, fit_model, settings_of
-from coterie.cli.inputs import Opened, input_facts, local_file, open_input, read_graph
+from coterie.cli.inputs import input_facts, local_file, open_input, read_graph
 from coterie.cli.output import file_lines, recorded_warnings, tell
 from coterie.cli.parameters import make_model, path_method, texts_of
-from coterie.cli.results import labels_name, write_table
-from coterie.cli.runs import REPORT, SUMMARY, run_folder, write_summary
+from coterie.cli.results import write_csv
+from coterie.cli.runs import MODEL, REPORT, SUMMARY, run_folder, write_summary
+from coterie.estimators import persistence
 from coterie.plotting import require_matplotlib
 from coterie.reports import report as make_report
 from coterie.reports import require_report
 from coterie_command.options import PathOptions
 from coterie_command.progress import Progress
 
-PATH = "path.npz"
+LABELS = "labels.csv"
 
-# For more rows, only the labels of gammas with at most this number of clusters are written, and no centroids.
+# For more rows, only the labels of gammas with at most this number of clusters are written.
 _FEW_ROWS, _FEW_CLUSTERS = 100_000, 1000
 
 # A single row has a path, but no tree.
@@ -41,16 +43,15 @@ def run_path(file: str, options: PathOptions) -> int:
     model = make_model(method, texts, options, k=None)
     with (
         Progress(options.quiet) as screen,
-        local_file(file) as (path, name),
+        local_file(file, screen) as (path, name),
         run_folder(out, "path", file, force=options.force) as outputs,
     ):
         opened = open_input(path, name, options)
         rows = opened.rows
         check_rows(name, rows, method, k)
-        labels = labels_name(path, opened).replace(".npy", ".csv")
         drawn = [kind for kind in method.pictures if rows.shape[0] > 1 or kind not in _OF_SEVERAL_ROWS]
         pages = [REPORT] if options.report else []
-        names = [PATH, labels, *(f"{kind}.png" for kind in drawn), SUMMARY, *pages]
+        names = [MODEL, LABELS, *(f"{kind}.png" for kind in drawn), SUMMARY, *pages]
         outputs.check(*names)
         matrix = None if graph is None else read_graph(graph, rows.shape[0])
         screen.begin("following the path")
@@ -75,12 +76,11 @@ def run_path(file: str, options: PathOptions) -> int:
             "files": {kind: str(out / kind) for kind in names},
         }
         screen.begin("writing results")
-        is_whole = rows.shape[0] <= _FEW_ROWS
-        labeled = np.flatnonzero(is_whole | (model.n_clusters_path_ <= _FEW_CLUSTERS))
-        with outputs.writing(PATH) as place, open(place, "wb") as archive:
-            np.savez_compressed(archive, allow_pickle=False, **_arrays(model, labeled, is_whole))
-        with outputs.writing(labels) as place:
-            _write_labels(place, model, labeled, opened)
+        with outputs.writing(MODEL) as place:
+            persistence.save(model, place, metadata={"method": method.name})
+        with outputs.writing(LABELS) as place:
+            columns = _labels(model, rows.kept)
+            write_csv(place, columns, [columns.values()], rows.dialect, csv_escape=False)
         for kind in drawn:
             axes = method.pictures[kind](model, n_clusters=k)
             axes.set_title(f"{Path(name).name}, {axes.get_title()}", fontsize=10)
@@ -91,38 +91,24 @@ def run_path(file: str, options: PathOptions) -> int:
             with about(name):
                 page = make_report(model, rows, summary=facts, n_clusters=k, id=options.id)
             outputs.write({REPORT: page.html.encode()})
-    tell(facts, _lines, options)
+    tell(facts, lines_of_run, options)
     return 130 if interrupted else 0
 
 
-def _arrays(model: Any, labeled: Any, is_whole: bool) -> dict[str, Any]:
-    found = {
-        "gammas": model.gammas_, "labels": model.labels_path_[labeled], "labeled": labeled,
-        "n_clusters": model.n_clusters_path_, "objectives": model.objectives_, "dual_gaps": model.dual_gaps_,
-        "n_splits": model.n_splits_, "linkage": model.linkage_, "edges": model.edges_,
-        "edge_weights": model.edge_weights_,
-    }  # fmt: skip
-    return found | ({"centroids": model.centroids_path_} if is_whole else {})
-
-
-def _write_labels(place: Path, model: Any, labeled: Any, opened: Opened) -> None:
-    """Write a column for each of these gammas, named after it, in the rows of the input."""
-    import pyarrow
-
+def _labels(model: Any, kept: BoolArray | None) -> dict[str, list[int | None]]:
+    """Return the labels of all rows of the input for each gamma, None for dropped rows."""
+    is_whole = model.labels_path_.shape[1] <= _FEW_ROWS
+    labeled = np.flatnonzero(is_whole | (model.n_clusters_path_ <= _FEW_CLUSTERS))
     names = [f"gamma={gamma:.6g}" for gamma in model.gammas_[labeled]]
     names = [name if names.count(name) == 1 else f"{name} ({i})" for i, name in enumerate(names)]
-    kept = opened.rows.kept
-    arrays = []
-    for labels in model.labels_path_[labeled]:
-        whole = labels
-        if kept is not None:
-            whole = np.zeros(len(kept), dtype=labels.dtype)
-            whole[kept] = labels
-        arrays.append(pyarrow.array(whole, mask=None if kept is None else ~kept))
-    write_table(place, pyarrow.table(arrays, names), opened.rows.dialect)
+    labels = model.labels_path_[labeled]
+    if kept is not None:
+        labels = np.full((len(labeled), len(kept)), None)
+        labels[:, kept] = model.labels_path_[labeled]
+    return dict(zip(names, labels.tolist()))
 
 
-def _lines(facts: Mapping[str, Any]) -> list[str]:
+def lines_of_run(facts: Mapping[str, Any]) -> list[str]:
     source, counts = facts["input"], facts["clusters"]
     return [
         f"{source['file']}: {source['rows']:,} rows x {source['columns']:,} columns, "

@@ -16,14 +16,14 @@ from coterie.cli.fit import CLUSTERS
 from coterie.cli.inputs import DASH, Opened, input_facts, kept_columns, local_file
 from coterie.cli.output import file_lines, recorded_warnings, tell
 from coterie.cli.results import (
-    Results,
     asked_share,
     check_labels_file,
     labels_name,
     outlier_facts,
     outlier_lines,
+    write_labels,
 )
-from coterie.cli.runs import find_model, output_folder, read_summary
+from coterie.cli.runs import find_model, output_folder
 from coterie.estimators import persistence
 from coterie.figures import counted
 from coterie.methods import load
@@ -43,7 +43,7 @@ def run_predict(model: str, file: str, options: PredictOptions) -> int:
         raise UsageError("--json and --out - both write to the standard output: give one of them.")
     share, left_out = asked_share(options.outliers), column_names(options.exclude, "--exclude")
     if out is not None and not is_piped:
-        check_labels_file(out, file)
+        check_labels_file(out)
     merged = {} if options.merges is None else read_merges(options.merges)
     model_file = find_model(model)
     fitted = load(model_file)
@@ -53,15 +53,14 @@ def run_predict(model: str, file: str, options: PredictOptions) -> int:
     if options.threads is not None and "n_threads" in fitted.get_params():
         fitted.set_params(n_threads=options.threads)
     started = time.perf_counter()
-    with Progress(options.quiet or is_piped) as screen, local_file(file) as (path, name):
-        screen.begin(f"reading {name}")
+    with Progress(options.quiet or is_piped) as screen, local_file(file, screen) as (path, name):
         with recorded_warnings() as warned, about(name, _ON_MISSING, PredictOptions):
             keep = options.columns_out == "all"
             rows = model_rows(fitted, path, exclude=left_out, keep_columns=keep, **options.reading)
             opened = Opened(rows, kept_columns(rows, options.columns_out, options.id))
             out = Path(labels_name(path, opened)) if out is None else out
-            if not is_piped:
-                _check_free(out, options.force)
+            if not is_piped and not options.force and out.exists():
+                raise UsageError(f"{out} exists: choose another --out, or replace it with --force.")
             screen.begin("predicting")
             labels = labels_of(fitted, rows)
             _check_clusters(labels, named, merged, fitted)
@@ -73,9 +72,8 @@ def run_predict(model: str, file: str, options: PredictOptions) -> int:
             texts = clusters if names is None else relabel(clusters, names=named)
             sys.stdout.write("".join(f"{text}\n" for text in texts.tolist()))
             return 0
-        results = Results(opened, placement, clusters, named, options.csv_escape)
         with output_folder(out.parent, out.name) as outputs, outputs.writing(out.name) as place:
-            results.write(place, path)
+            write_labels(place, opened, placement, clusters, named, options.csv_escape)
     facts = {
         "coterie": coterie.__version__,
         "command": "predict",
@@ -97,18 +95,6 @@ def _names(names: str | None, folder: Path) -> dict[int, str] | None:
         return read_names(names)
     clusters = folder / CLUSTERS
     return read_names(clusters) if folder.is_dir() and clusters.exists() else None
-
-
-def _check_free(out: Path, force: bool) -> None:
-    """Raise an error if the file belongs to the run that wrote its folder."""
-    try:
-        own = read_summary(out.parent)["files"].values()
-    except (OSError, ValueError):  # not the folder of a run
-        return
-    if not force and out.name in {Path(path).name for path in own}:
-        raise UsageError(
-            f"{out} is a result of the run in {out.parent}: choose another --out, or add --force."
-        )
 
 
 def _check_clusters(

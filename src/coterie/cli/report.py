@@ -69,11 +69,9 @@ def rows_of_fit(
             f"{command} {folder} ADDRESS"
         )
     try:
-        with local_file(file or known) as (path, name):
-            screen.begin(f"reading {name}")
+        with local_file(file or known, screen) as (path, name):
             with about(name):
-                reading = dict(facts["reading"])
-                rows = model_rows(model, path, **reading)
+                rows = model_rows(model, path, **facts["reading"])
                 if hash_of_rows(rows) != facts["hashes"]["rows"]:
                     raise ValueError(
                         f"its rows are not those of the fit in {folder}: name their file, or fit again."

@@ -7,17 +7,15 @@ import json
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
 
-from coterie.arrays import BoolArray, IntArray
+from coterie.arrays import IntArray
 from coterie.cli.inputs import Opened
 from coterie.results import Outliers, Placement, outlier_share, result_columns, result_table
-from coterie.rows.formats.hdf5 import write_labels_to_obs
 from coterie_command.options import UsageError
 
 _ENDINGS = {".csv": ".csv", ".tsv": ".tsv", ".parquet": ".parquet", ".feather": ".feather", ".arrow": ".feather",
@@ -42,49 +40,35 @@ def labels_name(file: str, opened: Opened) -> str:
     return f"labels{endings[0] if endings else '.csv'}"
 
 
-def check_labels_file(path: Path, file: str) -> None:
+def check_labels_file(path: Path) -> None:
     """Fail now if labels cannot be written to a file of this name."""
-    endings = (*dict.fromkeys(_ENDINGS), ".npy", ".h5ad")
+    endings = (*dict.fromkeys(_ENDINGS), ".npy")
     if path.suffix not in endings:
         raise UsageError(f"--out must end in {', '.join(endings)}, or be -, got {str(path)!r}.")
-    if path.suffix == ".h5ad" and not file.partition("::")[0].endswith(".h5ad"):
-        raise UsageError(f"{path} would be a copy of {file} with labels, which must be an .h5ad file.")
 
 
-@dataclass(frozen=True)
-class Results:
-    """The results of rows: their places in their clusters, `clusters` with -1 for outliers and after merges, and names
-    of clusters."""
+def write_labels(
+    path: Path,
+    opened: Opened,
+    placement: Placement,
+    clusters: IntArray,
+    names: Mapping[int, str] | None,
+    csv_escape: bool,
+) -> None:
+    """Write the labels of all rows of the input, with the columns of a table where the ending is that of one.
 
-    opened: Opened
-    placement: Placement
-    clusters: IntArray
-    names: Mapping[int, str] | None
-    csv_escape: bool
-
-    def write(self, path: Path, file: str) -> None:
-        """Write the labels of all rows of the input, with the columns of a table where the ending is that of one."""
-        kept: BoolArray | None = self.opened.rows.kept
-        if path.suffix in (".npy", ".h5ad"):
-            labels = self.clusters
-            if kept is not None:
-                labels = np.full(len(kept), -1, dtype=self.clusters.dtype)
-                labels[kept] = self.clusters
-            if path.suffix == ".npy":
-                np.save(path, labels)
-            else:
-                write_labels_to_obs(Path(file.partition("::")[0]), path, labels)
-            return
-        table = self.opened.table
-        taken = [] if table is None else table.names
-        added = result_columns(self.placement, self.clusters, self.names, kept, taken)
-        write_table(
-            path,
-            result_table(table, added),
-            self.opened.rows.dialect,
-            as_given=taken,
-            csv_escape=self.csv_escape,
-        )
+    `clusters` are the labels with -1 for outliers and after merges.
+    """
+    kept = opened.rows.kept
+    if path.suffix == ".npy":
+        if kept is not None:
+            clusters, own = np.full(len(kept), -1, dtype=clusters.dtype), clusters
+            clusters[kept] = own
+        np.save(path, clusters)
+        return
+    taken = [] if opened.table is None else opened.table.names
+    table = result_table(opened.table, result_columns(placement, clusters, names, kept, taken))
+    write_table(path, table, opened.rows.dialect, as_given=taken, csv_escape=csv_escape)
 
 
 def write_table(

@@ -388,12 +388,14 @@ def _recommendation(
     ]
     highest = max(whole or fits, key=value)
     # The first of the methods with the same clusters: simpler methods come first.
-    best = next((fit for fit in whole if _nmi(fit.labels, highest.labels) > _SAME), highest)
+    best = next(
+        (fit for fit in whole if normalized_mutual_info_score(fit.labels, highest.labels) > _SAME), highest
+    )
     if len(fits) == 1:
         return best, "open", (f"Only {best.name} was compared: there is no choice to make.",)
     if not whole:
         return best, "open", ("No method found the number of clusters that was asked for.", *flaws)
-    same = [fit for fit in whole if _matching(fit.labels, highest.labels) >= _CONFIRMED]
+    same = [fit for fit in whole if clustering_accuracy(fit.labels, highest.labels) >= _CONFIRMED]
     different = [fit for fit in whole if fit not in same]
     confirming = [fit.name for fit in same if fit.method is not best.method]
     close = [fit.name for fit in different if value(fit) > value(highest) - _CLOSE]
@@ -427,15 +429,6 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])
 
 
-def _nmi(one: Array, other: Array) -> float:
-    return float(normalized_mutual_info_score(one, other))
-
-
-def _matching(one: IntArray, other: IntArray) -> float:
-    """Return the share of rows in matching clusters."""
-    return float(clustering_accuracy(one, other))
-
-
 def _difference(best: _Fit, other: _Fit) -> str:
     """Return in words how the clusters of another fit differ from those of the best."""
     counts = np.zeros((best.n_clusters, other.n_clusters), dtype=np.int64)
@@ -444,7 +437,7 @@ def _difference(best: _Fit, other: _Fit) -> str:
         *(f"cluster {one} of {best.name} is {some} of {other.name}" for one, some in _parts(counts)),
         *(f"cluster {one} of {other.name} is {some} of {best.name}" for one, some in _parts(counts.T)),
     ]
-    share = _matching(best.labels, other.labels)
+    share = clustering_accuracy(best.labels, other.labels)
     words = "".join(f"; {part}" for part in parts[:_MOST_DIFFERENCES])
     return f"{other.name}: {share:.0%} of the rows in the same clusters{words}."
 
@@ -477,6 +470,6 @@ def _record(fit: _Fit, k: int, known: IndexArray | None) -> dict[str, Any]:
         return found
     truth, labels = known[known >= 0], fit.labels[known >= 0]
     return {
-        **found, "accuracy": clustering_accuracy(truth, labels), "nmi": _nmi(truth, labels),
+        **found, "accuracy": clustering_accuracy(truth, labels), "nmi": normalized_mutual_info_score(truth, labels),
         "ari": float(adjusted_rand_score(truth, labels)),
     }  # fmt: skip

@@ -37,7 +37,7 @@ def comparison_page(comparison: Comparison, name: str, warnings: Sequence[str] =
         figure = _map(layout.points, labels, is_best)
         words = f"Map of {len(chosen):,} rows, colored by the {record['clusters']} clusters of {method}."
         caption = f"{titles[number]}, score {record['score']:.2f}"
-        maps.append(Picture(figure, f"map-{number}", words, caption, is_raster=True, is_small=True))
+        maps.append(Picture(figure, words, caption, is_small=True))
     caption = f"{len(chosen):,} rows, by {layout.method}; the same map for each method."
     entries: list[tuple[str, Cell]] = [
         ("recommended", comparison.recommended or "none"), ("confidence", comparison.confidence),

@@ -8,18 +8,14 @@ from coterie.density.plots import plot_barcode, plot_condensed_tree
 from coterie.figures import require_matplotlib
 from coterie.laplacian_kmodes.graph_weight import plot_graph_weights
 from coterie.plotting.cluster_map import cluster_map
-from coterie.plotting.history import plot_history
-from coterie.plotting.images import plot_modes
 from coterie.total_variation.plots import plot_memberships
 
 __all__ = [
     "cluster_map",
     "plot_barcode",
     "plot_condensed_tree",
-    "plot_history",
     "plot_graph_weights",
     "plot_memberships",
-    "plot_modes",
     "plot_path",
     "plot_path_dendrogram",
     "require_matplotlib",

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import FloatArray, IntArray
 from coterie.estimators.base import rows_for
-from coterie.figures import INK, axes_or_new, style_of
+from coterie.figures import INK, axes_or_new, short, style_of
 from coterie.names import read_names
 from coterie.plotting.layout import clusters_of, label_places, lay_out, sample_by_cluster
 from coterie.rows import as_rows
@@ -124,7 +124,7 @@ def draw_map(ax: Axes, points: FloatArray, labels: IntArray, names: list[str]) -
     anchors = ax.transData.transform(middles) - (corner.x0, corner.y0)
     texts = [
         ax.text(
-            0, 0, _cut(names[cluster]), transform=None, ha="center", va="center", fontsize=8, color=INK,
+            0, 0, short(names[cluster], _MOST_LETTERS), transform=None, ha="center", va="center", fontsize=8, color=INK,
             bbox={"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": "none", "alpha": 0.8},
         )
         for cluster in named
@@ -139,7 +139,3 @@ def draw_map(ax: Axes, points: FloatArray, labels: IntArray, names: list[str]) -
             text.set_transform(ax.transAxes)
             text.set_position((place[0] / corner.width, place[1] / corner.height))
     return ax
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= _MOST_LETTERS else name[: _MOST_LETTERS - 1] + "…"

@@ -38,14 +38,13 @@ _FEWEST = 30
 class Layout:
     """Positions of rows in two dimensions by "t-SNE", "PCA", or "eigenvectors" of a graph.
 
-    `neighbors` are the nearest rows of each, at most ten, -1 where a vertex of a graph has fewer; `kept` is the mean
-    share of them that are among the nearest on the map, NaN for fewer than three rows.
+    `kept` is the mean share of the ten nearest rows of each that are among the ten nearest on the map, NaN for fewer
+    than three rows.
     """
 
     points: FloatArray
     method: str
     kept: float
-    neighbors: IndexArray
 
 
 def lay_out(
@@ -86,7 +85,7 @@ def lay_out(
     points = start
     if wants_tsne:
         points, method = _tsne(affinities, start), "t-SNE"
-    return Layout(points, method, _kept_share(neighbors, points, n_threads), neighbors)
+    return Layout(points, method, _kept_share(neighbors, points, n_threads))
 
 
 def _tsne(affinities: Any, start: FloatArray) -> FloatArray:
@@ -159,28 +158,24 @@ def _kept_share(neighbors: IndexArray, points: FloatArray, n_threads: int | None
 
 
 def sample_by_cluster(labels: IntArray, most: int, first: Array | None = None) -> IndexArray:
-    """Return a sample of at most `most` rows, in proportion to the sizes of the clusters, with some of each.
+    """Return a random sample of at most `most` rows with some of each cluster.
 
-    Rows with True in `first` are taken before others of their cluster.
+    Rows with True in `first` are taken before others.
     """
     n_rows = len(labels)
     if n_rows <= most:
         return np.arange(n_rows)
-    groups = labels.astype(np.int64) + 1
-    sizes = np.bincount(groups)
-    fewest = min(_FEWEST, max(1, most // (2 * int(np.count_nonzero(sizes)))))
-    wanted = np.minimum(sizes, np.maximum(sizes * most // n_rows, fewest))
-    # Small clusters get more than their share, at the expense of large ones.
-    spare = wanted - np.minimum(sizes, fewest)
-    excess = max(int(wanted.sum()) - most, 0)
-    if excess and spare.sum():
-        wanted = wanted - np.minimum(spare, -(-spare * excess // spare.sum()))
     shuffled = np.random.default_rng(0).permutation(n_rows)
     if first is not None:
         shuffled = shuffled[np.argsort(~first[shuffled], kind="stable")]
-    order = shuffled[np.argsort(groups[shuffled], kind="stable")]
-    place = np.arange(n_rows) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return np.sort(order[place < np.repeat(wanted, sizes)])
+    groups = labels.astype(np.int64) + 1
+    sizes = np.bincount(groups)
+    fewest = min(_FEWEST, max(1, most // (2 * int(np.count_nonzero(sizes)))))
+    place = np.empty(n_rows, dtype=np.int64)  # of each row in its cluster
+    place[shuffled[np.argsort(groups[shuffled], kind="stable")]] = np.arange(n_rows) - np.repeat(
+        np.cumsum(sizes) - sizes, sizes
+    )
+    return np.sort(shuffled[np.argsort(place[shuffled] >= fewest, kind="stable")][:most])
 
 
 def clusters_of(

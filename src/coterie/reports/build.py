@@ -40,9 +40,6 @@ from coterie.reports.page import (
 from coterie.reports.quality import Quality, measure_quality
 from coterie.reports.subject import Subject, read_subject
 
-# A cluster of less than this part of an equal share is small.
-_SMALL = 0.1
-
 # Lines of a table, and columns of the table of means.
 _MOST_LINES, _MOST_COLUMNS = 1_000, 10
 
@@ -193,14 +190,14 @@ def report(
         n_threads=getattr(model, "n_threads", None),
     )
     clusters = describe(subject, names=names, terms=terms)
-    quality = measure_quality(subject, layout.neighbors, stability)
+    quality = measure_quality(subject, stability)
     classes = None if known is None else _classes(subject, known)
 
     def mark(cluster: int) -> Mark:
         return Mark(clusters.names[cluster], f"var(--c{cluster % len(_colors(subject.n_clusters))})")
 
     sections = [
-        _clusters_section(subject, layout, clusters, quality, facts, mark),
+        _clusters_section(subject, layout, clusters, quality, mark),
         _description_section(subject, clusters, classes, mark),
         _quality_section(subject, clusters, quality, classes),
         fit_section(subject, facts),
@@ -221,7 +218,6 @@ def _clusters_section(
     layout: Layout,
     clusters: Clusters,
     quality: Quality,
-    facts: Mapping[str, Any],
     mark: Callable[[int], Mark],
 ) -> Section:
     n_drawn, n_rows = len(subject.sample.rows), subject.rows.shape[0]
@@ -243,13 +239,9 @@ def _clusters_section(
     words = (
         f"Map of {n_drawn:,} rows in {subject.n_clusters:,} clusters, whose names and sizes the table has."
     )
-    picture = Picture(figure, "map", words, caption, is_raster=True)
+    picture = Picture(figure, words, caption)
     data = explorer_data(subject, layout, clusters, quality)
-    parts: list[Part] = [
-        Explorer(picture, _table(subject, quality, mark), data),
-        Warnings(_size_warnings(subject, facts, clusters.names)),
-    ]
-    return Section("Clusters", parts)
+    return Section("Clusters", [Explorer(picture, _table(subject, quality, mark), data)])
 
 
 def _table(subject: Subject, quality: Quality, mark: Callable[[int], Mark]) -> Table:
@@ -268,25 +260,6 @@ def _table(subject: Subject, quality: Quality, mark: Callable[[int], Mark]) -> T
     left = subject.n_clusters - len(lines)
     note = f"The {len(lines):,} largest of {subject.n_clusters:,} clusters." if left else ""
     return Table(f"{subject.n_clusters:,} clusters of {len(subject.labels):,} rows", columns, lines, note)
-
-
-def _size_warnings(subject: Subject, facts: Mapping[str, Any], names: list[str]) -> list[str]:
-    n_rows, sizes, k = len(subject.labels), subject.sizes, subject.n_clusters
-    lines = []
-    parameter = str(getattr(subject.method, "clusters", ""))
-    requested = facts.get("clusters") or getattr(subject.model, parameter, None)
-    if isinstance(requested, int) and requested > k:
-        lines.append(f"{k:,} of the {requested:,} requested clusters are left.")
-    small = np.flatnonzero(sizes < _SMALL * n_rows / k)
-    if len(small):
-        verb = "cluster holds" if len(small) == 1 else "clusters hold"
-        lines.append(
-            f"{len(small)} {verb} {sizes[small].sum() / n_rows:.2%} of the rows{_named(small, names)}."
-        )
-    largest = int(sizes.argmax())
-    if k > 2 and sizes[largest] > 0.5 * n_rows:
-        lines.append(f"One cluster holds {sizes[largest] / n_rows:.0%} of the rows: {names[largest]}.")
-    return lines
 
 
 @dataclass(frozen=True, slots=True)

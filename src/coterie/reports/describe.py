@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from coterie.arrays import BoolArray, FloatArray, IndexArray, IntArray
+from coterie.figures import short
 from coterie.names import read_names
 from coterie.reports.subject import EXAMPLES, MOST_CATEGORIES, Subject, cluster_sums
 from coterie.rows import Rows
@@ -388,8 +389,7 @@ def example_of(subject: Subject, clusters: Clusters, cluster: int) -> str:
     place, sample = clusters.exemplars[cluster][0], subject.sample
     if sample.texts is None:
         return sample.ids[place] if subject.id_name is not None else f"row {sample.rows[place]}"
-    line = " ".join(sample.texts[place][: 4 * _EXAMPLE_LETTERS].split())
-    return line if len(line) <= _EXAMPLE_LETTERS else line[: _EXAMPLE_LETTERS - 1] + "…"
+    return short(sample.texts[place], _EXAMPLE_LETTERS)
 
 
 def _other_means(subject: Subject) -> list[Trait]:

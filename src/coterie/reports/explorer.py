@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from coterie.arrays import Array, IndexArray, IntArray
 from coterie.blocks.kernel_rows import dense
+from coterie.figures import short
 from coterie.plotting.layout import Layout
 from coterie.reports.describe import Clusters, Matter, category_codes, numbers_of, original_units
 from coterie.reports.quality import Quality
@@ -38,9 +39,9 @@ def explorer_data(subject: Subject, layout: Layout, clusters: Clusters, quality:
         "x": _packed(places[:, 0], "<u2"),
         "y": _packed(places[:, 1], "<u2"),
         "idName": "id" if (subject.id_name or "").startswith("__index_level") else subject.id_name or "row",
-        "ids": None if subject.id_name is None else [_cut(name, _MOST_OF_ID) for name in sample.ids],
+        "ids": None if subject.id_name is None else [short(name, _MOST_OF_ID) for name in sample.ids],
         "textName": subject.text_name,
-        "texts": None if sample.texts is None else [_cut(text, length) for text in sample.texts],
+        "texts": None if sample.texts is None else [short(text, length) for text in sample.texts],
         "layers": layers,
         "start": start,
         "columns": _columns(subject, clusters),
@@ -137,11 +138,6 @@ def _values(column: Any) -> dict[str, Any] | None:
         return {"values": _packed(values, "<f4")}
     codes = category_codes(column)
     return None if codes is None else {"categories": codes[0], "values": _packed(codes[1], "<f4")}
-
-
-def _cut(text: str, length: int) -> str:
-    line = " ".join(text[: 4 * length].split())
-    return line if len(line) <= length else line[: length - 1] + "…"
 
 
 def _packed(values: Array, dtype: str) -> str:

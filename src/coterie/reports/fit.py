@@ -1,4 +1,4 @@
-"""Report section on the fit: data, parameters, convergence, and pictures of the method."""
+"""Report section on the fit: data, parameters, and pictures of the method."""
 
 from __future__ import annotations
 
@@ -9,28 +9,15 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from coterie.estimators import OBJECTIVE
-from coterie.figures import counted, new_figure
 from coterie.methods import Method
-from coterie.plotting.history import draw_objective
 from coterie.reports.page import Cell, Code, Facts, Part, Picture, Section, Text, Warnings
 from coterie.reports.subject import Subject
-
-# The first step is not drawn if the range of all exceeds this multiple of that of the later ones, at least this number.
-_MOST_OF_FIRST, _FEWEST_LATER = 3.0, 4
-
-# Pictures with a line for each row.
-_MOST_ROWS_DRAWN = 5_000
-
-# Numbers that some models have.
-_NUMBERS = {"graph_weight_": "graph weight", "bandwidth_": "bandwidth", "relaxation_": "relaxed objective"}
 
 
 def fit_section(subject: Subject, summary: Mapping[str, Any]) -> Section:
     """Return the last section of a report; `summary` is that of `coterie fit`, or as much of it as is known."""
     model, method = subject.model, subject.method
-    source, sizes, hashes = summary.get("input", {}), subject.sizes, summary.get("hashes", {})
-    known_hash = hashes.get("rows", hashes.get("sample"))
-    gaps = getattr(model, "relative_gaps_", None)
+    source, sizes = summary.get("input", {}), subject.sizes
     what = [
         ("file", source.get("file")),
         ("rows", subject.rows.shape[0]),
@@ -44,9 +31,6 @@ def fit_section(subject: Subject, summary: Mapping[str, Any]) -> Section:
         ("seconds of the fit", summary.get("seconds")),
         ("rows in no cluster", int(np.count_nonzero(subject.labels < 0)) or None),
         ("rows marked as outliers", (summary.get("outliers") or {}).get("marked")),
-        ("largest relative duality gap", None if gaps is None else f"{np.max(gaps):.1e}"),
-        ("hash of the rows", None if known_hash is None else f"sha256 {known_hash[:16]}…"),
-        *((words, getattr(model, name, None)) for name, words in _NUMBERS.items()),
     ]
     entries: list[tuple[str, Cell]] = [(name, value) for name, value in what if value is not None]
     lines = [str(line) for line in summary.get("warnings", [])]
@@ -60,7 +44,7 @@ def fit_section(subject: Subject, summary: Mapping[str, Any]) -> Section:
         parts.append(Code("Estimator", " ".join(repr(model).split()) if is_own else type(model).__name__))
         if getattr(model, "random_state", 0) is None:
             parts.append(Text("Without random_state another fit may find other clusters."))
-    return Section("How it was made", [*parts, *_convergence(subject), *_pictures(subject)])
+    return Section("How it was made", [*parts, *_pictures(subject)])
 
 
 def _preparation(steps: Sequence[tuple[Any, ...]]) -> str | None:
@@ -87,30 +71,11 @@ def _objective(model: Any, method: Method | None) -> Sequence[tuple[str, Any]]:
     return [(f"{objective.name}{direction}", f"{float(value):.8g}")]
 
 
-def _convergence(subject: Subject) -> list[Part]:
-    """Return the picture of the objective."""
-    history, method = getattr(subject.model, "history_", None), subject.method
-    if history is None or len(history) < 2 or hasattr(subject.model, "gammas_"):
-        return []
-    watched, values = method.watched if method else OBJECTIVE, history["objective"]
-    figure = new_figure((6.4, 3.2))
-    ax = figure.subplots()
-    step = draw_objective(ax, subject.model)
-    caption = f"The {watched.name} after each {step}; {'higher' if watched.higher_is_better else 'lower'} is better."
-    low, high = float(values[1:].min()), float(values[1:].max())
-    if len(values) > _FEWEST_LATER and 0 < _MOST_OF_FIRST * (high - low) < np.ptp(values):
-        ax.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
-        caption += " The first one lies outside of the picture."
-    words = f"Line: {watched.name} from {values[0]:.6g} to {values[-1]:.6g} in {counted(len(history), step)}."
-    return [Picture(figure, "convergence", words, caption)]
-
-
 def _pictures(subject: Subject) -> list[Part]:
     if subject.method is None or len(subject.labels) < 2:
         return []
     found: list[Part] = []
     for name, draw in subject.method.pictures.items():
         words = f"The {name.replace('_', ' ')} of this {subject.name_of_method}."
-        is_raster = len(subject.labels) * (len(getattr(subject.model, "gammas_", [])) or 1) > _MOST_ROWS_DRAWN
-        found.append(Picture(draw(subject.model).figure, f"method-{name}", words, "", is_raster))
+        found.append(Picture(draw(subject.model).figure, words))
     return found

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from coterie._kernels import __version__
-from coterie.figures import INK
 from coterie.outputs import replacing
 
 if TYPE_CHECKING:
@@ -105,42 +104,20 @@ class Table:
 class Picture:
     """A matplotlib figure.
 
-    `name` is unique on the page, and `alt` describes the picture for those who do not see it. A raster has too many
-    points for SVG; small pictures stand beside each other where the page is wide enough.
+    `alt` describes it for those who do not see it. Small pictures stand beside each other where there is space.
     """
 
     figure: Figure
-    name: str
     alt: str
     caption: str = ""
-    is_raster: bool = False
     is_small: bool = False
 
     def png(self) -> str:
         """Return the address of a PNG image on white paper, which holds it."""
         buffer = io.BytesIO()
         self.figure.savefig(buffer, format="png", metadata={"Software": None})
-        self.figure.set_layout_engine("none")  # a second layout would differ in the last digits
+        self.figure.set_layout_engine("none")  # a second layout would differ
         return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
-
-    def svg(self) -> str:
-        """Return it as an element of HTML, in the ink and on the paper of the page."""
-        import matplotlib
-
-        buffer, unmarked = io.StringIO(), {"Date": None, "Creator": None}
-        # Texts stay texts. The salt makes names of this picture's clip paths its own.
-        with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": self.name}):
-            self.figure.savefig(buffer, format="svg", transparent=True, metadata=unmarked)
-        self.figure.set_layout_engine("none")
-        text = buffer.getvalue()
-        text = text[text.index("<svg") :]
-        text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-        # Groups are called alike in every picture.
-        text = re.sub(r'<g id="[^"]*">', "<g>", text)
-        text = re.sub(r'(<svg [^>]*?)width="[^"]*"( [^>]*?)height="[^"]*"', r"\1\2", text, count=1)
-        for ink in ("#000000", INK.lower(), "#999999"):
-            text = text.replace(ink, "currentColor")
-        return text.replace("#dddddd", "var(--line)").replace("#ffffff", "var(--paper)")
 
 
 @dataclass(frozen=True, slots=True)

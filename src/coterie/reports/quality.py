@@ -1,4 +1,4 @@
-"""Quality of clusters: cohesion, separation, and stability in fits of half samples."""
+"""Quality of clusters: silhouettes, and stability in fits of half samples."""
 
 from __future__ import annotations
 
@@ -7,25 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 
-from coterie.arrays import FloatArray, IndexArray, IntArray
-from coterie.plotting.layout import clusters_of
+from coterie.arrays import FloatArray, IntArray
+from coterie.plotting.layout import clusters_of, sample_by_cluster
 from coterie.reports.subject import Subject
 from coterie.rows import as_rows
 
-# Fits that measure stability, their rows, and the fewest rows of each cluster.
+# Fits that measure stability, their rows (and those of silhouettes), and the fewest rows of each cluster.
 _FITS, _MOST_ROWS, _ROWS_A_CLUSTER = 4, 2_000, 20
 
 # Of half of the vertices of a graph most have lost half of their neighbors.
 _SHARE_OF_ROWS, _SHARE_OF_GRAPH = 0.5, 0.8
 
-_MEANINGS = {
-    "cohesion": "Cohesion: mean share of the ten nearest rows of a row that are in its cluster, in the sample.",
-    "separation": "Separation: mean simplified silhouette, (b - a) / max(a, b) of the distances a to the own center "
-    "and b to the nearest other one, in the sample; from -1 to 1.",
-}
+_SILHOUETTE = f"Silhouette: mean silhouette coefficient of at most {_MOST_ROWS:,} rows; from -1 to 1."
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,52 +31,31 @@ class Quality:
     notes: list[str]
 
 
-def measure_quality(subject: Subject, neighbors: IndexArray, stability: bool) -> Quality:
-    """Measure the clusters of a sample, of whose rows `neighbors` are the nearest ones."""
-    found = {
-        "cohesion": _cohesion(subject.sample.labels, neighbors, subject.n_clusters),
-        "separation": _separation(subject),
-    }
-    notes = [_MEANINGS[name] for name, values in found.items() if values is not None]
+def measure_quality(subject: Subject, stability: bool) -> Quality:
+    """Measure the clusters of the sample, and their stability on request."""
+    found: dict[str, tuple[FloatArray | None, str]] = {"silhouette": (_silhouette(subject), _SILHOUETTE)}
     if stability:
-        found["stability"], note = measure_stability(subject)
-        notes.append(note)
-    return Quality({name: values for name, values in found.items() if values is not None}, notes)
+        found["stability"] = measure_stability(subject)
+    measures = {name: values for name, (values, _) in found.items() if values is not None}
+    return Quality(
+        measures, [note for name, (_, note) in found.items() if name in measures or name == "stability"]
+    )
 
 
-def _cohesion(labels: IntArray, neighbors: IndexArray, n_clusters: int) -> FloatArray | None:
-    """Return for each cluster the mean share of the nearest rows of its rows that are in it."""
-    if not neighbors.shape[1]:
-        return None
-    known = neighbors >= 0
-    same = (known & (labels[neighbors] == labels[:, None])).sum(axis=1)
-    inside = (labels >= 0) & known.any(axis=1)
-    return _means(same[inside] / known.sum(axis=1)[inside], labels[inside], n_clusters)
-
-
-def _separation(subject: Subject) -> FloatArray | None:
-    """Return the mean simplified silhouette of each cluster: (b - a) / max(a, b) of the two nearest centers."""
-    sample, centers = subject.sample, subject.centers
-    if centers is None or len(centers) < 2:
-        return None
-    from sklearn.metrics import pairwise_distances_chunked
-
+def _silhouette(subject: Subject) -> FloatArray | None:
+    """Return the mean silhouette coefficient of some rows of each cluster."""
+    sample = subject.sample
     inside = np.flatnonzero(sample.labels >= 0)
-    found, start = np.zeros(len(inside)), 0
-    among = sp.csr_array(centers) if sp.issparse(sample.block) else centers
-    for distances in pairwise_distances_chunked(sample.block[inside], among):
-        rows, own = np.arange(len(distances)), sample.labels[inside[start : start + len(distances)]]
-        a = distances[rows, own]
-        distances[rows, own] = np.inf
-        b = distances.min(axis=1)
-        found[start : start + len(rows)] = (b - a) / np.maximum(np.maximum(a, b), 1e-300)
-        start += len(rows)
-    return _means(found, sample.labels[inside], subject.n_clusters)
+    chosen = inside[sample_by_cluster(sample.labels[inside], _MOST_ROWS)]
+    labels = sample.labels[chosen]
+    if subject.is_graph or not 1 < len(np.unique(labels)) < len(labels):
+        return None
+    from sklearn.metrics import silhouette_samples
 
-
-def _means(values: FloatArray, labels: IntArray, n_clusters: int) -> FloatArray:
-    counts = np.bincount(labels, minlength=n_clusters)
-    sums = np.bincount(labels, values, minlength=n_clusters)
+    metric = str(getattr(subject.model, "metric", "euclidean"))
+    values = silhouette_samples(sample.block[chosen], labels, metric=metric)
+    counts = np.bincount(labels, minlength=subject.n_clusters)
+    sums = np.bincount(labels, values, minlength=subject.n_clusters)
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 

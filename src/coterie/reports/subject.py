@@ -44,8 +44,7 @@ class Sample:
 class Subject:
     """Subject of a report: a model, its rows, their clusters, and a sample of them.
 
-    The sample has the representative and borderline rows of each cluster. `centers` are those of the model, or else
-    means of the sample; None for a graph.
+    The sample has the representative and borderline rows of each cluster.
     """
 
     model: Any
@@ -56,7 +55,6 @@ class Subject:
     sizes: IndexArray
     placement: Placement
     sample: Sample
-    centers: FloatArray | None
     id_name: str | None = None
     text_name: str | None = None
 
@@ -88,11 +86,7 @@ def read_subject(
     id_name = id_among(names, id)
     names = sorted(names, key=lambda name: name != id_name)
     centers = getattr(model, "cluster_centers_", None)
-    if centers is None or sp.issparse(centers) or np.shape(centers)[1:] != rows.shape[1:]:
-        centers = None
-    else:
-        centers = np.asarray(centers, dtype=np.float64)
-    count = max(int(found.max(initial=-1)) + 1, 0 if centers is None else len(centers), 1)
+    count = max(int(found.max(initial=-1)) + 1, 0 if centers is None else np.shape(centers)[0], 1)
     placement = placement or place_rows(model, rows, found)
     ranks, borderline = placement.ranks, placement.borderline
     examples = ((ranks > 0) & (ranks <= EXAMPLES)) | ((borderline > 0) & (borderline <= EXAMPLES))
@@ -103,9 +97,6 @@ def read_subject(
     ids = [str(row) for row in chosen] if id_name is None else _words(metadata[id_name])
     texts = None if text_name is None else _words(metadata[text_name])
     sample = Sample(chosen, rows.take(chosen), found[chosen], metadata, ids, texts)
-    if centers is None and getattr(model, "affinity", None) != "precomputed":
-        counts = np.bincount(sample.labels[sample.labels >= 0], minlength=count)
-        centers = cluster_sums(sample.labels, count, sample.block) / np.maximum(counts, 1)[:, None]
     return Subject(
         model=model,
         method=method_of(model),
@@ -115,7 +106,6 @@ def read_subject(
         sizes=np.bincount(found[found >= 0], minlength=count),
         placement=placement,
         sample=sample,
-        centers=centers,
         id_name=id_name,
         text_name=text_name,
     )

@@ -5,11 +5,8 @@ import numpy as np
 import pytest
 import zarr
 
-from coterie import KMeans
-from coterie.cli import main
 from coterie.rows import open_rows
 from coterie.rows.formats.hdf5 import write_labels_to_obs
-from tests.cli.running import failed
 from tests.rows.formats import assert_same_rows, numbers, write_h5ad, write_zarr
 
 X = numbers(61)
@@ -79,17 +76,6 @@ def test_labels_are_written_to_a_copy(path, tmp_path):
     np.testing.assert_array_equal(written(tmp_path / "again.h5ad"), labels % 2)
     with pytest.raises(ValueError, match="has 61 observations, and there are 9 labels"):
         write_labels_to_obs(path, tmp_path / "copy.h5ad", labels[:9])
-
-
-def test_fit_and_predict_write_labels(path, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert main(["fit", "cells.h5ad", "-k", "3", "-o", "o", "-q"]) == 0
-    expected = KMeans(3, random_state=0).fit(open_rows(path)).labels_
-    assert main(["predict", "o", "cells.h5ad", "-o", "labeled.h5ad", "-q"]) == 0
-    np.testing.assert_array_equal(written("labeled.h5ad"), expected)
-    np.save("x.npy", X)
-    message = failed(capsys, 2, "predict", "o", "x.npy", "-o", "y.h5ad")
-    assert message == "y.h5ad would be a copy of x.npy with labels, which must be an .h5ad file."
 
 
 def test_a_single_zarr_array(tmp_path):

@@ -49,7 +49,7 @@
         const into = clusters.get(target(id));
         if (!into) continue;
         into.size += data.clusters[id].size;
-        for (const measure of ["cohesion", "separation", "stability"]) delete into[measure];
+        for (const measure of ["silhouette", "stability"]) delete into[measure];
       }
     } else {
       for (const id of labels) if (id >= 0) {
@@ -446,7 +446,7 @@
     const exportButton = h("button", { type: "button", id: "export", onclick: () => saveRows(shown.rows) }, "Export CSV");
     if (cluster) {
       const facts = [["rows", whole(cluster.size)], ["share", percent(cluster.size / data.nRows)],
-        ...["cohesion", "separation", "stability"].filter((name) => cluster[name] !== undefined)
+        ...["silhouette", "stability"].filter((name) => cluster[name] !== undefined)
           .map((name) => [name, cluster[name].toFixed(2)])];
       parts.push(h("p", { class: "facts-line" }, facts.map(([name, value]) => `${name} ${value}`).join(" · ")));
       if (isBase()) parts.push(editor(cluster));
@@ -488,7 +488,7 @@
 
   // --- the table of clusters ------------------------------------------------------------------------------------------
 
-  const MEASURES = ["cohesion", "separation", "stability"];
+  const MEASURES = ["silhouette", "stability"];
   const listClusters = () => {
     const list = [...clusters.values()];
     const measures = MEASURES.filter((name) => list.some((cluster) => cluster[name] !== undefined));
