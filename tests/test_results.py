@@ -11,7 +11,7 @@ import coterie
 from coterie import KMeans, LaplacianKModes, TotalVariationClustering, TruncatedGaussianMixture
 from coterie.results import find_outliers, outlier_share, place_rows
 from coterie.rows import as_rows, prepare_rows
-from coterie.rows.derived import NormalizedRows
+from coterie.rows.derived import normalized
 
 pyarrow = pytest.importorskip("pyarrow")
 pandas = pytest.importorskip("pandas")
@@ -146,7 +146,7 @@ def test_memberships_are_those_of_the_fit(X, make):
 
 
 def test_rows_are_prepared(X):
-    model = KMeans(10, random_state=0).fit(NormalizedRows(as_rows(X)))
+    model = KMeans(10, random_state=0).fit(normalized(as_rows(X)))
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     table = coterie.results_table(model, X)
     assert np.array_equal(table["cluster"], model.labels_)

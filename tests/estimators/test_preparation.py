@@ -7,7 +7,7 @@ import pytest
 
 from coterie import KMeans, open_rows
 from coterie.rows import as_rows
-from coterie.rows.derived import NormalizedRows
+from coterie.rows.derived import normalized
 from tests.support.bits import same_bits
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -89,7 +89,7 @@ def test_chosen_columns_are_chosen_again(frame, header, tmp_path):
         with pytest.raises(ValueError, match=r"no column 'a'. Its columns are 'b', 'c', 'd'"):
             model.predict(frame[["b", "c", "d"]])
         with pytest.raises(ValueError, match="choose these first"):
-            model.predict(NormalizedRows(open_rows(path)))
+            model.predict(normalized(open_rows(path)))
 
 
 @pytest.mark.parametrize("beside", [{}, {"number": np.arange(60.0)}])

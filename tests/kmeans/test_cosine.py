@@ -14,7 +14,6 @@ from coterie.centers.sparse_means import SparseMeans
 from coterie.kmeans.nested import GrowingSample, SampleSums
 from coterie.passes import Passes
 from coterie.rows import as_rows
-from coterie.rows.derived import NormalizedRows
 from tests.reference import k_means as oracle
 from tests.support.bits import same_bits, same_fits
 
@@ -271,17 +270,3 @@ class TestMovingDirections:
 def test_bad_parameters(estimator, parameters, message):
     with pytest.raises(ValueError, match=message):
         estimator(3, **(dict(metric="cosine") | parameters)).fit(np.arange(1, 13.0).reshape(6, 2))
-
-
-def test_rows_are_scaled_once(blobs, sparse, monkeypatch):
-    scaled = []
-    plain = NormalizedRows._normalized
-    monkeypatch.setattr(
-        NormalizedRows,
-        "_normalized",
-        lambda self, piece, rows: scaled.append(piece.shape[0]) or plain(self, piece, rows),
-    )
-    for X in (blobs, sparse):
-        scaled.clear()
-        spherical(KMeans).fit(X)
-        assert sum(scaled) == len(blobs)

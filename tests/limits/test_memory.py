@@ -17,7 +17,6 @@ def machine(tmp_path, monkeypatch):
 
         monkeypatch.setattr(memory, "_lines", lines)
         monkeypatch.delenv(memory.MEMORY_VARIABLE, raising=False)
-        monkeypatch.setattr(memory, "_free_of_addresses", lambda: float("inf"))
 
     return lambda texts: holds(**texts)
 
@@ -56,13 +55,6 @@ def test_limits_of_containers_of_version_2(machine):
         }
     )
     assert available_memory() == 90000 - 50000 + 2300
-
-
-def test_limit_of_addresses(monkeypatch):
-    resource = pytest.importorskip("resource")
-    monkeypatch.setattr(resource, "getrlimit", lambda kind: (2 * 10**9, resource.RLIM_INFINITY))
-    monkeypatch.setattr(memory, "_entries", lambda path: {"VmSize": 5 * 10**8})
-    assert available_memory() <= 1.5e9
 
 
 def test_memory_limit_overrides_free_memory(machine, monkeypatch):

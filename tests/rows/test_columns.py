@@ -13,7 +13,7 @@ from pyarrow import feather, parquet
 from coterie.rows import as_rows, open_rows
 from coterie.rows.checks import TableError
 from coterie.rows.columns import column_positions
-from coterie.rows.derived import NormalizedRows
+from coterie.rows.derived import normalized
 
 NAMES = ["id", "e0", "e1", "e2", "year", "x:y"]
 
@@ -178,7 +178,7 @@ def test_other_columns_are_metadata(kind, tmp_path):
     rows = rows_of(columns=["e1", "e0"])
     names = ["id", "title", "e2", "text", "place"] if kind != "csv" else ["id", "e2", "place"]
     assert rows.metadata_columns.names == names
-    for other in (rows, pickle.loads(pickle.dumps(rows)), rows.with_dtype(np.float32), NormalizedRows(rows)):
+    for other in (rows, pickle.loads(pickle.dumps(rows)), rows.with_dtype(np.float32), normalized(rows)):
         table = other.metadata_columns.read()
         assert table.column_names == names
         assert table["id"].to_pylist() == mixed()["id"].to_pylist()

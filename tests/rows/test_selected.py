@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from coterie.rows import as_rows
-from coterie.rows.derived import NormalizedRows, part_of, selected_columns, selected_rows
+from coterie.rows.derived import normalized, part_of, selected_columns, selected_rows
 from tests.support.bits import same_bits
 
 CHOSEN = [4, 0, 2]
@@ -34,7 +34,7 @@ def test_selections(X, dtype, kind):
 
 def test_names_and_steps(X):
     frame = pytest.importorskip("pandas").DataFrame(X, columns=list("abcde"))
-    rows = NormalizedRows(selected_columns(as_rows(frame), CHOSEN))
+    rows = normalized(selected_columns(as_rows(frame), CHOSEN))
     assert rows.column_names == ["e", "a", "c"]
     assert rows.preparation == (("columns", ["e", "a", "c"]), ("normalize",))
     assert selected_columns(as_rows(X), CHOSEN).preparation == (("columns", CHOSEN),)
@@ -43,7 +43,7 @@ def test_names_and_steps(X):
 
 def test_parts_have_the_columns_of_the_whole(X):
     frame = pytest.importorskip("pandas").DataFrame(X, columns=list("abcde"))
-    rows = NormalizedRows(as_rows(frame))
+    rows = normalized(as_rows(frame))
     part = part_of(rows, rows.take([1, 2]))
     assert (part.column_names, part.preparation, part.is_table) == (list("abcde"), rows.preparation, True)
     same_bits(part.read(), rows.read()[1:3])

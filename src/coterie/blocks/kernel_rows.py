@@ -13,7 +13,6 @@ from coterie import _kernels
 from coterie.arrays import Array, IndexArray
 from coterie.limits.memory import available_memory
 from coterie.rows import Rows, as_rows
-from coterie.rows.derived import landed
 
 T = TypeVar("T")
 
@@ -56,17 +55,12 @@ def rows_per_block(rows: Rows, n_clusters: int) -> int:
 def kept_rows(rows: Rows) -> Rows:
     """Return the rows of a fit, which reads them often: unchanged if reading them is cheap, else a copy.
 
-    Rows that must be read or converted are copied up to 1 GiB of floats (a block, if a smaller type is in memory), and
-    those that are derived from others always.
+    Rows that must be read or converted are copied up to 1 GiB of floats (a block, if a smaller type is in memory).
     """
-    is_landed = rows.is_derived and not rows.is_sparse
-    most = _BLOCK_BYTES if rows.is_compact else KEPT_BYTES
-    n_bytes = rows.shape[0] * rows.row_bytes()
-    if rows.in_memory or (n_bytes > most and not is_landed):
+    n_bytes, most = rows.shape[0] * rows.row_bytes(), _BLOCK_BYTES if rows.is_compact else KEPT_BYTES
+    if rows.in_memory or n_bytes > most or (n_bytes > _BLOCK_BYTES and n_bytes > 0.5 * available_memory()):
         return rows
-    if rows.is_sparse or n_bytes <= min(most, _BLOCK_BYTES) or n_bytes <= min(most, 0.5 * available_memory()):
-        return as_rows(Rows.read(rows))  # at once, without a copy of its blocks
-    return landed((block for _, block in rows.blocks()), rows.dtype, rows.shape[0], rows.description)
+    return as_rows(Rows.read(rows))  # at once, without a copy of its blocks
 
 
 class RowReader:

@@ -27,7 +27,7 @@ from coterie.limits.memory import available_memory
 from coterie.passes import Begin, ChunkRows, Passes, State, Total
 from coterie.rows import Rows, as_rows
 from coterie.rows.checks import BadRowError
-from coterie.rows.derived import NormalizedRows
+from coterie.rows.derived import normalized
 
 # Larger parameters of a pass are sent once, and the workers fetch them from each other.
 _LARGE_BYTES = 1 << 20
@@ -576,5 +576,5 @@ def _opened(
         if len(zeros):
             problem = "Input X contains rows of zeros, which have no direction."
             raise BadRowError.of(problem, part.first_row + int(zeros[0]), None).advised("Leave them out.")
-        block = NormalizedRows(as_rows(block)).read()
+        block = normalized(as_rows(block)).read()
     return HeldChunk(block.astype(dtype, copy=False), weights, part.first_row)

@@ -18,7 +18,7 @@ from coterie.fitting.checks import warn
 from coterie.rows import Rows, as_rows
 from coterie.rows.checks import NotNumbersError
 from coterie.rows.columns import ALL_COLUMNS, NO_COLUMNS
-from coterie.rows.derived import NormalizedRows, selected_columns
+from coterie.rows.derived import normalized, selected_columns
 from coterie.rows.prepare import transformed
 
 _MOST_LISTED = 12
@@ -81,7 +81,7 @@ def prepared_rows(model: Any, X: Any) -> Rows:
                 )
             rows = selected_columns(rows, positions)
     for name, *held in steps[len(done) :] if steps else ():
-        rows = NormalizedRows(rows) if name == "normalize" else transformed(rows, held[0], held[2])
+        rows = normalized(rows) if name == "normalize" else transformed(rows, held[0], held[2])
     return rows
 
 

@@ -9,13 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from coterie.arrays import Array, BoolArray, IntArray
+from coterie.arrays import Array, IntArray
 from coterie.fitting.checks import check_option, check_positive_integer, random_stream, warn
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs.approximate import approximate_index
 from coterie.graphs.exact import exact_neighbors
 from coterie.rows import Block, Rows, as_rows
-from coterie.rows.derived import NormalizedRows
+from coterie.rows.derived import are_zeros, normalized
 
 Seed: TypeAlias = int | np.random.RandomState | None
 
@@ -199,20 +199,13 @@ def read_rows(metric: str, *sources: Rows) -> list[Block]:
     """Return all rows of each source for the metric; for "cosine" with one more column if there are rows of zeros."""
     if metric != "cosine":
         return [rows.read() for rows in sources]
-    blocks = [NormalizedRows(rows).read() for rows in sources]
-    return [*map(_with_zeros_apart, blocks)] if any(_are_zero(block).any() for block in blocks) else blocks
-
-
-def _are_zero(block: Block) -> BoolArray:
-    """Return a mask of the rows that are all zeros."""
-    if sp.issparse(block):
-        return block.count_nonzero(axis=1) == 0
-    return np.asarray(~block.any(axis=1))
+    blocks = [normalized(rows).read() for rows in sources]
+    return [*map(_with_zeros_apart, blocks)] if any(are_zeros(block).any() for block in blocks) else blocks
 
 
 def _with_zeros_apart(block: Block) -> Block:
     """Return rows with an additional column, which is 1 for rows of zeros: they are orthogonal to all others."""
-    column = _are_zero(block).astype(block.dtype)[:, None]
+    column = are_zeros(block).astype(block.dtype)[:, None]
     if not sp.issparse(block):
         return np.hstack([block, column])
     joined = sp.csr_array(sp.hstack([block, sp.csr_array(column)], format="csr"))

@@ -16,7 +16,7 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import check_overflow, squares_to_point, weighted_sum
 from coterie.blocks.kernel_rows import dense, kernel_rows
 from coterie.centers.frame import unit_centers
@@ -28,7 +28,7 @@ from coterie.fitting.checks import check_sample_weight, warn
 from coterie.fitting.threads import effective_n_threads
 from coterie.limits.memory import check_allocation
 from coterie.rows import Block, Rows
-from coterie.rows.derived import NormalizedRows, normalized, rows_of_zeros, selected_rows
+from coterie.rows.derived import normalized, rows_of_zeros, selected_rows
 
 # How many roundings of its square a squared distance to a centroid may be off by, if rows are sparse.
 _ROUNDING = 64
@@ -127,7 +127,7 @@ class CentroidEstimator(
         else:
             labels = nearest_labels(rows, self.cluster_centers_, self._shift, n_threads)
         if self._ignores_zeros:
-            labels[zeros_among(rows)] = NO_CLUSTER
+            labels[rows_of_zeros(rows)] = NO_CLUSTER
         return labels if squares is None else (labels, self._own_distances_of(squares, labels))
 
     @by_chunk
@@ -254,7 +254,7 @@ class CentroidEstimator(
 
     def _with_direction(self, rows: Rows) -> Rows:
         """Return the rows that are not zero, where others are ignored: a fit is that of these, to the bit."""
-        zeros = zeros_among(rows) if self._ignores_zeros else ()
+        zeros = rows_of_zeros(rows) if self._ignores_zeros else ()
         if len(zeros) == 0:
             return rows
         others = np.delete(np.arange(rows.shape[0]), zeros)
@@ -362,11 +362,6 @@ def _squares_to(centers: Array, shift: FloatArray) -> FloatArray:
     relative = centers - shift if np.any(shift) else centers
     with np.errstate(over="ignore"):
         return np.asarray(np.einsum("ij,ij->i", relative, relative, dtype=np.float64))
-
-
-def zeros_among(rows: Rows) -> IndexArray:
-    """Return the numbers of the rows of zeros; where rows are scaled, as they were before, which is less work."""
-    return rows_of_zeros(rows.source if isinstance(rows, NormalizedRows) else rows)
 
 
 def _as_sklearn(model: Any) -> Any:

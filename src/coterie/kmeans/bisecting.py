@@ -37,10 +37,10 @@ from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.fitting.deadline import Deadline
 from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
-from coterie.kmeans.base import NO_CLUSTER, CentroidEstimator, zeros_among
+from coterie.kmeans.base import NO_CLUSTER, CentroidEstimator
 from coterie.passes import Passes, measure
 from coterie.rows import Rows, as_rows
-from coterie.rows.derived import selected_rows
+from coterie.rows.derived import rows_of_zeros, selected_rows
 
 __all__ = ["STRATEGIES", "BisectingKMeans", "BisectionTree", "bisecting"]
 
@@ -522,7 +522,7 @@ class BisectingKMeans(CentroidEstimator):
             else None
         )
         if self._ignores_zeros:
-            labels[zeros_among(rows)] = NO_CLUSTER
+            labels[rows_of_zeros(rows)] = NO_CLUSTER
         return labels if squares is None else (labels, self._own_distances_of(squares, labels))
 
     def _labels_and_squares(self, rows: Rows) -> tuple[IntArray, FloatArray]:

@@ -41,15 +41,15 @@ def as_size(n_bytes: float) -> str:
 def available_memory() -> float:
     """Return how many more bytes this process may take; infinity if this is unknown.
 
-    This is the rest of what the variable `COTERIE_MEMORY` allows, else the least of the free memory of the machine, of
-    the limits of its container (cgroups), and of its limit of addresses.
+    This is the rest of what the variable `COTERIE_MEMORY` allows, else the least of the free memory of the machine and
+    of the limits of its container (cgroups).
     """
     allowed = _allowed_memory()
     if allowed is not None:
         # Pages of mapped files are not counted: the system takes them back when memory runs short.
         own = _entries(Path("/proc/self/status"))
         return max(0.0, allowed - own.get("RssAnon", own.get("VmRSS", 0)))
-    return max(0.0, min(_free_of_machine(), _free_of_cgroups(), _free_of_addresses()))
+    return max(0.0, min(_free_of_machine(), _free_of_cgroups()))
 
 
 def check_allocation(n_bytes: float, what: str, remedy: str) -> None:
@@ -98,16 +98,6 @@ def _free_of_cgroups() -> float:
         if folder == root:
             break
     return free
-
-
-def _free_of_addresses() -> float:
-    try:
-        import resource
-    except ImportError:  # Windows has none
-        return float("inf")
-    most, _ = resource.getrlimit(resource.RLIMIT_AS)
-    used = _entries(Path("/proc/self/status")).get("VmSize", 0)
-    return float("inf") if most == resource.RLIM_INFINITY else most - used
 
 
 def _entries(path: Path) -> dict[str, int]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,39 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from coterie.arrays import IndexArray
-from coterie.limits.files import DamagedFileError, shortened
-
-# First bytes of files, what they are, and the endings of their names.
-_SIGNATURES = (
-    (b"PAR1", "a Parquet file", ".parquet"),
-    (b"ARROW1", "an Arrow file", ".feather .arrow"),
-    (b"\x93NUMPY", "an array of NumPy", ".npy"),
-    (b"\x89HDF", "an HDF5 file", ".h5 .hdf5 .h5ad"),
-    (b"PK\x03\x04", "a zip archive", ".npz .xlsx .zip"),
-    (b"\x1f\x8b", "compressed by gzip", ".gz"),
-    (b"BZh", "compressed by bzip2", ".bz2"),
-    (b"\xfd7zXZ", "compressed by xz", ".xz"),
-    (b"\x28\xb5\x2f\xfd", "compressed by zstd", ".zst"),
-    (b"\x80\x04\x95", "a pickle, which is not read because it runs code", ""),
-    (b"SQLite format 3", "an SQLite database", ""),
-)
-
-
-def hint_at_contents(path: Path) -> str:
-    """Return what the first bytes of a file that could not be read tell; empty if nothing."""
-    try:
-        with open(path, "rb") as file:
-            begin = file.read(16)
-    except OSError:
-        return ""
-    if not begin:
-        return "The file is empty: write it again."
-    kind, endings = next((found[1:] for found in _SIGNATURES if begin.startswith(found[0])), ("", ""))
-    if path.suffix.lower() in endings.split():
-        return "The file is damaged or was cut short: copy or write it again."
-    way = f"give it a name that ends in {endings.split()[0]}" if endings else "convert it first"
-    return f"It is {kind}: {way}." if kind else ""
-
+from coterie.limits.files import shortened
 
 # Maximum length of a library's message: some repeat the text of the file.
 _MOST_TOLD = 300
@@ -180,7 +147,7 @@ def check_shape(shape: tuple[int, ...]) -> tuple[int, int]:
     n_rows, n_columns = int(shape[0]), int(shape[1])
     for count, noun in ((n_rows, "sample"), (n_columns, "feature")):
         if count < 0:
-            raise DamagedFileError(f"the file is damaged: it declares {count} {noun}s")
+            raise ValueError(f"the file is damaged: it declares {count} {noun}s")
         if count == 0:
             raise ValueError(
                 f"Found array with 0 {noun}(s) (shape=({n_rows}, {n_columns})) "
@@ -269,6 +236,4 @@ def reading(path: object, name: object = None) -> Iterator[None]:
             raise
         message = str(error).removeprefix(before) or type(error).__name__
         is_ours = type(error) is ValueError  # libraries raise subclasses
-        message = shortened(message, _MOST_OF_OURS if is_ours else _MOST_TOLD)
-        hint = "" if is_ours else hint_at_contents(Path(str(path)))
-        raise FileError(f"{before}{message}{'. ' * bool(hint)}{hint}".replace(".. ", ". ")) from error
+        raise FileError(before + shortened(message, _MOST_OF_OURS if is_ours else _MOST_TOLD)) from error

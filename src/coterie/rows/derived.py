@@ -1,4 +1,4 @@
-"""Rows made of others: of length 1, or some of them."""
+"""Rows made of others, once: of length 1, or some of them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from coterie.arrays import BoolArray, FloatArray, IndexArray
+from coterie.arrays import Array, BoolArray, FloatArray, IndexArray
 from coterie.rows.adapt import as_rows
 from coterie.rows.checks import BadRowError, Setting, TableError
 from coterie.rows.landing import LandingArray, LandingMetadata
 from coterie.rows.source import Block, DenseRows, MetadataColumns, Rows, SparseRows
 
-_BATCH_BYTES = 2**20
+# Numbers that are divided at a time, which stay in the cache.
+_BATCH_BYTES = 2**19
 
 _OF_TABLE = (
     "column_names", "is_table", "metadata_columns", "all_columns", "chosen", "roles", "encoded", "files", "kept",
@@ -88,65 +89,33 @@ def complete_rows(rows: Rows) -> Rows:
     return derived(complete, rows, "drop_missing", kept=kept, **changes)  # type: ignore[no-any-return]
 
 
-class NormalizedRows(Rows):
-    """The rows of another source, each divided by its Euclidean length as it is read, for spherical k-means.
-
-    Lengths are computed in float64, and the bits do not depend on storage, blocks or threads. A row of zeros, which
-    has no direction, is kept, or raises a ValueError with `refuse_zeros`.
-    """
-
-    is_derived = True
-    source: Rows
-
-    def __init__(self, rows: Rows, *, refuse_zeros: bool = False) -> None:
-        super().__init__(
-            rows.shape,
-            rows.dtype,
-            is_sparse=rows.is_sparse,
-            description=f"{rows.description}, rows of length 1",
-        )
-        derived(self, rows, "normalize")
-        self._refuse_zeros = refuse_zeros
-
-    def block(self, start: int, stop: int) -> Block:
-        return self._normalized(self.source.block(start, stop), start)
-
-    def unchecked_blocks(self, size: int | None = None) -> Iterator[tuple[int, Block]]:
-        for start, block in self.source.unchecked_blocks(size or self.rows_per_block):
-            yield start, self._normalized(block, start)
-
-    def take_rows(self, indices: IndexArray) -> Block:
-        return self._normalized(self.source.take_rows(indices), indices)
-
-    def row_bytes(self) -> float:
-        return self.source.row_bytes() if self.is_sparse else super().row_bytes()
-
-    def _normalized(self, block: Any, rows: int | IndexArray) -> Block:
-        """Return rows at length 1; `rows` is the number of the first one, or of each."""
-        if self._refuse_zeros and len(zeros := np.flatnonzero(_are_zeros(block))):
-            row = int(rows + zeros[0] if isinstance(rows, int) else rows[zeros[0]])
-            problem = "Input X contains rows of zeros, which have no direction."
-            error = BadRowError.of(problem, row, self.place_of(row))
-            raise error.advised("Leave them out, or set zero_rows='ignore'.")
-        if self.is_sparse:
-            return _scaled_sparse(block, self.dtype)
-        out = np.empty(block.shape, dtype=self.dtype)
-        batch = max(1, _BATCH_BYTES // (8 * block.shape[1]))  # which stays in the cache
-        # Numbers too large for float32 become infinities, which the check for finite numbers finds.
-        with np.errstate(over="ignore", invalid="ignore"):
-            for start in range(0, block.shape[0], batch):
-                part = np.asarray(block[start : start + batch], dtype=self.dtype)
-                part = part.astype(np.float64, order="C")
-                part /= _lengths(np.abs(part))[:, None]
-                out[start : start + batch] = part
-        return out
-
-
 def normalized(rows: Rows, *, refuse_zeros: bool = False) -> Rows:
-    """Return `NormalizedRows`, or their equivalent for rows on workers."""
-    if hasattr(rows, "normalized"):
+    """Return rows divided by their Euclidean lengths, for spherical k-means; zeros stay, or are a ValueError.
+
+    Lengths are computed in float64, and the bits do not depend on storage, blocks or threads.
+    """
+    if hasattr(rows, "normalized"):  # on workers
         return rows.normalized(refuse_zeros=refuse_zeros)  # type: ignore[no-any-return]
-    return NormalizedRows(rows, refuse_zeros=refuse_zeros)
+    whole = SparseRows(rows.read()) if rows.is_sparse else rows
+
+    def parts() -> Iterator[Any]:
+        for start, block in whole.unchecked_blocks(max(1, int(_BATCH_BYTES / whole.row_bytes()))):
+            if refuse_zeros and (zeros := are_zeros(block)).any():
+                row = start + int(zeros.argmax())
+                problem = "Input X contains rows of zeros, which have no direction."
+                error = BadRowError.of(problem, row, rows.place_of(row))
+                raise error.advised("Leave them out, or set zero_rows='ignore'.")
+            yield _unit_values(block) if rows.is_sparse else _unit_rows(block)
+
+    found: Rows
+    if rows.is_sparse:
+        matrix = whole.read()
+        values = np.concatenate([part.astype(rows.dtype) for part in parts()])
+        found = SparseRows(sp.csr_array((values, matrix.indices, matrix.indptr), shape=rows.shape))
+    else:
+        found = landed(parts(), rows.dtype, rows.shape[0], "")
+    found.description = f"{rows.description}, rows of length 1"
+    return derived(found, rows, "normalize")  # type: ignore[no-any-return]
 
 
 def part_of(rows: Rows, block: Block) -> Rows:
@@ -162,50 +131,37 @@ def part_of(rows: Rows, block: Block) -> Rows:
 
 def rows_of_zeros(rows: Rows) -> IndexArray:
     """Return the numbers of the rows that are all zeros, ascending, in one pass over the rows."""
-    return np.concatenate([start + np.flatnonzero(_are_zeros(block)) for start, block in rows.blocks()])
+    return np.concatenate([start + np.flatnonzero(are_zeros(block)) for start, block in rows.blocks()])
 
 
-def _are_zeros(piece: Any) -> BoolArray:
-    if sp.issparse(piece):
-        filled = np.repeat(np.arange(piece.shape[0]), np.diff(piece.indptr))[piece.data != 0]
-        return np.bincount(filled, minlength=piece.shape[0]) == 0
-    # Usually few rows begin with a zero; only these are checked in full.
-    zeros = np.asarray(piece[:, 0]) == 0
-    suspects = np.flatnonzero(zeros)
-    batch = max(1, _BATCH_BYTES // (8 * piece.shape[1]))
-    for start in range(0, len(suspects), batch):
-        part = suspects[start : start + batch]
-        zeros[part] = ~np.any(piece[part], axis=1)
-    return zeros
+def are_zeros(block: Block) -> BoolArray:
+    """Return a mask of the rows that are all zeros."""
+    if sp.issparse(block):
+        return block.count_nonzero(axis=1) == 0
+    return np.asarray(~block.any(axis=1))
 
 
-def _lengths(part: FloatArray) -> FloatArray:
-    """Return the lengths of rows of absolute values; 1 for zeros or non-finite numbers, which a later check reports."""
-    # Squares of numbers near the ends of the range overflow or underflow, so rows are scaled first.
-    largest = _or_one(part.max(axis=1))
-    part /= largest[:, None]
-    part *= part
-    return _or_one(largest * np.sqrt(part.sum(axis=1)))
+def _unit_rows(block: Array) -> FloatArray:
+    with np.errstate(over="ignore", invalid="ignore"):  # infinities are found when the rows are read
+        numbers = block.astype(np.float64)
+        # Squares of numbers near the ends of the range overflow or underflow, so rows are scaled first.
+        largest = _or_one(np.abs(numbers).max(axis=1))
+        scaled = np.abs(numbers) / largest[:, None]
+        return numbers / _or_one(largest * np.sqrt((scaled * scaled).sum(axis=1)))[:, None]
+
+
+def _unit_values(block: Any) -> FloatArray:
+    """Return the values of sparse rows of length 1."""
+    numbers, row_of = block.data.astype(np.float64), np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+    largest = np.zeros(block.shape[0])
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.maximum.at(largest, row_of, np.abs(numbers))
+        scaled = numbers / _or_one(largest)[row_of]
+        squares = np.bincount(row_of, weights=scaled * scaled, minlength=len(largest))
+        return numbers / _or_one(largest * np.sqrt(squares))[row_of]
 
 
 def _or_one(lengths: FloatArray) -> FloatArray:
+    """Set the lengths of zeros and of non-finite rows to 1."""
     lengths[~np.isfinite(lengths) | (lengths == 0)] = 1
     return lengths
-
-
-def _scaled_sparse(piece: Any, dtype: np.dtype[Any]) -> Any:
-    values = np.empty(len(piece.data), dtype=dtype)
-    batch = max(1, _BATCH_BYTES * piece.shape[0] // (8 * len(values) or 1))  # rows of about as many entries
-    for low in range(0, piece.shape[0], batch):
-        starts = piece.indptr[low : low + batch + 1].astype(np.intp)
-        data = piece.data[starts[0] : starts[-1]].astype(np.float64)
-        row_of = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        largest = np.zeros(len(starts) - 1)
-        with np.errstate(over="ignore", invalid="ignore"):
-            np.maximum.at(largest, row_of, np.abs(data))
-            scaled = data / _or_one(largest)[row_of]
-            squares = np.bincount(row_of, weights=scaled * scaled, minlength=len(largest))
-            values[starts[0] : starts[-1]] = data / _or_one(largest * np.sqrt(squares))[row_of]
-    out = sp.csr_array((values, piece.indices, piece.indptr), shape=piece.shape)
-    out.has_canonical_format = True
-    return out

@@ -18,7 +18,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from coterie.arrays import Array
-from coterie.limits.files import DamagedFileError
 from coterie.limits.memory import available_memory
 from coterie.rows.checks import check_shape, compute_dtype, reading
 from coterie.rows.source import DenseRows, MetadataColumns, Rows, SparseRows, joined_batches
@@ -160,7 +159,7 @@ class Matrix:
 def check_declared(n_declared: int | None, n_rows: int) -> None:
     """Raise an error if a file has another number of rows than it declares."""
     if n_declared not in (None, n_rows):
-        raise DamagedFileError(f"the file is damaged: it declares {n_declared} rows, and {n_rows} are there")
+        raise ValueError(f"the file is damaged: it declares {n_declared} rows, and {n_rows} are there")
 
 
 def land_matrices(parts: Sequence[Matrix], description: str) -> Rows:

@@ -20,7 +20,7 @@ from coterie.limits.memory import available_memory, check_allocation
 from coterie.rows.adapt import adapted, table_of
 from coterie.rows.checks import BadRowError, NotNumbersError, leave_out
 from coterie.rows.columns import NO_COLUMNS, Columns, column_positions
-from coterie.rows.derived import NormalizedRows, complete_rows, derived, landed
+from coterie.rows.derived import complete_rows, derived, landed, normalized
 from coterie.rows.files import columns_of_file, read_rows
 from coterie.rows.frames import is_frame
 from coterie.rows.roles import CATEGORY_LIMIT, TableRoles
@@ -135,7 +135,7 @@ def prepare_rows(
                 "transformer takes the place of missing, scale and categories: give one or the others."
             )
         rows = _mapped_by(X, transformer, {**table, **reading}, drop=missing == "drop")
-        return NormalizedRows(rows) if normalize else rows
+        return normalized(rows) if normalize else rows
     rows = _open(X, {**table, "categories": categories, **reading})
     encoded = rows.encoded
     if isinstance(X, Rows) and categories is not None:
@@ -144,7 +144,7 @@ def prepare_rows(
     rows = _imputed_and_scaled(rows, missing, scale)
     if encoded:
         rows = transformed(rows, _encoder(rows, encoded, category_limit, handle_unknown), encoded)
-    return NormalizedRows(rows) if normalize else rows
+    return normalized(rows) if normalize else rows
 
 
 def rows_to_fit(X: Any, warn: Callable[[str], None]) -> Rows:

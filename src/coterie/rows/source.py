@@ -180,9 +180,6 @@ class Rows:
     is_compact = False
     """Whether the rows are in memory or mapped in a smaller type, from which blocks are cheap to make."""
 
-    is_derived = False
-    """Whether rows are computed from others in every pass, so that fits with many passes should copy them."""
-
     @property
     def rows_per_block(self) -> int:
         """Default rows of a block: about 16 MiB, a multiple of 4096 rows if possible."""

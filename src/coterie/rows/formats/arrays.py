@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from coterie.limits.files import DamagedFileError, check_archive, read_array_header
+from coterie.limits.files import check_archive, read_array_header
 from coterie.limits.memory import check_allocation
 from coterie.rows.checks import FileError, check_shape, compute_dtype
 from coterie.rows.landing import Matrix
@@ -24,11 +24,11 @@ _PIECE_BYTES = 2**24
 def read_npy(path: Path) -> Matrix:
     """Return the array: read if it is small, so that the file may change, else mapped."""
     with open(path, "rb") as file:
-        shape, _, dtype = read_array_header(file)
+        shape, dtype = read_array_header(file)
         _check_numbers(shape, dtype)
         n_bytes = math.prod(shape) * dtype.itemsize
         if file.tell() + n_bytes > path.stat().st_size:
-            raise DamagedFileError(f"the file is truncated: its array needs {n_bytes} bytes.")
+            raise ValueError(f"the file is truncated: its array needs {n_bytes} bytes.")
     array = np.load(path, mmap_mode="r", allow_pickle=False)
     if array.nbytes <= RESIDENT_BYTES:
         array = np.array(array, order="K", subok=False)
@@ -47,9 +47,9 @@ def read_npz(path: Path, key: str | None) -> Matrix:
     if key is None and members.keys() >= {"format", "shape", "data"}:
         matrix = sp.load_npz(path)
         return Matrix(matrix.shape, matrix.dtype, [matrix], "npz, sparse", is_sparse=True)
-    shapes = {name: shape if dtype.kind in "fiubc" else () for name, (shape, _, dtype) in headers.items()}
+    shapes = {name: shape if dtype.kind in "fiubc" else () for name, (shape, dtype) in headers.items()}
     name = choose_array(shapes, key, path)
-    _check_numbers(headers[name][0], headers[name][2])
+    _check_numbers(*headers[name])
     with np.load(path, allow_pickle=False) as arrays:
         array = arrays[name]
     return Matrix(array.shape, array.dtype, [array], "npz", array=array)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from coterie.limits.files import DamagedFileError
 from coterie.rows.checks import FileError
 from coterie.rows.formats.arrays import listed
 from coterie.rows.frames import table_of_pandas
@@ -36,7 +35,7 @@ def read_parquet(path: Path) -> Table:
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     n_rows = sum(group.num_rows for group in groups)
     if min((group.num_rows for group in groups), default=0) < 0 or n_rows != metadata.num_rows:
-        raise DamagedFileError(
+        raise ValueError(
             f"the file is damaged: it declares {metadata.num_rows} rows, but its row groups have {n_rows}"
         )
     # Complete chunks where they are small: a buffer grows to any size that a damaged page declares.

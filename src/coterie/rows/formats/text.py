@@ -15,7 +15,7 @@ from typing import IO, Any, cast
 
 from coterie.limits.files import shortened
 from coterie.rows.cells import MISSING_WORDS, NumberFormat
-from coterie.rows.checks import MOST_OF_A_NAME, Setting, TableError, hint_at_contents
+from coterie.rows.checks import MOST_OF_A_NAME, Setting, TableError
 from coterie.rows.dialect import BLANKS, Dialect, dialect_of
 from coterie.rows.tables import Table
 
@@ -58,8 +58,7 @@ def _lines(path: Path, encoding: str) -> Iterator[str]:
             yield from file
     except UnicodeDecodeError as error:
         raise ValueError(
-            hint_at_contents(path)
-            or f"it is not UTF-8 text (byte 0x{error.object[error.start]:02x}). Save it as UTF-8, such as by: "
+            f"it is not UTF-8 text (byte 0x{error.object[error.start]:02x}). Save it as UTF-8, such as by: "
             f"iconv -f windows-1252 -t utf-8 {path} > new{path.suffix}"
         ) from error
 
