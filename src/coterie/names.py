@@ -39,14 +39,11 @@ def read_merges(merges: str | Path | Mapping[int, int]) -> dict[int, int]:
         known = {cluster: _cluster(into, merges) for cluster, into in _lines(merges, "into")}
     found = {}
     for cluster in known:
-        into, seen = known[cluster], {cluster}
-        while into in known:
-            if into in seen:
-                raise ValueError(f"Cluster {cluster} is merged into itself through cluster {into}.")
-            seen.add(into)
-            into = known[into]
-        if into == cluster:
-            raise ValueError(f"Cluster {cluster} is merged into itself.")
+        into = cluster
+        for _ in known:
+            into = known.get(into, into)
+        if into in known:
+            raise ValueError(f"Cluster {cluster} is merged into itself, through cluster {into}.")
         found[cluster] = into
     return found
 

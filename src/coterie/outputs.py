@@ -11,7 +11,6 @@ import os
 import secrets
 import shutil
 import stat
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -52,11 +51,14 @@ class OutputFolder:
 
     def __enter__(self) -> OutputFolder:
         """Raise an OSError now if nothing could be written there later."""
-        if self._is_whole and os.path.islink(self._folder) and not _is_own(self._folder):
-            raise OSError(errno.EPERM, "Is a link of another user", str(self._folder))
-        _check_writable(self._new.parent)
-        if self._is_whole and os.path.lexists(self._place):
-            _check_replaceable(self._place, self._folder)
+        remove_leftovers(self._new.parent)
+        if self._is_whole and os.path.lexists(self._folder):
+            _check_replaceable(self._folder, self._place)
+        try:
+            self._new.mkdir()
+        except OSError as error:
+            told = f"Cannot write to this folder ({error.strerror})"
+            raise OSError(error.errno, told, str(self._new.parent)) from None
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
@@ -75,11 +77,18 @@ class OutputFolder:
     @contextmanager
     def writing(self, name: str) -> Iterator[Path]:
         """Give the path to write a file to; an OSError names the file by its place in the folder."""
-        if not self._names:
-            remove_leftovers(self._new.parent)
-        with _naming(self._folder / name, self._new / name):
-            self._new.mkdir(exist_ok=True)
-            yield self._new / name
+        temporary = self._new / name
+        try:
+            yield temporary
+        except OSError as error:
+            if error.filename is None and error.errno in _NOT_WRITTEN:
+                error.filename = temporary
+            if str(error.filename) != str(temporary):
+                raise
+            told = os.strerror(error.errno or errno.ENOSPC)
+            if error.errno in _NOT_WRITTEN:
+                told += ", so it was not written. Free some space, or write to another disk"
+            raise OSError(error.errno or errno.ENOSPC, told, str(self._folder / name)) from error
         self._names.append(name)
 
     def write(self, files: Mapping[str, bytes]) -> None:
@@ -134,57 +143,30 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             yield temporary
 
 
-@contextmanager
-def _naming(path: Path, temporary: Path) -> Iterator[None]:
-    """Make errors of writing name the final file instead of its temporary name."""
-    try:
-        yield
-    except OSError as error:
-        if error.filename is not None and str(error.filename) != str(temporary):
-            raise
-        if error.errno in _NOT_WRITTEN:
-            number = error.errno or errno.ENOSPC
-            told = f"{os.strerror(number)}, so it was not written. Free some space, or write to another disk"
-            raise OSError(number, told, str(path)) from error
-        if error.filename is None and error.errno != errno.EROFS:
-            raise
-        raise OSError(error.errno, os.strerror(error.errno or errno.EIO), str(path)) from error
-
-
 def remove_leftovers(folder: Path) -> None:
     """Remove what killed processes of this user have left in a folder, after a day."""
     with suppress(OSError):
         for entry in [entry for entry in os.scandir(folder) if entry.name.startswith(_STAGED)]:
             is_old = time.time() - entry.stat(follow_symlinks=False).st_mtime > _DAY
-            if is_old and _is_own(entry.path):
-                if entry.is_dir(follow_symlinks=False):
-                    shutil.rmtree(entry.path, ignore_errors=True)
-                else:
-                    os.unlink(entry.path)
+            if is_old and _is_own(entry.path) and entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path, ignore_errors=True)
 
 
 def _is_own(path: str | os.PathLike[str]) -> bool:
     return not hasattr(os, "geteuid") or os.lstat(path).st_uid == os.geteuid()
 
 
-def _check_writable(folder: Path) -> None:
-    if not folder.is_dir():
-        raise NotADirectoryError(errno.ENOTDIR, "Not a folder, so nothing can be written there", str(folder))
-    try:
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise OSError(error.errno, f"Cannot write to this folder ({error.strerror})", str(folder)) from None
-
-
-def _check_replaceable(place: Path, shown: Path) -> None:
-    """Raise an OSError if a folder cannot be replaced: the current or the home folder or around it, a mount point."""
-    _check_writable(place)
+def _check_replaceable(folder: Path, place: Path) -> None:
+    """Raise an OSError if a folder cannot be replaced by its owner, or somebody needs it where it is."""
+    if os.path.islink(folder) and not _is_own(folder):
+        raise OSError(errno.EPERM, "Is a link of another user", str(folder))
     needed = (Path.cwd(), Path(os.path.realpath(Path.home())))
-    if os.path.ismount(place) or any(folder.is_relative_to(place) for folder in needed):
+    if os.path.ismount(place) or any(other.is_relative_to(place) for other in needed):
         told = "Is a mount point, or contains the current or the home folder: choose a new folder in it"
-        raise OSError(errno.EBUSY, told, str(shown))
-    for entry in os.scandir(place):
-        if entry.is_dir(follow_symlinks=False) and (os.path.ismount(entry) or not os.access(entry, os.W_OK)):
+        raise OSError(errno.EBUSY, told, str(folder))
+    if not place.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+    for path in (place, *(entry.path for entry in os.scandir(place) if entry.is_dir(follow_symlinks=False))):
+        if os.path.ismount(path) or not os.access(path, os.W_OK):
             told = "Cannot move this folder, so the one around it cannot be replaced"
-            raise OSError(errno.EACCES, told, entry.path)
+            raise OSError(errno.EACCES, told, os.fspath(path))

@@ -201,7 +201,7 @@ class Passes:
 
     def take(self, numbers: IndexArray) -> Block:
         """Return a few rows by their numbers, ascending."""
-        return self._chunk.taken(numbers)
+        return self._chunk.take(numbers)
 
     def split(self, numbers: IndexArray) -> list[IndexArray]:
         """Return ascending numbers of rows as positions in each chunk."""
@@ -429,7 +429,7 @@ def _check_resolution(passes: Passes, largest: float, some: FloatArray) -> None:
 
 
 def _sum_of_rows(rows: ChunkRows) -> FloatArray:
-    return rows.sum_of_rows()
+    return rows.sum_of(rows.blocks())
 
 
 def _measure_from(rows: ChunkRows, point: FloatArray, some: IndexArray) -> _Measured:

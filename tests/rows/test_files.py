@@ -66,7 +66,7 @@ unix = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="such files are thos
 def test_pipe(tmp_path, place):
     os.mkfifo(tmp_path / "x.npy")
     np.save(tmp_path / "a.npy", np.eye(3))
-    with pytest.raises(ValueError, match=r"x\.npy is a pipe, not a file"):
+    with pytest.raises(ValueError, match=r"x\.npy is a pipe or a device, not a file"):
         open_rows(tmp_path / place)
 
 

@@ -248,35 +248,11 @@ class TestTransformers:
         model = KMeans(3, random_state=0).fit(rows)
         same_bits(model.predict(X), model.labels_)
 
-    def test_of_columns_of_a_table(self, frame, tmp_path):
-        encoder = OneHotEncoder(handle_unknown="ignore")
-        transformer = ColumnTransformer(
-            [
-                ("numbers", make_pipeline(SimpleImputer(), StandardScaler()), ["age", "income"]),
-                ("places", encoder, ["city"]),
-            ]
-        )
-        expected = clone(transformer).fit_transform(frame)
-        frame.to_parquet(tmp_path / "t.parquet", row_group_size=90)
-        for table in (frame, tmp_path / "t.parquet"):
-            rows = prepare_rows(table, transformer)
-            np.testing.assert_allclose(rows.read(), expected, rtol=1e-12, atol=1e-12)
-            same_bits(rows.take([5, 300, 699]), rows.read()[[5, 300, 699]])
-            assert rows.column_names[:3] == ["numbers__age", "numbers__income", "places__city_Oslo"]
-        model = KMeans(3, random_state=0).fit(rows)
-        same_bits(model.predict(frame[frame.columns[::-1]]), model.labels_)
-        same_bits(model.predict(frame[50:90]), model.labels_[50:90])
-
     def test_of_sparse_rows(self):
         X = sp.random_array((300, 20), density=0.2, rng=np.random.default_rng(0), format="csr")
         rows = prepare_rows(X, MaxAbsScaler())
         assert rows.is_sparse
         np.testing.assert_allclose(rows.read().toarray(), MaxAbsScaler().fit_transform(X).toarray())
-
-    def test_fitted_to_a_data_frame(self, frame):
-        scaler = StandardScaler().fit(frame[["income", "flag"]])
-        rows = prepare_rows(frame, scaler)
-        np.testing.assert_array_equal(rows.read(), scaler.transform(frame[["income", "flag"]]))
 
     def test_refused(self, frame):
         with pytest.raises(TypeError, match="methods fit and transform, got 5"):

@@ -23,65 +23,23 @@ def useful_n_threads(n_multiply_adds: int, n_threads: int) -> int:
     return 1 if n_multiply_adds < _FEW_MULTIPLY_ADDS else n_threads
 
 
-class FitRows:
-    """Rows with what assignments and sums need; a subclass determines their order.
+class ChunkRows:
+    """Consecutive rows in their own order with what assignments and sums need: all rows of a fit, or a chunk of them.
 
-    `n_clusters` determines the size of a block, so that one call of a kernel stays short, and `first` is the number of
-    the first row, for errors. Centers are held relative to the `shift`, a point amid the rows (0 for sparse ones),
-    against cancellation; `squares`, in the order of the blocks, are the squared distances of the rows to it.
+    The `source` has them as they are given, `kept` as they are read in every pass. `prepare` determines the size of a
+    block, so that one call of a kernel stays short. `first` is the number of the first row, for errors. Centers are
+    held relative to the `shift`, a point amid the rows (0 for sparse ones), against cancellation; `squares` are the
+    squared distances of the rows to it, from `measure_from` on.
     """
 
     shift: FloatArray
 
     def __init__(
-        self, rows: Rows, sample_weight: Array | None, *, n_clusters: int, n_threads: int, first: int = 0
-    ) -> None:
-        self.rows = rows
-        self.first = first
-        self.n_rows, self.n_columns = rows.shape
-        self.dtype = rows.dtype
-        self.n_threads = useful_n_threads(self.n_rows * self.n_columns * n_clusters, n_threads)
-        self.weights = (
-            None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=self.dtype)
-        )
-        self.total_weight = total_weight(self.n_rows, self.weights)
-        self.block_rows = rows_per_block(self.rows, n_clusters)
-        self.squares = np.empty(self.n_rows, dtype=self.dtype)
-
-    def weights_of(self, part: slice) -> Array | None:
-        """Return the weights of some rows, None for 1."""
-        return None if self.weights is None else self.weights[part]
-
-    def take(self, positions: IndexArray) -> Block:
-        """Return rows of ascending positions in the order of the blocks."""
-        return self.rows.take(positions)
-
-    def blocks(self) -> Iterator[tuple[slice, Any]]:
-        """Yield (slice of positions, kernel rows) for each block."""
-        raise NotImplementedError
-
-    def _sum_of_rows(self, blocks: Iterable[tuple[slice, Any]]) -> FloatArray:
-        sums, mass = np.zeros((1, self.n_columns)), np.zeros(1)
-        zero = np.zeros(self.n_columns)
-        for part, x in blocks:
-            labels = np.zeros(part.stop - part.start, dtype=np.int32)
-            _kernels.add_to_clusters(x, labels, None, None, zero, sums, mass, self.n_threads)
-        return sums[0]
-
-
-class ChunkRows(FitRows):
-    """Consecutive rows in their own order, those of a step: all rows of a fit, or a chunk of them.
-
-    The `source` has them as they are given, `kept` as they are read in every pass. Blocks of kernels and sums come
-    after `prepare`, squares after `measure_from`, which sets the shift.
-    """
-
-    def __init__(
         self, source: Rows, sample_weight: Array | None = None, *, n_threads: int = 1, first: int = 0
     ) -> None:
         self.source, self.weights, self.most_threads, self.first = source, sample_weight, n_threads, first
-        self.n_rows, self.dtype = source.shape[0], source.dtype
-        self._is_prepared = False
+        (self.n_rows, self.n_columns), self.dtype = source.shape, source.dtype
+        self._n_clusters = 0
 
     @cached_property
     def kept(self) -> Rows:
@@ -90,35 +48,44 @@ class ChunkRows(FitRows):
 
     def prepare(self, n_clusters: int) -> None:
         """Choose the size of blocks, and threads, for comparisons with this number of clusters, once."""
-        if not self._is_prepared:
-            self._is_prepared, self._n_clusters = True, n_clusters
-            super().__init__(
-                self.kept, self.weights,
-                n_clusters=n_clusters, n_threads=self.most_threads, first=self.first,
-            )  # fmt: skip
+        if not self._n_clusters:
+            self._n_clusters = n_clusters
+            self.use_threads(self.most_threads)
+            if self.weights is not None:
+                self.weights = np.ascontiguousarray(self.weights, dtype=self.dtype)
+            self.total_weight = total_weight(self.n_rows, self.weights)
+            self.block_rows = rows_per_block(self.kept, n_clusters)
+            self.squares = np.empty(self.n_rows, dtype=self.dtype)
 
     def use_threads(self, n_threads: int) -> None:
         """Use another number of threads, which changes no bit."""
         self.most_threads = n_threads
-        if self._is_prepared:
-            self.n_threads = useful_n_threads(self.n_rows * self.n_columns * self._n_clusters, n_threads)
+        self.n_threads = useful_n_threads(self.n_rows * self.n_columns * self._n_clusters, n_threads)
 
-    def taken(self, numbers: IndexArray) -> Block:
+    def weights_of(self, part: slice) -> Array | None:
+        """Return the weights of some rows, None for 1."""
+        return None if self.weights is None else self.weights[part]
+
+    def take(self, numbers: IndexArray) -> Block:
         """Return a few rows by their numbers, ascending."""
         return (self.kept if "kept" in vars(self) else self.source).take(numbers)
 
     @cached_property
     def _blocks_in_memory(self) -> list[tuple[slice, Any]] | None:
-        return list(kernel_blocks(self.rows, self.block_rows)) if self.rows.in_memory else None
+        return list(kernel_blocks(self.kept, self.block_rows)) if self.kept.in_memory else None
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
         """Yield (slice of the rows, kernel rows) for each block."""
         known = self._blocks_in_memory
-        return kernel_blocks(self.rows, self.block_rows) if known is None else iter(known)
+        return kernel_blocks(self.kept, self.block_rows) if known is None else iter(known)
 
-    def sum_of_rows(self) -> FloatArray:
-        """Return the sum of the rows, without weights."""
-        return self._sum_of_rows(self.blocks())
+    def sum_of(self, blocks: Iterable[tuple[slice, Any]]) -> FloatArray:
+        """Return the sum of the rows of some blocks, without weights."""
+        sums, mass, zero = np.zeros((1, self.n_columns)), np.zeros(1), np.zeros(self.n_columns)
+        for part, x in blocks:
+            labels = np.zeros(part.stop - part.start, dtype=np.int32)
+            _kernels.add_to_clusters(x, labels, None, None, zero, sums, mass, self.n_threads)
+        return sums[0]
 
     def measure_from(self, point: FloatArray) -> FloatArray:
         """Make a point the shift; return the squared distances of the rows to it in float64."""

@@ -70,13 +70,11 @@ class RowReader:
         self._rows = rows
         self._in_place = kernel_rows(rows.in_place()) if rows.in_memory else None
 
-    def read(self, numbers: IndexArray) -> tuple[Any, int]:
-        """Return kernel rows, and the bytes that were read for them; numbers are ascending unless in memory."""
+    def read(self, numbers: IndexArray) -> Any:
+        """Return kernel rows; numbers are ascending unless the rows are in memory."""
         if self._in_place is not None:
-            return _kernels.select_rows(self._in_place, numbers), 0
-        block = self._rows.take(numbers)
-        n_bytes = block.nbytes if isinstance(block, np.ndarray) else block.data.nbytes + block.indices.nbytes
-        return kernel_rows(block), n_bytes
+            return _kernels.select_rows(self._in_place, numbers)
+        return kernel_rows(self._rows.take(numbers))
 
 
 def kernel_blocks(rows: Rows, block_rows: int) -> Iterator[tuple[slice, Any]]:

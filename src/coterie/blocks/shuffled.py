@@ -12,18 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from coterie.arrays import Array, FloatArray, IndexArray
-from coterie.blocks.dataset import FitRows, check_squares, squares_to_point
-from coterie.blocks.kernel_rows import KEPT_BYTES, RowReader, kept_rows, read_ahead
+from coterie.arrays import Array, IndexArray
+from coterie.blocks.dataset import ChunkRows, check_squares, squares_to_point
+from coterie.blocks.kernel_rows import KEPT_BYTES, RowReader, read_ahead
 from coterie.rows import Rows
 
 # A read of a disk that costs little more than its first byte; and how many of them a batch should hold at least, to
 # be a fair sample even of sorted rows.
 _RUN_BYTES = 1 << 16
 _RUNS_PER_BATCH = 256
-
-# How much of rows that must be read or converted stays in memory, where not all of them do.
-_KEPT_PREFIX_BYTES = 256 << 20
 
 
 def run_length(rows: Rows, batch_size: int, runs_per_batch: int = _RUNS_PER_BATCH) -> int:
@@ -43,12 +40,11 @@ def shuffled(n_rows: int, run: int, random: np.random.RandomState) -> IndexArray
     return order[order < n_rows]
 
 
-class ShuffledRows(FitRows):
+class ShuffledRows(ChunkRows):
     """The rows of a fit in random order: every prefix is a random sample and contains all shorter ones.
 
     Blocks, weights and labels are in this order. `order` has all row numbers, and `size` is the length of the prefix,
     which `extend` grows; the rows that it gains are put in ascending order, so that memory and files are read forwards.
-    `first` is the number of the first row, for errors.
     """
 
     def __init__(
@@ -61,16 +57,13 @@ class ShuffledRows(FitRows):
         n_threads: int,
         first: int = 0,
     ) -> None:
-        super().__init__(
-            kept_rows(rows), sample_weight, n_clusters=n_clusters, n_threads=n_threads, first=first
-        )
+        super().__init__(rows, sample_weight, n_threads=n_threads, first=first)
+        self.prepare(n_clusters)
         self.order, self.size = order, 0
-        self._reader = RowReader(self.rows)
+        self._reader = RowReader(self.kept)
         self._weights_by_row = self.weights
         self.weights = None if self.weights is None else np.empty_like(self.weights)
         self._cuts = [0]
-        self._kept: dict[int, Any] = {}
-        self._room = _KEPT_PREFIX_BYTES
 
     def extend(self, size: int) -> slice:
         """Add the rows up to a position without measuring them; return their positions."""
@@ -80,41 +73,29 @@ class ShuffledRows(FitRows):
             self.weights[new] = self._weights_by_row[self.order[new]]
         # Rows that are read come in ascending order within each growth; for rows in memory, to be told old from new
         # is enough.
-        self._cuts = [0, new.start, new.stop] if self.rows.in_memory else [*self._cuts, size]
+        self._cuts = [0, new.start, new.stop] if self.kept.in_memory else [*self._cuts, size]
         self.size = size
         return new
 
-    def sum_of(self, piece: slice) -> FloatArray:
-        """Return the sum of the rows of some positions, without weights."""
-        return self._sum_of_rows(self._blocks_of(piece))
-
     def measure(self, piece: slice) -> None:
         """Measure the rows of some positions from the shift; a ValueError where a square is not finite."""
-        for part, x in self._blocks_of(piece):
+        for part, x in self.blocks_of(piece):
             numbers = self.order[part]
             with np.errstate(over="ignore"):
                 exact = squares_to_point(x, len(numbers), self.shift, self.n_threads)
                 self.squares[part] = exact
             if not np.isfinite(self.squares[part]).all():
-                self.rows.take(np.sort(numbers))  # raises where a row holds a NaN or an infinity
+                self.kept.take(np.sort(numbers))  # raises where a row holds a NaN or an infinity
                 check_squares(self.squares[part], numbers + self.first)
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
         """Yield (slice of positions, kernel rows) for each block of the prefix; none holds old and new rows."""
         for start, stop in zip(self._cuts, self._cuts[1:]):
-            yield from self._blocks_of(slice(start, stop))
+            yield from self.blocks_of(slice(start, stop))
 
-    def _blocks_of(self, piece: slice) -> Iterator[tuple[slice, Any]]:
+    def blocks_of(self, piece: slice) -> Iterator[tuple[slice, Any]]:
+        """Yield (slice of positions, kernel rows) for each block of some positions."""
         starts = range(piece.start, piece.stop, self.block_rows)
         parts = [slice(start, min(start + self.block_rows, piece.stop)) for start in starts]
-        blocks = ((part, self._kernel_rows(part)) for part in parts)
-        return blocks if self.rows.in_memory or len(parts) == 1 else read_ahead(blocks)
-
-    def _kernel_rows(self, part: slice) -> Any:
-        if part.start in self._kept:
-            return self._kept[part.start]
-        x, n_bytes = self._reader.read(self.order[part])
-        self._room -= n_bytes
-        if n_bytes and self._room >= 0:
-            self._kept[part.start] = x
-        return x
+        blocks = ((part, self._reader.read(self.order[part])) for part in parts)
+        return blocks if self.kept.in_memory or len(parts) == 1 else read_ahead(blocks)

@@ -209,7 +209,7 @@ def _read(rows: ChunkRows, batches: Batches) -> Iterator[tuple[Any, Batches]]:
     """Yield batches with their rows for the kernels: all at once, or as many as are worth a read."""
     kept = rows.kept
     if kept.in_memory:
-        yield RowReader(kept).read(batches.numbers)[0], batches
+        yield RowReader(kept).read(batches.numbers), batches
         return
 
     def read(part: Batches) -> tuple[Any, Batches]:
@@ -278,7 +278,7 @@ class SparseRunningMeans:
 
         def step(rows: ChunkRows) -> float:
             reader = RowReader(rows.kept)
-            return sum(self._take(reader.read(batch.numbers)[0], batch, epoch) for batch in batches.cut(1))
+            return sum(self._take(reader.read(batch.numbers), batch, epoch) for batch in batches.cut(1))
 
         return float(passes.run(step)[0])
 

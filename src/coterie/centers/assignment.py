@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from coterie.arrays import IndexArray, IntArray
-from coterie.blocks.dataset import FitRows
+from coterie.blocks.dataset import ChunkRows
 from coterie.centers.frame import CenterFrame
 
 
@@ -40,7 +40,7 @@ class Bounds(Protocol):
 class AssignmentRule(Protocol):
     """How the rows of a chunk are assigned; comparable, and picklable for workers."""
 
-    def bounds(self, rows: FitRows, frame: CenterFrame) -> Bounds | None:
+    def bounds(self, rows: ChunkRows, frame: CenterFrame) -> Bounds | None:
         """Return the bounds of rows before their first pass; None to compare all rows with all centers."""
 
 
@@ -50,7 +50,7 @@ class RowLabels:
     `bounds` is None where rows are compared with all centers.
     """
 
-    def __init__(self, rows: FitRows) -> None:
+    def __init__(self, rows: ChunkRows) -> None:
         self._rows = rows
         self.labels: IntArray = np.full(rows.n_rows, -1, dtype=np.int32)
         self.bounds: Bounds | None = None

@@ -9,7 +9,7 @@ import numpy as np
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray, lanes_of
-from coterie.blocks.dataset import FitRows
+from coterie.blocks.dataset import ChunkRows
 from coterie.centers.frame import CenterFrame
 from coterie.limits.memory import check_allocation
 
@@ -75,7 +75,7 @@ class BoundedAssignment:
     """
 
     def __init__(
-        self, data: FitRows, frame: CenterFrame, n_groups: int | None, *, unit_length: bool = False
+        self, data: ChunkRows, frame: CenterFrame, n_groups: int | None, *, unit_length: bool = False
     ) -> None:
         lanes = lanes_of(data.dtype)
         self._data = data

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from coterie import _kernels
-from coterie.blocks.dataset import FitRows
+from coterie.blocks.dataset import ChunkRows
 from coterie.centers.assignment import Bounds
 from coterie.centers.bounded import BoundedAssignment, n_bounds_of
 from coterie.centers.frame import CenterFrame
@@ -38,7 +38,7 @@ class BoundsRule:
     n_bounds: int | None = None
     unit_length: bool = False
 
-    def bounds(self, rows: FitRows, frame: CenterFrame) -> Bounds | None:
+    def bounds(self, rows: ChunkRows, frame: CenterFrame) -> Bounds | None:
         """Return the bounds of rows before their first pass; None to compare all rows with all centers."""
         if self.algorithm == "lloyd":
             return None

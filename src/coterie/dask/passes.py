@@ -530,7 +530,7 @@ def _merge(sums: Any, found: Any) -> None:
 
 
 def _take(rows: ChunkRows, numbers: IndexArray) -> Array:
-    taken: Array = rows.taken(numbers)
+    taken: Array = rows.take(numbers)
     return taken
 
 

@@ -331,7 +331,7 @@ def _extend(
     sample.order[sample.size : stop] = numbers
     new = sample.extend(stop)
     if shift is None:
-        return sample.sum_of(new)
+        return sample.sum_of(sample.blocks_of(new))
     sample.shift = shift
     sample.measure(new)
     return None

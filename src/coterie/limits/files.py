@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import math
 import os
-import stat
 import zipfile
 from typing import Any
 
 import numpy as np
 
 from coterie.limits.memory import as_size, check_allocation
-
-_KINDS = (
-    (stat.S_ISDIR, "a folder"),
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-)
 
 
 def check_regular_file(path: str | os.PathLike[str], *, may_be_folder: bool = False) -> None:
@@ -27,17 +18,12 @@ def check_regular_file(path: str | os.PathLike[str], *, may_be_folder: bool = Fa
     They block, never end, or are not a file. Links are followed; a path that does not exist is accepted.
     """
     name = os.fspath(path)
-    try:
-        mode = os.stat(name).st_mode
-    except OSError:
+    is_folder, is_stream = os.path.isdir(name), name.startswith(("/dev/stdin", "/dev/fd/"))
+    is_file = os.path.isfile(name) and not is_stream  # a file behind a stream has no ending
+    if is_file or (may_be_folder and is_folder) or not os.path.lexists(name):
         return
-    kind = next((kind for is_kind, kind in _KINDS if is_kind(mode)), "no file")
-    if name.startswith(("/dev/stdin", "/dev/fd/")):  # also where a file stands behind it, which has no ending
-        kind = "a stream"
-    elif stat.S_ISREG(mode) or (may_be_folder and stat.S_ISDIR(mode)):
-        return
-    way = "give the file itself" if stat.S_ISDIR(mode) else "save its contents as a file"
-    raise ValueError(f"{name} is {kind}, not a file: {way}.")
+    way = "give the file itself" if is_folder else "save its contents as a file"
+    raise ValueError(f"{name} is {'a folder' if is_folder else 'a pipe or a device'}, not a file: {way}.")
 
 
 def check_archive(archive: zipfile.ZipFile, path: str | os.PathLike[str]) -> None:

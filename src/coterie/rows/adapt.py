@@ -16,7 +16,7 @@ from sklearn.utils import check_array
 
 from coterie.arrays import Array
 from coterie.rows.cells import arrow_kind
-from coterie.rows.checks import NotATableError, check_shape, is_small_extension
+from coterie.rows.checks import NotATableError, check_shape
 from coterie.rows.columns import Columns
 from coterie.rows.formats.arrays import slices
 from coterie.rows.frames import is_a, is_column, table_of_frame, table_of_pandas
@@ -43,13 +43,13 @@ def as_rows(
     Parameters
     ----------
     X : array-like, sparse matrix, table, Dask array or Rows, of shape (n_rows, n_columns)
-        NumPy arrays and memory maps of any real type, also of ml_dtypes; tensors in main memory; lists and other
+        NumPy arrays and memory maps of any real type; tensors in main memory; lists and other
         array-likes, which are converted; SciPy sparse matrices (converted to CSR); Dask arrays, HDF5 datasets, Zarr
         arrays; AnnData (its `X`); tables of pandas, polars, pyarrow and Dask, or by Arrow's C interface, of numbers or
         of vectors of one length; lists and columns of vectors. A stream is read once, by this call. A `Rows` is
         returned unchanged.
     dtype : {float32, float64}, optional
-        Type to compute in. By default float32 for float32, float16, bfloat16 and integers of up to 16 bits (a table: if
+        Type to compute in. By default float32 for float32, float16 and integers of up to 16 bits (a table: if
         all its columns have these types), float64 otherwise.
     columns, exclude : list of str or int, optional
         Columns of a table to cluster, in this order, and columns to leave out, see `open_rows`. By default the features
@@ -137,8 +137,7 @@ def _source_of(X: Any) -> Rows:
 def _of_array(X: Array) -> Rows:
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError("Input X contains masked values. Fill them or drop their rows.")
-    is_numeric = X.dtype.kind in "fiub" or is_small_extension(X.dtype)
-    if is_numeric and not isinstance(X, np.matrix):
+    if X.dtype.kind in "fiub" and not isinstance(X, np.matrix):
         return DenseRows(X, "memory map" if isinstance(X, np.memmap) else "array")
     return DenseRows(_converted(X))
 

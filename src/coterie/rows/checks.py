@@ -6,7 +6,7 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -18,11 +18,8 @@ import scipy.sparse as sp
 from coterie.arrays import IndexArray
 from coterie.limits.files import shortened
 
-# Maximum length of a library's message: some repeat the text of the file.
-_MOST_TOLD = 300
-
-# Our own messages name the wrong columns, and the command that leaves them out.
-_MOST_OF_OURS = 1000
+# Maximum length of a message: those of libraries may repeat the text of the file.
+_MOST_TOLD = 600
 
 # Maximum number of columns that an error names.
 _SHOWN_COLUMNS = 8
@@ -109,12 +106,10 @@ class BadRowError(ValueError):
 def compute_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
     """Return the float type in which numbers of `dtype` are computed.
 
-    float32, float16 and integers of up to 16 bits, which float32 holds exactly, give float32, and so do bfloat16 and
-    similar types of ml_dtypes; all other real types give float64.
+    float32, float16 and integers of up to 16 bits, which float32 holds exactly, give float32; all other real types
+    give float64.
     """
     dtype = np.dtype(dtype)
-    if is_small_extension(dtype):
-        return np.dtype(np.float32)
     if dtype.kind == "c":
         raise ValueError(
             f"Complex data not supported: X has dtype {dtype}. Take numpy.hstack([X.real, X.imag]), or one of them."
@@ -122,16 +117,9 @@ def compute_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
     if dtype.kind not in "fiub":
         times = "(X - X.min()) / numpy.timedelta64(1, 'D') is days"
         way = times if dtype.kind in "mM" else "X.astype('float64') makes numbers of what can be one"
-        if dtype == "V2":
-            way = "bfloat16 is stored so; coterie.as_rows(numpy.load(FILE, 'r').view(ml_dtypes.bfloat16)) takes it"
         raise ValueError(f"X must hold numbers, got dtype {dtype}: {way}.")
     small = dtype.kind in "iuf" and dtype.itemsize <= 2
     return np.dtype(np.float32 if small or dtype == np.float32 else np.float64)
-
-
-def is_small_extension(dtype: np.dtype[Any]) -> bool:
-    """Return whether this is a numeric type that a library such as ml_dtypes adds to NumPy, for example bfloat16."""
-    return dtype.kind == "V" and dtype.names is None and dtype.type is not np.void and dtype.itemsize <= 2
 
 
 def check_shape(shape: tuple[int, ...]) -> tuple[int, int]:
@@ -184,34 +172,19 @@ def check_finite(
     raise BadRowError.of(f"Input X contains {found}.", row, place_of(row), is_missing=is_missing)
 
 
-def missing_by_column(
-    pieces: Iterable[Any], names: Sequence[str], columns: Collection[str | int] | None = None
-) -> tuple[str, str]:
-    """Return advice on numbers that are missing or infinite, and a description of their columns.
-
-    `columns` are those of the table, if they differ from `names`: single numbers of a vector cannot be left out.
-    """
-    counts, n_rows, n_bad, n_missing = np.zeros(len(names), dtype=np.int64), 0, 0, 0
+def missing_by_column(pieces: Iterable[Any], names: Sequence[str]) -> tuple[str, str]:
+    """Return advice on numbers that are missing or infinite, and a description of their columns."""
+    counts, n_rows, n_bad = np.zeros(len(names), dtype=np.int64), 0, 0
     for piece in pieces:
         bad = ~np.isfinite(piece)
-        n_missing += int(np.isnan(piece).sum())
         counts += bad.sum(axis=0)
-        n_rows += len(bad)
-        n_bad += int(bad.any(axis=1).sum())
-    found = [int(i) for i in np.argsort(-counts, kind="stable") if counts[i]]
+        n_rows, n_bad = n_rows + len(bad), n_bad + int(bad.any(axis=1).sum())
+    found = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)].tolist()
     shown = [f"{shortened(repr(names[i]), MOST_OF_A_NAME)} in {counts[i]:,}" for i in found[:_SHOWN_COLUMNS]]
     if len(found) > len(shown):
         shown.append(f"and {len(found) - len(shown)} more columns")
-    way = (
-        "Fill in numbers (missing='median'), or drop the rows (missing='drop')"
-        if n_missing
-        else "Drop the rows"
-    )
-    if len(found) < min(_SHOWN_COLUMNS, len(names)) and all(
-        columns is None or names[i] in columns for i in found
-    ):
-        way += f", or leave out the columns (exclude={[names[i] for i in found]!r})"
-    return f"{way}.", f"Of {n_rows:,} rows {n_bad:,} have such values: {', '.join(shown)}."
+    way = "Fill in numbers (missing='median'), drop the rows (missing='drop'), or leave columns out (exclude)."
+    return way, f"Of {n_rows:,} rows {n_bad:,} have such values: {', '.join(shown)}."
 
 
 @contextmanager
@@ -235,5 +208,4 @@ def reading(path: object, name: object = None) -> Iterator[None]:
         if not path:
             raise
         message = str(error).removeprefix(before) or type(error).__name__
-        is_ours = type(error) is ValueError  # libraries raise subclasses
-        raise FileError(before + shortened(message, _MOST_OF_OURS if is_ours else _MOST_TOLD)) from error
+        raise FileError(before + shortened(message, _MOST_TOLD)) from error

@@ -152,7 +152,10 @@ def _unit_rows(block: Array) -> FloatArray:
 
 def _unit_values(block: Any) -> FloatArray:
     """Return the values of sparse rows of length 1."""
-    numbers, row_of = block.data.astype(np.float64), np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+    numbers, row_of = (
+        block.data.astype(np.float64),
+        np.repeat(np.arange(block.shape[0]), np.diff(block.indptr)),
+    )
     largest = np.zeros(block.shape[0])
     with np.errstate(over="ignore", invalid="ignore"):
         np.maximum.at(largest, row_of, np.abs(numbers))

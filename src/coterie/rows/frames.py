@@ -30,12 +30,6 @@ def is_column(X: Any) -> bool:
     return any(is_a(X, *kind.split(":")) for kind in _COLUMNS)
 
 
-def is_frame(X: Any) -> bool:
-    """Return whether X is a table, or a stream of one, without reading it."""
-    is_known = any(is_a(X, *kind.split(":")) for kind in _KINDS)
-    return not is_column(X) and (is_known or hasattr(X, "__arrow_c_stream__"))
-
-
 def table_of_frame(X: Any) -> Table | None:
     """Return a data frame, Series, Arrow table or array, or a stream as a table; None if X is none."""
     kind = next((one for one in _KINDS if is_a(X, *one.split(":"))), None)

@@ -5,24 +5,20 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array
 from coterie.limits.memory import available_memory, check_allocation
 from coterie.rows.adapt import adapted, table_of
-from coterie.rows.checks import BadRowError, NotNumbersError, leave_out
-from coterie.rows.columns import NO_COLUMNS, Columns, column_positions
+from coterie.rows.checks import BadRowError, leave_out
+from coterie.rows.columns import Columns, column_positions
 from coterie.rows.derived import complete_rows, derived, landed, normalized
 from coterie.rows.files import columns_of_file, read_rows
-from coterie.rows.frames import is_frame
 from coterie.rows.roles import CATEGORY_LIMIT, TableRoles
 from coterie.rows.source import Rows, SparseRows
 from coterie.rows.tables import columns_of_tables
@@ -35,7 +31,7 @@ Unknown: TypeAlias = Literal["error", "ignore"]
 _HELD_BYTES = 1 << 26
 
 # Rows of a table that are encoded at a time, for any storage.
-_FRAME_ROWS = 1 << 16
+_TABLE_ROWS = 1 << 16
 
 
 def prepare_rows(
@@ -47,7 +43,6 @@ def prepare_rows(
     missing: Missing = "error",
     scale: Scale | None = None,
     categories: Columns | None = None,
-    category_limit: int = CATEGORY_LIMIT,
     handle_unknown: Unknown = "error",
     normalize: bool = False,
     **reading: Any,
@@ -65,8 +60,7 @@ def prepare_rows(
         Input of `open_rows` or `as_rows`.
     transformer : transformer, optional
         A transformer of scikit-learn or with its interface, fitted or not, whose output for a row does not depend on
-        other rows. It gets the numbers as an array of float64, or a pandas.DataFrame of the table if it is a
-        `ColumnTransformer`, was fitted to a data frame, or `columns` has columns that are not numbers.
+        other rows. It gets the numbers as an array of float64.
     columns, exclude : list of str or int, optional
         Columns of a table to cluster, and columns to leave out, see `open_rows`. By default the features by
         `table_roles`: a column of vectors, or else numbers and booleans, without ids, dates and constants.
@@ -79,9 +73,8 @@ def prepare_rows(
     categories : list of str or int, or "auto", optional
         Columns of texts, integers or booleans to encode. Each value, and None for missing ones, becomes a column of
         zeros and ones after the numbers, with a name such as ``place_Rome``, which is not scaled. "auto" takes the
-        columns of few distinct values (among `columns`, if they are given, all that are not numbers).
-    category_limit : int
-        Maximum number of values of a column of `categories`.
+        columns of few distinct values (among `columns`, if they are given, all that are not numbers). More than 100
+        values are an error.
     handle_unknown : {"error", "ignore"}
         Treatment of values that are not in the rows of the fit: an error, or zeros in all columns of the category.
     normalize : bool
@@ -143,7 +136,7 @@ def prepare_rows(
         encoded = [names[i] for i in column_positions(names, categories)]
     rows = _imputed_and_scaled(rows, missing, scale)
     if encoded:
-        rows = transformed(rows, _encoder(rows, encoded, category_limit, handle_unknown), encoded)
+        rows = transformed(rows, _encoder(rows, encoded, handle_unknown), encoded)
     return normalized(rows) if normalize else rows
 
 
@@ -217,18 +210,16 @@ def transformed(rows: Rows, transformer: Any, cells: Sequence[str] | None = None
     follows the numbers."""
     has_numbers = cells is None or rows.chosen is None or len(rows.chosen) > 0
     names = rows.column_names if has_numbers else []
-    kept, chosen, dtype = [*(names or ())], rows.chosen, rows.dtype
+    kept, chosen = [*(names or ())], rows.chosen
     if cells is None:
         kept, parts = [], _of_numbers(rows, transformer)
     else:
         chosen, parts = [*(chosen or kept), *cells], _of_cells(rows, transformer, cells, has_numbers)
-        if not has_numbers and hasattr(transformer, "feature_names_in_"):
-            dtype = np.dtype(np.float64)  # a table without columns of numbers has no type
     if rows.is_sparse:
         whole = sp.csr_array(transformer.transform(rows.read())).astype(rows.dtype)
         found: Rows = SparseRows(whole, rows.description)
     else:
-        found = landed(parts, dtype, rows.shape[0], rows.description)
+        found = landed(parts, rows.dtype, rows.shape[0], rows.description)
     try:
         made = transformer.get_feature_names_out(names if cells is None else cells)
         column_names = None if names is None else [*kept, *map(str, made)]
@@ -245,17 +236,11 @@ def _of_numbers(rows: Rows, transformer: Any) -> Iterator[Any]:
             yield transformer.transform(numbers)
 
 
-def _of_cells(rows: Rows, transformer: Any, cells: Sequence[str], has_numbers: bool) -> Iterator[Any]:
+def _of_cells(rows: Rows, encoder: Any, cells: Sequence[str], has_numbers: bool) -> Iterator[Any]:
     table = _metadata_with(rows, cells)
-    for low in range(0, table.num_rows, _FRAME_ROWS):
-        part = table.slice(low, _FRAME_ROWS)
-        if hasattr(transformer, "feature_names_in_"):
-            found = transformer.transform(part.to_pandas())
-            found = found.toarray() if sp.issparse(found) else found
-        else:
-            is_strict = transformer.handle_unknown == "error"
-            pairs = zip(cells, part.columns, transformer.categories_)
-            found = np.hstack([_one_hot(*pair, low, is_strict) for pair in pairs])
+    for low in range(0, table.num_rows, _TABLE_ROWS):
+        part = table.slice(low, _TABLE_ROWS)
+        found = _encoded(encoder, cells, part, low)
         yield np.hstack([rows.block(low, low + part.num_rows), found]) if has_numbers else found
 
 
@@ -349,39 +334,17 @@ def _without_missing(rows: Rows) -> Rows:
 
 def _mapped_by(X: Any, transformer: Any, options: dict[str, Any], *, drop: bool) -> Rows:
     """Return the rows of X, transformed by the user's transformer, which is fitted unless it is already."""
-    from sklearn.compose import ColumnTransformer
-
     if not hasattr(transformer, "fit") or not hasattr(transformer, "transform"):
         raise TypeError(f"transformer must have the methods fit and transform, got {transformer!r}.")
-    wants_frame = isinstance(transformer, ColumnTransformer) or hasattr(transformer, "feature_names_in_")
-    if not wants_frame or not (isinstance(X, (str, os.PathLike)) or is_frame(X)):
-        try:
-            rows = _open(X, options)
-        except NotNumbersError:
-            if options["columns"] is None:
-                raise
-        else:
-            rows = _without_missing(rows) if drop else rows
-            if not _is_fitted(transformer):
-                parts = _numbers(rows, _takes_nan(transformer), _imputes(transformer))
-                transformer = (
-                    _fitted(transformer, rows, parts)
-                    if not rows.is_sparse
-                    else (clone(transformer).fit(rows.read()))
-                )
-            return transformed(rows, transformer)
-    if drop:
-        raise ValueError(
-            "missing='drop' is for transformers of numbers: impute missing values by the transformer."
-        )
-    table = _open(X, {**options, "columns": NO_COLUMNS, "exclude": None})
-    names = [] if table.metadata_columns is None else table.metadata_columns.names
-    left = [] if options["exclude"] is None else column_positions(names, options["exclude"])
-    among = range(len(names)) if options["columns"] is None else column_positions(names, options["columns"])
-    cells = list(getattr(transformer, "feature_names_in_", [names[i] for i in among if i not in left]))
-    if not _is_fitted(transformer):
-        transformer = clone(transformer).fit(_metadata_with(table, cells).to_pandas())
-    return transformed(table, transformer, cells)
+    rows = _open(X, options)
+    rows = _without_missing(rows) if drop else rows
+    if hasattr(transformer, "n_features_in_"):  # fitted already
+        return transformed(rows, transformer)
+    if rows.is_sparse:
+        return transformed(rows, clone(transformer).fit(rows.read()))
+    return transformed(
+        rows, _fitted(transformer, rows, _numbers(rows, _takes_nan(transformer), _imputes(transformer)))
+    )
 
 
 def _first_step(transformer: Any) -> Any:
@@ -402,14 +365,6 @@ def _takes_nan(transformer: Any) -> bool:
     return isinstance(first, BaseEstimator) and bool(get_tags(first).input_tags.allow_nan)
 
 
-def _is_fitted(transformer: Any) -> bool:
-    try:
-        check_is_fitted(transformer)
-    except (NotFittedError, TypeError):
-        return False
-    return hasattr(transformer, "n_features_in_")
-
-
 # --- categories ------------------------------------------------------------------------------------------------------
 
 
@@ -424,72 +379,58 @@ def _metadata_with(rows: Rows, names: Sequence[str]) -> Any:
     return rows.metadata_columns.read(list(names))
 
 
-def _encoder(rows: Rows, names: Sequence[str], limit: int, handle_unknown: Unknown) -> Any:
-    """Return a `OneHotEncoder` of the distinct values of metadata columns, None for missing ones."""
+def _encoder(rows: Rows, names: Sequence[str], handle_unknown: Unknown) -> Any:
+    """Return a `OneHotEncoder` of the distinct values of metadata columns as texts, None for missing ones."""
     from pyarrow import compute
     from sklearn.preprocessing import OneHotEncoder
 
-    table = _metadata_with(rows, names)
-    found = []
-    for name, column in zip(names, table.columns):
+    known = []
+    for name, column in zip(names, _metadata_with(rows, names).columns):
         values = compute.unique(_plain_cells(name, column))
-        if len(values) > limit:
-            problem = f"The column {name!r} has more than {limit} different values (category_limit)."
+        texts = _texts(values.take(compute.sort_indices(values))).unique().to_pylist()
+        if len(texts) > CATEGORY_LIMIT:
+            problem = f"The column {name!r} has more than {CATEGORY_LIMIT} different values."
             raise leave_out(problem, [name])
-        if not len(values.drop_null()):
+        if texts in ([], [None]):
             raise leave_out(f"The column of categories {name!r} has no value at all.", [name])
-        found.append(values.to_pylist())
-    cells = np.empty((max(map(len, found)), len(names)), dtype=object)
-    for i, values in enumerate(found):
-        cells[:, i] = [values[min(row, len(values) - 1)] for row in range(len(cells))]
-    return OneHotEncoder(handle_unknown=handle_unknown, sparse_output=False).fit(cells)
+        known.append(sorted(texts, key=lambda text: text is None))
+    encoder = OneHotEncoder(categories=known, handle_unknown=handle_unknown, sparse_output=False)
+    return encoder.fit([[texts[0] for texts in known]])
 
 
-def _one_hot(name: str, column: Any, known: Array, row: int, is_strict: bool) -> Array:
-    """Return a column of zeros and ones for each known category; `row` is the number of the first cell."""
-    coded = _plain_cells(name, column).combine_chunks().dictionary_encode()
-    kind = type(next(value for value in known if value is not None))
-    values = [*_as_known(coded.dictionary, kind).to_pylist(), None]
-    place = {value: i for i, value in enumerate(known.tolist())}
-    codes = np.array([place.get(value, -1) for value in values])
-    codes = codes[coded.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)]
-    if is_strict and codes.min() < 0:
-        first = int(codes.argmin())
-        cell = values[-1 if coded.indices[first].as_py() is None else coded.indices[first].as_py()]
-        problem = f"The column {name!r} has a category that the fit did not see: {cell!r}."
-        raise BadRowError.of(problem, row + first, None).advised(
-            "Leave such rows out, or fit with handle_unknown='ignore', which gives them zeros."
-        )
-    return codes[:, None] == np.arange(len(known))
-
-
-def _as_known(values: Any, kind: type) -> Any:
-    """Return values in the kind of the known categories, for example codes that another file has as texts."""
-    import pyarrow
-
-    is_text = pyarrow.types.is_string(values.type)
-    if kind is str and not is_text:
-        return values.cast(pyarrow.string())
-    if kind is not str and is_text:
-        with suppress(pyarrow.ArrowInvalid):  # texts instead of numbers: not one of the categories
-            return values.cast(pyarrow.bool_() if kind is bool else pyarrow.float64())
-    return values
+def _encoded(encoder: Any, names: Sequence[str], table: Any, first: int) -> Array:
+    """Return a column of zeros and ones for each known category; `first` is the number of the first row."""
+    cells = [
+        np.array(_texts(_plain_cells(*pair)).to_pylist(), dtype=object) for pair in zip(names, table.columns)
+    ]
+    for name, column, known in zip(names, cells, encoder.categories_):
+        if encoder.handle_unknown == "error" and not (is_known := np.isin(column, known)).all():
+            row = int(is_known.argmin())
+            problem = f"The column {name!r} has a category that the fit did not see: {column[row]!r}."
+            raise BadRowError.of(problem, first + row, None).advised(
+                "Leave such rows out, or fit with handle_unknown='ignore', which gives them zeros."
+            )
+    return np.asarray(encoder.transform(np.column_stack(cells)))
 
 
 def _plain_cells(name: str, column: Any) -> Any:
-    """Return cells as texts, integers, floats or booleans; NaN and empty texts, as in text files, are missing."""
+    """Return cells without a dictionary, if they can be categories."""
+    from pyarrow import types
+
+    if types.is_nested(column.type) or types.is_binary(column.type) or types.is_large_binary(column.type):
+        raise leave_out(f"The column {name!r} ({column.type}) has no categories.", [name])
+    return column.cast(column.type.value_type) if types.is_dictionary(column.type) else column
+
+
+def _texts(cells: Any) -> Any:
+    """Return cells as texts, so that files of all kinds have the same; NaN and empty texts are missing."""
     import pyarrow
     from pyarrow import compute, types
 
-    if types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    kind = column.type
-    if types.is_floating(kind):
-        column = column.cast(pyarrow.float64())
-        return compute.if_else(compute.is_nan(column), None, column)
-    if types.is_integer(kind) or types.is_boolean(kind):
-        return column.cast(pyarrow.int64()) if types.is_integer(kind) else column
-    if types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind):
-        raise leave_out(f"The column {name!r} ({kind}) has no categories.", [name])
-    column = column.cast(pyarrow.string())
-    return compute.if_else(compute.equal(column, ""), None, column)
+    if types.is_boolean(cells.type):
+        return compute.if_else(cells, "True", "False")
+    if types.is_floating(cells.type):
+        cells = cells.cast(pyarrow.float64())
+        cells = compute.if_else(compute.is_nan(cells), None, cells)
+    texts = cells.cast(pyarrow.string())
+    return compute.if_else(compute.equal(texts, ""), None, texts)

@@ -312,7 +312,7 @@ class Rows:
             n_rows = min(self.shape[0], max(block.shape[0], int(_COUNTED_BYTES / self.row_bytes())))
             size = self.rows_per_block
             blocks = (self.block(low, min(low + size, n_rows)) for low in range(0, n_rows, size))
-            raise error.advised(*missing_by_column(blocks, names, self.chosen)) from None
+            raise error.advised(*missing_by_column(blocks, names)) from None
 
 
 class DenseRows(Rows):

@@ -10,7 +10,7 @@ import numpy as np
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.blocks.dataset import FitRows, SquareDistances, total_weight, weighted_sum
+from coterie.blocks.dataset import ChunkRows, SquareDistances, total_weight, weighted_sum
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame
 from coterie.centers.lloyd import ClusteredRows
@@ -160,7 +160,7 @@ class SizedRule:
 
     search: SizedSearch
 
-    def bounds(self, rows: FitRows, frame: CenterFrame) -> SizedAssignment:
+    def bounds(self, rows: ChunkRows, frame: CenterFrame) -> SizedAssignment:
         """Return the assignment of all rows."""
         return SizedAssignment(self.search, rows)
 
@@ -173,7 +173,7 @@ class SizedAssignment:
 
     algorithm = "lloyd"
 
-    def __init__(self, search: SizedSearch, data: FitRows) -> None:
+    def __init__(self, search: SizedSearch, data: ChunkRows) -> None:
         self._data, self._search = data, search
         self.labels = np.full(data.n_rows, -1, dtype=np.int32)
 
@@ -209,7 +209,7 @@ class SizedClusters(ClusteredRows):
         return {"gap": self._search.gap}
 
 
-def _difference(data: FitRows, centers: Array, before: IntArray, after: IntArray) -> float:
+def _difference(data: ChunkRows, centers: Array, before: IntArray, after: IntArray) -> float:
     """Return by how much labels cost more than those before, measured accurately."""
     distances = SquareDistances(centers, data.n_threads)
     difference = 0.0
