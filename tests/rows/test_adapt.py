@@ -1,7 +1,5 @@
 """`as_rows`: equal rows from all kinds of data, and clear errors for others."""
 
-from array import array
-from pathlib import Path
 from types import SimpleNamespace
 
 import h5py
@@ -30,26 +28,12 @@ class OnlyArray:
         return np.array(self.values, dtype=dtype)
 
 
-class NoArrayFunctions(OnlyArray):
-    """As scikit-learn's checks have it: no NumPy function may be called on it."""
-
-    def __array_function__(self, func, types, args, kwargs):
-        if func.__name__ == "may_share_memory":
-            return True
-        raise TypeError(f"Don't want to call array_function {func.__name__}!")
-
-
 CONVERSIONS = {
     "list": lambda X: X.tolist(),
-    "tuples": lambda X: tuple(map(tuple, X)),
     "list of arrays": list,
-    "list of array.array": lambda X: [array("d", row) for row in X],
-    "memoryview": memoryview,
     "objects": lambda X: X.astype(object),
     "text objects": lambda X: X.astype(str).astype(object),
     "__array__": OnlyArray,
-    "__array__ of objects": lambda X: OnlyArray(X.astype(object)),
-    "no array functions": NoArrayFunctions,
     "masked, none": np.ma.masked_array,
 }
 
@@ -112,12 +96,9 @@ def test_open_datasets(X, tmp_path):
 
 BAD = {
     "1-D": (np.ones(3), ValueError, "Expected 2D array, got 1D array instead.*\n?Reshape your data"),
-    "1-D list": ([1, 2], ValueError, "Expected 2D array, got 1D array instead"),
     "scalar": (np.float64(3), ValueError, "Expected 2D array, got scalar array instead"),
-    "number": (3, ValueError, "Expected 2D array, got scalar array instead"),
     "None": (None, ValueError, "Expected 2D array, got scalar array instead"),
     "3-D": (np.ones((2, 2, 2)), ValueError, "Found array with dim 3, while dim <= 2 is required"),
-    "3-D list": ([[[1]]], ValueError, "Found array with dim 3"),
     "ragged": ([[1, 2], [3]], ValueError, "one has 1 numbers. First bad row: 1"),
     "no rows": (
         np.empty((0, 3)),
@@ -130,26 +111,18 @@ BAD = {
         r"0 feature\(s\) \(shape=\(12, 0\)\) while a minimum of 1 is required\.",
     ),
     "nothing": ([], ValueError, "Expected 2D array, got 1D array"),
-    "empty rows": ([[]], ValueError, r"0 feature\(s\) \(shape=\(1, 0\)\)"),
     "complex": (np.ones((2, 2)) * 1j, ValueError, "Complex data not supported"),
-    "complex list": ([[1j, 2]], ValueError, "Complex data not supported"),
     "text": (np.array([["a", "b"]]), ValueError, "not compatible with arrays of bytes/strings"),
-    "text list": ([["a", "1"]], ValueError, "not compatible with arrays of bytes/strings"),
-    "bytes": (np.array([[b"a"]]), ValueError, "not compatible with arrays of bytes/strings"),
     "object text": (np.array([["a", 1]], dtype=object), ValueError, "could not convert string to float"),
     "dict in it": (
         np.array([[{"foo": "bar"}, 1.0]], dtype=object),
         TypeError,
         "argument must be .* string.* number",
     ),
-    "set in it": ([[{1}, 1.0]], TypeError, "argument must be .* string.* number"),
     "datetime": (np.zeros((2, 2), "M8[s]"), ValueError, "must hold numbers, got dtype datetime64"),
-    "structured": (np.zeros((2, 2), [("a", "f8")]), ValueError, "dtype='numeric' is not compatible"),
     "np.matrix": (np.asmatrix(np.ones((2, 2))), TypeError, "np.matrix is not supported"),
     "masked": (np.ma.masked_equal(np.eye(2), 0), ValueError, "contains masked values"),
     "path": ("file.npy", TypeError, r"as_rows takes data, not a path: use coterie.open_rows\('file.npy'\)"),
-    "Path": (Path("file.npy"), TypeError, r"use coterie.open_rows\('file.npy'\)"),
-    "dict": ({"a": [1, 2]}, ValueError, "Expected 2D array, got scalar array instead"),
     "generator": ((row for row in [[1.0]]), ValueError, "Expected 2D array, got scalar array instead"),
 }
 

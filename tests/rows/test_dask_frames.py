@@ -69,13 +69,6 @@ def test_columns_of_vectors():
     assert rows.metadata_columns.read("id")["id"].to_pylist() == [f"r{i}" for i in range(61)]
 
 
-def test_bad_vectors_are_named_by_row():
-    cells = numbers().tolist()
-    cells[47] = [1.0]
-    with pytest.raises(ValueError, match=r"4 as in row 0, but one has 1 numbers\. First bad row: 47\."):
-        as_rows(dataframe.from_pandas(vectors(cells), npartitions=3))
-
-
 def test_each_partition_is_computed_once():
     computed = []
 

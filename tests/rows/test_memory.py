@@ -94,11 +94,6 @@ def test_large_memory_maps_give_pages_back(tmp_path, monkeypatch, order, mode, d
     assert bool(released) == (mode == "r")
 
 
-def test_small_memory_maps_are_views(tmp_path):
-    np.save(tmp_path / "x.npy", np.ones((5, 2)))
-    assert as_rows(np.load(tmp_path / "x.npy", mmap_mode="r")).in_memory
-
-
 SPARSE_KINDS = [
     getattr(sp, f"{name}_{container}")
     for name in ("csr", "csc", "coo", "lil", "dok", "bsr", "dia")

@@ -154,8 +154,8 @@ def test_kinds_of_categories():
     encoder = rows.preparation[-1][1]
     assert [values.tolist() for values in encoder.categories_] == [
         ["1970-01-02", "1970-01-03"],
-        [False, True, None],
-        [1.5, None],
+        ["False", "True", None],
+        ["1.5", None],
         ["b", None],
     ]
     assert rows.read()[1].tolist() == [2, 0, 1, 0, 0, 1, 0, 1, 1, 0]
@@ -168,9 +168,8 @@ def test_invalid_options_of_prepare_rows(frame):
     for option in ("missing", "scale", "handle_unknown"):
         with pytest.raises(ValueError, match=f"{option} must be one of .*, got 'much'"):
             prepare_rows(frame, **{option: "much"})
-    with pytest.raises(ValueError, match=r"'id' has more than 100 different values.*category_limit"):
+    with pytest.raises(ValueError, match=r"'id' has more than 100 different values"):
         prepare_rows(frame, columns=["age", "id"], categories="auto", missing="mean")
-    assert prepare_rows(frame, columns="flag", categories="id", category_limit=700).shape == (700, 701)
     for missing in ("mean", "median"):
         with pytest.raises(ValueError, match=r"without any value .*exclude=\['age'\]"):
             prepare_rows(frame.assign(age=np.nan), columns=["age", "flag"], missing=missing)

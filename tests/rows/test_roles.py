@@ -51,11 +51,6 @@ TABLES = {
         "age": (F, draw.integers(18, 90, N)),
         "income": (F, normal()),
     },
-    "orders": {
-        "order_id": ("id", draw.permutation(10**6)[:N]),
-        "amount": (F, normal()),
-        "items": (F, draw.integers(1, 9, N)),
-    },
     "repeated customer ids": {
         "customer_id": ("id", draw.integers(1, 9, N)),
         "price": (F, normal()),
@@ -125,7 +120,6 @@ TABLES = {
         "vote_1": (F, draw.integers(-1, 2, N)),
         "vote_2": (F, draw.integers(-1, 2, N)),
     },
-    "coordinates": {"lat": (F, normal(90)), "lon": (F, normal(180)), "place": ("id", codes("P"))},
     "missing numbers": {"x": (F, np.where(np.arange(N) % 9, normal(), np.nan)), "y": (F, normal())},
     "decimals": {
         "amount": (F, pyarrow.array([None, *range(3, 3 * N, 3)], pyarrow.decimal128(9, 2))),
@@ -138,7 +132,6 @@ TABLES = {
         "id": ("id", codes()),
         "x": (F, normal()),
     },
-    "float ids are measurements": {"id_score": (F, normal()), "grade": (F, normal())},
 }
 
 
@@ -186,14 +179,6 @@ def test_text_files_have_the_same_roles(name, tmp_path):
     assert found == expected
 
 
-def test_the_features_are_stored_in_the_model(tmp_path):
-    frame = table_of("customers").to_pandas()
-    model = coterie.KMeans(3, random_state=0).fit(prepare_rows(frame))
-    assert list(model.feature_names_in_) == ["age", "income"]
-    model.save(tmp_path / "m.coterie")
-    np.testing.assert_array_equal(coterie.load(tmp_path / "m.coterie").predict(frame), model.labels_)
-
-
 def test_arrays_have_no_roles():
     X = np.arange(12.0).reshape(6, 2)
     assert table_roles(X) is None
@@ -232,14 +217,6 @@ def test_a_long_table_is_judged_by_its_first_rows():
     values = np.r_[np.zeros(100_000), np.ones(n - 100_000)]
     table = pyarrow.table({"flag": values, "x": draw.normal(size=n)})
     assert table_roles(table).features == ("flag", "x")
-
-
-def test_shards_of_other_columns_are_an_error(tmp_path):
-    frame = table_of("customers").to_pandas()
-    frame.to_csv(tmp_path / "0.csv", index=False)
-    frame.drop(columns="income").to_csv(tmp_path / "1.csv", index=False)
-    with pytest.raises(ValueError, match=r"1\.csv: no column 'income'"):
-        prepare_rows(str(tmp_path))
 
 
 def test_a_short_text_of_several_words_is_no_id():

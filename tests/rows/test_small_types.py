@@ -72,19 +72,6 @@ def test_memory_of_a_fit(monkeypatch):
     assert peak < X.nbytes  # of floats there would be four times as many bytes
 
 
-def test_bfloat16():
-    ml_dtypes = pytest.importorskip("ml_dtypes")
-    X = np.random.default_rng(0).normal(size=(300, 5)).astype(ml_dtypes.bfloat16)
-    rows = as_rows(X)
-    assert rows.dtype == np.float32
-    assert rows.is_compact
-    same_bits(rows.read(), X.astype(np.float32))
-    same_bits(rows.take([3, 3, 299]), X.astype(np.float32)[[3, 3, 299]])
-    same_bits(
-        KMeans(4, random_state=0).fit(X).labels_, KMeans(4, random_state=0).fit(X.astype(np.float32)).labels_
-    )
-
-
 class Tensor:
     """What coterie asks of a tensor of PyTorch, which is no dependency."""
 

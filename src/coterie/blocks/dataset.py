@@ -127,25 +127,13 @@ def squares_to_point(x: Any, n_rows: int, point: FloatArray, n_threads: int) -> 
 
 
 def check_squares(squares: Array, numbers: IndexArray | int = 0) -> None:
-    """Raise a ValueError if a squared distance overflows; numbers: those of the rows, or of the first."""
-    finite = np.isfinite(squares)
+    """Raise a ValueError if a squared distance of a row overflows; numbers: those of the rows, or of the first."""
+    finite = np.isfinite(squares).reshape(len(squares), -1).all(axis=1)
     if not finite.all():
-        too_large = np.flatnonzero(~finite)
-        row = too_large[0] + numbers if isinstance(numbers, int) else numbers[too_large[0]]
+        first = int(finite.argmin())
+        row = first + numbers if isinstance(numbers, int) else numbers[first]
         raise ValueError(
             f"X is too large for {squares.dtype}: squared distances overflow. First bad row: {row}."
-        )
-
-
-def check_overflow(values: Array, first_row: int) -> None:
-    """Raise a ValueError if a row of a block has values that are not finite: it is too far from the centroids."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(np.sum(values)):  # faster than to look at each
-            return
-    bad = np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))
-    if len(bad):
-        raise ValueError(
-            f"Row {first_row + bad[0]} of X is too far from the centers for {values.dtype}: squared distances overflow."
         )
 
 

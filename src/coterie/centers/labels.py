@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.blocks.dataset import SquareDistances, check_overflow, useful_n_threads
+from coterie.blocks.dataset import SquareDistances, check_squares, useful_n_threads
 from coterie.blocks.kernel_rows import kernel_blocks, rows_per_block
 from coterie.centers.frame import CenterFrame
 from coterie.passes import ChunkRows, Passes
@@ -31,7 +31,7 @@ def labels_and_squares(
     frame = _frame(rows, centers, shift, n_threads)
     for part, x in kernel_blocks(rows, rows_per_block(rows, len(frame))):
         frame.nearest(x, labels[part], squares[part])
-        check_overflow(squares[part], part.start)
+        check_squares(squares[part], part.start)
     return labels, squares
 
 

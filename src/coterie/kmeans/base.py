@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.blocks.dataset import check_overflow, squares_to_point, weighted_sum
+from coterie.blocks.dataset import check_squares, squares_to_point, weighted_sum
 from coterie.blocks.kernel_rows import dense, kernel_rows
 from coterie.centers.frame import unit_centers
 from coterie.centers.labels import labels_and_squares, nearest_labels, squares_to_centers
@@ -158,13 +158,13 @@ class CentroidEstimator(
         out = np.empty((rows.shape[0], len(centers)), dtype=rows.dtype)
         for start, block in rows.blocks():
             part = slice(start, start + block.shape[0])
-            with np.errstate(over="ignore", invalid="ignore"):  # `check_overflow` says so
+            with np.errstate(over="ignore", invalid="ignore"):  # `check_squares` says so
                 out[part] = (
                     cosine_distances(block, centers)
                     if self._is_cosine
                     else _distances(block, centers, self._n_threads)
                 )
-            check_overflow(out[part], start)
+            check_squares(out[part], start)
         return out
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Array:

@@ -32,56 +32,42 @@ def column_positions(names: Sequence[str | None], wanted: Columns) -> list[int]:
     A column is a name; a position from 0; a range, by names with both ends (``"e0:e255"``) or by positions without the
     end (``"2:258"``, ``"2:"``); or a pattern of names (``"e*"``). Columns without a name have None.
     """
+    places: dict[str | None, list[int]] = {}
+    for i, name in enumerate(names):
+        places.setdefault(name, []).append(i)
+
+    def position(name: str) -> int:
+        if len(places[name]) > 1:
+            raise ValueError(
+                f"{len(places[name])} columns are named {name!r}. Rename them, or choose columns by position."
+            )
+        return places[name][0]
+
+    def matches(column: Any) -> Sequence[int]:
+        if not isinstance(column, str):
+            return [int(column)] if 0 <= column < len(names) else []
+        if column in places:
+            return [position(column)]
+        first, colon, last = column.partition(":")
+        if not colon:
+            return [i for i, name in enumerate(names) if name is not None and fnmatchcase(name, column)]
+        if all(end == "" or end.isdecimal() for end in (first, last)):
+            return range(len(names))[int(first or 0) : int(last) if last else None]
+        if not all(end == "" or end in places for end in (first, last)):
+            return []
+        return range(position(first) if first else 0, position(last) + 1 if last else len(names))
+
     chosen: dict[int, None] = {}
-    wanted = [wanted] if isinstance(wanted, (str, int)) else wanted
-    once: dict[str | None, int] = {}
-    if len(wanted) > _SHOWN:  # of many names each is looked up at once
-        once = {name: i for i, name in enumerate(names)}
-        for name in {name for i, name in enumerate(names) if once[name] != i}:
-            del once[name]
-    for column in wanted:
-        is_text = isinstance(column, str)
-        found, is_single = ([once[column]], True) if is_text and column in once else _matches(names, column)
-        if is_single and found[0] in chosen:
+    for column in [wanted] if isinstance(wanted, (str, int)) else wanted:
+        found = matches(column)
+        if not found:
+            known = [name for name in names if name is not None]
+            shown = ", ".join(map(repr, known[:12])) or f"0 to {len(names) - 1}, without names"
+            raise ValueError(f"no column {column!r}. Its columns are {shown}{', ...' * (len(known) > 12)}.")
+        if (not isinstance(column, str) or column in places) and found[0] in chosen:
             raise ValueError(f"the column {column!r} is named twice.")
         chosen.update(dict.fromkeys(found))
     return list(chosen)
-
-
-def _matches(names: Sequence[str | None], column: Any) -> tuple[Sequence[int], bool]:
-    """Return the columns that one word selects, and whether it can select only one."""
-    if not isinstance(column, str):
-        if 0 <= column < len(names):
-            return [int(column)], True
-    elif column in names:
-        return [_position(names, column)], True
-    elif ":" in column:
-        found: Sequence[int] = _range(names, *column.split(":", 1))
-        if found:
-            return found, False
-    else:
-        found = [i for i, name in enumerate(names) if name is not None and fnmatchcase(name, column)]
-        if found:
-            return found, False
-    known = [name for name in names if name is not None]
-    shown = ", ".join(map(repr, known[:12])) or f"0 to {len(names) - 1}, without names"
-    raise ValueError(f"no column {column!r}. Its columns are {shown}{', ...' * (len(known) > 12)}.")
-
-
-def _range(names: Sequence[str | None], first: str, last: str) -> range:
-    if all(end == "" or end.isdecimal() for end in (first, last)):
-        return range(len(names))[int(first or 0) : int(last) if last else None]
-    if not all(end == "" or end in names for end in (first, last)):
-        return range(0)
-    return range(_position(names, first) if first else 0, _position(names, last) + 1 if last else len(names))
-
-
-def _position(names: Sequence[str | None], name: str) -> int:
-    if (n_columns := names.count(name)) > 1:
-        raise ValueError(
-            f"{n_columns} columns are named {name!r}. Rename them, or choose columns by position."
-        )
-    return names.index(name)
 
 
 def listed_columns(names: Sequence[str], types: Sequence[Any], positions: Sequence[int]) -> str:
