@@ -177,17 +177,6 @@ def test_a_single_file_is_replaced(tmp_path):
     assert os.listdir(tmp_path) == ["labels.npy"]
 
 
-def test_an_interruption_leaves_no_single_file(tmp_path):
-    def interrupted():
-        with replacing(tmp_path / "labels.npy") as temporary:
-            temporary.write_bytes(b"half")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_folder_in_the_place_of_a_single_file(tmp_path):
     (tmp_path / "labels.npy").mkdir()
     with (

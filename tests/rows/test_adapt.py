@@ -166,15 +166,6 @@ def test_columns_of_vectors():
         same_bits(as_rows(column).read(), X)
 
 
-def test_vectors_of_different_lengths_are_named_by_row():
-    vectors = [np.array([1.0, 2, 3])] * 7 + [np.array([1.0, 2])] + [np.array([1.0])] * 2
-    for column in columns_of_vectors(vectors):
-        with pytest.raises(
-            ValueError, match=r"same length, 3 as in row 0, but one has 2 numbers\. First bad row: 7"
-        ):
-            as_rows(column).read()
-
-
 def test_a_column_of_numbers_has_one_dimension():
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     for column in (pandas.Series([1.0, 2]), polars.Series([1.0, 2])):

@@ -8,7 +8,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-import scipy.sparse as sp
 
 from coterie.rows import as_rows
 
@@ -62,13 +61,6 @@ def test_float32_where_all_columns_allow(make):
     np.testing.assert_array_equal(source.read(), stacked(small, np.float32))
     for wide in ("f64", "u64", "flag"):
         assert as_rows(make({**small, wide: columns()[wide]})).dtype == np.float64
-
-
-@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
-def test_overflow_to_float32_is_found(make):
-    source = as_rows(make({"a": [1.0, 2.0, -1e300]}), dtype=np.float32)
-    with pytest.raises(ValueError, match=r"too large for dtype\('float32'\)\. First bad row: 2"):
-        source.read()
 
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
@@ -129,14 +121,6 @@ def test_pandas_columns_that_look_like_numbers(kind):
 def test_complex_pandas_columns():
     with pytest.raises(ValueError, match="Complex data not supported"):
         as_rows(pd.DataFrame({"a": [1j, 2j]}))
-
-
-def test_sparse_pandas_frames():
-    X = np.eye(5)
-    source = as_rows(pd.DataFrame.sparse.from_spmatrix(sp.csr_matrix(X)))
-    assert source.is_sparse
-    assert source.is_table
-    np.testing.assert_array_equal(source.read().toarray(), X)
 
 
 def test_pandas_labels_that_are_not_names():

@@ -59,17 +59,12 @@ STORAGES = {
     "arrow large list": lambda X, folder: table(X, "large"),
     "arrow fixed list": lambda X, folder: table(X, "fixed"),
     "arrow, one chunk": lambda X, folder: table(X, chunk=len(X)),
-    "arrow batch": lambda X, folder: table(X).combine_chunks().to_batches()[0],
     "pandas cells": lambda X, folder: pandas_cells(X),
-    "pandas of Arrow": lambda X, folder: table(X).to_pandas(types_mapper=pd.ArrowDtype),
     "polars list": lambda X, folder: pl.from_arrow(table(X)),
     "polars array": lambda X, folder: pl.from_arrow(table(X, "fixed")),
     "parquet list": written(
         lambda X, path: parquet.write_table(table(X), path, row_group_size=17), ".parquet"
     ),
-    "parquet large list": written(lambda X, path: parquet.write_table(table(X, "large"), path), ".parquet"),
-    "parquet fixed list": written(lambda X, path: parquet.write_table(table(X, "fixed"), path), ".parquet"),
-    "feather": written(lambda X, path: feather.write_feather(table(X), path, chunksize=19), ".feather"),
     "arrow file": written(write_ipc(pa.ipc.new_file, "list"), ".arrow"),
     "arrow stream": written(write_ipc(pa.ipc.new_stream, "fixed"), ".arrow"),
 }
@@ -136,16 +131,9 @@ def test_vectors_and_numbers_side_by_side(tmp_path):
         same_bits(rows.take([3, 60]), expected[[3, 60]])
 
 
-BAD = {
-    "shorter": ([1.0], "has 1 numbers"),
-    "longer": ([1.0, 2, 3], "has 3 numbers"),
-    "empty": ([], "has 0 numbers"),
-}
-
-
 @pytest.mark.parametrize("row", [1, 30])
-@pytest.mark.parametrize(("bad", "found"), BAD.values(), ids=BAD)
-def test_vectors_of_other_lengths_are_named_by_row(bad, found, row, tmp_path):
+@pytest.mark.parametrize("bad", [[1.0], [1.0, 2, 3], []])
+def test_vectors_of_other_lengths_are_named_by_row(bad, row, tmp_path):
     cells = [[1.0, 2.0] for _ in range(40)]
     cells[row] = bad
     cells[row + 5] = [9.0]
@@ -154,7 +142,7 @@ def test_vectors_of_other_lengths_are_named_by_row(bad, found, row, tmp_path):
     parquet.write_table(whole, tmp_path / "x.parquet", row_group_size=11)
     feather.write_feather(whole, str(tmp_path / "x.feather"), chunksize=11)
     arrays = [np.array(cell) for cell in cells]
-    message = rf"same length, 2 as in row 0, but one {found}\. First bad row: {row}\."
+    message = rf"same length, 2 as in row 0, but one has {len(bad)} numbers\. First bad row: {row}\."
     for frame in (whole, pd.DataFrame({"v": arrays}), pl.from_arrow(whole)):
         with pytest.raises(ValueError, match=message):
             as_rows(frame)
