@@ -144,7 +144,7 @@ def test_input_is_not_changed(X):
     X_list = X.tolist()
     objects = X.astype(object)
     for data in (X, X_list, objects):
-        as_rows(data, dtype=np.float32).read()
+        as_rows(data).with_dtype(np.float32).read()
     assert X_list == X.tolist()
     assert objects.dtype == object
 

@@ -109,7 +109,7 @@ def test_arrow_memory_is_not_copied(kind, dtype):
     assert later.in_memory
     same_bits(later.read(), X[20:])
     other = np.float32 if dtype == "float64" else np.float64
-    assert not as_rows(whole, dtype=other).in_memory
+    assert not as_rows(whole).with_dtype(other).in_memory
     same_bits(as_rows(table(X, kind)).read(), X)  # several chunks
 
 

@@ -146,7 +146,7 @@ def nearest_neighbors(
             f'recall must be a number above 0 and below 1, got {recall!r}. method="exact" finds all.'
         )
     rows = as_rows(X)
-    query_rows = None if queries is None else as_rows(queries, dtype=rows.dtype)
+    query_rows = None if queries is None else as_rows(queries).with_dtype(rows.dtype)
     _check_sizes(rows, query_rows, n_neighbors)
     approximate = is_approximate(method, rows, rows.shape[0] if query_rows is None else query_rows.shape[0])
     points, *others = read_rows(metric, rows, *([] if query_rows is None else [query_rows]))

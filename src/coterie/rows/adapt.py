@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
@@ -31,7 +30,6 @@ _DLPACK_CPU = 1
 def as_rows(
     X: Any,
     *,
-    dtype: npt.DTypeLike | None = None,
     columns: Columns | None = None,
     exclude: Columns | None = None,
     decimal: str | None = None,
@@ -43,14 +41,10 @@ def as_rows(
     Parameters
     ----------
     X : array-like, sparse matrix, table, Dask array or Rows, of shape (n_rows, n_columns)
-        NumPy arrays and memory maps of any real type; tensors in main memory; lists and other
-        array-likes, which are converted; SciPy sparse matrices (converted to CSR); Dask arrays, HDF5 datasets, Zarr
-        arrays; AnnData (its `X`); tables of pandas, polars, pyarrow and Dask, or by Arrow's C interface, of numbers or
-        of vectors of one length; lists and columns of vectors. A stream is read once, by this call. A `Rows` is
-        returned unchanged.
-    dtype : {float32, float64}, optional
-        Type to compute in. By default float32 for float32, float16 and integers of up to 16 bits (a table: if
-        all its columns have these types), float64 otherwise.
+        NumPy arrays and memory maps of any real type; tensors in main memory; lists and other array-likes, which are
+        converted; SciPy sparse matrices (converted to CSR); Dask arrays, HDF5 datasets, Zarr arrays; AnnData (its `X`);
+        tables of pandas, polars, pyarrow and Dask, or by Arrow's C interface, of numbers or of vectors of one length;
+        lists and columns of vectors. A stream is read once, by this call. A `Rows` is returned unchanged.
     columns, exclude : list of str or int, optional
         Columns of a table to cluster, in this order, and columns to leave out, see `open_rows`. By default the features
         by `table_roles`.
@@ -60,7 +54,8 @@ def as_rows(
     Returns
     -------
     Rows
-        The rows, converted block by block as they are read.
+        The rows, converted block by block as they are read: to float32 from float32, float16 and integers of up to 16
+        bits (a table: if all its columns have these types), to float64 otherwise.
 
     Raises
     ------
@@ -78,12 +73,8 @@ def as_rows(
     array([[1., 2.],
            [3., 4.]])
     """
-    requested = None if dtype is None else np.dtype(dtype).newbyteorder("=")
-    if requested is not None and requested not in (np.float32, np.float64):
-        raise ValueError(f"dtype must be float32, float64 or None, got {requested}.")
     text = {"decimal": decimal, "thousands": thousands, "missing_words": missing_words}
-    source = adapted(X, {"columns": columns, "exclude": exclude, **text})
-    return source if requested is None or requested == source.dtype else source.with_dtype(requested)
+    return adapted(X, {"columns": columns, "exclude": exclude, **text})
 
 
 def adapted(X: Any, options: Mapping[str, Any]) -> Rows:

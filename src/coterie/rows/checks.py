@@ -183,7 +183,9 @@ def missing_by_column(pieces: Iterable[Any], names: Sequence[str]) -> tuple[str,
     shown = [f"{shortened(repr(names[i]), MOST_OF_A_NAME)} in {counts[i]:,}" for i in found[:_SHOWN_COLUMNS]]
     if len(found) > len(shown):
         shown.append(f"and {len(found) - len(shown)} more columns")
-    way = "Fill in numbers (missing='median'), drop the rows (missing='drop'), or leave columns out (exclude)."
+    way = (
+        "Fill in numbers (missing='median'), drop the rows (missing='drop'), or leave columns out (exclude)."
+    )
     return way, f"Of {n_rows:,} rows {n_bad:,} have such values: {', '.join(shown)}."
 
 

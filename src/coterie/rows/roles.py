@@ -218,22 +218,17 @@ def unlike_scales(columns: Sequence[ColumnProfile]) -> tuple[str, str] | None:
 
 
 def _nothing_to_cluster(columns: Sequence[ColumnProfile]) -> TableError:
-    texts = [column.name for column in columns if column.looks_like == "text"]
-    categories = [column.name for column in columns if column.looks_like == "category"]
-    if texts:
-        return TableError(
-            f"The table has no columns of numbers, but text in {_listed(texts)}. Make vectors of the text, such as by "
-            f"SentenceTransformer('all-MiniLM-L6-v2').encode(texts) in Python, and cluster these."
+    looks, advice = _listed([f"{one.name} ({one.looks_like})" for one in columns]), list[str | Setting]()
+    kinds = {column.looks_like for column in columns}
+    if "category" in kinds:
+        advice += ["Encode categories by ", Setting("categories", "auto", "prepare_rows"), ". "]
+    if "text" in kinds:
+        advice.append(
+            "Cluster vectors of texts, such as SentenceTransformer('all-MiniLM-L6-v2').encode(texts). "
         )
-    if categories:
-        way = f"Encode the categories in {_listed(categories)} by "
-        advice: list[str | Setting] = [way, Setting("categories", "auto", "prepare_rows"), "."]
-        return TableError("The table has no columns of numbers. ", advice=advice)
-    looks = ", ".join(
-        f"{shortened(one.name, MOST_OF_A_NAME)} ({one.looks_like})" for one in columns[:_LISTED]
-    )
+    advice += ["Name columns to cluster all the same by ", Setting("columns"), "."]
     problem = f"The table has no columns of numbers or vectors to cluster: {looks}. "
-    return TableError(problem, advice=["Name the ones to cluster all the same by ", Setting("columns"), "."])
+    return TableError(problem, advice=advice)
 
 
 def _listed(names: Sequence[str | int]) -> str:
