@@ -51,14 +51,3 @@ def test_wrong_files_of_names(tmp_path, text, words):
 def test_circular_merges_are_refused(merges):
     with pytest.raises(ValueError, match="is merged into itself"):
         read_merges(merges)
-
-
-def test_results_have_names_and_merged_clusters():
-    pytest.importorskip("pyarrow")
-    X = np.array([[0.0], [1], [10], [11], [30], [31]])
-    model = coterie.KMeans(3, init=X[[0, 2, 4]]).fit(X)
-    plain = coterie.results_table(model, X).to_pydict()
-    table = coterie.results_table(model, X, merges={2: 1}, names={1: "far"}, outliers=0.0).to_pydict()
-    assert table.pop("cluster") == [0, 0, 1, 1, 1, 1]
-    assert table.pop("name") == ["Cluster 0", "Cluster 0", "far", "far", "far", "far"]
-    assert table == {name: values for name, values in plain.items() if name != "cluster"}

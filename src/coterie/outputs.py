@@ -52,7 +52,7 @@ class OutputFolder:
     def __enter__(self) -> OutputFolder:
         """Raise an OSError now if nothing could be written there later."""
         remove_leftovers(self._new.parent)
-        if self._is_whole and os.path.lexists(self._folder):
+        if self._is_whole:
             _check_replaceable(self._folder, self._place)
         try:
             self._new.mkdir()
@@ -160,6 +160,8 @@ def _check_replaceable(folder: Path, place: Path) -> None:
     """Raise an OSError if a folder cannot be replaced by its owner, or somebody needs it where it is."""
     if os.path.islink(folder) and not _is_own(folder):
         raise OSError(errno.EPERM, "Is a link of another user", str(folder))
+    if not os.path.lexists(place):
+        return
     needed = (Path.cwd(), Path(os.path.realpath(Path.home())))
     if os.path.ismount(place) or any(other.is_relative_to(place) for other in needed):
         told = "Is a mount point, or contains the current or the home folder: choose a new folder in it"

@@ -13,14 +13,14 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from coterie.arrays import Array, BoolArray, FloatArray, IntArray
-from coterie.blocks.dataset import SquareDistances
+from coterie.blocks.dataset import own_squares
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.estimators import Estimator
 from coterie.estimators.base import membership_of, rows_for
 from coterie.estimators.outliers import OutlierScoring
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import nearest_neighbors
-from coterie.names import merge_labels, read_merges, read_names, relabel
+from coterie.names import read_names, relabel
 from coterie.rows import MetadataColumns, Rows, as_rows
 from coterie.rows.adapt import adapted, table_of
 from coterie.rows.checks import NotATableError
@@ -68,7 +68,6 @@ def results_table(
     id: str | None = None,
     outliers: float | str | None = None,
     names: str | Path | Mapping[int, str] | Sequence[str | None] | None = None,
-    merges: str | Path | Mapping[int, int] | None = None,
 ) -> Any:
     """Return the table X with the results of each row: cluster, name, probability or distance, outlier score.
 
@@ -90,8 +89,6 @@ def results_table(
         equal score are marked together, so that fewer may be marked. Their cluster is -1; the model does not change.
     names : path, mapping or list, optional
         Names of clusters, as for `coterie.relabel`.
-    merges : path or mapping, optional
-        Clusters to merge, as for `coterie.relabel`. Distances and scores are those of the clusters before.
 
     Returns
     -------
@@ -137,8 +134,6 @@ def results_table(
         if "outlier_score" not in placement.measures:
             raise ValueError(f"This {type(model).__name__} has no outlier scores of these rows.")
         found = find_outliers(placement.measures["outlier_score"], share).marked(found)
-    if merges is not None:
-        found = merge_labels(found, read_merges(merges))
     known = None if names is None else read_names(names)
     taken = [] if rows.all_columns is None else rows.all_columns.names
     if is_frame:  # its index is no column
@@ -317,11 +312,10 @@ def _distances(rows: Rows, centers: Array, labels: IntArray, model: Any) -> tupl
     """Return the distance of each row to its own center, and how nearly another one is as near, from 0 to 1."""
     n_threads = effective_n_threads(getattr(model, "n_threads", None))
     own, other = np.full(len(labels), np.nan), np.full(len(labels), np.inf)
-    measure = SquareDistances(centers, n_threads)
     among = sp.csr_array(centers) if rows.is_sparse else centers
     for start, block in rows.blocks():
         part = slice(start, start + block.shape[0])
-        measure.write(kernel_rows(block), np.maximum(labels[part], 0), own[part])
+        own[part] = own_squares(kernel_rows(block), np.maximum(labels[part], 0), centers, n_threads)
         if len(centers) > 1:
             ids, squares = nearest_neighbors(among, 2, queries=block, method="exact", n_threads=n_threads)
             other[part] = np.where(ids[:, 0] == labels[part], squares[:, 1], squares[:, 0])

@@ -99,23 +99,17 @@ class ChunkRows:
     def own_square_distances(self, centers: FloatArray, labels: IntArray) -> FloatArray:
         """Return the squared distance of every row to centers[label], accurately (one pass over the data)."""
         squares = np.empty(self.n_rows)
-        distances = SquareDistances(centers, self.n_threads)
         for part, x in self.blocks():
-            distances.write(x, labels[part], squares[part])
+            squares[part] = own_squares(x, labels[part], centers, self.n_threads)
         return squares
 
 
-class SquareDistances:
-    """Squared distances of rows to the centroids of their clusters, (k, d), in float64 for any dtype of the rows."""
-
-    def __init__(self, centers: Array, n_threads: int) -> None:
-        self._centers = np.ascontiguousarray(centers, dtype=np.float64)
-        self._squares = np.einsum("ij,ij->i", self._centers, self._centers)
-        self._n_threads = n_threads
-
-    def write(self, x: Any, labels: IntArray, squares: FloatArray) -> None:
-        """Write the squared distance of each row of a block to the centroid of its label."""
-        _kernels.own_square_distances(x, self._centers, self._squares, labels, squares, self._n_threads)
+def own_squares(x: Any, labels: IntArray, centers: Array, n_threads: int) -> FloatArray:
+    """Return the squared distance of each row of a block to the centroid of its label, in float64 for any dtype."""
+    centers, squares = np.ascontiguousarray(centers, dtype=np.float64), np.empty(len(labels))
+    lengths = np.einsum("ij,ij->i", centers, centers)
+    _kernels.own_square_distances(x, centers, lengths, labels, squares, n_threads)
+    return squares
 
 
 def squares_to_point(x: Any, n_rows: int, point: FloatArray, n_threads: int) -> FloatArray:

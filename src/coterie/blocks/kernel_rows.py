@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -63,18 +63,12 @@ def kept_rows(rows: Rows) -> Rows:
     return as_rows(Rows.read(rows))  # at once, without a copy of its blocks
 
 
-class RowReader:
-    """Rows of given numbers for the kernels: in place if they are in memory, else read."""
-
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-        self._in_place = kernel_rows(rows.in_place()) if rows.in_memory else None
-
-    def read(self, numbers: IndexArray) -> Any:
-        """Return kernel rows; numbers are ascending unless the rows are in memory."""
-        if self._in_place is not None:
-            return _kernels.select_rows(self._in_place, numbers)
-        return kernel_rows(self._rows.take(numbers))
+def row_reader(rows: Rows) -> Callable[[IndexArray], Any]:
+    """Return what gives rows of given numbers to the kernels, which are ascending unless the rows are in memory."""
+    if not rows.in_memory:
+        return lambda numbers: kernel_rows(rows.take(numbers))
+    in_place = kernel_rows(rows.in_place())
+    return lambda numbers: _kernels.select_rows(in_place, numbers)
 
 
 def kernel_blocks(rows: Rows, block_rows: int) -> Iterator[tuple[slice, Any]]:

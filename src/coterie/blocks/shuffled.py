@@ -14,7 +14,7 @@ import numpy as np
 
 from coterie.arrays import Array, IndexArray
 from coterie.blocks.dataset import ChunkRows, check_squares, squares_to_point
-from coterie.blocks.kernel_rows import KEPT_BYTES, RowReader, read_ahead
+from coterie.blocks.kernel_rows import KEPT_BYTES, read_ahead, row_reader
 from coterie.rows import Rows
 
 # A read of a disk that costs little more than its first byte; and how many of them a batch should hold at least, to
@@ -60,7 +60,7 @@ class ShuffledRows(ChunkRows):
         super().__init__(rows, sample_weight, n_threads=n_threads, first=first)
         self.prepare(n_clusters)
         self.order, self.size = order, 0
-        self._reader = RowReader(self.kept)
+        self._read = row_reader(self.kept)
         self._weights_by_row = self.weights
         self.weights = None if self.weights is None else np.empty_like(self.weights)
         self._cuts = [0]
@@ -97,5 +97,5 @@ class ShuffledRows(ChunkRows):
         """Yield (slice of positions, kernel rows) for each block of some positions."""
         starts = range(piece.start, piece.stop, self.block_rows)
         parts = [slice(start, min(start + self.block_rows, piece.stop)) for start in starts]
-        blocks = ((part, self._reader.read(self.order[part])) for part in parts)
+        blocks = ((part, self._read(self.order[part])) for part in parts)
         return blocks if self.kept.in_memory or len(parts) == 1 else read_ahead(blocks)

@@ -15,7 +15,7 @@ import numpy as np
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray
 from coterie.blocks.dataset import total_weight, useful_n_threads, weighted_sum
-from coterie.blocks.kernel_rows import KEPT_BYTES, RowReader, kernel_rows, read_ahead
+from coterie.blocks.kernel_rows import KEPT_BYTES, kernel_rows, read_ahead, row_reader
 from coterie.blocks.shuffled import run_length
 from coterie.centers.frame import CenterFrame, moved_centers
 from coterie.centers.lloyd import ClusterSums
@@ -209,7 +209,7 @@ def _read(rows: ChunkRows, batches: Batches) -> Iterator[tuple[Any, Batches]]:
     """Yield batches with their rows for the kernels: all at once, or as many as are worth a read."""
     kept = rows.kept
     if kept.in_memory:
-        yield RowReader(kept).read(batches.numbers), batches
+        yield row_reader(kept)(batches.numbers), batches
         return
 
     def read(part: Batches) -> tuple[Any, Batches]:
@@ -277,8 +277,8 @@ class SparseRunningMeans:
         """See `DenseRunningMeans.take`."""
 
         def step(rows: ChunkRows) -> float:
-            reader = RowReader(rows.kept)
-            return sum(self._take(reader.read(batch.numbers), batch, epoch) for batch in batches.cut(1))
+            read = row_reader(rows.kept)
+            return sum(self._take(read(batch.numbers), batch, epoch) for batch in batches.cut(1))
 
         return float(passes.run(step)[0])
 

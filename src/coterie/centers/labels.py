@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.blocks.dataset import SquareDistances, check_squares, useful_n_threads
+from coterie.blocks.dataset import check_squares, own_squares, useful_n_threads
 from coterie.blocks.kernel_rows import kernel_blocks, rows_per_block
 from coterie.centers.frame import CenterFrame
 from coterie.passes import ChunkRows, Passes
@@ -54,10 +54,9 @@ def squares_to_centers(rows: Rows, centers: Array, labels: IntArray, n_threads: 
 
     The label -1 stands for the first centroid.
     """
-    squares = np.empty(rows.shape[0])
-    distances = SquareDistances(centers, _threads_for(rows, len(centers), n_threads))
+    squares, n_threads = np.empty(rows.shape[0]), _threads_for(rows, len(centers), n_threads)
     for part, x in kernel_blocks(rows, rows_per_block(rows, len(centers))):
-        distances.write(x, np.maximum(labels[part], 0), squares[part])
+        squares[part] = own_squares(x, np.maximum(labels[part], 0), centers, n_threads)
     return squares
 
 

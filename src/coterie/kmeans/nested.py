@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from coterie import _kernels
 from coterie.arrays import LINE_BYTES, Array, FloatArray, IndexArray
-from coterie.blocks.dataset import SquareDistances, total_weight, useful_n_threads
+from coterie.blocks.dataset import own_squares, total_weight, useful_n_threads
 from coterie.blocks.measures import robust_shift
 from coterie.blocks.shuffled import ShuffledRows, run_length, shuffled
 from coterie.cached import cached_property
@@ -397,9 +397,9 @@ def _add_within(
     _: ChunkRows, centers: Array, sample: ShuffledRows, state: SampleLabels, totals: SampleTotals
 ) -> None:
     labels = state.of(sample).labels[: sample.size]
-    squares, distances = np.empty(sample.size), SquareDistances(centers, sample.n_threads)
+    squares = np.empty(sample.size)
     for part, x in sample.blocks():
-        distances.write(x, labels[part], squares[part])
+        squares[part] = own_squares(x, labels[part], centers, sample.n_threads)
     weights = None if sample.weights is None else sample.weights[: sample.size]
     with totals.within.part() as within:
         own = squares if weights is None else squares * weights

@@ -16,7 +16,7 @@ import numpy as np
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.blocks.dataset import SquareDistances
+from coterie.blocks.dataset import own_squares
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.blocks.measures import robust_shift
 from coterie.cached import cached_property
@@ -201,7 +201,7 @@ class ComponentSearch:
         """Write the squared distances of the rows of a block to given components, in units of the variances."""
         variances = self.parameters.variances
         if variances.ndim < 2:
-            self._centers.write(kernel_rows(block), labels, squares)
+            squares[:] = own_squares(kernel_rows(block), labels, self.parameters.means, self.n_threads)
             squares /= variances if variances.ndim == 0 else variances[labels]
             return
         for start in range(0, len(block), _ROWS_OF_DIFFERENCES):
@@ -209,10 +209,6 @@ class ComponentSearch:
             differences = block[part] - self.parameters.means[labels[part]].astype(np.float64)
             differences /= np.sqrt(variances[labels[part]])
             np.einsum("ij,ij->i", differences, differences, out=squares[part])
-
-    @cached_property
-    def _centers(self) -> SquareDistances:
-        return SquareDistances(self.parameters.means, self.n_threads)
 
     @cached_property
     def _frame(self) -> CenterFrame:

@@ -8,7 +8,7 @@ import numpy as np
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray
-from coterie.blocks.dataset import SquareDistances
+from coterie.blocks.dataset import own_squares
 from coterie.blocks.kernel_rows import dense
 from coterie.centers.annealed import BatchPlan, anneal_centers
 from coterie.centers.assignment import RowLabels
@@ -231,12 +231,9 @@ def _draw_row_of_each(rows: ChunkRows, params: tuple[Array, int], state: RowLabe
 def _add_second_halves(rows: ChunkRows, points: FloatArray, state: RowLabels, halves: ClusterSums) -> None:
     """Add the rows that are nearer to the second point of their cluster than to the first."""
     labels = state.labels
-    first, second = (SquareDistances(part, rows.n_threads) for part in points)
     with halves.sums.part() as sums, halves.masses.part() as masses:
         for part, x in rows.blocks():
-            to_first, to_second = np.empty((2, part.stop - part.start))
-            first.write(x, labels[part], to_first)
-            second.write(x, labels[part], to_second)
+            to_first, to_second = (own_squares(x, labels[part], half, rows.n_threads) for half in points)
             before = np.where(to_second < to_first, np.int32(-1), labels[part])  # the same as now: not added
             _kernels.add_to_clusters(
                 x, labels[part], before, rows.weights_of(part), rows.shift, sums, masses, rows.n_threads

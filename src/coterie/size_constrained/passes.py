@@ -10,7 +10,7 @@ import numpy as np
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.blocks.dataset import ChunkRows, SquareDistances, total_weight, weighted_sum
+from coterie.blocks.dataset import ChunkRows, own_squares, total_weight, weighted_sum
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame
 from coterie.centers.lloyd import ClusteredRows
@@ -148,9 +148,9 @@ class SizedSearch:
 
     def _cost(self, blocks: Blocks, frame: CenterFrame, labels: IntArray, weights: Array | None) -> float:
         """Return the inertia of labels that are not among the candidates."""
-        distances, squares = SquareDistances(frame.centers, self._n_threads), np.empty(len(labels))
+        squares = np.empty(len(labels))
         for part, x in blocks():
-            distances.write(x, labels[part], squares[part])
+            squares[part] = own_squares(x, labels[part], frame.centers, self._n_threads)
         return weighted_sum(squares, weights)
 
 
@@ -211,11 +211,8 @@ class SizedClusters(ClusteredRows):
 
 def _difference(data: ChunkRows, centers: Array, before: IntArray, after: IntArray) -> float:
     """Return by how much labels cost more than those before, measured accurately."""
-    distances = SquareDistances(centers, data.n_threads)
     difference = 0.0
     for part, x in data.blocks():
-        old, new = np.empty(part.stop - part.start), np.empty(part.stop - part.start)
-        distances.write(x, before[part], old)
-        distances.write(x, after[part], new)
+        old, new = (own_squares(x, labels[part], centers, data.n_threads) for labels in (before, after))
         difference += weighted_sum(new - old, data.weights_of(part))
     return difference
