@@ -168,7 +168,8 @@ def _check_replaceable(folder: Path, place: Path) -> None:
         raise OSError(errno.EBUSY, told, str(folder))
     if not place.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
-    for path in (place, *(entry.path for entry in os.scandir(place) if entry.is_dir(follow_symlinks=False))):
+    inner = (entry.path for entry in os.scandir(place) if entry.is_dir(follow_symlinks=False))
+    for path in map(str, (place, *inner)):
         if os.path.ismount(path) or not os.access(path, os.W_OK):
             told = "Cannot move this folder, so the one around it cannot be replaced"
-            raise OSError(errno.EACCES, told, os.fspath(path))
+            raise OSError(errno.EACCES, told, path)

@@ -308,12 +308,6 @@ class TestFilesOfOthers:
 
 
 class TestLimits:
-    def test_compressed_metadata_above_the_limit(self, path):
-        rewrite(path, **{"coterie.json": b'{"metadata": "' + b" " * (80 * 2**20) + b'"}'})
-        assert path.stat().st_size < 2e6
-        with pytest.raises(ValueError, match=r"model\.coterie is not a coterie model.*declares 84 MB"):
-            persistence.read_header(path)
-
     def test_arrays_larger_than_memory(self, tmp_path):
         path = tmp_path / "large.coterie"
         coterie.KMeans(2, random_state=0).fit(np.zeros((2, 500_000)) + [[0], [1]]).save(path)

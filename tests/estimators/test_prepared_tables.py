@@ -102,7 +102,7 @@ def test_numbers_as_categories_are_numbers_in_any_type(frame):
     model = KMeans(4, random_state=0).fit(rows)
     same_bits(model.predict(frame[["a"]].assign(k=np.arange(600) % 3.0)), model.labels_)
     same_bits(model.predict(frame[["a"]].assign(k=(np.arange(600) % 3).astype(str))), model.labels_)
-    with pytest.raises(ValueError, match=r"did not see: 1\.5"):
+    with pytest.raises(ValueError, match=r"did not see: '1\.5'"):
         model.predict(frame[["a"]].assign(k=1.5))
 
 

@@ -194,7 +194,7 @@ def _begin(
     """Draw the first candidates of the rows of a chunk."""
     sizes, search = params
     state.current = TruncatedPosteriors(
-        rows.kept, rows.weights, sizes,
+        rows.rows, rows.weights, sizes,
         random=np.random.RandomState(np.array(seed)), n_threads=rows.n_threads, **search,
     )  # fmt: skip
 
