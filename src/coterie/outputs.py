@@ -171,5 +171,5 @@ def _check_replaceable(folder: Path, place: Path) -> None:
     inner = (entry.path for entry in os.scandir(place) if entry.is_dir(follow_symlinks=False))
     for path in map(str, (place, *inner)):
         if os.path.ismount(path) or not os.access(path, os.W_OK):
-            told = "Cannot move this folder, so the one around it cannot be replaced"
+            told = "Cannot move this folder, so that it can be replaced (Permission denied, or a mount point)"
             raise OSError(errno.EACCES, told, path)
