@@ -1,14 +1,10 @@
 // The kernels of rows and centers: argument checks, then the kernel without the interpreter's lock.
-#include <nanobind/stl/vector.h>
-
 #include <limits>
-#include <vector>
 
 #include "blocks.hpp"
 #include "centers.hpp"
 #include "coterie/centers/assign.hpp"
 #include "coterie/centers/bounded.hpp"
-#include "coterie/centers/sparse_means.hpp"
 #include "dispatch.hpp"
 
 namespace coterie {
@@ -60,23 +56,20 @@ template <class T>
 struct BoundedOptions {
     In1<std::int32_t> order, slots;
     Index panels_per_group;
-    In1<T> drift, cumulative_drift, error;
-    T shift_norm;
-    double added;
+    In1<T> drift, cumulative_drift;
+    T length;
     BitsType<T> bias;
     bool by_bytes;
 
     BoundedStep<T> step(bool first) const {
         return {order.data(), slots.data(), static_cast<Index>(order.size()), panels_per_group, drift.data(),
-                cumulative_drift.data(), error.data()[0], error.data()[1], error.data()[2], shift_norm, added, bias,
-                by_bytes, first};
+                cumulative_drift.data(), length, bias, by_bytes, first};
     }
 };
 
 template <class T>
 BoundedOptions<T> bounded_options(In1<std::int32_t> order, In1<std::int32_t> slots, Index panels_per_group,
-                                  In1<T> drift, In1<T> cumulative_drift, In1<T> error, T shift_norm, double added,
-                                  BitsType<T> bias, bool by_bytes) {
+                                  In1<T> drift, In1<T> cumulative_drift, T length, BitsType<T> bias, bool by_bytes) {
     const Index n_slots = static_cast<Index>(order.size()), n_centers = static_cast<Index>(slots.size());
     require(n_slots >= n_centers && n_slots % kLanes<T> == 0, "order does not fill whole panels");
     require_between(order, -1, n_centers, "order names a center that is not there");
@@ -88,17 +81,16 @@ BoundedOptions<T> bounded_options(In1<std::int32_t> order, In1<std::int32_t> slo
     require_size(cumulative_drift,
                  panels_per_group == 0 ? n_slots : ceil_div(n_slots / kLanes<T>, panels_per_group),
                  "one cumulative drift per bound is needed");
-    require_size(error, 3, "error has three terms");
+    require(length > 0 && length <= 1, "length is out of range");
     require(bias >= 1 && bias <= greatest_bias<T>(), "bias is out of range");
-    return {order, slots, panels_per_group, drift, cumulative_drift, error, shift_norm, added, bias, by_bytes};
+    return {order, slots, panels_per_group, drift, cumulative_drift, length, bias, by_bytes};
 }
 
 template <class T>
 void bind_bounded_options(nb::module_& m, const char* name) {
     nb::class_<BoundedOptions<T>>(m, name);
     m.def("bounded_options", &bounded_options<T>, arg("order"), arg("slots"), arg("panels_per_group"),
-          arg("drift").noconvert(), arg("cumulative_drift").noconvert(), arg("error").noconvert(), arg("shift_norm"),
-          arg("added"), arg("bias"), arg("by_bytes"));
+          arg("drift").noconvert(), arg("cumulative_drift").noconvert(), arg("length"), arg("bias"), arg("by_bytes"));
 }
 
 template <class Block>
@@ -264,90 +256,9 @@ void bind_distances(nb::module_& m) {
         arg("distances"), arg("n_threads"), Unlocked());
 }
 
-template <class T>
-void require_panels(const Out1<T>& panels, Index n_clusters, Index n_columns, Index n_beside) {
-    require(n_beside >= 1 && n_beside <= kMostBeside<CsrRows<T>>, "n_beside is out of range");
-    const Index stride = n_beside * kLanes<T>;
-    require_size(panels, ceil_div(n_clusters, stride) * stride * n_columns, "the panels have the wrong size");
-    require_aligned(panels, "the panels are not aligned to cache lines");
-}
-
-// Vectors of the panels' own type (centroids) or in double (sums).
-template <class T, class V>
-void write_lanes_of(In2<V> vectors, In1<std::int32_t> clusters, Out1<T> panels, Index n_clusters, Index n_beside,
-                    int n_threads) {
-    const Index n = static_cast<Index>(vectors.shape(0)), d = static_cast<Index>(vectors.shape(1));
-    require_panels(panels, n_clusters, d, n_beside);
-    require_labels(clusters, n, n_clusters, 0);
-    const auto write = [] {
-        if constexpr (__is_same(V, T)) return kernels().of<T>().write_lanes;
-        else return kernels().of<T>().write_lanes_of_doubles;
-    }();
-    write(vectors.data(), clusters.data(), n, d, panels.data(), n_beside, n_threads);
-}
-
-template <class T>
-void bind_sparse_means(nb::module_& m) {
-    m.def(
-        "nearest_mean",
-        [](const SparseBlock<T>& rows, Out1<T> panels, Index n_beside, Out1<T> scales, Out1<T> offsets,
-           Out1<std::int32_t> labels, Out1<T> scores, int n_threads) {
-            const CsrRows<T> x = rows.view();
-            const Index n_slots = static_cast<Index>(scales.size());
-            require_panels(panels, n_slots, x.n_columns, n_beside);
-            require(n_slots % (kLanes<T> * n_beside) == 0, "scales do not fill whole slabs");
-            require_size(offsets, n_slots, "one offset per slot is needed");
-            require_aligned(scales, "scales is not aligned to cache lines");
-            require_aligned(offsets, "offsets is not aligned to cache lines");
-            require_size(labels, x.n_rows, "one label per row is needed");
-            require_size(scores, x.n_rows, "one score per row is needed");
-            const SumPanels<T> view{panels.data(), scales.data(), offsets.data(), n_slots / kLanes<T>, n_beside};
-            kernels().of<T>().nearest_mean(x, view, labels.data(), scores.data(), n_threads);
-        },
-        arg("rows"), arg("panels"), arg("n_beside"), arg("scales"), arg("offsets"), arg("labels"), arg("scores"),
-        arg("n_threads"), Unlocked());
-
-    const auto bind_lanes = [&m](auto function) {
-        m.def("write_lanes", function, arg("vectors").noconvert(), arg("clusters"), arg("panels").noconvert(),
-              arg("n_clusters"), arg("n_beside"), arg("n_threads"), Unlocked());
-    };
-    bind_lanes(&write_lanes_of<T, T>);
-    if constexpr (!__is_same(T, double)) bind_lanes(&write_lanes_of<T, double>);
-
-    m.def(
-        "move_sparse_rows",
-        [](const std::vector<SparseBlock<T>>& blocks, In1<std::int32_t> labels,
-           std::optional<In1<std::int32_t>> before, std::optional<In1<T>> weights, Out2<double> sums,
-           Out1<double> masses, Out1<T> panels, Index n_beside, Out1<double> squares, Out1<double> with_sums,
-           Out1<double> with_panels, int n_threads) {
-            const Index n = static_cast<Index>(sums.shape(0)), d = static_cast<Index>(sums.shape(1));
-            std::vector<CsrRows<T>> views;
-            Index n_rows = 0;
-            for (const SparseBlock<T>& block : blocks) {
-                views.push_back(block.view());
-                require(views.back().n_columns == d, "sums and rows differ in width");
-                n_rows += views.back().n_rows;
-            }
-            require_labels(labels, n_rows, n, 0);
-            if (before) require_labels(*before, n_rows, n, -1);
-            if (weights) require_size(*weights, n_rows, "one weight per row is needed");
-            require_panels(panels, n, d, n_beside);
-            for (const auto* array : {&masses, &squares, &with_sums, &with_panels})
-                require_size(*array, n, "one number per cluster is needed");
-            const MovedRows<T> moved{views.data(),          static_cast<Index>(views.size()), labels.data(),
-                                       data_or_null(before), data_or_null(weights),            n_rows};
-            const SparseSums<T> state{sums.data(), masses.data(), panels.data(), n_beside, n, d};
-            kernels().of<T>().move_sparse_rows(moved, state, squares.data(), with_sums.data(), with_panels.data(), n_threads);
-        },
-        arg("blocks"), arg("labels"), arg("before").none(), arg("weights").none(), arg("sums"), arg("masses"),
-        arg("panels"), arg("n_beside"), arg("squares"), arg("with_sums"), arg("with_panels"), arg("n_threads"),
-        Unlocked());
-}
-
 }  // namespace
 
 void bind_centers(nb::module_& m) {
-    m.attr("PANELS_BESIDE") = kMostBeside<CsrRows<float>>;
     bind_positions<float>(m);
     bind_positions<double>(m);
     m.def("byte_limits", [] {
@@ -361,8 +272,6 @@ void bind_centers(nb::module_& m) {
     for_each_block([&]<class Block>() { bind_assignment<Block>(m); });
     bind_distances<float>(m);
     bind_distances<double>(m);
-    bind_sparse_means<float>(m);
-    bind_sparse_means<double>(m);
 }
 
 }  // namespace coterie

@@ -153,26 +153,6 @@ void split_lengths(const FusionBlock<T>& block, T gamma, In2<T> points, In2<T> d
 }
 
 template <class T>
-Index join_ends(const FusionBlock<T>& block, In1<T> lengths, T low, T high, Out1<std::int32_t> parents,
-                Out1<std::int32_t> labels) {
-    require_size(lengths, block.n_edges(), "one length per edge is needed");
-    require_size(parents, block.n_nodes(), "one parent per node is needed");
-    require_size(labels, block.n_nodes(), "one label per node is needed");
-    require_between(parents, 0, block.n_nodes(), "a parent is out of range");
-    return kernels().of<T>().join_ends(block.edges(), lengths.data(), low, high, parents.data(), labels.data());
-}
-
-template <class T>
-void set_means(In2<T> points, In1<std::int32_t> labels, Index n_sets, Index first, Index last, Out2<T> means) {
-    const Index n = static_cast<Index>(points.shape(0)), p = static_cast<Index>(points.shape(1));
-    require(0 <= first && first < last && last <= p, "these are no columns");
-    require_size(labels, n, "one label per node is needed");
-    require_size(means, n * p, "means has the wrong shape");
-    require_between(labels, 0, n_sets, "a label is out of range");
-    kernels().of<T>().set_means(points.data(), labels.data(), n_sets, n, p, first, last, means.data());
-}
-
-template <class T>
 void bind_convex_of(nb::module_& m, const char* name) {
     nb::class_<FusionBlock<T>>(m, name).def_prop_ro("n_tasks", &FusionBlock<T>::n_tasks);
     m.def("fusion_edges", &fusion_edges<T>, arg("heads"), arg("tails"), arg("weights").noconvert(),
@@ -194,10 +174,6 @@ void bind_convex_of(nb::module_& m, const char* name) {
           arg("duals").none(), arg("sums"), arg("n_threads"), Unlocked());
     m.def("split_lengths", &split_lengths<T>, arg("edges"), arg("gamma"), arg("points").noconvert(),
           arg("duals").noconvert(), arg("lengths").noconvert(), arg("n_threads"), Unlocked());
-    m.def("join_ends", &join_ends<T>, arg("edges"), arg("lengths").noconvert(), arg("low"), arg("high"), arg("parents"),
-          arg("labels"), Unlocked());
-    m.def("set_means", &set_means<T>, arg("points").noconvert(), arg("labels"), arg("n_sets"), arg("first"),
-          arg("last"), arg("means").noconvert(), Unlocked());
 }
 
 // A tree as Python hands it over; keeps the arrays alive.
@@ -241,17 +217,6 @@ double last_gamma_of_tree(const TreeArrays& tree, In2<double> columns) {
     return last_gamma(tree.view(), columns.data(), p);
 }
 
-Index labels_of_tree(const TreeArrays& tree, In1<std::uint8_t> fused, In1<std::int32_t> nodes,
-                     Out1<std::int32_t> labels, Out1<std::int32_t> firsts) {
-    require_size(fused, tree.n_nodes(), "one mark per node is needed");
-    require(fused.data()[0] == 0, "the root has no parent");
-    require_size(labels, static_cast<Index>(nodes.size()), "one label per row is needed");
-    require_size(firsts, tree.n_nodes(), "firsts has the wrong length");
-    require_between(nodes, 0, tree.n_nodes(), "a node is out of range");
-    return tree_labels(tree.view(), fused.data(), nodes.data(), static_cast<Index>(nodes.size()), labels.data(),
-                       firsts.data());
-}
-
 }  // namespace
 
 void bind_convex(nb::module_& m) {
@@ -260,8 +225,6 @@ void bind_convex(nb::module_& m) {
     m.def("denoise_on_tree", &denoise_tree, arg("tree"), arg("gamma"), arg("columns"), arg("fused"), arg("values"),
           arg("flows").none(), arg("sums"), arg("n_threads"), Unlocked());
     m.def("last_gamma", &last_gamma_of_tree, arg("tree"), arg("columns"), Unlocked());
-    m.def("tree_labels", &labels_of_tree, arg("tree"), arg("fused"), arg("nodes"), arg("labels"), arg("firsts"),
-          Unlocked());
     bind_convex_of<float>(m, "FusionEdgesFloat32");
     bind_convex_of<double>(m, "FusionEdgesFloat64");
 }

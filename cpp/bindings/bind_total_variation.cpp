@@ -1,6 +1,4 @@
 // The kernels of total variation clustering: argument checks, then the kernel without the interpreter's lock.
-#include <vector>
-
 #include "blocks.hpp"
 #include "coterie/total_variation/column_statistics.hpp"
 #include "coterie/total_variation/primal_step.hpp"
@@ -90,36 +88,21 @@ double iterate_primal_dual(const BlockedGraphArrays<T>& arrays, Out2<T> duals, O
 }
 
 template <class T>
-void statistics_at(const BlockedGraphArrays<T>& arrays, const In2<T>& memberships, const Index* ranks,
-                   const Out1<T>& medians, const Out2<double>& sums, const Out2<Index>& counts, int n_threads) {
+void column_statistics(const BlockedGraphArrays<T>& arrays, In2<T> memberships, In1<Index> ranks, Out1<T> medians,
+                       Out2<double> sums, Out2<Index> counts, int n_threads) {
     const BlockedGraph<T> graph = arrays.view();
     const Index n = graph.n_rows, n_columns = static_cast<Index>(medians.shape(0)),
                 width = static_cast<Index>(memberships.shape(1));
     require(n_columns >= 1 && width == ceil_div(n_columns, kLanes<T>) * kLanes<T>, "the width does not fit");
     require_rows(memberships, n, width, "memberships has the wrong shape");
-    for (Index r = 0; r < n_columns; ++r) require(ranks[r] >= 0 && ranks[r] < n, "the rank is out of range");
+    require_size(ranks, n_columns, "one rank per column is needed");
+    require_between(ranks, 0, n, "the rank is out of range");
     require_size(sums, 3 * n_columns, "three sums per column are needed");
     require_size(counts, 2 * n_columns, "two counts per column are needed");
     double* const s = sums.data();
     Index* const c = counts.data();
     const ColumnStatistics<T> out{medians.data(), s, s + n_columns, c, c + n_columns, s + 2 * n_columns};
-    kernels().of<T>().column_statistics(graph, memberships.data(), n_columns, width, ranks, out, n_threads);
-}
-
-// The same rank for all columns.
-template <class T>
-void column_statistics(const BlockedGraphArrays<T>& arrays, In2<T> memberships, Index rank, Out1<T> medians,
-                       Out2<double> sums, Out2<Index> counts, int n_threads) {
-    const std::vector<Index> ranks(medians.shape(0), rank);
-    statistics_at(arrays, memberships, ranks.data(), medians, sums, counts, n_threads);
-}
-
-// A rank for each column.
-template <class T>
-void column_statistics_of_ranks(const BlockedGraphArrays<T>& arrays, In2<T> memberships, In1<Index> ranks,
-                                Out1<T> medians, Out2<double> sums, Out2<Index> counts, int n_threads) {
-    require_size(ranks, static_cast<Index>(medians.shape(0)), "one rank per column is needed");
-    statistics_at(arrays, memberships, ranks.data(), medians, sums, counts, n_threads);
+    kernels().of<T>().column_statistics(graph, memberships.data(), n_columns, width, ranks.data(), out, n_threads);
 }
 
 template <class T>
@@ -132,9 +115,7 @@ void bind_total_variation_of(nb::module_& m, const char* name, const char* maker
           arg("anchors").noconvert(), arg("fixed"), arg("row_steps").noconvert(), arg("outer").noconvert(),
           arg("steps_by_weight"), arg("tau"), arg("convexity"), arg("n_iterations"), arg("squares"), arg("n_threads"),
           arg("row_weights").none() = nb::none(), Unlocked());
-    m.def("column_statistics", &column_statistics_of_ranks<T>, arg("graph"), arg("memberships").noconvert(),
-          arg("rank").noconvert(), arg("medians").noconvert(), arg("sums"), arg("counts"), arg("n_threads"), Unlocked());
-    m.def("column_statistics", &column_statistics<T>, arg("graph"), arg("memberships").noconvert(), arg("rank"),
+    m.def("column_statistics", &column_statistics<T>, arg("graph"), arg("memberships").noconvert(), arg("ranks"),
           arg("medians").noconvert(), arg("sums"), arg("counts"), arg("n_threads"), Unlocked());
 }
 

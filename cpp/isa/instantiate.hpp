@@ -7,13 +7,11 @@
 #include "coterie/centers/own_distances.hpp"
 #include "coterie/centers/positions.hpp"
 #include "coterie/centers/running_means.hpp"
-#include "coterie/centers/sparse_means.hpp"
 #include "coterie/centers/sums.hpp"
 #include "coterie/convex/dual_step.hpp"
 #include "coterie/convex/dual_ascent.hpp"
 #include "coterie/convex/dual_sweep.hpp"
 #include "coterie/convex/edge_lengths.hpp"
-#include "coterie/convex/fusion.hpp"
 #include "coterie/convex/primal_points.hpp"
 #include "coterie/graphs/nearest_apart.hpp"
 #include "coterie/graphs/nearest_in_cells.hpp"
@@ -56,10 +54,6 @@ constexpr KernelsOf<T> kernels_of() {
         .compare_centers_of_doubles = compare_centers<Isa, double, T>,
         .distances_to_listed = distances_to_listed<Isa, T>,
         .least_of_lists = least_of_lists<Isa, T>,
-        .nearest_mean = nearest_mean<Isa, CsrRows<T>>,
-        .write_lanes = write_lanes<Isa, T, T>,
-        .write_lanes_of_doubles = write_lanes<Isa, T, double>,
-        .move_sparse_rows = move_sparse_rows<Isa, T>,
         .nearest_apart = nearest_apart<Isa, T>,
         .products = products<Isa, T>,
         .cells_in_reach = cells_in_reach<Isa, T>,
@@ -81,8 +75,6 @@ constexpr KernelsOf<T> kernels_of() {
         .dual_sweep = dual_sweep<Isa, T>,
         .fusion_penalty = fusion_penalty<Isa, T>,
         .split_lengths = split_lengths<Isa, T>,
-        .join_ends = join_ends<Isa, T>,
-        .set_means = set_means<Isa, T>,
         .iterate_primal_dual = iterate_primal_dual<Isa, T>,
         .column_statistics = column_statistics<Isa, T>,
     };

@@ -34,8 +34,6 @@ def select_rows(rows: Rows, selection: Longs) -> Rows: ...
 
 # --- centers
 
-PANELS_BESIDE: int
-
 # OUT after (k, d): shift + sums / masses.
 def move_centers(
     sums: Doubles, masses: Doubles, shift: Doubles, before: Array, after: Array, n_threads: int
@@ -127,14 +125,12 @@ def bounded_options(
     panels_per_group: int,
     drift: Array,
     cumulative_drift: Array,
-    error: Array,
-    shift_norm: float,
-    added: float,
+    length: float,
     bias: int,
     by_bytes: bool,
 ) -> BoundedOptions: ...
 
-# IN/OUT labels (n,), upper (n,), lower (n, n_bounds), stored as in coterie.centers.bounded.StoredBounds.
+# IN/OUT labels (n,), upper (n,), lower (n, n_bounds), stored as in machine/stored_bounds.hpp.
 # Returns the number of labels that changed.
 def bounded_assign(
     rows: Rows,
@@ -191,65 +187,12 @@ def least_of_lists(
     n_threads: int,
 ) -> None: ...
 
-# Means of sparse rows, kept as sums. panels (flat), scales and offsets are aligned to 64 bytes.
-def nearest_mean(
-    rows: Rows,
-    panels: Array,
-    n_beside: int,
-    scales: Array,
-    offsets: Array,
-    labels: Ints,
-    scores: Array,
-    n_threads: int,
-) -> None: ...
-
-# IN vectors (m, d; float64 or the panels' type), clusters (m,); OUT their lanes of the panels.
-def write_lanes(
-    vectors: Array, clusters: Ints, panels: Array, n_clusters: int, n_beside: int, n_threads: int
-) -> None: ...
-
-# IN/OUT sums (k, d), masses (k,), panels; OUT squares, with_sums, with_panels (k,).
-def move_sparse_rows(
-    blocks: list[Rows],
-    labels: Ints,
-    before: Ints | None,
-    weights: Array | None,
-    sums: Doubles,
-    masses: Doubles,
-    panels: Array,
-    n_beside: int,
-    squares: Doubles,
-    with_sums: Doubles,
-    with_panels: Doubles,
-    n_threads: int,
-) -> None: ...
-
 # --- seeding: D^2 sampling
 
-# IN squares, nearest (n,); OUT starts (p + 1,). Returns rows and squares (starts[p],).
+# IN squares, nearest (n,). Returns proposals, rows and squares of all pairs.
 def pairs_in_reach(
-    rows: Rows,
-    proposals: Array,
-    offsets: Array,
-    squares: Array,
-    nearest: Array,
-    starts: Longs,
-    n_threads: int,
-) -> tuple[Ints, Array]: ...
-
-# OUT gains (proposals.size,).
-def gains(
-    starts: Longs,
-    rows: Ints,
-    squares: Array,
-    proposals: Longs,
-    nearest: Array,
-    weights: Array | None,
-    gains: Doubles,
-) -> None: ...
-
-# IN/OUT nearest (n,): lowered to the squared distances of one proposal.
-def lower_to(starts: Longs, rows: Ints, squares: Array, proposal: int, nearest: Array) -> None: ...
+    rows: Rows, proposals: Array, offsets: Array, squares: Array, nearest: Array, n_threads: int
+) -> tuple[Ints, Ints, Array]: ...
 
 # --- graphs: nearest neighbors
 
@@ -594,14 +537,6 @@ def split_lengths(
     edges: FusionEdges, gamma: float, points: Array, duals: Array, lengths: Array, n_threads: int
 ) -> None: ...
 
-# IN/OUT parents (n,), OUT labels (n,). Returns how many sets there are.
-def join_ends(
-    edges: FusionEdges, lengths: Array, low: float, high: float, parents: Ints, labels: Ints
-) -> int: ...
-
-# OUT columns first .. last - 1 of means (n, p).
-def set_means(points: Array, labels: Ints, n_sets: int, first: int, last: int, means: Array) -> None: ...
-
 class WeightedTree: ...
 
 # Parents come before their children; node 0 is the root. IN parents, sizes, weights (n,).
@@ -619,11 +554,6 @@ def denoise_on_tree(
     n_threads: int,
 ) -> None: ...
 def last_gamma(tree: WeightedTree, columns: Doubles) -> float: ...
-
-# IN fused (n,), nodes (n_rows,); OUT labels (n_rows,), firsts (n,): nodes. Returns the number of clusters.
-def tree_labels(
-    tree: WeightedTree, fused: npt.NDArray[np.uint8], nodes: Ints, labels: Ints, firsts: Ints
-) -> int: ...
 
 # --- total_variation
 
@@ -676,11 +606,11 @@ def move_vertices(
 ) -> int: ...  # fmt: skip
 
 # OUT medians (R,), sums (3, R): above, below, total variations; counts (2, R): above, below. Memberships in 0 .. 1.
-# rank: one for all columns, or one for each (R,).
+# IN ranks (R,).
 def column_statistics(
     graph: BlockedGraph,
     memberships: Array,
-    rank: int | Longs,
+    ranks: Longs,
     medians: Array,
     sums: Doubles,
     counts: Longs,

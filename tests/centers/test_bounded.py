@@ -16,7 +16,7 @@ from coterie.passes import measure_rows
 from coterie.rows import as_rows
 from tests.centers.plain import PlainLabels
 from tests.reference import k_means as oracle
-from tests.support.centers import DTYPES, SHAPES, check_bounds, check_pass, rows_and_centers
+from tests.support.centers import DTYPES, SHAPES, check_bounds, check_pass, lower_bounds, rows_and_centers
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -168,9 +168,7 @@ def test_shortened_centers_save_comparisons():
             bounded.start(frame)
             if number > 0:  # before that there are no bounds
                 upper = bounded._upper + bounded._drift[bounded.labels]
-                n_ruled_out += np.count_nonzero(
-                    bounded._format.values(bounded._lower) - bounded._cumulative > upper[:, None]
-                )
+                n_ruled_out += np.count_nonzero(lower_bounds(bounded) > upper[:, None])
             for part, x in data.blocks():
                 bounded.assign(part, x)
             sums = np.array([X[bounded.labels == label].sum(axis=0) for label in range(30)])

@@ -1,41 +1,14 @@
-"""Bounds in 16 bits are never more than they were, in order, and hardly less."""
+"""Bounds in 16 bits hold for rows of any size and panels of any fill."""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from coterie.centers.bounded import BoundedAssignment, StoredBounds
+from coterie.centers.bounded import BoundedAssignment
 from coterie.centers.frame import CenterFrame
 from coterie.passes import measure_rows
 from coterie.rows import as_rows
 from tests.centers.plain import PlainLabels
 from tests.support.centers import DTYPES, check_pass
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@given(typical=st.floats(1e-18, 1e18), ratios=st.lists(st.floats(1e-12, 1e6), min_size=1, max_size=20))
-def test_stored_bounds_are_rounded_down(dtype, typical, ratios):
-    stored_bounds = StoredBounds.around(typical, np.dtype(dtype))
-    bounds = np.sort(np.array(ratios) * typical).astype(dtype)
-    stored = stored_bounds.store(bounds)
-    values = stored_bounds.values(stored)
-    assert stored.dtype == np.uint16
-    assert np.all(values <= bounds)
-    assert np.all(np.diff(stored.astype(int)) >= 0)
-    near = (bounds > 1e-7 * typical) & (bounds < 60 * typical)
-    assert np.all(values[near] >= bounds[near] * (1 - 1 / 2000))
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_bounds_out_of_range_are_dropped(dtype):
-    stored_bounds = StoredBounds.around(1.0, np.dtype(dtype))
-    stored = stored_bounds.store(np.array([-1.0, 0.0, 1e-12, 1e12, np.inf], dtype=dtype))
-    assert stored.tolist() == [0, 0, 0, 65535, 65535]
-    assert np.all(np.isneginf(stored_bounds.values(stored)[:3]))
-    for typical in (0.0, float(np.finfo(dtype).tiny), float(np.finfo(dtype).max)):
-        extreme = StoredBounds.around(typical, np.dtype(dtype))
-        assert np.isfinite(extreme.values(np.array([65535], dtype=np.uint16)))[0]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -12,7 +12,7 @@ SCIKIT_LEARN = {
 }  # fmt: skip
 
 OWN = {
-    "aic", "as_sklearn", "bic", "centroids_of", "check_parameters", "cut", "denoise", "index_at", "labels_at",
+    "aic", "bic", "centroids_of", "check_parameters", "cut", "denoise", "index_at", "labels_at",
     "layers_at", "memberships", "partial_fit", "plot", "plot_barcode", "plot_dendrogram", "plot_tree",
     "predict_proba", "outlier_scores", "report", "responsibilities", "sample", "save", "score_samples",
 }  # fmt: skip

@@ -105,7 +105,7 @@ class TestRule:
         )
         by_rows, _ = run(X, X[:9], plan, 2, memory, np.full(9, 6.0), n_threads=n_threads)
         # What rows on workers give: the sums of each batch.
-        monkeypatch.setattr(annealed, "DenseRunningMeans", annealed.WorkerRunningMeans)
+        monkeypatch.setattr(annealed, "RunningMeans", annealed.SummedRunningMeans)
         by_sums, _ = run(X, X[:9], plan, 2, memory, np.full(9, 6.0), n_threads=n_threads)
         np.testing.assert_allclose(by_sums.centers, by_rows.centers, atol=1e-9)
         assert by_sums.n_batches == by_rows.n_batches

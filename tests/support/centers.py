@@ -41,6 +41,14 @@ def check_pass(plain, bounded, data, X, frame, scale=1.0):
     check_bounds(bounded, X, frame, scale)
 
 
+def lower_bounds(bounded):
+    """Return the lower bounds in force; minus infinity for none."""
+    dtype = bounded._cumulative.dtype
+    bits, dropped = (np.int32, 12) if dtype.itemsize == 4 else (np.int64, 41)
+    values = ((bounded._lower.astype(bits) + bounded._bias) << dropped).view(dtype)
+    return np.where(bounded._lower == 0, -np.inf, values.astype(float)) - bounded._cumulative
+
+
 def check_bounds(bounded, X, frame, scale=1.0):
     """No lower bound may exceed a true distance, no upper bound fall below one.
 
@@ -57,7 +65,7 @@ def check_bounds(bounded, X, frame, scale=1.0):
     filled = bounded._order >= 0
     by_slot[:, filled] = distances[:, bounded._order[filled]]
     by_slot[rows, bounded._slots[bounded.labels]] = np.inf
-    in_force = bounded._format.values(bounded._lower).astype(float) - bounded._cumulative
+    in_force = lower_bounds(bounded)
     if bounded._panels_per_group:
         lanes = 64 // bounded._data.dtype.itemsize
         starts = np.arange(0, by_slot.shape[1], lanes * bounded._panels_per_group)

@@ -352,8 +352,8 @@ def test_the_iteration_checks_its_arguments(change, message):
     ("change", "message"),
     [
         (dict(memberships=padded_rows(9, 9, np.dtype(float))), "width"),
-        (dict(rank=9), "rank"),
-        (dict(rank=-1), "rank"),
+        (dict(ranks=np.array([0, 9, 0])), "rank"),
+        (dict(ranks=np.array([0, 0, -1])), "rank"),
         (dict(sums=np.zeros((2, 3))), "three sums"),
         (dict(counts=np.zeros((1, 3), dtype=np.int64)), "two counts"),
     ],
@@ -361,7 +361,10 @@ def test_the_iteration_checks_its_arguments(change, message):
 def test_the_statistics_check_their_arguments(change, message):
     arguments = {name: kernel_arguments()[name] for name in ("graph", "memberships", "n_threads")}
     arguments |= dict(
-        rank=2, medians=np.zeros(3), sums=np.zeros((3, 3)), counts=np.zeros((2, 3), dtype=np.int64)
+        ranks=np.full(3, 2),
+        medians=np.zeros(3),
+        sums=np.zeros((3, 3)),
+        counts=np.zeros((2, 3), dtype=np.int64),
     )
     _kernels.column_statistics(**arguments)
     with pytest.raises(ValueError, match=message):

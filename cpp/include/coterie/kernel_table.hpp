@@ -19,15 +19,9 @@ struct BoundedStep;
 template <class T>
 struct BoundedState;
 template <class T>
-struct SumPanels;
-template <class T>
-struct MovedRows;
-template <class T>
 struct RunningMeans;
 template <class T>
 struct MeanBatches;
-template <class T>
-struct SparseSums;
 template <class T>
 struct Reach;
 template <class T>
@@ -97,10 +91,6 @@ struct KernelsOf {
     void (*distances_to_listed)(const DenseRows<T>&, const ScaledCenters<T>&, Index, std::int32_t*, T*, int);
     void (*least_of_lists)(const std::int32_t*, const T*, Index, Index, const double*, std::int32_t*, double*,
                         std::int32_t*, double*, int);
-    void (*nearest_mean)(const CsrRows<T>&, const SumPanels<T>&, std::int32_t*, T*, int);
-    void (*write_lanes)(const T*, const std::int32_t*, Index, Index, T*, Index, int);
-    void (*write_lanes_of_doubles)(const double*, const std::int32_t*, Index, Index, T*, Index, int);
-    void (*move_sparse_rows)(const MovedRows<T>&, const SparseSums<T>&, double*, double*, double*, int);
     // graphs
     void (*nearest_apart)(const DenseRows<T>&, const T*, Index, const std::int32_t*, const std::int32_t*, Index,
                           std::int32_t*, T*, int);
@@ -131,8 +121,6 @@ struct KernelsOf {
                        const PrimalPoints<T>&, T*, double*, int);
     void (*fusion_penalty)(const FusionEdges<T>&, const FusionNorm&, T, const T*, const T*, double*, int);
     void (*split_lengths)(const FusionEdges<T>&, const FusionNorm&, T, const T*, const T*, T*, int);
-    Index (*join_ends)(const FusionEdges<T>&, const T*, T, T, std::int32_t*, std::int32_t*);
-    void (*set_means)(const T*, const std::int32_t*, Index, Index, Index, Index, Index, T*);
     // total_variation
     double (*iterate_primal_dual)(const BlockedGraph<T>&, const PrimalDualState<T>&, const OuterStep<T>&, double,
                                   double, Index, double*, int);

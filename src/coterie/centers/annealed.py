@@ -6,6 +6,7 @@ so far. At first centers move a lot, out of poor local minima; in the end they s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -19,7 +20,6 @@ from coterie.blocks.kernel_rows import KEPT_BYTES, kernel_rows, read_ahead, row_
 from coterie.blocks.shuffled import run_length
 from coterie.centers.frame import CenterFrame, moved_centers
 from coterie.centers.lloyd import ClusterSums
-from coterie.centers.sparse_means import SparseMeans
 from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.fitting.report import Report, Stop
 from coterie.passes import ChunkRows, MeasuredRows, Passes, largest_square
@@ -43,8 +43,8 @@ _RUN_BYTES, _RUNS_PER_BATCH = 1 << 16, 16
 # Multiply-adds between two reports of a fit, and bytes that are read at a time.
 _MULTIPLY_ADDS, _READ_BYTES = 1 << 32, 16 << 20
 
-# Where relative masses of sparse rows have grown beyond this, they begin again at 1.
-_LARGE_MASS = 1e6
+# Entries of a batch of sparse rows for each column, so that moving the centers takes no longer than comparing them.
+_ENTRIES_PER_COLUMN = 4
 
 
 class RowsSeen(NamedTuple):
@@ -92,7 +92,8 @@ class BatchPlan:
     def of(cls, passes: Passes, n_clusters: int, batch_size: int | None = None) -> BatchPlan:
         """Return the batches of the rows of positive weight; None: of 2 k rows, at least 256.
 
-        They have up to 8 k rows on workers, where each batch is a round trip, and where large data are read in runs.
+        They have up to 8 k rows on workers, where each batch is a round trip, and where large data are read in runs;
+        of sparse rows 4 entries for each column.
         """
         rows, weights = passes.rows, passes.weights
         n_rows = passes.n_rows if weights is None else int(np.count_nonzero(weights))
@@ -102,7 +103,12 @@ class BatchPlan:
             row_bytes = rows.shape[1] * rows.dtype.itemsize
             if not passes.is_here:
                 batch_size = most
-            elif not rows.is_sparse and rows.shape[0] * row_bytes > KEPT_BYTES:
+            elif rows.is_sparse:
+                n_entries = rows.row_bytes() / (rows.dtype.itemsize + 4)
+                batch_size = max(
+                    batch_size, math.ceil(_ENTRIES_PER_COLUMN * rows.shape[1] / max(n_entries, 1))
+                )
+            elif rows.shape[0] * row_bytes > KEPT_BYTES:
                 batch_size = min(max(batch_size, _RUNS_PER_BATCH * _RUN_BYTES // row_bytes), most)
         batch_size = min(batch_size, n_rows)
         return cls(n_rows, batch_size, run_length(rows, batch_size, _RUNS_PER_BATCH))
@@ -171,8 +177,8 @@ class EpochSums(NamedTuple):
     masses: FloatArray
 
 
-class DenseRunningMeans:
-    """Centers that are means of dense rows, of the mass `counts` each: one loop over batches in C++."""
+class RunningMeans:
+    """Centers that are means of rows, of the mass `counts` each: one loop over batches in C++."""
 
     def __init__(
         self, centers: Array, counts: FloatArray, shift: FloatArray, n_threads: int, *, unit_length: bool
@@ -221,13 +227,13 @@ def _read(rows: ChunkRows, batches: Batches) -> Iterator[tuple[Any, Batches]]:
     yield from read_ahead(map(read, batches.cut(_READ_BYTES // (row_bytes * n_rows))))
 
 
-class WorkerRunningMeans(DenseRunningMeans):
-    """The same of rows on workers, which return the exact sums of each batch."""
+class SummedRunningMeans(RunningMeans):
+    """The same by the sums of each batch, O(k d) more: of sparse rows, and of rows on workers, whose sums are exact."""
 
     def take(self, passes: Passes, batches: Batches, epoch: EpochSums | None) -> float:
-        """See `DenseRunningMeans.take`."""
+        """See `RunningMeans.take`."""
         inertia, begin, mass = 0.0, 0, 2 * total_weight(passes.n_rows, passes.weights)
-        largest = mass * float(np.sqrt(largest_square(passes, self.shift)))
+        largest = mass * (1.0 if passes.is_here else float(np.sqrt(largest_square(passes, self.shift))))
         totals = ClusterSums(passes.total(self.centers.shape, largest), passes.total(self.counts.shape, mass))
         for end, memory in zip(batches.ends.tolist(), batches.memories.tolist()):
             for total in totals:
@@ -256,55 +262,6 @@ def _add_nearest(
     return weighted_sum(squares, weights)
 
 
-class SparseRunningMeans:
-    """Centers that are means of sparse rows; a batch costs in proportion to the entries of its rows.
-
-    To forget would change all columns. Instead, new rows get larger weights: sums and masses are relative.
-    """
-
-    def __init__(self, centers: Array, counts: FloatArray, n_threads: int, *, unit_length: bool) -> None:
-        self.counts, self.n_threads, self.unit_length = counts, n_threads, unit_length
-        self.shift = np.zeros(centers.shape[1])
-        self._means = SparseMeans(centers, self.shift, n_threads, unit_length=unit_length)
-        self._means.put(np.arange(len(centers)), centers, 1.0)
-
-    @property
-    def centers(self) -> Array:
-        """The centers, shape (k, d); computed at each call."""
-        return self._means.centers
-
-    def take(self, passes: Passes, batches: Batches, epoch: EpochSums | None) -> float:
-        """See `DenseRunningMeans.take`."""
-
-        def step(rows: ChunkRows) -> float:
-            read = row_reader(rows.kept)
-            return sum(self._take(read(batch.numbers), batch, epoch) for batch in batches.cut(1))
-
-        return float(passes.run(step)[0])
-
-    def _take(self, x: Any, batch: Batches, epoch: EpochSums | None) -> float:
-        means, weights, n_rows = self._means, batch.weights, len(batch.numbers)
-        labels, scores, squares = np.zeros(n_rows, np.int32), np.empty(n_rows, means.dtype), np.empty(n_rows)
-        _kernels.own_square_distances(x, self.shift[None, :], np.zeros(1), labels, squares, self.n_threads)
-        means.nearest(x, labels, scores)
-        if epoch is not None:
-            _kernels.add_to_clusters(x, labels, None, weights, self.shift, *epoch, self.n_threads)
-        np.minimum(self.counts, batch.memories, out=self.counts)
-        # A center is its relative sum over the divisor, which stands for the mass that is remembered.
-        divisors = means.divisors()
-        relative = np.where(divisors > 0, divisors, 1.0) / self.counts
-        own = relative[labels] if weights is None else relative[labels] * weights
-        means.add(x, labels, None, own.astype(means.dtype))
-        means.move(np.zeros(len(divisors)))
-        self.counts += np.bincount(labels, weights, minlength=len(divisors))
-        if divisors.max() > _LARGE_MASS:
-            means.put(np.arange(len(divisors)), means.centers, 1.0)
-        return weighted_sum(np.maximum(squares + scores, 0.0), weights)
-
-
-RunningMeans = DenseRunningMeans | SparseRunningMeans
-
-
 def running_means(
     passes: Passes,
     centers: Array,
@@ -315,10 +272,12 @@ def running_means(
     unit_length: bool,
 ) -> RunningMeans:
     """Return centers that are means of the mass `counts` each, and will receive such rows; `counts` is changed."""
-    n_threads = useful_n_threads(batch_size * centers.size, passes.n_threads)
-    if passes.rows.is_sparse:
-        return SparseRunningMeans(centers, counts, n_threads, unit_length=unit_length)
-    kind = DenseRunningMeans if passes.is_here else WorkerRunningMeans
+    n_threads, is_sparse = (
+        useful_n_threads(batch_size * centers.size, passes.n_threads),
+        passes.rows.is_sparse,
+    )
+    kind = RunningMeans if passes.is_here and not is_sparse else SummedRunningMeans
+    shift = np.zeros_like(shift) if is_sparse else shift  # sparse rows are never shifted
     return kind(centers, counts, shift, n_threads, unit_length=unit_length)
 
 

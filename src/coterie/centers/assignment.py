@@ -11,13 +11,6 @@ from coterie.blocks.dataset import ChunkRows
 from coterie.centers.frame import CenterFrame
 
 
-class Frame(Protocol):
-    """Centers that rows can be compared with."""
-
-    def nearest(self, x: Any, labels: IntArray, /, *, n_threads: int) -> Any:
-        """Write the nearest center of each row."""
-
-
 class Bounds(Protocol):
     """Bounds of distances, by which the labels of rows are updated with fewer of these."""
 
@@ -61,16 +54,16 @@ class RowLabels:
         """Name of the algorithm of `coterie.KMeans`."""
         return "lloyd" if self.bounds is None else self.bounds.algorithm
 
-    def start(self, frame: Frame, rule: AssignmentRule) -> None:
+    def start(self, frame: CenterFrame, rule: AssignmentRule) -> None:
         """Take the centers of the next pass, and the rule by which their rows are found."""
         if rule != self._rule:
             self._rule = rule
-            self.bounds = rule.bounds(self._rows, frame)  # type: ignore[arg-type]
+            self.bounds = rule.bounds(self._rows, frame)
             if self.bounds is not None:
                 self.bounds.labels[:] = self.labels
                 self.labels = self.bounds.labels
         if self.bounds is not None:
-            self.bounds.start(frame)  # type: ignore[arg-type]
+            self.bounds.start(frame)
 
     def relabel(self, rows: IndexArray, labels: IntArray) -> None:
         """Give some rows labels that a distance did not choose."""

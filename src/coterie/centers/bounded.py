@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -25,45 +24,16 @@ _SHORTEST = 0.1
 _OCTAVES, _OCTAVES_ABOVE = 32, 6
 
 
-@dataclass(frozen=True)
-class StoredBounds:
-    """Lower bounds in 16 bits: five of the exponent and eleven of the fraction, rounded down.
-
-    `cpp/include/coterie/machine/stored_bounds.hpp` reads and writes them. `bias` is the leading bits of the least
-    number that can be stored, and `dtype_of_values` the type of the bounds.
-    """
-
-    bias: int
-    dtype_of_values: np.dtype
-
-    dtype: ClassVar[np.dtype] = np.dtype(np.uint16)
-    none: ClassVar[int] = 0  # no bound
-    endless: ClassVar[int] = 65535  # the greatest one
-
-    @classmethod
-    def around(cls, distance: float, dtype: np.dtype) -> StoredBounds:
-        """Return the storage for bounds of this typical size."""
-        bits, dropped = _bits_of(dtype)
-        tiny, largest = np.finfo(dtype).tiny, np.finfo(dtype).max
-        least = np.clip(distance * 2.0 ** (_OCTAVES_ABOVE - _OCTAVES), tiny, largest * 2.0**-_OCTAVES)
-        return cls(int(np.array([least], dtype=dtype).view(bits)[0] >> dropped), dtype)
-
-    def store(self, bounds: Array) -> Array:
-        """Return the bounds as they are stored; values below the smallest are dropped."""
-        bits, dropped = _bits_of(self.dtype_of_values)
-        values = np.ascontiguousarray(np.maximum(bounds, 0), dtype=self.dtype_of_values)
-        return np.clip((values.view(bits) >> dropped) - self.bias, self.none, self.endless).astype(self.dtype)
-
-    def values(self, stored: Array) -> Array:
-        """Return the stored bounds, rounded down; minus infinity for none."""
-        bits, dropped = _bits_of(self.dtype_of_values)
-        values = ((stored.astype(bits) + self.bias) << dropped).view(self.dtype_of_values)
-        return np.where(stored == self.none, -np.inf, values).astype(self.dtype_of_values, copy=False)
+# Lower bounds are stored in 16 bits, see cpp/include/coterie/machine/stored_bounds.hpp; 0 is none.
+_STORED, _NO_BOUND = np.dtype(np.uint16), 0
 
 
-def _bits_of(dtype: np.dtype) -> tuple[np.dtype, int]:
-    """Return the integers that have as many bits as numbers of a type, and how many of these are dropped."""
-    return (np.dtype(np.int32), 12) if dtype.itemsize == 4 else (np.dtype(np.int64), 41)
+def bias_of_bounds(distance: float, dtype: np.dtype) -> int:
+    """Return the leading bits of the least bound that is stored, for bounds of this typical size."""
+    bits, dropped = (np.int32, 12) if dtype.itemsize == 4 else (np.int64, 41)
+    tiny, largest = np.finfo(dtype).tiny, np.finfo(dtype).max
+    least = np.clip(distance * 2.0 ** (_OCTAVES_ABOVE - _OCTAVES), tiny, largest * 2.0**-_OCTAVES)
+    return int(np.array([least], dtype=dtype).view(bits)[0] >> dropped)
 
 
 class BoundedAssignment:
@@ -87,7 +57,7 @@ class BoundedAssignment:
         self._frame: CenterFrame | None = None
         # The length of the centroids that bounds are of, None where it is yet to be chosen.
         self._length: float | None = None if unit_length else 1.0
-        self._format: StoredBounds | None = None  # chosen by the first rows
+        self._bias: int | None = None  # of the bounds; chosen by the first rows
         self._n_bounded = 0
         self.labels = np.full(data.n_rows, -1, dtype=np.int32)
         self._upper = np.empty(data.n_rows, dtype=data.dtype)
@@ -111,11 +81,11 @@ class BoundedAssignment:
         self._cumulative = np.zeros(n_bounds, dtype=self._data.dtype)
         self._options: Any = None  # of the kernel, in this pass
         check_allocation(
-            float(self._data.n_rows) * n_bounds * StoredBounds.dtype.itemsize,
+            float(self._data.n_rows) * n_bounds * _STORED.itemsize,
             "bounds of the distances of all rows",
             "use algorithm='lloyd' (of nested k-means, bounds='off'), which has none, or a coreset",
         )
-        self._lower = np.empty((self._data.n_rows, n_bounds), dtype=StoredBounds.dtype)
+        self._lower = np.empty((self._data.n_rows, n_bounds), dtype=_STORED)
 
     def start(self, frame: CenterFrame) -> None:
         """Set the centroids of the next pass and add their movements."""
@@ -132,7 +102,6 @@ class BoundedAssignment:
         self._cumulative_drift += by_slot
         self._drift = self._rounded_up(drift)
         self._cumulative = self._rounded_up(self._cumulative_drift)
-        self._error = frame.score_error()
         self._options = None
 
     def _rounded_up(self, values: FloatArray) -> Array:
@@ -147,22 +116,19 @@ class BoundedAssignment:
         assert self._frame is not None
         if self._length is None:
             self._length = self._shorten(part, x)
-        if self._format is None:
+        if self._bias is None:
             some = self._data.squares[part][:_ROWS_OF_LENGTH]
-            self._format = StoredBounds.around(float(np.sqrt(np.median(some))), self._data.dtype)
+            self._bias = bias_of_bounds(float(np.sqrt(np.median(some))), self._data.dtype)
         if self._options is None:
-            self._added, error = self._of_shortened(self._length)
             self._options = _kernels.bounded_options(
-                self._order, self._slots, self._panels_per_group, self._drift, self._cumulative, error,
-                self._frame.shift_norm, float(self._added), self._format.bias,
-                len(self._slots) >= 2 * _kernels.byte_limits()[1],
+                self._order, self._slots, self._panels_per_group, self._drift, self._cumulative, self._length,
+                self._bias, len(self._slots) >= 2 * _kernels.byte_limits()[1],
             )  # fmt: skip
         first = part.start >= self._n_bounded
         self._n_bounded = max(self._n_bounded, part.stop)
-        squares = self._data.squares[part]
         _kernels.bounded_assign(
-            x, self._frame.exact(x), self._options, first, squares + self._added if self._added else squares,
-            self.labels[part], self._upper[part], self._lower[part], self._data.n_threads,
+            x, self._frame.exact(x), self._options, first, self._data.squares[part], self.labels[part],
+            self._upper[part], self._lower[part], self._data.n_threads,
         )  # fmt: skip
 
     def _shorten(self, part: slice, x: Any) -> float:
@@ -171,7 +137,8 @@ class BoundedAssignment:
         Centroids of length 1 move further than means, which are shorter than 1, so bounds of the distances to them
         loosen sooner. Scaled to one length r they have the same order for every row, and move r times as far. For a row
         with cosine c the differences of distances are the largest, relative to the movement, at r = c; then bounds of
-        distances are as tight as bounds of angles. Any r gives the same labels.
+        distances are as tight as bounds of angles. Any r gives the same labels:
+        ||x - r c||^2 / r = ||x - c||^2 + (1 - r)(||x||^2 - r ||c||^2) / r, where both lengths are 1 but for rounding.
         """
         assert self._frame is not None
         n_rows = part.stop - part.start
@@ -184,21 +151,10 @@ class BoundedAssignment:
         self._frame.nearest(chosen, np.empty(len(some), dtype=np.int32), squares)
         return min(1.0, max(_SHORTEST, 1 - float(squares.mean()) / 2))
 
-    def _of_shortened(self, length: float) -> tuple[Array, Array]:
-        """Return what squared distances over r are more with shortened centroids, and the error of a score.
-
-        ||x - r c||^2 / r = ||x - c||^2 + (1 - r)(||x||^2 - r ||c||^2) / r, where both lengths are 1 but for rounding.
-        """
-        added = (1 - length) ** 2 / length
-        epsilon = float(np.finfo(self._data.dtype).eps)
-        rounding = np.array([0, 0, 8 * epsilon * ((1 - length) / length + added)])
-        dtype = self._data.dtype
-        return dtype.type(added), (self._error + rounding).astype(dtype)
-
     def relabel(self, rows: IndexArray, labels: IntArray) -> None:
         """Give some rows labels that a distance did not choose; their bounds are forgotten."""
         self.labels[rows] = labels
-        self._lower[rows] = StoredBounds.none
+        self._lower[rows] = _NO_BOUND
         self._upper[rows] = np.inf
 
 
@@ -240,4 +196,4 @@ def n_bounds_of(algorithm: str, n_rows: int, n_clusters: int) -> int | None:
     """Return the lower bounds per row: None for one per centroid. Yinyang's ten centroids per group are a minimum."""
     if algorithm == "elkan":
         return None
-    return max(1, min(n_clusters // 10, _BOUND_BYTES // (n_rows * StoredBounds.dtype.itemsize)))
+    return max(1, min(n_clusters // 10, _BOUND_BYTES // (n_rows * _STORED.itemsize)))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from coterie import _kernels
-from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.arrays import Array, FloatArray, IntArray
 from coterie.cached import cached_property
 
 # Rows of length 1 whose sum is shorter than this part of their mass cancel out: what is left of it is rounding.
@@ -34,15 +33,6 @@ class CenterFrame:
 
     def __len__(self) -> int:
         return len(self.centers)
-
-    def some(self, numbers: IndexArray) -> CenterFrame:
-        """Return the frame of some of the centroids."""
-        return CenterFrame(self.centers[numbers], self._shift, self.n_threads)
-
-    @cached_property
-    def shift_norm(self) -> float:
-        """Length of the shift."""
-        return math.sqrt(self._shift @ self._shift)
 
     def nearest(
         self, x: Any, labels: IntArray, squares: FloatArray | None = None, *, n_threads: int | None = None
@@ -76,26 +66,6 @@ class CenterFrame:
         dots, squares = np.empty(len(self)), np.empty(len(self))
         _kernels.compare_centers(self.relative, other.relative, dots, squares, self.n_threads)
         return squares
-
-    def score_error(self) -> FloatArray:
-        """Bound the rounding error of a score: e[0] * norm(x) + e[1] * norm(x - shift)**2 + e[2].
-
-        A dot product of length d has an error of at most gamma * norm(x) * norm(c), with gamma close to d * eps / 2
-        (Higham 2002, section 3.1); doubled for machines without fused multiply-add. The errors of relative centroids
-        and of sums of squared differences in float64 are included.
-        """
-        epsilon = float(np.finfo(self.centers.dtype).eps) / 2
-        gamma = (2 * self.centers.shape[1] + 20) * epsilon
-        square = float(self.squares.max(initial=0.0))
-        largest, exact = math.sqrt(square), (self.centers.shape[1] + 8) * 2.0**-50
-        constant = 8 * epsilon * (float(np.abs(self.offsets).max()) + square)
-        return np.array(
-            [
-                2 * gamma * largest,
-                6 * epsilon + exact,
-                constant + exact * largest * (largest + self.shift_norm),
-            ]
-        )
 
 
 def nearest_centers(x: Any, frame: CenterFrame, ids: IntArray, scores: Array, n_threads: int) -> None:

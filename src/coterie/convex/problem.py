@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse import csgraph
 from scipy.sparse.linalg import eigsh
 
 from coterie import _kernels
@@ -184,10 +185,12 @@ class ConvexProblem:
         _kernels.split_lengths(self._kernel, gamma, points, duals, lengths, self.n_threads)
         return lengths
 
-    def join(self, lengths: Array, low: float, high: float, parents: IntArray) -> tuple[IntArray, int]:
-        """Join the ends of edges with low < length <= high; return the labels of the sets and their number."""
-        labels = np.empty(self.edges.n_nodes, dtype=np.int32)
-        return labels, _kernels.join_ends(self._kernel, lengths, low, high, parents, labels)
+    def join(self, are_joined: BoolArray) -> tuple[IntArray, int]:
+        """Join the ends of some edges; return the labels of the sets, by their first nodes, and their number."""
+        ends = self.edges.heads[are_joined], self.edges.tails[are_joined]
+        graph = sp.coo_array((np.ones(len(ends[0])), ends), shape=2 * (self.edges.n_nodes,))
+        n_sets, labels = csgraph.connected_components(graph, directed=False)
+        return labels, int(n_sets)
 
     def project(self, gamma: float, duals: Array, out: Array) -> None:
         """Write the duals, made feasible for gamma, to `out`."""

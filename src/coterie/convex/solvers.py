@@ -15,7 +15,6 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import cg, splu
 
-from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.convex.problem import ConvexProblem, OrderedProblem, RepeatedRows, SolverOptions
 from coterie.fitting.deadline import Deadline
@@ -97,12 +96,9 @@ class Fuser:
         """Yield the points with increasingly long edges fused, first those of length 0 up to rounding."""
         problem = self._problem
         n_nodes, n_groups = len(points), problem.n_groups
-        parents = [np.arange(n_nodes, dtype=np.int32) for _ in range(n_groups)]
         level: _Candidate | None = None
-        low = -1.0
-        for high in (max(self._least_length, self._length * step) for step in _LADDER):
-            sets = [problem.join(lengths[g], low, high, parents[g]) for g in range(n_groups)]
-            low = high
+        for longest in (max(self._least_length, self._length * step) for step in _LADDER):
+            sets = [problem.join(lengths[g] <= longest) for g in range(n_groups)]
             n_sets = [n for _, n in sets]
             if level is None or n_sets != level.n_sets:
                 means = points.copy()
@@ -116,7 +112,9 @@ class Fuser:
         """Write the means of the sets of each group of columns."""
         starts = self._problem.group_starts
         for (labels, n_sets), first, last in zip(sets, starts, starts[1:]):
-            _kernels.set_means(points, labels, n_sets, first, last, out)
+            counts = np.bincount(labels, minlength=n_sets)
+            for j in range(first, last):
+                out[:, j] = (np.bincount(labels, points[:, j], n_sets) / counts)[labels]
 
     def _best(self, levels: list[_Candidate]) -> _Candidate:
         """Return the best candidate of each group of columns, and fuse similar lengths at the next check."""
@@ -142,11 +140,9 @@ class Fuser:
         edges = self._problem.edges
         if len(labels) == 1:
             return labels[0], int(labels[0].max()) + 1
-        split = np.zeros(len(edges), dtype=self._problem.rows.dtype)
-        for label in labels:
-            split[label[edges.heads] != label[edges.tails]] = 1
-        parents = np.arange(edges.n_nodes, dtype=np.int32)
-        return self._problem.join(split, -1.0, 0.0, parents)
+        return self._problem.join(
+            np.all([label[edges.heads] == label[edges.tails] for label in labels], axis=0)
+        )
 
 
 class AMA:

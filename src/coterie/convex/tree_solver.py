@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse import csgraph
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IntArray
@@ -84,12 +86,14 @@ class TreeProblem:
 
     def clusters(self, found: TreeSolution) -> tuple[IntArray, RepeatedRows]:
         """Return the labels of the rows, numbered by their first rows, and their centroids."""
-        labels, firsts = (
-            np.empty(len(self.nodes), dtype=np.int32),
-            np.empty(len(self.parents), dtype=np.int32),
+        joined = np.flatnonzero(found.joined)
+        graph = sp.coo_array(
+            (np.ones(len(joined)), (joined, self.parents[joined])), shape=2 * (len(self.parents),)
         )
-        n_clusters = _kernels.tree_labels(self.kernel, found.joined, self.nodes, labels, firsts)
-        centroids = found.values[:, firsts[:n_clusters]].T + self.mean
+        _, sets = csgraph.connected_components(graph, directed=False)
+        _, firsts, places = np.unique(sets[self.nodes], return_index=True, return_inverse=True)
+        labels = np.argsort(np.argsort(firsts)).astype(np.int32)[places]
+        centroids = found.values[:, self.nodes[np.sort(firsts)]].T + self.mean
         return labels, RepeatedRows(centroids.astype(self.data.dtype), labels)
 
 

@@ -185,7 +185,7 @@ class ExactSearch:
             return np.full(len(scores), np.inf)
         n_columns, largest = self._points.shape[1], float(self._squares.max())
         unit = float(np.finfo(self._points.dtype).eps) / 2
-        # The offset, its own sum in float64 and the addition to the product; see CenterFrame.score_error.
+        # The offset, its own sum in float64 and the addition to the product; see centers/assign.hpp.
         rounding = (product + 4 * unit) * np.sqrt(squares * largest) + 4 * unit * largest
         rounding += n_columns * 2.0**-52 * (largest + squares)
         lowest = np.sqrt(np.maximum(scores[:, -1].astype(np.float64) + squares - rounding, 0))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +24,7 @@ from coterie.estimators.base import Description, Objective, by_chunk
 from coterie.estimators.outliers import SCALES, FitDistances, OutlierScoring, center_rounding
 from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.checks import check_sample_weight, warn
+from coterie.fitting.report import with_callbacks
 from coterie.fitting.threads import effective_n_threads
 from coterie.limits.memory import check_allocation
 from coterie.rows import Block, Rows
@@ -32,9 +32,6 @@ from coterie.rows.derived import normalized, rows_of_zeros, selected_rows
 
 # How many roundings of its square a squared distance to a centroid may be off by, if rows are sparse.
 _ROUNDING = 64
-
-# Attributes with the same name and meaning in scikit-learn and here.
-_SHARED = ("labels_", "inertia_", "n_iter_", "n_features_in_", "feature_names_in_")
 
 # The label of a row that is in no cluster.
 NO_CLUSTER = -1
@@ -60,7 +57,7 @@ class CentroidEstimator(
     OutlierScoring,
     SeededEstimator,
 ):
-    """A model that is a set of centers. A subclass has `fit`, which ends with `_store_fitted`."""
+    """A model that is a set of centers. A subclass has `_fit`, which ends with `_store_fitted`."""
 
     _description = Description(Objective("inertia_", "inertia"))
 
@@ -88,9 +85,38 @@ class CentroidEstimator(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Self:
+        """Find the clusters of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
+            The data; see `coterie.open_rows` for files, `coterie.dask.rows` for rows on workers. Never changed; float32
+            and float64 arrays are never copied.
+            What must be parsed or converted is converted once and kept if it takes at most 1 GiB as floats (arrays of
+            smaller types: 96 MiB). Of more, what must be parsed goes to a temporary file in TMPDIR (or /var/tmp) once,
+            the rest is converted block by block in every pass: the bits are the same.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weight of each row.
+
+        Returns
+        -------
+        object
+            This estimator.
+        """
+        self.check_parameters()
+        self._fit(X, sample_weight)
+        return self
+
+    def _fit(self, X: Any, sample_weight: npt.ArrayLike | None) -> None:
+        raise NotImplementedError
+
     def fit_predict(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> IntArray:
         """Find the clusters of X and return `labels_`; see `fit`."""
-        return self.fit(X, sample_weight=sample_weight).labels_  # type: ignore[attr-defined]
+        return self.fit(X, sample_weight=sample_weight).labels_
 
     @by_chunk
     def predict(self, X: Any, *, return_distance: bool = False) -> Any:
@@ -169,7 +195,7 @@ class CentroidEstimator(
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Array:
         """Find the clusters of X and return the distance of each row to every centroid; see `transform`."""
-        return self.fit(X, sample_weight=sample_weight).transform(X)  # type: ignore[attr-defined]
+        return self.fit(X, sample_weight=sample_weight).transform(X)
 
     @by_chunk
     def score(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> float:
@@ -193,28 +219,6 @@ class CentroidEstimator(
         rows = self._with_direction(self._rows_of(X))
         weights = self._weights_of(rows, sample_weight)
         return -self._inertia_of(weighted_sum(self._labels_and_squares(rows)[1], weights))
-
-    def as_sklearn(self) -> Any:
-        """Return scikit-learn's KMeans with these centroids, for tools that support only it, such as exporters to ONNX.
-
-        Returns
-        -------
-        sklearn.cluster.KMeans
-            Fitted. It predicts and transforms what this model does, but for rows within rounding of two centroids.
-
-        Raises
-        ------
-        ValueError
-            If scikit-learn has no model that predicts the same.
-
-        Examples
-        --------
-        >>> from coterie import KMeans
-        >>> KMeans(2, random_state=0).fit([[0.0], [1], [8], [9]]).as_sklearn().inertia_
-        1.0
-        """
-        check_is_fitted(self)
-        return _as_sklearn(self)
 
     # --- for subclasses ------------------------------------------------------------------------------------------
 
@@ -362,39 +366,3 @@ def _squares_to(centers: Array, shift: FloatArray) -> FloatArray:
     relative = centers - shift if np.any(shift) else centers
     with np.errstate(over="ignore"):
         return np.asarray(np.einsum("ij,ij->i", relative, relative, dtype=np.float64))
-
-
-def _as_sklearn(model: Any) -> Any:
-    """Return scikit-learn's KMeans with the centroids of a fitted model; see `CentroidEstimator.as_sklearn`."""
-    import sklearn.cluster  # takes an eighth as long as all of coterie
-
-    if model.metric != "euclidean":
-        raise ValueError(
-            f"scikit-learn has no KMeans with metric={model.metric!r}. Fit KMeans to rows of length 1 "
-            "(sklearn.preprocessing.normalize), which is nearly the same, and take as_sklearn() of that."
-        )
-    if hasattr(model, "splits_"):
-        raise ValueError(
-            "A tree of bisecting k-means does not predict the nearest centroid, so no KMeans of scikit-learn predicts "
-            "what it does. KMeans(n_clusters, init=model.cluster_centers_, max_iter=1).fit(X) has one."
-        )
-    if getattr(model, "preparation_", None):
-        warn(
-            "The rows of the fit were prepared, and the model of scikit-learn does not prepare any: give it rows that "
-            "coterie.prepare_rows has prepared in the same way."
-        )
-    centers = np.array(model.cluster_centers_)
-    other = sklearn.cluster.KMeans(
-        len(centers), init=centers, n_init=1, max_iter=model.max_iter, tol=model.tol
-    )
-    # A fit of the centers themselves makes what scikit-learn's predict needs; the results are those of the model.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # of equal centers
-        other.fit(centers)
-    other.cluster_centers_ = centers
-    for name in _SHARED:
-        if hasattr(model, name):
-            setattr(other, name, getattr(model, name))
-        elif hasattr(other, name):
-            delattr(other, name)
-    return other

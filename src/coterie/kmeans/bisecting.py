@@ -35,7 +35,7 @@ from coterie.estimators.parameters import (
 from coterie.estimators.seeded import draw_centers
 from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.fitting.deadline import Deadline
-from coterie.fitting.report import Report, Stop, with_callbacks
+from coterie.fitting.report import Report, Stop
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import NO_CLUSTER, CentroidEstimator
 from coterie.passes import Passes, measure
@@ -388,25 +388,7 @@ class BisectingKMeans(CentroidEstimator):
         self.n_threads = n_threads
         self.callback = callback
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> BisectingKMeans:
-        """Find the clusters of X.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
-            The data; see `coterie.open_rows` for files. Never changed.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n,), optional
-            Non-negative weight of each row.
-
-        Returns
-        -------
-        BisectingKMeans
-            This estimator.
-        """
-        self.check_parameters()
+    def _fit(self, X: Any, sample_weight: npt.ArrayLike | None) -> None:
         report = Report(self, _HISTORY_FIELDS, n_steps=max(1, int(self.n_clusters) - 1))
         rows, columns = self._rows_to_fit(X)
         self._check_n_rows(rows)
@@ -435,7 +417,6 @@ class BisectingKMeans(CentroidEstimator):
             | {"history_": history, "n_iter_": len(history)}
         )
         report.warn_if_out_of_time()
-        return self
 
     def _split(
         self,

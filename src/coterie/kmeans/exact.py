@@ -35,7 +35,7 @@ from coterie.estimators.parameters import (
 )
 from coterie.fitting.checks import random_stream, warn
 from coterie.fitting.deadline import Deadline
-from coterie.fitting.report import Report, Stop, with_callbacks
+from coterie.fitting.report import Report, Stop
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
 from coterie.passes import Passes, measure, open_passes
@@ -248,29 +248,7 @@ class KMeans(CentroidEstimator):
         self.n_threads = n_threads
         self.callback = callback
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> KMeans:
-        """Find the clusters of X.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
-            The data; see `coterie.open_rows` for files, `coterie.dask.rows` for rows on workers. Never changed; float32
-            and float64 arrays are never copied.
-            What must be parsed or converted is converted once and kept if it takes at most 1 GiB as floats (arrays of
-            smaller types: 96 MiB). Of more, what must be parsed goes to a temporary file in TMPDIR (or /var/tmp) once,
-            the rest is converted block by block in every pass: the bits are the same.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n,), optional
-            Non-negative weight of each row.
-
-        Returns
-        -------
-        KMeans
-            This estimator.
-        """
-        self.check_parameters()
+    def _fit(self, X: Any, sample_weight: npt.ArrayLike | None) -> None:
         report = Report(self, HISTORY_FIELDS, n_runs=self._n_runs())
         rows, columns = self._rows_to_fit(X)
         given = self._given_centers(rows, self.n_init)
@@ -324,7 +302,6 @@ class KMeans(CentroidEstimator):
             | {"history_": best.history, "n_iter_": len(best.history), "runs_": report.runs()}
         )
         report.warn_if_out_of_time()
-        return self
 
     def _anneals(self, passes: Passes) -> bool:
         """Return whether centers are annealed before Lloyd's algorithm: on workers each batch is a round trip."""

@@ -40,7 +40,7 @@ from coterie.estimators.parameters import (
 )
 from coterie.fitting.checks import random_stream, warn
 from coterie.fitting.deadline import UNLIMITED, Deadline
-from coterie.fitting.report import Report, Stop, with_callbacks
+from coterie.fitting.report import Report, Stop
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
 from coterie.passes import MeasuredRows, Passes, measure, open_passes
@@ -214,25 +214,7 @@ class MiniBatchKMeans(CentroidEstimator):
         self.n_threads = n_threads
         self.callback = callback
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> MiniBatchKMeans:
-        """Find the clusters of X.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
-            The data; see `coterie.open_rows` for files, `coterie.dask.rows` for rows on workers. Never changed.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n,), optional
-            Non-negative weight of each row.
-
-        Returns
-        -------
-        MiniBatchKMeans
-            This estimator.
-        """
-        self.check_parameters()
+    def _fit(self, X: Any, sample_weight: npt.ArrayLike | None) -> None:
         self._warn_of_ignored_parameters()
         report = Report(self, HISTORY_FIELDS)
         rows, columns = self._rows_to_fit(X)
@@ -281,7 +263,6 @@ class MiniBatchKMeans(CentroidEstimator):
             | {"n_iter_": result.n_epochs, "n_steps_": result.n_batches}
         )
         report.warn_if_out_of_time()
-        return self
 
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None

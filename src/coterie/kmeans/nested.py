@@ -18,14 +18,13 @@ from coterie.blocks.dataset import own_squares, total_weight, useful_n_threads
 from coterie.blocks.measures import robust_shift
 from coterie.blocks.shuffled import ShuffledRows, run_length, shuffled
 from coterie.cached import cached_property
-from coterie.centers.assignment import Frame, RowLabels
+from coterie.centers.assignment import RowLabels
 from coterie.centers.bounded import n_bounds_of
 from coterie.centers.choice import BoundsRule
 from coterie.centers.frame import CenterFrame
 from coterie.centers.labels import label_all
 from coterie.centers.lloyd import LEAST_INERTIA
-from coterie.centers.means import Means, means_of
-from coterie.centers.sparse_means import SparseMeans
+from coterie.centers.means import Means
 from coterie.estimators.parameters import (
     Callback,
     Clusters,
@@ -42,7 +41,7 @@ from coterie.estimators.parameters import (
     ZeroRows,
 )
 from coterie.fitting.checks import random_stream
-from coterie.fitting.report import Report, Stop, with_callbacks
+from coterie.fitting.report import Report, Stop
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
 from coterie.passes import Begin, ChunkRows, Passes, Total, largest_square, measure_rows, open_passes
@@ -198,37 +197,27 @@ class SampleSums:
             self._rule = BoundsRule("yinyang", n_bounds, unit_length=means.unit_length)
         self._labels = data.passes.state(SampleLabels)
         if earlier is not None:
-            means.restore(earlier.sums, earlier.masses)
-            self.squares = earlier.squares
+            means.sums, means.masses, self.squares = earlier.sums, earlier.masses, earlier.squares
         self._earlier_masses = means.masses.copy()
         passes, mass, shape = data.passes, 2 * data.total_weight, self.squares.shape
         largest = 1.0 if passes.is_here else largest_square(passes, data.shift)
-        self._largest = 4 * mass * largest
-        totals = {
-            "squares": passes.total(shape, self._largest, self.squares),
-            "counts": passes.total(shape, 2 * data.n_rows),
-            "within": passes.total(shape, self._largest),
-        }
-        if not isinstance(means, SparseMeans):
-            bound = mass * float(np.sqrt(largest))
-            totals["sums"] = passes.total(means.sums.shape, bound, means.sums)
-            totals["masses"] = passes.total(shape, mass, means.masses)
-        self._totals = SampleTotals(**totals)
+        self._totals = SampleTotals(
+            squares=passes.total(shape, 4 * mass * largest, self.squares),
+            counts=passes.total(shape, 2 * data.n_rows),
+            within=passes.total(shape, 4 * mass * largest),
+            sums=passes.total(means.sums.shape, mass * float(np.sqrt(largest)), means.sums),
+            masses=passes.total(shape, mass, means.masses),
+        )
 
     def update(self) -> int:
         """Assign all rows of the sample and update the sums; return the number of changed labels."""
         means, totals = self.means, self._totals
         totals.counts.clear()
-        sparse = means if isinstance(means, SparseMeans) else None
-        changed = self._sample.passes.run(
-            _update, SampleUpdate(means.frame, sparse, self._rule),
-            (self._sample.state, self._labels), totals, writes=True,
-        )  # fmt: skip
         frame, states, size = means.frame, (self._sample.state, self._labels), self._sample.size
+        changed = self._sample.passes.run(_update, (frame, self._rule), states, totals, writes=True)
         self._labels.begin = lambda: [Begin(_label_sample, frame, states, given=self._sample.sizes_of(size))]
         self.squares = totals.squares.total()
-        if totals.sums is not None and totals.masses is not None:
-            means.sums, means.masses = totals.sums.total(), totals.masses.total()
+        means.sums, means.masses = totals.sums.total(), totals.masses.total()
         self._counts = totals.counts.total()
         return sum(changed)
 
@@ -236,12 +225,11 @@ class SampleSums:
         """Bring each center to the mean of its rows; see `Means.move`."""
         empty = self.empty_clusters()
         for total in (self._totals.sums, self._totals.masses):
-            if total is not None:
-                total.clear(empty)
+            total.clear(empty)
         before = self.means.frame
         shifts, within = self.means.move(self.squares, empty)
         hides = float(within.sum()) < LEAST_INERTIA * float(self.squares.sum())
-        if hides and not self._continues and isinstance(before, CenterFrame):
+        if hides and not self._continues:
             # By the rows where rounding of the sums hides it; of these rows alone.
             self._totals.within.clear()
             states = self._sample.state, self._labels
@@ -270,10 +258,6 @@ class SampleSums:
     @cached_property
     def mean_variance(self) -> float:
         """Mean variance of the columns; for a sample of all rows, and constant from then on."""
-        return self.variance_of_sample()
-
-    def variance_of_sample(self) -> float:
-        """Return the mean variance of the columns, of the sample."""
         mass = self.means.masses.sum()
         mean = self.means.sums.sum(axis=0) / mass
         return float(self.squares.sum() / mass - mean @ mean) / len(mean)
@@ -282,24 +266,14 @@ class SampleSums:
 class SampleTotals(NamedTuple):
     """Sums over the rows of the sample, by cluster; `counts` and `within` are those of a round.
 
-    `within` has squared distances to the centers where sums lose them, `counts` the rows with a weight. Sparse
-    rows have no sums and masses here, which `SparseMeans` keeps.
+    `within` has squared distances to the centers where sums lose them, `counts` the rows with a weight.
     """
 
     squares: Total
     counts: Total
     within: Total
-    sums: Total | None = None
-    masses: Total | None = None
-
-
-@dataclass(frozen=True)
-class SampleUpdate:
-    """Parameters of a round: the centers, and how rows are assigned to them."""
-
-    frame: Frame
-    sparse_means: SparseMeans | None
-    rule: BoundsRule
+    sums: Total
+    masses: Total
 
 
 class SampleLabels:
@@ -344,26 +318,27 @@ def _measure(_: ChunkRows, shift: FloatArray, sample: ShuffledRows) -> Array:
 
 
 def _update(
-    _: ChunkRows, params: SampleUpdate, sample: ShuffledRows, state: SampleLabels, totals: SampleTotals
+    _: ChunkRows,
+    params: tuple[CenterFrame, BoundsRule],
+    sample: ShuffledRows,
+    state: SampleLabels,
+    totals: SampleTotals,
 ) -> int:
     """Assign the rows of the sample, and move those whose labels have changed between the sums."""
-    row_labels, size, n_threads = state.of(sample), sample.size, sample.n_threads
-    row_labels.start(params.frame, params.rule)
+    (frame, rule), row_labels, size, n_threads = params, state.of(sample), sample.size, sample.n_threads
+    row_labels.start(frame, rule)
     labels, bounds = row_labels.labels[:size], row_labels.bounds
     before = labels.copy()
     with _parts_of(totals) as (squares, counts, _within, sums, masses):
         for part, x in sample.blocks():
             if bounds is None:
-                params.frame.nearest(x, labels[part], n_threads=n_threads)
+                frame.nearest(x, labels[part], n_threads=n_threads)
             else:
                 bounds.assign(part, x)
             own = sample.weights_of(part)
-            if params.sparse_means is not None:
-                params.sparse_means.add(x, labels[part], before[part], own)
-            else:
-                _kernels.add_to_clusters(
-                    x, labels[part], before[part], own, sample.shift, sums, masses, n_threads
-                )
+            _kernels.add_to_clusters(
+                x, labels[part], before[part], own, sample.shift, sums, masses, n_threads
+            )
         changed, k = np.flatnonzero(labels != before), len(squares)
         moved = sample.squares[changed].astype(np.float64)
         weights = None if sample.weights is None else sample.weights[:size]
@@ -388,9 +363,9 @@ def _label_sample(
 
 @contextmanager
 def _parts_of(totals: SampleTotals) -> Iterator[list[Any]]:
-    """Return the arrays to which the rows of a chunk are added, None for totals that are not kept."""
+    """Return the arrays to which the rows of a chunk are added."""
     with ExitStack() as stack:
-        yield [None if total is None else stack.enter_context(total.part()) for total in totals]
+        yield [stack.enter_context(total.part()) for total in totals]
 
 
 def _add_within(
@@ -496,7 +471,7 @@ def nested(
             per_row = (report.seconds - begin) / first_size
         is_over = report(
             scale * sums.scaled_up(within),
-            lambda: means.centers,
+            means.frame.centers,
             batch_size=data.size,
             n_changed=n_changed,
             center_shift=center_shift,
@@ -522,7 +497,7 @@ def nested(
         elif stalled or n_changed == 0 or center_shift <= stop.tolerance * sums.mean_variance:
             reason = "converged"
             break
-    return NestedResult(means.centers, sums, report.history(), reason)
+    return NestedResult(means.frame.centers, sums, report.history(), reason)
 
 
 def have_settled(errors: FloatArray, shifts: FloatArray, threshold: float) -> bool:
@@ -654,8 +629,8 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     Cosine. The standard error of a center is that of a direction: the spread of its rows perpendicular to it, over the
     mean of cos.
 
-    Time. A round costs at most O(b k d) for a sample of b rows, in practice far less; with sparse rows in proportion to
-    the entries of the sample, for any d.
+    Time. A round costs at most O(b k d) for a sample of b rows, in practice far less; with sparse rows O(k d) and
+    O(k) for each entry of the sample.
 
     References
     ----------
@@ -712,27 +687,6 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         self.n_threads = n_threads
         self.callback = callback
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> NestedMiniBatchKMeans:
-        """Find the clusters of X.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
-            The data; see `coterie.open_rows` for files, `coterie.dask.rows` for rows on workers. Never changed; float
-            arrays are never copied.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n,), optional
-            Non-negative weight of each row.
-
-        Returns
-        -------
-        NestedMiniBatchKMeans
-            This estimator.
-        """
-        return self._fit(X, sample_weight, goes_on=False)
-
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None
     ) -> NestedMiniBatchKMeans:
@@ -755,11 +709,12 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         NestedMiniBatchKMeans
             This estimator; `labels_`, `inertia_` and `history_` are those of X.
         """
-        self._check_continuation()
-        return self._fit(X, sample_weight, goes_on=hasattr(self, "cluster_centers_"))
-
-    def _fit(self, X: Any, sample_weight: npt.ArrayLike | None, goes_on: bool) -> NestedMiniBatchKMeans:
         self.check_parameters()
+        self._check_continuation()
+        self._fit(X, sample_weight, goes_on=hasattr(self, "cluster_centers_"))
+        return self
+
+    def _fit(self, X: Any, sample_weight: npt.ArrayLike | None, goes_on: bool = False) -> None:
         report = Report(self, HISTORY_FIELDS)
         if goes_on:
             rows = self._rows_of(X)
@@ -787,7 +742,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             if centers is None:
                 centers = self._centers_from_first_batch(data, random, report)
             self._check_distances(centers, data.shift)
-            means = means_of(rows.is_sparse)(centers, data.shift, data.n_threads, unit_length=self._is_cosine)
+            means = Means(centers, data.shift, data.n_threads, unit_length=self._is_cosine)
             n_bounds = n_bounds_per_row(
                 passes.rows_per_worker, rows.shape[1], self.n_clusters, rows.dtype.itemsize, self.bounds
             )
@@ -805,7 +760,6 @@ class NestedMiniBatchKMeans(CentroidEstimator):
                     self._warn_of_empty_clusters(labels)
         self._store_fitted(fitted)
         report.warn_if_out_of_time()
-        return self
 
     def _result_fitted(self, result: NestedResult, shift: FloatArray) -> dict[str, Any]:
         """Return the fitted attributes of a result without labels."""

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from coterie import _kernels
-from coterie.arrays import Array, IndexArray, IntArray
+from coterie.arrays import Array, IndexArray
 from coterie.blocks.dataset import ChunkRows
 from coterie.centers.frame import CenterFrame
 from coterie.fitting.checks import check_positive_integer, check_sum_of_squares, random_stream
@@ -20,9 +21,6 @@ __all__ = ["k_means_plus_plus", "seed_by_square_distance"]
 
 # Number of existing centers per choice from one pool: larger pools have more rejections.
 _CENTERS_PER_STEP = 4
-
-# starts, rows, squared distances: those of proposal p are at starts[p] : starts[p + 1].
-_Pairs = tuple[IndexArray, IntArray, Array]
 
 
 def k_means_plus_plus(
@@ -202,37 +200,32 @@ class _GrowingCenters:
             trials.append(number)
             if len(trials) < n_trials:
                 continue
-            best = trials[0]
-            if n_trials > 1:
-                gains = np.empty(n_trials)
-                _kernels.gains(*pairs, np.array(trials), self._nearest, self._data.weights, gains)
-                best = trials[int(gains.argmax())]
-            _kernels.lower_to(*pairs, best, self._nearest)
+            of_trials = {trial: np.s_[pairs.indptr[trial] : pairs.indptr[trial + 1]] for trial in trials}
+            best = max(of_trials, key=lambda trial: self._gain(pairs, of_trials[trial]))
+            near = pairs.indices[of_trials[best]]
+            self._nearest[near] = np.minimum(self._nearest[near], pairs.data[of_trials[best]])
             self._choose(rows[best : best + 1], proposals[best : best + 1])
             trials = []
             if self.n_left == 0 or deadline.is_over:
                 break
 
-    def _pairs(self, frame: CenterFrame) -> _Pairs:
-        """Return the pairs of a proposal and a row that is nearer to it than to its nearest center."""
+    def _gain(self, pairs: sp.csc_array, part: slice) -> float:
+        """Return by how much a proposal with these pairs lowers the potential."""
+        rows = pairs.indices[part]
+        gains = np.maximum(self._nearest[rows].astype(np.float64) - pairs.data[part], 0)
+        if self._data.weights is not None:
+            gains *= self._data.weights[rows]
+        return (
+            float(gains.cumsum()[-1]) if len(gains) else 0.0
+        )  # added up in order, to the same bits everywhere
+
+    def _pairs(self, frame: CenterFrame) -> sp.csc_array:
+        """Return the squared distances of the rows that are nearer to a proposal than to their nearest center."""
         data, found = self._data, []
         for part, x in data.blocks():
-            starts = np.empty(len(frame) + 1, dtype=np.intp)
-            rows, squares = _kernels.pairs_in_reach(
-                x,
-                frame.relative,
-                frame.offsets,
-                data.squares[part],
-                self._nearest[part],
-                starts,
-                data.n_threads,
+            proposals, rows, squares = _kernels.pairs_in_reach(
+                x, frame.relative, frame.offsets, data.squares[part], self._nearest[part], data.n_threads
             )
-            found.append((starts, rows + np.int32(part.start) if part.start else rows, squares))
-        if len(found) == 1:
-            return found[0]
-        lengths = [np.diff(starts) for starts, _, _ in found]
-        of_blocks = [np.repeat(np.arange(len(frame), dtype=np.int32), length) for length in lengths]
-        order = np.argsort(np.concatenate(of_blocks), kind="stable")
-        starts = np.concatenate([[0], np.sum(lengths, axis=0).cumsum()])
-        rows, squares = (np.concatenate([block[i] for block in found])[order] for i in (1, 2))
-        return starts, rows, squares
+            found.append((proposals, rows + np.int32(part.start), squares))
+        proposals, rows, squares = (np.concatenate(parts) for parts in zip(*found))
+        return sp.coo_array((squares, (rows, proposals)), shape=(data.n_rows, len(frame))).tocsc()

@@ -475,12 +475,11 @@ struct ByteCenters {
     T unit;
     BytePanels<Isa, C> panels;
 
-    // kept: see `pack_moved`.
-    ByteCenters(const ExactCenters<T>& centers, std::int8_t* kept, int n_threads)
+    ByteCenters(const ExactCenters<T>& centers, int n_threads)
         : shift(rounded_shift(centers)),
           unit(unit_of(centers.centers, shift.data(), centers.scored.n_centers, centers.scored.n_columns)),
           panels(pack_bytes<Isa, C>(centers.centers, shift.data(), unit, centers.order, centers.scored.n_centers,
-                                    centers.scored.n_columns, kept, n_threads)) {}
+                                    centers.scored.n_columns, n_threads)) {}
 
     static Buffer<T> rounded_shift(const ExactCenters<T>& centers) {
         Buffer<T> out(centers.scored.n_columns);
@@ -546,7 +545,7 @@ void assign(const Rows& x, const ExactCenters<typename Rows::value_type>& center
     const ExactSearch<Isa, Rows> search{x, centers};
     if constexpr (__is_same(Rows, DenseRows<T>) && BytesOf<Isa>::kExists)
         if (takes_bytes<Isa>(x.n_rows, centers.scored, filter)) {
-            const ByteCenters<Isa, T> bytes(centers, nullptr, n_threads);
+            const ByteCenters<Isa, T> bytes(centers, n_threads);
             if (bytes.unit > 0) return assign_by_bytes(search, bytes, out, n_threads);
         }
     assign_by_scores(search, out, n_threads);

@@ -27,12 +27,14 @@ struct BoundedStep {
     Index panels_per_group;       // 0: one bound per slot
     const T* drift;               // n_centers: how far each moved since the last iteration, rounded up
     const T* cumulative_drift;    // one per bound of a row: sum of the (largest) drifts so far, rounded up
-    T error_norm, error_square, error_constant;  // error of a score: norm * ||x|| + square * ||x - m||^2 + constant
-    T shift_norm;                 // ||m||
-    double added;                 // what squares of rows are more, so that distances are those of shortened centroids
+    T length;                     // bounds are of centroids that are shortened to it, where rows have length 1
     BitsType<T> bias;             // of stored lower bounds
     bool by_bytes;                // whether panels are compared in bytes
     bool first;                   // no bounds yet: compute everything
+
+    // What squares of rows are more with shortened centroids, and how far that is off.
+    T added() const { return (1 - length) * (1 - length) / length; }
+    T added_error() const { return 8 * epsilon<T>() * ((1 - length) / length + added()); }
 };
 
 // IN squares (||x - m||^2); IN/OUT the rest. One entry per row; lower has n_bounds per row.
@@ -49,6 +51,15 @@ namespace {
 
 template <class T>
 inline constexpr T kUlp = sizeof(T) == 4 ? T(5.9604645e-8) : T(1.1102230246251565e-16);
+
+template <class T>
+Index n_terms(const DenseRows<T>& x, Index) {
+    return x.n_columns;
+}
+template <class T>
+Index n_terms(const CsrRows<T>& x, Index row) {
+    return x.end(row) - x.begin(row);
+}
 
 // State of the search of a row.
 template <class T>
@@ -208,6 +219,7 @@ struct BoundedChunk {
     const ExactCenters<T>& exact;
     const Centers<T>& centers;
     const Panels<T>& panels;
+    const ScoreError<T>& error;
     const BoundedBytes<Isa, T>* bytes;  // nullptr: not in bytes
     const BoundedStep<T>& step;
     const BoundedState<T>& state;
@@ -216,10 +228,9 @@ struct BoundedChunk {
 
     // Selects the panels that the row must be compared with. Returns false if its label cannot have changed.
     bool open(Index row, Search<T>& s, Index index, BoundedScratch<T>& scratch) const {
-        const T square = s.square = state.squares[row];
+        const T square = s.square = state.squares[row] + step.added();
         s.row = row;
-        s.error = step.error_norm * (square_root(square) + step.shift_norm) + step.error_square * square +
-                  step.error_constant;
+        s.error = error(n_terms(x, row), square_root(square)) + step.added_error();
         s.best = s.best_error = infinity<T>();
         s.best_id = s.own_id = -1;
         s.nearest = -1;
@@ -260,7 +271,7 @@ struct BoundedChunk {
     }
 
     T score_of(double measured, const Search<T>& s) const {
-        return static_cast<T>(measured + step.added - static_cast<double>(s.square));
+        return static_cast<T>(measured + static_cast<double>(step.added()) - static_cast<double>(s.square));
     }
 
     // Returns the lane that becomes the row's best, -1 if none does; where errors could decide, by float64, and then
@@ -359,8 +370,8 @@ struct BoundedChunk {
             byte_tiles<Isa, kTile, kByteVectors<Isa>>(rows, 0, n, bytes->panels, p);
             // The shift of the bytes is rounded, and so is the square of the row.
             for (Index r = 0; r < n; ++r) {
-                const T length = square_root(searches[r]->square) + kUlp<T> * step.shift_norm;
-                errors[r] = errors[r] * scale + searches[r]->error + 4 * kUlp<T> * step.shift_norm * length;
+                const T length = square_root(searches[r]->square) + kUlp<T> * error.shift_norm;
+                errors[r] = errors[r] * scale + searches[r]->error + 4 * kUlp<T> * error.shift_norm * length;
             }
         }
     }
@@ -407,11 +418,12 @@ Index bounded_assign_with(const Rows& x, const ExactCenters<typename Rows::value
     using T = typename Rows::value_type;
     using Chunk = BoundedChunk<Isa, Rows, Bounds>;
     const Panels<T> panels = pack<Rows>(exact.scored, step.order, step.n_slots, n_threads);
+    const ScoreError<T> error(exact);
     // At first every row needs every panel: few rows at a time, so that they and their bounds stay in the cache. Later
     // few rows need a panel: many rows at a time, to fill its tiles.
     const Index chunk = step.first ? 48 : rows_per_chunk<T>(x.n_rows, x.n_columns, 4096 * 1024, 2016);
     const auto run = [&](const BoundedBytes<Isa, T>* bytes) {
-        const Chunk work{x, exact, exact.scored, panels, bytes, step, state, bounds, chunk};
+        const Chunk work{x, exact, exact.scored, panels, error, bytes, step, state, bounds, chunk};
         const Index n_bytes = bytes == nullptr ? 0 : byte_width(x.n_columns);
         Index n_changed = 0;
         parallel_for(
@@ -436,7 +448,7 @@ Index bounded_assign_with(const Rows& x, const ExactCenters<typename Rows::value
             const T unit = unit_of(exact.centers, shift.data(), exact.scored.n_centers, x.n_columns);
             if (unit > 0) {
                 const auto packed = pack_bytes<Isa, kByteVectors<Isa>>(exact.centers, shift.data(), unit, step.order,
-                                                                       step.n_slots, x.n_columns, nullptr, n_threads);
+                                                                       step.n_slots, x.n_columns, n_threads);
                 const BoundedBytes<Isa, T> bytes{packed, shift.data(), unit};
                 return run(&bytes);
             }

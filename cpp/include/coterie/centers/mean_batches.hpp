@@ -36,48 +36,23 @@ void take_batches(const RunningMeans<T>& m, const MeanBatches<T>& batches, int n
     Buffer<T> gathered(gathers ? most * d : 0);
     Buffer<std::int32_t> labels(most);
     Buffer<double> of_clusters(k);
-    Buffer<std::uint8_t> has_moved(k);
     const ExactCenters<T> centers{{m.relative, m.offsets, k, d}, m.centers, m.squares, nullptr, m.shift, batches.order};
-    const auto each = [&](auto assign_batch) {
-        for (Index b = 0, begin = 0; b < batches.n_batches; begin = batches.ends[b++]) {
-            DenseRows<T> batch{all.selection == nullptr ? all.data + begin * d : all.data, batches.ends[b] - begin, d,
-                               all.selection == nullptr ? nullptr : all.selection + begin};
-            if (gathers) {
-                for (Index i = 0; i < batch.n_rows; ++i)
-                    __builtin_memcpy(gathered.data() + i * d, batch.row(i), static_cast<std::size_t>(d) * sizeof(T));
-                batch = {gathered.data(), batch.n_rows, d, nullptr};
-            }
-            Index n_compared = 0;
-            assign_batch(batch, Assigned{labels.data(), nullptr, &n_compared});
-            move_means_by_rows<Isa>(m, batch, labels.data(), batches.weights == nullptr ? nullptr : batches.weights + begin,
-                                    batches.memories[b], of_clusters.data(), has_moved.data(), batches.sums, batches.masses,
-                                    n_threads);
-            double inertia = 0;
-            for (Index c = 0; c < k; ++c) inertia += of_clusters[c];
-            batches.inertias[b] = inertia;
+    for (Index b = 0, begin = 0; b < batches.n_batches; begin = batches.ends[b++]) {
+        DenseRows<T> batch{all.selection == nullptr ? all.data + begin * d : all.data, batches.ends[b] - begin, d,
+                           all.selection == nullptr ? nullptr : all.selection + begin};
+        if (gathers) {
+            for (Index i = 0; i < batch.n_rows; ++i)
+                __builtin_memcpy(gathered.data() + i * d, batch.row(i), static_cast<std::size_t>(d) * sizeof(T));
+            batch = {gathered.data(), batch.n_rows, d, nullptr};
         }
-    };
-    if constexpr (BytesOf<Isa>::kExists)
-        if (takes_bytes<Isa>(most, centers.scored, Filter::automatic)) {
-            using Bytes = ByteCenters<Isa, T>;
-            constexpr Index kSlots = BytePanels<Isa, Bytes::C>::kSlots;
-            Buffer<std::int8_t> kept(ceil_div(k, kSlots) * kSlots * byte_stride(d));
-            kept.fill(0);
-            Bytes bytes(centers, kept.data(), n_threads);
-            bool is_packed = true;
-            return each([&](const DenseRows<T>& batch, const Assigned& out) {
-                is_packed = is_packed || pack_moved(m.centers, bytes.shift.data(), bytes.unit, has_moved.data(), kept.data(),
-                                                    bytes.panels, n_threads);
-                if (!is_packed) bytes = Bytes(centers, kept.data(), n_threads);
-                is_packed = false;
-                const ExactSearch<Isa, DenseRows<T>> search{batch, centers};
-                if (bytes.unit > 0) assign_by_bytes(search, bytes, out, n_threads);
-                else assign_by_scores(search, out, n_threads);
-            });
-        }
-    each([&](const DenseRows<T>& batch, const Assigned& out) {
-        assign_by_scores(ExactSearch<Isa, DenseRows<T>>{batch, centers}, out, n_threads);
-    });
+        Index n_compared = 0;
+        assign<Isa>(batch, centers, Filter::automatic, Assigned{labels.data(), nullptr, &n_compared}, n_threads);
+        move_means_by_rows<Isa>(m, batch, labels.data(), batches.weights == nullptr ? nullptr : batches.weights + begin,
+                                batches.memories[b], of_clusters.data(), batches.sums, batches.masses, n_threads);
+        double inertia = 0;
+        for (Index c = 0; c < k; ++c) inertia += of_clusters[c];
+        batches.inertias[b] = inertia;
+    }
 }
 
 }  // namespace

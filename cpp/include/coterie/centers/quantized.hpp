@@ -129,9 +129,9 @@ T unit_of(const T* centers, const T* shift, Index n_centers, Index n_columns) {
     return unit;
 }
 
-// Rounds the center of a slot, of none where id < 0. Returns false if it is too large for the unit. OUT q (byte_width).
+// Rounds the center of a slot, of none where id < 0. OUT q (byte_width).
 template <class Isa, int C, class T>
-bool quantize_slot(Index slot, const T* centers, const T* shift, T unit, float* relative, std::int8_t* q,
+void quantize_slot(Index slot, const T* centers, const T* shift, T unit, float* relative, std::int8_t* q,
                    BytePanels<Isa, C>& out) {
     const Index d = out.n_columns, width = byte_width(d), id = out.ids[slot];
     QuantizedVector c{0, 0, 0, infinity<float>(), -infinity<float>(), 0};
@@ -144,7 +144,6 @@ bool quantize_slot(Index slot, const T* centers, const T* shift, T unit, float* 
     out.own_errors[slot] = (c.error + kByteRounding * c.length) * (1 + kByteRounding);
     out.own_slack[slot] = c.slack;
     for (Index j = 0; j < width; ++j) q[j] = static_cast<std::int8_t>(q[j] + BytesOf<Isa>::kOffset);
-    return c.scale < infinity<float>();
 }
 
 inline float greater(float a, float b) { return a > b ? a : b; }
@@ -169,41 +168,34 @@ void fill_panel(const std::int8_t* q, Index p, int c, BytePanels<Isa, C>& out) {
     }
 }
 
-// Rounds centers again, those that have moved (all if nullptr), and puts them into their panels. IN/OUT kept (nullptr or
-// n_slots x byte_stride): the bytes of all centers, which are needed where some have moved. Returns false if some are too
-// large for the unit.
+// order: the center of each slot (n_slots, -1 for none), or nullptr for the natural order.
 template <class Isa, int C, class T>
-bool pack_moved(const T* centers, const T* shift, T unit, const std::uint8_t* has_moved, std::int8_t* kept,
-                BytePanels<Isa, C>& out, int n_threads) {
+BytePanels<Isa, C> pack_bytes(const T* centers, const T* shift, T unit, const std::int32_t* order, Index n_slots,
+                              Index n_columns, int n_threads) {
     constexpr Index kSlots = BytePanels<Isa, C>::kSlots, L = kSlots / C;
-    const Index stride = byte_stride(out.n_columns);
-    std::uint8_t fits = 1;
+    const Index n_panels = ceil_div(n_slots, kSlots), n = n_panels * kSlots, stride = byte_stride(n_columns);
+    BytePanels<Isa, C> out{n_panels, n_columns, Buffer<std::int8_t>(n * byte_width(n_columns)),
+                           Buffer<float>(n), Buffer<float>(n), Buffer<float>(n), Buffer<float>(n), Buffer<float>(n),
+                           Buffer<float>(n_panels), Buffer<float>(n_panels), Buffer<float>(n_panels),
+                           Buffer<std::int32_t>(n)};
+    for (Index slot = 0; slot < n; ++slot)
+        out.ids[slot] = static_cast<std::int32_t>(slot >= n_slots ? -1 : order == nullptr ? slot : order[slot]);
     struct Scratch {
         Buffer<float> relative;
         Buffer<std::int8_t> bytes;
     };
     const auto make_scratch = [&] {
-        Scratch scratch{Buffer<float>(byte_width(out.n_columns)), Buffer<std::int8_t>(kept == nullptr ? L * stride : 0)};
+        Scratch scratch{Buffer<float>(byte_width(n_columns)), Buffer<std::int8_t>(L * stride)};
         scratch.bytes.fill(0);
         return scratch;
     };
-    parallel_for(out.n_panels, n_threads, make_scratch, [&](Index p, Scratch& scratch) {
-        bool is_new = false;
+    parallel_for(n_panels, n_threads, make_scratch, [&](Index p, Scratch& scratch) {
+        std::int8_t* const q = scratch.bytes.data();
         for (int c = 0; c < C; ++c) {
-            const Index first = p * kSlots + c * L;
-            std::int8_t* const q = kept == nullptr ? scratch.bytes.data() : kept + first * stride;
-            bool is_filled = false;
-            for (Index l = 0; l < L; ++l) {
-                const Index id = out.ids[first + l];
-                if (has_moved != nullptr && (id < 0 || !has_moved[id])) continue;
-                if (!quantize_slot(first + l, centers, shift, unit, scratch.relative.data(), q + l * stride, out))
-                    __atomic_store_n(&fits, 0, __ATOMIC_RELAXED);
-                is_filled = true;
-            }
-            if (is_filled) fill_panel(q, p, c, out);
-            is_new |= is_filled;
+            for (Index l = 0; l < L; ++l)
+                quantize_slot(p * kSlots + c * L + l, centers, shift, unit, scratch.relative.data(), q + l * stride, out);
+            fill_panel(q, p, c, out);
         }
-        if (!is_new) return;
         out.lengths[p] = out.errors[p] = out.slack[p] = 0;
         for (Index slot = p * kSlots; slot < (p + 1) * kSlots; ++slot) {
             out.lengths[p] = greater(out.lengths[p], out.own_lengths[slot]);
@@ -211,22 +203,6 @@ bool pack_moved(const T* centers, const T* shift, T unit, const std::uint8_t* ha
             out.slack[p] = greater(out.slack[p], out.own_slack[slot]);
         }
     });
-    return fits;
-}
-
-// order: the center of each slot (n_slots, -1 for none), or nullptr for the natural order. kept: see `pack_moved`.
-template <class Isa, int C, class T>
-BytePanels<Isa, C> pack_bytes(const T* centers, const T* shift, T unit, const std::int32_t* order, Index n_slots,
-                              Index n_columns, std::int8_t* kept, int n_threads) {
-    constexpr Index kSlots = BytePanels<Isa, C>::kSlots;
-    const Index n_panels = ceil_div(n_slots, kSlots), n = n_panels * kSlots;
-    BytePanels<Isa, C> out{n_panels, n_columns, Buffer<std::int8_t>(n * byte_width(n_columns)),
-                           Buffer<float>(n), Buffer<float>(n), Buffer<float>(n), Buffer<float>(n), Buffer<float>(n),
-                           Buffer<float>(n_panels), Buffer<float>(n_panels), Buffer<float>(n_panels),
-                           Buffer<std::int32_t>(n)};
-    for (Index slot = 0; slot < n; ++slot)
-        out.ids[slot] = static_cast<std::int32_t>(slot >= n_slots ? -1 : order == nullptr ? slot : order[slot]);
-    pack_moved(centers, shift, unit, nullptr, kept, out, n_threads);
     return out;
 }
 

@@ -96,13 +96,11 @@ double inertia_of(const RunningMeans<T>& m, Index c, const double* sum, double m
     return inertia < 0 ? 0 : inertia;
 }
 
-// IN x, labels, weights (or nullptr: 1); OUT inertias, has_moved (n_centers): of the rows of each center, before it moves,
-// and whether it does. IN/OUT sums, masses: of the centers, to which those
-// of the rows are added; or nullptr.
+// IN x, labels, weights (or nullptr: 1); OUT inertias (n_centers): of the rows of each center, before it moves. IN/OUT
+// sums, masses: of the centers, to which those of the rows are added; or nullptr.
 template <class Isa, class T>
 void move_means_by_rows(const RunningMeans<T>& m, const DenseRows<T>& x, const std::int32_t* labels, const T* weights,
-                        double memory, double* inertias, std::uint8_t* has_moved, double* sums, double* masses,
-                        int n_threads) {
+                        double memory, double* inertias, double* sums, double* masses, int n_threads) {
     const Index d = m.n_columns;
     const Moves moves = moves_by_cluster(labels, nullptr, x.n_rows, m.n_centers);
     parallel_for(
@@ -115,7 +113,6 @@ void move_means_by_rows(const RunningMeans<T>& m, const DenseRows<T>& x, const s
                 squares += weight * add_row<Isa>(x.row(moves.rows[e] / 2), m.shift, weight, d, sum.data());
                 mass += weight;
             }
-            has_moved[c] = mass > 0;
             inertias[c] = mass > 0 ? inertia_of<Isa>(m, c, sum.data(), mass, squares) : 0;
             if (sums != nullptr && mass > 0) {
                 masses[c] += mass;

@@ -243,26 +243,5 @@ inline double last_gamma(const WeightedTree& tree, const double* columns, Index 
     return largest;
 }
 
-// Numbers the clusters of rows by their first rows. IN fused (n): whether a node is in the cluster of its parent; nodes
-// (n_rows): of the rows; OUT labels (n_rows), firsts (n): the nodes of the first rows. Returns how many clusters there
-// are.
-inline Index tree_labels(const WeightedTree& tree, const std::uint8_t* fused, const std::int32_t* nodes, Index n_rows,
-                         std::int32_t* labels, std::int32_t* firsts) {
-    Buffer<std::int32_t> tops(tree.n_nodes), numbers(tree.n_nodes);
-    numbers.fill(-1);
-    for (Index i = 0; i < tree.n_nodes; ++i)
-        tops[i] = fused[i] ? tops[tree.parents[i]] : static_cast<std::int32_t>(i);
-    std::int32_t n_clusters = 0;
-    for (Index r = 0; r < n_rows; ++r) {
-        std::int32_t& number = numbers[tops[nodes[r]]];
-        if (number < 0) {
-            firsts[n_clusters] = nodes[r];
-            number = n_clusters++;
-        }
-        labels[r] = number;
-    }
-    return n_clusters;
-}
-
 }  // namespace
 }  // namespace coterie

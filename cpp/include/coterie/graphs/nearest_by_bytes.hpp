@@ -125,7 +125,7 @@ void nearest_by_bytes(const NearBlock<T>& x, const NearBlock<T>& points, T unit,
         Buffer<T> shift(d);
         shift.fill(0);
         const BytePanels<Isa, C> panels = pack_bytes<Isa, C>(points.rows.data, shift.data(), unit, nullptr,
-                                                             points.rows.n_rows, d, nullptr, n_threads);
+                                                             points.rows.n_rows, d, n_threads);
         Buffer<std::int8_t> values(n * width);
         Buffer<QuantizedVector> rows(n);
         parallel_for(

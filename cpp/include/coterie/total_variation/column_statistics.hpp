@@ -1,10 +1,11 @@
 // Statistics of the columns of a membership matrix: order statistics, distances to them, total variation.
 #pragma once
 
+#include <algorithm>
+
 #include "coterie/machine/buffer.hpp"
 #include "coterie/machine/parallel.hpp"
 #include "coterie/total_variation/blocked_graph.hpp"
-#include "coterie/total_variation/selection.hpp"
 
 namespace coterie {
 
@@ -130,7 +131,6 @@ bool median_at_an_end(Index n, Index rank, Index r, const RowSums<T>& sums, cons
 template <class Isa, class T>
 void column_statistics(const BlockedGraph<T>& graph, const T* memberships, Index n_columns, Index width, const Index* ranks,
                        const ColumnStatistics<T>& out, int n_threads) {
-    using Key = typename OrderedBits<T>::Key;
     const Index n = graph.n_rows, n_blocks = graph.n_blocks();
     Buffer<double> partial((n_blocks + 1) * 2 * width);
     Buffer<Index> counts((n_blocks + 1) * 2 * width);
@@ -143,14 +143,9 @@ void column_statistics(const BlockedGraph<T>& graph, const T* memberships, Index
     parallel_for(n_blocks, n_threads, make_lines, [&](Index b, Buffer<T>& lines) {
         sum_block<Isa>(graph, memberships, width, b, lines.data(), sums_of(b));
     });
-    struct Scratch {
-        Buffer<T> values;
-        Buffer<Key> keys;
-        Buffer<Index> counts;
-    };
-    const auto make_scratch = [&] { return Scratch{Buffer<T>(n), Buffer<Key>(n), Buffer<Index>(Index(1) << kDigitBits)}; };
+    const auto make_values = [&] { return Buffer<T>(2 * n); };
     const RowSums<T> total = sums_of(n_blocks);
-    parallel_for(n_columns, n_threads, make_scratch, [&](Index r, Scratch& scratch) {
+    parallel_for(n_columns, n_threads, make_values, [&](Index r, Buffer<T>& values) {
         total.variations[r] = total.values[r] = 0;
         total.zeros[r] = total.ones[r] = 0;
         for (Index b = 0; b < n_blocks; ++b) {
@@ -162,10 +157,10 @@ void column_statistics(const BlockedGraph<T>& graph, const T* memberships, Index
         }
         out.variations[r] = total.variations[r];
         if (median_at_an_end(n, ranks[r], r, total, out)) return;
-        T* const values = scratch.values.data();
-        for (Index i = 0; i < n; ++i) values[i] = memberships[i * width + r];
-        const T median = select_largest(values, n, ranks[r], scratch.keys.data(), scratch.counts.data());
-        distances_to_median(values, n, median, r, out);
+        T* const parted = values.data() + n;
+        for (Index i = 0; i < n; ++i) values[i] = parted[i] = memberships[i * width + r];
+        std::nth_element(parted, parted + ranks[r], parted + n, [](T a, T b) { return a > b; });
+        distances_to_median(values.data(), n, parted[ranks[r]] + 0, r, out);  // -0 becomes 0
     });
 }
 
