@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 from coterie import _kernels
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame
-from coterie.centers.labels import nearest_labels
-from coterie.rows import as_rows
 from tests.reference import k_means as oracle
 from tests.support.bits import same_bits
 from tests.support.centers import DTYPES, SHAPES, rows_and_centers, tolerance
@@ -64,17 +62,6 @@ def test_instruction_sets_with_fused_multiply_add_agree_to_the_bit(dtype):
         results.append((ids, scores))
     for result in results[1:]:
         same_bits(result, results[0])
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("sparse", [False, True])
-def test_labels_of_all_rows(dtype, sparse, tiny_blocks):
-    tiny_blocks()
-    X, block, centers = rows_and_centers((900, 7, 20), dtype, sparse, 0)
-    found = nearest_labels(as_rows(block), centers, np.zeros(7), 2)
-    squares = oracle.square_distances(X, centers)
-    assert found.dtype == np.int32
-    np.testing.assert_allclose(squares[np.arange(900), found], squares.min(axis=1), atol=tolerance(dtype))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -286,19 +286,3 @@ class TestParameters:
 
         mini_batch(9, init=first_rows, init_size=init_size).fit(blobs)
         assert seen == [(shape, 11)]
-
-    @pytest.mark.parametrize(
-        ("parameters", "message"),
-        [
-            (dict(n_clusters=7), "n_samples=6 should be >= n_clusters=7"),
-            (dict(init="best"), "init must be one of 'k-means"),
-            (dict(init=np.zeros((2, 2))), "does not match the number of clusters 3 and of features 2"),
-            (dict(n_init="many"), "n_init must be"),
-        ],
-    )
-    def test_bad_ones(self, parameters, message):
-        X = np.arange(12.0).reshape(6, 2)
-        model = MiniBatchKMeans(**(dict(n_clusters=3) | parameters))
-        for method in (model.fit, model.partial_fit):
-            with pytest.raises(ValueError, match=message):
-                method(X)

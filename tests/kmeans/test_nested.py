@@ -294,9 +294,6 @@ class TestFitting:
     ("parameters", "message"),
     [
         (dict(n_clusters=7), "n_samples=6 should be >= n_clusters=7"),
-        (dict(init="best"), "init must be one of 'k-means"),
-        (dict(init=np.zeros((2, 2))), "does not match the number of clusters 3 and of features 2"),
-        (dict(init=np.full((3, 2), np.nan)), "contains NaN"),
         (dict(bounds="exponion"), "bounds must be one of 'auto', 'elkan', 'yinyang', 'off'"),
         (dict(bounds=True), "bounds must be one of"),
     ],

@@ -1,13 +1,12 @@
-"""The solvers as functions: what ends them, what they leave alone, and that a fit stores its result last."""
+"""The solvers as functions: what ends them, and what they leave alone."""
 
-import inspect
 from dataclasses import FrozenInstanceError
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from coterie import BisectingKMeans, KMeans, MiniBatchKMeans, NestedMiniBatchKMeans
+from coterie import MiniBatchKMeans
 from coterie.centers.lloyd import ClusteredRows, lloyd
 from coterie.fitting.report import Report, Stop
 from coterie.kmeans import mini_batch as mini_batch_module
@@ -48,15 +47,3 @@ def test_a_batch_that_fails_after_the_centers_have_moved_changes_nothing(blobs, 
     assert vars(model).keys() == before.keys()
     for name, value in before.items():
         np.testing.assert_array_equal(getattr(model, name), value)
-
-
-@pytest.mark.parametrize("kind", [KMeans, NestedMiniBatchKMeans, MiniBatchKMeans, BisectingKMeans])
-def test_a_fit_that_is_interrupted_stores_nothing(kind, blobs):
-    def interrupt(progress):
-        raise KeyboardInterrupt
-
-    model = kind(9, random_state=0, callback=interrupt)
-    before = dict(vars(model))
-    with pytest.raises(KeyboardInterrupt):
-        inspect.unwrap(kind.fit)(model, blobs)
-    assert vars(model) == before

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from coterie import KMeans, open_rows
+from coterie import KMeans
 from coterie.passes import measure_rows
 from coterie.rows import as_rows
 from coterie.seeding import k_means_plus_plus
@@ -96,17 +96,6 @@ def test_inertia_is_lower_than_from_k_means_plus_plus():
         for init in inertias:
             inertias[init] += KMeans(20, init=init, random_state=seed).fit(X).inertia_ / best - 1
     assert inertias["split-merge"] < 0.3 * inertias["k-means++"]
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_threads_and_storage_do_not_matter(dtype, tmp_path):
-    X = uneven_blobs(0).astype(dtype)
-    np.save(tmp_path / "rows.npy", X)
-    expected = seed_centers(X, 30, np.random.RandomState(0))
-    assert expected.dtype == dtype
-    for rows in (X, np.load(tmp_path / "rows.npy", mmap_mode="r"), open_rows(tmp_path / "rows.npy")):
-        found = seed_centers(rows, 30, np.random.RandomState(0), n_threads=3)
-        np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
