@@ -30,37 +30,12 @@ Index merge_tree_of_edges(Ints firsts, Ints seconds, In1<double> heights, Out1<s
                       second_largest.data(), node_heights.data());
 }
 
-void require_tree(const Ints& parents) {
-    const Index n = static_cast<Index>(parents.size());
-    for (Index i = 0; i < n; ++i)
-        require(parents.data()[i] < n && (parents.data()[i] > i || (i == n - 1 && parents.data()[i] == i)),
-                "a parent is not above its sides");
-}
-
-void largest_below_nodes(Ints parents, Ints values, Out1<std::int32_t> largest) {
-    require_tree(parents);
-    require_size(values, static_cast<Index>(parents.size()), "one value per node is needed");
-    require_size(largest, static_cast<Index>(parents.size()), "largest has the wrong length");
-    largest_below(parents.data(), values.data(), static_cast<Index>(parents.size()), largest.data());
-}
-
-void nearest_marked_nodes(Ints parents, In1<std::uint8_t> is_marked, Out1<std::int32_t> found) {
-    require_tree(parents);
-    require_size(is_marked, static_cast<Index>(parents.size()), "one mark per node is needed");
-    require_size(found, static_cast<Index>(parents.size()), "found has the wrong length");
-    nearest_marked(parents.data(), is_marked.data(), static_cast<Index>(parents.size()), found.data());
-}
-
 }  // namespace
 
 void bind_density(nb::module_& m) {
     m.def("merge_tree", &merge_tree_of_edges, arg("firsts").noconvert(), arg("seconds").noconvert(),
           arg("heights").noconvert(), arg("parents").noconvert(), arg("sizes").noconvert(),
           arg("second_largest").noconvert(), arg("node_heights").noconvert(), Unlocked());
-    m.def("largest_below", &largest_below_nodes, arg("parents").noconvert(), arg("values").noconvert(),
-          arg("largest").noconvert(), Unlocked());
-    m.def("nearest_marked", &nearest_marked_nodes, arg("parents").noconvert(), arg("is_marked"),
-          arg("found").noconvert(), Unlocked());
 }
 
 }  // namespace coterie

@@ -630,12 +630,6 @@ def merge_tree(
     node_heights: Doubles,
 ) -> int: ...
 
-# OUT largest (n_nodes,): of the values of each node and all below it.
-def largest_below(parents: Ints, values: Ints, largest: Ints) -> None: ...
-
-# OUT found (n_nodes,): the nearest marked node of each and those above it, -1 for none.
-def nearest_marked(parents: Ints, is_marked: npt.NDArray[np.uint8], found: Ints) -> None: ...
-
 # --- multilevel
 
 # starts (n + 1,), columns and weights (n_edges,): rows ascending, without the diagonal, which is loops (n,).

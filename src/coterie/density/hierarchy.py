@@ -31,15 +31,18 @@ class MergeTree:
 
     def largest_below(self, values: IntArray) -> IntArray:
         """Return the largest value of each node and all nodes below it."""
-        largest = np.empty(len(self.parents), dtype=np.int32)
-        _kernels.largest_below(self.parents, np.ascontiguousarray(values, dtype=np.int32), largest)
-        return largest
+        largest = values.tolist()
+        for node, parent in enumerate(self.parents.tolist()):  # sides have lower numbers than merges
+            if largest[node] > largest[parent]:
+                largest[parent] = largest[node]
+        return np.array(largest, dtype=np.int32)
 
     def nearest_marked(self, is_marked: BoolArray) -> IntArray:
         """Return the nearest marked node of each node and those above it; -1 where there is none."""
-        found = np.empty(len(self.parents), dtype=np.int32)
-        _kernels.nearest_marked(self.parents, np.ascontiguousarray(is_marked).view(np.uint8), found)
-        return found
+        found = np.where(is_marked, np.arange(len(self.parents)), self.parents)
+        while not np.array_equal(found, above := found[found]):  # twice as many steps each time
+            found = above
+        return np.where(is_marked[found], found, -1).astype(np.int32)
 
     def ends(self) -> FloatArray:
         """Return the height of the merge that each node is a side of."""

@@ -557,13 +557,8 @@ class NestedMiniBatchKMeans(CentroidEstimator):
     compute_labels : bool
         Label all rows at the end, in one pass. If False, there is no `labels_`, and `inertia_` is the last estimate of
         `history_`.
-    metric : {"euclidean", "cosine"}
-        "cosine": spherical k-means, which clusters by cosine distance. Rows and centers are scaled to length 1, and the
-        inertia is the (weighted) sum of 1 - cos; see `KMeans` and Notes.
-    zero_rows : {"error", "ignore"}
-        Rows of zeros, for which the cosine distance is undefined, if `metric` is "cosine": raise an error, or ignore
-        them. Ignored rows get the label -1 in `labels_` and `predict`, and the model is bit-identical to that of the
-        other rows; finding them takes one more pass over the rows.
+    metric, zero_rows
+        See `KMeans`, and Notes.
     bounds : {"auto", "elkan", "yinyang", "off"}
         Lower bounds that skip distances when rows are compared again: one per row and center, as in the paper; one per
         row and group of centers, which takes less memory; or none. The clusters are bit-identical. "auto" chooses by n,
@@ -584,10 +579,8 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         Index of the nearest center of each row.
     inertia_ : float
         (Weighted) sum of squared distances of the rows to their centers, or of 1 - cos.
-    outlier_scores_ : ndarray of shape (n,), float32
-        Distance of each of these rows to its center, divided by the scale of its cluster; see `KMeans`.
-    cluster_scales_ : ndarray of shape (k,), float64
-        The (weighted) lower median of the distances of the rows of each cluster to its center.
+    outlier_scores_, cluster_scales_
+        See `KMeans`.
     counts_ : ndarray of shape (k,), float64
         (Weighted) number of rows that each center is the mean of.
     n_iter_ : int

@@ -76,20 +76,5 @@ inline Index merge_tree(const std::int32_t* firsts, const std::int32_t* seconds,
     return n_left;
 }
 
-// OUT largest (n_nodes): the largest of the values of each node and all below it. Sides have lower numbers than merges.
-inline void largest_below(const std::int32_t* parents, const std::int32_t* values, Index n_nodes,
-                          std::int32_t* largest) {
-    for (Index i = 0; i < n_nodes; ++i) largest[i] = values[i];
-    for (Index i = 0; i < n_nodes; ++i)
-        if (largest[i] > largest[parents[i]]) largest[parents[i]] = largest[i];
-}
-
-// OUT found (n_nodes): the nearest marked node among each node and its ancestors, -1 if there is none.
-inline void nearest_marked(const std::int32_t* parents, const std::uint8_t* is_marked, Index n_nodes,
-                           std::int32_t* found) {
-    for (Index i = n_nodes - 1; i >= 0; --i)
-        found[i] = is_marked[i] ? static_cast<std::int32_t>(i) : parents[i] == i ? -1 : found[parents[i]];
-}
-
 }  // namespace
 }  // namespace coterie

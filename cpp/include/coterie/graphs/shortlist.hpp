@@ -2,7 +2,7 @@
 // here scores are appended, and the highest are dropped when the list is full.
 #pragma once
 
-#include "coterie/machine/buffer.hpp"
+#include "coterie/centers/sorted_lists.hpp"
 
 namespace coterie {
 namespace {
@@ -39,17 +39,8 @@ class Shortlist {
             scores[k] = infinity<T>();
             ids[k] = -1;
         }
-        for (Index e = 0; e < size_; ++e) {
-            const T score = scores_[e];
-            if (!(score < scores[m_ - 1])) continue;
-            Index at = m_ - 1;
-            for (; at > 0 && score < scores[at - 1]; --at) {
-                scores[at] = scores[at - 1];
-                ids[at] = ids[at - 1];
-            }
-            scores[at] = score;
-            ids[at] = ids_[e];
-        }
+        for (Index e = 0; e < size_; ++e)
+            if (scores_[e] < scores[m_ - 1]) insert_sorted(scores, ids, m_, scores_[e], ids_[e]);
     }
 
     // Drops scores until at least m, and few more, are left.
