@@ -3,8 +3,6 @@
 
 #include "blocks.hpp"
 #include "centers.hpp"
-#include "coterie/centers/assign.hpp"
-#include "coterie/centers/bounded.hpp"
 #include "dispatch.hpp"
 
 namespace coterie {

@@ -2,8 +2,6 @@
 #include <limits>
 
 #include "blocks.hpp"
-#include "coterie/convex/dual_ascent.hpp"
-#include "coterie/convex/dual_sweep.hpp"
 #include "coterie/convex/tree_denoising.hpp"
 #include "dispatch.hpp"
 

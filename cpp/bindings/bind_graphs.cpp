@@ -3,10 +3,6 @@
 
 #include "blocks.hpp"
 #include "centers.hpp"
-#include "coterie/graphs/near_lists.hpp"
-#include "coterie/graphs/nearest_in_cells.hpp"
-#include "coterie/graphs/nearest_of_candidates.hpp"
-#include "coterie/graphs/nearest_reachable.hpp"
 #include "coterie/graphs/rooted_tree.hpp"
 #include "dispatch.hpp"
 

@@ -1,6 +1,5 @@
 // The kernel of Laplacian K-modes: argument checks, then the kernel without the interpreter's lock.
 #include "blocks.hpp"
-#include "coterie/laplacian_kmodes/memberships.hpp"
 #include "dispatch.hpp"
 
 namespace coterie {

@@ -1,9 +1,6 @@
 // The kernels of truncated Gaussian mixtures: argument checks, then the kernel without the interpreter's lock.
 #include "blocks.hpp"
 #include "centers.hpp"
-#include "coterie/mixture/candidates.hpp"
-#include "coterie/mixture/factors.hpp"
-#include "coterie/mixture/moments.hpp"
 #include "dispatch.hpp"
 
 namespace coterie {

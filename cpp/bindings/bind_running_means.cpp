@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "blocks.hpp"
-#include "coterie/centers/mean_batches.hpp"
 #include "dispatch.hpp"
 
 namespace coterie {

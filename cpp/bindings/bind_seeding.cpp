@@ -1,8 +1,6 @@
 // The kernels of D^2 sampling: argument checks, then the kernel without the interpreter's lock.
 #include "blocks.hpp"
 #include "centers.hpp"
-#include "coterie/machine/buffer.hpp"
-#include "coterie/seeding/pools.hpp"
 #include "dispatch.hpp"
 
 namespace coterie {

@@ -1,7 +1,5 @@
 // The kernels of total variation clustering: argument checks, then the kernel without the interpreter's lock.
 #include "blocks.hpp"
-#include "coterie/total_variation/column_statistics.hpp"
-#include "coterie/total_variation/primal_step.hpp"
 #include "coterie/total_variation/vertex_moves.hpp"
 #include "dispatch.hpp"
 

@@ -2,32 +2,7 @@
 // numbers, COTERIE_NUMBER. Each file is compiled once per type, so that the two halves compile side by side.
 #pragma once
 
-#include "coterie/centers/listed.hpp"
-#include "coterie/centers/nearest.hpp"
-#include "coterie/centers/own_distances.hpp"
-#include "coterie/centers/positions.hpp"
-#include "coterie/centers/running_means.hpp"
-#include "coterie/centers/sums.hpp"
-#include "coterie/convex/dual_step.hpp"
-#include "coterie/convex/dual_ascent.hpp"
-#include "coterie/convex/dual_sweep.hpp"
-#include "coterie/convex/edge_lengths.hpp"
-#include "coterie/convex/primal_points.hpp"
-#include "coterie/graphs/nearest_apart.hpp"
-#include "coterie/graphs/nearest_in_cells.hpp"
-#include "coterie/graphs/nearest_of_candidates.hpp"
-#include "coterie/graphs/nearest_reachable.hpp"
-#include "coterie/graphs/products.hpp"
 #include "coterie/kernel_table.hpp"
-#include "coterie/laplacian_kmodes/memberships.hpp"
-#include "coterie/machine/isa.hpp"
-#include "coterie/mixture/moments.hpp"
-#include "coterie/mixture/posteriors.hpp"
-#include "coterie/mixture/search.hpp"
-#include "coterie/seeding/pools.hpp"
-#include "coterie/size_constrained/least_of_lists.hpp"
-#include "coterie/total_variation/column_statistics.hpp"
-#include "coterie/total_variation/primal_dual.hpp"
 
 namespace coterie {
 namespace {

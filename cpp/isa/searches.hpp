@@ -1,10 +1,6 @@
 // Included once by each file of searches: see instantiate.hpp.
 #pragma once
 
-#include "coterie/centers/assign.hpp"
-#include "coterie/centers/bounded.hpp"
-#include "coterie/centers/mean_batches.hpp"
-#include "coterie/graphs/nearest_by_bytes.hpp"
 #include "coterie/kernel_table.hpp"
 
 namespace coterie {

@@ -1,81 +1,51 @@
 // The kernels as function pointers: a table per instruction set, one of them chosen when the module is loaded.
-// A field has the name of its kernel, whose header documents the arguments.
+// A field has the name and the type of its kernel, whose header documents the arguments.
 #pragma once
 
-#include "coterie/machine/views.hpp"
+#include "coterie/centers/assign.hpp"
+#include "coterie/centers/bounded.hpp"
+#include "coterie/centers/listed.hpp"
+#include "coterie/centers/mean_batches.hpp"
+#include "coterie/centers/nearest.hpp"
+#include "coterie/centers/own_distances.hpp"
+#include "coterie/centers/positions.hpp"
+#include "coterie/centers/running_means.hpp"
+#include "coterie/centers/sums.hpp"
+#include "coterie/convex/dual_ascent.hpp"
+#include "coterie/convex/dual_step.hpp"
+#include "coterie/convex/dual_sweep.hpp"
+#include "coterie/convex/edge_lengths.hpp"
+#include "coterie/convex/primal_points.hpp"
+#include "coterie/graphs/nearest_apart.hpp"
+#include "coterie/graphs/nearest_by_bytes.hpp"
+#include "coterie/graphs/nearest_in_cells.hpp"
+#include "coterie/graphs/nearest_of_candidates.hpp"
+#include "coterie/graphs/nearest_reachable.hpp"
+#include "coterie/graphs/products.hpp"
+#include "coterie/laplacian_kmodes/memberships.hpp"
+#include "coterie/mixture/moments.hpp"
+#include "coterie/mixture/posteriors.hpp"
+#include "coterie/mixture/search.hpp"
+#include "coterie/seeding/pools.hpp"
+#include "coterie/size_constrained/least_of_lists.hpp"
+#include "coterie/total_variation/column_statistics.hpp"
+#include "coterie/total_variation/primal_dual.hpp"
 
 namespace coterie {
 
-template <class T>
-struct Centers;
-template <class T>
-struct ExactCenters;
-struct Assigned;
-enum class Filter;
-template <class T>
-struct ScaledCenters;
-template <class T>
-struct BoundedStep;
-template <class T>
-struct BoundedState;
-template <class T>
-struct RunningMeans;
-template <class T>
-struct MeanBatches;
-template <class T>
-struct Reach;
-template <class T>
-struct Pairs;
-template <class T>
-struct CellPanels;
-struct CellVisits;
-template <class T>
-struct NearBlock;
-struct NearLists;
-struct Candidates;
-template <class T>
-struct TruncatedSearch;
-template <class T>
-struct Shares;
-template <class T>
-struct FactorComponents;
-struct FactorMoments;
-template <class T>
-struct WeightedGraph;
-template <class T>
-struct MembershipUpdate;
-template <class T>
-struct FusionEdges;
-struct FusionNorm;
-struct FusionWindows;
-template <class T>
-struct DualStep;
-template <class T>
-struct PrimalPoints;
-template <class T>
-struct BlockedGraph;
-template <class T>
-struct PrimalDualState;
-template <class T>
-struct OuterStep;
-template <class T>
-struct ColumnStatistics;
-template <class T>
-struct BoxTree;
-template <class T>
-struct ReachableSearch;
+// Types of kernels do not depend on the instruction set that they are compiled for.
+using AnyIsa = PlainIsa<16, 2>;
 
 // Of dense or of sparse rows.
 template <class Rows>
 struct RowKernels {
     using T = typename Rows::value_type;
     // centers
-    void (*nearest)(const Rows&, const Centers<T>&, Index, Index, std::int32_t*, T*, int);
-    void (*add_to_clusters)(const Rows&, const std::int32_t*, const std::int32_t*, const T*, const double*, Index,
-                            double*, double*, int);
-    void (*own_square_distances)(const Rows&, const double*, const double*, const std::int32_t*, double*, int);
+    decltype(coterie::nearest<AnyIsa, Rows>)* nearest;
+    decltype(coterie::add_to_clusters<AnyIsa, Rows>)* add_to_clusters;
+    decltype(coterie::own_square_distances<AnyIsa, Rows>)* own_square_distances;
     // seeding
-    void (*pairs_in_reach)(const Rows&, const Centers<T>&, const Reach<T>&, Pairs<T>&, int);
+    decltype(coterie::pairs_in_reach<AnyIsa, Rows>)* pairs_in_reach;
 };
 
 template <class T>
@@ -83,49 +53,41 @@ struct KernelsOf {
     RowKernels<DenseRows<T>> dense_rows;
     RowKernels<CsrRows<T>> sparse_rows;
     // centers
-    void (*move_centers)(const double*, const double*, const double*, const T*, T*, Index, Index, int);
-    void (*relate_centers)(const T*, const double*, T*, double*, T*, Index, Index, int);
-    void (*move_means_by_sums)(const RunningMeans<T>&, const double*, const double*, double, int);
-    void (*compare_centers)(const T*, const T*, double*, double*, Index, Index, int);
-    void (*compare_centers_of_doubles)(const double*, const T*, double*, double*, Index, Index, int);
-    void (*distances_to_listed)(const DenseRows<T>&, const ScaledCenters<T>&, Index, std::int32_t*, T*, int);
-    void (*least_of_lists)(const std::int32_t*, const T*, Index, Index, const double*, std::int32_t*, double*,
-                        std::int32_t*, double*, int);
+    decltype(coterie::move_centers<AnyIsa, T>)* move_centers;
+    decltype(coterie::relate_centers<AnyIsa, T>)* relate_centers;
+    decltype(coterie::move_means_by_sums<AnyIsa, T>)* move_means_by_sums;
+    decltype(coterie::compare_centers<AnyIsa, T, T>)* compare_centers;
+    decltype(coterie::compare_centers<AnyIsa, double, T>)* compare_centers_of_doubles;
+    decltype(coterie::distances_to_listed<AnyIsa, T>)* distances_to_listed;
+    decltype(coterie::least_of_lists<AnyIsa, T>)* least_of_lists;
     // graphs
-    void (*nearest_apart)(const DenseRows<T>&, const T*, Index, const std::int32_t*, const std::int32_t*, Index,
-                          std::int32_t*, T*, int);
-    void (*products)(const DenseRows<T>&, const Centers<T>&, T*, int);
-    void (*cells_in_reach)(const DenseRows<T>&, const Centers<T>&, const T*, T, std::int32_t*, std::uint16_t*, int);
-    void (*nearest_in_cells)(const DenseRows<T>&, const CellPanels<T>&, const CellVisits&, Index, std::int32_t*, T*, int);
-    void (*nearest_of_candidates)(const DenseRows<T>&, const T*, Index, const Candidates&, bool, Index, std::int32_t*,
-                                  T*, int);
-    void (*box_tree)(const T*, const BoxTree<T>&, int);
-    void (*nearest_reachable)(const BoxTree<T>&, const ReachableSearch<T>&, std::int32_t*, T*, int);
+    decltype(coterie::nearest_apart<AnyIsa, T>)* nearest_apart;
+    decltype(coterie::products<AnyIsa, T>)* products;
+    decltype(coterie::cells_in_reach<AnyIsa, T>)* cells_in_reach;
+    decltype(coterie::nearest_in_cells<AnyIsa, T>)* nearest_in_cells;
+    decltype(coterie::nearest_of_candidates<AnyIsa, T>)* nearest_of_candidates;
+    decltype(coterie::box_tree<AnyIsa, T>)* box_tree;
+    decltype(coterie::nearest_reachable<AnyIsa, T>)* nearest_reachable;
     // mixture
-    Index (*truncated_search)(const DenseRows<T>&, const ScaledCenters<T>&, const TruncatedSearch<T>&, int);
-    void (*truncated_posteriors)(const T*, Index, Index, T, T*, double*, int);
-    void (*mixture_moments)(const DenseRows<T>&, const Shares<T>&, const T*, Index, double*, double*, double*, double*,
-                            int);
-    Index (*factor_search)(const DenseRows<T>&, const FactorComponents<T>&, const TruncatedSearch<T>&, int);
-    void (*factor_energies)(const DenseRows<T>&, const FactorComponents<T>&, const std::int32_t*, Index, T*, int);
-    void (*factor_energies_of_listed)(const DenseRows<T>&, const FactorComponents<T>&, Index, std::int32_t*, T*, int);
-    void (*factor_moments)(const DenseRows<T>&, const std::int32_t*, const T*, const T*, Index,
-                           const FactorComponents<T>&, const FactorMoments&, int);
+    decltype(coterie::truncated_search<AnyIsa, T>)* truncated_search;
+    decltype(coterie::truncated_posteriors<AnyIsa, T>)* truncated_posteriors;
+    decltype(coterie::mixture_moments<AnyIsa, T>)* mixture_moments;
+    decltype(coterie::factor_search<AnyIsa, T>)* factor_search;
+    decltype(coterie::factor_energies<AnyIsa, T>)* factor_energies;
+    decltype(coterie::factor_energies_of_listed<AnyIsa, T>)* factor_energies_of_listed;
+    decltype(coterie::factor_moments<AnyIsa, T>)* factor_moments;
     // laplacian_kmodes
-    Index (*update_memberships)(const WeightedGraph<T>&, const MembershipUpdate<T>&, double*, int);
+    decltype(coterie::update_memberships<AnyIsa, T>)* update_memberships;
     // convex
-    void (*dual_step)(const FusionEdges<T>&, const FusionNorm&, const DualStep<T>&, int);
-    void (*primal_points)(const FusionEdges<T>&, const PrimalPoints<T>&, const T*, Index, double*, int);
-    void (*dual_ascent)(const FusionEdges<T>&, const DualStep<T>&, const PrimalPoints<T>&, Index, double*, int);
-    void (*dual_sweep)(const FusionEdges<T>&, const FusionNorm&, const FusionWindows&, const DualStep<T>&,
-                       const PrimalPoints<T>&, T*, double*, int);
-    void (*fusion_penalty)(const FusionEdges<T>&, const FusionNorm&, T, const T*, const T*, double*, int);
-    void (*split_lengths)(const FusionEdges<T>&, const FusionNorm&, T, const T*, const T*, T*, int);
+    decltype(coterie::dual_step<AnyIsa, T>)* dual_step;
+    decltype(coterie::primal_points<AnyIsa, T>)* primal_points;
+    decltype(coterie::dual_ascent<AnyIsa, T>)* dual_ascent;
+    decltype(coterie::dual_sweep<AnyIsa, T>)* dual_sweep;
+    decltype(coterie::fusion_penalty<AnyIsa, T>)* fusion_penalty;
+    decltype(coterie::split_lengths<AnyIsa, T>)* split_lengths;
     // total_variation
-    double (*iterate_primal_dual)(const BlockedGraph<T>&, const PrimalDualState<T>&, const OuterStep<T>&, double,
-                                  double, Index, double*, int);
-    void (*column_statistics)(const BlockedGraph<T>&, const T*, Index, Index, const Index*, const ColumnStatistics<T>&,
-                              int);
+    decltype(coterie::iterate_primal_dual<AnyIsa, T>)* iterate_primal_dual;
+    decltype(coterie::column_statistics<AnyIsa, T>)* column_statistics;
 };
 
 // See quantized.hpp.
@@ -136,8 +98,8 @@ struct ByteLimits {
 template <class Rows>
 struct RowSearches {
     using T = typename Rows::value_type;
-    void (*assign)(const Rows&, const ExactCenters<T>&, Filter, const Assigned&, int);
-    Index (*bounded_assign)(const Rows&, const ExactCenters<T>&, const BoundedStep<T>&, const BoundedState<T>&, int);
+    decltype(coterie::assign<AnyIsa, Rows>)* assign;
+    decltype(coterie::bounded_assign<AnyIsa, Rows>)* bounded_assign;
 };
 
 // Those by products of bytes, where the instruction set has such products.
@@ -145,8 +107,8 @@ template <class T>
 struct SearchesOf {
     RowSearches<DenseRows<T>> dense_rows;
     RowSearches<CsrRows<T>> sparse_rows;
-    void (*take_batches)(const RunningMeans<T>&, const MeanBatches<T>&, int);
-    void (*nearest_by_bytes)(const NearBlock<T>&, const NearBlock<T>&, T, bool, const NearLists&, int);
+    decltype(coterie::take_batches<AnyIsa, T>)* take_batches;
+    decltype(coterie::nearest_by_bytes<AnyIsa, T>)* nearest_by_bytes;
     ByteLimits byte_limits;
 };
 
