@@ -1,4 +1,4 @@
-"""Bounds in 16 bits hold for rows of any size and panels of any fill."""
+"""Bounds in 16 bits hold for rows of any size."""
 
 import numpy as np
 import pytest
@@ -28,21 +28,3 @@ def test_rows_far_out_and_rows_close_together(dtype, n_groups, scale):
         for label in np.unique(plain.labels):
             moved[label] = X[plain.labels == label].mean(axis=0)
         frame = CenterFrame(moved.astype(dtype), data.shift)
-
-
-@pytest.mark.parametrize("k", [1, 4, 8, 9, 18, 24, 25])
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_the_last_panel_may_be_half_empty(k, dtype):
-    random = np.random.default_rng(k)
-    X = random.normal(size=(70, 13)).astype(dtype)
-    data = measure_rows(as_rows(X), n_clusters=k, n_threads=1).in_this_process()
-    frame = CenterFrame(X[:k], data.shift)
-    ((part, x),) = data.blocks()
-    squares = np.sum((X[:, None].astype(float) - X[None, :k]) ** 2, axis=2)
-    bounded = BoundedAssignment(data, frame, None)
-    bounded.start(frame)
-    bounded.assign(part, x)
-    labels = np.empty(70, np.int32)
-    frame.nearest(x, labels)
-    np.testing.assert_array_equal(labels, squares.argmin(axis=1))
-    np.testing.assert_array_equal(bounded.labels, labels)

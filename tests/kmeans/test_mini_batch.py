@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits, make_blobs
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 
 from coterie import KMeans, MiniBatchKMeans
@@ -230,12 +229,6 @@ class TestResults:
             np.testing.assert_allclose(model.cluster_centers_[0], X.mean(axis=0))
         else:
             assert model.inertia_ < 1e-12
-
-    def test_duplicates(self):
-        X = np.repeat([[0.0, 0.0], [1.0, 1.0]], 50, axis=0)
-        with pytest.warns(ConvergenceWarning, match=r"Number of distinct clusters \(2\) found smaller"):
-            model = mini_batch(5).fit(X)
-        assert model.inertia_ < 1e-20
 
 
 class TestStreams:
