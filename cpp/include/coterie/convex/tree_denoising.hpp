@@ -76,14 +76,14 @@ std::int32_t without_first(Breakpoint* points, std::int32_t root) {
 }
 
 // A line of a derivative.
-struct Line {
+struct LinePart {
     double slope, offset;
 };
 
 // Follows a derivative from its low (high) end until it is at least (at most) a bound, and removes the breakpoints
 // before that.
 template <bool kLow>
-Line clipped(Breakpoint* points, std::int32_t& heap, Line line, double bound) {
+LinePart clipped(Breakpoint* points, std::int32_t& heap, LinePart line, double bound) {
     while (heap >= 0) {
         Breakpoint& point = points[heap];
         if (point.slope != 0) {
@@ -119,8 +119,8 @@ inline void minimize_on_tree(TreeScratch& s, Index n) {
     }
     for (Index i = n - 1; i > 0; --i) {
         const double radius = s.radii[i];
-        const Line left = clipped<true>(points, s.low[i], {s.sizes[i], s.offsets[i] - s.reach[i]}, -radius);
-        const Line right = clipped<false>(points, s.high[i], {s.sizes[i], s.offsets[i] + s.reach[i]}, radius);
+        const LinePart left = clipped<true>(points, s.low[i], {s.sizes[i], s.offsets[i] - s.reach[i]}, -radius);
+        const LinePart right = clipped<false>(points, s.high[i], {s.sizes[i], s.offsets[i] + s.reach[i]}, radius);
         s.lower[i] = (-radius - left.offset) / left.slope;
         s.upper[i] = (radius - right.offset) / right.slope;
         if (s.upper[i] < s.lower[i]) s.upper[i] = s.lower[i];
@@ -132,7 +132,7 @@ inline void minimize_on_tree(TreeScratch& s, Index n) {
         s.high[parent] = meld<false>(points, s.high[parent], meld<false>(points, s.high[i], meld<false>(points, a, b)));
         s.reach[parent] += radius;
     }
-    const Line zero = clipped<true>(points, s.low[0], {s.sizes[0], s.offsets[0] - s.reach[0]}, 0);
+    const LinePart zero = clipped<true>(points, s.low[0], {s.sizes[0], s.offsets[0] - s.reach[0]}, 0);
     s.values[0] = -zero.offset / zero.slope;
     for (Index i = 1; i < n; ++i) {
         const double above = s.values[s.parents[i]];
