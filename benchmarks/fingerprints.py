@@ -221,12 +221,12 @@ def laplacian_k_modes() -> Cases:
         yield fit(modes(mode_update=update), X)
         yield fit(modes(mode_update=update, metric="cosine"), X.astype(np.float32))
         yield fit(modes(mode_update=update), words(1_000))
-        yield fit(modes(mode_update=update, n_init=1, symmetrize="mean"), larger)
+        yield fit(modes(mode_update=update, n_init=1), larger)
     yield from fits([
         LaplacianKModes(10), *(modes(init=init) for init in ("k-means", "spectral", "random", X[:10])),
-        *(modes(diagonal_shift=shift, symmetrize="max") for shift in (True, False)),
-        modes(weights="gaussian", symmetrize="mean", bandwidth=20.0),
-        modes(graph_weight=0.1, tol=0, membership_tol=1e-9, init="random", max_iter=12),
+        *(modes(diagonal_shift=shift) for shift in (True, False)),
+        modes(weights="gaussian", bandwidth=20.0),
+        modes(graph_weight=0.1, tol=0, init="random", max_iter=12),
     ], X)  # fmt: skip
     for given in (graph, graph.toarray()):
         yield fit(modes(affinity="precomputed", init="random"), given)

@@ -29,7 +29,7 @@ from coterie.kmeans.exact import KMeans
 from coterie.kmeans.mini_batch import MiniBatchKMeans
 from coterie.kmeans.nested import NestedMiniBatchKMeans
 from coterie.laplacian_kmodes.estimator import LaplacianKModes
-from coterie.laplacian_kmodes.graph_weight import GraphWeightScan, select_graph_weight
+from coterie.laplacian_kmodes.graph_weight import select_graph_weight
 from coterie.matching import ClusterMatch, match_clusters
 from coterie.methods import load
 from coterie.mixture.estimator import TruncatedGaussianMixture
@@ -61,7 +61,6 @@ __all__ = [
     "DensityClustering",
     "FitProgress",
     "KMeans",
-    "GraphWeightScan",
     "LaplacianKModes",
     "MiniBatchKMeans",
     "MultilevelGraphClustering",

@@ -10,7 +10,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import rbf_kernel
 
 import coterie.laplacian_kmodes.estimator
-from coterie import GraphWeightScan, LaplacianKModes, select_graph_weight
+from coterie import LaplacianKModes, select_graph_weight
 from coterie.datasets import load_digits
 from coterie.graphs.cuts import modularity
 from coterie.metrics import clustering_accuracy, normalized_mutual_info_score
@@ -31,19 +31,18 @@ def some_labels(digits):
 
 
 @pytest.fixture(scope="module")
-def scan(digits, some_labels):
-    estimator = LaplacianKModes(10, init="k-means++", metric="cosine", random_state=0)
-    return select_graph_weight(estimator.set_params(n_init=3), digits[0], [4, 0.3, 1.3], y=some_labels)
+def selected(digits, some_labels):
+    estimator = LaplacianKModes(10, init="k-means++", n_init=3, metric="cosine", random_state=0)
+    return select_graph_weight(estimator, digits[0], [4, 0.3, 1.3], y=some_labels)
 
 
 def test_one_graph_and_ascending_weights(digits):
     estimator = LaplacianKModes(10, graph_weight=7.0, random_state=0)
     neighbors_with_ties = coterie.laplacian_kmodes.estimator.neighbors_with_ties
     with patch("coterie.laplacian_kmodes.estimator.neighbors_with_ties", wraps=neighbors_with_ties) as search:
-        scan = select_graph_weight(estimator, digits[0], [2, 1, 3])
+        _, fits = select_graph_weight(estimator, digits[0], [2, 1, 3])
     assert search.call_count == 1
-    np.testing.assert_array_equal(scan.graph_weights, [1, 2, 3])
-    assert [model.graph_weight for model in scan.models] == [1, 2, 3]
+    assert fits.graph_weight.tolist() == [1, 2, 3]
     assert estimator.graph_weight == 7.0
     assert not hasattr(estimator, "labels_")
 
@@ -54,48 +53,33 @@ def test_rows_are_read_once_for_all_weights(digits):
     assert rows.n_passes == 1
 
 
-@pytest.mark.parametrize("mode_update", ["byproduct", "mean_shift"])
-def test_smaller_weights_start_from_the_modes_of_the_largest(digits, mode_update):
-    X = digits[0]
-    estimator = LaplacianKModes(10, mode_update=mode_update, random_state=3)
-    scan = select_graph_weight(estimator, X, [1, 2])
-    plain = LaplacianKModes(10, mode_update=mode_update, graph_weight=2, random_state=3).fit(X)
-    assert np.array_equal(scan.models[1].labels_, plain.labels_)
-    assert scan.models[1].objective_ == plain.objective_
-    if mode_update == "mean_shift":  # modes that are rows begin at the densest row near a given center
-        warm = LaplacianKModes(
-            10, mode_update=mode_update, graph_weight=1, init=plain.modes_, random_state=3
-        ).fit(X)
-        assert np.array_equal(scan.models[0].labels_, warm.labels_)
+def test_smaller_weights_start_from_the_modes_of_the_largest(digits):
+    estimator = LaplacianKModes(10, mode_update="mean_shift", random_state=3)
+    _, fits = select_graph_weight(estimator, digits[0], [1, 2])
+    plain = clone(estimator).set_params(graph_weight=2).fit(digits[0])
+    warm = clone(estimator).set_params(graph_weight=1, init=plain.modes_).fit(digits[0])
+    assert fits.objective.tolist() == [warm.objective_, plain.objective_]
 
 
-def test_models_of_a_scan_are_complete(digits, scan):
-    for model in scan.models:
-        assert model.predict(digits[0][:50]).shape == (50,)
-        assert model.affinity_matrix_.shape == (len(digits[0]), len(digits[0]))
-        assert model.bandwidth_ == scan.models[0].bandwidth_
-
-
-def test_scores_are_those_of_the_rows_with_labels(scan, some_labels):
+def test_the_most_accurate_fit_is_selected_with_labels(selected, digits, some_labels):
+    best, fits = selected
     known = some_labels >= 0
-    for i, model in enumerate(scan.models):
-        assert scan.accuracy[i] == clustering_accuracy(some_labels[known], model.labels_[known])
-        nmi = normalized_mutual_info_score(some_labels[known], model.labels_[known])
-        assert scan.normalized_mutual_information[i] == nmi
-    assert scan.best_graph_weight == scan.graph_weights[np.argmax(scan.accuracy)]
+    row = fits[fits.graph_weight == best.graph_weight][0]
+    assert row.accuracy == fits.accuracy.max() == clustering_accuracy(some_labels[known], best.labels_[known])
+    assert row.nmi == normalized_mutual_info_score(some_labels[known], best.labels_[known])
+    assert best.predict(digits[0][:50]).shape == (50,)
 
 
-def test_highest_modularity_is_selected_without_labels(digits):
-    scan = select_graph_weight(
-        LaplacianKModes(10, metric="cosine", random_state=0), digits[0][:400], [1.3, 4]
-    )
-    assert scan.accuracy is None
-    assert scan.normalized_mutual_information is None
-    assert np.all(scan.sizes > 0)
-    K = scan.best_model.affinity_matrix_.toarray()
-    for model, found in zip(scan.models, scan.modularities):
-        assert found == pytest.approx(objective("modularity", K + K.T, model.labels_))
-    assert scan.best_model is scan.models[int(np.argmax(scan.modularities))]
+def test_the_highest_modularity_is_selected_without_labels(digits):
+    estimator = LaplacianKModes(10, metric="cosine", random_state=0)
+    best, fits = select_graph_weight(estimator, digits[0][:400], [1.3, 4])
+    assert np.isnan([fits.accuracy, fits.nmi]).all()
+    assert best.graph_weight == fits.graph_weight[fits.modularity.argmax()]
+    K = best.affinity_matrix_.toarray()
+    assert fits.modularity.max() == pytest.approx(objective("modularity", K + K.T, best.labels_))
+    row = fits[fits.graph_weight == best.graph_weight][0]
+    sizes = np.bincount(best.labels_, minlength=10)
+    assert (row.smallest, row.largest, row.n_empty) == (sizes.min(), sizes.max(), np.sum(sizes == 0))
 
 
 @pytest.mark.parametrize("n_labels", [1, 2, 7])
@@ -132,71 +116,36 @@ def test_labels_choose_among_all_runs_and_weights(digits, some_labels):
             found.append(model)
     drawn = iter(starts)
     estimator.set_params(init=lambda X, k, random_state: next(drawn))
-    scan = select_graph_weight(estimator, X, [1.3, 4], y=known)
+    best, fits = select_graph_weight(estimator, X, [1.3, 4], y=known)
 
     def rank(model):
         n_empty = 10 - len(np.unique(model.labels_))
         return n_empty, -clustering_accuracy(known[known >= 0], model.labels_[known >= 0])
 
-    for model in scan.models:
-        assert rank(model) == min(map(rank, runs[model.graph_weight]))
-        assert model.objective_ in [other.objective_ for other in runs[model.graph_weight]]
-    assert rank(scan.best_model) == min(rank(model) for found in runs.values() for model in found)
+    for row in fits:
+        assert (row.n_empty, -row.accuracy) == min(map(rank, runs[row.graph_weight]))
+        assert row.objective in [model.objective_ for model in runs[row.graph_weight]]
+    assert rank(best) == min(rank(model) for found in runs.values() for model in found)
 
 
-def test_empty_clusters_lose_even_with_labels():
+@pytest.mark.parametrize("has_labels", [True, False])
+def test_empty_clusters_come_last(has_labels):
     """Two blobs are the classes: rows of the other clusters are wrong, so that fewer clusters are more accurate."""
     X, y = make_blobs(200, 3, centers=2, cluster_std=0.1, random_state=0)
+    estimator = LaplacianKModes(6, n_neighbors=20, init="k-means++", random_state=0)
     with pytest.warns(UserWarning, match="empty"):
-        scan = select_graph_weight(
-            LaplacianKModes(6, n_neighbors=20, init="k-means++", random_state=0), X, [0.01, 8], y=y
-        )
-    n_empty = np.sum(scan.sizes == 0, axis=1)
-    assert n_empty[0] < n_empty[1]
-    assert scan.accuracy[0] < scan.accuracy[1]
-    assert scan.best_graph_weight == 0.01
+        best, fits = select_graph_weight(estimator, X, [0.01, 8], y=y if has_labels else None)
+    assert fits.n_empty[0] < fits.n_empty[1]
+    assert not has_labels or fits.accuracy[0] < fits.accuracy[1]
+    assert best.graph_weight == 0.01
 
 
 def test_given_affinities(digits):
     X, y = digits[0][:300], digits[1][:300]
     affinities = rbf_kernel(X, gamma=1e-2)
-    estimator = LaplacianKModes(10, affinity="precomputed", mode_update="densest", n_init=3, random_state=0)
-    scan = select_graph_weight(estimator, affinities, [0.5, 1], y=np.where(np.arange(300) % 5, -1, y))
-    assert len(scan.best_model.predict(affinities[:9])) == 9
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        select_graph_weight(estimator, affinities, [0.5, 1], y=[0, 1])
-
-
-def test_empty_clusters_come_last():
-    X, _ = make_blobs(200, 3, centers=2, cluster_std=0.1, random_state=0)
-    with pytest.warns(UserWarning, match="empty"):
-        scan = select_graph_weight(
-            LaplacianKModes(6, n_neighbors=20, init="k-means++", random_state=0), X, [0.01, 8]
-        )
-    n_empty = np.sum(scan.sizes == 0, axis=1)
-    assert n_empty[0] < n_empty[1]
-    assert scan.best_graph_weight == 0.01
-
-
-def test_the_table(scan):
-    lines = str(scan).split("\n")
-    headers = "graph weight objective modularity smallest largest empty NMI accuracy"
-    assert lines[0].split() == headers.split()
-    assert [line.split()[0] for line in lines[1:]] == ["0.3", "1.3", "4"]
-    assert [line.endswith("*") for line in lines[1:]].count(True) == 1
-    assert len({len(line.removesuffix(" *")) for line in lines}) == 1
-
-
-@pytest.mark.parametrize("labeled", [True, False])
-def test_the_picture(scan, labeled, tmp_path):
-    figure = (scan if labeled else GraphWeightScan(scan.models)).plot()
-    np.testing.assert_array_equal(figure.axes[0].lines[0].get_ydata(), scan.objectives)
-    assert len(figure.axes[1].lines) == 10 + 1
-    drawn = [line.get_ydata() for line in figure.axes[2].lines[:-1]]
-    np.testing.assert_array_equal(
-        drawn, [scan.normalized_mutual_information, scan.accuracy] if labeled else [scan.modularities]
-    )
-    figure.savefig(tmp_path / "scan.png")
+    estimator = LaplacianKModes(10, affinity="precomputed", n_init=3, random_state=0)
+    best, _ = select_graph_weight(estimator, affinities, [0.5, 1], y=np.where(np.arange(300) % 5, -1, y))
+    assert len(best.predict(affinities[:9])) == 9
 
 
 @pytest.mark.parametrize(

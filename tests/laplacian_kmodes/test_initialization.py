@@ -151,7 +151,7 @@ class TestKeptRun:
 
 
 class TestEmptyClusters:
-    @pytest.mark.parametrize("mode_update", ["byproduct", "mean_shift", "densest"])
+    @pytest.mark.parametrize("mode_update", ["byproduct", "mean_shift"])
     def test_auto_keeps_all_clusters(self, outliers, mode_update):
         X, _ = outliers
         with pytest.warns(UserWarning, match="3 of 5 clusters are empty|[12] of 5 clusters are empty"):

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from coterie.laplacian_kmodes.memberships import GraphMemberships
-from coterie.laplacian_kmodes.modes import KernelModes, Modes, VectorModes, densest_rows, surest_members
+from coterie.laplacian_kmodes.modes import KernelModes, Modes, VectorModes, surest_members
 
 KERNEL = np.array([[0.0, 0.5, 0.1, 0], [0.5, 0, 0.2, 0], [0.1, 0.2, 0, 0.7], [0, 0, 0.7, 0]])
 
@@ -22,12 +22,6 @@ def some_memberships(labels, rests, n_clusters):
 def test_surest_members():
     memberships = some_memberships([2, 0, 0, 2, 3], [0.2, 0.1, 0.1, 0.05, 0.3], 4)
     np.testing.assert_array_equal(surest_members(memberships, 4), [1, -1, 3, 4])
-
-
-def test_densest_rows():
-    memberships = some_memberships([2, 0, 2, 2], np.zeros(4), 3)
-    densities = np.array([[0.1, 3, 0.2], [0.3, 3, 0.1], [0.2, 4, 0.4], [0.1, 3, 0.3]])
-    np.testing.assert_array_equal(densest_rows(densities, memberships), [1, -1, 2])
 
 
 def test_which_modes_have_moved():

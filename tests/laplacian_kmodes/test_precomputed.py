@@ -1,4 +1,4 @@
-"""Affinities instead of rows, and modes of the highest density."""
+"""Affinities instead of rows."""
 
 import numpy as np
 import pytest
@@ -39,26 +39,8 @@ def edit_distance(left, right):
     return before[-1]
 
 
-@pytest.mark.parametrize("weight", [0.05, 0.2])
-@pytest.mark.parametrize("start", [[0, 1, 2, 3], [5, 17, 30, 59], [7, 8, 9, 11]])
-def test_whole_runs_with_modes_by_definition(affinities, weight, start):
-    Z, modes = oracle.alternated(affinities, affinities, np.array(start), weight, 12, 400)
-    model = on_affinities(
-        mode_update="densest",
-        init=start,
-        graph_weight=weight,
-        diagonal_shift=False,
-        tol=0,
-        membership_tol=1e-14,
-    )
-    model.fit(affinities)
-    np.testing.assert_array_equal(model.mode_indices_, modes)
-    np.testing.assert_allclose(model.memberships_, Z, atol=1e-4)
-
-
-@pytest.mark.parametrize("mode_update", ["byproduct", "densest"])
-def test_objectives(affinities, mode_update):
-    model = on_affinities(mode_update=mode_update).fit(affinities)
+def test_objectives(affinities):
+    model = on_affinities().fit(affinities)
     own = affinities[:, model.mode_indices_]
     expected = oracle.discrete_objective(model.labels_, own, affinities, 0.1)
     np.testing.assert_allclose(model.objective_, expected)
@@ -71,34 +53,8 @@ def test_objectives(affinities, mode_update):
     np.testing.assert_allclose(model.relaxation_, relaxed)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("is_sparse", [False, True])
-def test_modes_of_rows_are_the_densest(blobs, dtype, is_sparse):
-    X = np.where(np.abs(blobs[0]) < 0.5, 0, blobs[0]).astype(dtype)
-    model = LaplacianKModes(4, graph_weight=0.6, mode_update="densest", random_state=0)
-    model.fit(sp.csr_array(X) if is_sparse else X)
-    k = oracle.kernel(X, X, model.bandwidth_)
-    np.testing.assert_array_equal(model.mode_indices_, oracle.densest(model.memberships_.astype(float), k))
-    np.testing.assert_array_equal(model.modes_, X[model.mode_indices_])
-
-
-def test_more_rows_than_a_part_and_any_number_of_threads():
-    X, y = make_blobs(1100, 2, centers=3, cluster_std=0.5, random_state=4)
-    models = [
-        LaplacianKModes(
-            3, graph_weight=0.6, mode_update="densest", n_init=2, random_state=0, n_threads=n
-        ).fit(X)
-        for n in (1, 3)
-    ]
-    assert clustering_accuracy(y, models[0].labels_) > 0.98
-    np.testing.assert_array_equal(models[0].memberships_, models[1].memberships_)
-    sums = models[0].memberships_.T @ oracle.kernel(X, X, models[0].bandwidth_)
-    np.testing.assert_array_equal(models[0].mode_indices_, sums.argmax(axis=1))
-
-
-@pytest.mark.parametrize("mode_update", ["byproduct", "densest"])
-def test_dense_and_sparse_affinities_give_the_same(affinities, mode_update):
-    one, two = (on_affinities(mode_update=mode_update).fit(X) for X in (affinities, sp.coo_array(affinities)))
+def test_dense_and_sparse_affinities_give_the_same(affinities):
+    one, two = (on_affinities().fit(X) for X in (affinities, sp.coo_array(affinities)))
     np.testing.assert_allclose(two.memberships_, one.memberships_, atol=1e-10)
     assert one.n_features_in_ == 60
 
@@ -115,9 +71,8 @@ def test_predict_is_by_the_formula(blobs):
 def test_strings():
     distances = np.array([[edit_distance(a, b) for b in WORDS] for a in WORDS], dtype=float)
     affinities = np.exp(-distances)
-    model = on_affinities(2, mode_update="densest", graph_weight=2.0).fit(affinities)
+    model = on_affinities(2, graph_weight=2.0).fit(affinities)
     assert clustering_accuracy([0] * 5 + [1] * 5, model.labels_) == 1
-    np.testing.assert_array_equal(model.mode_indices_, oracle.densest(model.memberships_, affinities))
 
 
 def test_voting_records():
@@ -125,7 +80,7 @@ def test_voting_records():
     senate = load_senate()
     votes = np.asarray(senate.data, dtype=float)
     agreement = np.mean(votes[:, None] == votes, axis=2)
-    model = on_affinities(2, mode_update="densest", graph_weight=0.05).fit(agreement)
+    model = on_affinities(2, graph_weight=0.05).fit(agreement)
     party = np.asarray(senate.target)
     assert clustering_accuracy(party, model.labels_) > 0.85
     assert len(set(party[model.mode_indices_])) == 2
@@ -138,7 +93,7 @@ def test_voting_records():
         (np.ones((6, 5)), {}, "square"),
         (np.eye(6), dict(metric="cosine"), "metric='cosine'"),
         (np.eye(6), dict(mode_update="mean_shift"), "needs coordinates"),
-        (np.eye(6), dict(mode_update="median"), "'byproduct', 'mean_shift', 'densest'"),
+        (np.eye(6), dict(mode_update="median"), "'byproduct', 'mean_shift'"),
     ],
 )
 def test_wrong_affinities(X, options, message):

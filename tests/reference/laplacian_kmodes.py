@@ -65,19 +65,3 @@ def published_objective(labels, affinities, K, lam) -> float:
     K = (K + K.T) / 2
     laplacian = np.diag(K.sum(axis=1)) - K
     return float(lam * np.trace(Z.T @ laplacian @ Z) - np.sum(Z * affinities))
-
-
-def densest(Z, k) -> npt.NDArray[np.int64]:
-    """The definition of a mode (Eq. 1): for each cluster the y with the largest sum over p of z_pl k(x_p, y)."""
-    best = []
-    for cluster in range(Z.shape[1]):
-        best.append(int(np.argmax(np.sum(Z[:, cluster, None] * k, axis=0))))
-    return np.array(best)
-
-
-def alternated(K, k, modes, lam, n_rounds, n_updates) -> tuple[Array, npt.NDArray[np.int64]]:
-    """Algorithm 1 with modes among the rows by their definition: memberships and modes in turn."""
-    for _ in range(n_rounds):
-        Z = minimized(k[:, modes], K, lam, n_updates)[-1]
-        modes = densest(Z, k)
-    return Z, modes

@@ -132,7 +132,6 @@ CASES = [
     _mixture("tied_spherical", search_group_size=1, search_every=1, initial_e_steps=2),
     _modes("byproduct"),
     _modes("mean_shift"),
-    _modes("densest"),
     _convex("convex", ConvexClustering, gamma=0.5, tol=1e-9),
     _convex("convex-admm", ConvexClustering, gamma=0.5, tol=1e-6, solver="admm"),
     _convex("convex-paper", ConvexClustering, gamma=0.5, tol=1e-5, solver="admm", stopping="residuals"),

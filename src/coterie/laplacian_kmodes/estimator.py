@@ -68,12 +68,8 @@ GraphWeight = Annotated[
 EdgeWeights = Annotated[
     Literal["binary", "gaussian"] | Any, Param("Weights of the edges of the graph.", also="callable")
 ]
-Symmetrize = Annotated[
-    Literal["none", "mean", "max"], Param("How edges of the directed neighbor graph are made symmetric.")
-]
 ModesOption = Annotated[
-    ModeUpdate,
-    Param("Modes: rows of largest membership (byproduct), mean shifts, or the densest rows."),
+    ModeUpdate, Param("Modes: rows of largest membership (byproduct), or mean shifts.")
 ]
 Bandwidth = Annotated[
     float | None,
@@ -99,7 +95,6 @@ SelectBy = Annotated[
     Literal["normalized_cut", "objective"],
     Param("Which run is kept: that of the lowest normalized cut of the graph, or of the lowest objective."),
 ]
-MembershipTolerance = Annotated[float, Param("Tolerance of the memberships for fixed modes.", least=0)]
 
 # Runs of a fit that draws its initial modes.
 _RUNS = 10
@@ -139,13 +134,9 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         objects without a mean, such as strings. Modes are rows, so "mean_shift" is excluded.
     weights : {"binary", "gaussian"} or callable
         Weights of the graph's edges; see `coterie.graphs.knn_graph`.
-    symmetrize : {"none", "mean", "max"}
-        How the directed neighbor graph is made symmetric. "none": a row follows its own neighbors only, as in the
-        paper; the objective is that of "mean". "max": an edge in one direction counts fully in both.
-    mode_update : {"byproduct", "mean_shift", "densest"}
+    mode_update : {"byproduct", "mean_shift"}
         Modes are the rows with the largest memberships (SLK-BO); or maxima of the density of their cluster, by mean
-        shifts (SLK-MS); or the rows of highest density (Eq. 1), which reads the kernel of all pairs of rows in each
-        update, O(n^2 (d + L)).
+        shifts (SLK-MS).
     bandwidth : float, optional
         s of the kernel of the modes, exp(-||x - m||^2 / (2 s^2)). Default: s^2 is the mean squared distance to the
         nearest neighbors.
@@ -169,8 +160,6 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         Updates of the modes, at most.
     tol : float
         A run has converged when the relaxed objective changes by less than this, relative to itself, or no mode moves.
-    membership_tol : float
-        The same for memberships around the same modes.
     random_state : int, RandomState or None
         Seed; the result is bit-identical for any number of threads.
     verbose : bool or int
@@ -207,7 +196,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     graph_weight_ : float
         The lambda that was used.
     affinity_matrix_ : csr_array of shape (m, m)
-        The graph of the m distinct rows, without the shift: equal rows are one vertex. Of rows that are as far as the
+        The graph of the m distinct rows, without the shift: directed, equal rows being one vertex. Of rows that are as far as the
         last neighbor all are neighbors, up to `2 * n_neighbors`, beyond that some by a hash of both rows. An edge
         weighs as many times as there are rows at its heavier end. Objectives are those of this graph.
     vertex_rows_ : ndarray of shape (m,), int32
@@ -278,7 +267,6 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         n_neighbors: Neighbors = 5,
         affinity: Affinity = "knn",
         weights: EdgeWeights = "binary",
-        symmetrize: Symmetrize = "none",
         mode_update: ModesOption = "byproduct",
         bandwidth: Bandwidth = None,
         diagonal_shift: DiagonalShift = "auto",
@@ -288,7 +276,6 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         select_by: SelectBy = "normalized_cut",
         max_iter: Iterations = 100,
         tol: Tolerance = 1e-5,
-        membership_tol: MembershipTolerance = 1e-6,
         random_state: RandomState = None,
         verbose: Verbose = 0,
         max_time: MaxTime = None,
@@ -300,7 +287,6 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         self.n_neighbors = n_neighbors
         self.affinity = affinity
         self.weights = weights
-        self.symmetrize = symmetrize
         self.mode_update = mode_update
         self.bandwidth = bandwidth
         self.diagonal_shift = diagonal_shift
@@ -310,7 +296,6 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         self.select_by = select_by
         self.max_iter = max_iter
         self.tol = tol
-        self.membership_tol = membership_tol
         self.random_state = random_state
         self.verbose = verbose
         self.max_time = max_time
@@ -400,7 +385,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
 
             def of_weights(weights: Any) -> sp.csr_array:
                 graph = graph_of_neighbors(
-                    ids, squares, weights=weights, bandwidth=bandwidth, symmetrize=self.symmetrize
+                    ids, squares, weights=weights, bandwidth=bandwidth, symmetrize="none"
                 )
                 return vertices.weighted(graph)
 
@@ -418,7 +403,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
             )
             if given is not None and vertices.places is not None:
                 given = vertices.places[given]
-            search, near_graph = KernelModes(graph, mode_update=self.mode_update), graph
+            search, near_graph = KernelModes(graph), graph
         problem = KModesProblem(graph, near_graph, search, self.n_clusters, self._weight_of(graph))
         return problem, vertices, given
 
@@ -473,8 +458,8 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
 
         def solve(start: Start) -> KModesResult:
             return bound_optimization(
-                problem, start.modes, memberships, stop=stop, membership_tol=self.membership_tol,
-                report=report.start_run(), labels=start.labels, n_fresh=_FRESH_UPDATES if is_auto else None,
+                problem, start.modes, memberships, stop=stop, report=report.start_run(), labels=start.labels,
+                n_fresh=_FRESH_UPDATES if is_auto else None,
             )  # fmt: skip
 
         for _, start in zip(range(report.n_runs), tried):

@@ -1,4 +1,4 @@
-"""Modes of clusters: rows with the largest memberships, mean shifts, or the densest rows (Eqs. 1, 9 and 11)."""
+"""Modes of clusters: rows with the largest memberships, or mean shifts (Eqs. 9 and 11)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from coterie.centers.labels import nearest_labels
 from coterie.laplacian_kmodes.memberships import GraphMemberships
 from coterie.rows import Block, as_rows
 
-ModeUpdate = Literal["byproduct", "mean_shift", "densest"]
+ModeUpdate = Literal["byproduct", "mean_shift"]
 
 # A mean shift ends when a mode moves by less than this, relative to the bandwidth, or after this number of steps.
 _SMALLEST_SHIFT, _MOST_SHIFTS = 1e-3, 20
@@ -78,14 +78,6 @@ def surest_members(memberships: GraphMemberships, n_clusters: int) -> IndexArray
     return found
 
 
-def densest_rows(densities: Array, memberships: GraphMemberships) -> IndexArray:
-    """Return the row of the highest density (Eq. 1, `densities` (n, L)) of each cluster, -1 where the cluster
-    is empty.
-    """
-    sizes = np.bincount(memberships.labels, minlength=densities.shape[1])
-    return np.where(sizes > 0, densities.argmax(axis=0), -1)
-
-
 def cluster_means(rows: Block, labels: IntArray, n_clusters: int) -> Array:
     """Return the mean of each cluster's rows, in their dtype; 0 for a cluster without rows."""
     members = sp.csr_array(
@@ -99,8 +91,7 @@ def cluster_means(rows: Block, labels: IntArray, n_clusters: int) -> Array:
 class VectorModes:
     """Modes among vectors, with the kernel exp(-||x - m||^2 / (2 s^2)).
 
-    They are the rows with the largest memberships ("byproduct"), the ends of mean shifts, or the densest rows
-    of clusters.
+    They are the rows with the largest memberships ("byproduct"), or the ends of mean shifts.
     """
 
     def __init__(self, rows: Block, bandwidth: float, *, mode_update: ModeUpdate, n_threads: int) -> None:
@@ -124,12 +115,7 @@ class VectorModes:
         modes = Modes(cluster_means(self.rows, labels, n_clusters), np.full(n_clusters, -1, dtype=np.int64))
         if self._mode_update == "mean_shift":
             return modes
-        if self._mode_update == "byproduct":
-            return self._at_densest(modes, labels, random)
-        members = np.zeros((len(labels), n_clusters), dtype=self.rows.dtype)
-        members[np.arange(len(labels)), labels] = 1
-        filled = np.bincount(labels, minlength=n_clusters) > 0
-        return self._at_rows(modes, np.where(filled, self._densities(members).argmax(axis=0), -1))
+        return self._at_densest(modes, labels, random)
 
     def write_affinities(self, modes: Modes, clusters: list[int], out: Array) -> None:
         """Write the kernel of all rows with the modes of some clusters to these columns of `out`, shape (n, L)."""
@@ -143,8 +129,6 @@ class VectorModes:
         """Return the modes of the memberships; an empty cluster keeps its mode."""
         if self._mode_update == "mean_shift":
             return Modes(self._shifted(modes.points, memberships.memberships), modes.indices)
-        if self._mode_update == "densest":
-            return self._at_rows(modes, densest_rows(self._densities(memberships.memberships), memberships))
         return self._at_rows(modes, surest_members(memberships, len(modes.points)))
 
     def _at_densest(self, modes: Modes, labels: IntArray, random: np.random.RandomState) -> Modes:
@@ -168,20 +152,6 @@ class VectorModes:
 
         squares = euclidean_distances(self.rows[members], squared=True)
         return int(members[np.exp(squares / (-2 * self.bandwidth**2)).sum(axis=1).argmax()])
-
-    def _densities(self, memberships: Array) -> FloatArray:
-        """Return the density of each cluster at each row, shape (n, L), without the kernel of all pairs at once."""
-
-        def sums(part: slice, _: Array, affinities: Array) -> FloatArray:
-            return (affinities.T @ memberships[part]).astype(np.float64)
-
-        densities = np.empty(memberships.shape)
-        for start in range(0, len(memberships), _ROWS_PER_PART):
-            some = slice(start, start + _ROWS_PER_PART)
-            points = self.rows[some]
-            parts = self._for_parts(points.toarray() if sp.issparse(points) else points, sums)
-            densities[some] = np.sum(parts, axis=0)
-        return densities
 
     def _shifted(self, points: Array, memberships: Array) -> Array:
         """Move each mode to the weighted mean of the rows until it converges (mean shift)."""
@@ -274,22 +244,21 @@ class KernelModes:
 
     rows, bandwidth = None, None
 
-    def __init__(self, affinities: sp.csr_array, *, mode_update: ModeUpdate = "byproduct") -> None:
-        self._affinities, self._mode_update = affinities, mode_update
+    def __init__(self, affinities: sp.csr_array) -> None:
+        self._affinities = affinities
 
     def start(self, seeds: IndexArray, random: np.random.RandomState) -> Modes:
         """Return the modes at these rows."""
         return Modes(np.empty((len(seeds), 0)), np.asarray(seeds, dtype=np.int64))
 
     def modes_of(self, labels: IntArray, n_clusters: int, random: np.random.RandomState) -> Modes:
-        """Return the densest row of each cluster; with "densest", of all rows."""
+        """Return the densest row of each cluster."""
         indices = np.zeros(n_clusters, dtype=np.int64)
         for cluster in range(n_clusters):
             members = np.flatnonzero(labels == cluster)
             if len(members):
-                rows = np.arange(len(labels)) if self._mode_update == "densest" else members
-                densities = self._affinities[rows][:, members].sum(axis=1)
-                indices[cluster] = rows[np.asarray(densities).ravel().argmax()]
+                densities = self._affinities[members][:, members].sum(axis=1)
+                indices[cluster] = members[np.asarray(densities).ravel().argmax()]
         return Modes(np.empty((n_clusters, 0)), indices)
 
     def write_affinities(self, modes: Modes, clusters: list[int], out: Array) -> None:
@@ -299,9 +268,5 @@ class KernelModes:
 
     def update(self, modes: Modes, memberships: GraphMemberships) -> Modes:
         """Return the modes of the memberships; an empty cluster keeps its mode."""
-        n_clusters = len(modes.indices)
-        if self._mode_update == "densest":
-            found = densest_rows(self._affinities @ memberships.memberships, memberships)
-        else:
-            found = surest_members(memberships, n_clusters)
+        found = surest_members(memberships, len(modes.indices))
         return Modes(modes.points, np.where(found >= 0, found, modes.indices))

@@ -24,8 +24,8 @@ _ABOVE_CRITICAL = 1.5
 # Multiply-adds up to which components of the graph are joined: about half a second of computation.
 _BRIDGED_MULTIPLY_ADDS = 5e10
 
-# Updates of the memberships for the same modes, at most.
-_MOST_UPDATES = 3000
+# Updates of the memberships for the same modes, at most, and the relative change of R at which they end.
+_MOST_UPDATES, _MEMBERSHIP_TOLERANCE = 3000, 1e-6
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,6 @@ def bound_optimization(
     memberships: GraphMemberships,
     *,
     stop: Stop,
-    membership_tol: float,
     report: Report,
     labels: IntArray | None = None,
     n_fresh: int | None = None,
@@ -112,7 +111,7 @@ def bound_optimization(
         before = relaxation
         fit = memberships.minimize(
             weight,
-            tol=membership_tol,
+            tol=_MEMBERSHIP_TOLERANCE,
             max_updates=_MOST_UPDATES,
             continues=n_fresh is not None and iteration >= n_fresh,
             deadline=report.deadline,
