@@ -245,8 +245,8 @@ def total_variation() -> Cases:
     cut = partial(TotalVariationClustering, 10, n_init=2, max_iter=400)
     isolated = sp.csr_array(sp.block_diag([graphs.knn_graph(blobs(900, 3, 30), 4), sp.csr_array((5, 5))]))
     yield from fits([
-        cut(n_init=4), cut(init=memberships), cut(inner_tol=0, tol=0, n_init=1), cut(steps="paper"),
-        TotalVariationClustering(1), cut(balance_weight=3.0),
+        cut(n_init=4), cut(init=memberships), cut(tol=0, n_init=1), cut(steps="paper"),
+        TotalVariationClustering(1), cut(class_priors=np.append(0.28, np.full(9, 0.08))),
     ], X)  # fmt: skip
     yield from fits([cut(), cut(class_priors="estimate")], X, known)
     yield fit(cut(), X.astype(np.float32))
@@ -292,7 +292,7 @@ def density() -> Cases:
     yield from fits([
         DensityClustering(), DensityClustering(min_cluster_size=20, cluster_selection_method="leaf"),
         DensityClustering(min_samples=9, min_cluster_size=20, metric="cosine"),
-        DensityClustering(assign_noise="probable"), MultilevelGraphClustering(10),
+        DensityClustering(assign_noise="nearest"), MultilevelGraphClustering(10),
     ], X)  # fmt: skip
     yield fit(DensityClustering(space="rows"), X.astype(np.float32))
     yield fit(DensityClustering(), X[:, 20:22])

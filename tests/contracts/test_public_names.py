@@ -13,7 +13,7 @@ SCIKIT_LEARN = {
 
 OWN = {
     "aic", "bic", "centroids_of", "check_parameters", "cut", "denoise", "index_at", "labels_at",
-    "layers_at", "memberships", "partial_fit", "plot", "plot_barcode", "plot_dendrogram", "plot_tree",
+    "layers_at", "memberships", "partial_fit", "plot", "plot_dendrogram", "plot_tree",
     "predict_proba", "outlier_scores", "report", "responsibilities", "sample", "save", "score_samples",
 }  # fmt: skip
 

@@ -21,7 +21,7 @@ SPACES = pytest.mark.parametrize("space", ["rows", "diffused"])
 
 
 @SPACES
-@pytest.mark.parametrize("assign_noise", [None, "nearest", "probable"])
+@pytest.mark.parametrize("assign_noise", [None, "nearest"])
 def test_predict_gives_the_rows_of_the_fit_their_labels(space, assign_noise):
     X = np.vstack([DIGITS[:900], DIGITS[:30]])
     model = DensityClustering(space=space, assign_noise=assign_noise).fit(X)
@@ -175,17 +175,9 @@ def test_linkage_is_single_linkage_of_mutual_reachability():
     np.testing.assert_allclose(model.linkage_[:, 2], linkage(reach[np.triu_indices(200, 1)], "single")[:, 2])
 
 
-def test_exemplars_are_the_densest_rows_of_clusters():
-    model = DensityClustering(space="rows").fit(DIGITS)
-    assert len(model.exemplars_) == model.n_clusters_
-    for cluster, exemplars in enumerate(model.exemplars_):
-        assert np.all(model.labels_[exemplars] == cluster)
-        assert np.all(model.probabilities_[exemplars] == 1)
-
-
 @pytest.mark.parametrize("X", [np.zeros((1, 2)), np.zeros((7, 2)), np.eye(2), np.eye(3)], ids=len)
 @pytest.mark.parametrize("space", ["auto", "rows", "diffused"])
-@pytest.mark.parametrize("assign_noise", [None, "nearest", "probable"])
+@pytest.mark.parametrize("assign_noise", [None, "nearest"])
 def test_few_rows_are_noise(X, space, assign_noise):
     model = DensityClustering(min_samples=min(5, len(X)), space=space, assign_noise=assign_noise).fit(X)
     assert np.all(model.labels_ == -1)

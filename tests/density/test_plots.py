@@ -24,18 +24,7 @@ def test_condensed_tree_has_a_shape_for_each_cluster_in_its_color(blobs):
     np.testing.assert_allclose(np.sort(colored), sizes)
 
 
-def test_barcode_has_a_bar_for_each_leaf_and_lines_at_the_layers(blobs):
-    ax = blobs.plot_barcode()
-    (bars,) = ax.collections
-    ends = np.array(bars.get_segments())[:, :, 0]
-    size = blobs.min_cluster_size_
-    alive = (ends[:, 0] < size) & (size < ends[:, 1])
-    assert alive.sum() == blobs.n_clusters_
-    assert [line.get_xdata()[0] for line in ax.lines] == blobs.layer_sizes_.tolist()
-
-
 @pytest.mark.parametrize("X", [np.zeros((1, 2)), np.zeros((9, 2)), np.arange(6.0)[:, None]], ids=len)
 def test_trees_without_clusters_are_drawn(X):
     model = DensityClustering(min_samples=min(5, len(X))).fit(X)
     assert "0 clusters" in model.plot_tree().get_title()
-    assert "0 clusters" in model.plot_barcode().get_title()

@@ -45,7 +45,7 @@ def test_all_neighbors_are_found_where_all_cells_are_visited(n_queries, n, seed)
     assert index.recall == 1
 
 
-def test_equal_rows_are_searched_once():
+def test_many_equal_rows():
     """A third of the rows are zeros: more than any cell should hold."""
     X = clusters(3000, 0)
     X[::3] = 0

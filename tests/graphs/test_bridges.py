@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from coterie.graphs import knn_graph
 from coterie.graphs.bridges import bridge_components
 from coterie.graphs.matrices import connected_components
-from tests.graphs.examples import METHOD, ROWS, check_stored, few_values, some_rows
+from tests.graphs.examples import METHOD, check_stored, few_values, some_rows
 from tests.reference import graphs as oracle
 
 
@@ -22,7 +22,7 @@ def test_bridges_are_those_of_the_oracle(sparse, seed, make):
     labels = connected_components(graph)
     expected = oracle.bridges(X, labels)
     rows = sp.csr_array(X) if sparse else X
-    bridged = bridge_components(graph, rows, weights=lambda squares: 100 + squares)
+    bridged = bridge_components(graph, rows, lambda squares: 100 + squares, 1)
     check_stored(bridged)
     assert not connected_components(bridged).any()
     assert bridged.nnz == graph.nnz + 2 * len(expected)
@@ -37,22 +37,7 @@ def test_bridges_are_those_of_the_oracle(sparse, seed, make):
 def test_bridges_have_the_requested_weights():
     X = np.array([[0.0, 0], [0, 1], [9, 0], [9, 1]])
     graph = knn_graph(X, 1, **METHOD)
-    assert bridge_components(graph, X)[0, 2] == 1
-    assert bridge_components(graph, X, weights="distance")[0, 2] == 9
-    assert bridge_components(graph, X, weights="gaussian", bandwidth=9.0)[0, 2] == pytest.approx(np.exp(-0.5))
-    assert bridge_components(graph, X, weights="gaussian", bandwidth=0.1)[0, 2] > 0
-    whole = bridge_components(graph, X)
-    np.testing.assert_array_equal(bridge_components(whole, X).toarray(), whole.toarray())
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: bridge_components(np.eye(3), ROWS), "3 vertices, but there are 4 rows"),
-        (lambda: bridge_components(np.eye(4), ROWS, weights="gaussian"), "bandwidth"),
-        (lambda: bridge_components(np.eye(4), ROWS, metric="sum"), "metric must be one of"),
-    ],
-)
-def test_bad_arguments(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+    whole = bridge_components(graph, X, np.sqrt, 1)
+    assert whole[0, 2] == 9
+    assert bridge_components(graph, X, np.zeros_like, 1)[0, 2] > 0
+    assert bridge_components(whole, X, np.sqrt, 1) is whole

@@ -145,7 +145,7 @@ CASES = [
     Case("total-variation", TotalVariationClustering, dict(n_clusters=5, n_init=2, max_iter=60), few_blobs,
          takes_sparse=True, begins_again=True),
     Case("total-variation-paper", TotalVariationClustering,
-         dict(n_clusters=5, n_init=2, max_iter=60, steps="paper", balance_weight=3), few_blobs,
+         dict(n_clusters=5, n_init=2, max_iter=60, steps="paper"), few_blobs,
          takes_sparse=True, begins_again=True),
 ]  # fmt: skip
 

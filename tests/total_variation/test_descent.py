@@ -30,8 +30,10 @@ def some_descent(
 ):
     with small_blocks(block_rows):
         graph = CutGraph(sp.csr_array(W.astype(dtype)), order, 1.0 if steps_of is PaperSteps else None)
+    R = F.shape[1]
+    lams = None if lam is None else np.full(R, float(lam))
     descent = TotalVariationDescent(
-        graph, F.shape[1], balance_weight=lam, steps=steps_of(graph), n_threads=n_threads
+        graph, R, balance_weights=lams, steps=steps_of(graph), n_threads=n_threads
     )
     descent.start(graph.arranged(F.astype(dtype)), None if fixed is None else graph.arranged(fixed))
     return descent

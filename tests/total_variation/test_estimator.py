@@ -151,22 +151,19 @@ class TestUnsupervised:
 class TestPaperSteps:
     """Algorithm 1 as published."""
 
-    @pytest.mark.parametrize("lam", [None, 6.0])
-    def test_a_run_is_that_of_the_oracle(self, lam):
+    def test_a_run_is_that_of_the_oracle(self):
         X, y = make_blobs(50, centers=3, cluster_std=1.5, random_state=3)
         W = knn_graph(X, 5).toarray()
         F = 0.4 * np.eye(3)[y] + 0.6 * np.random.default_rng(0).dirichlet(np.ones(3), 50)
-        model = TotalVariationClustering(
-            3, affinity="precomputed", init=F, steps="paper", balance_weight=lam, max_iter=300
-        ).fit(W)
-        memberships, states = oracle.algorithm_1(W, F, lam, most=300)
+        options = dict(affinity="precomputed", init=F, steps="paper", max_iter=300)
+        model = TotalVariationClustering(3, **options).fit(W)
+        memberships, states = oracle.algorithm_1(W, F, None, most=300)
         np.testing.assert_allclose(model.memberships_, memberships, atol=1e-6)
         np.testing.assert_array_equal(model.history_["n_inner"], [state.n_inner for state in states])
-        used = 2 if lam is None else lam
-        energies = [sum(oracle.energy(W, f, used) for f in state.F.T) for state in states]
+        energies = [sum(oracle.energy(W, f, 2) for f in state.F.T) for state in states]
         np.testing.assert_allclose(model.history_["objective"], energies, rtol=1e-8)
         assert model.converged_ == (sum(state.n_inner for state in states) < 300)
-        np.testing.assert_allclose(model.energy_, oracle.balanced_cut(W, model.labels_, 3, lam))
+        np.testing.assert_allclose(model.energy_, oracle.balanced_cut(W, model.labels_, 3))
 
     @pytest.mark.parametrize("seed", range(4))
     def test_runs_from_partitions_go_on(self, seed):
@@ -209,33 +206,6 @@ class TestPaperSteps:
         assert purity(y, first.labels_) > 0.8
         threads = TotalVariationClustering(10, n_init=1, n_threads=1, **options).fit(graph)
         np.testing.assert_array_equal(threads.memberships_, first.memberships_)
-
-
-class TestAsymmetry:
-    def test_balance_weight_none_is_n_clusters_minus_one(self, blobs):
-        plain, given = (
-            TotalVariationClustering(5, balance_weight=balance_weight, random_state=0).fit(blobs[0])
-            for balance_weight in (None, 4)
-        )
-        np.testing.assert_array_equal(plain.memberships_, given.memberships_)
-        assert plain.energy_ == given.energy_
-
-    def test_balance_weight_sets_the_size_of_clusters(self):
-        """Of a path of 40, the cheapest piece has 40 / (lambda + 1) vertices, as its end costs one edge anyway."""
-        path = sp.diags_array([np.ones(39), np.ones(39)], offsets=[1, -1])
-        for lam, size in [(1, 20), (3, 10), (9, 4)]:
-            sizes = np.arange(1, 40)
-            costs = [balanced_cut(path, np.arange(40) < size, balance_weight=lam) for size in sizes]
-            inside = 1 / np.minimum(lam * sizes, 40 - sizes)
-            assert sizes[inside.argmin()] == size
-            np.testing.assert_allclose(costs, inside + 1 / np.minimum(lam * (40 - sizes), sizes))
-
-    def test_energy_uses_the_balance_weight(self, blobs):
-        model = TotalVariationClustering(5, n_init=2, balance_weight=1.5, random_state=0).fit(blobs[0])
-        W = model.affinity_matrix_.toarray()
-        np.testing.assert_allclose(model.energy_, oracle.balanced_cut(W, model.labels_, 5, 1.5))
-        relaxed = sum(oracle.energy(W, f, 1.5) for f in model.memberships_.astype(float).T)
-        np.testing.assert_allclose(model.relaxed_energy_, relaxed, rtol=1e-4)
 
 
 class TestLabels:
@@ -393,17 +363,6 @@ def test_wrong_affinities(graph, message):
 def test_wrong_labels_of_a_cut(labels, n_clusters, message):
     with pytest.raises(ValueError, match=message):
         balanced_cut(np.ones((3, 3)), labels, n_clusters)
-
-
-def test_wrong_balance_weights():
-    for balance_weight in (0, -1.0, np.inf):
-        with pytest.raises(ValueError, match="balance_weight must be a finite number above 0"):
-            balanced_cut(np.ones((3, 3)), [0, 0, 1], balance_weight=balance_weight)
-    for balance_weight in ("2", True):
-        with pytest.raises(TypeError, match="balance_weight must be None or a finite positive number"):
-            TotalVariationClustering(2, balance_weight=balance_weight).fit(
-                np.random.default_rng(0).random((20, 2))
-            )
 
 
 def test_cuts_of_few_and_of_empty_clusters():

@@ -97,7 +97,7 @@ class TestTheory:
         priors = some_priors(R, seed)
         lams, degrees = (1 - priors) / priors, W.sum(axis=1) if weighted else None
         descent = TotalVariationDescent(
-            CutGraph(sp.csr_array(W)), R, balance_weight=lams, weights=degrees, n_threads=1
+            CutGraph(sp.csr_array(W)), R, balance_weights=lams, weights=degrees, n_threads=1
         )
         energy = descent.start(np.eye(R)[labels])
         expected = oracle.balanced_cut(W, labels, R, lams, degrees)
@@ -114,7 +114,7 @@ class TestTheory:
         W = W.astype(dtype).astype(float)
         lams, degrees = balance_weights_of(some_priors(R, seed)), W.sum(axis=1)
         descent = TotalVariationDescent(
-            CutGraph(sp.csr_array(W.astype(dtype))), R, balance_weight=lams, weights=degrees, n_threads=1
+            CutGraph(sp.csr_array(W.astype(dtype))), R, balance_weights=lams, weights=degrees, n_threads=1
         )
         descent.start(F)
         descent.outer_step(-np.inf, n_inner)
@@ -343,7 +343,6 @@ class TestEstimator:
             (dict(class_priors=[90, 10]), "divide numbers of rows by their sum"),
             (dict(class_priors=["a", "b"]), "class_priors must be numbers"),
             (dict(class_priors=[0.5, np.nan]), "above 0 and sum to 1"),
-            (dict(class_priors=[0.5, 0.5], balance_weight=2), "balance_weight and class_priors both set"),
             (dict(size_min=0.6, size_max=0.4), "more than size_max"),
         ],
     )
@@ -356,8 +355,6 @@ class TestEstimator:
 
     def test_wrong_arguments_of_a_cut(self):
         W = np.ones((3, 3)) - np.eye(3)
-        with pytest.raises(ValueError, match="balance_weight and class_priors both set"):
-            balanced_cut(W, [0, 1, 1], balance_weight=1, class_priors=[0.5, 0.5])
         with pytest.raises(ValueError, match="must have shape"):
             balanced_cut(W, [0, 1, 1], class_priors=[0.2, 0.3, 0.5])
 

@@ -11,17 +11,10 @@ from coterie import TotalVariationClustering
 from coterie.graphs import knn_graph
 from coterie.graphs.cuts import cut_of_edges
 from coterie.graphs.edges import edges_of_graph, shared_neighbors
-from coterie.total_variation.solver import CutResult, RunSelection
+from coterie.total_variation.solver import CutResult, selected_run
 from tests.reference.graphs import shares_of_neighbors
 
 LAMBDAS = np.full(3, 2.0)
-
-
-def chosen(select_by, edges, runs):
-    selection = RunSelection(select_by, edges, 3, LAMBDAS, None)
-    for run in runs:
-        selection.add(run)
-    return selection.best
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +36,7 @@ def test_the_lowest_unless_another_is_clearly_better(edges, seed, n_runs):
     expected = both.argmin() if both.min() < 0.95 * both[lowest] else lowest
     for order in (np.arange(n_runs), random.permutation(n_runs)):
         ordered = [runs[i] for i in order]
-        assert chosen("shared-neighbors", edges, ordered) is runs[expected]
-        assert chosen("energy", edges, ordered) is runs[lowest]
+        assert selected_run(ordered, edges, 3, LAMBDAS, None) is runs[expected]
 
 
 def test_clusters_are_better_where_their_edges_share_few_neighbors():
@@ -60,10 +52,7 @@ def test_clusters_are_better_where_their_edges_share_few_neighbors():
         CutResult(energy, 0.0, np.int32(labels), None)
         for energy, labels in [(1, through_a_triangle), (1.04, between)]
     ]
-    selection = RunSelection("shared-neighbors", edges, 2, np.ones(2), None)
-    for run in runs:
-        selection.add(run)
-    assert selection.best is runs[1]
+    assert selected_run(runs, edges, 2, np.ones(2), None) is runs[1]
 
 
 @given(seed=st.integers(0, 1000), n=st.integers(2, 30), n_neighbors=st.integers(1, 8))

@@ -53,7 +53,7 @@ def weight_graph(
     elif kind == "knn":
         found = knn_graph(X, n_neighbors, weights=weights, **search)
     if connect:
-        found = bridge_components(found, X, weights=weights, n_threads=n_threads)
+        found = bridge_components(found, X, weights, n_threads)
     if isinstance(weights, _Gaussian):
         weights.check()
     return found, None if kind == "precomputed" or isinstance(decay, str) else float(decay)
@@ -182,7 +182,7 @@ def _squares_of_neighbors(
     k = min(n_neighbors, len(rows) - 1)
     graph = knn_graph(rows, k, weights=squares, random_state=random_state, n_threads=n_threads)
     if connect:
-        graph = bridge_components(graph, rows, weights=squares, n_threads=n_threads)
+        graph = bridge_components(graph, rows, squares, n_threads)
     return sp.coo_array(sp.triu(graph, 1))
 
 

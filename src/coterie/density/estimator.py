@@ -13,7 +13,7 @@ from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from coterie import _kernels
-from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.arrays import Array, FloatArray, IntArray
 from coterie.density.diffusion import GRAPH_NEIGHBORS, Diffusion
 from coterie.density.hierarchy import Split
 from coterie.density.solver import (
@@ -58,8 +58,7 @@ Space = Annotated[
     ),
 ]
 AssignNoise = Annotated[
-    Literal["nearest", "probable"] | None,
-    Param("Label noise, too: by the nearest row in a cluster, or by the largest membership."),
+    Literal["nearest"] | None, Param("Label noise, too: by the nearest row in a cluster.")
 ]
 Search = Annotated[
     Literal["auto", "exact", "approximate"],
@@ -92,9 +91,9 @@ class DensityClustering(ClusterMixin, Estimator):
         "diffused": distances of coordinates by a random walk on the neighbor graph, for data in which most rows are
         noise. "auto": distances of the rows, or of diffused rows if less than 85% of the rows are in clusters then.
         With an integer `min_cluster_size` "auto" is "rows".
-    assign_noise : {"nearest", "probable"}, optional
-        Label noise in `labels_` and `predict` too: by the nearest row in a cluster, or by the largest membership.
-        `coverage_` and `probabilities_` are not changed.
+    assign_noise : {"nearest"}, optional
+        Label noise in `labels_` and `predict` too, by the nearest row in a cluster. `coverage_` and `probabilities_`
+        are not changed.
     search : {"auto", "exact", "approximate"}
         Search for nearest neighbors. "auto": exact if n^2 d is at most 5e10 or X has at most 6 columns. See
         `is_exact_`.
@@ -125,8 +124,6 @@ class DensityClustering(ClusterMixin, Estimator):
     intrinsic_dimension_ : float
         By the growth of the distances of neighbors, in the space of the distances that were used; 1 with an integer
         `min_cluster_size`, which does not need it.
-    exemplars_ : list of ndarray
-        Row numbers of the densest rows of each cluster.
     core_distances_ : ndarray of shape (n,), float64
         Distance of each row to its `min_samples`-th nearest row, itself counted.
     spanning_tree_ : record array of shape (n - 1,)
@@ -182,9 +179,7 @@ class DensityClustering(ClusterMixin, Estimator):
     True
     """
 
-    _description = Description(
-        progress=Progress(limit=None), pictures=(("tree", "plot_tree"), ("barcode", "plot_barcode"))
-    )
+    _description = Description(progress=Progress(limit=None), pictures=(("tree", "plot_tree"),))
 
     labels_: IntArray
     probabilities_: FloatArray
@@ -360,12 +355,6 @@ class DensityClustering(ClusterMixin, Estimator):
 
         return plot_condensed_tree(self, ax=ax)
 
-    def plot_barcode(self, ax: Axes | None = None) -> Axes:
-        """Draw the leaves and persistences over all minimum sizes; see `coterie.plotting.plot_barcode`."""
-        from coterie.density.plots import plot_barcode
-
-        return plot_barcode(self, ax=ax)
-
     # --- the tree ------------------------------------------------------------------------------------------------
 
     @property
@@ -382,13 +371,6 @@ class DensityClustering(ClusterMixin, Estimator):
     def layer_parents_(self) -> list[IntArray]:
         check_is_fitted(self, "labels_")
         return [_parents(fine, coarse) for fine, coarse in pairwise(self.layers_)]
-
-    @property
-    def exemplars_(self) -> list[IndexArray]:
-        cut = self._result().cut
-        labels = cut.labels
-        densest = np.flatnonzero((labels >= 0) & (cut.joins <= np.append(cut.begins, -1)[labels]))
-        return [densest[labels[densest] == cluster] for cluster in range(len(cut.ends))]
 
     @property
     def spanning_tree_(self) -> Any:
@@ -474,9 +456,6 @@ class DensityClustering(ClusterMixin, Estimator):
         labels = found.cut.labels_of(anchors, joins)
         noise = np.flatnonzero(labels < 0)
         if self.assign_noise is None or not len(noise) or not len(found.cut.ends):
-            return labels
-        if self.assign_noise == "probable":
-            labels[noise] = memberships_of(found.leaves, found.cut, anchors[noise], joins[noise], 1)[0][:, 0]
             return labels
         known = found.cut.labels[points.equal.first]
         inside = np.flatnonzero(known >= 0)

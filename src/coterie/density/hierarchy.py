@@ -214,23 +214,14 @@ class LeafTree:
         self.births, self.deaths = births, deaths
         self.least_sizes, self.persistences = self._persistences()
 
-    def weights(self) -> FloatArray:
-        """Return the persistence of each node: 0 of those that never are leaves."""
-        # Merges have ascending numbers: the lowest one below a node has the least height.
-        n_nodes, numbers = len(self.births), np.arange(len(self.births))
-        lowest = n_nodes - self.tree.largest_below(
-            np.where(numbers >= self.tree.n_rows, n_nodes - numbers, 0)
-        )
-        nodes = np.flatnonzero(self.deaths > self.births)
-        lengths = 1 - self.tree.heights[lowest[nodes]] / self.tree.ends()[nodes]
-        weights = np.zeros(n_nodes)
-        weights[nodes] = self.tree.sizes[nodes] * np.log(self.deaths[nodes] / self.births[nodes]) * lengths
-        return weights
-
     def _persistences(self) -> tuple[IntArray, FloatArray]:
+        # Merges have ascending numbers: the lowest one below a node has the least height.
+        tree, n_nodes, numbers = self.tree, len(self.births), np.arange(len(self.births))
+        lowest = n_nodes - tree.largest_below(np.where(numbers >= tree.n_rows, n_nodes - numbers, 0))
         nodes = np.flatnonzero(self.deaths > self.births)
         births, deaths = self.births[nodes].astype(np.int64), self.deaths[nodes].astype(np.int64)
-        weights = self.weights()[nodes]
+        lengths = 1 - tree.heights[lowest[nodes]] / tree.ends()[nodes]
+        weights = tree.sizes[nodes] * np.log(self.deaths[nodes] / self.births[nodes]) * lengths
         at, changes = np.concatenate([births, deaths]), np.concatenate([weights, -weights])
         order = np.lexsort((changes, at))  # sums that no order of rows changes
         sizes, places = np.unique(at[order], return_inverse=True)

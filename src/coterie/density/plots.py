@@ -1,4 +1,4 @@
-"""Pictures of the tree of density-based clustering. matplotlib is imported only when a picture is drawn."""
+"""A picture of the tree of density-based clustering. matplotlib is imported only when it is drawn."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coterie.figures import INK, axes_or_new, counted, plain_ticks, style_of, tidy
+from coterie.figures import axes_or_new, counted, plain_ticks, style_of, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _GRAY = "#BBBBBB"
 
-# Leaves of the largest persistence that are drawn, and corners of a cluster in the tree.
-_MOST_BARS, _MOST_CORNERS = 200, 400
+# Corners of a cluster in the tree.
+_MOST_CORNERS = 400
 
 
 def plot_condensed_tree(model: Any, *, ax: Axes | None = None) -> Axes:
@@ -86,66 +86,4 @@ def plot_condensed_tree(model: Any, *, ax: Axes | None = None) -> Axes:
     )  # fmt: skip
     plain_ticks(ax.yaxis)
     tidy(ax)
-    return ax
-
-
-def plot_barcode(model: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw for which minimum cluster sizes leaves of the tree exist, and the persistence of the partition at each size.
-
-    Of more than 200 leaves those of the largest persistence are drawn. Leaves of `labels_` are in color, dotted lines
-    are the layers.
-
-    Parameters
-    ----------
-    model : DensityClustering
-        Fitted.
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is missing.
-    sklearn.exceptions.NotFittedError
-        If the model is not fitted.
-
-    Examples
-    --------
-    >>> import coterie
-    >>> model = coterie.DensityClustering().fit(coterie.datasets.load_digits()[0])
-    >>> ax = model.plot_barcode()
-    >>> ax.figure.savefig("barcode.png")  # doctest: +SKIP
-    """
-    found = model._result()
-    leaves = found.leaves
-    births, deaths = leaves.births.astype(np.int64), leaves.deaths.astype(np.int64)
-    weights = leaves.weights()
-    kept = np.argsort(-weights, kind="stable")[: min(_MOST_BARS, int(np.sum(deaths > births)))]
-    kept = kept[np.lexsort((kept, deaths[kept], births[kept]))]
-    numbers = {int(node): label for label, node in enumerate(found.cut.nodes)}
-    ax = axes_or_new(ax, (7.0, 4.6))
-    colors = [
-        style_of(numbers[node], len(numbers))[0] if node in numbers else _GRAY for node in kept.tolist()
-    ]
-    width = max(0.8, min(6, 200 / max(1, len(kept))))
-    ax.hlines(np.arange(len(kept)), births[kept] + 0.5, deaths[kept] + 0.5, colors=colors, linewidth=width)
-    sizes = np.append(leaves.least_sizes, deaths.max(initial=1) + 1) - 0.5
-    curve = ax.twinx()
-    curve.stairs(leaves.persistences, sizes, baseline=None, color=INK, linewidth=1.2)
-    curve.set(ylim=(0, None), ylabel="persistence of the partition (line)")
-    for size in model.layer_sizes_.tolist():
-        ax.axvline(size, color=INK, linewidth=0.8, linestyle=":")
-    ax.set(
-        xscale="log", yticks=[], xlabel="minimum cluster size", ylabel="leaves of the tree (bars)",
-        title=f"{counted(len(model.layers_), 'layer')}; colors: {counted(len(numbers), 'cluster')} "
-        f"at a minimum cluster size of {found.size:,}",
-    )  # fmt: skip
-    plain_ticks(ax.xaxis)
-    tidy(ax)
-    tidy(curve)
-    curve.spines["right"].set(visible=True, color="#999999")
     return ax

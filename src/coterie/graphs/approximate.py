@@ -24,7 +24,6 @@ from coterie.blocks.kernel_rows import kernel_rows
 from coterie.centers.frame import CenterFrame
 from coterie.centers.lloyd import cell_centers
 from coterie.fitting.threads import single_threaded_blas
-from coterie.graphs.equal_rows import EqualRows, equal_rows
 from coterie.graphs.exact import (
     ExactSearch,
     IdsAndSquares,
@@ -33,7 +32,6 @@ from coterie.graphs.exact import (
     nearest_of_candidates,
     neighbors_by_differences,
     relative_rows,
-    row_ids,
     without_self,
 )
 
@@ -78,13 +76,10 @@ def approximate_index(
     recall: float,
     seed: int,
     n_threads: int,
-) -> CellIndex | DistinctIndex | ExactSearch:
+) -> CellIndex | ExactSearch:
     """Prepare a search for near points that finds the share `recall` of the neighbors of rows like `sample`
     (None: like the points). The search is exact where an approximate one would take more work.
     """
-    equal = _equal_rows(points)
-    if equal is not None:
-        return DistinctIndex(points, equal, sample, n_neighbors, recall, seed, n_threads)
     if sample is None and len(points) == 1:
         sample = points
     index = CellIndex(points, sample, n_neighbors, recall, seed, n_threads)
@@ -179,76 +174,6 @@ class CellIndex:
             if self._directions is None
             else rows_in_directions(relative, self._directions, n_threads)
         )
-
-
-# --- equal rows
-
-
-class DistinctIndex:
-    """A search among the distinct points where many are equal."""
-
-    method: ClassVar[str] = "approximate"
-
-    def __init__(
-        self,
-        points: Array,
-        equal: EqualRows,
-        sample: Array | None,
-        n_neighbors: int,
-        recall: float,
-        seed: int,
-        n_threads: int,
-    ) -> None:
-        self._groups, self._counts = equal.places, equal.counts
-        self._copies = np.argsort(equal.places, kind="stable").astype(np.int32)
-        self._starts = np.cumsum(self._counts) - self._counts
-        self._distinct = points[equal.first]
-        n_distinct = len(self._distinct)
-        self._n_searched = min(n_neighbors, n_distinct - (sample is None))
-        self._index: CellIndex | DistinctIndex | ExactSearch = (
-            approximate_index(self._distinct, sample, self._n_searched, recall, seed, n_threads)
-            if self._n_searched > 0
-            else ExactSearch(self._distinct, n_threads)
-        )
-        self.recall: float = self._index.recall
-
-    def neighbors(self, queries: Array | None, n_neighbors: int, n_threads: int) -> IdsAndSquares:
-        """Return near points of each query, see `CellIndex.neighbors`."""
-        n_searched = min(n_neighbors, self._n_searched)
-        if n_searched > 0:
-            ids, squares = self._index.neighbors(queries, n_searched, n_threads)
-        else:
-            ids = np.empty((len(self._distinct), 0), dtype=np.int32)
-            squares = np.empty(ids.shape, dtype=self._distinct.dtype)
-        if queries is not None:
-            return self._expanded(ids, squares, n_neighbors)
-        own = row_ids(len(ids))[:, None]
-        ids, squares = np.hstack([own, ids]), np.hstack([np.zeros_like(squares, shape=own.shape), squares])
-        wanted = min(n_neighbors + 1, len(self._groups))
-        found, distances = self._expanded(ids, squares, wanted)
-        found, distances = found[self._groups], distances[self._groups]
-        return without_self(found, distances)
-
-    def _expanded(self, ids: IntArray, squares: Array, n_neighbors: int) -> IdsAndSquares:
-        """Return the copies of distinct rows that are listed by distance."""
-        counts = self._counts[ids]
-        ends = np.cumsum(counts, axis=1)
-        found = np.empty((len(ids), n_neighbors), dtype=np.int32)
-        distances = np.empty(found.shape, dtype=squares.dtype)
-        rows = np.arange(len(ids))
-        for place in range(n_neighbors):
-            at = np.count_nonzero(ends <= place, axis=1)
-            copy = place - (ends[rows, at] - counts[rows, at])
-            found[:, place] = self._copies[self._starts[ids[rows, at]] + copy]
-            distances[:, place] = squares[rows, at]
-        order = np.lexsort((found, distances), axis=1)
-        return np.take_along_axis(found, order, axis=1), np.take_along_axis(distances, order, axis=1)
-
-
-def _equal_rows(points: Array) -> EqualRows | None:
-    """Return which points are equal, None unless one occurs more often than cells are large."""
-    equal = equal_rows(points)
-    return equal if equal.counts.max() > int(np.sqrt(len(points))) + 1 else None
 
 
 # --- cells

@@ -2,53 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from coterie.arrays import Array, IntArray
-from coterie.fitting.checks import check_option
-from coterie.fitting.threads import effective_n_threads
-from coterie.graphs.checks import check_graph
 from coterie.graphs.exact import exact_neighbors, nearest_of_other_groups, row_ids
-from coterie.graphs.knn import Weights, check_weights, edge_weights
 from coterie.graphs.matrices import connected_components
-from coterie.graphs.neighbors import METRICS, read_rows
-from coterie.rows import Block, as_rows
+from coterie.rows import Block
 
 
 def bridge_components(
-    graph: Any,
-    X: Any,
-    *,
-    metric: str = "euclidean",
-    weights: Weights = "binary",
-    bandwidth: float | None = None,
-    n_threads: int | None = None,
+    graph: sp.csr_array, rows: Block, weights: Callable[[Array], Array], n_threads: int
 ) -> sp.csr_array:
     """Connect a graph by the shortest edges between its components: their minimum spanning tree (Borůvka's
-    algorithm).
+    algorithm), with weights by the squared lengths.
 
     The distance of two components is that of their nearest rows; ties are broken by the lower vertices. O(m n
     d) time in each of at most log2(components) rounds, for the m rows outside the largest component.
     """
-    check_option("metric", metric, METRICS)
-    check_weights(weights, bandwidth)
-    if bandwidth is None and weights == "gaussian":
-        raise ValueError('weights="gaussian" needs the bandwidth of the graph here.')
-    rows = as_rows(X)
-    graph = check_graph(graph, rows.shape[0])
     labels = connected_components(graph)
     if not labels.any():
         return graph
-    (points,) = read_rows(metric, rows)
-    heads, tails, squares = _bridges(points, labels, effective_n_threads(n_threads))
-    values = edge_weights(squares, weights, bandwidth).astype(graph.dtype)
-    if weights != "distance":
-        values = np.maximum(values, np.finfo(graph.dtype).tiny)
-    return _with_edges(graph, heads, tails, values)
+    heads, tails, squares = _bridges(rows, labels, n_threads)
+    values = np.maximum(weights(squares).astype(graph.dtype), np.finfo(graph.dtype).tiny)
+    # Not by adding matrices, which drops edges of weight 0.
+    old = np.repeat(row_ids(graph.shape[0]), np.diff(graph.indptr))
+    ends = np.concatenate([old, heads, tails]), np.concatenate([graph.indices, tails, heads])
+    joined = sp.coo_array((np.concatenate([graph.data, values, values]), ends), shape=graph.shape).tocsr()
+    joined.sort_indices()
+    return joined
 
 
 def _bridges(points: Block, labels: IntArray, n_threads: int) -> tuple[IntArray, IntArray, Array]:
@@ -83,13 +68,3 @@ def _nearest_outside(points: Block, labels: IntArray, n_threads: int) -> tuple[I
         found.append((own.astype(np.int32), others[ids[:, 0]].astype(np.int32), squares[:, 0]))
     heads, tails, lengths = (np.concatenate(parts) for parts in zip(*found))
     return heads, tails, lengths
-
-
-def _with_edges(graph: sp.csr_array, heads: IntArray, tails: IntArray, values: Array) -> sp.csr_array:
-    """Add new edges both ways. Not by adding matrices, which drops edges of weight 0."""
-    old = np.repeat(row_ids(graph.shape[0]), np.diff(graph.indptr))
-    rows, columns = np.concatenate([old, heads, tails]), np.concatenate([graph.indices, tails, heads])
-    joined = sp.coo_array((np.concatenate([graph.data, values, values]), (rows, columns)), shape=graph.shape)
-    joined = joined.tocsr()
-    joined.sort_indices()
-    return joined

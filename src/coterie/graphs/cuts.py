@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,6 @@ def balanced_cut(
     labels: npt.ArrayLike,
     n_clusters: int | None = None,
     *,
-    balance_weight: float | None = None,
     class_priors: npt.ArrayLike | None = None,
 ) -> float:
     """Sum over the clusters of the edges that leave them, relative to their sizes.
@@ -38,12 +36,9 @@ def balanced_cut(
         Cluster of each vertex: integers or strings; integers from 0 with `n_clusters`.
     n_clusters : int, optional
         R; by default the clusters that occur.
-    balance_weight : float, optional
-        lambda, positive: for a given cut, a cluster of n / (lambda + 1) vertices has the lowest cost. Default: R - 1,
-        for equal sizes; 1 gives the sum of the Cheeger cuts of each cluster from the others.
     class_priors : array-like of shape (R,), optional
-        Expected fraction of the vertices in each cluster, instead of `balance_weight`: positive, with sum 1. The lambda
-        of cluster r is then (1 - prior) / prior.
+        Expected fraction of the vertices in each cluster: positive, with sum 1. The lambda of cluster r is then
+        (1 - prior) / prior.
 
     Returns
     -------
@@ -54,7 +49,7 @@ def balanced_cut(
     ------
     ValueError, TypeError
         If the graph is not symmetric or has weights that are negative or not finite, the labels do not match
-        it, `balance_weight` is not positive, or `class_priors` are not priors of R classes.
+        it, or `class_priors` are not priors of R classes.
 
     Notes
     -----
@@ -72,8 +67,6 @@ def balanced_cut(
     1.0
     >>> balanced_cut(path, [0, 1, 1, 1])
     2.0
-    >>> balanced_cut(path, [0, 1, 1, 1], balance_weight=3)
-    1.3333333333333333
     >>> round(balanced_cut(path, [0, 1, 1, 1], class_priors=[0.25, 0.75]), 4)
     1.3333
     """
@@ -87,27 +80,10 @@ def balanced_cut(
         n_clusters = len(names)
     elif clusters.dtype.kind not in "iu" or clusters.min() < 0 or clusters.max() >= n_clusters:
         raise ValueError(f"labels must be integers from 0 to n_clusters - 1 = {n_clusters - 1}.")
-    check_balance_weight(balance_weight)
-    lambdas: float | FloatArray | None = balance_weight
-    if class_priors is not None:
-        if balance_weight is not None:
-            raise ValueError(
-                "balance_weight and class_priors both set the sizes of clusters: give one of them."
-            )
-        lambdas = balance_weights_of(checked_priors(class_priors, n_clusters))
+    lambdas = None if class_priors is None else balance_weights_of(checked_priors(class_priors, n_clusters))
     if n_clusters == 1:
         return 0.0
     return cut_of_edges(edges_of_graph(checked), clusters, n_clusters, lambdas)
-
-
-def check_balance_weight(balance_weight: float | None) -> None:
-    """Check lambda of (P): None, or a finite positive number."""
-    if balance_weight is None:
-        return
-    if isinstance(balance_weight, bool) or not isinstance(balance_weight, Real):
-        raise TypeError(f"balance_weight must be a number above 0 or None, got {balance_weight!r}.")
-    if not 0 < balance_weight < np.inf:
-        raise ValueError(f"balance_weight must be a finite number above 0 or None, got {balance_weight!r}.")
 
 
 def checked_priors(priors: npt.ArrayLike, n_clusters: int) -> FloatArray:
@@ -155,19 +131,18 @@ def cut_of_edges(
     edges: Edges,
     clusters: npt.NDArray[np.integer[Any]],
     n_clusters: int,
-    balance_weight: float | FloatArray | None = None,
+    balance_weights: FloatArray | None = None,
     weights: FloatArray | None = None,
 ) -> float:
     """Return the `balanced_cut` of clusters from 0 to n_clusters - 1, at least 2, without checks.
 
-    `balance_weight` may be an array over clusters; `weights` are those of the vertices in the sizes.
+    `balance_weights` are lambda of each cluster, R - 1 by default, `weights` those of the vertices in the sizes.
     """
-    if balance_weight is None:
-        balance_weight = n_clusters - 1
+    lambdas = n_clusters - 1 if balance_weights is None else balance_weights
     cuts, sizes = cuts_and_sizes(edges, clusters, n_clusters, weights)
     if np.any(sizes == 0):
         return float("inf")
-    return float(np.sum(cuts / np.minimum(balance_weight * sizes, sizes.sum() - sizes)))
+    return float(np.sum(cuts / np.minimum(lambdas * sizes, sizes.sum() - sizes)))
 
 
 def normalized_cut(graph: sp.csr_array, labels: IntArray, n_clusters: int) -> float:

@@ -68,9 +68,7 @@ GraphWeight = Annotated[
 EdgeWeights = Annotated[
     Literal["binary", "gaussian"] | Any, Param("Weights of the edges of the graph.", also="callable")
 ]
-ModesOption = Annotated[
-    ModeUpdate, Param("Modes: rows of largest membership (byproduct), or mean shifts.")
-]
+ModesOption = Annotated[ModeUpdate, Param("Modes: rows of largest membership (byproduct), or mean shifts.")]
 Bandwidth = Annotated[
     float | None,
     Param(
@@ -196,9 +194,9 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     graph_weight_ : float
         The lambda that was used.
     affinity_matrix_ : csr_array of shape (m, m)
-        The graph of the m distinct rows, without the shift: directed, equal rows being one vertex. Of rows that are as far as the
-        last neighbor all are neighbors, up to `2 * n_neighbors`, beyond that some by a hash of both rows. An edge
-        weighs as many times as there are rows at its heavier end. Objectives are those of this graph.
+        The directed graph of the m distinct rows, without the shift: equal rows are one vertex. Of rows that are as far
+        as the last neighbor all are neighbors, up to `2 * n_neighbors`, beyond that some by a hash of both rows. An
+        edge weighs as many times as there are rows at its heavier end. Objectives are those of this graph.
     vertex_rows_ : ndarray of shape (m,), int32
         The first row at each vertex.
     converged_ : bool

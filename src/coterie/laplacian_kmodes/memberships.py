@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,10 +26,6 @@ class MembershipFit:
     n_updates: int  # updates of all memberships
     relaxations: FloatArray  # R before each update; with a shift, from then on
     is_shifted: bool  # whether R is that of the shifted graph
-
-
-# Memberships whose largest ones are found before threads have begun.
-_SMALL_SIZE = 2**20
 
 
 class GraphMemberships:
@@ -85,13 +80,8 @@ class GraphMemberships:
     @property
     def labels(self) -> IntArray:
         """The cluster with the largest membership of each row."""
-        if self._labels is None and self.memberships.size <= _SMALL_SIZE:
-            self._labels = self.memberships.argmax(axis=1).astype(np.int32)
         if self._labels is None:
-            parts = np.array_split(self.memberships, self._n_threads)
-            with ThreadPoolExecutor(self._n_threads) as pool:
-                found = list(pool.map(lambda part: part.argmax(axis=1), parts))
-            self._labels = np.concatenate(found).astype(np.int32)
+            self._labels = self.memberships.argmax(axis=1).astype(np.int32)
         return self._labels
 
     def take(self) -> Array:

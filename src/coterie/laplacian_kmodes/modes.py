@@ -99,7 +99,6 @@ class VectorModes:
         self.bandwidth: float = bandwidth
         self._mode_update, self._n_threads = mode_update, n_threads
         self._pool: ThreadPoolExecutor | None = None
-        self._about_mean: tuple[Array, Array, Array] | None = None
 
     def start(self, seeds: Array, random: np.random.RandomState) -> Modes:
         """Return initial modes: the centers, or the densest rows of their Voronoi cells."""
@@ -177,39 +176,9 @@ class VectorModes:
             return (weights.T @ rows).astype(np.float64), weights.sum(axis=0, dtype=np.float64)
 
         # Parts are summed in their order, for any number of threads.
-        if sp.issparse(self.rows):
-            parts, origin = self._for_parts(points, sums), points.mean(axis=0)
-        else:
-            origin = self._rows_about_mean()[0]
-            parts = self._for_parts_about_mean(points - origin, sums)
+        parts, origin = self._for_parts(points, sums), points.mean(axis=0)
         masses = np.sum([mass for _, mass in parts], axis=0)
         return np.sum([total for total, _ in parts], axis=0) + masses[:, None] * origin, masses
-
-    def _rows_about_mean(self) -> tuple[Array, Array, Array]:
-        """Return the mean of all rows, the rows relative to it and their squared lengths."""
-        if self._about_mean is None:
-            mean = self.rows.mean(axis=0, dtype=np.float64).astype(self.rows.dtype)
-            relative = self.rows - mean
-            self._about_mean = mean, relative, np.einsum("ij,ij->i", relative, relative)
-        return self._about_mean
-
-    def _for_parts_about_mean(self, points: Array, do: Callable[[slice, Array, Array], Any]) -> list[Any]:
-        """Do the same as `_for_parts` with points relative to the mean of all rows, shared by all mean-shift steps."""
-        rows, norms = self._rows_about_mean()[1:]
-        points = points.astype(rows.dtype, copy=False)
-        point_norms = np.einsum("ij,ij->i", points, points)
-
-        def one(start: int) -> Any:
-            part = slice(start, start + _ROWS_PER_PART)
-            exponents = rows[part] @ points.T
-            exponents *= -2
-            exponents += norms[part, None]
-            exponents += point_norms
-            np.maximum(exponents, 0, out=exponents)
-            exponents *= -0.5 / self.bandwidth**2
-            return do(part, rows[part], np.exp(exponents, out=exponents))
-
-        return self._map(one, len(points))
 
     def _for_parts(self, points: Array, do: Callable[[slice, Array, Array], Any]) -> list[Any]:
         """Apply `do` to each block of rows: its slice, the rows, and their kernel with the points.

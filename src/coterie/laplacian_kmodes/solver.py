@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from coterie.arrays import Array, IntArray
 from coterie.cached import cached_property
 from coterie.fitting.report import Report, Stop
+from coterie.fitting.threads import effective_n_threads
 from coterie.graphs.bridges import bridge_components
 from coterie.laplacian_kmodes.memberships import GraphMemberships
 from coterie.laplacian_kmodes.modes import Modes, ModeSearch
@@ -52,8 +53,9 @@ class KModesProblem:
         if float(rows.shape[0]) ** 2 * rows.shape[1] > _BRIDGED_MULTIPLY_ADDS:
             return self.graph
         usual = float(self.graph.data.mean(dtype=np.float64))
+        n_threads = effective_n_threads(None)
         return bridge_components(
-            self.graph, rows, weights=lambda squares: usual * closeness(squares, bandwidth)
+            self.graph, rows, lambda squares: usual * closeness(squares, bandwidth), n_threads
         )
 
     @cached_property

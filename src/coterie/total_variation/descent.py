@@ -228,15 +228,16 @@ class TotalVariationDescent:
         graph: CutGraph,
         n_columns: int,
         *,
-        balance_weight: float | FloatArray | None = None,
+        balance_weights: FloatArray | None = None,
         weights: FloatArray | None = None,
         steps: Steps | None = None,
         n_threads: int,
     ) -> None:
         n, dtype = graph.n_vertices, graph.dtype
         self._graph, self._n_columns, self._n_threads = graph, n_columns, n_threads
-        self._balance_weights = np.empty(n_columns)
-        self._balance_weights[:] = n_columns - 1 if balance_weight is None else balance_weight
+        if balance_weights is None:
+            balance_weights = np.full(n_columns, n_columns - 1.0)
+        self._balance_weights = balance_weights
         self._weights = weights
         if weights is None:
             self._statistics_of = RowStatistics(graph, self._balance_weights, n_threads)

@@ -55,14 +55,6 @@ CutInit = Annotated[
 StepSizes = Annotated[
     Literal["preconditioned", "paper"], Param("Step sizes of the descent: preconditioned, or as published.")
 ]
-BalanceWeight = Annotated[
-    float | None,
-    Param(
-        "Lambda of the balanced cut: clusters of 1 in lambda + 1 rows cost least; by default equal sizes.",
-        above=0,
-        below=math.inf,
-    ),
-]
 ClassPriors = Annotated[
     Literal["auto", "estimate", "labels"] | Any | None,
     Param(
@@ -75,9 +67,6 @@ ClassPriors = Annotated[
 SelectBy = Annotated[
     Literal["shared-neighbors", "energy"],
     Param("Which run is kept: that of the smallest cut (energy), or a better one by shared neighbors."),
-]
-InnerTolerance = Annotated[
-    float, Param("Fraction of the guaranteed descent that an outer step may miss.", least=0, below=1)
 ]
 
 
@@ -116,20 +105,17 @@ class TotalVariationClustering(GraphEstimator):
         the first outer step that changes the energy by less than `tol`, and returns its last memberships; edge weights
         are not rescaled; and without labels the partition is a normalized cut: the first run is start (a) of the paper,
         the others are (b). The paper's protocol is `n_init=31`, and `max_iter=10000` with (a) alone.
-    balance_weight : float, optional
-        lambda of (P), see Notes: the weight of a vertex inside a cluster relative to one outside. For a given cut, a
-        cluster of n / (lambda + 1) rows has the lowest cost. None: R - 1, for equal sizes.
     class_priors : "auto", sequence of float, "estimate", "labels" or None
         Expected fraction of the rows in each cluster: positive, with sum 1. The lambda of cluster r is then (1 - prior)
         / prior. Without labels, priors are assigned to clusters so that (P) is lowest. "auto": the sizes of a
         multilevel partition of low normalized cut, which is then the only start, if that cut is less than half of the
         one of the partition that runs start from, and half of the edge information (see `MultilevelGraphClustering`) is
         left or falls by less than the cut, and no cluster has less than n / (20 R) rows; otherwise, and with labels,
-        memberships, `balance_weight`, size bounds or `steps="paper"`, as None. "labels": the fractions of the classes
+        memberships, size bounds or `steps="paper"`, as None. "labels": the fractions of the classes
         among the labels of `y`, with 1 added to each count. "estimate": equal priors first, then one more run with
         other sizes as priors: those of that partition, or, where classes or memberships are given, those of the
         clusters found. It is returned only if its normalized cut is lower by a fifth, with the same condition on
-        information. None: `balance_weight`.
+        information. None: equal priors, lambda being R - 1.
     size_min, size_max : float, optional
         Minimum and maximum number of rows of a cluster; below 1: fraction of all rows. Memberships are rounded to
         clusters of these sizes at the least total loss, and vertices then move within them. Rows of a cluster with
@@ -138,8 +124,6 @@ class TotalVariationClustering(GraphEstimator):
         The run that is kept. "energy": the one with the lowest (P), as in the paper. "shared-neighbors": a run with (P)
         at most 5% above the lowest is preferred if it is better by 5% in the product of (P) and (P) with edges weighted
         by the fraction of neighbors that their ends share.
-    inner_tol : float
-        Relative slack of the descent that the theory guarantees for an outer step.
     tol : float
         A run has converged when two consecutive outer steps change the relaxed energy by less than this, relative to
         the energy; or when the last half of its iterations, at least 150, lowered the rounded cut by less than this; or
@@ -206,7 +190,8 @@ class TotalVariationClustering(GraphEstimator):
     Notes
     -----
     (P) = ``sum_r Cut(A_r) / min(lambda |A_r|, n - |A_r|)``, where Cut sums the weights of the edges that leave A_r,
-    each once, and lambda is `balance_weight`, R - 1 by default, or follows from the prior of the cluster. Its
+    each once, and lambda is R - 1, or follows from the prior of the cluster: a cut of a cluster of n / (lambda + 1)
+    rows costs least. Its
     relaxation is sum_r TV(f_r) / B(f_r) over memberships F = [f_1 .. f_R], with TV(f) the sum over the edges, each
     once, of ``w_ij |f_i - f_j|``, and B(f) the distance of f from its median, the (floor(n / (lambda + 1)) + 1)-st
     largest value, with larger values weighted by lambda. For indicators the two are equal (Theorem 1 of the paper,
@@ -223,7 +208,7 @@ class TotalVariationClustering(GraphEstimator):
     `steps="paper"`.
 
     With more than two clusters the fit warns if one has more than nine tenths of the rows; not if no edge is cut, nor
-    with labels, priors, `balance_weight` or size constraints.
+    with labels, priors or size constraints.
 
     A union of components is a cluster at no cost. Components of less than half of n / (10 R) rows, and vertices without
     edges, are set aside as in `MultilevelGraphClustering`, unless a row in them has a label or sizes are bounded;
@@ -267,12 +252,10 @@ class TotalVariationClustering(GraphEstimator):
         n_init: Runs = "auto",
         init: CutInit = "diffusion",
         steps: StepSizes = "preconditioned",
-        balance_weight: BalanceWeight = None,
         class_priors: ClassPriors = "auto",
         size_min: SizeBound = None,
         size_max: SizeBound = None,
         select_by: SelectBy = "shared-neighbors",
-        inner_tol: InnerTolerance = 1e-3,
         tol: Tolerance = 1e-4,
         max_iter: Iterations = 2000,
         random_state: RandomState = None,
@@ -289,12 +272,10 @@ class TotalVariationClustering(GraphEstimator):
         self.n_init = n_init
         self.init = init
         self.steps = steps
-        self.balance_weight = balance_weight
         self.class_priors = class_priors
         self.size_min = size_min
         self.size_max = size_max
         self.select_by = select_by
-        self.inner_tol = inner_tol
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -340,11 +321,10 @@ class TotalVariationClustering(GraphEstimator):
             )
             problem = CutProblem(
                 graph, self.n_clusters, known_of_vertices(known, vertices), means_of_vertices(given, vertices), random,
-                n_threads, self.balance_weight, priors=self._priors(known), bounds=bounds,
-                weights=vertices.masses,
+                n_threads, priors=self._priors(known), bounds=bounds, weights=vertices.masses,
             )  # fmt: skip
             n_runs = self._n_runs(problem)
-            options = CutOptions(n_runs, self.max_iter, self.inner_tol, self.tol, self.steps, self.select_by)
+            options = CutOptions(n_runs, self.max_iter, self.tol, self.steps, self.select_by)
             report.n_runs = n_runs
             priors: FloatArray | None
             if graph.shape[0] < self.n_clusters:
@@ -401,7 +381,7 @@ class TotalVariationClustering(GraphEstimator):
 
         Not where other sizes are asked for, nor for two clusters, which are often right at such sizes.
         """
-        if not (self.class_priors is None or self._has_priors("auto")) or self.balance_weight is not None:
+        if not (self.class_priors is None or self._has_priors("auto")):
             return
         n, R, largest = len(labels), self.n_clusters, int(np.bincount(labels[labels >= 0]).max())
         if R > 2 and largest > 0.9 * n and 0 < cut < math.inf:
@@ -416,7 +396,7 @@ class TotalVariationClustering(GraphEstimator):
 
     def _decides_on_priors(self, problem: CutProblem) -> bool:
         is_free = problem.draws_vertices and problem.bounds is None and not np.any(problem.known >= 0)
-        is_default = self.balance_weight is None and self.steps != "paper" and self.n_clusters > 1
+        is_default = self.steps != "paper" and self.n_clusters > 1
         return bool(is_free and is_default and self._has_priors("auto"))
 
     def _priors(self, known: IntArray) -> FloatArray | None:
@@ -452,7 +432,7 @@ class TotalVariationClustering(GraphEstimator):
     def check_parameters(self) -> None:
         super().check_parameters()
         check_sizes(self.size_min, self.size_max)
-        check_class_priors(self.class_priors, self.balance_weight, self.n_clusters)
+        check_class_priors(self.class_priors, self.n_clusters)
 
 
 def _singletons(problem: CutProblem, report: Report) -> tuple[CutResult, FloatArray, FloatArray | None]:

@@ -29,12 +29,10 @@ _CLEARLY = 0.5
 _LEAST_INFORMATION = 0.5
 
 
-def check_class_priors(class_priors: Any, balance_weight: float | None, n_clusters: int) -> None:
+def check_class_priors(class_priors: Any, n_clusters: int) -> None:
     """Raise a ValueError if these are neither priors nor an option of `TotalVariationClustering`."""
     if class_priors is None or (isinstance(class_priors, str) and class_priors == "auto"):
         return
-    if balance_weight is not None:
-        raise ValueError("balance_weight and class_priors both set the sizes of clusters: give one of them.")
     if not isinstance(class_priors, str):
         checked_priors(class_priors, n_clusters)
     elif class_priors not in ("estimate", "labels"):

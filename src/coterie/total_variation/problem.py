@@ -92,8 +92,7 @@ class CutProblem:
     given: FloatArray | None  # (n, R): initial memberships
     random: np.random.RandomState
     n_threads: int
-    balance_weight: float | None = None  # lambda of (P), which favors clusters of n / (lambda + 1) vertices
-    priors: FloatArray | None = None  # (R,): expected fractions of the vertices, instead of lambda
+    priors: FloatArray | None = None  # (R,): expected fractions of the vertices; None: equal
     weights: FloatArray | None = None  # (n,): weights of vertices in cluster sizes; None: 1
     bounds: SizeBounds | None = None  # vertices of a cluster
 
@@ -107,11 +106,7 @@ class CutProblem:
         """lambda of each cluster."""
         if self.priors is not None:
             return balance_weights_of(self.priors)
-        return np.full(
-            self.n_clusters,
-            self.n_clusters - 1 if self.balance_weight is None else self.balance_weight,
-            float,
-        )
+        return np.full(self.n_clusters, self.n_clusters - 1, float)
 
     @property
     def n_vertices(self) -> int:

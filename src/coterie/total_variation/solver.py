@@ -33,6 +33,9 @@ _MOST_CONSTANT = 10
 # Fraction of the remaining time for the order and the rough clusters.
 ROUGH_SHARE = 1 / 3
 
+# Part of the descent that the theory guarantees for an outer step, which it may miss.
+_INNER_TOLERANCE = 1e-3
+
 # A run ends after this multiple of the iterations that found its clusters, and at least this number of iterations.
 _PATIENCE, _FEWEST_INNER = 2, 300
 
@@ -52,7 +55,6 @@ class CutOptions:
 
     n_runs: int
     max_iter: int
-    inner_tol: float = 1e-3
     tol: float = 1e-4
     steps: str = "preconditioned"
     select_by: str = "energy"
@@ -103,7 +105,7 @@ def minimize_cut(
     graph = CutGraph(problem.graph, rough.order, unit=1.0 if options.is_paper else None)
     arranged = problem.arranged(graph)
     descent = TotalVariationDescent(
-        graph, R, balance_weight=problem.balance_weights, weights=arranged.weights,
+        graph, R, balance_weights=problem.balance_weights, weights=arranged.weights,
         steps=STEPS[options.steps](graph), n_threads=problem.n_threads,
     )  # fmt: skip
     moves = None
@@ -112,14 +114,20 @@ def minimize_cut(
             graph, problem.balance_weights, arranged.weights, arranged.known >= 0, problem.bounds
         )
     run = _Run(arranged, graph, descent, moves, options, report)
-    selection = RunSelection(options.select_by, graph.edges, R, problem.balance_weights, arranged.weights)
+    runs: list[CutResult] = []
     energies: list[float] = []
 
     def add(memberships: FloatArray) -> None:
         result = _run_from(run, graph.arranged(memberships))
         if result is not None:
-            selection.add(result)
             energies.append(result.objective)
+            # Memberships are large: runs that cannot be selected are dropped.
+            runs[:] = [one for one in [*runs, result] if one.objective <= (1 + _CLEARLY) * min(energies)]
+
+    def best_run() -> CutResult:
+        if options.select_by == "energy":
+            return min(runs, key=lambda run: run.rank)
+        return selected_run(runs, graph.edges, R, problem.balance_weights, arranged.weights)
 
     clusters = _matched_clusters(problem, rough.clusters)
     initializations = initial_memberships(problem, clusters, report.deadline)
@@ -133,12 +141,12 @@ def minimize_cut(
             "A cluster has the same membership in every row, so there is nothing to start from. Give other "
             f"memberships or labels, or look for fewer than {R} clusters."
         )
-    best = _restored(selection.best, graph)
+    best = _restored(best_run(), graph)
     if options.n_runs > 1 and not problem.draws_vertices and report.reason is None:
         labels = cut_pairs_again(problem, best.labels, report.deadline)
         if labels is not best.labels:
             add(np.eye(R)[labels])
-            best = _restored(selection.best, graph)
+            best = _restored(best_run(), graph)
     return best, np.array(energies)
 
 
@@ -234,7 +242,7 @@ def _descend(run: _Run, energy: float) -> CutResult:
         before = energy
         # No energy is below 0: inner iterations would not end.
         most = options.max_iter - n_inner if energy > 0 else 1
-        step = descent.outer_step(options.inner_tol, most, report.deadline)
+        step = descent.outer_step(_INNER_TOLERANCE, most, report.deadline)
         n_inner += step.n_inner
         if not step.is_valid:
             break
@@ -354,71 +362,26 @@ def _with_moved_vertices(run: _Run, result: CutResult) -> CutResult:
 # --- selection of a run --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Candidate:
-    result: CutResult
-    both: float  # its (P) times that on the graph weighted by shared neighbors
+def selected_run(
+    runs: list[CutResult],
+    edges: Edges,
+    n_clusters: int,
+    balance_weights: FloatArray,
+    weights: FloatArray | None,
+) -> CutResult:
+    """Return the run of the lowest (P), or one of (P) at most 5% higher that is better by more than 5% in the product
+    of (P) and of (P) with edges weighted by the fraction of neighbors that their ends share.
 
-
-class RunSelection:
-    """Selection of one of several runs: that of the lowest (P), or "shared-neighbors".
-
-    There a run of (P) at most 5% higher is selected if it is more than 5% better in the product of (P) and of
-    (P) with edges weighted by the fraction of neighbors that their ends share, which is small between
-    clusters.
+    That fraction is small between clusters.
     """
+    lowest = min(runs, key=lambda run: run.rank)
+    near = [run for run in runs if run.objective <= (1 + _CLEARLY) * lowest.objective]
+    if len(near) == 1:
+        return lowest
+    shared = replace(edges, weights=edges.weights * shared_neighbors(edges))
 
-    def __init__(
-        self,
-        select_by: str,
-        edges: Edges,
-        n_clusters: int,
-        balance_weights: FloatArray,
-        weights: FloatArray | None,
-    ) -> None:
-        self._counts_shared = select_by == "shared-neighbors"
-        self._edges, self._n_clusters = edges, n_clusters
-        self._balance_weights, self._weights = balance_weights, weights
-        self._shared: Edges | None = None
-        self._lowest: CutResult | None = None
-        self._candidates: list[_Candidate] = []
+    def both(run: CutResult) -> float:
+        return run.objective * cut_of_edges(shared, run.labels, n_clusters, balance_weights, weights)
 
-    def add(self, run: CutResult) -> None:
-        """Add the result of a run."""
-        if self._lowest is None:
-            self._lowest = run
-            return
-        first, self._lowest = self._lowest, min(self._lowest, run, key=lambda run: run.rank)
-        if not self._counts_shared:
-            return
-        if not self._candidates:
-            self._candidates = [self._candidate(first)]
-        most = (1 + _CLEARLY) * self._lowest.objective
-        if run.objective <= most:
-            self._candidates.append(self._candidate(run))
-        # Memberships are large, so results that are worse in both criteria than another one are dropped.
-        self._candidates = [
-            one
-            for one in self._candidates
-            if one.result.objective <= most
-            and not any(
-                other.both <= one.both and other.result.rank < one.result.rank for other in self._candidates
-            )
-        ]
-
-    @property
-    def best(self) -> CutResult:
-        """The selected run; there must be at least one."""
-        assert self._lowest is not None
-        if not self._candidates:
-            return self._lowest
-        lowest = min(self._candidates, key=lambda one: one.result.rank)
-        other = min(self._candidates, key=lambda one: (one.both, one.result.rank))
-        return other.result if other.both < (1 - _CLEARLY) * lowest.both else lowest.result
-
-    def _candidate(self, run: CutResult) -> _Candidate:
-        if self._shared is None:
-            weights = self._edges.weights * shared_neighbors(self._edges)
-            self._shared = replace(self._edges, weights=weights)
-        cut = cut_of_edges(self._shared, run.labels, self._n_clusters, self._balance_weights, self._weights)
-        return _Candidate(run, run.objective * cut)
+    other = min(near, key=lambda run: (both(run), run.rank))
+    return other if both(other) < (1 - _CLEARLY) * both(lowest) else lowest
