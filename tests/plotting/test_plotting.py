@@ -172,17 +172,3 @@ class TestClusterMap:
         monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
         with pytest.raises(ImportError, match=r"coterie\[plot\]"):
             coterie.plotting.cluster_map(None, blobs(), labels=np.zeros(160, int), projection="pca")
-
-
-def test_memberships():
-    X = blobs()
-    model = coterie.TotalVariationClustering(3, n_init=1, max_iter=20, random_state=0).fit(X)
-    lines = coterie.plotting.plot_memberships(model, clusters=[2, 0]).lines
-    for place, (line, cluster) in enumerate(zip(lines, (2, 0))):
-        np.testing.assert_allclose(
-            (line.get_ydata() + place) / 0.82, np.sort(model.memberships_[:, cluster])[::-1]
-        )
-        assert line.get_color() == style_of(cluster, 3)[0]
-        assert line.get_label() == f"cluster {cluster}"
-    with pytest.raises(ValueError, match="from 0 to 2"):
-        coterie.plotting.plot_memberships(model, [3])

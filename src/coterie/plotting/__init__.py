@@ -7,12 +7,10 @@ from coterie.convex.plots import plot_path, plot_path_dendrogram
 from coterie.density.plots import plot_condensed_tree
 from coterie.figures import require_matplotlib
 from coterie.plotting.cluster_map import cluster_map
-from coterie.total_variation.plots import plot_memberships
 
 __all__ = [
     "cluster_map",
     "plot_condensed_tree",
-    "plot_memberships",
     "plot_path",
     "plot_path_dendrogram",
     "require_matplotlib",

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -118,41 +115,24 @@ def _weighted_median(column: Array, weights: FloatArray, quota: float) -> float:
     return float(column[inner[crossed[0]]] if len(crossed) > 0 else column[weights > 0].min())
 
 
-class Steps(ABC):
-    """The step sizes on one graph, and when inner iterations end."""
+class PreconditionedSteps:
+    """Steps in inverse proportion to the degree of a vertex and the scale of a column (Pock and Chambolle 2011)."""
 
-    by_weight: ClassVar[bool]  # whether a dual steps in proportion to the weight of its edge
-    needs_descent: ClassVar[bool]  # whether the energy must have decreased after `most_inner` iterations
-    most_inner: ClassVar[int] = 100  # after these an outer step may end without the descent of Theorem 3
-    rows: FloatArray  # (n,), float64: step of each row of F as a multiple of tau
-    first: float  # tau at the beginning of a run
-    convexity: float  # tau shrinks by sqrt(1 + 2 convexity tau) at each iteration
-
-    @abstractmethod
-    def of_duals(self, balances: FloatArray) -> FloatArray:
-        """Return the step of the duals in each column, times tau and Gamma, for these B(f_r)."""
-
-    @abstractmethod
-    def until_test(self, last_inner: int) -> int:
-        """Return the number of iterations between tests of the stop, given that of the last outer step."""
-
-
-class PreconditionedSteps(Steps):
-    """In inverse proportion to the degree of a vertex and the scale of a column (Pock and Chambolle 2011)."""
-
-    by_weight = False
-    needs_descent = True
+    by_weight = False  # whether a dual steps in proportion to the weight of its edge
+    needs_descent = True  # whether the energy must have decreased after `most_inner` iterations
+    most_inner = 100  # after these an outer step may end without the descent of Theorem 3
 
     def __init__(self, graph: CutGraph) -> None:
         mean, largest = graph.degrees.mean(), graph.degrees.max()
         self._mean_degree = mean if mean > 0 else 1.0
+        # Step of each row of F as a multiple of tau, which shrinks by sqrt(1 + 2 convexity tau) at each iteration.
         self.rows = np.divide(mean, graph.degrees, out=np.ones(graph.n_vertices), where=graph.degrees > 0)
         self.first = _FIRST_STEP / np.sqrt(2 * self._mean_degree)
         # No more than the smallest of those steps, for which the theory holds.
         self.convexity = min(_CONVEXITY, mean / largest) if largest > 0 else _CONVEXITY
 
     def of_duals(self, balances: FloatArray) -> FloatArray:
-        """Return the step of the duals in each column."""
+        """Return the step of the duals in each column, times tau and Gamma, for these B(f_r)."""
         return balances / (2 * self._mean_degree * float(balances.max()))
 
     def until_test(self, last_inner: int) -> int:
@@ -160,7 +140,7 @@ class PreconditionedSteps(Steps):
         return int(np.clip(last_inner // 2, _FEWEST_ITERATIONS, _MOST_ITERATIONS))
 
 
-class PaperSteps(Steps):
+class PaperSteps(PreconditionedSteps):
     """One step size for all rows and columns, from the norm of the gradient, tested after each iteration.
 
     sigma tau = (min B / (max B L))^2 with L = ||K||_2, and tau = 1 / L at first. 100 inner iterations end an
@@ -173,8 +153,7 @@ class PaperSteps(Steps):
     def __init__(self, graph: CutGraph) -> None:
         self._norm = _gradient_norm(graph)
         self.rows = np.ones(graph.n_vertices)
-        self.first = 1 / self._norm
-        self.convexity = 1.0
+        self.first, self.convexity = 1 / self._norm, 1.0
 
     def of_duals(self, balances: FloatArray) -> FloatArray:
         """Return the step of the duals in each column."""
@@ -186,7 +165,7 @@ class PaperSteps(Steps):
         return 1
 
 
-STEPS: dict[str, Callable[[CutGraph], Steps]] = {"preconditioned": PreconditionedSteps, "paper": PaperSteps}
+STEPS = {"preconditioned": PreconditionedSteps, "paper": PaperSteps}
 
 
 def _gradient_norm(graph: CutGraph) -> float:
@@ -230,7 +209,7 @@ class TotalVariationDescent:
         *,
         balance_weights: FloatArray | None = None,
         weights: FloatArray | None = None,
-        steps: Steps | None = None,
+        steps: PreconditionedSteps | None = None,
         n_threads: int,
     ) -> None:
         n, dtype = graph.n_vertices, graph.dtype
@@ -291,12 +270,12 @@ class TotalVariationDescent:
         return cut_of_edges(self._graph.edges, labels, self._n_columns, self._balance_weights, self._weights)
 
     def outer_step(
-        self, eps: float, most: int = Steps.most_inner, deadline: Deadline = UNLIMITED
+        self, eps: float, most: int = PreconditionedSteps.most_inner, deadline: Deadline = UNLIMITED
     ) -> OuterResult:
         """Linearize B around F, and iterate until the energy has descended as in Theorem 3, with the relative
         slack `eps`.
 
-        After `most_inner` iterations any descent is enough, or none is required: see `Steps`.
+        After `most_inner` iterations any descent is enough, or none is required: see `PreconditionedSteps`.
         """
         before = self.statistics
         self._linearize(before)

@@ -238,7 +238,6 @@ class TotalVariationClustering(GraphEstimator):
         Objective("energy_", "balanced cut"),
         Progress(name="relaxed cut", step="outer step", limit=None),
         takes_labels=True,
-        pictures=(("memberships", "_plot_memberships"),),
     )
 
     def __init__(
@@ -364,11 +363,6 @@ class TotalVariationClustering(GraphEstimator):
         self._store_fitted(columns | fitted)
         report.warn_if_out_of_time()
         return self
-
-    def _plot_memberships(self) -> Any:
-        from coterie.total_variation.plots import plot_memberships
-
-        return plot_memberships(self)
 
     def _n_runs(self, problem: CutProblem) -> int:
         if problem.n_clusters == 1 or problem.given is not None:

@@ -142,7 +142,7 @@ def diffused(
     graph: sp.csr_array, labels: IntArray, n_clusters: int, *, n_threads: int, deadline: Deadline = UNLIMITED
 ) -> FloatArray:
     """Solve (I + D - W) f_r = indicator of the vertices with label r, for each r, to a relative residual of
-    1e-6: (n, R).
+    1e-6, or until the deadline: (n, R).
     """
     weights = graph.astype(np.float64)
     weights.setdiag(0)
@@ -152,31 +152,21 @@ def diffused(
     scaling = LinearOperator((n, n), matvec=lambda f: f / (1 + degrees), dtype=np.float64)
 
     def solve(label: int) -> FloatArray:
-        column = (labels == label).astype(np.float64)
-        if not deadline.is_set:
-            return cg(system, column, rtol=_TOLERANCE, M=scaling)[0]
-        return _solved_in_time(system, column, scaling, deadline)
+        column = latest = (labels == label).astype(np.float64)
+
+        def check(solution: FloatArray) -> None:
+            nonlocal latest
+            if deadline.is_over:
+                latest = solution.copy()
+                raise OutOfTime
+
+        try:
+            return cg(system, column, rtol=_TOLERANCE, M=scaling, callback=check)[0]
+        except OutOfTime:
+            return latest
 
     with ThreadPoolExecutor(n_threads) as pool:
         return np.maximum(np.column_stack(list(pool.map(solve, range(n_clusters)))), 0)
-
-
-def _solved_in_time(
-    system: sp.csr_array, column: FloatArray, scaling: LinearOperator, deadline: Deadline
-) -> FloatArray:
-    """Return the solution, or the current iterate when the deadline has passed."""
-    latest = column
-
-    def check(solution: FloatArray) -> None:
-        nonlocal latest
-        if deadline.is_over:
-            latest = solution.copy()
-            raise OutOfTime
-
-    try:
-        return cg(system, column, rtol=_TOLERANCE, M=scaling, callback=check)[0]
-    except OutOfTime:
-        return latest
 
 
 def quadratic_memberships(problem: CutProblem, deadline: Deadline = UNLIMITED) -> Array:
