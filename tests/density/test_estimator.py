@@ -193,11 +193,6 @@ def test_more_samples_than_rows_are_refused():
         DensityClustering(min_samples=500).fit(DIGITS[:200])
 
 
-def test_a_large_minimum_size_leaves_noise_alone():
-    model = DensityClustering(min_cluster_size=10_000).fit(DIGITS)
-    assert model.n_clusters_ == 0
-
-
 def test_outlier_scores_are_core_distances_relative_to_the_cluster():
     random = np.random.default_rng(0)
     X = np.concatenate(
@@ -214,8 +209,3 @@ def test_outlier_scores_are_core_distances_relative_to_the_cluster():
     assert scores[-2:].min() > 3
     alone = DensityClustering(min_cluster_size=400).fit(X)  # no cluster
     assert np.isfinite(alone.outlier_scores_).all()
-
-
-def test_parameters_have_names():
-    with pytest.raises(TypeError):
-        DensityClustering(15)

@@ -48,16 +48,6 @@ def test_queries(dtype, sparse, shape, n_queries, seed, data):
     np.testing.assert_array_equal(squares, expected_squares)
 
 
-@given(shape=SHAPES, seed=st.integers(0, 1000), data=st.data())
-def test_a_row_is_never_its_own_neighbor(shape, seed, data):
-    X = few_values(*shape, seed, np.float32)
-    m = data.draw(st.integers(1, shape[0] - 1))
-    ids, squares = nearest_neighbors(X, m, **METHOD)
-    assert np.all(ids != np.arange(len(X))[:, None])
-    assert all(len(set(row)) == m for row in ids)
-    assert np.all(np.diff(squares, axis=1) >= 0)
-
-
 @pytest.mark.parametrize("sparse", [False, True])
 def test_equal_rows_are_neighbors_in_their_order(sparse):
     X = np.ones((60, 3), dtype=np.float32)

@@ -89,14 +89,6 @@ def test_a_permutation_of_rows_permutes_the_graph(seed, symmetrize):
     np.testing.assert_array_equal(permuted.toarray(), graph.toarray()[np.ix_(order, order)])
 
 
-def test_sparse_rows_give_the_graph_of_dense_ones():
-    X = some_rows(200, 30, 0) * (np.random.default_rng(1).random((200, 30)) < 0.2)
-    X[:3] = 0
-    dense, sparse = (knn_graph(rows, 4, weights="gaussian", **METHOD) for rows in (X, sp.csr_array(X)))
-    np.testing.assert_array_equal(dense.indices, sparse.indices)
-    np.testing.assert_allclose(dense.data, sparse.data, rtol=1e-12)
-
-
 def test_edges_of_equal_rows_are_stored_where_weights_are_distances():
     X = [[0.0], [0.0], [5.0], [5.0]]
     graph = knn_graph(X, 1, weights="distance", **METHOD)

@@ -205,12 +205,6 @@ class TestPrecomputed:
             np.testing.assert_array_equal(model.labels_[model.mode_indices_], [0, 1])
             assert np.mean(model.predict(given) == model.labels_) > 0.98
 
-    def test_the_knn_graph_of_a_fit(self, blobs):
-        first = LaplacianKModes(6, graph_weight=0.7, random_state=0).fit(blobs[0])
-        model = LaplacianKModes(6, graph_weight=0.7, affinity="precomputed", init=first.mode_indices_)
-        model.fit((first.affinity_matrix_ + first.affinity_matrix_.T) / 2)
-        assert normalized_mutual_info_score(model.labels_, first.labels_) > 0.95
-
 
 @pytest.mark.parametrize(
     ("options", "message"),

@@ -25,13 +25,6 @@ def outliers():
 
 
 class TestAutomaticGraphWeight:
-    @pytest.mark.parametrize(
-        ("n_clusters", "critical"), [(2, 2), (3, 4 * np.log(2)), (10, 9 / 4 * np.log(9))]
-    )
-    def test_is_above_the_critical_weight(self, n_clusters, critical):
-        graph = knn_graph(np.arange(40.0)[:, None], 4, symmetrize="none")
-        assert automatic_graph_weight(graph, n_clusters) == pytest.approx(1.5 * critical / 4)
-
     @pytest.mark.parametrize("n_clusters", [2, 3, 10, 100])
     def test_memberships_differ_above_the_critical_weight(self, n_clusters):
         """Mean field of a Potts model: one state stays ahead above the critical weight, not below."""

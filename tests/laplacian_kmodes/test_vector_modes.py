@@ -40,11 +40,6 @@ def test_steps_by_the_formula(problem, offset, dtype, tolerance):
         np.testing.assert_allclose(sparse[cluster] - offset, expected - offset, atol=tolerance)
 
 
-def test_small_steps_begin_no_threads(problem):
-    with patch.object(vector_modes, "ThreadPoolExecutor", side_effect=AssertionError("threads")):
-        shifted(*problem, n_threads=4)
-
-
 def test_large_steps_share_their_threads_and_have_the_same_bits(problem):
     alone = shifted(*problem)
     many = patch.object(vector_modes, "ThreadPoolExecutor", wraps=ThreadPoolExecutor)

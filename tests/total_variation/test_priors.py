@@ -21,7 +21,7 @@ from coterie.multilevel.solver import NORMALIZED_CUT, multilevel_partition
 from coterie.size_constrained.sizes import SizeBounds
 from coterie.total_variation.descent import RowStatistics, TotalVariationDescent, WeightedStatistics
 from coterie.total_variation.priors import priors_of_labels
-from coterie.total_variation.problem import CutGraph, CutProblem
+from coterie.total_variation.problem import CutGraph
 from coterie.total_variation.rounding import labels_within, matched_numbers
 from tests.reference import total_variation as oracle
 from tests.support.cuts import DTYPES, some_memberships, some_weights
@@ -379,10 +379,3 @@ def test_components_of_unequal_size_are_clusters():
     model = TotalVariationClustering(4, n_init=2, random_state=0).fit(X)
     assert model.energy_ == 0
     assert clustering_accuracy(y, model.labels_) == 1
-
-
-def test_problem_without_priors_is_unchanged():
-    unknown = np.full(4, -1, dtype=np.int32)
-    problem = CutProblem(sp.csr_array(np.ones((4, 4))), 3, unknown, None, np.random.RandomState(0), 1)
-    assert problem.balance_weights.tolist() == [2, 2, 2]
-    assert not problem.is_matched

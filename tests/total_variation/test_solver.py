@@ -5,11 +5,10 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import make_blobs
 
-from coterie import TotalVariationClustering
 from coterie.fitting.report import Report
 from coterie.graphs import knn_graph
 from coterie.total_variation.problem import CutProblem
-from coterie.total_variation.solver import CutOptions, CutResult, minimize_cut
+from coterie.total_variation.solver import CutOptions, minimize_cut
 
 
 def problem_of(graph, n_clusters, seed=0):
@@ -23,16 +22,6 @@ def graph():
     return knn_graph(make_blobs(1500, 3, centers=4, random_state=0)[0], 8)
 
 
-def test_solver_without_an_estimator(graph):
-    model = TotalVariationClustering(4, affinity="precomputed", n_init=2, random_state=5).fit(graph)
-    best, energies = minimize_cut(
-        problem_of(graph, 4, 5), CutOptions(2, 2000, select_by="shared-neighbors"), Report()
-    )
-    np.testing.assert_array_equal(best.labels, model.labels_)
-    np.testing.assert_array_equal(best.memberships, model.memberships_)
-    np.testing.assert_array_equal(energies, model.energies_)
-
-
 def test_the_best_run_is_in_the_order_of_the_data(graph):
     problem = problem_of(graph, 4)
     best, energies = minimize_cut(problem, CutOptions(3, 100), Report())
@@ -44,12 +33,6 @@ def test_the_best_run_is_in_the_order_of_the_data(graph):
     assert np.mean(best.labels[rows] == best.labels[graph.indices]) > 0.95
 
 
-def test_one_cluster_costs_nothing(graph):
-    best, energies = minimize_cut(problem_of(graph, 1), CutOptions(1, 100), Report())
-    assert best.objective == best.relaxed_objective == energies.sum() == 0
-    np.testing.assert_array_equal(best.memberships, np.ones((1500, 1)))
-
-
 def test_constant_initial_columns_are_an_error():
     unknown = np.full(6, -1, dtype=np.int32)
     given = np.full((6, 2), 0.5)
@@ -58,8 +41,3 @@ def test_constant_initial_columns_are_an_error():
     )
     with pytest.raises(ValueError, match="same membership in every row"):
         minimize_cut(problem, CutOptions(1, 100), Report())
-
-
-def test_runs_rank_by_their_cut_and_then_by_their_relaxation():
-    runs = [CutResult(energy, relaxed, None, None) for energy, relaxed in [(2, 0), (1, 3), (1, 2)]]
-    assert min(runs, key=lambda run: run.rank) is runs[2]

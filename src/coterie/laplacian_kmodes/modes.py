@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -41,30 +41,6 @@ class Modes:
         """Return the clusters whose modes have changed."""
         moved = (self.indices != former.indices) | np.any(self.points != former.points, axis=1)
         return [int(cluster) for cluster in np.flatnonzero(moved)]
-
-
-class ModeSearch(Protocol):
-    """Finds modes, and the affinities of rows to them."""
-
-    @property
-    def rows(self) -> Any:
-        """The rows; None if only their affinities are known."""
-
-    @property
-    def bandwidth(self) -> float | None:
-        """s of the kernel of the modes, where it is a Gaussian."""
-
-    def start(self, seeds: Array, random: np.random.RandomState) -> Modes:
-        """Return initial modes; seeds are centers, or row numbers where rows have no coordinates."""
-
-    def modes_of(self, labels: IntArray, n_clusters: int, random: np.random.RandomState) -> Modes:
-        """Return initial modes of these clusters."""
-
-    def write_affinities(self, modes: Modes, clusters: list[int], out: Array) -> None:
-        """Write the kernel of all rows with the modes of some clusters to these columns of `out`, shape (n, L)."""
-
-    def update(self, modes: Modes, memberships: GraphMemberships) -> Modes:
-        """Return the modes of the memberships; an empty cluster keeps its mode."""
 
 
 def surest_members(memberships: GraphMemberships, n_clusters: int) -> IndexArray:
@@ -239,3 +215,6 @@ class KernelModes:
         """Return the modes of the memberships; an empty cluster keeps its mode."""
         found = surest_members(memberships, len(modes.indices))
         return Modes(modes.points, np.where(found >= 0, found, modes.indices))
+
+
+ModeSearch = VectorModes | KernelModes
