@@ -17,6 +17,7 @@ from coterie.multilevel.solver import (
     aggregation_levels,
     merged,
     multilevel_partition,
+    order_of_levels,
     refined,
 )
 
@@ -137,6 +138,17 @@ def test_levels_end_at_enough_nodes():
     for graph, coarse, nodes in zip(levels, levels[1:], nodes_of):
         assert nodes.shape == (graph.n_nodes,)
         np.testing.assert_array_equal(np.unique(nodes), np.arange(coarse.n_nodes))
+
+
+@pytest.mark.parametrize("n", [1, 7, 3000])
+def test_neighbors_are_close_in_the_order_of_the_levels(n):
+    graph = knn_graph(np.random.default_rng(0).random((n, 2)), 8) if n > 8 else sp.csr_array((n, n))
+    order = order_of_levels(n, aggregation_levels(CoarseGraph(graph), 2)[1])
+    place = np.empty(n, dtype=int)
+    place[order] = np.arange(n)
+    np.testing.assert_array_equal(np.sort(order), np.arange(n))
+    heads, tails = graph.nonzero()
+    assert not len(heads) or np.mean(place[heads] // 500 != place[tails] // 500) < 0.3
 
 
 def test_wrong_arrays_are_errors():

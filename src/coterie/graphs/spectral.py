@@ -1,4 +1,4 @@
-"""Eigenvectors of normalized graph Laplacians, for rough clusters and orders of vertices."""
+"""Eigenvectors of normalized graph Laplacians, for rough clusters."""
 
 from __future__ import annotations
 
@@ -9,15 +9,12 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from coterie.arrays import FloatArray, IndexArray
+from coterie.arrays import FloatArray
 from coterie.fitting.deadline import UNLIMITED, Deadline
 
 # Maximum number of vertices for a dense eigendecomposition.
 _DENSE_VERTICES = 300
 _TOLERANCE = 1e-3
-
-# Number of vertices that are not divided further: their memberships fit into the L1 cache.
-_LEAF = 64
 
 
 @dataclass(frozen=True)
@@ -27,9 +24,10 @@ class SpectralVectors:
     values: FloatArray  # (m,), float64: the eigenvalues of I - D^(-1/2) W D^(-1/2), ascending from 0
     vectors: FloatArray  # (n, m), float64: the eigenvectors; entries of isolated vertices are 0
 
-    def directions(self, n_vectors: int | None = None) -> FloatArray:
+    def directions(self) -> FloatArray:
         """Return the rows of the first eigenvectors, each divided by its length (Ng, Jordan and Weiss 2002)."""
-        return _unit_rows(self.vectors[:, :n_vectors])
+        lengths = np.sqrt(np.einsum("ij,ij->i", self.vectors, self.vectors))
+        return self.vectors / np.where(lengths > 0, lengths, 1)[:, None]
 
 
 def spectral_vectors(
@@ -108,30 +106,3 @@ def _watched(
         return image if known is None else image - known @ (known.T @ vector)
 
     return LinearOperator(matrix.shape, matvec=product, dtype=matrix.dtype)
-
-
-def local_order(spectrum: SpectralVectors) -> IndexArray:
-    """Order vertices so that neighbors are close to each other.
-
-    The eigenvectors, each divided by the root of its eigenvalue, are halved along their main axis down to 64
-    vertices.
-    """
-    scaled = spectrum.vectors / np.sqrt(np.maximum(spectrum.values, 1e-6))
-    points = _unit_rows(scaled[:, 1:]) if scaled.shape[1] > 2 else scaled
-    parts, waiting = [], [np.arange(len(points))]
-    while waiting:
-        part = waiting.pop()
-        if len(part) <= _LEAF:
-            parts.append(part)
-            continue
-        centerd = points[part] - points[part].mean(axis=0)
-        _, axes = np.linalg.eigh(centerd.T @ centerd)
-        middle = len(part) // 2
-        order = np.argpartition(centerd @ axes[:, -1], middle)
-        waiting += [part[order[middle:]], part[order[:middle]]]
-    return np.concatenate(parts)
-
-
-def _unit_rows(vectors: FloatArray) -> FloatArray:
-    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-    return vectors / np.where(lengths > 0, lengths, 1)[:, None]

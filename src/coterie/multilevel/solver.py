@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from coterie import _kernels
-from coterie.arrays import FloatArray, IntArray
+from coterie.arrays import FloatArray, IndexArray, IntArray
 from coterie.cached import cached_property
 from coterie.fitting.deadline import UNLIMITED, Deadline
 
@@ -115,25 +115,34 @@ def multilevel_partition(
     Vertices are aggregated level by level; the coarsest nodes are merged by three criteria, each partition is
     refined on all levels, and the best is returned. Nothing is random. Raises OutOfTime at the deadline.
     """
-    return multilevel_partitions(adjacency, n_clusters, [objective], deadline)[0]
+    levels = aggregation_levels(CoarseGraph(adjacency), n_clusters, deadline)
+    return partition_of_levels(*levels, n_clusters, objective, deadline)
 
 
-def multilevel_partitions(
-    adjacency: sp.csr_array, n_clusters: int, objectives: list[Objective], deadline: Deadline = UNLIMITED
-) -> list[tuple[IntArray, float]]:
-    """Return the `multilevel_partition` of each objective, from the same aggregated graphs."""
-    levels, nodes_of = aggregation_levels(CoarseGraph(adjacency), n_clusters, deadline)
-    starts = [merged(levels[-1], criterion, n_clusters) for criterion in _MERGED_BY]
-    best = []
-    for objective in objectives:
-        found = []
-        for start in starts:
-            labels = refined(levels[-1], objective, start, n_clusters, deadline=deadline)
-            for graph, nodes in zip(levels[-2::-1], nodes_of[::-1]):
-                labels = refined(graph, objective, labels[nodes], n_clusters, deadline=deadline)
-            found.append((labels, objective.value(levels[0], labels, n_clusters)))
-        best.append(max(found, key=lambda one: one[1]))
-    return best
+def partition_of_levels(
+    levels: list[CoarseGraph],
+    nodes_of: list[IntArray],
+    n_clusters: int,
+    objective: Objective = INFORMATION,
+    deadline: Deadline = UNLIMITED,
+) -> tuple[IntArray, float]:
+    """Return the `multilevel_partition` of an aggregated graph."""
+    found = []
+    for criterion in _MERGED_BY:
+        labels = merged(levels[-1], criterion, n_clusters)
+        labels = refined(levels[-1], objective, labels, n_clusters, deadline=deadline)
+        for graph, nodes in zip(levels[-2::-1], nodes_of[::-1]):
+            labels = refined(graph, objective, labels[nodes], n_clusters, deadline=deadline)
+        found.append((labels, objective.value(levels[0], labels, n_clusters)))
+    return max(found, key=lambda one: one[1])
+
+
+def order_of_levels(n_vertices: int, nodes_of: list[IntArray]) -> IndexArray:
+    """Order vertices so that those of one node of a level are together, and neighbors close to each other."""
+    nodes: list[IntArray] = []
+    for below in nodes_of:
+        nodes.append(below if not nodes else below[nodes[-1]])
+    return np.lexsort(nodes) if nodes else np.arange(n_vertices)
 
 
 def aggregation_levels(

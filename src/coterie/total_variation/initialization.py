@@ -13,16 +13,19 @@ from scipy.sparse.linalg import LinearOperator, cg
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.fitting.deadline import UNLIMITED, Deadline, OutOfTime
 from coterie.graphs.cuts import degrees_of
-from coterie.graphs.spectral import SpectralVectors, local_order, spectral_vectors
+from coterie.graphs.spectral import spectral_vectors
 from coterie.kmeans.exact import k_means_until
-from coterie.multilevel.solver import INFORMATION, NORMALIZED_CUT, multilevel_partitions
+from coterie.multilevel.solver import (
+    NORMALIZED_CUT,
+    CoarseGraph,
+    aggregation_levels,
+    order_of_levels,
+    partition_of_levels,
+)
 from coterie.total_variation.problem import CutGraph, CutProblem
 
 # Relative residual of the conjugate gradients.
 _TOLERANCE = 1e-6
-
-# Least number of eigenvectors that order the vertices.
-_ORDER_VECTORS = 10
 
 # Of the quadratic program: how far it is from convex, and the maximum number of steps, as in the paper's experiments;
 # the mean change of a row at which they end, tested at every tenth one.
@@ -49,36 +52,31 @@ def rough_cut(
 
     At the deadline they are the order of the data, and one cluster of all vertices.
     """
-    n, draws = problem.n_vertices, problem.draws_vertices
+    n, R, draws = problem.n_vertices, problem.n_clusters, problem.draws_vertices
     has_blocks = n > CutGraph.rows_of_a_block(n)
     order, clusters, unequal = None, np.zeros(n, dtype=np.int32) if draws else None, None
     seed = problem.draw_seed()
     try:
-        if has_blocks or (draws and is_paper):
-            n_vectors = max(problem.n_clusters if draws and is_paper else 0, _ORDER_VECTORS)
-            spectrum = spectral_vectors(problem.graph, n_vectors, seed, deadline, by_components=True)
-            order = local_order(spectrum) if has_blocks else None
         if draws and is_paper:
-            clusters = spectral_clusters(
-                spectrum, problem.n_clusters, seed=seed, n_threads=problem.n_threads, deadline=deadline
-            )
-        if draws and (is_sized or not is_paper):
-            objectives = [INFORMATION, NORMALIZED_CUT][: 1 + is_sized]
-            found = multilevel_partitions(problem.graph, problem.n_clusters, objectives, deadline)
-            clusters = clusters if is_paper else found[0][0]
-            unequal = found[1][0] if is_sized else None
+            clusters = spectral_clusters(problem, seed, deadline)
+        if has_blocks or (draws and (is_sized or not is_paper)):
+            levels = aggregation_levels(CoarseGraph(problem.graph), R, deadline)
+            order = order_of_levels(n, levels[1]) if has_blocks else None
+            if draws and not is_paper:
+                clusters = partition_of_levels(*levels, R, deadline=deadline)[0]
+            if draws and is_sized:
+                unequal = partition_of_levels(*levels, R, NORMALIZED_CUT, deadline)[0]
     except OutOfTime:
         pass
     return RoughCut(order, clusters, unequal)
 
 
-def spectral_clusters(
-    spectrum: SpectralVectors, n_clusters: int, *, seed: int, n_threads: int, deadline: Deadline
-) -> IntArray:
+def spectral_clusters(problem: CutProblem, seed: int, deadline: Deadline) -> IntArray:
     """Return clusters by k-means on the directions of a graph's first eigenvectors (Ng, Jordan and Weiss 2002)."""
-    directions = np.ascontiguousarray(spectrum.directions(n_clusters))
-    means = k_means_until(deadline, directions, n_clusters, n_init=10, random_state=seed, n_threads=n_threads)
-    return means.labels_
+    R, n_threads = problem.n_clusters, problem.n_threads
+    spectrum = spectral_vectors(problem.graph, R, seed, deadline, by_components=True)
+    directions = np.ascontiguousarray(spectrum.directions())
+    return k_means_until(deadline, directions, R, n_init=10, random_state=seed, n_threads=n_threads).labels_
 
 
 def initial_memberships(
