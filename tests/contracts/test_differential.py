@@ -193,9 +193,7 @@ def test_mixture_posteriors_and_bounds(problem, kind):
 @given(problem=problems(scales=(1.0, 1e3)), min_samples=st.integers(1, 6), size=st.integers(2, 6))
 def test_density_clusters_are_parts_of_the_mutual_reachability_graph(problem, min_samples, size):
     X = problem[0]
-    model = coterie.DensityClustering(
-        min_samples=min_samples, min_cluster_size=size, space="rows", n_neighbors=5
-    ).fit(X)
+    model = coterie.DensityClustering(min_samples=min_samples, min_cluster_size=size, space="rows").fit(X)
     reach, cores = density.mutual_reachability(X, min_samples)
     limit = np.sqrt(relative(X, precision(X)))
     np.testing.assert_allclose(model.core_distances_, cores, atol=limit)

@@ -27,7 +27,7 @@ from coterie.density.solver import (
 from coterie.density.spanning_tree import ReachabilityTree
 from coterie.estimators.base import Description, Estimator, Progress, by_chunk
 from coterie.estimators.outliers import FitDistances, cluster_scales, relative_to_scales
-from coterie.estimators.parameters import Metric, Neighbors, Param, RandomState, Threads
+from coterie.estimators.parameters import Metric, Param, RandomState, Threads
 from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import nearest_neighbors
@@ -83,8 +83,6 @@ class DensityClustering(ClusterMixin, Estimator):
         clusters of HDBSCAN for this minimum size.
     cluster_selection_method : {"eom", "leaf"}
         With an integer `min_cluster_size`: clusters by excess of mass, or the leaves of the condensed tree.
-    n_neighbors : int
-        Nearest neighbors of each row in the graph that certifies the tree. It changes the time of an exact fit only.
     metric : {"euclidean", "cosine"}
         "cosine": each row is divided by its length first (normalization).
     space : {"auto", "rows", "diffused"}
@@ -203,7 +201,6 @@ class DensityClustering(ClusterMixin, Estimator):
         min_samples: MinSamples = 5,
         min_cluster_size: MinClusterSize = "auto",
         cluster_selection_method: Selection = "eom",
-        n_neighbors: Neighbors = 15,
         metric: Metric = "euclidean",
         space: Space = "auto",
         assign_noise: AssignNoise = None,
@@ -214,7 +211,6 @@ class DensityClustering(ClusterMixin, Estimator):
         self.min_samples = min_samples
         self.min_cluster_size = min_cluster_size
         self.cluster_selection_method = cluster_selection_method
-        self.n_neighbors = n_neighbors
         self.metric = metric
         self.space = space
         self.assign_noise = assign_noise
@@ -401,8 +397,8 @@ class DensityClustering(ClusterMixin, Estimator):
 
     def _options(self, seed: int = 0) -> DensityOptions:
         return DensityOptions(
-            int(self.min_samples), self.min_cluster_size, self.cluster_selection_method, int(self.n_neighbors),
-            self.space, self.search, seed, effective_n_threads(self.n_threads),
+            int(self.min_samples), self.min_cluster_size, self.cluster_selection_method, space=self.space,
+            search=self.search, seed=seed, n_threads=effective_n_threads(self.n_threads),
         )  # fmt: skip
 
     def _normalized(self, rows: Rows) -> Rows:
