@@ -127,11 +127,6 @@ def test_the_intrinsic_dimension():
     assert DensityClustering().fit(plane).intrinsic_dimension_ == pytest.approx(2, rel=0.1)
 
 
-def test_rows_that_are_in_clusters_are_not_diffused():
-    X = make_moons(600, noise=0.05, random_state=0)[0]
-    assert DensityClustering().fit(X).space_ == "rows"
-
-
 def test_coordinates_separate_many_components():
     X = make_blobs(900, 3, centers=30, cluster_std=0.01, center_box=(-50, 50), random_state=0)[0]
     coordinates = diffuse(nearest_neighbors(X, 15)).rows

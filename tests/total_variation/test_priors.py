@@ -370,12 +370,3 @@ def test_eigenvectors_of_all_components():
     np.testing.assert_allclose(directions.max(axis=1), 1)
     np.testing.assert_array_equal(np.bincount(directions.argmax(axis=1)), [300, 250, 100, 50])
     np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(6), atol=1e-5)
-
-
-def test_components_of_unequal_size_are_clusters():
-    X = np.random.default_rng(0).normal(size=(700, 2))
-    y = np.repeat(np.arange(4), [300, 250, 100, 50])
-    X += 50.0 * np.array([[0, 0], [1, 0], [0, 1], [1, 1]])[y]
-    model = TotalVariationClustering(4, n_init=2, random_state=0).fit(X)
-    assert model.energy_ == 0
-    assert clustering_accuracy(y, model.labels_) == 1
