@@ -20,6 +20,11 @@ from coterie.metrics import clustering_accuracy
 # Ziko, Granger and Ben Ayed choose between 1 and 4.
 GRAPH_WEIGHTS = (1.0, 1.3, 1.6, 2.0, 3.0, 4.0)
 
+_FIELDS = np.dtype([
+    ("graph_weight", float), ("objective", float), ("modularity", float), ("smallest", int), ("largest", int),
+    ("n_empty", int), ("nmi", float), ("accuracy", float),
+])  # fmt: skip
+
 
 def select_graph_weight(
     estimator: LaplacianKModes,
@@ -110,8 +115,7 @@ def select_graph_weight(
         counts = sizes.min(), sizes.max(), np.count_nonzero(sizes == 0)
         fitted.append((weight, model.objective_, quality, *counts, *of_labels))
         models.append(model)
-    names = "graph_weight,objective,modularity,smallest,largest,n_empty,nmi,accuracy"
-    fits = np.rec.fromrecords(fitted[::-1], names=names)
+    fits = np.rec.fromrecords(fitted[::-1], dtype=_FIELDS)
     order = np.lexsort((fits.objective, -fits.modularity, -fits.accuracy, fits.n_empty))
     return models[::-1][int(order[0])], fits
 

@@ -187,7 +187,8 @@ class VectorModes:
 class KernelModes:
     """Modes among rows that are given only by a symmetric graph of affinities: mean shifts need coordinates."""
 
-    rows, bandwidth = None, None
+    rows: Any = None
+    bandwidth: float | None = None
 
     def __init__(self, affinities: sp.csr_array) -> None:
         self._affinities = affinities
