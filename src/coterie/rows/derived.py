@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray
 from coterie.rows.adapt import as_rows
 from coterie.rows.checks import BadRowError, Setting, TableError
-from coterie.rows.landing import LandingArray, LandingMetadata
+from coterie.rows.landing import LandingArray
 from coterie.rows.source import Block, DenseRows, MetadataColumns, Rows, SparseRows
 
 # Numbers that are divided at a time, which stay in the cache.
@@ -68,23 +68,16 @@ def complete_rows(rows: Rows) -> Rows:
     """Return the dense rows without a missing or infinite number; a ValueError if there is none."""
     kept = np.concatenate([np.isfinite(block).all(axis=1) for _, block in rows.unchecked_blocks()])
     if not kept.any():
-        raise TableError(
-            "Every row has missing numbers. ",
-            advice=[
-                "Leave columns out: ",
-                Setting("exclude"),
-                ", or fill them in: ",
-                Setting("missing", "median"),
-                ".",
-            ],
-        )
+        advice = [
+            "Leave columns out: ",
+            Setting("exclude"),
+            ", or fill them in: ",
+            Setting("missing", "median"),
+            ".",
+        ]
+        raise TableError("Every row has missing numbers. ", advice=advice)
     metadata = rows.metadata_columns
-    if metadata is not None:
-        landing, start = LandingMetadata(), 0
-        for batch in metadata.batches():
-            landing.add(batch.filter(kept[start : start + batch.num_rows]))
-            start += batch.num_rows
-        metadata = MetadataColumns(landing.table())
+    metadata = None if metadata is None else MetadataColumns(metadata.read().filter(kept))
     complete, changes = selected_rows(rows, np.flatnonzero(kept)), {"metadata_columns": metadata, "files": ()}
     return derived(complete, rows, "drop_missing", kept=kept, **changes)  # type: ignore[no-any-return]
 
