@@ -33,9 +33,9 @@ MOST_ROWS = 1_000_000
 
 _INTRODUCTION = """# Quality on labeled data sets
 
-The tables show how well clusters agree with known classes. The mean loss of accuracy against the best method of each
-set is lowest for {ours} among the methods of coterie, and for {peer} among the competitors. This
-counts methods that finished at least nine tenths of the sets, on the {n_common} sets that all of these finished.
+The tables show how well clusters agree with known classes. The loss is the best accuracy on a set minus that of a
+method. Its mean is lowest for {ours} among coterie's methods, and for {peer} among the
+competitors. Only methods that finished 90% of the sets are included, on the {n_common} sets that all of them finished.
 
 ```console
 $ pip install leidenalg igraph genieclust evoc  # competitors; those that are missing are left out
@@ -50,13 +50,13 @@ Rand index (ARI).
 - {sets} Sets marked "(scaled)" have standardized columns. Texts (webkb4, 20news, rcv1) have 100 columns
   from latent semantic analysis, and rows of length 1.
 - compare: the method that [`coterie.compare`](compare.md) scores highest, with the time of the whole comparison.
-- SLK-BO, SLK-MS: `LaplacianKModes` with `mode_update="byproduct"` and "mean_shift". Its defaults were chosen on some
-  of these sets.
-- Mixture: `TruncatedGaussianMixture`. Estimated priors: `class_priors="estimate"`. Binary: `weights="binary"`, all
-  edges of the neighbor graph weigh 1.
-- k-means: the best of ten restarts. Spectral: `SpectralClustering(assign_labels="cluster_qr")` of scikit-learn on a
-  neighbor graph. Leiden: 15 neighbors, with the resolution that gives about k clusters. HDBSCAN finds the number of
-  clusters itself; its noise counts as one cluster. EVoC: k is given as `approx_n_clusters`.
+- SLK-BO, SLK-MS: `LaplacianKModes` with `mode_update="byproduct"` and "mean_shift"; defaults chosen on some of these
+  sets. Mixture: `TruncatedGaussianMixture`.
+- Total variation: `TotalVariationClustering`. Multilevel: `MultilevelGraphClustering`. Estimated priors:
+  `class_priors="estimate"`. Binary: `weights="binary"`, all edges weigh 1.
+- k-means: the best of ten restarts. Spectral: `SpectralClustering(assign_labels="cluster_qr")` on a neighbor graph.
+  Leiden: 15 neighbors, with the resolution that gives about k clusters. HDBSCAN finds the number of clusters, with
+  `min_cluster_size` n / (10 k); noise counts as one cluster. EVoC: `approx_n_clusters=k`.
 
 {machines}"""
 
@@ -123,8 +123,8 @@ def _summary(cells: pd.DataFrame) -> Iterator[str]:
                "mean loss", "largest loss", "CPU s"]  # fmt: skip
     yield from ("", "## Means", "", "Methods of coterie are bold.", "", *markdown_table(headers, lines), "")
     yield from (
-        "Loss: the best accuracy of any method on a set minus that of this method. Each line covers the sets that its",
-        "method finished; CPU s is the sum over these sets. 20news graph, which is a graph without rows, is left out.",
+        "Each line covers the sets that its method finished; CPU s is the sum over these. 20news graph, which has no",
+        f"rows, is left out. The generated sets are those from {next(iter(GENERATED))} on in the next table.",
     )
 
 
@@ -147,7 +147,7 @@ def _accuracies(cells: pd.DataFrame) -> Iterator[str]:
         found = ["-" if isnan(value) else f"{value:.3f}" for value in row]
         best = [f"**{cell}**" if value >= row.max() - 5e-4 else cell for cell, value in zip(found, row)]
         lines.append([name, *best])
-    bold = "The best accuracy of each line is bold; a dash means not measured."
+    bold = "Bold: the best accuracy of each line. Dash: not measured or not finished."
     yield from ("", "## Accuracy", "", bold, "", *markdown_table(["", *accuracy], lines))
 
 

@@ -36,9 +36,9 @@ SCORES = {"accuracy": "accuracy", "nmi": "NMI"}
 PAGE = DOCS / "benchmarks" / "compare.md"
 _PAGE = """# Recommendations of compare
 
-On {n_sets} data sets with known classes, the methods that `coterie.compare` scores highest have a mean accuracy of
-{means[0]:.3f}. Leiden has {means[2]:.3f} and k-means {means[3]:.3f}. Choosing the best of the compared methods by the
-known classes would give {means[1]:.3f}.
+On {n_sets} data sets with known classes, the mean accuracy is {means[0]:.3f} for the method that `coterie.compare`
+scores highest, {means[2]:.3f} for Leiden, {means[3]:.3f} for k-means, and {means[1]:.3f} for the best of the compared
+methods, chosen by the known classes.
 
 ```console
 $ pip install leidenalg igraph  # GPL
@@ -47,15 +47,15 @@ $ COTERIE_DATA=folder python -m benchmarks.graphs_quality.recommend --page
 
 `coterie.compare` gets the rows and the number of classes, with `random_state=0`, on one thread. Of larger sets,
 {most_rows:,} rows are sampled. 33 sets, real and generated, are those of [Quality](graphs_quality.md). The other 70 are
-generated from seeds 4300 to 4329 and 91000 to 91039, with random shapes, numbers, sizes and widths of clusters,
-columns and noise.
+generated from seeds 4300 to 4329 and 91000 to 91039, with random clusters (number, shape, sizes, widths), number of
+columns, and noise.
 [How methods are scored, and what "clear", "likely" and "open" mean](../how-to/compare_methods.md#read-the-result).
 
 - Recommended: the method with the highest score, even if the confidence is "open" and `compare` recommends none. Best
   compared: the highest accuracy, or NMI, of the compared methods. Leiden: 15 neighbors, with the resolution that gives
   about k clusters. k-means: the best of ten restarts.
 - Loss: best compared minus recommended. Rank correlation: Spearman's, between the scores and the accuracies of the
-  methods on a set; mean over the sets with at least three methods whose accuracies are not all equal.
+  methods on a set; mean over sets with three or more methods, not all of the same accuracy.
 
 {machine}
 {missing}
