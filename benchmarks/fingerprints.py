@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
+from sklearn.datasets import make_moons
 from threadpoolctl import threadpool_limits
 
 import coterie
@@ -82,13 +83,9 @@ def words(n_rows: int = 3_000, dtype: str = "float64") -> sp.csr_array:
     return sp.csr_array(counts * rng.uniform(0.5, 1.5, size=counts.shape), dtype=dtype)
 
 
-@cache
 def moons(n_rows: int) -> Array:
     """Return two half moons with noise."""
-    rng = np.random.default_rng(3)
-    angles, side = rng.uniform(0, np.pi, n_rows), rng.integers(2, size=n_rows)
-    arcs = np.column_stack([np.cos(angles), np.sin(angles)]) * np.where(side, -1, 1)[:, None]
-    return arcs + np.outer(side, [1, 0.5]) + rng.normal(scale=0.05, size=(n_rows, 2))
+    return make_moons(n_rows, noise=0.05, random_state=3)[0]
 
 
 def weights(n_rows: int) -> Array:

@@ -1,6 +1,6 @@
 """Convex clustering: whole paths, each gamma with its duality gap.
 
-    python -m benchmarks.convex [--rows moons,tree,tree-accuracy] [--sizes 1000,5000] [--quick]
+    python -m benchmarks.convex [--rows moons,tree,tree-accuracy] [--quick]
 
 Every row says the largest relative duality gap of its path: speeds are compared at an accuracy that is certified.
 """

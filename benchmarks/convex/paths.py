@@ -66,7 +66,7 @@ def run_path(solver: str, kind: str, n_rows: int, seed: int, n_threads: int) -> 
 def measure_moons(benchmark: Benchmark, kind: str) -> None:
     """Follow paths of growing numbers of rows: two moons, 15 neighbors."""
     title = f"two moons, 15 neighbors, phi = 2, 50 gammas from 0.01 to 100, relative gap {MOON_TOL:g}"
-    sizes = {f"n = {n_rows:,}": n_rows for n_rows in map(int, benchmark.options.sizes)}
+    sizes = {f"n = {n_rows:,}": n_rows for n_rows in ((500,) if benchmark.quick else MOON_SIZES)}
 
     def run(name: str, seed: int) -> Result:
         theirs = {"CCMMR's s": CCMMR_SECONDS.get(sizes[name])}

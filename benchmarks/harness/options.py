@@ -11,10 +11,6 @@ def words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-def numbers(text: str) -> list[float]:
-    return [float(word) for word in words(text)]
-
-
 class SystemParser(argparse.ArgumentParser):
     """Options that every system has; `add` takes those of one system.
 

@@ -2,7 +2,6 @@
 
 import time
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +20,6 @@ from benchmarks.mixture.contenders import ROWS, VC_GMM, Coreset, Setting, draw_c
 from coterie import TruncatedGaussianMixture
 
 SCALING_CLUSTERS = (256, 512, 1024, 2048, 4096, 8192)
-SLOPE_FROM = 512
 # One in so many EM iterations searches; from which iteration on such a cycle costs what the next ones cost.
 CYCLE, SETTLED_ITERATION = 3, 5
 # Of the fits: of vc-GMM, and of Lloyd's algorithm.
@@ -107,21 +105,11 @@ def measure_scaling(benchmark: Benchmark, key: str) -> None:
         cells.append([f"C = {c:,}", *times, f"{ours['n_distances'] / n_rows:.1f}" if ours else "-"])
     benchmark.report.table(title, ["", *methods, "distances per row"], cells)
     benchmark.say_disturbed(summaries)
-    curves = {m: [(c, of_c[m]["seconds"]) for c, of_c in found.items() if of_c[m]] for m in methods}
-    slopes = ", ".join(f"{method} {_slope(points):.2f}" for method, points in curves.items())
     benchmark.say(
-        f"Log-log slope from C = {SLOPE_FROM} on (least squares): {slopes}. Milliseconds: means of {CYCLE} iterations,",
-        f"one of which searches, medians of these from the {SETTLED_ITERATION}th on; of Lloyd's algorithm medians of",
-        "the iterations after the first, from random rows; then medians over the seeds.",
+        f"Milliseconds: means of {CYCLE} iterations, one of which searches, medians of these from the",
+        f"{SETTLED_ITERATION}th on; of Lloyd's algorithm medians of the iterations after the first, from random rows;",
+        "then medians over the seeds.",
     )
-
-
-def _slope(points: Sequence[tuple[int, float]]) -> float:
-    """Return the slope of log seconds against log C from `SLOPE_FROM` on (from the first where that is all)."""
-    points = [point for point in points if point[1] > 0]  # differences may be lost in noise
-    chosen = [point for point in points if point[0] >= SLOPE_FROM]
-    c, seconds = np.log(np.array(chosen if len(chosen) > 1 else points)).T
-    return float(np.polyfit(c, seconds, 1)[0])
 
 
 REG_COVAR = 1e-3
