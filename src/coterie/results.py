@@ -21,7 +21,7 @@ from coterie.estimators.outliers import OutlierScoring
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import nearest_neighbors
 from coterie.names import read_names, relabel
-from coterie.rows import MetadataColumns, Rows, as_rows
+from coterie.rows import Rows, as_rows
 from coterie.rows.adapt import adapted, table_of
 from coterie.rows.checks import NotATableError
 from coterie.rows.columns import NO_COLUMNS
@@ -135,7 +135,7 @@ def results_table(
             raise ValueError(f"This {type(model).__name__} has no outlier scores of these rows.")
         found = find_outliers(placement.measures["outlier_score"], share).marked(found)
     known = None if names is None else read_names(names)
-    taken = [] if rows.all_columns is None else rows.all_columns.names
+    taken = [] if rows.all_columns is None else rows.all_columns.column_names
     if is_frame:  # its index is no column
         taken = [name for name in names_of_frame(X) if name in set(taken)]
     added = result_columns(placement, found, known, rows.kept, taken)
@@ -274,12 +274,12 @@ def result_columns(
     return columns
 
 
-def result_table(
-    table: MetadataColumns | None, added: Mapping[str, Any], columns: str = "all", id: str | None = None
-) -> Any:
+def result_table(table: Any, added: Mapping[str, Any], columns: str = "all", id: str | None = None) -> Any:
     """Return the columns of a table with those of the results, as a `pyarrow.Table`."""
-    kept = [] if table is None else kept_names(table.names, columns, id)
-    found = _pyarrow().table(dict(added)) if table is None or not kept else table.read(kept)
+    names = [] if table is None else table.column_names
+    kept = set(kept_names(names, columns, id))
+    positions = [i for i, name in enumerate(names) if name in kept]
+    found = table.select(positions) if kept else _pyarrow().table(dict(added))
     for name, column in added.items() if kept else ():
         found = found.append_column(name, column)
     return found

@@ -181,7 +181,7 @@ def test_anndata():
         rows = as_rows(adata)
         same_bits(sp.csr_array(rows.read()).toarray(), np.eye(4, 3))
         assert rows.column_names == ["g0", "g1", "g2"]
-        assert rows.metadata_columns.read("kind")["kind"].to_pylist() == ["a", "b", "a", "b"]
+        assert rows.metadata_columns["kind"].to_pylist() == ["a", "b", "a", "b"]
     adata.isbacked, adata.filename = True, "cells.h5ad"
     with pytest.raises(TypeError, match=r"pass coterie\.open_rows\('cells\.h5ad'\)"):
         as_rows(adata)

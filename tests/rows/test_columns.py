@@ -177,20 +177,14 @@ def test_other_columns_are_metadata(kind, tmp_path):
     rows_of = stored(mixed(), kind, tmp_path)
     rows = rows_of(columns=["e1", "e0"])
     names = ["id", "title", "e2", "text", "place"] if kind != "csv" else ["id", "e2", "place"]
-    assert rows.metadata_columns.names == names
+    assert rows.metadata_columns.column_names == names
     for other in (rows, pickle.loads(pickle.dumps(rows)), rows.with_dtype(np.float32), normalized(rows)):
-        table = other.metadata_columns.read()
+        table = other.metadata_columns
         assert table.column_names == names
         assert table["id"].to_pylist() == mixed()["id"].to_pylist()
         assert table["e2"].to_pylist() == mixed()["e2"].to_pylist()
-    assert rows.metadata_columns.read(["place", "id"]).column_names == ["place", "id"]
-    assert rows.metadata_columns.read("p*")["place"].to_pylist() == ["Rome", "Oslo"] * 15
-    assert sum(batch.num_rows for batch in rows.metadata_columns.batches("id")) == 30
-    with pytest.raises(ValueError, match="no column 'e0'"):
-        rows.metadata_columns.read("e0")
-    assert repr(rows.metadata_columns) == f"<MetadataColumns: {', '.join(names)}>"
     left_out = [name for name in names if name != "e2"]
-    assert rows_of(exclude=left_out).metadata_columns.names == left_out
+    assert rows_of(exclude=left_out).metadata_columns.column_names == left_out
 
 
 def test_shards_have_their_common_metadata_columns(tmp_path):
@@ -199,8 +193,8 @@ def test_shards_have_their_common_metadata_columns(tmp_path):
     later = table.slice(10).set_column(0, "id", table.slice(10)["id"].cast(pa.large_string()))
     parquet.write_table(later.append_column("note", pa.array(["-"] * 20)), tmp_path / "1.parquet")
     rows = open_rows(tmp_path, columns="e0")
-    assert rows.metadata_columns.names == ["id", "place"]
-    read = rows.metadata_columns.read()
+    assert rows.metadata_columns.column_names == ["id", "place"]
+    read = rows.metadata_columns
     assert read["id"].to_pylist() == table["id"].to_pylist()
     assert read["place"].to_pylist() == table["place"].to_pylist()
     parquet.write_table(table.select(["e0"]), tmp_path / "2.parquet")
@@ -209,18 +203,18 @@ def test_shards_have_their_common_metadata_columns(tmp_path):
 
 def test_pandas_index_is_metadata(tmp_path):
     frame = pd.DataFrame({"a": [1.0, 2]}, index=pd.Index(["x", "y"], name="id"))
-    assert as_rows(frame).metadata_columns.read().to_pydict() == {"id": ["x", "y"]}
+    assert as_rows(frame).metadata_columns.to_pydict() == {"id": ["x", "y"]}
     frame.to_parquet(tmp_path / "x.parquet")
-    assert open_rows(tmp_path / "x.parquet").metadata_columns.read().to_pydict() == {"id": ["x", "y"]}
+    assert open_rows(tmp_path / "x.parquet").metadata_columns.to_pydict() == {"id": ["x", "y"]}
     frame.index = pd.MultiIndex.from_tuples([("x", 1), ("y", 2)])
-    assert as_rows(frame).metadata_columns.names == ["__index_level_0__", "__index_level_1__"]
-    assert as_rows(frame).metadata_columns.read([1]).to_pydict() == {"__index_level_1__": [1, 2]}
+    assert as_rows(frame).metadata_columns.column_names == ["__index_level_0__", "__index_level_1__"]
+    assert as_rows(frame).metadata_columns.select([1]).to_pydict() == {"__index_level_1__": [1, 2]}
 
 
 def test_metadata_columns_of_text_files(tmp_path):
     (tmp_path / "x.csv").write_text("id,code,x,note\n7,007,1.5,\n8,010,2.5,late\n")
     rows = open_rows(tmp_path / "x.csv", columns="x")
-    assert rows.metadata_columns.read().to_pydict() == {
+    assert rows.metadata_columns.to_pydict() == {
         "id": [7, 8],
         "code": ["007", "010"],
         "note": ["", "late"],
@@ -229,4 +223,4 @@ def test_metadata_columns_of_text_files(tmp_path):
     rows = open_rows(tmp_path / "x.csv", columns=[2])
     assert rows.column_names is None
     assert rows.chosen == [2]
-    assert rows.metadata_columns.read().to_pydict() == {"0": [7, 8], "1": ["a", "b"]}
+    assert rows.metadata_columns.to_pydict() == {"0": [7, 8], "1": ["a", "b"]}

@@ -37,7 +37,7 @@ def test_numbers():
         for n in (1, 7, 40, 61):
             same_bits([block for _, block in other.blocks(n)], [block for _, block in as_rows(X).blocks(n)])
         same_bits(other.take([0, 15, 16, 16, 60]), X[[0, 15, 16, 16, 60]])
-    assert rows.metadata_columns.read()["place"].to_pylist() == ["Rome"] * 61
+    assert rows.metadata_columns["place"].to_pylist() == ["Rome"] * 61
     model = KMeans(n_clusters=3, random_state=0)
     same_fits(
         KMeans(n_clusters=3, random_state=0).fit(rows),
@@ -66,7 +66,7 @@ def test_columns_of_vectors():
     assert rows.chosen == ["v"]
     assert rows.dtype == np.float32
     same_bits(rows.read(), X)
-    assert rows.metadata_columns.read("id")["id"].to_pylist() == [f"r{i}" for i in range(61)]
+    assert rows.metadata_columns["id"].to_pylist() == [f"r{i}" for i in range(61)]
 
 
 def test_each_partition_is_computed_once():

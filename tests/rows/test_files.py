@@ -49,7 +49,6 @@ def test_shards_must_be_alike(tmp_path):
         ("x.npy", {"header": True}, "header"),
         ("x.npy", {"sep": ";"}, "sep"),
         ("x.npy", {"decimal": ","}, "decimal"),
-        ("x.npy", {"n_columns": 3}, "n_columns"),
     ],
 )
 def test_options_without_meaning(path, options, option, tmp_path):

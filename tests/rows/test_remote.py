@@ -66,7 +66,7 @@ def test_missing_addresses():
     for address in (f"{memory.root}/x.npy", f"{memory.root}/folder/"):
         with pytest.raises(FileNotFoundError, match=rf"^There is no file {address}$"):
             open_rows(address)
-    with pytest.raises(FileNotFoundError, match=rf"^No file matches {memory.root}/\*\.npy$"):
+    with pytest.raises(FileNotFoundError, match=rf"^There is no file {memory.root}/\*\.npy$"):
         open_rows(f"{memory.root}/*.npy")
     with pytest.raises(
         ValueError, match=rf"^{memory.root}/there has no files of rows\. Known extensions are"
@@ -76,8 +76,6 @@ def test_missing_addresses():
         open_rows(f"{memory.root}/there/x.md")
     with pytest.raises(ValueError, match=r"Cannot read nobody://x\.npy: .*nobody"):
         open_rows("nobody://x.npy")
-    with pytest.raises(FileNotFoundError, match=r"^There is no file s3:/b/x\.npy\. An address must be a str"):
-        open_rows("s3:/b/x.npy")
 
 
 def test_options_of_places(tmp_path):
@@ -235,4 +233,4 @@ def test_options_that_are_shown_nowhere():
         "headers": {"Authorization": "Bearer xyz"},
     }
     text = "AKIA123-and-more AKIA123 http://host longer-word eu-west-1 abc Bearer xyz"
-    assert without_secrets(text, options) == "*** *** http://host *** eu-west-1 abc ***"
+    assert without_secrets(text, options) == "*** *** *** *** *** abc ***"

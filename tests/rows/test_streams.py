@@ -64,7 +64,7 @@ def test_rows_of_a_stream(kind):
     assert rows.column_names[1] == "embedding[1]"
     same_bits(rows.read(), numbers(N_ROWS).astype(np.float32))
     same_bits(rows.take([5, 299]), numbers(N_ROWS).astype(np.float32)[[5, 299]])
-    assert rows.metadata_columns.read("id")["id"].to_pylist()[-1] == "r299"
+    assert rows.metadata_columns["id"].to_pylist()[-1] == "r299"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -84,7 +84,7 @@ def test_a_long_stream_is_mapped(spool):
     del rows
     gc.collect()
     same_bits(doubled.take([7]), numbers(N_ROWS)[[7]].astype(np.float32).astype(np.float64))
-    assert metadata.read("id")["id"].to_pylist() == [f"r{i}" for i in range(N_ROWS)]
+    assert metadata["id"].to_pylist() == [f"r{i}" for i in range(N_ROWS)]
     same_bits(pickle.loads(pickle.dumps(doubled)).read(), doubled.read())
     assert os.listdir(spool) == []  # the files have no names
 

@@ -86,7 +86,7 @@ def test_the_rows_are_those_of_an_array(storage, dtype, tmp_path):
     assert rows.is_table
     assert rows.column_names == [f"embedding[{i}]" for i in range(5)]
     assert rows.chosen == ["embedding"]
-    assert rows.metadata_columns.names == ["id"]
+    assert rows.metadata_columns.column_names == ["id"]
     for other in (rows, pickle.loads(pickle.dumps(rows))):
         for n in (1, 7, 40, 61):
             same_bits([block for _, block in other.blocks(n)], [block for _, block in plain.blocks(n)])
@@ -126,7 +126,7 @@ def test_vectors_and_numbers_side_by_side(tmp_path):
     sources += [open_rows(tmp_path / name, columns) for name in ("x.parquet", "x.feather")]
     for rows in sources:
         assert rows.column_names[:4] == ["weight", "other[0]", "other[1]", "embedding[0]"]
-        assert rows.metadata_columns.names == ["id"]
+        assert rows.metadata_columns.column_names == ["id"]
         same_bits(rows.read(), expected)
         same_bits(rows.take([3, 60]), expected[[3, 60]])
 

@@ -7,10 +7,8 @@ class CountingSource(Rows):
     """The rows of another source, never in memory, with a count of those that were read."""
 
     def __init__(self, rows):
-        super().__init__(
-            rows.shape, rows.dtype, is_sparse=rows.is_sparse, column_names=rows.column_names, is_table=rows.is_table,
-            description=rows.description,
-        )  # fmt: skip
+        super().__init__(rows.shape, rows.dtype, is_sparse=rows.is_sparse, description=rows.description)
+        self.column_names, self.is_table = rows.column_names, rows.is_table
         self._rows = rows
         self._n_read = [0]  # shared by copies of another dtype
 

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from sklearn.utils._param_validation import InvalidParameterError
 
@@ -82,9 +83,8 @@ def about(file: str, advice: str = _ON_MISSING, options: type = Columns) -> Iter
         text = " ".join(filter(None, missing)) if error.is_missing else str(error)
         raise ValueError(_beginning(file, text)) from error
     except TableError as error:
-        named = [part.parameter for part in error.advice if isinstance(part, Setting)]
-        parts = error.advice if all(hasattr(options, name) for name in named) else ()
-        text = (error.problem + "".join(map(_worded, parts))).strip()
+        has_all = all(hasattr(options, setting.parameter) for setting in error.settings)
+        text = (error.problem + error.advice.format(*map(_worded, error.values)) * has_all).strip()
         if not error.problem:
             raise UsageError(text) from error
         raise ValueError(_beginning(file, text)) from error
@@ -93,9 +93,9 @@ def about(file: str, advice: str = _ON_MISSING, options: type = Columns) -> Iter
         raise kind(_beginning(file, str(error))) from error
 
 
-def _worded(part: str | Setting) -> str:
-    """Return a part of the advice of an error, a setting as an option."""
-    if isinstance(part, str):
+def _worded(part: Any) -> Any:
+    """Return a value in the advice of an error, a setting as an option."""
+    if not isinstance(part, Setting):
         return part
     value = part.value
     if isinstance(value, bool):

@@ -20,7 +20,7 @@ from coterie.cli.output import recorded_warnings
 from coterie.limits.files import check_regular_file
 from coterie.names import known_classes
 from coterie.results import kept_names, table_names
-from coterie.rows import MetadataColumns, Rows, open_rows, prepare_rows, table_roles
+from coterie.rows import Rows, open_rows, prepare_rows, table_roles
 from coterie.rows.remote import kept_copies, without_secrets
 from coterie_command import cleaned_up
 from coterie_command.app import did_you_mean
@@ -42,7 +42,7 @@ class Opened:
     names the columns that are used, and warnings."""
 
     rows: Rows
-    table: MetadataColumns | None
+    table: Any
     used: str | None = None
     warnings: list[str] = field(default_factory=list)
 
@@ -137,11 +137,11 @@ def open_input(
     return Opened(rows, table, None if roles is None else str(roles), recorded)
 
 
-def kept_columns(rows: Rows, columns_out: str, id: str | None) -> MetadataColumns | None:
-    """Return the columns of the table of rows that results keep; None for an array."""
-    if rows.all_columns is None:
-        return None
-    return MetadataColumns(rows.all_columns.read(kept_names(rows.all_columns.names, columns_out, id)))
+def kept_columns(rows: Rows, columns_out: str, id: str | None) -> Any:
+    """Return the columns of the table of rows that results keep, as a `pyarrow.Table`; None for an array."""
+    table = rows.all_columns
+    kept = [] if table is None else kept_names(table.column_names, columns_out, id)
+    return table and table.select([i for i, name in enumerate(table.column_names) if name in kept])
 
 
 def _check_names(file: str, option: str, words: Any, names: Sequence[str]) -> None:
@@ -186,10 +186,10 @@ def read_graph(file: str, n_rows: int) -> Any:
 def read_classes(known: str, opened: Opened, option: str) -> Any:
     """Return classes of any names of the rows: a column of the table, a .npy file, or a text with a line for each."""
     rows, columns = opened.rows, opened.rows.metadata_columns
-    if columns is not None and known in columns.names:
-        classes = np.array(columns.read([known])[known].to_pylist(), dtype=object)
+    if columns is not None and known in columns.column_names:
+        classes = np.array(columns.column(known).to_pylist(), dtype=object)
     elif not os.path.exists(known):
-        meant = "" if columns is None else did_you_mean(known, columns.names)
+        meant = "" if columns is None else did_you_mean(known, columns.column_names)
         raise UsageError(
             f"{option} must be a column of the table that is not clustered, or a file, got {known!r}.{meant}"
         )

@@ -66,7 +66,7 @@ def write_labels(
             clusters[kept] = own
         np.save(path, clusters)
         return
-    taken = [] if opened.table is None else opened.table.names
+    taken = [] if opened.table is None else opened.table.column_names
     table = result_table(opened.table, result_columns(placement, clusters, names, kept, taken))
     write_table(path, table, opened.rows.dialect, as_given=taken, csv_escape=csv_escape)
 

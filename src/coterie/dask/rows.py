@@ -61,9 +61,9 @@ class WorkerRows(Rows):
         self.chunks, self.client = chunks_of(source, options), client
         known = self.chunks.rows
         super().__init__(
-            (self.chunks.n_rows, known.shape[1]), known.dtype,
-            column_names=known.column_names, is_table=known.is_table, description="rows on Dask workers",
-        )  # fmt: skip
+            (self.chunks.n_rows, known.shape[1]), known.dtype, description="rows on Dask workers"
+        )
+        self.column_names, self.is_table = known.column_names, known.is_table
         self.chosen, self.preparation = known.chosen, known.preparation
         self.is_normalized = False
 

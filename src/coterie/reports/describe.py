@@ -399,7 +399,7 @@ def _other_means(subject: Subject) -> list[Trait]:
     hidden = {subject.id_name, subject.text_name} - encoded
     names = [
         name
-        for name in (metadata.names if metadata is not None else [])
+        for name in (metadata.column_names if metadata is not None else [])
         if name not in hidden and not name.startswith("__index_level")
     ]
     if metadata is None or not names:
@@ -408,7 +408,7 @@ def _other_means(subject: Subject) -> list[Trait]:
     groups = np.where(subject.labels < 0, k, subject.labels)
     sizes = np.append(subject.sizes, len(groups) - subject.sizes.sum())
     found = []
-    for name, column in zip(names, metadata.read(names).columns):
+    for name, column in zip(names, metadata.select(names).columns):
         values = None if name in encoded else numbers_of(column)
         if values is not None:
             known = ~np.isnan(values)

@@ -82,7 +82,7 @@ def read_subject(
     """Read the rows for a report: a pass for distances if they are not known, one for texts, and a sample."""
     rows = rows_for(model, X)
     found = clusters_of(model, rows, labels, n_clusters)
-    names = [] if rows.metadata_columns is None else rows.metadata_columns.names
+    names = [] if rows.metadata_columns is None else rows.metadata_columns.column_names
     id_name = id_among(names, id)
     names = sorted(names, key=lambda name: name != id_name)
     centers = getattr(model, "cluster_centers_", None)
@@ -123,7 +123,7 @@ def _metadata(rows: Rows, names: list[str], chosen: IndexArray) -> dict[str, Any
     """Return the Arrow columns of some rows by their names."""
     if rows.metadata_columns is None or not names:
         return {}
-    table = rows.metadata_columns.read(names).take(chosen)
+    table = rows.metadata_columns.select(names).take(chosen)
     return dict(zip(table.column_names, table.columns))
 
 

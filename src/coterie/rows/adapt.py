@@ -20,7 +20,7 @@ from coterie.rows.columns import Columns
 from coterie.rows.formats.arrays import slices
 from coterie.rows.frames import is_a, is_column, table_of_frame, table_of_pandas
 from coterie.rows.landing import Matrix, land_matrices
-from coterie.rows.source import DenseRows, MetadataColumns, Rows, SparseRows, joined_batches
+from coterie.rows.source import DenseRows, Rows, SparseRows, joined_batches
 from coterie.rows.tables import TABLE_OPTIONS, Table, land_tables, vector_length_error
 
 # Device type of main memory in DLPack.
@@ -154,7 +154,7 @@ def _of_anndata(X: Any) -> Rows:
     rows.description, rows.is_table = f"AnnData, {rows.description}", True
     if X.obs.shape[1] or len(X.obs):
         batches = list(table_of_pandas(X.obs).read({}))
-        rows.metadata_columns = rows.all_columns = MetadataColumns(joined_batches(batches))
+        rows.metadata_columns = rows.all_columns = joined_batches(batches)
     return rows
 
 

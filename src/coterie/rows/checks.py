@@ -56,23 +56,21 @@ class Setting:
 
 
 class TableError(ValueError):
-    """A table that cannot be read as it is: the problem, and advice of which settings are a part.
+    """A table that cannot be read as it is: the problem, and advice, a format of settings and other values.
 
-    `parameter` is the first one of them. Without a problem, a setting itself is wrong.
+    `parameter` is the first one of the settings. Without a problem, a setting itself is wrong.
     """
 
-    def __init__(
-        self, problem: str, parameter: str | None = None, advice: Sequence[str | Setting] = ()
-    ) -> None:
-        super().__init__(problem + "".join(map(str, advice)))
-        self.problem, self.advice = problem, tuple(advice)
-        named = [part.parameter for part in advice if isinstance(part, Setting)]
-        self.parameter = parameter or (named[0] if named else None)
+    def __init__(self, problem: str, advice: str = "", *values: Any) -> None:
+        super().__init__(problem + advice.format(*values))
+        self.problem, self.advice, self.values = problem, advice, values
+        self.settings = [value for value in values if isinstance(value, Setting)]
+        self.parameter = self.settings[0].parameter if self.settings else None
 
 
 def leave_out(problem: str, names: Sequence[str | int]) -> TableError:
     """Return the error for columns that cannot be clustered, whose advice is to leave them out."""
-    return TableError(f"{problem} ", advice=["Leave out: ", Setting("exclude", list(names)), "."])
+    return TableError(f"{problem} ", "Leave out: {}.", Setting("exclude", list(names)))
 
 
 class NotNumbersError(TableError):

@@ -12,7 +12,7 @@ from coterie.arrays import Array, BoolArray, FloatArray, IndexArray
 from coterie.rows.adapt import as_rows
 from coterie.rows.checks import BadRowError, Setting, TableError
 from coterie.rows.landing import LandingArray
-from coterie.rows.source import Block, DenseRows, MetadataColumns, Rows, SparseRows
+from coterie.rows.source import Block, DenseRows, Rows, SparseRows
 
 # Numbers that are divided at a time, which stay in the cache.
 _BATCH_BYTES = 2**19
@@ -68,16 +68,12 @@ def complete_rows(rows: Rows) -> Rows:
     """Return the dense rows without a missing or infinite number; a ValueError if there is none."""
     kept = np.concatenate([np.isfinite(block).all(axis=1) for _, block in rows.unchecked_blocks()])
     if not kept.any():
-        advice = [
-            "Leave columns out: ",
-            Setting("exclude"),
-            ", or fill them in: ",
-            Setting("missing", "median"),
-            ".",
-        ]
-        raise TableError("Every row has missing numbers. ", advice=advice)
+        way = "Leave columns out: {}, or fill them in: {}."
+        raise TableError(
+            "Every row has missing numbers. ", way, Setting("exclude"), Setting("missing", "median")
+        )
     metadata = rows.metadata_columns
-    metadata = None if metadata is None else MetadataColumns(metadata.read().filter(kept))
+    metadata = None if metadata is None else metadata.filter(kept)
     complete, changes = selected_rows(rows, np.flatnonzero(kept)), {"metadata_columns": metadata, "files": ()}
     return derived(complete, rows, "drop_missing", kept=kept, **changes)  # type: ignore[no-any-return]
 

@@ -23,17 +23,17 @@ _COMMENT = re.compile(r"\s*[#%]")
 _SEP_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 _NUMBER = re.compile(
     r"""=?["']?[^\w\s]{0,2}\d[\d.,'’ \u00a0\u202f]*([eE][+-]?\d+)?\s?[^\d\s]{0,3}["']?"""
-    r"""|[+-]?[.,]\d+([eE][+-]?\d+)?|[+-]?(?i:inf|infinity)"""
+    r"""|[+-]?[.,]\d+([eE][+-]?\d+)?|[+-]?(?i:inf|infinity)|(?i:true|false)"""
 )
 _PLAIN = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
+_WHOLE = re.compile(r"[+-]?\d+")
 _DATED = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d{2,4}|\d\d?:\d\d|\s*[\[(]")
-_BOOLEAN = frozenset(("true", "false"))
 _WORDS = frozenset((*MISSING_WORDS, *SUSPECTS))
 
 # Lines that are looked at for the header.
 _SEEN_LINES = 1000
 
-# A first row of integers above a chance of less than this of a row of integers is a header.
+# A first row of integers above numbers that are so with a chance of less than this is a header.
 _CHANCE = 0.01
 
 
@@ -56,7 +56,6 @@ def dialect_of(
     header: bool | None = None,
     skip_lines: int | None = None,
     missing_words: Sequence[str] = (),
-    suffix: str = ".csv",
 ) -> Dialect:
     """Return the dialect of a text file with these first lines; what is given is kept.
 
@@ -64,160 +63,130 @@ def dialect_of(
     numbers; comment lines before the table are skipped. A TableError names what can be read in two ways.
     """
     if sep is not None and (len(sep) != 1 or sep in '"\r\n'):
-        told = f" must be one character, such as ';' or a tab, got {sep!r}."
-        raise TableError("", advice=[Setting("sep"), told])
+        raise TableError("", "{} must be one character, such as ';' or a tab, got {!r}.", Setting("sep"), sep)
     if skip_lines is not None and skip_lines < 0:
-        raise TableError("", advice=[Setting("skip_lines"), f" must be at least 0, got {skip_lines}."])
+        raise TableError("", "{} must be at least 0, got {}.", Setting("skip_lines"), skip_lines)
     start = skip_lines or 0
     if skip_lines is None and lines and (found := _SEP_LINE.fullmatch(lines[0])):
         start, sep = 1, sep or found[1]
     lines = lines[start:]
     if not any(line.strip() for line in lines):
         raise ValueError("the file is empty." if not start else f"the file has no rows after {start} lines.")
-    sep = sep or ("\t" if suffix == ".tsv" else _separator(lines))
+    sep = sep or _separator(lines)
     rows = _split(lines, sep)
     n_columns = Counter(len(row) for _, row in rows).most_common(1)[0][0]
-    skipped = 0
-    if skip_lines is None:
-        while len(rows[skipped][1]) != n_columns:
-            line, fields = rows[skipped]
-            if not _COMMENT.match(lines[line]):
-                table = next(line for line, fields in rows if len(fields) == n_columns)
-                raise TableError(
-                    f"line {start + line + 1} has {len(fields)} field{'s' * (len(fields) != 1)}, but others have "
-                    f"{n_columns}: {shortened(lines[line].strip(), 60)!r}. ",
-                    advice=[
-                        "If the table begins after it, leave out the lines before: ",
-                        Setting("skip_lines", start + table),
-                        ". Otherwise correct it, or say what separates fields: ",
-                        Setting("sep"),
-                        ".",
-                    ],
-                )
-            skipped += 1
-        while skipped + 2 < len(rows) and _COMMENT.match(rows[skipped][1][0]):
-            fields = rows[skipped + 1][1]
-            if not _COMMENT.match(fields[0]) and not _names_columns(fields, rows[skipped + 2 :]):
-                break
-            skipped += 1
-        rows = rows[skipped:]
-    first = [field.strip() for field in rows[0][1]]
-    below = [row for _, row in rows[1 : 1 + _SEEN_LINES] if len(row) == len(first)]
+    while skip_lines is None and len(rows[0][1]) != n_columns:
+        line, fields = rows.pop(0)
+        if not _COMMENT.match(lines[line]):
+            table = next(line for line, fields in rows if len(fields) == n_columns)
+            raise TableError(
+                f"line {start + line + 1} has {len(fields)} field{'s' * (len(fields) != 1)}, but others have "
+                f"{n_columns}: {shortened(lines[line].strip(), 60)!r}. ",
+                "If the table begins after it, leave out the lines before: {}. Otherwise correct it, or say what "
+                "separates fields: {}.",
+                Setting("skip_lines", start + table),
+                Setting("sep"),
+            )
+    while skip_lines is None and len(rows) > 2 and _COMMENT.match(rows[0][1][0]):
+        # Of comments with as many fields as the table the last one may have the names.
+        if not _COMMENT.match(rows[1][1][0]) and not has_header(rows[1:], lines, missing_words, is_sure=True):
+            break
+        del rows[0]
     if header is None:
-        header = has_header(first, below, _is_quoted(lines, rows), missing_words)
+        header = has_header(rows, lines, missing_words)
+    first = rows[0][1]
     if header and _COMMENT.match(first[0]):
-        rows[0][1][0] = rows[0][1][0].lstrip("#% ")
+        first[0] = first[0].lstrip("#% ")
     if header and len(rows) < 2:
         raise ValueError("the file has a header, but no rows.")
-    line = rows[1 if header else 0][0]
-    return Dialect(sep, start + line, tuple(rows[0][1]) if header else None, len(first))
-
-
-def _names_columns(first: Sequence[str], rows: Sequence[tuple[int, list[str]]]) -> bool:
-    try:
-        return has_header(first, [row for _, row in rows[:_SEEN_LINES] if len(row) == len(first)])
-    except TableError:
-        return False
+    return Dialect(sep, start + rows[int(header)][0], tuple(first) if header else None, len(first))
 
 
 def has_header(
-    first: Sequence[str],
-    below: Sequence[Sequence[str]],
-    is_quoted: bool = False,
+    rows: Sequence[tuple[int, list[str]]],
+    lines: Sequence[str],
     missing_words: Sequence[str] = (),
+    *,
+    is_sure: bool = False,
 ) -> bool:
-    """Return whether the first row names the columns; a TableError if it may be names as well as numbers.
+    """Return whether the first row names the columns; where it may be names as well as numbers, a TableError, or False
+    with `is_sure`.
 
     It does if it has text above numbers, dates or vectors. A row of numbers names the columns if they are distinct and
     unlike the numbers below: quoted, integers above fractions, or an ascending sequence beyond their range.
     """
     words = _WORDS | set(missing_words)
-    columns = [[row[i].strip() for row in below] for i in range(len(first))]
-    columns = [[cell for cell in column if cell not in words] for column in columns]
-    numeric = [i for i, column in enumerate(columns) if column and all(map(_is_number, column))]
-    dated = [i for i, column in enumerate(columns) if column and all(map(_DATED.match, column))]
-    texts = {i for i, cell in enumerate(first) if cell not in words and not _is_number(cell)}
-    if any(i in texts and not _DATED.match(first[i]) for i in (*numeric, *dated)):
-        return True
-    if any(first[i] not in words and _DATED.match(first[i]) for i in texts.intersection(numeric)):
+    first = [field.strip() for field in rows[0][1]]
+    below = [[f.strip() for f in row] for _, row in rows[1 : 1 + _SEEN_LINES] if len(row) == len(first)]
+    columns = [[cell for cell in column if cell not in words] for column in zip(*below)] or [
+        [] for _ in first
+    ]
+    numeric = {i for i, column in enumerate(columns) if column and all(map(_NUMBER.fullmatch, column))}
+    dated = {i for i, column in enumerate(columns) if column and all(map(_DATED.match, column))}
+    texts = {i for i, cell in enumerate(first) if cell not in words and not _NUMBER.fullmatch(cell)}
+    dates = {i for i in texts if _DATED.match(first[i])}
+    if (texts - dates) & (numeric | dated) or dates & numeric:
         return True
     if len(texts) == len(first):
-        return bool(texts)
-    if first[0] == "" and len(first) == len(set(first)) and _are_row_numbers(columns[0]):
-        return True  # the index of pandas, or the row names of R
-    numbered = [i for i in numeric if _PLAIN.fullmatch(first[i])]
+        return True
+    if first[0] == "" and len(first) == len(set(first)):
+        counted = [list(map(str, range(k, k + len(columns[0])))) for k in (0, 1)]
+        if columns[0] and columns[0] in counted:
+            return True  # the index of pandas, or the row names of R
+    numbered = [i for i in sorted(numeric) if _PLAIN.fullmatch(first[i])]
     others = set(range(len(first))).difference(numbered)
-    if not numbered or not below or any(first[i] in words and first[i] for i in others):
+    if not numbered or any(first[i] and (i in numeric or first[i] in words) for i in others):
         return False
-    if any(first[i] for i in others.intersection(numeric)):
+    if len({first[i] for i in numbered}) < len(numbered):
         return False
-    return _numbers_are_names(
-        [first[i] for i in numbered], [columns[i] for i in numbered], below, numbered, is_quoted
-    )
-
-
-def _are_row_numbers(cells: Sequence[str]) -> bool:
-    return bool(cells) and any(list(cells) == list(map(str, range(k, k + len(cells)))) for k in (0, 1))
-
-
-def _numbers_are_names(
-    first: Sequence[str],
-    columns: Sequence[Sequence[str]],
-    below: Sequence[Sequence[str]],
-    positions: Sequence[int],
-    is_quoted: bool,
-) -> bool:
-    """Return whether a row of numbers names the columns of numbers below it."""
-    if len(set(first)) < len(first):
-        return False
-    if is_quoted:
-        return True
-    numbers = np.array([_value(cell) for cell in first], dtype=float)
-    n, steps = len(numbers), np.diff(numbers)
-    are_whole = all(cell.lstrip("+-").isdecimal() for cell in first)
-    is_default = are_whole and any(np.array_equal(numbers, np.arange(n) + k) for k in (0, 1))
-    if are_whole:
-        shares = [sum(cell.lstrip("+-").isdecimal() for cell in column) / len(column) for column in columns]
-        # The chance of a row of integers, if integers are as frequent as below.
-        chance = np.prod(
-            [
-                min(share + 1 / len(column), 1) if share else 1 / (1 + len(column))
-                for share, column in zip(shares, columns)
-            ]
+    quotes = [lines[line].count('"') - 2 * len(row) for line, row in rows[:2]]
+    if quotes[0] == 0 > quotes[1]:
+        return True  # only the first row is quoted
+    found = _numbers_are_names([first[i] for i in numbered], [[row[i] for i in numbered] for row in below])
+    if found is None and not is_sure:
+        shown = ", ".join(first[:6]) + ", ..." * (len(first) > 6)
+        raise TableError(
+            f"the first line may be the names of the columns or a row of numbers: {shown}. ",
+            "Say which: {} or {}.",
+            Setting("header", True),
+            Setting("header", False),
         )
-        is_apart = is_default and not any(shares)
-        if chance < _CHANCE * (5 if is_apart else 1):
+    return bool(found)
+
+
+def _numbers_are_names(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool | None:
+    """Return whether distinct numbers name the columns of numbers below them; None if it may be."""
+    n, is_whole = len(first), all(map(_WHOLE.fullmatch, first))
+    numbers, cells = (np.array([list(map(_value, row)) for row in some]) for some in ([first], below))
+    steps, rows = np.diff(numbers[0]), cells[~np.isnan(cells).any(axis=1)]
+    is_counted = is_whole and numbers[0, 0] in (0, 1) and np.all(steps == 1)
+    if is_whole and (n_cells := np.count_nonzero(~np.isnan(cells))):
+        n_whole = sum(_WHOLE.fullmatch(cell) is not None for row in below for cell in row)
+        # The chance of a row of integers, if integers are as frequent as below.
+        chance = ((n_whole / n + 1) / (n_cells / n + 1)) ** n
+        if chance < (5 * _CHANCE if is_counted and not n_whole else _CHANCE):
             return True
-        if is_apart:
-            raise _two_ways(first)
-    is_ascending = n > 2 and bool(np.all(steps > 0))
-    if not (is_default and n > 1) and not is_ascending:
+        if is_counted and not n_whole:
+            return None
+    if n == 1 or np.any(steps <= 0) or not len(rows):
         return False
-    rows = [[_value(row[i]) for i in positions] for row in below]
-    others = np.array([row for row in rows if None not in row], dtype=float).reshape(-1, n)
-    if not len(others) or np.any(np.all(others == numbers, axis=1)):
+    if np.any(np.all(rows == numbers, axis=1)):
         return False  # the same row of data again
-    steps_below = np.diff(others, axis=1)
-    are_ascending = float(np.mean(np.all(steps_below > 0, axis=1))) > 0.5
-    are_even_below = bool(np.all(np.isclose(steps_below, steps_below[:, :1]), axis=1).any())
-    if are_ascending and are_even_below:
+    steps_below = np.diff(rows)
+    is_even_below = np.any(np.all(np.isclose(steps_below, steps_below[:, :1]), axis=1))
+    are_ascending = np.mean(np.all(steps_below > 0, axis=1)) > 0.5
+    if are_ascending and is_even_below:
         return False  # the rows below continue the sequence
-    low, high = others.min(axis=0), others.max(axis=0)
-    is_beyond = bool(np.all((numbers < 2 * low - high) | (numbers > 2 * high - low))) and not are_ascending
-    is_even = n > 3 and bool(np.allclose(steps, steps[0])) and not are_even_below
-    if is_ascending and not are_ascending and (is_beyond or is_even):
-        return True
-    if is_default or is_even or is_beyond:
-        raise _two_ways(first)
-    return False
-
-
-def _two_ways(first: Sequence[str]) -> TableError:
-    shown = ", ".join(first[:6]) + ", ..." * (len(first) > 6)
-    return TableError(
-        f"the first line may be the names of the columns or a row of numbers: {shown}. ",
-        advice=["Say which: ", Setting("header", True), " or ", Setting("header", False), "."],
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    is_beyond = (
+        (n > 2 or len(rows) > 9)
+        and np.all((numbers < 2 * low - high) | (numbers > 2 * high - low))
+        and not are_ascending
     )
+    is_even = n > 3 and np.allclose(steps, steps[0]) and not is_even_below
+    if n > 2 and not are_ascending and (is_beyond or is_even):
+        return True
+    return None if is_counted or is_even or is_beyond else False
 
 
 def _separator(lines: Sequence[str]) -> str:
@@ -230,8 +199,8 @@ def _separator(lines: Sequence[str]) -> str:
         width, count = Counter(map(len, rows)).most_common(1)[0]
         if width < 2:
             continue
-        fields = [field for row in rows if len(row) == width for field in row]
-        numbers = sum(_is_number(field.strip()) or not field.strip() for field in fields) / len(fields)
+        fields = [field.strip() for row in rows if len(row) == width for field in row]
+        numbers = sum(not field or _NUMBER.fullmatch(field) is not None for field in fields) / len(fields)
         share = count / len(rows)
         if sep == BLANKS and ((share < 1 and count < len(rows) - 2) or numbers < 0.5):
             continue
@@ -257,20 +226,5 @@ def _split(lines: Sequence[str], sep: str) -> list[tuple[int, list[str]]]:
     return found
 
 
-def _is_quoted(lines: Sequence[str], rows: Sequence[tuple[int, list[str]]]) -> bool:
-    """Return whether the fields of the first row are quoted, and the numbers below are not."""
-    if len(rows) < 2:
-        return False
-    first, second = lines[rows[0][0]].strip(), lines[rows[1][0]].strip()
-    return first.count('"') == 2 * len(rows[0][1]) and second.count('"') < 2 * len(rows[1][1])
-
-
-def _is_number(field: str) -> bool:
-    return _NUMBER.fullmatch(field) is not None or field.lower() in _BOOLEAN
-
-
-def _value(cell: str) -> float | None:
-    try:
-        return float(cell.replace(",", "."))
-    except ValueError:
-        return None
+def _value(cell: str) -> float:
+    return float(cell.replace(",", ".")) if _PLAIN.fullmatch(cell) else np.nan

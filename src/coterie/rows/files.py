@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,16 +16,16 @@ import scipy.sparse as sp
 from coterie.limits.files import check_regular_file
 from coterie.rows.checks import FileError, NotATableError, reading
 from coterie.rows.columns import NO_COLUMNS, Columns
-from coterie.rows.formats import Format, format_of, known_extensions
+from coterie.rows.formats import format_of, known_extensions
 from coterie.rows.formats.text import plain_suffix
 from coterie.rows.landing import Matrix, land_matrices
-from coterie.rows.remote import addresses_of, copied, files_of_rows, in_natural_order, is_address, protocol_of
+from coterie.rows.remote import addresses_of, copied, files_of_rows, in_natural_order, is_address
 from coterie.rows.roles import ColumnProfile
 from coterie.rows.source import Rows
 from coterie.rows.tables import TABLE_OPTIONS, Table, TableColumns, columns_of_tables, land_tables
 
 # Options about a file; the key is the part after `::`.
-_FILE_OPTIONS = ("key", "header", "sep", "skip_lines", "n_columns")
+_FILE_OPTIONS = ("key", "header", "sep", "skip_lines")
 
 
 def open_rows(
@@ -41,7 +39,6 @@ def open_rows(
     decimal: str | None = None,
     thousands: str | None = None,
     missing_words: Sequence[str] | None = None,
-    n_columns: int | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Rows:
     """Read a file of rows of any size, local or remote.
@@ -82,8 +79,6 @@ def open_rows(
         What separates thousands in texts, found in the same way.
     missing_words : list of str, optional
         Words for missing values besides empty cells, NA, N/A, NaN and NULL, such as ``["?", "-"]``.
-    n_columns : int, optional
-        Number of columns of .svm files, which do not contain it; by default their largest index.
     storage_options : dict, optional
         For an address: options of its file system, such as ``{"key": ..., "secret": ..., "endpoint_url": ...}`` of
         `s3fs`, besides those in the environment. They are never shown in an error.
@@ -91,7 +86,7 @@ def open_rows(
     Returns
     -------
     Rows
-        The rows. Its `metadata_columns` are the columns of a table that are not clustered.
+        The rows. Its `metadata_columns` are a `pyarrow.Table` of the columns that are not clustered.
 
     Raises
     ------
@@ -113,7 +108,7 @@ def open_rows(
     """
     chosen = {"columns": columns, "exclude": exclude}
     text = {"decimal": decimal, "thousands": thousands, "missing_words": missing_words}
-    options = {"header": header, "sep": sep, "skip_lines": skip_lines, "n_columns": n_columns}
+    options = {"header": header, "sep": sep, "skip_lines": skip_lines}
     return read_rows(path, {**chosen, **text, **options, "storage_options": storage_options})
 
 
@@ -168,10 +163,6 @@ def _opened(stack: ExitStack, path: str, options: Mapping[str, Any]) -> tuple[li
     """
     storage_options = options.get("storage_options")
     base, key = _split_key(path)
-    if protocol_of(base) in ("file", "local"):
-        from urllib.request import url2pathname  # imports all of HTTP
-
-        base = url2pathname(urlsplit(base).path)
     if is_address(base):
         paths, shown, is_shards = copied(stack, base, storage_options)
     elif storage_options is not None:
@@ -181,7 +172,13 @@ def _opened(stack: ExitStack, path: str, options: Mapping[str, Any]) -> tuple[li
         paths = list(map(Path, shown))
         for name in shown:
             check_regular_file(name, may_be_folder=_may_be_folder(name))
-    known, given = _common_format(paths, shown), {**options, "key": key}
+    formats = {format_of(path): name for path, name in zip(paths, shown)}
+    if None in formats:
+        raise ValueError(f"Cannot tell the format of {formats[None]}. {known_extensions()}")
+    if len(formats) > 1:
+        raise ValueError(f"Shards must be of one format, found {', '.join(formats.values())}.")
+    (known,), given = formats, {**options, "key": key}
+    assert known is not None
     for name in _FILE_OPTIONS:
         if given.get(name) is not None and name not in known.options:
             raise FileError(f"{f'::{key}' if name == 'key' else name} has no meaning for {shown[0]}.")
@@ -223,8 +220,6 @@ def _known_kind(found: Any) -> Table | Matrix:
 def paths_of(path: str, storage_options: Mapping[str, Any] | None = None) -> list[str]:
     """Return the files of a path or address in order, each as a path of `open_rows`."""
     base, key = _split_key(path)
-    if protocol_of(base) in ("file", "local"):
-        return [path]
     names = addresses_of(base, storage_options) if is_address(base) else _shards(base)[0]
     return [name if key is None else f"{name}::{key}" for name in names]
 
@@ -251,24 +246,10 @@ def _shards(path: str) -> tuple[list[str], bool]:
         if not found:
             raise FileNotFoundError(f"No file matches {path}")
     else:
-        was_address = re.match(r"[a-z0-9]{2,}:/[^/]", path)
-        hint = ". An address must be a str, since a Path drops one of its slashes" if was_address else ""
-        raise FileNotFoundError(f"There is no file {path or repr(path)}{hint}")
+        raise FileNotFoundError(f"There is no file {path or repr(path)}")
     return in_natural_order(found), True
 
 
 def _may_be_folder(path: str) -> bool:
     known = format_of(path)
     return known is not None and known.is_folder
-
-
-def _common_format(paths: Sequence[Path], shown: Sequence[str]) -> Format:
-    found: dict[Format, str] = {}
-    for path, name in zip(paths, shown):
-        known = format_of(path)
-        if known is None:
-            raise ValueError(f"Cannot tell the format of {name}. {known_extensions()}")
-        found.setdefault(known, name)
-    if len(found) > 1:
-        raise ValueError(f"Shards must be of one format, found {', '.join(found.values())}.")
-    return next(iter(found))

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from coterie.arrays import Array
 from coterie.limits.memory import available_memory
 from coterie.rows.checks import check_shape, compute_dtype, reading
-from coterie.rows.source import DenseRows, MetadataColumns, Rows, SparseRows, joined_batches
+from coterie.rows.source import DenseRows, Rows, SparseRows, joined_batches
 
 # Less than this stays in memory in any case: to ask for the free memory takes longer.
 _SMALL_BYTES = 64 * 2**20
@@ -63,12 +63,13 @@ class LandingArray:
         """Add rows, which are converted to the type."""
         start, self.n_rows = self.n_rows, self.n_rows + len(block)
         if self._file is None and not self._fits(self.n_rows):
-            self._file = tempfile.TemporaryFile(dir=spool_folder(), buffering=0)  # noqa: SIM115
+            self._file = tempfile.TemporaryFile(dir=spool_folder())  # noqa: SIM115
             held, self._array = self._array[:start], self._array[:0].copy()
-            self._write(held)
+            held.tofile(self._file)
         with np.errstate(all="ignore"):  # too large numbers become infinite, which is found later
             if self._file is not None:
-                self._write(np.require(block, self._array.dtype, ["C", "A", "E"]))
+                _check_space(len(block) * self._row_bytes, self._file.tell())
+                np.require(block, self._array.dtype, "C").tofile(self._file)
                 return
             if self.n_rows > len(self._array):  # which seldom moves it
                 size = max(self.n_rows, len(self._array) * 9 // 8)
@@ -84,13 +85,6 @@ class LandingArray:
             self._array.resize(shape, refcheck=False)
         return self._array
 
-    def _write(self, block: Array) -> None:
-        assert self._file is not None
-        part = memoryview(block.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
-        _check_space(len(part), self._file.tell())
-        while len(part):  # a single call of the system may write less
-            part = part[self._file.write(part) :]
-
     def _fits(self, n_rows: int) -> bool:
         n_bytes = n_rows * self._row_bytes
         if n_bytes > self._most == _SMALL_BYTES:
@@ -102,37 +96,36 @@ class LandingMetadata:
     """Metadata columns that grow by record batches of pyarrow."""
 
     def __init__(self) -> None:
+        self._mapped: list[Any] = []
         self._held: list[Any] = []
         self._n_bytes = 0
-        self._file: IO[bytes] | None = None
-        self._writer: Any = None
 
     def add(self, batch: Any) -> None:
         """Add the next rows, of columns of the same names; types that can hold both kinds are found."""
-        from pyarrow import ipc
-
         self._held.append(batch.replace_schema_metadata(None))
         self._n_bytes += batch.nbytes
-        if self._n_bytes <= _METADATA_BYTES:
-            return
-        table = joined_batches(self._held)
-        if self._writer is None:
-            self._file, self._schema = tempfile.TemporaryFile(dir=spool_folder()), table.schema  # noqa: SIM115
-            self._writer = ipc.new_stream(self._file, self._schema)
-        _check_space(table.nbytes, self._n_bytes)
-        self._writer.write_table(table.cast(self._schema))
-        self._held.clear()
+        if self._n_bytes > _METADATA_BYTES:
+            self._mapped.append(_mapped(joined_batches(self._held)))
+            self._held, self._n_bytes = [], 0
 
     def table(self) -> Any:
-        """Return all rows as a `pyarrow.Table`; nothing can be added after it. None if there are no columns."""
-        import pyarrow
+        """Return all rows as a `pyarrow.Table`; None if there are no columns."""
+        parts = [*self._mapped, *self._held]
+        return joined_batches(parts) if parts else None
 
-        if self._writer is not None and self._file is not None:
-            self._writer.close()
-            self._file.flush()
-            pages = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
-            return pyarrow.ipc.open_stream(pyarrow.py_buffer(pages)).read_all()
-        return joined_batches(self._held) if self._held else None
+
+def _mapped(table: Any) -> Any:
+    """Return a table that is mapped from a temporary file."""
+    import pyarrow
+    from pyarrow import ipc
+
+    _check_space(table.nbytes, 0)
+    with tempfile.TemporaryFile(dir=spool_folder()) as file:
+        with ipc.new_stream(file, table.schema) as writer:
+            writer.write_table(table)
+        file.flush()
+        pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return ipc.open_stream(pyarrow.py_buffer(pages)).read_all()
 
 
 @dataclass
@@ -156,12 +149,6 @@ class Matrix:
     name: str = ""
 
 
-def check_declared(n_declared: int | None, n_rows: int) -> None:
-    """Raise an error if a file has another number of rows than it declares."""
-    if n_declared not in (None, n_rows):
-        raise ValueError(f"the file is damaged: it declares {n_declared} rows, and {n_rows} are there")
-
-
 def land_matrices(parts: Sequence[Matrix], description: str) -> Rows:
     """Read arrays or sparse matrices of equal columns, one after the other."""
     first = parts[0]
@@ -178,8 +165,8 @@ def land_matrices(parts: Sequence[Matrix], description: str) -> Rows:
     dtype = np.result_type(*(compute_dtype(part.dtype) for part in parts))
     n_rows = None if first.is_open else sum(part.shape[0] for part in parts)
     is_read = len(parts) == 1 and first.array is not None
-    held: list[Any] = []
-    landing = LandingArray(first.shape[1], dtype, 0 if is_read else n_rows)
+    landing = LandingArray(first.shape[1], dtype, 0 if is_read or first.is_sparse else n_rows)
+    held: list[SparseRows] = []
     files, start = [], 0
     for part in parts:
         files.append((start, part.name))
@@ -192,17 +179,19 @@ def land_matrices(parts: Sequence[Matrix], description: str) -> Rows:
                     )
                 compute_dtype(piece.dtype)
                 start += piece.shape[0]
-                (held.append if first.is_sparse else landing.add)(piece)
-            if not (is_read or part.is_open):
-                check_declared(part.shape[0], start - files[-1][0])
+                if not first.is_sparse:
+                    landing.add(piece)
+                elif piece.shape[0]:
+                    held.append(SparseRows(piece, description))
     rows: Rows
-    if first.is_sparse:
-        whole = held[0] if len(held) == 1 else sp.vstack(held, format="csr", dtype=dtype)
-        rows = SparseRows(whole, description)
+    if first.is_sparse and len(held) == 1:
+        rows = held[0]
+    elif first.is_sparse:
+        rows = SparseRows(sp.vstack([one.in_place() for one in held], format="csr"), description)
     else:
         rows = DenseRows(first.array if is_read else landing.array(), description)  # type: ignore[arg-type]
     rows.files = tuple(files) if first.name else ()
     rows.column_names, rows.is_table = first.column_names, first.is_table
     if first.metadata is not None and len(parts) == 1:
-        rows.metadata_columns = rows.all_columns = MetadataColumns(first.metadata)
+        rows.metadata_columns = rows.all_columns = first.metadata
     return rows

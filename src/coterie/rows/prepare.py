@@ -132,7 +132,7 @@ def prepare_rows(
     rows = _open(X, {**table, "categories": categories, **reading})
     encoded = rows.encoded
     if isinstance(X, Rows) and categories is not None:
-        names = [] if X.metadata_columns is None else X.metadata_columns.names
+        names = [] if X.metadata_columns is None else X.metadata_columns.column_names
         encoded = [names[i] for i in column_positions(names, categories)]
     rows = _imputed_and_scaled(rows, missing, scale)
     if encoded:
@@ -370,13 +370,13 @@ def _takes_nan(transformer: Any) -> bool:
 
 def _metadata_with(rows: Rows, names: Sequence[str]) -> Any:
     """Return metadata columns as a `pyarrow.Table`."""
-    known = [] if rows.metadata_columns is None else rows.metadata_columns.names
+    known = [] if rows.metadata_columns is None else rows.metadata_columns.column_names
     missing = [name for name in names if name not in known]
     if missing or rows.metadata_columns is None:
         raise ValueError(
             f"X has no column {', '.join(map(repr, missing))}, which is encoded: pass a table that has it."
         )
-    return rows.metadata_columns.read(list(names))
+    return rows.metadata_columns.select(list(names))
 
 
 def _encoder(rows: Rows, names: Sequence[str], handle_unknown: Unknown) -> Any:

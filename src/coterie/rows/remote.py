@@ -26,14 +26,13 @@ _USER = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*://)[^\s/@'\"]+@")
 _QUERY = re.compile(r"(https?://[^\s'\"?]+)\?[^\s'\")\]>]+")
 _HIDDEN = "?..."
 
-# Words in the names of options whose values are never shown, and the least length of such values.
-_SECRET = re.compile(r"key|secret|token|password|passwd|sas|credential|connection_string|auth", re.IGNORECASE)
+# Shorter values of options would be found in other words.
 _SHORTEST_SECRET = 6
 
 
 def is_address(path: str) -> bool:
     """Return whether a path is the address of a remote file, such as ``s3://bucket/vectors.parquet``."""
-    return _ADDRESS.match(path) is not None
+    return bool(protocol_of(path))
 
 
 def protocol_of(address: str) -> str:
@@ -51,7 +50,7 @@ def name_of(address: str) -> str:
 
 
 def without_secrets(text: str, options: Mapping[str, Any] | None = None) -> str:
-    """Remove users, passwords and queries of addresses, and the secrets of `options`, from a text."""
+    """Remove users, passwords and queries of addresses, and the values of `options`, from a text."""
     text = _QUERY.sub(rf"\1{_HIDDEN}", _USER.sub(r"\1", text))
     # The longest first, since one may be part of another.
     for secret in sorted(_secrets(options or {}), key=len, reverse=True):
@@ -64,12 +63,11 @@ def has_hidden_parts(shown: str) -> bool:
     return is_address(shown) and shown.endswith(_HIDDEN)
 
 
-def _secrets(options: Mapping[str, Any], is_secret: bool = False) -> Iterator[str]:
-    for name, value in options.items():
-        hides = is_secret or _SECRET.search(str(name)) is not None
+def _secrets(options: Mapping[str, Any]) -> Iterator[str]:
+    for value in options.values():
         if isinstance(value, Mapping):
-            yield from _secrets(value, hides)
-        elif hides and isinstance(value, str) and len(value) >= _SHORTEST_SECRET:
+            yield from _secrets(value)
+        elif isinstance(value, str) and len(value) >= _SHORTEST_SECRET:
             yield value
 
 
@@ -116,14 +114,12 @@ def copied(stack: ExitStack, address: str, options: Mapping[str, Any] | None) ->
         if address in known:
             return known[address]
     options = dict(options or {})
-    shown = without_secrets(address, options)
+    shown = without_secrets(address)
     folder = stack.enter_context(
         TemporaryDirectory(prefix="coterie-remote-", dir=spool_folder(), ignore_cleanup_errors=True)
     )
     last = [time.monotonic()]
     found = _within_limit(lambda: _copied(address, options, shown, Path(folder), last), shown, options, last)
-    if not found[0]:
-        raise FileNotFoundError(f"No file matches {shown}")
     if _kept is not None:
         _kept[1][address] = found
     return found
@@ -137,10 +133,7 @@ def addresses_of(address: str, options: Mapping[str, Any] | None) -> list[str]:
         files, names, is_shards = _listed(address, options)
         return [files.unstrip_protocol(name) for name in names] if is_shards else [address]
 
-    found = _within_limit(run, without_secrets(address, options), options, [time.monotonic()])
-    if not found:
-        raise FileNotFoundError(f"No file matches {without_secrets(address, options)}")
-    return found
+    return _within_limit(run, without_secrets(address), options, [time.monotonic()])  # type: ignore[no-any-return]
 
 
 def _within_limit(work: Callable[[], Any], shown: str, options: Mapping[str, Any], last: list[float]) -> Any:
@@ -172,12 +165,14 @@ def _listed(address: str, options: Mapping[str, Any]) -> tuple[Any, list[str], b
     known = format_of(name_of(address))
     # A host may be [::1], and ? begins the query.
     if re.search(r"[*?\[]", path.partition("://")[2].partition("/")[2].partition("?")[0] if is_web else path):
-        return files, in_natural_order(files.glob(path)), True
+        if names := files.glob(path):
+            return files, in_natural_order(names), True
+        raise FileNotFoundError(path)
     if (known is not None and (known.is_folder or is_web)) or files.info(path)["type"] == "file":
         return files, [path], False
     names = files_of_rows(name.rstrip("/") for name in files.ls(path, detail=False))
     if not names:
-        raise FileError(f"{without_secrets(address, options)} has no files of rows. {known_extensions()}")
+        raise FileError(f"{without_secrets(address)} has no files of rows. {known_extensions()}")
     return files, in_natural_order(names), True
 
 
@@ -197,7 +192,7 @@ def _copied(address: str, options: Mapping[str, Any], shown: str, folder: Path, 
             files.get(name, str(found[-1]), recursive=True)
         else:
             files.get_file(name, str(found[-1]), callback=Progress())
-    called = [without_secrets(files.unstrip_protocol(name), options) for name in names]
+    called = [without_secrets(files.unstrip_protocol(name)) for name in names]
     return found, called if is_shards else [shown], is_shards
 
 

@@ -179,8 +179,8 @@ def roles_of(
     if len(vectors) > 1:
         shown = _listed([columns[i].name for i in vectors])
         one = shortened(str(keys[vectors[0]]), MOST_OF_A_NAME)
-        advice: list[str | Setting] = ["Choose one by ", Setting("columns", [one]), "."]
-        raise TableError(f"The table has several columns of vectors: {shown}. ", advice=advice)
+        problem = f"The table has several columns of vectors: {shown}. "
+        raise TableError(problem, "Choose one by {}.", Setting("columns", [one]))
     if "invalid numbers" in found and not vectors:
         raise invalid_cells(columns[found["invalid numbers"][0]])
     features = vectors or found.get("number", [])
@@ -202,12 +202,11 @@ def roles_of(
 def invalid_cells(column: ColumnProfile) -> TableError:
     """Return the error for a column most of whose cells are numbers, with the words that may stand for missing ones."""
     name, words = shortened(column.name, MOST_OF_A_NAME), suspects(column.remark)
-    advice: list[str | Setting] = (
-        ["If they are missing values: ", Setting("missing_words", words), ". "] if words else []
-    )
-    otherwise = f"{'Otherwise correct' if words else 'Correct'} the cells, or leave the column out: "
-    advice += [otherwise, Setting("exclude", [name]), "."]
-    return TableError(f"Column {name!r}: {column.remark}. ", advice=advice)
+    problem, without = f"Column {name!r}: {column.remark}. ", Setting("exclude", [name])
+    if not words:
+        return TableError(problem, "Correct the cells, or leave the column out: {}.", without)
+    way = "If they are missing values: {}. Otherwise correct the cells, or leave the column out: {}."
+    return TableError(problem, way, Setting("missing_words", words), without)
 
 
 def unlike_scales(columns: Sequence[ColumnProfile]) -> tuple[str, str] | None:
@@ -218,17 +217,18 @@ def unlike_scales(columns: Sequence[ColumnProfile]) -> tuple[str, str] | None:
 
 
 def _nothing_to_cluster(columns: Sequence[ColumnProfile]) -> TableError:
-    looks, advice = _listed([f"{one.name} ({one.looks_like})" for one in columns]), list[str | Setting]()
-    kinds = {column.looks_like for column in columns}
+    looks = _listed([f"{one.name} ({one.looks_like})" for one in columns])
+    kinds, way, settings = {column.looks_like for column in columns}, "", [Setting("columns")]
     if "category" in kinds:
-        advice += ["Encode categories by ", Setting("categories", "auto", "prepare_rows"), ". "]
-    if "text" in kinds:
-        advice.append(
-            "Cluster vectors of texts, such as SentenceTransformer('all-MiniLM-L6-v2').encode(texts). "
+        way, settings = (
+            "Encode categories by {}. ",
+            [Setting("categories", "auto", "prepare_rows"), *settings],
         )
-    advice += ["Name columns to cluster all the same by ", Setting("columns"), "."]
+    if "text" in kinds:
+        way += "Cluster vectors of texts, such as SentenceTransformer('all-MiniLM-L6-v2').encode(texts). "
+    way += "Name columns to cluster all the same by {}."
     problem = f"The table has no columns of numbers or vectors to cluster: {looks}. "
-    return TableError(problem, advice=advice)
+    return TableError(problem, way, *settings)
 
 
 def _listed(names: Sequence[str | int]) -> str:

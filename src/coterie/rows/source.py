@@ -6,7 +6,6 @@ import copy
 import mmap
 import operator
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -16,7 +15,6 @@ import scipy.sparse as sp
 from coterie.arrays import Array, BoolArray, IndexArray
 from coterie.limits.memory import check_allocation
 from coterie.rows.checks import BadRowError, check_finite, check_shape, compute_dtype, missing_by_column
-from coterie.rows.columns import Columns, column_positions
 
 Block: TypeAlias = Any
 """Rows of floats: a C-contiguous ndarray, or a `scipy.sparse.csr_array` with sorted int32 indices."""
@@ -27,58 +25,17 @@ _ROW_MULTIPLE = 4096
 # Number of rows in which missing numbers are counted for an error.
 _COUNTED_BYTES = 2**30
 
-# Pages of memory maps larger than this are released after each block; smaller maps may remain resident.
+# Smaller memory maps are held as arrays are.
 RESIDENT_BYTES = 256 * 2**20
 
 _INT32_MAX = np.iinfo(np.int32).max
 
 
-class MetadataColumns:
-    """Columns of a table that are not clustered: the value of `Rows.metadata_columns` if there are such columns.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-        The columns, with a row for each row that is clustered.
-
-    Attributes
-    ----------
-    names : list of str
-        Names of the columns.
-
-    Examples
-    --------
-    >>> import pyarrow
-    >>> from coterie.rows import as_rows
-    >>> table = pyarrow.table({"id": ["a", "b"], "x": [1.5, 2.5], "place": ["Rome", "Oslo"]})
-    >>> rows = as_rows(table, columns="x")
-    >>> rows.metadata_columns.names
-    ['id', 'place']
-    >>> rows.metadata_columns.read("place")["place"].to_pylist()
-    ['Rome', 'Oslo']
-    """
-
-    def __init__(self, table: Any) -> None:
-        self.names: list[str] = table.column_names
-        self._table = table
-
-    def __repr__(self) -> str:
-        return f"<MetadataColumns: {', '.join(self.names)}>"
-
-    def batches(self, columns: Columns | None = None) -> Iterator[Any]:
-        """Yield columns, selected as in `coterie.open_rows`, by default all, as record batches of pyarrow."""
-        yield from self.read(columns).to_batches()
-
-    def read(self, columns: Columns | None = None) -> Any:
-        """Return the same columns as one `pyarrow.Table`."""
-        return self._table if columns is None else self._table.select(column_positions(self.names, columns))
-
-
-def joined_batches(batches: Sequence[Any]) -> Any:
-    """Return batches as one table; they may differ in the type of texts, such as string and large_string."""
+def joined_batches(parts: Sequence[Any]) -> Any:
+    """Return batches and tables as one table; they may differ in the type of texts, such as string and large_string."""
     import pyarrow
 
-    tables = [pyarrow.Table.from_batches([batch]) for batch in batches]
+    tables = [pyarrow.table(part) for part in parts]
     is_one = all(table.schema == tables[0].schema for table in tables)
     return pyarrow.concat_tables(tables, promote_options="none" if is_one else "permissive")
 
@@ -104,7 +61,7 @@ class Rows:
         Description of the data, such as ``"parquet, 3 shards"``.
     is_table : bool
         Whether the data are a data frame or a file of one.
-    metadata_columns, all_columns : MetadataColumns or None
+    metadata_columns, all_columns : pyarrow.Table or None
         The columns of a table that are not clustered, with a value for each row, and all but the vectors.
     chosen : list of str or int, or None
         The clustered columns of a table, in the form of ``columns=`` of `open_rows`.
@@ -140,13 +97,15 @@ class Rows:
            [8., 9.]], dtype=float32)
     """
 
+    column_names: list[str] | None = None
+    is_table = False
     preparation: tuple[tuple[Any, ...], ...] = ()
     roles: Any = None
     encoded: Sequence[str] = ()
     files: tuple[tuple[int, str], ...] = ()
     kept: BoolArray | None = None
-    metadata_columns: MetadataColumns | None = None
-    all_columns: MetadataColumns | None = None
+    metadata_columns: Any = None
+    all_columns: Any = None
     chosen: Sequence[str | int] | None = None
     dialect: tuple[str, str] | None = None
     source: Rows | None = None
@@ -158,16 +117,10 @@ class Rows:
         dtype: npt.DTypeLike,
         *,
         is_sparse: bool = False,
-        column_names: list[str] | None = None,
-        is_table: bool = False,
         description: str = "rows",
     ) -> None:
-        self.shape = check_shape(shape)
-        self.dtype = compute_dtype(dtype)
-        self.is_sparse = is_sparse
-        self.column_names = column_names
-        self.is_table = is_table
-        self.description = description
+        self.shape, self.dtype = check_shape(shape), compute_dtype(dtype)
+        self.is_sparse, self.description = is_sparse, description
         self._n_checked = 0
 
     def __repr__(self) -> str:
@@ -318,8 +271,8 @@ class Rows:
 class DenseRows(Rows):
     """Rows of an array or memory map of any real dtype, memory order and byte order; blocks are views if possible."""
 
-    def __init__(self, array: Array, description: str = "array", **columns: Any) -> None:
-        super().__init__(array.shape, array.dtype, description=description, **columns)
+    def __init__(self, array: Array, description: str = "array") -> None:
+        super().__init__(array.shape, array.dtype, description=description)
         self._array = array
 
     @property
@@ -330,32 +283,21 @@ class DenseRows(Rows):
     def is_compact(self) -> bool:  # type: ignore[override]
         return self._array.dtype.itemsize < self.dtype.itemsize and self._array.flags.c_contiguous
 
-    def unchecked_blocks(self, size: int | None = None) -> Iterator[tuple[int, Block]]:
-        pages = _large_map(self._array)
-        for start, block in super().unchecked_blocks(size):
-            yield start, block
-            if pages is not None:
-                _release(pages, self._array, start, start + block.shape[0])
-
     def block(self, start: int, stop: int) -> Block:
-        if (pages := _large_map(self._array)) is not None:
-            _check_length(pages, self.description)
+        self._check_length()
         return self._converted(self._array[start:stop])
 
     def take_rows(self, indices: IndexArray) -> Block:
-        array, pages = self._array, _large_map(self._array)
-        if pages is None:
-            return self._converted(array[indices])
-        _check_length(pages, self.description)
-        # Scattered rows may touch every page, so pages are released regularly.
-        size = max(1, RESIDENT_BYTES // 4 // (array.shape[1] * array.itemsize))
-        block = np.empty((len(indices), array.shape[1]), dtype=self.dtype)
-        cuts = [0, *(np.flatnonzero(np.diff(indices // size)) + 1).tolist(), len(indices)]
-        for first, last in pairwise(cuts):
-            with np.errstate(all="ignore"):
-                block[first:last] = array[indices[first:last]]
-            _release(pages, array, int(indices[first]), int(indices[last - 1]) + 1)
-        return block
+        self._check_length()
+        return self._converted(self._array[indices])
+
+    def _check_length(self) -> None:
+        """Raise an error if a mapped file was cut short; to read behind its end would kill the process."""
+        pages = _large_map(self._array)
+        if pages is not None and pages.size() < len(pages):
+            raise ValueError(
+                f"The file of the {self.description} was cut short while it was read: copy or write it again."
+            )
 
     def _converted(self, rows: Array) -> Block:
         if self._is_block(rows) and type(rows) is np.ndarray:
@@ -374,15 +316,18 @@ class SparseRows(Rows):
     A format other than CSR is converted once. Indices that are out of range, or do not fit int32, are a ValueError.
     """
 
-    def __init__(self, matrix: Any, description: str = "sparse matrix", **columns: Any) -> None:
+    def __init__(self, matrix: Any, description: str = "sparse matrix") -> None:
         shape = check_shape(matrix.shape)
         dtype = compute_dtype(matrix.dtype)
         if shape[1] > _INT32_MAX:
             raise ValueError(f"Sparse X has {shape[1]} columns, but column indices must fit int32.")
         if matrix.format in ("csr", "csc"):
-            _check_compressed(matrix)  # SciPy's own conversions trust the indices
+            try:  # SciPy's own conversions trust the indices
+                copy.copy(matrix).check_format(full_check=True)
+            except ValueError as error:
+                raise ValueError(f"Sparse X is damaged: {error}.") from None
         matrix = matrix.tocsr()
-        super().__init__(shape, dtype, is_sparse=True, description=description, **columns)
+        super().__init__(shape, dtype, is_sparse=True, description=description)
         self._data, self._indices, self._indptr = matrix.data, matrix.indices, matrix.indptr
         self._is_canonical = bool(matrix.has_canonical_format)
 
@@ -430,50 +375,9 @@ class SparseRows(Rows):
         return 4 + mean_values * (4 + self.dtype.itemsize)
 
 
-def _check_compressed(matrix: Any) -> None:
-    """Check the index arrays of a CSR or CSC matrix, which native code trusts."""
-    n_minor = matrix.shape[1] if matrix.format == "csr" else matrix.shape[0]
-    n_major = matrix.shape[0] if matrix.format == "csr" else matrix.shape[1]
-    indptr, indices = matrix.indptr, matrix.indices
-    if indptr.size != n_major + 1 or indptr[0] != 0 or np.any(indptr[1:] < indptr[:-1]):
-        raise ValueError("Sparse X is damaged: indptr must begin with 0 and never decrease.")
-    n_values = int(indptr[-1])
-    if n_values > min(indices.size, matrix.data.size):
-        raise ValueError("Sparse X is damaged: indptr points behind the last value.")
-    used = indices[:n_values]
-    if n_values and (used.min() < 0 or used.max() >= n_minor):
-        raise ValueError(f"Sparse X is damaged: an index is out of range for shape {matrix.shape}.")
-
-
 def _large_map(array: Array) -> mmap.mmap | None:
-    """Return the memory map of `array` if its pages should be released after use."""
+    """Return the memory map of an array that is too large to be held as one in memory."""
     base: Any = array
     while isinstance(base, np.ndarray):
         base = base.base
-    if not isinstance(base, mmap.mmap) or len(base) <= RESIDENT_BYTES or not hasattr(base, "madvise"):
-        return None
-    # Private writable maps (mode "c") would lose their changes.
-    with memoryview(base) as view:
-        return base if view.readonly else None
-
-
-def _check_length(pages: mmap.mmap, description: str) -> None:
-    """Raise an error if a mapped file was cut short; to read behind its end would kill the process."""
-    if pages.size() < len(pages):
-        raise ValueError(
-            f"The file of the {description} was cut short while it was read: copy or write it again."
-        )
-
-
-def _release(pages: mmap.mmap, array: Array, low: int, high: int) -> None:
-    """Drop the pages of rows `low` to `high` from this process; the file's cache still has them."""
-    row_stride, column_stride = array.strides
-    low_byte, high_byte = 0, len(pages)
-    if 0 <= column_stride * array.shape[1] <= row_stride:
-        offset = array.ctypes.data - np.frombuffer(pages, dtype=np.uint8).ctypes.data
-        low_byte, high_byte = offset + low * row_stride, min(high_byte, offset + high * row_stride)
-    # The page shared with the next block is kept.
-    low_byte -= low_byte % mmap.PAGESIZE
-    high_byte -= high_byte % mmap.PAGESIZE
-    if high_byte > low_byte:
-        pages.madvise(mmap.MADV_DONTNEED, low_byte, high_byte - low_byte)
+    return base if isinstance(base, mmap.mmap) and len(base) > RESIDENT_BYTES else None

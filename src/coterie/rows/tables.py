@@ -13,20 +13,20 @@ from coterie.arrays import Array
 from coterie.rows.cells import (
     CellFormat,
     NumberFormat,
-    TextOptions,
     VectorFormat,
     arrow_kind,
     as_text,
     cell_formats,
     numbers_of,
     parsed_numbers,
+    reading_of,
     value_type,
 )
 from coterie.rows.checks import BadRowError, NotNumbersError, Setting, TableError, check_shape, reading
 from coterie.rows.columns import NO_COLUMNS, Columns, column_positions, listed_columns
-from coterie.rows.landing import LandingArray, LandingMetadata, check_declared
+from coterie.rows.landing import LandingArray, LandingMetadata
 from coterie.rows.roles import ColumnProfile, TableRoles, invalid_cells, profile_columns, roles_of
-from coterie.rows.source import DenseRows, MetadataColumns, joined_batches
+from coterie.rows.source import DenseRows, joined_batches
 
 # What decides the roles of columns: rows at the beginning of a table, of at most this many cells and bytes.
 _SEEN_ROWS, _SEEN_CELLS, _SEEN_BYTES = 1 << 16, 1 << 20, 1 << 26
@@ -59,7 +59,7 @@ class Table:
     n_rows: int | None = None
     is_named: bool = True
     sep: str | None = None
-    index: frozenset[int] = frozenset()
+    index: Collection[int] = ()
     name: str = ""
     _held: list[Any] = field(default_factory=list)
     _rest: Iterator[Any] | None = None
@@ -70,20 +70,18 @@ class Table:
         most = max(_FEWEST_SEEN, min(_SEEN_ROWS, _SEEN_CELLS // max(1, len(self.schema))))
         self._held, self._rest = [], iter(self.read({}))
         n_rows = n_bytes = 0
-        while n_rows <= most and (n_bytes <= _SEEN_BYTES or n_rows <= _FEWEST_SEEN):
-            if (batch := next(self._rest, None)) is None:
-                break
+        for batch in self._rest:
             self._held.append(batch)
             n_rows, n_bytes = n_rows + batch.num_rows, n_bytes + batch.nbytes
-        table = joined_batches(self._held) if self._held else self.schema.empty_table()
-        return table.slice(0, most), n_rows <= most and n_bytes <= _SEEN_BYTES
+            if n_rows > most or (n_bytes > _SEEN_BYTES and n_rows > _FEWEST_SEEN):
+                return joined_batches(self._held).slice(0, most), False
+        return joined_batches(self._held) if self._held else self.schema.empty_table(), True
 
     def batches(self, types: Mapping[int, Any]) -> Iterator[Any]:
         """Yield all rows, once; the first ones are not held any longer."""
         vars(self).pop("head", None)
-        if self.sep is not None:
-            self._held, self._rest = [], None
-        if self._rest is None:
+        if self.sep is not None or self._rest is None:
+            self._held.clear()
             yield from self.read(types)
             return
         while self._held:
@@ -91,11 +89,9 @@ class Table:
         yield from self._rest
 
 
-def table_of_arrow(table: Any, description: str = "pyarrow Table", index: Iterable[int] = ()) -> Table:
+def table_of_arrow(table: Any, description: str = "pyarrow Table", index: Collection[int] = ()) -> Table:
     """Return a `pyarrow.Table` as a table."""
-    return Table(
-        table.schema, lambda _: table.to_batches(), description, table.num_rows, index=frozenset(index)
-    )
+    return Table(table.schema, lambda _: table.to_batches(), description, table.num_rows, index=index)
 
 
 class TableColumns:
@@ -113,52 +109,44 @@ class TableColumns:
         exclude: Columns | None = None,
         categories: Columns | None = None,
         *,
-        text: TextOptions | None = None,
+        texts: tuple[list[tuple[str, str]], tuple[str, ...]],
     ) -> None:
         import pyarrow
 
-        self._table, self._text = table, text or TextOptions()
+        self._table, self._readings = table, texts
         self._names, self._types = table.schema.names, table.schema.types
         self._kinds = [arrow_kind(kind) for kind in self._types]
         names: list[str] = self._names
         shown: list[str | None] = list(names) if table.is_named else [None] * len(names)
         left = set() if exclude is None else set(column_positions(shown, exclude))
         self._among = [i for i in range(len(names)) if i not in left]
-        all_categories = isinstance(categories, str) and categories == "auto" and "auto" not in names
-        encoded = [] if categories is None or all_categories else column_positions(shown, categories)
-        if both := [i for i in encoded if i in left]:
-            raise TableError(
-                "",
-                advice=[
-                    Setting("categories"),
-                    " and ",
-                    Setting("exclude"),
-                    f" both name {names[both[0]]!r}: encode the column or leave it out.",
-                ],
-            )
+        is_auto = isinstance(categories, str) and categories == "auto" and "auto" not in names
+        encoded = [] if categories is None or is_auto else column_positions(shown, categories)
+        if both := [names[i] for i in encoded if i in left]:
+            way = "{} and {} both name {!r}: encode the column or leave it out."
+            raise TableError("", way, Setting("categories"), Setting("exclude"), both[0])
         self.formats: dict[int, CellFormat] = {}
         self.types: dict[int, Any] = {}
         self._problems: dict[int, str] = {}
         self.roles: TableRoles | None = None
         self.positions: list[int] = []
-        if columns is NO_COLUMNS and categories is None:
-            pass
-        elif columns is None:
+        if columns is None:
             self.roles = roles_of(
-                self.profiles(), self._among, names, encoded=encoded, all_categories=all_categories
+                self.profiles(), self._among, names, encoded=encoded, all_categories=is_auto
             )
-            keys = [*self.roles.features, *self.roles.categories]
-            chosen = column_positions(shown, keys) if keys else []
-            encoded = chosen[len(self.roles.features) :]
+            chosen = column_positions(shown, [*self.roles.features, *self.roles.categories])
             self.positions = chosen[: len(self.roles.features)]
-        else:
-            self.positions = self._chosen(columns, shown, encoded, all_categories)
-            if all_categories:
-                encoded = [
-                    i
-                    for i in column_positions(shown, columns)
-                    if i in self._among and i not in self.positions
-                ]
+            encoded = chosen[len(self.roles.features) :]
+        elif columns is not NO_COLUMNS or categories is not None:
+            if not isinstance(columns, int) and not len(columns) and columns is not NO_COLUMNS:
+                text_of = "{} must be a list of names or positions, got {!r}."
+                raise TableError("", text_of, Setting("columns"), columns)
+            chosen = [i for i in column_positions(shown, columns) if i not in left and i not in encoded]
+            self.positions = self._numbers_among(chosen, is_auto)
+            numbers = set(self.positions)
+            encoded = [i for i in chosen if i not in numbers] if is_auto else encoded
+            if not self.positions and not encoded and not is_auto and columns is not NO_COLUMNS:
+                raise TableError("", "{} leaves no column of numbers.", Setting("exclude"))
         self.encoded = [names[i] for i in encoded]
         is_asked = columns is not None or exclude is not None
         self.is_choice = is_asked or bool(self.roles and (self.roles.left_out or self.encoded))
@@ -173,7 +161,6 @@ class TableColumns:
         ]
         inner = {str(kind.value_type if arrow_kind(kind) == "vector" else kind) for kind in kinds}
         self.dtype = np.dtype(np.float32 if inner <= _FLOAT32_NAMES else np.float64)
-        self.n_columns = len(self.column_names) or 1
         # Columns of integers at the beginning may have fractions later.
         self.types.update({i: pyarrow.float64() for i in self.positions if i in self.types})
 
@@ -186,7 +173,7 @@ class TableColumns:
 
     def profiles(self) -> list[ColumnProfile]:
         """Describe all columns that are not excluded, by the first rows of the table."""
-        self.find_formats(None)
+        self._find_formats(None)
         at, (head, is_whole) = self._among, self._table.head
         index = (self._table.schema.pandas_metadata or {}).get("index_columns", [])
         return profile_columns(
@@ -198,7 +185,7 @@ class TableColumns:
             index=[k for k, i in enumerate(at) if i in self._table.index or self._names[i] in index],
         )
 
-    def find_formats(self, chosen: Collection[int] | None) -> None:
+    def _find_formats(self, chosen: Collection[int] | None) -> None:
         """Find how text columns are read as numbers or vectors."""
         import pyarrow
 
@@ -207,110 +194,94 @@ class TableColumns:
         if not texts or self.formats or not self._table.head[0].num_rows:
             return
         cells = {i: as_text(self._table.head[0].column(i)) for i in texts}
-        self.formats, self._problems = cell_formats(
-            cells, self._names, self._text, chosen=chosen, sep=self._table.sep
-        )
-        if self._table.sep is not None:
-            for i, format in self.formats.items():
-                if isinstance(format, NumberFormat) and format.is_plain:
-                    self.types[i] = pyarrow.int64() if format.is_whole else pyarrow.float64()
+        found = cell_formats(cells, self._names, *self._readings, chosen=chosen, sep=self._table.sep)
+        self.formats, self._problems = found
+        for i, format in self.formats.items() if self._table.sep is not None else ():
+            if isinstance(format, NumberFormat) and format.is_plain:
+                self.types[i] = pyarrow.int64() if format.is_whole else pyarrow.float64()
 
     def block(self, batch: Any, row: int) -> Array:
         """Return the clustered columns of a batch as an array of shape (n_rows, n_columns); nulls become NaN.
 
         A single column of vectors is neither copied nor converted. `row` is the number of the first row, for errors.
         """
-        scalars = [i for i, width in zip(self.positions, self.widths) if width is None]
-        columns: Iterator[Any] = iter(())
-        if scalars:
-            names, formats = [self._names[i] for i in scalars], [self.formats.get(i) for i in scalars]
-            numbers = parsed_numbers([batch.column(i) for i in scalars], formats, row, names)
-            if len(scalars) == len(self.positions):
-                return numbers
-            columns = iter(numbers.T)
+        if not self.vectors:
+            names, formats = (
+                [self._names[i] for i in self.positions],
+                [self.formats.get(i) for i in self.positions],
+            )
+            return parsed_numbers([batch.column(i) for i in self.positions], formats, row, names)
         parts = [
-            next(columns)[:, None] if width is None else self._vectors(batch.column(i), i, width, row)
+            self._vectors(batch.column(i), i, width, row)
+            if width is not None
+            else parsed_numbers([batch.column(i)], [self.formats.get(i)], row, [self._names[i]])
             for i, width in zip(self.positions, self.widths)
         ]
         return parts[0] if len(parts) == 1 else np.hstack(parts)
 
+    def cells(self, batch: Any, i: int, row: int) -> Any:
+        """Return a column of a batch, numbers of a text file also where pyarrow refused one of them."""
+        column = batch.column(i)
+        is_text = i in self.types and arrow_kind(column.type) == "text"
+        return self.formats[i].parse(column, row, self._names[i]) if is_text else column
+
+    def _lists(self, column: Any, i: int, row: int) -> Any:
+        format = self.formats.get(i)
+        column = column if format is None else format.parse(column, row, self._names[i])
+        return getattr(column, "storage", column)
+
     def _vectors(self, column: Any, i: int, width: int, row: int) -> Array:
         """Return lists as an array of shape (n_rows, width), a view if no number is missing; missing ones are NaN."""
-        format, name = self.formats.get(i), self._names[i]
-        column = column if format is None else format.parse(column, row, name)
-        column = getattr(column, "storage", column)
+        column = self._lists(column, i, row)
         is_there = ~column.is_null().to_numpy(zero_copy_only=False)
         if not hasattr(column.type, "list_size"):
             lengths = np.diff(column.offsets.to_numpy())
             wrong = (lengths != width) & is_there
             if wrong.any():
                 first = int(wrong.argmax())
-                raise vector_length_error(name, width, int(lengths[first]), row + first)
+                raise vector_length_error(self._names[i], width, int(lengths[first]), row + first)
         if is_there.all():
             return numbers_of(column.flatten()).reshape(len(column), width)
         block = np.full((len(column), width), np.nan)
         block[is_there] = numbers_of(column.drop_null().flatten()).reshape(-1, width)
         return block
 
-    def _chosen(
-        self, columns: Columns, names: list[str | None], encoded: Sequence[int], all_categories: bool
-    ) -> list[int]:
-        """Return the positions of named columns, which must be numbers or vectors unless they are encoded."""
-        if not isinstance(columns, int) and not len(columns) and columns is not NO_COLUMNS:
-            text = f" must be a list of names or positions, got {columns!r}."
-            raise TableError("", advice=[Setting("columns"), text])
-        chosen = [i for i in column_positions(names, columns) if i in self._among and i not in encoded]
-        self.find_formats(chosen)
-        invalid = [i for i in chosen if i in self._problems]
-        if invalid:
-            raise invalid_cells(ColumnProfile(self._names[invalid[0]], "", remark=self._problems[invalid[0]]))
+    def _numbers_among(self, chosen: list[int], is_auto: bool) -> list[int]:
+        """Return the columns of numbers or vectors among named ones; others are an error, unless they are encoded."""
+        self._find_formats(chosen)
+        for i in chosen:
+            if i in self._problems:
+                raise invalid_cells(ColumnProfile(self._names[i], "", remark=self._problems[i]))
         others = [i for i in chosen if self._kinds[i] not in ("number", "vector") and i not in self.formats]
-        if all_categories:
-            chosen = [i for i in chosen if i not in others]
-        elif others:
+        if others and not is_auto:
             raise NotNumbersError(
                 f"The table has columns that are not numbers: {listed_columns(self._names, self._types, others)}. ",
-                advice=[
-                    "Leave them out, encode their values by ",
-                    Setting("categories", "auto", "prepare_rows"),
-                    ", or choose others.",
-                ],
+                "Leave them out, encode their values by {}, or choose others.",
+                Setting("categories", "auto", "prepare_rows"),
             )
-        if not chosen and not encoded and not all_categories and columns is not NO_COLUMNS:
-            raise TableError("", advice=[Setting("exclude"), " leaves no column of numbers."])
-        return chosen
+        return [i for i in chosen if i not in others]
 
     def _width(self, i: int) -> int | None:
         """Return the length of the vectors of a column, that of the first if it may vary; None for numbers."""
-        kind, format, name = value_type(self._types[i]), self.formats.get(i), self._names[i]
-        if not isinstance(format, VectorFormat) and self._kinds[i] != "vector":
+        kind = value_type(self._types[i])
+        if not isinstance(self.formats.get(i), VectorFormat) and self._kinds[i] != "vector":
             return None
-        if format is None and hasattr(kind, "list_size"):
+        if hasattr(kind, "list_size"):
             return int(kind.list_size)
-        column = self._table.head[0].column(i)
-        cells = column.drop_null()[:1].combine_chunks()
-        cells = getattr(cells, "storage", cells) if format is None else format.parse(cells, 0, name)
-        length = len(cells[0]) if len(cells) else None
-        if not length and len(column):
-            found = "is missing" if length is None else "has no numbers"
-            raise BadRowError.of(
-                f"The vectors of {name!r} must have the same length, but one {found}.", 0, None
-            )
-        return length or 1
+        cells = self._lists(self._table.head[0].column(i).drop_null()[:1].combine_chunks(), i, 0)
+        return max(1, len(cells[0])) if len(cells) else 1
 
 
 def columns_of_tables(tables: Sequence[Table], options: Mapping[str, Any]) -> list[TableColumns]:
     """Return the choice of columns of each table with the options of `open_rows`: the first one decides."""
-    words = options.get("missing_words") or ()
-    words = words if isinstance(words, str) else tuple(words)
-    text = TextOptions(options.get("decimal"), options.get("thousands"), words)  # type: ignore[arg-type]
+    readings = reading_of(options)
     chosen = {name: options.get(name) for name in CHOICES}
     found: list[TableColumns] = []
     for table in tables:
         with reading(table.name):
             if not isinstance(table, Table):
                 raise ValueError("it is no table, and the first file is one.")
-            found.append(TableColumns(table, **chosen, text=text))
+            found.append(TableColumns(table, **chosen, texts=readings))
         if chosen["columns"] is not NO_COLUMNS or found[0].roles is not None:
             chosen = {"columns": found[0].keys or NO_COLUMNS, "categories": found[0].encoded or None}
     return found
@@ -319,23 +290,20 @@ def columns_of_tables(tables: Sequence[Table], options: Mapping[str, Any]) -> li
 def land_tables(tables: Sequence[Table], options: Mapping[str, Any], description: str) -> DenseRows:
     """Read tables of equal columns, one after the other: the clustered ones land as numbers, the others as metadata.
 
-    With the option `keep_columns` those that are clustered land there as well, except vectors. The only batch of a
-    column of vectors is not copied.
+    With the option `keep_columns` those that are clustered land there as well, except vectors.
     """
     import pyarrow
 
     columns = columns_of_tables(tables, options)
     first, table = columns[0], tables[0]
+    landed = []
     for part, one in zip(columns, tables):
         if part.column_names != first.column_names:
             raise ValueError(
                 f"Shards must have the same columns in order: those of {table.name} and {one.name} differ."
             )
-    landed = [part.metadata for part in columns]
-    if options.get("keep_columns"):
-        landed = [
-            [i for i in range(len(one.schema)) if i not in part.vectors] for one, part in zip(tables, columns)
-        ]
+        kept = options.get("keep_columns")
+        landed.append([i for i in range(len(one.schema)) if i not in part.vectors] if kept else part.metadata)
     if len(tables) > 1:  # the columns that all files have; names may be there more than once in a single file
         theirs = [[one.schema.names[i] for i in positions] for one, positions in zip(tables, landed)]
         common = [name for name in theirs[0] if all(name in others for others in theirs)]
@@ -344,9 +312,9 @@ def land_tables(tables: Sequence[Table], options: Mapping[str, Any], description
     dtype = np.result_type(*(part.dtype for part in columns))
     counts = [one.n_rows for one in tables]
     n_rows = None if None in counts else sum(count or 0 for count in counts)
-    landing, metadata = LandingArray(first.n_columns, dtype, n_rows), LandingMetadata()
-    held: Any = None
+    landing, metadata = LandingArray(len(first.column_names), dtype, n_rows), LandingMetadata()
     is_vector = len(first.widths) == 1 and first.widths[0] is not None
+    held: Any = None  # the last block, as a single one of vectors is not copied
     files, start = [], 0
     for part, one, positions in zip(columns, tables, landed):
         files.append((start, one.name))
@@ -358,19 +326,18 @@ def land_tables(tables: Sequence[Table], options: Mapping[str, Any], description
                         landing.add(held)
                     held = part.block(batch.slice(low, size), start - files[-1][0] + low)
                 if positions:
-                    metadata.add(batch.select(positions).rename_columns(names))
+                    cells = [part.cells(batch, i, start - files[-1][0]) for i in positions]
+                    metadata.add(pyarrow.record_batch(cells, names))
                 start += batch.num_rows
-            check_declared(one.n_rows, start - files[-1][0])
     with reading(table.name):
         check_shape((start, len(table.schema)))
-    if first.positions and not (is_vector and not landing.n_rows):
+    if first.positions and (landing.n_rows or not is_vector):
         landing.add(held)
         held = landing.array()
-    if not first.positions:  # one column, which is never read
+    elif not first.positions:  # one column, which is never read
         held = np.broadcast_to(np.zeros((1, 1), dtype=dtype), (start, 1))
-    rows = DenseRows(
-        held, description, column_names=first.column_names if table.is_named else None, is_table=True
-    )
+    rows = DenseRows(held, description)
+    rows.column_names, rows.is_table = first.column_names if table.is_named else None, True
     rows.chosen, rows.roles, rows.encoded = first.keys, first.roles, first.encoded
     rows.files = tuple(files) if table.name else ()
     if table.sep is not None:
@@ -378,16 +345,14 @@ def land_tables(tables: Sequence[Table], options: Mapping[str, Any], description
         rows.dialect = table.sep, "," if "," in decimals else "."
     if first.is_choice:
         rows.preparation = (("columns", list(rows.chosen)),)
-    whole = metadata.table()
-    if whole is None:
-        rows.all_columns = MetadataColumns(pyarrow.table({}))
-    else:
-        taken = set(first.positions)
-        beside = [at for at, i in enumerate(landed[0]) if i not in taken]
-        rows.metadata_columns = MetadataColumns(whole.select(beside)) if beside else None
-        rows.all_columns = MetadataColumns(
-            whole.select([at for at, field in enumerate(whole.schema) if arrow_kind(field.type) != "vector"])
-        )
+    beside = metadata.table()
+    if beside is not None:
+        unused = set(first.metadata)
+        others = [at for at, i in enumerate(landed[0]) if i in unused]
+        rows.metadata_columns = beside.select(others) if others else None
+        kinds = enumerate(beside.schema.types)
+        beside = beside.select([at for at, kind in kinds if arrow_kind(kind) != "vector"])
+    rows.all_columns = pyarrow.table({}) if beside is None else beside
     return rows
 
 

@@ -135,7 +135,16 @@ def test_words_for_missing_values(word, tmp_path):
         assert rows.read()[7, 0] == np.median(np.delete(VALUE, 7))
 
 
-def test_a_word_deep_in_the_file_is_named_with_its_row(tmp_path):
-    (tmp_path / "x.csv").write_text("a,b\n" + "1,2.5\n" * 300_000 + "3,1'000\n")
-    with pytest.raises(ValueError, match=r"1'000.* in row 300000"):
+def test_a_number_that_stands_for_a_missing_value(tmp_path):
+    (tmp_path / "x.csv").write_text(
+        "a,b\n" + "".join(f"{i * i},{-999 if i == 7 else i / 8}\n" for i in range(30))
+    )
+    for table in (tmp_path / "x.csv", pandas.read_csv(tmp_path / "x.csv", dtype=str)):
+        assert coterie.prepare_rows(table, missing_words=["-999"], missing="median").read()[7, 1] > 0
+
+
+@pytest.mark.parametrize(("cell", "odd"), [("2.5", "1'000"), ("7 kg", "7"), ("7,5", "7.5")])
+def test_a_cell_deep_in_the_file_is_named_with_its_row(cell, odd, tmp_path):
+    (tmp_path / "x.csv").write_text("a;b\n" + f"1;{cell}\n" * 300_000 + f"3;{odd}\n")
+    with pytest.raises(ValueError, match=rf"'b' has {odd!r} in row 300000"):
         coterie.open_rows(tmp_path / "x.csv").read()

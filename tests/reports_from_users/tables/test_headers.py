@@ -60,7 +60,10 @@ def test_first_row_without_header_is_kept(case):
     assert names_of(WITHOUT_HEADER[case]) is None
 
 
-@pytest.mark.parametrize("lines", [["0,1,2", "5,3,8", "1,2,2", "7,7,1"], ["0", "1.5", "2.5"]])
+TWO_YEARS = ["2001,2002", *(f"{7 * i % 40},{i * i % 50}" for i in range(30))]
+
+
+@pytest.mark.parametrize("lines", [["0,1,2", "5,3,8", "1,2,2", "7,7,1"], ["0", "1.5", "2.5"], TWO_YEARS])
 def test_a_header_that_may_be_data_is_an_error(lines, tmp_path):
     (tmp_path / "x.csv").write_text("\n".join(lines) + "\n")
     with pytest.raises(TableError, match=r"header=True or header=False") as caught:

@@ -1,4 +1,4 @@
-"""HDF5, Zarr and AnnData in both: chunks, matrices, names, observations, and labels in a copy."""
+"""HDF5, Zarr and AnnData in both: chunks, matrices, names, observations."""
 
 import h5py
 import numpy as np
@@ -6,7 +6,6 @@ import pytest
 import zarr
 
 from coterie.rows import open_rows
-from coterie.rows.formats.hdf5 import write_labels_to_obs
 from tests.rows.formats import assert_same_rows, numbers, write_h5ad, write_zarr
 
 X = numbers(61)
@@ -39,7 +38,7 @@ def test_anndata_in_both(tmp_path, sparse):
         rows = open_rows(path)
         assert_same_rows(rows, X)
         assert rows.column_names == ["g0", "g1", "g2", "g3", "g4"]
-        assert rows.metadata_columns.read().slice(0, 3).to_pydict() == {
+        assert rows.metadata_columns.slice(0, 3).to_pydict() == {
             "__index_level_0__": ["c0", "c1", "c2"],
             "kind": ["a", "b", None],
             "size": [0, 0.5, 1],
@@ -57,25 +56,6 @@ def test_damaged_row_pointers(path):
         file["X/indptr"][-1] += 5
     with pytest.raises(ValueError, match=r"Cannot read .*cells\.h5ad: "):
         open_rows(path).read()
-
-
-def written(path):
-    with h5py.File(path) as file:
-        group = file["obs/cluster"]
-        names = np.append(group["categories"].asstr()[:].astype(int), -1)
-        assert group.attrs["encoding-type"] == "categorical"
-        assert list(file["obs"].attrs["column-order"]) == ["kind", "size", "cluster"]
-        return names[group["codes"][:]]
-
-
-def test_labels_are_written_to_a_copy(path, tmp_path):
-    labels = np.where(np.arange(61) % 5 == 0, -1, np.arange(61) % 3)
-    write_labels_to_obs(path, tmp_path / "copy.h5ad", labels)
-    np.testing.assert_array_equal(written(tmp_path / "copy.h5ad"), labels)
-    write_labels_to_obs(tmp_path / "copy.h5ad", tmp_path / "again.h5ad", labels % 2)  # replaces the column
-    np.testing.assert_array_equal(written(tmp_path / "again.h5ad"), labels % 2)
-    with pytest.raises(ValueError, match="has 61 observations, and there are 9 labels"):
-        write_labels_to_obs(path, tmp_path / "copy.h5ad", labels[:9])
 
 
 def test_a_single_zarr_array(tmp_path):

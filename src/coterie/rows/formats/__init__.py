@@ -16,38 +16,29 @@ from coterie.rows.formats.text import COMPRESSIONS, plain_suffix, read_text
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A file format: its endings, and what ``read(path, **options)`` gets: None for options that were not given.
+    """A file format: what ``read(path, **options)`` reads files by, and gets: None for options that were not given.
 
     It returns a `Table`, a `Matrix`, or an iterable as in `register_format`. A folder may be one file if `is_folder`;
-    the endings may be followed by one of `COMPRESSIONS` if `is_compressed`.
+    the endings of names may be followed by one of `COMPRESSIONS` if `is_compressed`.
     """
 
-    extensions: tuple[str, ...]
     read: Callable[..., Any]
     options: tuple[str, ...] = ()
     is_folder: bool = False
     is_compressed: bool = False
 
 
+_text = Format(read_text, ("header", "sep", "skip_lines", "missing_words"), is_compressed=True)
+_json = Format(read_json_lines, is_compressed=True)
+_arrow, _hdf5, _svm = Format(read_arrow), Format(read_hdf5, ("key",)), Format(read_svmlight)
+
 # Error messages list extensions in this order.
-_KNOWN = (
-    Format((".npy",), read_npy),
-    Format((".npz",), read_npz, ("key",)),
-    Format(
-        (".csv", ".tsv", ".txt"),
-        read_text,
-        ("header", "sep", "skip_lines", "missing_words"),
-        is_compressed=True,
-    ),
-    Format((".jsonl", ".ndjson"), read_json_lines, is_compressed=True),
-    Format((".parquet",), read_parquet),
-    Format((".feather", ".arrow"), read_arrow),
-    Format((".xlsx",), read_excel, ("key",)),
-    Format((".zarr",), read_zarr, ("key",), is_folder=True),
-    Format((".h5", ".hdf5", ".h5ad"), read_hdf5, ("key",)),
-    Format((".svm", ".libsvm"), read_svmlight, ("n_columns",)),
-)
-_by_extension = {extension: format for format in _KNOWN for extension in format.extensions}
+_by_extension = {
+    ".npy": Format(read_npy), ".npz": Format(read_npz, ("key",)), ".csv": _text, ".tsv": _text, ".txt": _text,
+    ".jsonl": _json, ".ndjson": _json, ".parquet": Format(read_parquet), ".feather": _arrow, ".arrow": _arrow,
+    ".xlsx": Format(read_excel, ("key",)), ".zarr": Format(read_zarr, ("key",), is_folder=True), ".h5": _hdf5,
+    ".hdf5": _hdf5, ".h5ad": _hdf5, ".svm": _svm, ".libsvm": _svm,
+}  # fmt: skip
 
 
 def register_format(extension: str, read: Callable[[Path], Iterable[Any]]) -> None:
@@ -84,7 +75,7 @@ def register_format(extension: str, read: Callable[[Path], Iterable[Any]]) -> No
         raise ValueError(f"An extension is a dot and lower-case letters, got {extension!r}.")
     if extension in _by_extension and _by_extension[extension].read is not read:
         raise ValueError(f"The extension {extension} belongs to another format.")
-    _by_extension[extension] = Format((extension,), read)
+    _by_extension[extension] = Format(read)
 
 
 def format_of(path: str | Path) -> Format | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ import scipy.sparse as sp
 
 from coterie.limits.files import check_archive, read_array_header
 from coterie.limits.memory import check_allocation
-from coterie.rows.checks import FileError, check_shape, compute_dtype
+from coterie.rows.checks import FileError
 from coterie.rows.landing import Matrix
 from coterie.rows.source import RESIDENT_BYTES
 
@@ -23,60 +22,40 @@ _PIECE_BYTES = 2**24
 
 def read_npy(path: Path) -> Matrix:
     """Return the array: read if it is small, so that the file may change, else mapped."""
-    with open(path, "rb") as file:
-        shape, dtype = read_array_header(file)
-        _check_numbers(shape, dtype)
-        n_bytes = math.prod(shape) * dtype.itemsize
-        if file.tell() + n_bytes > path.stat().st_size:
-            raise ValueError(f"the file is truncated: its array needs {n_bytes} bytes.")
-    array = np.load(path, mmap_mode="r", allow_pickle=False)
+    array: Any = np.lib.format.open_memmap(path, mode="r")
     if array.nbytes <= RESIDENT_BYTES:
         array = np.array(array, order="K", subok=False)
-    return Matrix(shape, dtype, slices(array), "npy", array=array)
+    return _whole(array, "npy")
 
 
 def read_npz(path: Path, key: str | None) -> Matrix:
     """Read the array `key` of a .npz file, else its only two-dimensional array, else X, or that of `save_npz`."""
+    shapes = {}
     with zipfile.ZipFile(path) as archive:
         check_archive(archive, path)
-        members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-        headers = {}
-        for name, info in members.items():
-            with archive.open(info) as file:
-                headers[name] = read_array_header(file)
-    if key is None and members.keys() >= {"format", "shape", "data"}:
-        matrix = sp.load_npz(path)
-        return Matrix(matrix.shape, matrix.dtype, [matrix], "npz, sparse", is_sparse=True)
-    shapes = {name: shape if dtype.kind in "fiubc" else () for name, (shape, dtype) in headers.items()}
-    name = choose_array(shapes, key, path)
-    _check_numbers(*headers[name])
+        for name in archive.namelist():
+            with archive.open(name) as file:
+                shape, dtype = read_array_header(file)
+            shapes[name.removesuffix(".npy")] = shape if dtype.kind in "fiubc" else ()
+    if key is None and shapes.keys() >= {"format", "shape", "data"}:
+        return _whole(sp.load_npz(path), "npz, sparse")
     with np.load(path, allow_pickle=False) as arrays:
-        array = arrays[name]
-    return Matrix(array.shape, array.dtype, [array], "npz", array=array)
+        return _whole(arrays[choose_array(shapes, key, path)], "npz")
 
 
-def read_svmlight(path: Path, n_columns: int | None) -> Matrix:
+def read_svmlight(path: Path) -> Matrix:
     """Read sparse rows; labels are ignored. Indices count from 1 unless there is a 0."""
     from sklearn.datasets import load_svmlight_file
 
-    matrix = load_svmlight_file(str(path), zero_based=True)[0]
-    base = 0 if np.any(matrix.indices == 0) else 1
-    found = max(int(matrix.indices.max(initial=-1)) + 1 - base, 0)
-    if n_columns is not None and n_columns < found:
-        raise ValueError(f"it has {found} columns, more than n_columns={n_columns}.")
-    arrays = (matrix.data, matrix.indices - base, matrix.indptr)
-    shape = (matrix.shape[0], found if n_columns is None else n_columns)
-    return Matrix(shape, matrix.dtype, [sp.csr_array(arrays, shape=shape)], "svm", is_sparse=True)
+    return _whole(load_svmlight_file(str(path))[0], "svm")
 
 
-def _check_numbers(shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> None:
-    if dtype.names is not None:
-        raise ValueError(
-            "it is a structured array, X must hold numbers in two dimensions. Save "
-            "numpy.lib.recfunctions.structured_to_unstructured(X), or a table of its fields."
-        )
-    compute_dtype(dtype)
-    check_shape(shape)
+def _whole(array: Any, description: str) -> Matrix:
+    is_sparse = sp.issparse(array)
+    pieces = [array] if is_sparse else slices(array)
+    return Matrix(
+        array.shape, array.dtype, pieces, description, is_sparse, array=None if is_sparse else array
+    )
 
 
 def choose_array(shapes: dict[str, tuple[int, ...]], key: str | None, path: object) -> str:
@@ -100,7 +79,7 @@ def listed(names: Any) -> str:
 
 
 def slices(array: Any) -> Iterator[Any]:
-    """Yield the rows of an HDF5 dataset, Zarr or Dask array in slices that end where its chunks (or shards) do."""
+    """Yield the rows of an array, HDF5 dataset or Zarr array in slices that end where its chunks (or shards) do."""
     chunks = getattr(array, "shards", None) or getattr(array, "chunks", None)
     unit = int(chunks[0]) if chunks else 1
     n_rows, row_bytes = array.shape[0], array.dtype.itemsize * int(np.prod(array.shape[1:]))

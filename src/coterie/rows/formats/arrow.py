@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,7 @@ from coterie.rows.frames import table_of_pandas
 from coterie.rows.tables import Table
 
 # Columns of large row groups are read through buffers of this size in all, since a group may be as large as the file.
-_BUFFER_BYTES = 64 * 2**20
-_SMALLEST, _LARGEST = 2**14, 2**20
+_BUFFER_BYTES, _SMALLEST = 2**26, 2**14
 
 # Numbers and rows of a batch.
 _BATCH_NUMBERS = 2**22
@@ -31,25 +30,19 @@ def read_parquet(path: Path) -> Table:
     options = {"page_checksum_verification": True, "pre_buffer": False}
     with parquet.ParquetFile(path, **options) as file:
         metadata, schema = file.metadata, file.schema_arrow
-    check_unique(schema.names)
-    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-    n_rows = sum(group.num_rows for group in groups)
-    if min((group.num_rows for group in groups), default=0) < 0 or n_rows != metadata.num_rows:
-        raise ValueError(
-            f"the file is damaged: it declares {metadata.num_rows} rows, but its row groups have {n_rows}"
-        )
+    groups = [metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)]
     # Complete chunks where they are small: a buffer grows to any size that a damaged page declares.
-    is_small = min(path.stat().st_size, max((g.total_byte_size for g in groups), default=0)) <= _BUFFER_BYTES
-    buffer_size = max(_SMALLEST, min(_LARGEST, _BUFFER_BYTES // max(1, len(schema))))
+    is_small = min(path.stat().st_size, max(groups, default=0)) <= _BUFFER_BYTES
+    buffer_size = 0 if is_small else max(_SMALLEST, _BUFFER_BYTES // max(1, len(schema)))
     width = sum(
         getattr(kind, "list_size", _LIST_LENGTH if types.is_nested(kind) else 1) for kind in schema.types
     )
 
     def batches(_: Any) -> Iterator[Any]:
-        with parquet.ParquetFile(path, buffer_size=0 if is_small else buffer_size, **options) as file:
+        with parquet.ParquetFile(path, buffer_size=buffer_size, **options) as file:
             yield from file.iter_batches(max(1, min(_MOST_ROWS, _BATCH_NUMBERS // max(1, width))))
 
-    return Table(schema, batches, "parquet", n_rows)
+    return Table(schema, batches, "parquet", metadata.num_rows)
 
 
 def read_arrow(path: Path) -> Table:
@@ -67,7 +60,6 @@ def read_arrow(path: Path) -> Table:
     else:
         file.seek(0)
         batches = found = ipc.open_stream(file)
-    check_unique(found.schema.names)
 
     def validated(_: Any) -> Iterator[Any]:
         for batch in batches:
@@ -86,14 +78,4 @@ def read_excel(path: Path, key: str | None) -> Table:
         if key is not None and key not in book.sheet_names:
             raise FileError(f"{path} has no sheet {key!r}. It has {listed(book.sheet_names)}.")
         frame = book.parse(0 if key is None else key)
-    check_unique([str(name) for name in frame.columns])
     return table_of_pandas(frame, "xlsx")
-
-
-def check_unique(names: Sequence[str]) -> None:
-    """Raise an error if two columns of a file have the same name, as they are read by name."""
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(
-            f"its column names are not unique: {twice!r} is there more than once. Rename its columns."
-        )

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from coterie.arrays import IntArray
 from coterie.rows.checks import FileError
 from coterie.rows.formats.arrays import choose_array, listed, slices
 from coterie.rows.landing import Matrix
-from coterie.rows.source import SparseRows
-
-# Values of sparse rows that are read at a time.
-_VALUES = 1 << 22
 
 
 def read_hdf5(path: Path, key: str | None) -> Matrix:
@@ -93,27 +86,15 @@ def _array(found: Any, name: str, description: str) -> Matrix:
 
 
 def _sparse(group: Any, name: str, description: str) -> Matrix:
-    """Return sparse rows, which are read in pieces, or columns, which are read at once."""
-    kind = str(group.attrs.get("encoding-type", group.attrs.get("h5sparse_format", "")))[:3]
-    shape = tuple(int(size) for size in group.attrs.get("shape", group.attrs.get("h5sparse_shape", ())))
+    """Return a sparse matrix, which is read at once."""
+    kind = str(group.attrs.get("encoding-type", ""))[:3]
+    shape = tuple(map(int, group.attrs.get("shape", ())))
     if kind not in ("csr", "csc"):
         raise ValueError(f"{name} is neither an array nor a sparse matrix.")
-    indptr = group["indptr"][:]
-    cuts = [0, len(indptr) - 1]
-    if kind == "csr":
-        cuts[1:1] = np.searchsorted(indptr, np.arange(_VALUES, group["data"].shape[0], _VALUES)).tolist()
 
     def pieces() -> Iterator[Any]:
-        for low, high in pairwise(cuts):
-            part = slice(int(indptr[low]), int(indptr[high]))
-            arrays = (group["data"][part], group["indices"][part], indptr[low : high + 1] - part.start)
-            if kind == "csc":
-                matrix = sp.csc_array(arrays, shape=shape)
-            elif low < high:
-                matrix = sp.csr_array(arrays, shape=(high - low, shape[1]))
-            else:
-                continue
-            yield SparseRows(matrix).in_place()  # wrong indices are found before SciPy uses them
+        arrays = tuple(group[part][:] for part in ("data", "indices", "indptr"))
+        yield getattr(sp, f"{kind}_array")(arrays, shape=shape)
 
     return Matrix(shape, group["data"].dtype, pieces(), f"{description}, sparse", is_sparse=True)
 
@@ -156,33 +137,3 @@ def _metadata(obs: Any) -> Any:
         if found is not None
     }
     return pyarrow.table(arrays) if cells[index] is not None else None
-
-
-def write_labels_to_obs(source: Path, target: Path, labels: IntArray) -> None:
-    """Copy an AnnData file, with the labels as the categorical column `cluster` of `obs`; -1 becomes a missing value.
-
-    The copy, and a column of that name, are replaced. A ValueError is raised if the file has other observations.
-    """
-    import h5py
-
-    shutil.copyfile(source, target)
-    with h5py.File(target, "r+") as file:
-        obs = file["obs"]
-        n_rows = len(_cells(obs, _index_of(obs)))
-        if n_rows != len(labels):
-            raise ValueError(f"{source} has {n_rows} observations, and there are {len(labels)} labels.")
-        order = [str(name) for name in obs.attrs.get("column-order", ()) if name != "cluster"]
-        if "cluster" in obs:
-            del obs["cluster"]
-        known = np.unique(labels[labels >= 0])
-        group = obs.create_group("cluster")
-        group.attrs.update({"encoding-type": "categorical", "encoding-version": "0.2.0", "ordered": False})
-        codes = np.where(labels >= 0, np.searchsorted(known, labels), -1)
-        for name, values, kind in (
-            ("codes", codes.astype(np.min_scalar_type(-max(1, len(known)))), "array"),
-            ("categories", [str(label) for label in known], "string-array"),
-        ):
-            group.create_dataset(name, data=values).attrs.update(
-                {"encoding-type": kind, "encoding-version": "0.2.0"}
-            )
-        obs.attrs["column-order"] = np.array([*order, "cluster"], dtype=h5py.string_dtype())
