@@ -22,7 +22,8 @@ def test_splits_are_counted():
     labels = np.array([[0, 1, 2, 3], [0, 0, 1, 2], [0, 1, 1, 2]], dtype=np.int32)
     assert n_splits(labels[0], labels[1]) == 0
     assert n_splits(labels[1], labels[2]) == 1
-    tree = linkage_of_path(np.array([0.0, 1.0, 2.0]), labels)
+    edges = np.array([[0, 1], [1, 2], [2, 3]])
+    tree = linkage_of_path(np.array([0.0, 1.0, 2.0]), labels, edges)
     np.testing.assert_array_equal(tree[:, 2], [1.0, 2.0, 2.5])
     np.testing.assert_array_equal(tree[:, 3], [2, 3, 4])
 

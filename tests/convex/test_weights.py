@@ -8,11 +8,11 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from coterie import ConvexClustering, ConvexClusterPath
-from coterie.convex.weights import relative_graph, weight_graph
+from coterie.convex.weights import weight_graph
 from coterie.graphs.edges import edges_of_graph
 from tests.support.bits import same_bits
 
-OPTIONS = dict(kind="knn", n_neighbors=4, connect=True)
+OPTIONS = dict(kind="knn", n_neighbors=4, decay="auto", connect=True)
 
 
 @pytest.mark.parametrize("kind", ["knn", "dense"])
@@ -91,7 +91,7 @@ def edges_of(graph):
 
 
 def test_weights_fall_by_half_between_the_quantiles(rows):
-    graph, phi = relative_graph(rows, **OPTIONS)
+    graph, phi = weight_graph(rows, **OPTIONS)
     heads, tails, weights = edges_of(graph)
     squares = ((rows[heads] - rows[tails]) ** 2).sum(axis=1)
     short, long = np.quantile(squares, [0.1, 0.9])
@@ -104,8 +104,8 @@ def test_weights_fall_by_half_between_the_quantiles(rows):
 @pytest.mark.parametrize("scale", [1e-30, 1e-6, 1e6, 1e30])
 @pytest.mark.parametrize("kind", ["knn", "dense"])
 def test_units_make_no_difference(rows, dtype, scale, kind):
-    first, phi = relative_graph(rows.astype(dtype), **(OPTIONS | {"kind": kind}))
-    other, other_phi = relative_graph((rows * scale).astype(dtype), **(OPTIONS | {"kind": kind}))
+    first, phi = weight_graph(rows.astype(dtype), **(OPTIONS | {"kind": kind}))
+    other, other_phi = weight_graph((rows * scale).astype(dtype), **(OPTIONS | {"kind": kind}))
     assert (first != other).nnz == 0 or abs(first - other).max() < 1e-4
     np.testing.assert_allclose(other_phi, phi / scale**2, rtol=1e-4)
 
@@ -113,16 +113,16 @@ def test_units_make_no_difference(rows, dtype, scale, kind):
 def test_far_rows_keep_a_weight(rows):
     far = np.concatenate([rows, rows[:10] + 1e9])
     for kind in ("knn", "dense"):
-        graph, _ = relative_graph(far, **(OPTIONS | {"kind": kind}))
+        graph, _ = weight_graph(far, **(OPTIONS | {"kind": kind}))
         assert graph.data.min() >= 0.01
         assert csgraph.connected_components(graph)[0] == 1
-    apart, _ = relative_graph(far, **(OPTIONS | {"connect": False}))
+    apart, _ = weight_graph(far, **(OPTIONS | {"connect": False}))
     assert csgraph.connected_components(apart)[0] == 2
 
 
 def test_copies_have_edges_of_their_own(rows):
-    once, phi = relative_graph(rows, **OPTIONS)
-    twice, other_phi = relative_graph(np.repeat(rows, 2, axis=0), **OPTIONS)
+    once, phi = weight_graph(rows, **OPTIONS)
+    twice, other_phi = weight_graph(np.repeat(rows, 2, axis=0), **OPTIONS)
     np.testing.assert_allclose(other_phi, phi)
     members = sp.csr_array((np.ones(160), (np.repeat(np.arange(80), 2), np.arange(160))))
     summed = (members @ twice @ members.T).toarray()
@@ -146,15 +146,15 @@ def test_duplicates_remain_fused():
 
 def test_the_order_of_the_rows_makes_no_difference(rows):
     order = np.random.default_rng(1).permutation(80)
-    first, _ = relative_graph(rows, **OPTIONS)
-    second, _ = relative_graph(rows[order], **OPTIONS)
+    first, _ = weight_graph(rows, **OPTIONS)
+    second, _ = weight_graph(rows[order], **OPTIONS)
     assert abs(first[order][:, order] - second).max() < 1e-12
 
 
 @pytest.mark.parametrize("weights", ["knn", "dense"])
 def test_the_distance_decay_that_was_chosen(rows, weights):
     model = ConvexClustering(0.1, weights=weights).fit(rows)
-    _, phi = relative_graph(rows, kind=weights, n_neighbors=5, connect=True)
+    _, phi = weight_graph(rows, kind=weights, n_neighbors=5, decay="auto")
     assert model.distance_decay_ == phi
     assert not hasattr(model.set_params(distance_decay=phi).fit(rows), "distance_decay_")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import ClusterMixin
@@ -13,13 +13,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.cached import cached_property
-from coterie.convex.gammas import AdaptiveGammas, GivenGammas, default_gammas
+from coterie.convex.gammas import default_gammas
 from coterie.convex.linkage import cut_between, longest_lived
 from coterie.convex.norms import find_norm
-from coterie.convex.path_solver import PathResult, follow_path
+from coterie.convex.path_solver import PathResult, follow_path, solve_path
+from coterie.convex.plots import plot_path, plot_path_dendrogram
 from coterie.convex.problem import PAPER_STEP, OrderedProblem, SolverOptions, order_problem
 from coterie.convex.solvers import ConvexResult, minimize
-from coterie.convex.tree_solver import TreeProblem, follow_tree_path, minimize_on_tree, tree_problem
+from coterie.convex.tree_solver import (
+    TreeProblem,
+    default_tree_gammas,
+    minimize_on_tree,
+    solve_tree_path,
+    tree_problem,
+)
 from coterie.convex.weights import AUTO, weight_graph
 from coterie.estimators.base import Description, Estimator, Objective, Progress, by_chunk
 from coterie.estimators.parameters import (
@@ -38,9 +45,6 @@ from coterie.fitting.report import FitProgress, Report, Stop, with_callbacks
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.graphs import nearest_neighbors
 from coterie.limits.memory import check_allocation
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 EdgeKind = Annotated[
     Literal["knn", "dense", "tree", "precomputed"],
@@ -82,10 +86,7 @@ Gamma = Annotated[
 Gammas = Annotated[
     Any, Param("Strengths of the penalty, ascending, or how many there are.", reads=("numbers",))
 ]
-GammaCount = Annotated[int, Param("Maximum number of strengths of the penalty.", least=1)]
-
-# Fraction of the remaining time for the search of the last gamma.
-_GAMMAS_SHARE = 0.25
+GammaCount = Annotated[int, Param("Number of strengths of the penalty, if they are not given.", least=1)]
 
 
 class ConvexEstimator(ClusterMixin, Estimator):
@@ -200,8 +201,8 @@ class ConvexEstimator(ClusterMixin, Estimator):
             n_threads=effective_n_threads(self.n_threads),
         )  # fmt: skip
         fitted: dict[str, Any] = {
-            "edges_": np.column_stack([ordered.edges.heads, ordered.edges.tails]),
-            "edge_weights_": ordered.edges.weights,
+            "edges_": ordered.edges,
+            "edge_weights_": ordered.weights,
         }
         if self.distance_decay == AUTO and decay is not None:
             fitted["distance_decay_"] = decay
@@ -234,10 +235,6 @@ class ConvexEstimator(ClusterMixin, Estimator):
         }
 
     def _check_rows(self, rows: Any, graph: Any) -> None:
-        if rows.is_sparse:
-            raise TypeError(
-                f"Sparse data was passed, but {type(self).__name__} has dense centroids: use X.toarray()."
-            )
         find_norm(self.norm, rows.shape[1])
         n_rows, n_columns = rows.shape
         n_neighbors = (n_rows - 1) / 2 if self.weights == "dense" else 0.7 * min(self.n_neighbors, n_rows)
@@ -252,7 +249,12 @@ class ConvexEstimator(ClusterMixin, Estimator):
     def check_parameters(self) -> None:
         super().check_parameters()
         if self.weights == "tree":
-            self._check_tree()
+            is_usual = (self.solver, self.step_size, self.stopping) == ("ama", None, "gap")
+            if self.norm != "l1" or not is_usual or self.connect is False:
+                raise ValueError(
+                    f'weights="tree" needs norm="l1" (got {self.norm!r}) and takes no solver, step_size, stopping or '
+                    "connect=False: a tree is connected, and its columns are solved exactly, without iterations."
+                )
         if self.step_size == PAPER_STEP and self.solver == "admm":
             raise ValueError(
                 'step_size="paper" is a step of AMA: for ADMM the paper names none. Give a positive number.'
@@ -261,23 +263,6 @@ class ConvexEstimator(ClusterMixin, Estimator):
             raise ValueError(
                 f'stopping="residuals" is for solver="admm": {self.solver} never splits U and V. Use stopping="gap".'
             )
-
-    def _check_tree(self) -> None:
-        if self.norm != "l1":
-            raise ValueError(
-                f'weights="tree" needs norm="l1", got {self.norm!r}: then columns are solved exactly.'
-            )
-        others = {
-            "solver": self.solver != "ama",
-            "step_size": self.step_size is not None,
-            "stopping": self.stopping != "gap",
-            "connect": self.connect is False,
-        }
-        for name, is_given in others.items():
-            if is_given:
-                raise ValueError(
-                    f'weights="tree" takes no {name}: a tree is connected, and solved without iterations.'
-                )
 
 
 class ConvexClustering(ConvexEstimator):
@@ -301,9 +286,9 @@ class ConvexClustering(ConvexEstimator):
         (||x_i - x_j||^2 - m)), but at least 0.01, where m is the least squared distance in the graph, and decay halves
         the weights between the 10% and 90% quantiles of squared distances, whatever the units of X are.
     connect : bool, optional
-        Add the shortest edges that connect the components of the graph (a spanning tree of them), so that a path ends
-        with one cluster. Else it ends with one cluster per component. None: where distance_decay is "auto" and the
-        graph is not given.
+        Add the shortest edges that connect the components of the graph (a spanning tree of them), in a given graph of
+        its least weight, so that a path ends with one cluster. Else it ends with one cluster per component. None: where
+        distance_decay is "auto" and the graph is not given.
     norm : {"l2", "l1", "linf"}, list of groups of columns, or object
         Of the differences of centroids. Groups: the sum of the l2 norms over a partition of the columns. An object
         has `value(V)`, `prox(V, sigmas)` and `dual_projection(V, radii)`, see `coterie.convex.NormObject`.
@@ -503,11 +488,10 @@ class ConvexClusterPath(ConvexEstimator):
     Parameters
     ----------
     gammas : array-like of shape (m,), optional
-        Strengths of the penalty, ascending. None: 0 and further ones until each component of the graph is one cluster.
-        With `distance_decay="auto"` their spacing follows the rate at which rows fuse; with a number they are a
-        geometric grid, from the first gamma that can fuse rows.
+        Strengths of the penalty, ascending. None: 0 and a geometric grid, from the first gamma that can fuse rows to
+        one at which each component of the graph is one cluster.
     n_gammas : int
-        Maximum number of gammas, if they are not given.
+        Number of gammas, if they are not given.
     weights, n_neighbors, distance_decay, connect, norm, solver, step_size, stopping
         See `ConvexClustering`.
     tol : float
@@ -558,8 +542,7 @@ class ConvexClusterPath(ConvexEstimator):
     residuals_ : ndarray of shape (m, 2)
         Primal and dual residual of each gamma, relative to their limits by `tol`; only with `stopping="residuals"`.
     n_iter_ : int
-        Number of iterations of all gammas; with `weights="tree"` number of problems solved, which exceeds that of
-        gammas if these were chosen.
+        Number of iterations of all gammas; with `weights="tree"` that of gammas.
     history_ : record array
         One row per gamma: `iteration` (its number), `seconds`, `objective`, `gamma`, `n_steps`, `gap`, `n_clusters`.
     n_features_in_, feature_names_in_, preparation_
@@ -646,15 +629,18 @@ class ConvexClusterPath(ConvexEstimator):
         self.callback = callback
 
     def _solve(self, problem: OrderedProblem | TreeProblem, stop: Stop, report: Report) -> PathResult:
-        given = self._given_gammas()
-        report.n_steps = self.n_gammas if given is None else len(given)
+        gammas = self._given_gammas()
         if isinstance(problem, TreeProblem):
-            return follow_tree_path(problem, given, self.n_gammas, stop=stop, report=report.start_run())
-        gammas = self._gammas(problem, given, report)
-        return follow_path(problem, gammas, self._options, stop=stop, report=report.start_run())
+            gammas = default_tree_gammas(problem, self.n_gammas) if gammas is None else gammas
+            solutions = solve_tree_path(problem, gammas, stop)
+        else:
+            gammas = default_gammas(problem.problem, self.n_gammas) if gammas is None else gammas
+            solutions = solve_path(problem, gammas, self._options, stop=stop, deadline=report.deadline)
+        report.n_steps = len(gammas)
+        return follow_path(solutions, len(gammas), problem.edges, report.start_run())
 
     def _attributes_of(self, found: PathResult, data: Array) -> dict[str, Any]:
-        gammas, labels, centroids, counts, objectives, gaps = zip(*found.steps)
+        gammas, labels, centroids, counts, objectives, gaps, *_, residuals = zip(*found.steps)
         n_clusters = longest_lived(np.array(gammas), np.array(counts))
         fitted = super()._attributes_of(found, data) | {
             "gammas_": np.array(gammas),
@@ -664,13 +650,13 @@ class ConvexClusterPath(ConvexEstimator):
             "labels_": labels[int(np.argmax(np.array(counts) <= n_clusters))],
             "objectives_": np.array(objectives),
             "dual_gaps_": np.array(gaps),
-            "n_splits_": found.n_splits,
+            "n_splits_": np.array(found.n_splits),
             "linkage_": found.linkage,
             "converged_": found.n_open == 0,
             "_distinct_centroids": tuple(rows.distinct for rows in centroids),
             "_centroid_numbers": np.array([rows.places for rows in centroids], dtype=np.int32),
         }
-        return fitted if not found.residuals else fitted | {"residuals_": np.array(found.residuals)}
+        return fitted if residuals[0] is None else fitted | {"residuals_": np.array(residuals)}
 
     def _shortfall(self, found: PathResult) -> str:
         what = "residuals" if self.stopping == "residuals" else "duality gaps"
@@ -694,17 +680,6 @@ class ConvexClusterPath(ConvexEstimator):
             "n_splits_": "int m",
             "linkage_": "float n-1 4",
         }
-
-    def _gammas(
-        self, ordered: OrderedProblem, given: FloatArray | None, report: Report
-    ) -> AdaptiveGammas | GivenGammas:
-        """Return the iterator of gammas."""
-        if given is not None:
-            return GivenGammas(given)
-        deadline = report.deadline.share(_GAMMAS_SHARE)
-        if self.distance_decay == AUTO:
-            return AdaptiveGammas(ordered.problem, self.n_gammas, deadline)
-        return GivenGammas(default_gammas(ordered.problem, self.n_gammas, deadline))
 
     def labels_at(self, n_clusters: int) -> IntArray:
         """Return the labels of a given number of clusters.
@@ -785,19 +760,8 @@ class ConvexClusterPath(ConvexEstimator):
             )
         return int(few[0])
 
-    def plot(self, *, n_clusters: int | None = None, ax: Axes | None = None) -> Axes:
-        """Draw the paths of the centroids; see `coterie.plotting.plot_path`."""
-        from coterie.convex.plots import plot_path
-
-        return plot_path(self, n_clusters=n_clusters, ax=ax)
-
-    def plot_dendrogram(
-        self, *, names: Any = None, n_clusters: int | None = None, ax: Axes | None = None
-    ) -> Axes:
-        """Draw the tree of the path; see `coterie.plotting.plot_path_dendrogram`."""
-        from coterie.convex.plots import plot_path_dendrogram
-
-        return plot_path_dendrogram(self, names=names, n_clusters=n_clusters, ax=ax)
+    plot = plot_path
+    plot_dendrogram = plot_path_dendrogram
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
@@ -21,7 +19,8 @@ _MOST_CHOSEN = 10
 
 def n_splits(finer: IntArray, coarser: IntArray) -> int:
     """Return the number of splits of the clusters of the first labels by the second ones."""
-    return len(_pairs(finer, coarser)) - int(finer.max()) - 1
+    pairs = np.unique(finer.astype(np.int64) * (int(coarser.max()) + 1) + coarser)
+    return len(pairs) - int(finer.max()) - 1
 
 
 def longest_lived(gammas: FloatArray, n_clusters_path: IndexArray) -> int:
@@ -34,33 +33,27 @@ def longest_lived(gammas: FloatArray, n_clusters_path: IndexArray) -> int:
     return max(lives, key=lambda count: (lives[count], count)) if lives else int(n_clusters_path[-1])
 
 
-def linkage_of_path(gammas: Array, labels_path: IntArray) -> FloatArray:
+def linkage_of_path(gammas: FloatArray, labels_path: IntArray, edges: IntArray) -> FloatArray:
     """Return the merges of a path as a linkage matrix of SciPy, (n - 1, 4), from `labels_path` (m, n).
 
-    Clusters that split again are not separated in it; clusters that never fuse are joined at 1.25 times the
-    last gamma.
+    Edges connect the rows of each cluster, but for rows that are equal from the first gamma on. Clusters that split
+    again are not separated; clusters that never fuse are joined at 1.25 times the last gamma.
     """
     n = labels_path.shape[1]
-    current = np.arange(n, dtype=np.int32)  # the tree's clusters, numbered from 0
-    names, sizes = np.arange(n), np.ones(n, dtype=np.int64)  # how SciPy calls them
-    merges: list[tuple[float, float, float, float]] = []
-    height = 0.0
-    for gamma, labels in zip(gammas, labels_path):
-        height = float(gamma)
-        current, names, sizes = _merged(current, labels, names, sizes, height, merges, n)
-    _merged(current, np.zeros(n, dtype=np.int32), names, sizes, _height_beyond(height), merges, n)
-    return np.array(merges, dtype=np.float64).reshape(-1, 4)
-
-
-def linkage_of_tree(gammas: FloatArray, fused_at: IndexArray, edges: IntArray) -> FloatArray:
-    """Return the merges of a path on a tree as `linkage_of_path` does; edge i vanishes at gamma
-    `fused_at[i]`, -1 for never.
-    """
-    heights = np.append(gammas, _height_beyond(float(gammas[-1])))[fused_at]
-    order = np.argsort(heights, kind="stable")
-    linkage = np.empty((len(edges), 4))
-    firsts, seconds = (np.ascontiguousarray(edges[order, side]) for side in (0, 1))
-    _kernels.linkage_of_edges(firsts, seconds, heights[order], linkage)
+    order = np.argsort(labels_path[0], kind="stable")
+    firsts, seconds = (np.append(edges[:, side], order[slice(side, n - 1 + side)]) for side in (0, 1))
+    fused_at = np.full(len(firsts), len(gammas))
+    for number in range(len(gammas) - 1, -1, -1):
+        fused_at[labels_path[number, firsts] == labels_path[number, seconds]] = number
+    by_height = np.argsort(fused_at, kind="stable")
+    last = float(gammas[-1])
+    heights = np.append(gammas, _BEYOND_THE_END * last if last > 0 else 1.0)[fused_at[by_height]]
+    firsts, seconds = (ends[by_height].astype(np.int32) for ends in (firsts, seconds))
+    joined, linkage = np.empty(n - 1, dtype=np.int64), np.empty((n - 1, 4))
+    _kernels.join_certified(
+        firsts, seconds, heights, np.full(n, np.inf), np.arange(n, dtype=np.int32), joined
+    )
+    _kernels.linkage_of_edges(firsts[joined], seconds[joined], heights[joined], linkage)
     return linkage
 
 
@@ -72,47 +65,12 @@ def cut_between(
     """
     inside = (coarser[edges[:, 0]] == coarser[edges[:, 1]]) & (finer[edges[:, 0]] != finer[edges[:, 1]])
     order = np.argsort(lengths[inside], kind="stable")
-    ends = np.sort(finer[edges[inside]][order].astype(np.int64), axis=1)
+    firsts, seconds = (finer[edges[inside, side]][order].astype(np.int32) for side in (0, 1))
     n_finer = int(finer.max()) + 1
-    # The shortest edge between each two clusters; ranks are the weights, as 0 is no edge for SciPy.
-    places = np.unique(ends[:, 0] * n_finer + ends[:, 1], return_index=True)[1]
-    ranks = sp.coo_array((places + 1.0, ends[places].T.astype(np.int32)), shape=(n_finer, n_finer))
-    tree = sp.coo_array(csgraph.minimum_spanning_tree(ranks.tocsr()))
-    fused = np.argsort(tree.data)[: n_finer - n_clusters]
-    joined = sp.coo_array((np.ones(len(fused)), (tree.row[fused], tree.col[fused])), shape=tree.shape)
-    labels = csgraph.connected_components(joined, directed=False)[1][finer]
-    return numbered_by_first_rows(labels)
-
-
-def _height_beyond(last: float) -> float:
-    return _BEYOND_THE_END * last if last > 0 else 1.0
-
-
-def _pairs(first: IntArray, second: IntArray) -> IndexArray:
-    """Return the distinct pairs of labels, of shape (n_pairs, 2)."""
-    n_labels = int(second.max()) + 1
-    return np.column_stack(np.divmod(np.unique(first.astype(np.int64) * n_labels + second), n_labels))
-
-
-def _merged(
-    current: IntArray, labels: IntArray, names: Array, sizes: Array, height: float, merges: list[Any], n: int
-) -> tuple[IntArray, Array, Array]:
-    """Join clusters that share a label; return the new labels of the rows, and the clusters' names and sizes."""
-    pairs = _pairs(current, labels)
-    n_clusters, n_labels = len(names), int(labels.max()) + 1
-    shape = (n_clusters + n_labels, n_clusters + n_labels)
-    shared = sp.coo_array((np.ones(len(pairs)), (pairs[:, 0], n_clusters + pairs[:, 1])), shape=shape)
-    n_groups, groups = csgraph.connected_components(shared, directed=False)
-    groups = groups[:n_clusters]
-    if n_groups == n_clusters:
-        return current, names, sizes
-    new_names, new_sizes = np.empty(n_groups, dtype=np.int64), np.zeros(n_groups, dtype=np.int64)
-    for cluster, group in enumerate(groups):
-        if new_sizes[group] == 0:
-            new_names[group], new_sizes[group] = names[cluster], sizes[cluster]
-            continue
-        pair = sorted((int(new_names[group]), int(names[cluster])))
-        new_sizes[group] += sizes[cluster]
-        merges.append((*map(float, pair), height, float(new_sizes[group])))
-        new_names[group] = n + len(merges) - 1
-    return groups[current].astype(np.int32), new_names, new_sizes
+    groups, joined = np.arange(n_finer, dtype=np.int32), np.empty(max(n_finer - 1, 0), dtype=np.int64)
+    n_joined = _kernels.join_certified(
+        firsts, seconds, np.arange(float(len(firsts))), np.full(n_finer, np.inf), groups, joined
+    )
+    fused = joined[: min(n_joined, n_finer - n_clusters)]
+    graph = sp.coo_array((np.ones(len(fused)), (firsts[fused], seconds[fused])), shape=(n_finer, n_finer))
+    return numbered_by_first_rows(csgraph.connected_components(graph, directed=False)[1][finer])

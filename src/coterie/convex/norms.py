@@ -37,6 +37,11 @@ class KernelNorm:
     group_starts: IndexArray  # (n_groups + 1,), int64: start of each group in that order
     is_maximum: bool = False  # whether the norm is the largest absolute value; there is one group then
 
+    @property
+    def is_euclidean(self) -> bool:
+        """Whether it is the Euclidean norm of all columns."""
+        return len(self.group_starts) == 2 and not self.is_maximum
+
 
 Norm: TypeAlias = KernelNorm | NormObject
 

@@ -1,25 +1,19 @@
-"""The path solver: ascending gammas, each from the duals of the previous ones."""
+"""Paths: solutions for ascending gammas, each from the duals of the previous ones."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from coterie.arrays import Array, FloatArray, IndexArray, IntArray
-from coterie.convex.gammas import AdaptiveGammas, GivenGammas
+from coterie.arrays import Array, FloatArray, IntArray
 from coterie.convex.linkage import linkage_of_path, n_splits
 from coterie.convex.problem import OrderedProblem, RepeatedRows, SolverOptions
-from coterie.convex.solvers import (
-    ADMM,
-    Fuser,
-    Solver,
-    iterate,
-    make_solver,
-    residual_test,
-)  # fmt: skip
+from coterie.convex.solvers import ADMM, Fuser, Solver, iterate, make_solver, residual_test
+from coterie.fitting.deadline import Deadline
 from coterie.fitting.report import Report, Stop
 
 # Numbers that are processed at a time, so that they stay in the cache.
@@ -35,6 +29,9 @@ class PathStep(NamedTuple):
     n_clusters: int
     objective: float  # F(U)
     gap: float  # F(U) - D
+    n_iter: int
+    has_converged: bool
+    residuals: tuple[float, float] | None = None  # of ADMM, relative to their limits
 
 
 @dataclass(frozen=True)
@@ -42,68 +39,64 @@ class PathResult:
     """Result of a path."""
 
     steps: list[PathStep]
-    n_iter: int  # of all gammas
-    n_open: int  # number of gammas that have not converged
     reason: str  # why the path ended; "max_iter" where some gammas have not converged
     history: Array  # one row per gamma
-    residuals: list[tuple[float, float]]  # of ADMM for each gamma, relative to their limits
-    n_splits: IntArray | IndexArray  # (m,): number of splits of clusters since the previous gamma
+    n_splits: list[int]  # number of splits of clusters since the previous gamma
     linkage: FloatArray  # (n - 1, 4): the merges
 
+    @property
+    def n_iter(self) -> int:
+        """Number of iterations of all gammas."""
+        return sum(step.n_iter for step in self.steps)
 
-def follow_path(
-    ordered: OrderedProblem,
-    gammas: AdaptiveGammas | GivenGammas,
-    options: SolverOptions,
-    *,
-    stop: Stop,
-    report: Report,
-) -> PathResult:
-    """Solve for ascending gammas."""
+    @property
+    def n_open(self) -> int:
+        """Number of gammas that have not converged."""
+        return sum(not step.has_converged for step in self.steps)
+
+
+def follow_path(solutions: Iterable[PathStep], n_gammas: int, edges: IntArray, report: Report) -> PathResult:
+    """Take the solutions for ascending gammas until the report ends the path; `edges` connect the rows of clusters."""
+    steps: list[PathStep] = []
+    for step in solutions:
+        steps.append(step)
+        if report(
+            step.objective, step.centroids.whole, gamma=step.gamma, n_steps=step.n_iter, gap=step.gap,
+            n_clusters=step.n_clusters,
+        ):  # fmt: skip
+            break
+    labels_path = np.array([step.labels for step in steps])
+    result = PathResult(
+        steps, "converged", report.history(), [0, *(n_splits(*pair) for pair in pairwise(labels_path))],
+        linkage_of_path(np.array([step.gamma for step in steps]), labels_path, edges),
+    )  # fmt: skip
+    reason = report.reason if len(steps) < n_gammas else None
+    return replace(result, reason=reason or ("max_iter" if result.n_open else "converged"))
+
+
+def solve_path(
+    ordered: OrderedProblem, gammas: FloatArray, options: SolverOptions, *, stop: Stop, deadline: Deadline
+) -> Iterator[PathStep]:
+    """Yield the solutions for ascending gammas."""
     solver, fuser = make_solver(ordered.problem, options), Fuser(ordered.problem)
     has_converged = residual_test(solver, options, stop)
-    warm_start = WarmStart(solver, has_even_steps=isinstance(gammas, GivenGammas))
+    warm_start = WarmStart(solver)
     n_rows = len(ordered.problem.rows)
-    steps: list[PathStep] = []
-    residuals: list[tuple[float, float]] = []
-    n_iter, ended = 0, False
-    gamma = gammas.following(0, lambda: ordered.problem.rows)
-    while gamma is not None and not ended:
+    for gamma in gammas.tolist():
         warm_start.predict(gamma)
-        found, n_steps, _ = iterate(
-            solver, fuser, gamma, stop=stop, deadline=report.deadline, has_converged=has_converged
+        found, n_iter, converged = iterate(
+            solver, fuser, gamma, stop=stop, deadline=deadline, has_converged=has_converged
         )
-        is_whole = found.n_clusters == n_rows
         centroids = (
             RepeatedRows(found.centroids.copy(), np.arange(n_rows))
-            if is_whole
+            if found.n_clusters == n_rows
             else RepeatedRows.of(found.centroids)
         )
-        if has_converged and isinstance(solver, ADMM):
-            residuals.append(solver.residuals(stop.tolerance))
-        step = PathStep(
+        yield PathStep(
             gamma, ordered.labels(found.labels), ordered.centroids(centroids), found.n_clusters, found.objective,
-            found.gap,
+            found.gap, n_iter, converged,
+            solver.residuals(stop.tolerance) if has_converged and isinstance(solver, ADMM) else None,
         )  # fmt: skip
-        steps.append(step)
-        n_iter += n_steps
-        ended = report(
-            step.objective, step.centroids.whole, gamma=gamma, n_steps=n_steps, gap=step.gap,
-            n_clusters=step.n_clusters,
-        )  # fmt: skip
-        gamma = gammas.following(step.n_clusters, centroids.whole)
-    if has_converged:
-        n_open = sum(max(residual) > 1 for residual in residuals)
-    else:
-        allowed = fuser.enough(0.0, 0.0)
-        n_open = sum(step.gap > stop.tolerance * step.objective + allowed for step in steps)
-    reason = report.reason if gamma is not None else None
-    labels_path = np.array([step.labels for step in steps])
-    return PathResult(
-        steps, n_iter, n_open, reason or ("max_iter" if n_open else "converged"), report.history(), residuals,
-        np.array([0, *(n_splits(*pair) for pair in pairwise(labels_path))]),
-        linkage_of_path(np.array([step.gamma for step in steps]), labels_path),
-    )  # fmt: skip
 
 
 class WarmStart:
@@ -112,27 +105,19 @@ class WarmStart:
     The dual of an edge with different ends lies on the boundary of its ball, whose radius grows with gamma.
     """
 
-    def __init__(self, solver: Solver, *, has_even_steps: bool) -> None:
+    def __init__(self, solver: Solver) -> None:
         self._solver = solver
-        self._has_even_steps = has_even_steps
-        self._gamma: float | None = None
-        self._ratio: float | None = None
-        self._step = 0.0
-        self._before: Array | None = None
+        self._gamma = self._ratio = 0.0
+        self._before = np.zeros_like(solver.duals)
 
     def predict(self, gamma: float) -> None:
         """Replace the solver's duals, those of the last gamma, by the extrapolated ones."""
-        if self._gamma is not None and self._gamma > 0:
-            longer = 1.0 if self._has_even_steps or self._step == 0 else (gamma - self._gamma) / self._step
-            self._continue(gamma / self._gamma, longer)
-            self._step = gamma - self._gamma
+        if self._gamma > 0:
+            self._continue(gamma / self._gamma)
         self._gamma = gamma
 
-    def _continue(self, ratio: float, longer: float) -> None:
+    def _continue(self, ratio: float) -> None:
         solver = self._solver
-        assert self._gamma is not None
-        if self._before is None:
-            self._before = np.zeros_like(solver.duals)
         lengths = solver.problem.split_lengths(self._gamma, solver.points, solver.duals)
         widths = np.diff(solver.problem.group_starts) if solver.problem.n_groups > 1 else 1
         at_a_time = max(1, _PREDICTED // solver.duals.shape[1])
@@ -142,7 +127,7 @@ class WarmStart:
             found, before = solver.duals[part].copy(), self._before[part]
             start = solver.duals[part]
             start *= np.where(is_apart, ratio, 1.0)
-            if self._ratio is not None:
-                start += longer * (found - before * np.where(is_apart, self._ratio, 1.0))
+            if self._ratio > 0:
+                start += found - before * np.where(is_apart, self._ratio, 1.0)
             before[:] = found
         self._ratio = ratio

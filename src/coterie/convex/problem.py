@@ -12,7 +12,7 @@ from scipy.sparse.linalg import eigsh
 
 from coterie import _kernels
 from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
-from coterie.convex.norms import KernelNorm, Norm, NormObject
+from coterie.convex.norms import KernelNorm, Norm, NormObject, find_norm
 from coterie.convex.weights import distinct_rows
 from coterie.graphs.edges import Edges, edges_of_graph
 from coterie.graphs.matrices import graph_laplacian
@@ -64,10 +64,9 @@ class RepeatedRows:
         """Return rows, as a copy."""
         return cls(*distinct_rows(rows))
 
-    def whole(self, out: Array | None = None) -> Array:
-        """Return, or write, all rows."""
-        # With mode="raise", `take` writes to a copy first.
-        return np.take(self.distinct, self.places, axis=0, out=out, mode="clip")
+    def whole(self) -> Array:
+        """Return all rows."""
+        return self.distinct[self.places]
 
 
 class ConvexProblem:
@@ -83,6 +82,7 @@ class ConvexProblem:
         self.rows = np.ascontiguousarray(rows)
         self.edges = edges
         self.group_starts, self.is_maximum = norm.group_starts, norm.is_maximum
+        self.is_euclidean = norm.is_euclidean
         self.steps = _steps(edges, step_size)
         self.energy = 0.5 * float(np.sum(self.rows**2, dtype=np.float64))
         self.n_threads = n_threads
@@ -99,11 +99,6 @@ class ConvexProblem:
     def n_groups(self) -> int:
         """Number of independent groups of columns."""
         return len(self.group_starts) - 1
-
-    @property
-    def is_euclidean(self) -> bool:
-        """Whether the norm is the Euclidean one of all columns."""
-        return self.n_groups == 1 and not self.is_maximum
 
     @property
     def has_ascent(self) -> bool:
@@ -225,12 +220,7 @@ class CustomProblem(ConvexProblem):
         kernel_norm = KernelNorm(np.arange(rows.shape[1]), whole)
         super().__init__(rows, edges, kernel_norm, step_size=step_size, n_threads=n_threads)
         self._norm = norm
-        self._windows = None
-
-    @property
-    def is_euclidean(self) -> bool:
-        """See `ConvexProblem.is_euclidean`; unknown, so False."""
-        return False
+        self._windows, self.is_euclidean = None, False  # unknown
 
     def step(self, gamma: float, momentum: float, points: Array, duals: Array, former: Array) -> None:
         """See `ConvexProblem.step`."""
@@ -282,19 +272,22 @@ class OrderedProblem:
     """A problem in the order of the kernels, centered, and the mapping to the order of the data."""
 
     problem: ConvexProblem  # centered; rows are ordered by neighbors, columns by groups
-    edges: Edges  # in the order of the data
+    edges: IntArray  # (n_edges, 2), int32: in the order of the data
+    weights: FloatArray  # (n_edges,)
     places: IndexArray  # (n_edges,): index in `edges` of each edge of the problem
     is_turned: BoolArray  # (n_edges,): whether its ends are exchanged
     order: IndexArray  # (n,): row numbers in the data
     columns: IndexArray  # column numbers in the data
     mean: FloatArray  # (p,): of the data
-    data: Array  # (n, p): the rows
+    dtype: np.dtype[Any]  # of the data
+    basis: (
+        FloatArray | None
+    )  # (p, n): orthonormal, in which the columns of the problem are; None for those of the data
 
     def centroids(self, found: RepeatedRows) -> RepeatedRows:
         """Return the centroids of a problem in the order of the data."""
-        distinct = np.empty(found.distinct.shape, dtype=self.data.dtype)
-        distinct[:, self.columns] = found.distinct + self.mean[self.columns]
-        return RepeatedRows(distinct, found.places[np.argsort(self.order)])
+        centroids = self._in_columns(found.distinct) + self.mean
+        return RepeatedRows(centroids.astype(self.dtype), found.places[np.argsort(self.order)])
 
     def labels(self, inner: IntArray) -> IntArray:
         """Return the labels in the order of the data, clusters numbered by their first rows."""
@@ -304,9 +297,13 @@ class OrderedProblem:
 
     def duals(self, inner: Array) -> Array:
         """Return the duals in the order of `edges`."""
-        out = np.empty(inner.shape, dtype=self.data.dtype)
-        out[self.places[:, None], self.columns] = np.where(self.is_turned, -1, 1)[:, None] * inner
+        out = np.empty((len(inner), len(self.mean)), dtype=self.dtype)
+        out[self.places] = np.where(self.is_turned, -1, 1)[:, None] * self._in_columns(inner)
         return out
+
+    def _in_columns(self, vectors: Array) -> Array:
+        """Return vectors of the problem in the columns of the data."""
+        return vectors[:, np.argsort(self.columns)] if self.basis is None else vectors @ self.basis.T
 
 
 def numbered_by_first_rows(labels: IntArray) -> IntArray:
@@ -337,12 +334,18 @@ def order_problem(
     order = edges.order_of_neighbors()
     inner, places, is_turned = edges.renumbered(order)
     mean = data.mean(axis=0, dtype=np.float64)
-    centered = data - mean
-    columns = norm.columns if isinstance(norm, KernelNorm) else np.arange(data.shape[1])
-    inside = centered[order[:, None], columns]
+    rows, basis = data - mean, None
+    if isinstance(norm, KernelNorm) and norm.is_euclidean and rows.shape[1] > len(rows):
+        # Distances are the same in an orthonormal basis of the rows.
+        basis, rows = np.linalg.qr(rows.T)
+        rows, norm = rows.T, find_norm("l2", len(rows))
+    columns = norm.columns if isinstance(norm, KernelNorm) else np.arange(rows.shape[1])
     step = _admm_step(inner, options) if options.solver == "admm" else _ama_step(inner, options)
-    problem = make_problem(inside, inner, norm, step_size=step, n_threads=n_threads)
-    return OrderedProblem(problem, edges, places, is_turned, order, columns, mean, data)
+    problem = make_problem(rows[order[:, None], columns], inner, norm, step_size=step, n_threads=n_threads)
+    ends = np.column_stack([edges.heads, edges.tails])
+    return OrderedProblem(
+        problem, ends, edges.weights, places, is_turned, order, columns, mean, data.dtype, basis
+    )
 
 
 def _admm_step(edges: Edges, options: SolverOptions) -> float:

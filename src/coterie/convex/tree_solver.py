@@ -7,7 +7,7 @@ this where the flow over such an edge exceeds its bound.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,8 +17,8 @@ from scipy.sparse import csgraph
 
 from coterie import _kernels
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.convex.linkage import linkage_of_tree
-from coterie.convex.path_solver import PathResult, PathStep
+from coterie.convex.gammas import first_gamma, grid
+from coterie.convex.path_solver import PathStep
 from coterie.convex.problem import RepeatedRows
 from coterie.convex.solvers import ConvexResult
 from coterie.convex.weights import weights_of_edges, without_units
@@ -26,16 +26,6 @@ from coterie.fitting.checks import random_stream
 from coterie.fitting.report import Report, Stop
 from coterie.graphs.equal_rows import equal_rows
 from coterie.graphs.spanning import near_rows, rooted_tree, spanning_tree
-
-# The first trial gamma could fuse this fraction of the edges, if all forces pulled their ends together.
-_FIRST_SHARE = 0.05
-
-# Maximum number of trial gammas for one number of clusters, and for the first one, and the tolerance of that number:
-# half a step of its logarithm.
-_TRIALS, _FIRST_TRIALS, _NEAR = 5, 20, 0.5
-
-# Bounds of the factor of gamma from one trial to the next.
-_SHORTEST, _LONGEST = 1.02, 4.0
 
 # Gaps below this share of the rows' energy are rounding errors.
 _ROUNDING = 1e-12
@@ -130,7 +120,7 @@ def tree_problem(
     )
     near = near_rows(points, k, method="auto", seed=seed, n_threads=n_threads)
     tree = spanning_tree(points, near, n_threads=n_threads)
-    weights, found = weights_of_edges(tree.squares.astype(np.float64) * scale**2, decay)
+    weights, found = weights_of_edges(tree.squares.astype(np.float64) * scale**2, decay, needs_all=True)
     order, parents, edges = rooted_tree(tree.firsts, tree.seconds)
     node_of = np.empty_like(order)
     node_of[order] = np.arange(len(order), dtype=np.int32)
@@ -160,120 +150,26 @@ def minimize_on_tree(problem: TreeProblem, gamma: float, *, report: Report) -> C
     )  # fmt: skip
 
 
-def follow_tree_path(
-    problem: TreeProblem, gammas: Iterable[float] | None, n_gammas: int, *, stop: Stop, report: Report
-) -> PathResult:
-    """Solve for ascending gammas, or for at most `n_gammas` that lower the logarithm of the number of
-    clusters evenly.
-    """
-    chosen = _chosen(problem, n_gammas) if gammas is None else _solved(problem, gammas)
-    steps: list[PathStep] = []
-    n_splits: list[int] = []
-    n_iter, ended, before = 0, False, None
-    fused_at = np.full(len(problem.parents), -1)
-    for found, n_solved in chosen:
-        labels, centroids = problem.clusters(found)
-        step = PathStep(found.gamma, labels, centroids, found.n_clusters, found.objective, found.gap)
-        n_splits.append(0 if before is None else int(np.count_nonzero(before & ~found.joined & 1)))
-        before = found.joined
-        fused_at[(fused_at < 0) & (before != 0)] = len(steps)
-        steps.append(step)
-        n_iter += n_solved
-        if report(
-            step.objective, centroids.whole, gamma=step.gamma, n_steps=n_solved, gap=step.gap,
-            n_clusters=step.n_clusters,
-        ):  # fmt: skip
-            ended = True
-            break
+def solve_tree_path(problem: TreeProblem, gammas: FloatArray, stop: Stop) -> Iterator[PathStep]:
+    """Yield the solutions for ascending gammas."""
     allowed = _ROUNDING * 0.5 * float(np.sum(problem.sizes * problem.columns**2))
-    n_open = sum(step.gap > stop.tolerance * step.objective + allowed for step in steps)
-    reason = report.reason if ended else None
-    # Equal rows are equal from the first gamma on.
-    again = np.flatnonzero(problem.rows[problem.nodes] != np.arange(len(problem.nodes)))
-    copies = np.column_stack([problem.rows[problem.nodes[again]], again]).astype(np.int32)
-    linkage = linkage_of_tree(
-        np.array([step.gamma for step in steps]), np.append(np.zeros(len(again), dtype=np.int64), fused_at[1:]),
-        np.concatenate([copies, problem.edges]),
-    )  # fmt: skip
-    return PathResult(
-        steps, n_iter, n_open, reason or ("max_iter" if n_open else "converged"), report.history(), [],
-        np.array(n_splits), linkage,
-    )  # fmt: skip
-
-
-def _solved(problem: TreeProblem, gammas: Iterable[float]) -> Iterable[tuple[TreeSolution, int]]:
-    """Yield the solutions for given gammas, each with the number of problems solved for it."""
     fused = None
-    for gamma in gammas:
-        found = problem.solve(float(gamma), fused)
+    for gamma in gammas.tolist():
+        found = problem.solve(gamma, fused)
         fused = found.fused
-        yield found, 1
+        labels, centroids = problem.clusters(found)
+        yield PathStep(
+            gamma, labels, centroids, found.n_clusters, found.objective, found.gap, 1,
+            found.gap <= stop.tolerance * found.objective + allowed,
+        )  # fmt: skip
 
 
-def _chosen(problem: TreeProblem, n_gammas: int) -> Iterable[tuple[TreeSolution, int]]:
-    """Yield solutions with evenly decreasing log number of clusters, each with the number of problems solved for it."""
+def default_tree_gammas(problem: TreeProblem, n_gammas: int) -> FloatArray:
+    """Return 0 and a geometric grid from the first gamma that can fuse rows to the one that fuses all."""
     last = problem.last_gamma
-    if n_gammas == 1 or last == 0:
-        yield problem.solve(last), 1
-        return
-    kept = lower = problem.solve(0.0)
-    yield kept, 1
-    step = float(np.log(kept.n_clusters)) / max(1, n_gammas - 1)
-    slope, n_solved = 1.0, 0
-    guess = min(_first_gamma(problem), 0.5 * last)
-    for place in range(1, n_gammas - 1):
-        target = (n_gammas - 1 - place) * step
-        if np.log(kept.n_clusters) <= target + _NEAR * step:  # more rows have fused at once
-            continue
-        upper: TreeSolution | None = None
-        for _ in range(_TRIALS if kept.gamma > 0 else _FIRST_TRIALS):
-            found = problem.solve(guess, lower.fused)
-            n_solved += 1
-            beyond = float(np.log(found.n_clusters)) - target
-            if abs(beyond) <= _NEAR * step:
-                break
-            if beyond > 0:
-                slope, lower = _slope(lower, found, slope), found
-            else:
-                upper = found
-            guess = _next_guess(lower, target, slope, upper, last)
-        else:  # no gamma has about this number
-            found = lower if upper is None or lower.n_clusters < kept.n_clusters else upper
-        if found.n_clusters < kept.n_clusters:
-            yield found, n_solved
-            if found.n_clusters == 1:
-                return
-            slope, kept, lower, n_solved = _slope(kept, found, slope), found, found, 0
-        guess = _next_guess(lower, target - step, slope, None, last)
-    yield problem.solve(last, lower.fused), n_solved + 1
-
-
-def _first_gamma(problem: TreeProblem) -> float:
-    """Return a gamma below which few edges can fuse: a node moves by at most gamma times its total weight."""
-    parents, weights = problem.parents, problem.weights.copy()
-    weights[0] = 0
-    reach = (weights + np.bincount(parents, weights, len(parents))) / problem.sizes
-    lengths = np.abs(problem.columns[:, 1:] - problem.columns[:, parents[1:]]).max(axis=0)
-    return float(np.quantile(lengths / (reach[1:] + reach[parents[1:]]), _FIRST_SHARE))
-
-
-def _slope(before: TreeSolution, after: TreeSolution, known: float) -> float:
-    """Return the rate at which the log number of clusters decreases with log gamma."""
-    fell = float(np.log(before.n_clusters / after.n_clusters))
-    if before.gamma == 0 or fell <= 0:
-        return known
-    return fell / float(np.log(after.gamma / before.gamma))
-
-
-def _next_guess(
-    lower: TreeSolution, target: float, slope: float, upper: TreeSolution | None, last: float
-) -> float:
-    """Return the gamma predicted for a number of clusters, whose logarithm is the target."""
-    most = float(np.log(lower.n_clusters))
-    if upper is None:
-        factor = float(np.exp(np.clip((most - target) / slope, np.log(_SHORTEST), np.log(_LONGEST))))
-        return min(lower.gamma * factor, 0.5 * (lower.gamma + last))
-    if lower.gamma == 0:
-        return 0.5 * upper.gamma
-    share = (most - target) / (most - float(np.log(upper.n_clusters)))
-    return float(lower.gamma * (upper.gamma / lower.gamma) ** np.clip(share, 0.25, 0.75))
+    if last == 0:
+        return np.zeros(1)
+    heads, tails = np.arange(1, len(problem.parents), dtype=np.int32), problem.parents[1:]
+    lengths = np.abs(problem.columns[:, heads] - problem.columns[:, tails]).max(axis=0)
+    first = first_gamma(heads, tails, problem.weights[1:], lengths, problem.sizes)
+    return grid(first, last, n_gammas)

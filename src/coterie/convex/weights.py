@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.spatial.distance import pdist
 
-from coterie.arrays import Array, FloatArray, IndexArray
+from coterie.arrays import Array, IndexArray, IntArray
 from coterie.fitting.checks import warn
 from coterie.graphs import knn_graph
 from coterie.graphs.bridges import bridge_components
@@ -41,32 +40,63 @@ def weight_graph(
 ) -> tuple[sp.csr_array, float | None]:
     """Build the symmetric graph of weights, and return it with the decay (None with a given graph).
 
-    Weights that underflow to 0 are left out with a warning, except where they connect components.
+    With decay "auto" weights do not depend on the units of the rows or on duplicates: they are exp(-decay (d^2 - m)),
+    at least 0.01, with m the least squared distance (Touw, Groenen and Terada 2022); decay halves them between the 10%
+    and the 90% quantile of d^2, and is 0 for about equal distances. Equal rows have edges of their own, heavy enough
+    to keep them fused.
     """
-    search: dict[str, Any] = {"random_state": random_state, "n_threads": n_threads}
-    if isinstance(decay, str) and kind != "precomputed":
-        return relative_graph(X, kind=kind, n_neighbors=n_neighbors, connect=connect is not False, **search)
-    found = check_graph(graph, len(X), symmetric=True) if kind == "precomputed" else None
-    weights = _lightest(found) if isinstance(decay, str) else _Gaussian(decay, X.dtype)
-    if kind == "dense" or (kind == "knn" and n_neighbors >= len(X) - 1):
-        found = _dense_graph(X, weights)
-    elif kind == "knn":
-        found = knn_graph(X, n_neighbors, weights=weights, **search)
+    if kind == "precomputed":
+        found = check_graph(graph, len(X), symmetric=True)
+        if connect:
+            least = found.data[found.data > 0].min(initial=1.0)
+            found = bridge_components(found, X, lambda squares: np.full_like(squares, least), n_threads)
+        return found, None
+    is_relative = isinstance(decay, str)
+    connect = is_relative if connect is None else connect
+    rows, scale = without_units(X) if is_relative else (X, 1.0)
+    groups: IndexArray | None = None
+    heads: IndexArray | IntArray
+    tails: IndexArray | IntArray
+    if kind == "dense":
+        heads, tails = np.triu_indices(len(X), 1)
+        squares = pdist(rows, "sqeuclidean")
+    else:
+        if is_relative:
+            rows, groups = distinct_rows(rows)
+        heads, tails, squares = _edges_to_neighbors(rows, n_neighbors, connect, random_state, n_threads)
+    weights, found_decay = weights_of_edges(squares, decay, X.dtype, needs_all=False)
     if connect:
-        found = bridge_components(found, X, weights, n_threads)
-    if isinstance(weights, _Gaussian):
-        weights.check()
-    return found, None if kind == "precomputed" or isinstance(decay, str) else float(decay)
+        weights = np.maximum(weights, np.finfo(X.dtype).tiny)
+    if groups is not None:
+        return _of_all_copies(heads, tails, weights, groups, X.dtype), found_decay / scale**2
+    return _graph_of(heads, tails, weights, len(X), X.dtype), found_decay / scale**2
 
 
-def weights_of_edges(squares: FloatArray, decay: float | str) -> tuple[FloatArray, float]:
-    """Return the positive weights of edges of these squared lengths, and the decay; underflow is an error."""
+def weights_of_edges(
+    squares: Array, decay: float | str, dtype: npt.DTypeLike = np.float64, *, needs_all: bool
+) -> tuple[Array, float]:
+    """Return the weights of edges of these squared lengths, and the decay.
+
+    Weights that underflow are a warning, or an error where all do or `needs_all` edges are those of a tree.
+    """
     if isinstance(decay, str):
-        return _relative_weights(squares)
-    gaussian = _Gaussian(decay, squares.dtype)
-    weights = gaussian(squares)
-    if np.any(weights == 0):
-        raise ValueError(f"{gaussian.loss} Without these edges the tree is not connected.")
+        return _relative_weights(squares.astype(np.float64))
+    with np.errstate(over="ignore", under="ignore"):
+        weights = np.exp(-decay * squares).astype(dtype)
+    n_lost = int(np.count_nonzero(weights == 0))
+    if n_lost:
+        longest = float(squares.max())
+        keeps = -np.log(np.finfo(dtype).tiny) / longest
+        lost = "all" if n_lost == len(weights) else f"{n_lost} of {len(weights)}"
+        message = (
+            f"With distance_decay={decay:g} {lost} weights exp(-decay d^2) underflow to 0, for squared distances of up "
+            f'to {longest:.3g}: distance_decay={keeps:.2g} would keep them, and distance_decay="auto" fits any units.'
+        )
+        if needs_all:
+            raise ValueError(f"{message} Without these edges the tree is not connected.")
+        if n_lost == len(weights):
+            raise ValueError(message)
+        warn(message)
     return weights, float(decay)
 
 
@@ -76,82 +106,6 @@ def distinct_rows(rows: Array) -> tuple[Array, IndexArray]:
     as_bytes = whole.view(np.dtype((np.void, whole.dtype.itemsize * whole.shape[1]))).ravel()
     _, first, places = np.unique(as_bytes, return_index=True, return_inverse=True)
     return whole[first], places
-
-
-def relative_graph(
-    X: Array, *, kind: str, n_neighbors: int, connect: bool, random_state: Any = None, n_threads: int = 1
-) -> tuple[sp.csr_array, float]:
-    """Build a graph whose weights do not depend on the units of the rows or on duplicates, and return it with
-    the decay.
-
-    Weights are exp(-decay (d^2 - m)), at least 0.01, with m the least squared distance (Touw, Groenen and
-    Terada 2022); decay halves them between the 10% and the 90% quantile of d^2, and is 0 for about equal
-    distances. Equal rows have edges of their own, heavy enough to keep them fused.
-    """
-    rows, scale = without_units(X)
-    if kind == "dense":
-        heads, tails = np.triu_indices(len(X), 1)
-        weights, decay = _relative_weights(pdist(rows, "sqeuclidean"))
-        return _graph_of(heads, tails, weights, len(X), X.dtype), decay / scale**2
-    distinct, groups = distinct_rows(rows)
-    if len(distinct) == 1:
-        weights, decay = np.empty(0), 0.0
-        heads = tails = np.empty(0, dtype=np.int64)
-    else:
-        squares = _squares_of_neighbors(distinct, n_neighbors, connect, random_state, n_threads)
-        heads, tails = squares.row.astype(np.int64), squares.col.astype(np.int64)
-        weights, decay = _relative_weights(squares.data.astype(np.float64))
-    return _of_all_copies(heads, tails, weights, groups, X.dtype), decay / scale**2
-
-
-def _lightest(graph: sp.csr_array) -> Callable[[Array], Array]:
-    """Return a function that gives each edge the least weight of a graph."""
-    least = graph.data[graph.data > 0].min(initial=1.0) if graph.nnz else 1.0
-    return lambda squares: np.full_like(squares, least)
-
-
-class _Gaussian:
-    """Weights exp(-decay d^2), with a count of those that underflow."""
-
-    def __init__(self, decay: float, dtype: npt.DTypeLike) -> None:
-        self._decay, self._dtype = decay, dtype
-        self._n_weights = self._n_lost = 0
-        self._longest = 0.0
-
-    def __call__(self, squares: Array) -> Array:
-        """Return the weights of edges of these squared lengths."""
-        with np.errstate(over="ignore", under="ignore"):
-            weights = np.exp(-self._decay * squares).astype(self._dtype)
-        self._n_weights += weights.size
-        self._n_lost += int(np.count_nonzero(weights == 0))
-        self._longest = max(self._longest, float(squares.max(initial=0)))
-        return weights
-
-    @property
-    def loss(self) -> str:
-        """Number of weights that underflow, and a decay that would keep them."""
-        keeps = -np.log(np.finfo(self._dtype).tiny) / self._longest
-        lost = "all" if self._n_lost == self._n_weights else f"{self._n_lost} of {self._n_weights}"
-        return (
-            f"With distance_decay={self._decay:g} {lost} weights exp(-decay d^2) underflow to 0, for squared distances "
-            f'of up to {self._longest:.3g}: distance_decay={keeps:.2g} would keep them, and distance_decay="auto" fits '
-            "any units."
-        )
-
-    def check(self) -> None:
-        """Warn of weights that underflow; raise a ValueError where all do."""
-        if self._n_lost == self._n_weights > 0:
-            raise ValueError(self.loss)
-        if self._n_lost:
-            warn(self.loss)
-
-
-def _dense_graph(X: Array, weights: Callable[[Array], Array]) -> sp.csr_array:
-    n = len(X)
-    heads, tails = np.triu_indices(n, 1)
-    values = weights(pdist(X, "sqeuclidean"))
-    upper = sp.coo_array((values, (heads, tails)), shape=(n, n)).tocsr()
-    return sp.csr_array(upper + upper.T)
 
 
 def without_units(X: Array) -> tuple[Array, float]:
@@ -170,20 +124,23 @@ def without_units(X: Array) -> tuple[Array, float]:
     return np.ascontiguousarray((centered / scale).astype(X.dtype)), scale
 
 
-def _squares_of_neighbors(
+def _edges_to_neighbors(
     rows: Array, n_neighbors: int, connect: bool, random_state: Any, n_threads: int
-) -> sp.coo_array:
-    """Return the squared lengths of the edges, each once."""
+) -> tuple[IntArray, IntArray, Array]:
+    """Return the ends and the squared lengths of the edges, each once."""
+    if len(rows) == 1:
+        return np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty(0)
     least = np.finfo(rows.dtype).tiny
 
     def squares(found: Array) -> Array:
-        return np.maximum(found, least)  # distinct rows have an edge, even if the square underflows
+        return np.maximum(found, least)  # an edge of weight 0 is none
 
     k = min(n_neighbors, len(rows) - 1)
     graph = knn_graph(rows, k, weights=squares, random_state=random_state, n_threads=n_threads)
     if connect:
         graph = bridge_components(graph, rows, squares, n_threads)
-    return sp.coo_array(sp.triu(graph, 1))
+    upper = sp.coo_array(sp.triu(graph, 1))
+    return upper.row, upper.col, upper.data
 
 
 def _relative_weights(squares: Array) -> tuple[Array, float]:
@@ -198,7 +155,7 @@ def _relative_weights(squares: Array) -> tuple[Array, float]:
 
 
 def _of_all_copies(
-    heads: IndexArray, tails: IndexArray, weights: Array, groups: IndexArray, dtype: Any
+    heads: IndexArray | IntArray, tails: IndexArray | IntArray, weights: Array, groups: IndexArray, dtype: Any
 ) -> sp.csr_array:
     """Give each of several equal rows its own edges, and an edge to the first of them."""
     counts = np.bincount(groups)
@@ -222,7 +179,7 @@ def _of_all_copies(
     )
 
 
-def _graph_of(heads: IndexArray, tails: IndexArray, weights: Array, n: int, dtype: Any) -> sp.csr_array:
+def _graph_of(heads: Any, tails: Any, weights: Array, n: int, dtype: Any) -> sp.csr_array:
     ends = np.concatenate([heads, tails]), np.concatenate([tails, heads])
     graph = sp.coo_array((np.concatenate([weights, weights]).astype(dtype), ends), shape=(n, n)).tocsr()
     graph.sort_indices()
