@@ -34,7 +34,7 @@ def table_of(X, parameters):
 
 def gather(blocks, n_rows, n_best):
     ids, energies = np.full((n_rows, n_best), -1), np.full((n_rows, n_best), np.nan)
-    for part, found, values in blocks:
+    for part, _, found, values in blocks:
         ids[part], energies[part] = found, values
     return ids, energies
 
@@ -58,7 +58,7 @@ class TestExact:
         # Which of two comes first is rounding where they are equally good; none may come twice.
         np.testing.assert_allclose(energies, np.take_along_axis(table, ids, axis=1), rtol=1e-9, atol=1e-8)
         assert all(len(set(row)) == n_best for row in ids)
-        labels = search.labels(as_rows(X), exact=True)
+        labels = search.labels_and_distances(as_rows(X), exact=True)[0]
         assert labels.dtype == np.int32
         slack = 1e-3 if dtype == np.float32 else 1e-9
         assert np.all(table[np.arange(n), labels] <= table.min(axis=1) + slack)
@@ -93,7 +93,7 @@ class TestTruncated:
         assert all(len(set(row)) == n_best for row in ids)
         assert np.all(np.diff(energies, axis=1) >= 0)
         np.testing.assert_allclose(energies, np.take_along_axis(table, ids, axis=1), rtol=1e-9, atol=1e-8)
-        labels = search.labels(as_rows(X), exact=False)
+        labels = search.labels_and_distances(as_rows(X), exact=False)[0]
         assert np.all((labels >= 0) & (labels < n_components))
         if n_components <= 17:  # every list holds them all
             np.testing.assert_allclose(energies, np.sort(table, axis=1)[:, :n_best], rtol=1e-9, atol=1e-8)
@@ -105,18 +105,18 @@ class TestTruncated:
         random = np.random.default_rng(1)
         X = parameters.means[random.integers(0, 1000, size=2000)] + random.normal(size=(2000, 5))
         X, table = X.astype(dtype), table_of(X.astype(dtype), parameters)
-        labels = ComponentSearch(parameters, 2).labels(as_rows(X), exact=False)
+        labels = ComponentSearch(parameters, 2).labels_and_distances(as_rows(X), exact=False)[0]
         assert np.mean(table[np.arange(2000), labels] > table.min(axis=1) + 1e-3) < 0.01
 
     def test_bits_do_not_depend_on_threads_or_blocks(self, kind, dtype, monkeypatch):
         parameters, X = some_mixture(300, 5, kind, dtype, 0), some_rows(1000, 5, dtype, 0)
         reference = ComponentSearch(parameters, 1)
-        labels = reference.labels(as_rows(X), exact=False)
+        labels = reference.labels_and_distances(as_rows(X), exact=False)[0]
         ids, energies = gather(reference.best(as_rows(X), 5, exact=False), 1000, 5)
         for n_threads, block_bytes in [(2, 128 << 20), (3, 16 * 5 * 77)]:
             monkeypatch.setattr("coterie.mixture.component_search._SCORED_BYTES", block_bytes)
             search = ComponentSearch(parameters, n_threads)
-            np.testing.assert_array_equal(search.labels(as_rows(X), exact=False), labels)
+            np.testing.assert_array_equal(search.labels_and_distances(as_rows(X), exact=False)[0], labels)
             found = gather(search.best(as_rows(X), 5, exact=False), 1000, 5)
             np.testing.assert_array_equal(found[0], ids)
             np.testing.assert_array_equal(found[1], energies)
@@ -128,6 +128,6 @@ def test_equal_components_go_to_the_lowest_number(exact):
     parameters = MixtureParameters(np.ones((40, 3)), np.array(1.0), np.full(40, 1 / 40))
     X = np.random.default_rng(0).normal(size=(50, 3))
     search = ComponentSearch(parameters, 1)
-    np.testing.assert_array_equal(search.labels(as_rows(X), exact=exact), 0)
+    np.testing.assert_array_equal(search.labels_and_distances(as_rows(X), exact=exact)[0], 0)
     ids, _ = gather(search.best(as_rows(X), 3, exact=exact), 50, 3)
     np.testing.assert_array_equal(ids, np.tile([0, 1, 2], (50, 1)))

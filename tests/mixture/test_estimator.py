@@ -85,8 +85,8 @@ def test_bad_parameters(parameters, message):
 
 
 def test_sparse_rows_are_not_taken():
-    with pytest.raises(TypeError, match="Sparse rows are not supported"):
+    with pytest.raises(TypeError, match="Sparse rows were passed"):
         mixture(2).fit(sp.eye(9, format="csr"))
     model = mixture(2).fit(np.eye(9))
-    with pytest.raises(TypeError, match="Sparse rows are not supported"):
+    with pytest.raises(TypeError, match="Sparse rows were passed"):
         model.predict(sp.eye(9, format="csr"))

@@ -244,8 +244,8 @@ class TestEM:
         X = np.concatenate([rows, np.full((2, 12), 500.0)])
         posteriors = e_step(X, (2, 2, 2))
         posteriors.update(posteriors.e_step(start))
-        options = dict(covariance_type="factors", reg_covar=0.0, smallest_variance=1e-12)
-        after = m_step(posteriors, start, least_mass=3.0, **options)
+        options = EMOptions("factors", smallest_variance=1e-12, least_mass=3.0)
+        after = m_step(posteriors, start, "factors", options)
         np.testing.assert_array_equal(after.variances[1], start.variances[1])
         np.testing.assert_allclose(
             after.factors[1].T @ after.factors[1], start.factors[1].T @ start.factors[1]
@@ -282,9 +282,7 @@ class TestEM:
                 found = first_factors(posteriors, found, options, Report())
             else:
                 kind = "diag" if step < 2 else "factors"
-                found = m_step(
-                    posteriors, found, covariance_type=kind, reg_covar=reg_covar, smallest_variance=1e-12
-                )
+                found = m_step(posteriors, found, kind, replace(options, least_mass=0.0))
             assert np.all(found.variances >= (1 - 1e-12) * reg_covar)
             log_densities = -(expected_energies(own, found) if step > 1 else energies_of_diag(own, found))
             objectives.append(log_densities.mean() - reg_covar / 2 * np.sum(1 / found.variances))

@@ -1,5 +1,7 @@
 """The M-step: moments of the shares against plain ones, and what is made of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 from coterie import _kernels
 from coterie.blocks.kernel_rows import kernel_rows
-from coterie.mixture.em import m_step, shared_variance
+from coterie.mixture.em import EMOptions, m_step, shared_variance
 from coterie.mixture.parameters import MixtureParameters
 from coterie.mixture.posteriors import distinct_draws
 from tests.mixture.mixtures import COVARIANCE_TYPES, DTYPES
@@ -163,9 +165,8 @@ def test_the_m_step_is_the_oracles(covariance_type, dtype, weighted):
     )
     posteriors = e_step(X, (7, 7, 1), weights=weights)
     posteriors.update(posteriors.e_step(before))
-    after = m_step(
-        posteriors, before, covariance_type=covariance_type, reg_covar=0.25, smallest_variance=1e-9
-    )
+    options = EMOptions(covariance_type, reg_covar=0.25, smallest_variance=1e-9)
+    after = m_step(posteriors, before, covariance_type, options)
     table = oracle.energies(X, means, before.variances, before.weights)
     shares, _ = oracle.posteriors(table)
     everyone = np.tile(np.arange(7), (400, 1))
@@ -185,12 +186,12 @@ def test_m_step_drops_components_without_weight_or_variance(covariance_type):
     before = MixtureParameters(means, np.array(1.0), np.full(3, 1 / 3))
     posteriors = e_step(X, (3, 3, 1))
     posteriors.update(posteriors.e_step(before))
-    options = dict(covariance_type=covariance_type, smallest_variance=1e-9)
-    after = m_step(posteriors, before, reg_covar=0.0, **options)
+    options = EMOptions(covariance_type, smallest_variance=1e-9)
+    after = m_step(posteriors, before, covariance_type, options)
     np.testing.assert_array_equal(after.weights, [1, 0, 0])
-    kept = m_step(posteriors, before, reg_covar=0.5, **options)
+    kept = m_step(posteriors, before, covariance_type, replace(options, reg_covar=0.5))
     np.testing.assert_allclose(kept.weights, [0.6, 0.4, 0])
     np.testing.assert_allclose(kept.variances[1], 0.5)
-    tied = m_step(posteriors, before, covariance_type="tied_spherical", reg_covar=0.0, smallest_variance=1e-9)
+    tied = m_step(posteriors, before, "tied_spherical", options)
     np.testing.assert_array_equal(tied.means[2], means[2])  # without mass it stays
     np.testing.assert_allclose(tied.weights, 1 / 3)

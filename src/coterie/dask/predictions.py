@@ -30,12 +30,6 @@ def by_chunk(model: Any, method: str, chunks: Chunks) -> Any:
 
 def score_of(model: Any, chunks: Chunks) -> float:
     """Return the score of all rows: of k-means minus the inertia, of a mixture the mean log-likelihood."""
-    total, n_rows = totals_of(model, chunks)
-    return total / n_rows if hasattr(model, "score_samples") else total
-
-
-def totals_of(model: Any, chunks: Chunks) -> tuple[float, int]:
-    """Return the sum of the scores of all rows, chunks in their order, and the number of rows."""
     check_is_fitted(model)
     import dask
 
@@ -43,7 +37,8 @@ def totals_of(model: Any, chunks: Chunks) -> tuple[float, int]:
     apply, lazy = dask.delayed(_apply_score, pure=False), chunks.lazy or [None] * len(chunks)
     found = dask.compute(*(apply(sent, chunk, data) for chunk, data in zip(chunks.chunks, lazy)))
     scores, sizes = zip(*found)
-    return float(np.sum(scores)), int(np.sum(sizes))
+    total = float(np.sum(scores))
+    return total / sum(sizes) if hasattr(model, "score_samples") else total
 
 
 def _empty_result(model: Any, method: str) -> Any:

@@ -56,6 +56,10 @@ class ComponentSearch:
         other.n_threads = n_threads
         return other
 
+    def n_compared(self, *, exact: bool) -> int:
+        """Return with how many cells and components a row is compared."""
+        return len(self.parameters.means) if exact else 2 * self._n_listed
+
     @cached_property
     def _shift(self) -> FloatArray:
         means = self.parameters.means
@@ -105,26 +109,16 @@ class ComponentSearch:
         vectors, offsets = self._linear
         return np.asarray(offsets - 2 * (self._features(block) @ vectors.T))
 
-    def best(self, rows: Rows, n_best: int, *, exact: bool) -> Iterator[tuple[slice, IntArray, FloatArray]]:
-        """Yield, for blocks of rows, the best components of each row and their energies, ascending."""
+    def best(self, rows: Rows, n_best: int, *, exact: bool) -> Iterator[tuple[slice, Array, IntArray, Array]]:
+        """Yield blocks of rows, with the best components of each row and their energies, ascending."""
         for part, block in self._blocks(rows):
-            if self._loses_digits:
-                yield part, *self._best_by_differences(block, n_best)
-            else:
-                yield part, *self._nearest(block, self._features(block), self._linear, n_best, exact)
-
-    def labels(self, rows: Rows, *, exact: bool) -> IntArray:
-        """Return the best component of each row."""
-        labels = np.empty(rows.shape[0], dtype=np.int32)
-        for part, block in self._blocks(rows):
-            labels[part] = self._best_of(block, exact)
-        return labels
+            yield part, block, *self._best_of(block, n_best, exact)
 
     def labels_and_distances(self, rows: Rows, *, exact: bool) -> tuple[IntArray, FloatArray]:
         """Return the best component of each row, and the distance to it as `distances` does; one pass over the rows."""
         labels, squares = np.empty(rows.shape[0], dtype=np.int32), np.empty(rows.shape[0])
         for part, block in self._blocks(rows):
-            labels[part] = self._best_of(block, exact)
+            labels[part] = self._labels_of(block, exact)
             self._write_squares(block, labels[part], squares[part])
         return labels, np.sqrt(squares)
 
@@ -146,18 +140,23 @@ class ComponentSearch:
             variances = variances.min(axis=1)
         return center_rounding(self.parameters.means) / np.sqrt(variances)
 
-    def _best_of(self, block: Array, exact: bool) -> IntArray:
+    def _best_of(self, block: Array, n_best: int, exact: bool) -> tuple[IntArray, Array]:
+        """Return the best components of each row, and their energies, ascending."""
+        if self._loses_digits:
+            return self._best_by_differences(block, n_best)
+        return self._nearest(block, self._features(block), self._linear, n_best, exact)
+
+    def _labels_of(self, block: Array, exact: bool) -> IntArray:
+        """Return the best component of each row."""
+        if self.parameters.variances.ndim:
+            return self._best_of(block, 1, exact)[0][:, 0]
         # With one variance for all, distances order the components as the densities do.
-        shared = self.parameters.variances.ndim == 0
-        if self._loses_digits and not shared:
-            return np.ascontiguousarray(self._best_by_differences(block, 1)[0][:, 0])
-        if shared and (exact or self._n_listed == len(self.parameters.means)):
+        if exact or self._n_listed == len(self.parameters.means):
             labels = np.empty(len(block), dtype=np.int32)
             self._frame.nearest(kernel_rows(block), labels, n_threads=self.n_threads)
             return labels
-        features = block if shared else self._features(block)
-        linear = (self._frame.relative, self._frame.offsets) if shared else self._linear
-        return np.ascontiguousarray(self._nearest(block, features, linear, 1, exact)[0][:, 0])
+        linear = self._frame.relative, self._frame.offsets
+        return self._nearest(block, block, linear, 1, exact)[0][:, 0]
 
     @cached_property
     def _loses_digits(self) -> bool:
@@ -270,26 +269,19 @@ class FactorSearch(ComponentSearch):
         everything = np.arange(len(self.parameters.means), dtype=np.int32)
         return self._table(block.astype(np.float64), everything, self._in_double)
 
-    def best(self, rows: Rows, n_best: int, *, exact: bool) -> Iterator[tuple[slice, IntArray, FloatArray]]:
-        for part, block in self._blocks(rows):
-            ids, energies = np.empty((len(block), n_best), dtype=np.int32), np.empty((len(block), n_best))
-            for members, listed in self._compared(block, n_best, exact):
-                table = self._table(block[members], listed, self.parameters)
-                if n_best == 1:
-                    places = table.argmin(axis=1)[:, None]
-                else:
-                    places = np.sort(np.argpartition(table, n_best - 1, axis=1)[:, :n_best], axis=1)
-                found = np.take_along_axis(table, places, axis=1)
-                order = np.argsort(found, axis=1, kind="stable")
-                ids[members] = listed[np.take_along_axis(places, order, axis=1)]
-                energies[members] = np.take_along_axis(found, order, axis=1)
-            yield part, ids, energies
-
-    def _best_of(self, block: Array, exact: bool) -> IntArray:
-        labels = np.empty(len(block), dtype=np.int32)
-        for members, listed in self._compared(block, 1, exact):
-            labels[members] = listed[self._table(block[members], listed, self.parameters).argmin(axis=1)]
-        return labels
+    def _best_of(self, block: Array, n_best: int, exact: bool) -> tuple[IntArray, Array]:
+        ids, energies = np.empty((len(block), n_best), dtype=np.int32), np.empty((len(block), n_best))
+        for members, listed in self._compared(block, n_best, exact):
+            table = self._table(block[members], listed, self.parameters)
+            if n_best == 1:
+                places = table.argmin(axis=1)[:, None]
+            else:
+                places = np.sort(np.argpartition(table, n_best - 1, axis=1)[:, :n_best], axis=1)
+            found = np.take_along_axis(table, places, axis=1)
+            order = np.argsort(found, axis=1, kind="stable")
+            ids[members] = listed[np.take_along_axis(places, order, axis=1)]
+            energies[members] = np.take_along_axis(found, order, axis=1)
+        return ids, energies
 
     def _compared(self, block: Array, n_best: int, exact: bool) -> Iterator[tuple[Any, IntArray]]:
         """Yield groups of rows, and the components that they are compared with."""

@@ -33,14 +33,14 @@ class EMOptions:
     """What EM estimates, and when it ends."""
 
     covariance_type: str
-    n_shared: int  # first iterations, with one variance for all components and no weights
-    n_searches: int  # searches of the first E-step
-    reg_covar: float  # added to every variance
-    smallest_variance: float  # variances below count as 0
-    max_iter: int
-    tol: float  # relative change of the free energy
-    least_gain: float  # total gain of all later iterations, as estimated, at which a run ends
-    search_every: int  # steps from one search to the next
+    n_shared: int = 0  # first iterations, with one variance for all components and no weights
+    n_searches: int = 1  # searches of the first E-step
+    reg_covar: float = 0.0  # added to every variance
+    smallest_variance: float = 0.0  # variances below count as 0
+    max_iter: int = 300
+    tol: float = 0.0  # relative change of the free energy
+    least_gain: float = 0.0  # total gain of all later iterations, as estimated, at which a run ends
+    search_every: int = 1  # steps from one search to the next
     n_factors: int = 0
     least_mass: float = 0.0  # components of less weight keep their factors and noise
     diagonal_share: float = 1 / 3  # most iterations with diagonal covariances before factors
@@ -96,14 +96,7 @@ def em(posteriors: Posteriors, start: MixtureParameters, options: EMOptions, rep
                 break
             parameters, bounds = found, bounds[-1:]
         else:
-            parameters = m_step(
-                posteriors,
-                parameters,
-                covariance_type="tied_spherical" if is_shared else kind,
-                reg_covar=options.reg_covar,
-                smallest_variance=smallest,
-                least_mass=options.least_mass,
-            )
+            parameters = m_step(posteriors, parameters, "tied_spherical" if is_shared else kind, options)
         base = posteriors.e_step(parameters)
         bounds.append(posteriors.update(base) / posteriors.total_weight)
         is_over = report(bounds[-1], parameters.means, n_distances=posteriors.n_distances)
@@ -158,21 +151,16 @@ def effective_size(weights: Array) -> float:
 
 
 def m_step(
-    posteriors: Posteriors,
-    parameters: MixtureParameters,
-    *,
-    covariance_type: str,
-    reg_covar: float,
-    smallest_variance: float,
-    least_mass: float = 0.0,
+    posteriors: Posteriors, parameters: MixtureParameters, covariance_type: str, options: EMOptions
 ) -> MixtureParameters:
     """Return the parameters that raise the free energy most while the shares stay as they are.
 
     Rows are regressed on the posterior means E[z | x] of factors (Ghahramani and Hinton 1996). Components
     without variance are dropped; those of less weight than `least_mass` keep their factors and noise.
     """
+    reg_covar, smallest_variance = options.reg_covar, options.smallest_variance
     if covariance_type == "factors":
-        means, variances, factors, masses = _regression(posteriors, parameters, least_mass)
+        means, variances, factors, masses = _regression(posteriors, parameters, options.least_mass)
         alive = (masses > 0) & (variances.mean(axis=1) + reg_covar > smallest_variance)
         _check_alive(alive, smallest_variance)
         weights = np.where(alive, masses, 0.0)
@@ -267,10 +255,7 @@ def first_factors(
     1. Those of v > 1 become factors, and the noise is the mean variance of the others, at least 0.1 and
     with no variance below `reg_covar` (Tipping and Bishop 1999).
     """
-    parameters = m_step(
-        posteriors, parameters, covariance_type="diag", reg_covar=options.reg_covar,
-        smallest_variance=options.smallest_variance,
-    )  # fmt: skip
+    parameters = m_step(posteriors, parameters, "diag", options)
     (n_components, n_columns), dtype = parameters.means.shape, parameters.means.dtype
     scales = 1 / np.sqrt(parameters.variances)
     vectors = np.random.RandomState(0).standard_normal((n_components, options.n_factors, n_columns))
@@ -318,6 +303,6 @@ def shared_variance(
     posteriors.e_step(unit, n_searches)
     n_columns = parameters.means.shape[1]
     variance = max(2 * posteriors.mean_energy() / n_columns, smallest_variance)
-    posteriors.rescale(1 / variance)
     parameters = replace(parameters, variances=np.array(variance))
+    posteriors.rescale(parameters)
     return parameters, parameters.energies()[3]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -18,8 +19,15 @@ from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.kernel_rows import kept_rows
 from coterie.cached import cached_property
 from coterie.coresets import draw_coreset
-from coterie.estimators.base import Description, Objective, by_chunk
-from coterie.estimators.outliers import SCALES, FitDistances, OutlierScoring
+from coterie.estimators.base import Description, Estimator, Objective, by_chunk
+from coterie.estimators.initialization import check_n_rows, draw_centers, given_centers
+from coterie.estimators.outliers import (
+    SCALES,
+    FitDistances,
+    outlier_scores,
+    scales_of_fit,
+    scores_of_fit,
+)
 from coterie.estimators.parameters import (
     Callback,
     ComputeLabels,
@@ -33,7 +41,6 @@ from coterie.estimators.parameters import (
     Tolerance,
     Verbose,
 )
-from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.checks import check_positive_integer, check_sample_weight, random_stream, warn
 from coterie.fitting.deadline import UNLIMITED, Deadline
 from coterie.fitting.report import Report, with_callbacks
@@ -121,16 +128,11 @@ _DISTANCES_OF_SEARCH = 4
 # Part of the variance of all rows up to which `reg_covar` loses no clusters.
 _LARGE_SHARE = 0.1
 
-# Rows that are denoised together.
-_DENOISED_BYTES = 16 << 20
-
 # Variances below this part of the variance of the data count as 0.
 _NO_VARIANCE = 1e-12
 
 
-class TruncatedGaussianMixture(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, OutlierScoring, SeededEstimator
-):
+class TruncatedGaussianMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
     """Gaussian mixture of up to tens of thousands of components, at a cost per iteration that does not grow with them.
 
     Each row has posterior probabilities for its few best components only, and searches for better ones among the
@@ -227,7 +229,7 @@ class TruncatedGaussianMixture(
         Number of iterations.
     history_ : record array
         One row per iteration: `iteration`, `seconds`, `objective` (the lower bound), `n_distances` (evaluated).
-    n_features_in_, feature_names_in_, preparation_, runs_
+    n_features_in_, feature_names_in_, preparation_
         See `KMeans`.
 
     Raises
@@ -246,7 +248,8 @@ class TruncatedGaussianMixture(
     `init="afk-mc2", search_group_size=1, search_every=1, coreset_tol=0` is Algorithm 2 of the papers, but that a
     component that is the best one of no row keeps its neighbors, and that rows of more than 256 MiB are searched block
     by block. By default rows search in groups, and, from the fifth E-step on, in every third one; the neighborhood of a
-    component is learned from the rows that had it as their best one before a search.
+    component is learned from the rows that had it as their best one before a search. Rows on Dask workers search among
+    the components around the nearest of 4 sqrt(C) cells of means instead, with up to 64 components among all.
 
     With "factors" a row is x = mean + sum_h z_h factor_h + noise, with z_h standard normal. A run starts as for "diag";
     when that has converged, or after a third of the iterations, the directions of the largest variance of each
@@ -280,7 +283,6 @@ class TruncatedGaussianMixture(
 
     _description = Description(Objective("lower_bound_", "free energy", "per row", higher_is_better=True))
 
-    _count_name = "n_components"
     _WITHOUT_SCALES = "it has not labeled the rows of its fit. Fit it with compute_labels=True."
 
     n_components_: int
@@ -289,7 +291,7 @@ class TruncatedGaussianMixture(
     components_: Array
     weights_: FloatArray
 
-    _of_rows = ("labels_", "_own_distances", "_outlier_scores", "history_", "runs_", "lower_bounds_")
+    _of_rows = ("labels_", "_own_distances", "_outlier_scores", "history_", "lower_bounds_")
 
     def __init__(
         self,
@@ -371,8 +373,11 @@ class TruncatedGaussianMixture(
         self.check_parameters()
         report = Report(self, HISTORY_FIELDS, n_runs=int(self.n_init))
         rows, columns = self._rows_to_fit(X)
-        self._check_n_rows(rows)
-        self._check_n_factors(rows)
+        check_n_rows(rows, self.n_components, "n_components")
+        if self._n_factors and self._n_factors >= rows.shape[1]:
+            raise ValueError(
+                f"n_factors={self.n_factors} should be less than the number of features, {rows.shape[1]}."
+            )
         given = self._given_start(rows)
         weights, random = check_sample_weight(sample_weight, rows), random_stream(self.random_state)
         with (
@@ -394,7 +399,7 @@ class TruncatedGaussianMixture(
                 # As they are stored, and as `_parameters` gives them back, so that labels are those of a saved model.
                 factors = directions.factors().astype(best.parameters.means.dtype).astype(np.float64)
                 best = replace(best, parameters=replace(best.parameters, factors=factors))
-            fitted = self._run_fitted(best) | {"runs_": report.runs()}
+            fitted = self._run_fitted(best)
             if self.compute_labels:
                 fitted |= self._labels_fitted(passes, rows, weights, best.parameters)
         self._store_fitted(columns | fitted)
@@ -414,35 +419,29 @@ class TruncatedGaussianMixture(
     ) -> EMResult:
         """Return the best run, without dropped components; `data` are the rows as a whole, wherever they are."""
         _check_variance(data.mean_variance, data.dtype, self.reg_covar)
+        sizes = self.n_components, *self._truncation()
         best: EMResult | None = None
         for _ in range(1 if given is not None else int(self.n_init)):
             start = given
             if start is None:
                 deadline = report.deadline.share(_SEEDING_SHARE)
                 start = self._started_at(self._drawn_centers(X, data, random, deadline))
-            result = self._run(data, start, random, report)
+            posteriors = (
+                TruncatedPosteriors(
+                    data.rows, data.weights, sizes, random_candidate=self.random_candidate,
+                    group_size=self.search_group_size, search_every=self.search_every, random=random,
+                    n_threads=data.n_threads,
+                )
+                if data.passes.is_here
+                else ChunkPosteriors(data, sizes, self.search_every)
+            )  # fmt: skip
+            result = em(posteriors, start, self._em_options(data, start), report)
             if best is None or result.objective > best.objective:
                 best = result
             if report.reason is not None:
                 break
         assert best is not None
         return best.without_dropped()
-
-    def _run(
-        self, data: Any, start: MixtureParameters, random: np.random.RandomState, report: Report
-    ) -> EMResult:
-        """Return the result of EM from initial parameters."""
-        sizes = self.n_components, *self._truncation()
-        search: dict[str, Any] = {
-            "random_candidate": self.random_candidate, "group_size": self.search_group_size,
-            "search_every": self.search_every, "random": random,
-        }  # fmt: skip
-        posteriors = (
-            TruncatedPosteriors(data.rows, data.weights, sizes, n_threads=data.n_threads, **search)
-            if data.passes.is_here
-            else ChunkPosteriors(data, sizes, **search)
-        )
-        return em(posteriors, start, self._em_options(data, start), report)
 
     def _em_options(self, data: Any, start: MixtureParameters) -> EMOptions:
         least_gain = 0.0
@@ -467,7 +466,7 @@ class TruncatedGaussianMixture(
         if not self.compute_labels:
             return 0.0
         n_compared = float(self.n_components)
-        if not self._compares_all(self.n_components):
+        if not self._is_exact(self.n_components):
             n_compared = min(n_compared, 8 * n_compared**0.5)
         # The first iterations have no factors; distances with H of them take about 1 + 2 H times as long.
         n_compared *= 1 + 2 * self._n_factors
@@ -475,7 +474,8 @@ class TruncatedGaussianMixture(
 
     def _given_start(self, rows: Rows) -> MixtureParameters | None:
         """Return the initial parameters that `init` gives; None if means are to be drawn."""
-        means, given = self._given_centers(rows, "auto" if self.n_init == 1 else self.n_init), self.init
+        given, n_init = self.init, "auto" if self.n_init == 1 else self.n_init
+        means = given_centers(given, rows, self.n_components, n_init)
         if means is None:
             return None
         kind = self.covariance_type, self._n_factors
@@ -519,10 +519,8 @@ class TruncatedGaussianMixture(
                 self._truncation()
             ):
                 return means
-            return seed_by_split_and_merge(
-                data, self.n_components, random, centers=means, unit_length=self._is_cosine, deadline=deadline
-            )
-        return super()._drawn_centers(X, data, random, deadline)
+            return seed_by_split_and_merge(data, self.n_components, random, centers=means, deadline=deadline)
+        return draw_centers(self.init, X, data, self.n_components, random, deadline)
 
     def _run_fitted(self, run: EMResult) -> dict[str, Any]:
         """Return the fitted attributes that are the result of a run."""
@@ -557,7 +555,7 @@ class TruncatedGaussianMixture(
     ) -> dict[str, Any]:
         """Return the fitted attributes that are labels of the rows of a fit; one pass."""
         search = component_search(parameters, effective_n_threads(self.n_threads))
-        exact = self._compares_all(len(parameters.weights))
+        exact = self._is_exact(len(parameters.weights))
         if passes.is_here:
             labels, distances = search.labels_and_distances(rows, exact=exact)
         else:
@@ -604,9 +602,8 @@ class TruncatedGaussianMixture(
             (Mahalanobis').
         """
         rows = self._fitted_rows(X)
-        if not return_distance:
-            return self._search.labels(rows, exact=self._is_exact())
-        return self._search.labels_and_distances(rows, exact=self._is_exact())
+        found = self._search.labels_and_distances(rows, exact=self._is_exact())
+        return found if return_distance else found[0]
 
     @by_chunk
     def responsibilities(self, X: Any) -> sp.csr_array:
@@ -626,10 +623,8 @@ class TruncatedGaussianMixture(
         n_kept = int(min(self.n_candidates, self.n_components_))
         shape = (rows.shape[0], self.n_components_)
         ids, shares = np.empty((shape[0], n_kept), dtype=np.int32), np.empty((shape[0], n_kept))
-        for part, found, energies in self._search.best(rows, n_kept, exact=self._is_exact()):
+        for part, _, found, kept in self._posteriors(rows):
             ascending = np.argsort(found, axis=1)
-            kept = np.exp(energies[:, :1] - energies)
-            kept /= kept.sum(axis=1, keepdims=True)
             ids[part] = np.take_along_axis(found, ascending, axis=1)
             shares[part] = np.take_along_axis(kept, ascending, axis=1)
         starts = np.arange(0, ids.size + 1, n_kept)
@@ -701,6 +696,10 @@ class TruncatedGaussianMixture(
         """Return the mean log-likelihood of the rows of X; see `score_samples`."""
         return float(self.score_samples(X).mean())
 
+    outlier_scores_ = property(scores_of_fit)
+    cluster_scales_ = property(scales_of_fit)
+    outlier_scores = outlier_scores
+
     def bic(self, X: Any) -> float:
         """Return the Bayesian information criterion of the model on X: the lower, the better."""
         log_likelihoods = np.asarray(self.score_samples(X))
@@ -770,20 +769,8 @@ class TruncatedGaussianMixture(
         True
         """
         rows = self._fitted_rows(X)
-        n_kept = int(min(self.n_candidates, self.n_components_))
         out = np.empty(rows.shape, dtype=self.means_.dtype)
-        begin = 0
-        for _, block in rows.with_dtype(self.means_.dtype).blocks(
-            max(1, _DENOISED_BYTES // (8 * rows.shape[1]))
-        ):
-            part = slice(begin, begin + len(block))
-            begin = part.stop
-            ids, energies = (
-                np.concatenate(found)
-                for found in list(zip(*self._search.best(as_rows(block), n_kept, exact=self._is_exact())))[1:]
-            )
-            shares = np.exp(energies[:, :1] - energies)
-            shares /= shares.sum(axis=1, keepdims=True)
+        for part, block, ids, shares in self._posteriors(rows):
             clean = np.zeros(block.shape)
             for own, share in zip(ids.T, shares.T):
                 found = self.means_[own].astype(np.float64)
@@ -792,6 +779,13 @@ class TruncatedGaussianMixture(
                 clean += share[:, None] * found
             out[part] = clean
         return out
+
+    def _posteriors(self, rows: Rows) -> Iterator[tuple[slice, Array, IntArray, FloatArray]]:
+        """Yield blocks of rows, with the best components of each row and their truncated posteriors."""
+        n_kept = int(min(self.n_candidates, self.n_components_))
+        for part, block, ids, energies in self._search.best(rows, n_kept, exact=self._is_exact()):
+            shares = np.exp(energies[:, :1] - energies)
+            yield part, block, ids, shares / shares.sum(axis=1, keepdims=True)
 
     def _fitted_attributes(self) -> dict[str, str]:
         covariances = {"spherical": "float k", "diag": "float k d", "factors": "float k d"}
@@ -807,7 +801,6 @@ class TruncatedGaussianMixture(
             "lower_bound_": "float?",
             "lower_bounds_": "float t?",
             "history_": "records?",
-            "runs_": "runs?",
             "converged_": "bool?",
             "n_iter_": "int?",
             **SCALES,
@@ -828,32 +821,11 @@ class TruncatedGaussianMixture(
     def _distances_to(self, X: Any, labels: IntArray, to_centers: FloatArray | None) -> FloatArray:
         return self._search.distances(self._fitted_rows(X), labels)
 
-    def _is_exact(self) -> bool:
-        return self._compares_all(self.n_components_)
-
-    def _compares_all(self, n_components: int) -> bool:
+    def _is_exact(self, n_components: int | None = None) -> bool:
         """Whether rows are compared with all components to be labeled."""
         if self.assignment == "auto":
-            return n_components <= _EXACT_COMPONENTS
+            return (n_components or self.n_components_) <= _EXACT_COMPONENTS
         return self.assignment == "exact"
-
-    # --- checks --------------------------------------------------------------------------------------------------
-
-    def _check_n_factors(self, rows: Rows) -> None:
-        if self._n_factors and self._n_factors >= rows.shape[1]:
-            raise ValueError(
-                f"n_factors={self.n_factors} should be less than the number of features, {rows.shape[1]}."
-            )
-
-    def _rows_to_fit(self, X: Any) -> tuple[Rows, dict[str, Any]]:
-        rows, columns = super()._rows_to_fit(X)
-        _check_dense(rows)
-        return rows, columns
-
-    def _rows_of(self, X: Any) -> Rows:
-        rows = super()._rows_of(X)
-        _check_dense(rows)
-        return rows
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -861,14 +833,6 @@ class TruncatedGaussianMixture(
             raise ValueError(
                 f"coreset_size={self.coreset_size} should be >= n_components={self.n_components}."
             )
-
-
-def _check_dense(rows: Rows) -> None:
-    if rows.is_sparse:
-        raise TypeError(
-            "Sparse rows are not supported here: a Gaussian mixture needs dense rows. Use X.toarray(), or "
-            "k-means, which takes sparse rows as they are."
-        )
 
 
 def _check_variance(variance: float, dtype: npt.DTypeLike, reg_covar: float) -> None:

@@ -1,66 +1,33 @@
-"""The truncated E-step and the moments as passes over chunks of rows: candidates stay with the rows, moments come back.
+"""The truncated E-step and the moments as passes over chunks of rows on workers.
 
-Each chunk draws the first candidates of its rows, and searches with the neighborhoods that all chunks had after the
-step before. The candidates of a row depend on all steps before, so that a chunk that has lost them repeats these.
+The candidates of a row are those that a search among all components finds, under the parameters of the last search: so
+a chunk that has lost them finds the same ones again, in one pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from coterie.arrays import Array, FloatArray, IndexArray, IntArray
+from coterie.arrays import Array, FloatArray, IntArray
+from coterie.graphs import nearest_neighbors
 from coterie.mixture.component_search import ComponentSearch, component_search
 from coterie.mixture.parameters import Directions, MixtureParameters
-from coterie.mixture.posteriors import ComponentMoments, TruncatedPosteriors, first_neighbors
+from coterie.mixture.posteriors import ComponentMoments, TruncatedPosteriors, is_search
 from coterie.passes import Begin, ChunkRows, MeasuredRows, Passes, Total
 
-
-class LearnedNeighbors:
-    """The neighborhoods that chunks have learned: each component's is that of the chunk where it has the most rows.
-
-    A total of a pass; see `coterie.passes.Total`.
-    """
-
-    def __init__(self, n_components: int, n_neighbors: int) -> None:
-        self.neighbors = np.zeros((n_components, n_neighbors), dtype=np.int32)
-        self._n_rows = np.zeros(n_components, dtype=np.int64)  # 0: nothing has been learned
-        self._chunks = np.full(n_components, -1, dtype=np.int64)
-
-    @property
-    def empty(self) -> Callable[[], LearnedNeighbors]:
-        """Function that makes an empty one."""
-        return partial(LearnedNeighbors, *self.neighbors.shape)
-
-    def add(self, chunk: int, neighbors: IntArray, n_rows: IndexArray) -> None:
-        """Add what a chunk has learned, from how many rows of each component; 0 for nothing."""
-        self._take(neighbors, n_rows, np.full(len(n_rows), chunk))
-
-    def merge(self, other: LearnedNeighbors) -> None:
-        """Add what other chunks have learned."""
-        self._take(other.neighbors, other._n_rows, other._chunks)
-
-    def _take(self, neighbors: IntArray, n_rows: IndexArray, chunks: IndexArray) -> None:
-        is_better = (n_rows > self._n_rows) | (
-            (n_rows == self._n_rows) & (n_rows > 0) & (chunks < self._chunks)
-        )
-        self.neighbors[is_better] = neighbors[is_better]
-        self._n_rows[is_better], self._chunks[is_better] = n_rows[is_better], chunks[is_better]
-
-    def over(self, before: IntArray) -> IntArray:
-        """Return the neighborhoods after the step."""
-        return np.where(self._n_rows[:, None] > 0, self.neighbors, before)
+# Up to this number of components rows are compared with all, which takes no longer than with those around a cell.
+_FEW_COMPONENTS = 64
 
 
 class EStep(NamedTuple):
-    """Parameters of an E-step: those of the mixture, the neighborhoods, and how often rows look for components."""
+    """Parameters of an E-step: those of the mixture, and the search for candidates; None: rows keep theirs."""
 
     parameters: MixtureParameters
-    neighbors: IntArray
-    n_searches: int
+    n_candidates: int
+    search: ComponentSearch | None
 
 
 class MStep(NamedTuple):
@@ -86,48 +53,50 @@ class MomentTotals(NamedTuple):
 class ChunkPosteriors:
     """The E-step on the chunks of a fit: methods do what those of `TruncatedPosteriors` of the same name do."""
 
-    def __init__(
-        self,
-        data: MeasuredRows,
-        sizes: tuple[int, int, int],
-        *,
-        random: np.random.RandomState,
-        **search: Any,
-    ) -> None:
-        self._data, self._passes, self._sizes = data, data.passes, sizes
+    def __init__(self, data: MeasuredRows, sizes: tuple[int, int, int], search_every: int) -> None:
+        self._data, self._passes = data, data.passes
+        self._n_candidates, self._n_neighbors = sizes[1:]
+        self._search_every, self._n_steps, self._n_alive = search_every, 0, 0
         self.total_weight = data.total_weight
-        self.neighbors: IntArray = first_neighbors(random, sizes[0], sizes[2])
         self.n_distances = 0
         self._parameters: MixtureParameters
         self._energy = self._log_density = 0.0
-        self._chunks = list(range(len(data.passes.firsts) - 1))
-        seed = random.randint(np.iinfo(np.int32).max)
         self._state = data.passes.state(RowPosteriors)
-        # The candidates of a row depend on all E-steps before.
-        self._past: list[Begin] = []
-        self._state.begin = lambda: self._past
-        self._write(_begin, (sizes, search), given=[(seed, number) for number in self._chunks])
-
-    def _write(self, step: Callable[..., Any], params: Any, sums: Any = None, given: Any = None) -> list[Any]:
-        found = self._passes.run(step, params, self._state, sums, given, writes=True)
-        self._past.append(Begin(step, params, self._state, sums, given))
-        return found
 
     def e_step(self, parameters: MixtureParameters, n_searches: int = 1) -> float:
-        params = EStep(parameters, self.neighbors, n_searches)
-        learned = LearnedNeighbors(self._sizes[0], self._sizes[2])
-        found = self._write(_e_step, params, learned, self._chunks)
-        self.neighbors = learned.over(self.neighbors)
+        search, alive = None, parameters.weights > 0
+        if is_search(self._n_steps, self._search_every) or self._n_alive != np.count_nonzero(alive):
+            living = parameters if alive.all() else parameters.of(alive)
+            search = component_search(living, self._passes.n_threads)
+            search = search.prepared(exact=_is_exact(search))
+        self._n_steps, self._n_alive = self._n_steps + 1, int(np.count_nonzero(alive))
+        return self._run(EStep(parameters, self._n_candidates, search))
+
+    def _run(self, params: EStep) -> float:
+        found = self._passes.run(_e_step, params, self._state, writes=True)
+        begin = [Begin(_e_step, params, self._state)]
+        if params.search is None:
+            begin = [self._state.begin()[0], *begin]
+        self._state.begin = partial(list, begin)
         n_distances, energies, log_densities = zip(*found)
-        self.n_distances, self._parameters = int(sum(n_distances)), parameters
+        self.n_distances, self._parameters = int(sum(n_distances)), params.parameters
         self._energy, self._log_density = float(np.sum(energies)), float(np.sum(log_densities))
-        return parameters.energies()[3]
+        return params.parameters.energies()[3]
+
+    @property
+    def neighbors(self) -> IntArray:
+        """Each component (C, G), first, and those of the nearest means."""
+        means = self._parameters.means
+        own = np.arange(len(means), dtype=np.int32)[:, None]
+        if self._n_neighbors == 1:
+            return own
+        return np.hstack([own, nearest_neighbors(means, self._n_neighbors - 1, random_state=0)[0]])
 
     def mean_energy(self) -> float:
         return self._energy / self.total_weight
 
-    def rescale(self, factor: float) -> None:
-        self._log_density = float(np.sum(self._write(_rescale, factor)))
+    def rescale(self, parameters: MixtureParameters) -> None:
+        self._run(EStep(parameters, self._n_candidates, None))
 
     def update(self, base: float) -> float:
         # The shares have been renewed already.
@@ -176,52 +145,39 @@ def label_all(passes: Passes, parameters: MixtureParameters, *, exact: bool) -> 
     return np.concatenate(labels), np.concatenate(distances)
 
 
-class RowPosteriors:
-    """The posteriors of the rows of a chunk."""
+def _is_exact(search: ComponentSearch) -> bool:
+    return len(search.parameters.means) <= _FEW_COMPONENTS
 
-    current: TruncatedPosteriors
+
+class RowPosteriors:
+    """The posteriors of the rows of a chunk; None before the first E-step."""
+
+    current: TruncatedPosteriors | None = None
 
     def __init__(self, _: ChunkRows) -> None:
-        """Nothing is drawn yet."""
+        """Nothing is known yet."""
 
 
-def _begin(
-    rows: ChunkRows,
-    params: tuple[tuple[int, int, int], dict[str, Any]],
-    state: RowPosteriors,
-    seed: tuple[int, int],
-) -> None:
-    """Draw the first candidates of the rows of a chunk."""
-    sizes, search = params
-    state.current = TruncatedPosteriors(
-        rows.rows, rows.weights, sizes,
-        random=np.random.RandomState(np.array(seed)), n_threads=rows.n_threads, **search,
-    )  # fmt: skip
-
-
-def _e_step(
-    _: ChunkRows, params: EStep, state: RowPosteriors, learned: LearnedNeighbors, number: int
-) -> tuple[int, float, float]:
+def _e_step(rows: ChunkRows, params: EStep, state: RowPosteriors) -> tuple[int, float, float]:
     """Return distances computed, and the sums of the rows' energies and log-densities."""
+    if state.current is None:
+        sizes = len(params.parameters.means), params.n_candidates, 1
+        state.current = TruncatedPosteriors(rows.rows, rows.weights, sizes, n_threads=rows.n_threads)
     posteriors = state.current
-    posteriors.neighbors = params.neighbors.copy()
-    posteriors.e_step(params.parameters, params.n_searches)
-    has_learned = np.any(posteriors.neighbors != params.neighbors, axis=1)
-    n_rows = np.where(has_learned, np.maximum(posteriors.sizes(), 1), 0)
-    learned.add(number, posteriors.neighbors, n_rows)
+    posteriors.n_distances = 0
+    if params.search is not None:
+        alive = np.flatnonzero(params.parameters.weights).astype(np.int32)
+        search = params.search.with_threads(rows.n_threads)
+        posteriors.find_candidates(search, alive, exact=_is_exact(search))
+    posteriors.refresh(params.parameters)
     energy = posteriors.mean_energy() * posteriors.total_weight if posteriors.total_weight > 0 else 0.0
     return posteriors.n_distances, energy, posteriors.update(0.0)
-
-
-def _rescale(_: ChunkRows, factor: float, state: RowPosteriors) -> float:
-    """Multiply all energies; return the sum of the rows' log-densities."""
-    state.current.rescale(factor)
-    return state.current.update(0.0)
 
 
 def _add_moments(_: ChunkRows, params: MStep, state: RowPosteriors, totals: MomentTotals) -> None:
     # New ones: sums that each chunk kept would take more memory than its rows.
     n_factors = None if params.directions is None else params.directions.vectors.shape[1]
+    assert state.current is not None
     found = ComponentMoments.zeros(params.means.shape, per_column=params.per_column, n_factors=n_factors)
     state.current.add_moments(found, params.means, params.directions)
     components = np.flatnonzero(found.masses)

@@ -46,12 +46,13 @@ class TruncatedPosteriors:
         weights: Array | None,
         sizes: tuple[int, int, int],
         *,
-        random_candidate: bool,
-        group_size: int,
-        search_every: int,
-        random: np.random.RandomState,
+        random_candidate: bool = False,
+        group_size: int = 1,
+        search_every: int = 1,
+        random: np.random.RandomState | None = None,
         n_threads: int,
     ) -> None:
+        random = random or np.random.RandomState(0)
         self._rows, self._weights, self._n_threads = rows, weights, n_threads
         self._random, self._random_candidate = random, random_candidate
         self._group_size, self._search_every = group_size, search_every
@@ -91,12 +92,12 @@ class TruncatedPosteriors:
         base = parameters.energies()[3]
         self._replace_dropped(parameters.weights > 0)
         self.n_distances = 0
-        if self._n_steps <= _SORT_AFTER or (self._n_steps - _SORT_AFTER) % self._search_every == 0:
+        if is_search(self._n_steps, self._search_every):
             for number in range(n_searches):
                 # Before the first search nothing is known of the rows that share a component: they were drawn together.
                 self._search(parameters, learn=self._n_steps + number > 0)
         else:
-            self._refresh(parameters)
+            self.refresh(parameters)
         self._n_steps += 1
         if self._n_steps == _SORT_AFTER and self._is_sorted_later:
             # Rows of one component are worked on together, so they had better lie together.
@@ -129,7 +130,16 @@ class TruncatedPosteriors:
                     *options,
                 )  # fmt: skip
 
-    def _refresh(self, parameters: MixtureParameters) -> None:
+    def find_candidates(self, search: Any, alive: IntArray, *, exact: bool) -> None:
+        """Make those components candidates of each row that a `ComponentSearch` among the living ones finds."""
+        n_kept = min(self._candidates.shape[1], len(alive))
+        for part, _, ids, _ in search.best(self._rows, n_kept, exact=exact):
+            self._candidates[part, :n_kept] = alive[ids]
+            self._candidates[part, n_kept:] = alive[ids[:, :1]]
+        self.n_distances += search.n_compared(exact=exact) * len(self._candidates)
+
+    def refresh(self, parameters: MixtureParameters) -> None:
+        """Update the energies of the candidates, and sort these by them; of the same ones all but one are ignored."""
         scales, precisions, offsets, _ = parameters.energies()
         directions = parameters.directions
         for part, x in self._blocks():
@@ -170,9 +180,9 @@ class TruncatedPosteriors:
         """Return the (weighted) mean of the energies of the rows with their best components."""
         return weighted_sum(self._energies[:, 0].astype(np.float64), self._weights) / self.total_weight
 
-    def rescale(self, factor: float) -> None:
-        """Multiply all energies, as a change of the shared variance does."""
-        self._energies *= factor
+    def rescale(self, parameters: MixtureParameters) -> None:
+        """Update the energies where only the shared variance has changed, from 1."""
+        self._energies *= 1 / float(parameters.variances)
 
     def update(self, base: float) -> float:
         """Renew the shares from the energies; return the free energy (lower bound of the log-likelihood)."""
@@ -260,6 +270,11 @@ class ComponentMoments:
         for sums in vars(self).values():
             if sums is not None:
                 sums.fill(0)
+
+
+def is_search(n_steps: int, search_every: int) -> bool:
+    """Return whether the E-step after this number of them searches for better candidates."""
+    return n_steps <= _SORT_AFTER or (n_steps - _SORT_AFTER) % search_every == 0
 
 
 def first_neighbors(random: np.random.RandomState, n_components: int, n_neighbors: int) -> IntArray:
