@@ -131,31 +131,17 @@ class State(Generic[S]):
 
 
 class Passes:
-    """The rows of a fit in this process, as one chunk, and the passes over them; a context manager.
+    """The rows of a fit in this process, as one chunk, and the passes over them; a context manager."""
 
-    Attributes
-    ----------
-    rows : Rows of shape (n_rows, n_columns)
-        The rows, in `dtype` (float32 or float64); single ones can be taken.
-    weights : ndarray of shape (n_rows,), or None
-        Weights of the rows; None for 1.
-    firsts : ndarray of int
-        The first row of each chunk, then the number of rows.
-    is_here : bool
-        Whether the rows are read in this process, as one chunk.
-    n_threads : int
-        Threads of the kernels of this process.
-    rows_per_worker : int
-        About how many rows each process holds.
-    """
-
-    is_here = True
+    is_here = True  # whether the rows are read in this process, as one chunk
 
     def __init__(self, rows: Rows, sample_weight: Any = None, n_threads: int | None = None) -> None:
-        self.rows, self.dtype = rows, rows.dtype
+        self.rows, self.dtype = rows, rows.dtype  # float32 or float64; single rows can be taken
         self.n_rows, self.n_columns = rows.shape
-        self.weights = check_sample_weight(sample_weight, rows)
+        self.weights = check_sample_weight(sample_weight, rows)  # (n_rows,); None for 1
+        # The first row of each chunk, then the number of rows.
         self.firsts: IndexArray = np.array([0, self.n_rows], dtype=np.intp)
+        # Threads of the kernels of this process, and about how many rows each process holds.
         self.n_threads, self.rows_per_worker = effective_n_threads(n_threads), self.n_rows
         self._chunk = ChunkRows(rows, self.weights, n_threads=self.n_threads)
 
@@ -262,37 +248,18 @@ def open_passes(rows: Rows, sample_weight: Any = None, n_threads: int | None = N
 
 @dataclass(frozen=True)
 class MeasuredRows:
-    """The rows of a fit as a whole, for seedings and solvers.
-
-    Attributes
-    ----------
-    passes : Passes
-        The rows.
-    n_threads : int
-        Threads of the kernels in this process; small data get one.
-    total_weight : float
-        Sum of the weights.
-    shift : ndarray of shape (d,), float64
-        The mean of the rows (0 for sparse rows); see `coterie.blocks.measures.robust_shift` for the exception.
-    total_square : float
-        Weighted sum of the squared distances to the shift.
-    mean_variance : float
-        Mean over the columns of their variances.
-    has_far_rows : bool
-        Whether some rows are so far out that in sums over all rows, in float64, the others are lost to rounding. Then
-        `mean_variance` is that of the others.
-    largest_square : float
-        The largest squared distance to the shift.
-    """
+    """The rows of a fit as a whole, for seedings and solvers."""
 
     passes: Passes
-    n_threads: int
+    n_threads: int  # of the kernels in this process; small data get one
     total_weight: float
-    shift: FloatArray
-    total_square: float
-    mean_variance: float
+    shift: FloatArray  # (d,), float64: the mean of the rows (0 for sparse rows), or see `robust_shift`
+    total_square: float  # weighted sum of the squared distances to the shift
+    mean_variance: float  # mean over the columns of their variances
+    # Whether some rows are so far out that in sums over all rows, in float64, the others are lost to rounding. Then
+    # `mean_variance` is that of the others.
     has_far_rows: bool
-    largest_square: float
+    largest_square: float  # the largest squared distance to the shift
 
     @property
     def rows(self) -> Rows:

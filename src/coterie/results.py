@@ -17,7 +17,6 @@ from coterie.blocks.dataset import own_squares
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.estimators import Estimator
 from coterie.estimators.base import membership_of, rows_for
-from coterie.estimators.outliers import OutlierScoring
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import nearest_neighbors
 from coterie.names import read_names, relabel
@@ -226,7 +225,7 @@ def place_rows(model: Any, X: Any, labels: IntArray, scores: Array | None = None
         closeness = -membership[1]
     nearness = [-values if name != "distance" else values for name, values in measures.items()]
     ranks = _ranks(labels, nearness)
-    if scores is None and isinstance(model, OutlierScoring) and hasattr(model, "cluster_scales_"):
+    if scores is None and isinstance(model, Estimator) and hasattr(model, "cluster_scales_"):
         scores = model.outlier_scores(X, labels, distances=measures.get("distance"))
     if scores is not None:
         measures["outlier_score"] = scores

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from coterie import MultilevelGraphClustering, TotalVariationClustering
-from coterie.estimators.outliers import OutlierScoring
 from coterie.rows import as_rows
 from tests.support.bits import same_bits
 from tests.support.counting import CountingSource
@@ -17,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 def has_scores(case):
-    return issubclass(case.estimator, OutlierScoring)
+    return hasattr(case.estimator, "cluster_scales_")
 
 
 def labels_others(case):
@@ -78,7 +77,7 @@ def rotation(d):
 @every_estimator(lambda case: labels_others(case) and "diag" not in case.name)
 @pytest.mark.parametrize("change", ["scale", "translation", "rotation"])
 def test_scores_do_not_depend_on_scale_shift_and_rotation(case, change):
-    """The model is moved with the rows: fits may take another way where rounding decides."""
+    """Where rounding decides otherwise, for the clusters that both fits have."""
     X, model = case.rows(), case.fitted
     changes = {
         "scale": lambda rows: rows * 1e3,
@@ -86,11 +85,14 @@ def test_scores_do_not_depend_on_scale_shift_and_rotation(case, change):
         "rotation": lambda rows: rows @ rotation(X.shape[1]),
     }
     other = case.make().fit(changes[change](X))
-    if not np.array_equal(other.labels_, model.labels_):
-        pytest.skip("rounding decided otherwise")
+    pairs, sizes = np.unique([model.labels_, other.labels_], axis=1, return_counts=True)
+    own, others = (np.bincount(one.labels_ + 1)[labels + 1] for one, labels in zip((model, other), pairs))
+    same = pairs[0][(sizes == own) & (sizes == others)]
+    kept = np.isin(model.labels_, same)
+    assert kept.mean() > 0.5
     # Mean shifts end where a step is below a thousandth of the bandwidth, not at a point.
     atol = 2e-3 if "mean_shift" in case.name else 1e-4
-    np.testing.assert_allclose(other.outlier_scores_, model.outlier_scores_, rtol=1e-3, atol=atol)
+    np.testing.assert_allclose(other.outlier_scores_[kept], model.outlier_scores_[kept], rtol=1e-3, atol=atol)
 
 
 @every_estimator(has_scores)

@@ -5,6 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 import coterie
+from coterie.centers.choice import choose_rules
+from coterie.passes import measure_rows
 from coterie.rows import as_rows
 from tests.support.memory import limited_memory
 
@@ -73,3 +75,12 @@ def test_parameters_are_checked_first():
         coterie.KMeans(2, max_iter=-1).fit(X)
     with pytest.raises(ValueError, match="n_samples=5000 should be >= n_clusters"):
         coterie.KMeans(10**9).fit(X)
+
+
+def test_automatic_bounds_beyond_memory_are_not_taken(monkeypatch):
+    rows = as_rows(np.random.default_rng(0).normal(size=(2000, 300)))
+    data = measure_rows(rows, n_clusters=50, n_threads=1)
+    assert any(rule.algorithm != "lloyd" for rule in choose_rules(data, 50, "auto"))
+    monkeypatch.setattr("coterie.limits.memory.available_memory", lambda: 1e4)
+    with limited_memory(1e15):
+        assert all(rule.algorithm == "lloyd" for rule in choose_rules(data, 50, "auto"))

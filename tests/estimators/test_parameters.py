@@ -24,12 +24,6 @@ class Plain:
         self.switch, self.anything = switch, anything
 
 
-class Derived(Plain):
-    def __init__(self, count: int = 5, *, own: Annotated[int, Param("Its own.", least=0, most=9)] = 0):
-        super().__init__(count)
-        self.own = own
-
-
 @pytest.mark.parametrize(
     ("name", "wrong", "right", "problem"),
     [
@@ -57,13 +51,6 @@ def test_values(name, wrong, right, problem):
         assert isinstance(caught.value, ValueError)
         assert isinstance(caught.value, TypeError)
         assert caught.value.parameter == name
-
-
-def test_subclass_inherits_declarations_of_plain_annotations():
-    found = parameters_of(Derived)
-    assert found["count"].param == parameters_of(Plain)["count"].param
-    assert found["count"].default == 5
-    assert found["own"].expected == "an integer from 0 to 9"
 
 
 def outside(parameter):

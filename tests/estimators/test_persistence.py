@@ -298,7 +298,6 @@ class TestFilesOfOthers:
             "_cluster_scales",
             "_outlier_scores",
             "history_",
-            "runs_",
             "inertia_",
             "n_iter_",
             "labels_",

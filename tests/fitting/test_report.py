@@ -31,35 +31,6 @@ def test_callback_time_is_not_in_seconds_but_counts_to_max_time(monkeypatch):
     assert report.reason == "max_time"
 
 
-def run_report(lengths):
-    estimator = SimpleNamespace(max_iter=999, max_time=None, callback=None, verbose=0)
-    report = Report(estimator)
-    for run, length in enumerate(lengths):
-        report.start_run()
-        for iteration in range(length):
-            report(100.0 * run + iteration, np.zeros((1, 1)))
-    return report
-
-
-def test_runs_has_every_run_and_history_the_last_one():
-    report = run_report([2, 3])
-    runs = report.runs()
-    assert runs.run.tolist() == [1, 1, 2, 2, 2]
-    assert runs.iteration.tolist() == [1, 2, 1, 2, 3]
-    assert runs.objective.tolist() == [0, 1, 100, 101, 102]
-    assert report.history().objective.tolist() == [100, 101, 102]
-    assert runs[-3:].seconds.tolist() == report.history().seconds.tolist()
-
-
-def test_runs_stays_small():
-    runs = run_report([500, *[3] * 120]).runs()
-    first = runs[runs.run == 1]
-    assert len(first) == 100
-    assert (first.iteration[0], first.iteration[-1]) == (1, 500)
-    assert np.bincount(runs.run)[1:].tolist() == [100, *[3] * 99, *[1] * 21]
-    assert runs.iteration[runs.run > 100].tolist() == [3] * 21
-
-
 def remaining_of(monkeypatch, run, **options):
     """Return `remaining` of each report of a run: a function of the report and of one that lets time pass."""
     clock, seen = TickingClock(monkeypatch, 0.0), []

@@ -25,5 +25,5 @@ def test_a_row_of_tiny_weight_is_no_center(estimator, seed):
 def test_fewer_rows_of_positive_weight_than_clusters(estimator, init):
     X, weights = np.random.default_rng(0).normal(size=(300, 4)), np.zeros(300)
     weights[0] = 1
-    with pytest.raises(ValueError, match="Fewer than n_clusters=5 rows have a positive weight"):
+    with pytest.raises(ValueError, match=r"Fewer than 5 rows, .* positive weight"):
         estimator(5, init=init, random_state=0).fit(X, sample_weight=weights)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from coterie.size_constrained.sizes import SizeBounds, check_sizes, common_weight
+from coterie import SizeConstrainedKMeans
+from coterie.size_constrained.sizes import SizeBounds, common_weight
 
 
 @pytest.mark.parametrize(
@@ -13,7 +14,7 @@ from coterie.size_constrained.sizes import SizeBounds, check_sizes, common_weigh
 )  # fmt: skip
 def test_invalid_sizes(size_min, size_max, error):
     with pytest.raises(error, match=r"size_min|size_max"):
-        check_sizes(size_min, size_max)
+        SizeConstrainedKMeans(2, size_min, size_max).check_parameters()
 
 
 def test_fractions_and_numbers():

@@ -34,8 +34,8 @@ def _fitted_attributes(model: Any) -> dict[str, Any]:
     found = {
         name: value for name, value in vars(model).items() if name.endswith("_") and not name.startswith("_")
     }
-    for name in {"history_", "runs_"} & found.keys():
-        found[name] = recfunctions.drop_fields(np.asarray(found[name]), ["seconds", "algorithm"])
+    if "history_" in found:
+        found["history_"] = recfunctions.drop_fields(np.asarray(found["history_"]), ["seconds", "algorithm"])
     for name in ("outlier_scores_", "cluster_scales_"):
         if hasattr(model, name):
             found[name] = getattr(model, name)

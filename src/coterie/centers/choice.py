@@ -10,6 +10,7 @@ from coterie.blocks.dataset import ChunkRows
 from coterie.centers.assignment import Bounds
 from coterie.centers.bounded import BoundedAssignment, n_bounds_of
 from coterie.centers.frame import CenterFrame
+from coterie.limits.memory import is_free
 from coterie.passes import MeasuredRows
 
 ALGORITHMS = ("auto", "lloyd", "elkan", "yinyang")
@@ -55,7 +56,7 @@ def choose_rules(
 ) -> tuple[BoundsRule, BoundsRule]:
     """Return the rule of an algorithm of `coterie.KMeans`, and the one once few rows change their label.
 
-    "auto" chooses by the data and the number of iterations.
+    "auto" chooses by the data and the number of iterations, and takes no bounds that do not fit in memory.
     """
     names = [algorithm, algorithm]
     if algorithm == "auto":
@@ -68,13 +69,15 @@ def choose_rules(
             for is_settled in (False, True)
         ]  # fmt: skip
     n_rows = data.passes.rows_per_worker
-    first, settled = (
-        BoundsRule("lloyd")
-        if n_clusters == 1 or name == "lloyd"
-        else BoundsRule(name, n_bounds_of(name, n_rows, n_clusters), unit_length)
-        for name in names
-    )
-    return first, settled
+
+    def rule(name: str) -> BoundsRule:
+        n_bounds = n_bounds_of(name, n_rows, n_clusters)
+        n_bytes = 2.0 * n_rows * (n_bounds or n_clusters)
+        if n_clusters == 1 or name == "lloyd" or (algorithm == "auto" and not is_free(n_bytes)):
+            return BoundsRule("lloyd")
+        return BoundsRule(name, n_bounds, unit_length)
+
+    return rule(names[0]), rule(names[1])
 
 
 def choose_algorithm(

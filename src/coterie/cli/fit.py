@@ -30,7 +30,6 @@ from coterie.cli.results import (
 )
 from coterie.cli.runs import MODEL, REPORT, SUMMARY, hash_of_rows, hashes_of, run_folder, write_summary
 from coterie.estimators import OBJECTIVE, Estimator, Progress, persistence
-from coterie.estimators.outliers import OutlierScoring
 from coterie.figures import counted, short
 from coterie.methods import Method, method_of, usual_method
 from coterie.outputs import OutputFolder
@@ -94,7 +93,7 @@ def candidates(options: FitOptions) -> list[tuple[Method, Any]]:
         estimator: Any = method.estimator
         if options.graph is not None and "graph" not in inspect.signature(estimator.fit).parameters:
             raise UsageError(f"The method {method.name} takes no --graph.")
-        if options.outliers is not None and not issubclass(method.estimator, OutlierScoring):
+        if options.outliers is not None and not hasattr(method.estimator, "cluster_scales_"):
             raise UsageError(f"The method {method.name} has no outlier scores, which --outliers needs.")
         if options.k is None and method.needs_clusters:
             raise UsageError(NO_COUNT)

@@ -401,13 +401,6 @@ class DensityClustering(ClusterMixin, Estimator):
             search=self.search, seed=seed, n_threads=effective_n_threads(self.n_threads),
         )  # fmt: skip
 
-    def _normalized(self, rows: Rows) -> Rows:
-        if rows.is_sparse:
-            raise TypeError(
-                "DensityClustering takes dense rows only; X is sparse. Reduce its columns, such as by TruncatedSVD."
-            )
-        return super()._normalized(rows)
-
     def _result(self) -> DensityResult:
         """Return what the fit has found; all of it follows from the spanning tree."""
         check_is_fitted(self, "labels_")

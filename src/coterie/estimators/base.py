@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import FloatArray, IntArray
+from coterie.estimators.outliers import measure_scales
 from coterie.estimators.parameters import validate
 from coterie.estimators.persistence import first_non_finite, save
 from coterie.estimators.preparation import columns_of, prepared_rows
@@ -99,6 +100,26 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     _description = Description()
 
+    # Whether sparse rows are clustered.
+    _takes_sparse = False
+
+    def __sklearn_clone__(self) -> Any:
+        # scikit-learn clones parameters that are estimators, so that a fitted model as `init` would lose its fit.
+        other = super().__sklearn_clone__()  # type: ignore[misc]
+        if hasattr(getattr(self, "init", None), "cluster_centers_"):
+            other.init = self.init  # type: ignore[attr-defined]
+        return other
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse
+        return tags
+
+    def __getstate__(self) -> Any:
+        if "_own_distances" in vars(self):
+            measure_scales(self)
+        return super().__getstate__()
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write this model to a file for `coterie.load`; see `coterie.save`.
 
@@ -133,8 +154,16 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         """Return the rows of X and the fitted attributes of their columns; the model does not change."""
         rows = rows_to_fit(X, warn)
         columns = columns_of(X, rows)
+        self._check_sparse(rows)
         self._check_memory(rows)
         return self._normalized(rows), columns
+
+    def _check_sparse(self, rows: Rows) -> None:
+        if rows.is_sparse and not self._takes_sparse:
+            raise TypeError(
+                f"Sparse rows were passed, but {type(self).__name__} takes dense ones: use X.toarray(), reduce the "
+                "columns, such as by TruncatedSVD, or cluster by k-means, which takes sparse rows as they are."
+            )
 
     def _check_memory(self, rows: Rows) -> None:
         """Raise a MemoryError if labels and distances of all rows, or centers, are larger than the free memory."""
@@ -169,6 +198,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def _rows_of(self, X: Any) -> Rows:
         """Return the rows of X in the columns of the fit, prepared as its rows were, without reading any."""
         rows = prepared_rows(self, X)
+        self._check_sparse(rows)
         if rows.shape[1] != self.n_features_in_:
             raise FeatureCountError(type(self).__name__, rows.shape[1], self.n_features_in_)
         return self._normalized(rows)

@@ -13,7 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, BoolArray, FloatArray, IntArray
 from coterie.estimators.base import Estimator, by_chunk
-from coterie.estimators.outliers import SCALES, OutlierScoring
+from coterie.estimators.outliers import (
+    SCALES,
+    check_scales,
+    outlier_scores,
+    scales_of_fit,
+    scores_of_fit,
+)
 from coterie.fitting.checks import warn
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import graph_of_neighbors, nearest_neighbors
@@ -23,12 +29,10 @@ from coterie.limits.memory import check_allocation
 from coterie.rows import Block, Rows
 
 # Attributes of a fit of iterative runs.
-RUNS = {"converged_": "bool?", "history_": "records?", "runs_": "runs?", "n_iter_": "int?"}
+RUNS = {"converged_": "bool?", "history_": "records?", "n_iter_": "int?"}
 
 
-class GraphEstimator(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, OutlierScoring, Estimator
-):
+class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
     """A model that gives each vertex of a graph its memberships in clusters.
 
     A subclass has `fit`, which stores `labels_`, `memberships_` and `_training_rows`. By default the scores
@@ -37,6 +41,7 @@ class GraphEstimator(
     """
 
     _WITHOUT_SCALES = "affinities say nothing of distances."
+    _takes_sparse = True
 
     n_clusters: Any
     n_neighbors: int
@@ -53,7 +58,6 @@ class GraphEstimator(
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.affinity == "precomputed"
         return tags
 
@@ -79,7 +83,7 @@ class GraphEstimator(
         """
         check_is_fitted(self, "labels_")
         if return_distance:
-            self._check_scales()
+            check_scales(self)
         rows, scores, squares, own = self._scores(X)
         found = np.where(np.any(scores != 0, axis=1), scores.argmax(axis=1), -1)
         labels = np.where(own < 0, found, self.labels_[own]).astype(np.int32)
@@ -143,9 +147,13 @@ class GraphEstimator(
         own = np.where(labels < 0, 0, self.memberships_[np.arange(len(labels)), labels])
         return "membership", np.asarray(own, dtype=np.float64).ravel()
 
+    outlier_scores_ = property(scores_of_fit)
+    cluster_scales_ = property(scales_of_fit)
+
     def outlier_scores(
         self, X: Any, labels: npt.ArrayLike | None = None, *, distances: FloatArray | None = None
     ) -> Array | None:
+        """Return outlier scores of any rows; see `KMeans.outlier_scores`. None with `affinity="precomputed"`."""
         if self.affinity == "precomputed":
             return None
         if (
@@ -154,7 +162,7 @@ class GraphEstimator(
             and self._are_training_rows(self._prepared(X))
         ):
             return self.outlier_scores_
-        return super().outlier_scores(X, labels, distances=distances)
+        return outlier_scores(self, X, labels, distances=distances)
 
     def _distances_to(self, X: Any, labels: IntArray, to_centers: FloatArray | None) -> FloatArray:
         rows = self._rows_of(X).with_dtype(self.memberships_.dtype).read()

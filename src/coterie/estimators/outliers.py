@@ -1,4 +1,9 @@
-"""Outlier scores: distances of rows to their clusters, relative to the scale of each cluster."""
+"""Outlier scores: distances of rows to their clusters, relative to the scale of each cluster.
+
+A fit stores the distances of its rows in `_own_distances`. The functions are attributes of the estimators that have
+`_distances_to`, the distances of rows to given clusters (None where there are none), and `_WITHOUT_SCALES`, why a fit
+can have no distances, and what to do.
+"""
 
 from __future__ import annotations
 
@@ -32,112 +37,88 @@ class FitDistances:
     weights: Array | None = None
 
 
-class OutlierScoring:
-    """A model with outlier scores: distances relative to the scale of the cluster.
+def scores_of_fit(model: Any) -> Array:
+    """Outlier score of each row of the fit: (n,), float32.
 
-    A fit stores the distances of its rows in `_own_distances`; a subclass has `_distances_to`, and
-    `_WITHOUT_SCALES`, the reason why a fit can have no distances, and what to do.
+    The distance of the row from its cluster, divided by the scale of the cluster (`cluster_scales_`): 1 for the
+    median row of a cluster, NaN for a row in no cluster. The distance depends on the method: to the center, mean or
+    mode of the cluster, or to the nearest neighbors. Scores do not depend on the units of the columns. They are
+    computed on first access, without reading the rows.
+
+    Unlike the scores of HDBSCAN (GLOSH, 0 to 1) they have no upper limit. A row that is a cluster of its own has
+    the score 0, so look at the sizes of the clusters as well.
     """
+    measure_scales(model)
+    return model._outlier_scores
 
-    labels_: IntArray
-    _WITHOUT_SCALES = "its fit has measured no rows."
 
-    @property
-    def outlier_scores_(self) -> Array:
-        """Outlier score of each row of the fit: (n,), float32.
+def scales_of_fit(model: Any) -> FloatArray:
+    """Scale of each cluster: (k,), float64, the (weighted) lower median of the distances of its rows.
 
-        The distance of the row from its cluster, divided by the scale of the cluster (`cluster_scales_`): 1 for the
-        median row of a cluster, NaN for a row in no cluster. The distance depends on the method: to the center, mean or
-        mode of the cluster, or to the nearest neighbors. Scores do not depend on the units of the columns. They are
-        computed on first access, without reading the rows.
+    A cluster that is empty, has one row, or has most rows at its center has the median of the other scales.
+    """
+    measure_scales(model)
+    return model._cluster_scales
 
-        Unlike the scores of HDBSCAN (GLOSH, 0 to 1) they have no upper limit. A row that is a cluster of its own has
-        the score 0, so look at the sizes of the clusters as well.
-        """
-        self._scale()
-        return self._outlier_scores
 
-    @property
-    def cluster_scales_(self) -> FloatArray:
-        """Scale of each cluster: (k,), float64, the (weighted) lower median of the distances of its rows.
+def outlier_scores(  # noqa: D417 (the model is `self`)
+    model: Any, X: Any, labels: npt.ArrayLike | None = None, *, distances: FloatArray | None = None
+) -> Array | None:
+    """Return outlier scores of any rows: distances to their clusters, divided by `cluster_scales_`.
 
-        A cluster that is empty, has one row, or has most rows at its center has the median of the other scales.
-        """
-        self._scale()
-        return self._cluster_scales
+    Parameters
+    ----------
+    X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
+        Any rows.
+    labels : array-like of shape (n,), optional
+        A cluster for each row, -1 for none; by default those of `predict`.
+    distances : ndarray of shape (n,), optional
+        Distances of the rows to the centers of these clusters, if known: this can save a pass over the rows.
 
-    def outlier_scores(
-        self, X: Any, labels: npt.ArrayLike | None = None, *, distances: FloatArray | None = None
-    ) -> Array | None:
-        """Return outlier scores of any rows: distances to their clusters, divided by `cluster_scales_`.
+    Returns
+    -------
+    ndarray of shape (n,), float32, or None
+        As `outlier_scores_`; None if the model has no distances for these rows.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
-            Any rows.
-        labels : array-like of shape (n,), optional
-            A cluster for each row, -1 for none; by default those of `predict`.
-        distances : ndarray of shape (n,), optional
-            Distances of the rows to the centers of these clusters, if known: this can save a pass over the rows.
+    Raises
+    ------
+    ValueError
+        If the model has no such clusters.
+    """
+    if labels is None:
+        check_scales(model)
+        found, measured = model.predict(X, return_distance=True)
+        return relative_to_scales(measured, found, model.cluster_scales_)
+    chosen = np.asarray(labels, dtype=np.int32)
+    n_clusters = len(model.cluster_scales_)
+    if chosen.min(initial=-1) < -1 or chosen.max(initial=-1) >= n_clusters:
+        raise ValueError(f"labels must be from -1 to {n_clusters - 1}.")
+    found = model._distances_to(X, chosen, distances)
+    return None if found is None else relative_to_scales(found, chosen, model.cluster_scales_)
 
-        Returns
-        -------
-        ndarray of shape (n,), float32, or None
-            As `outlier_scores_`; None if the model has no distances for these rows.
 
-        Raises
-        ------
-        ValueError
-            If the model has no such clusters.
-        """
-        if labels is None:
-            self._check_scales()
-            found, measured = self.predict(X, return_distance=True)  # type: ignore[attr-defined]
-            return relative_to_scales(measured, found, self.cluster_scales_)
-        chosen = np.asarray(labels, dtype=np.int32)
-        n_clusters = len(self.cluster_scales_)
-        if chosen.min(initial=-1) < -1 or chosen.max(initial=-1) >= n_clusters:
-            raise ValueError(f"labels must be from -1 to {n_clusters - 1}.")
-        found = self._distances_to(X, chosen, distances)
-        return None if found is None else relative_to_scales(found, chosen, self.cluster_scales_)
+def check_scales(model: Any) -> None:
+    """Raise a ValueError if there are no scales, before any row is read."""
+    try:
+        measure_scales(model)
+    except AttributeError as error:
+        raise ValueError(str(error)) from None
 
-    def __getstate__(self) -> Any:
-        if hasattr(self, "_own_distances"):
-            self._scale()
-        return super().__getstate__()  # type: ignore[misc]
 
-    # --- for subclasses ------------------------------------------------------------------------------------------
-
-    _own_distances: FitDistances
-    _outlier_scores: Array
-    _cluster_scales: FloatArray
-
-    def _check_scales(self) -> None:
-        """Raise a ValueError if there are no scales, before any row is read."""
-        try:
-            self._scale()
-        except AttributeError as error:
-            raise ValueError(str(error)) from None
-
-    def _distances_to(self, X: Any, labels: IntArray, to_centers: FloatArray | None) -> FloatArray | None:
-        """Return the distances of rows to given clusters, or None; `to_centers` may be known."""
-        raise NotImplementedError
-
-    def _scale(self) -> None:
-        """Compute scales and scores from the distances of the fit, once."""
-        own = getattr(self, "_own_distances", None)
-        if own is not None:
-            scales = cluster_scales(own)
-            self._cluster_scales = scales
-            self._outlier_scores = relative_to_scales(own.distances, own.labels, scales)
-            vars(self).pop("_own_distances", None)  # another thread may have been here, too
-        elif not hasattr(self, "_cluster_scales"):
-            check_is_fitted(self)
-            raise AttributeError(f"This {type(self).__name__} has no outlier scores: {self._WITHOUT_SCALES}")
+def measure_scales(model: Any) -> None:
+    """Compute scales and scores from the distances of the fit, once."""
+    own = vars(model).get("_own_distances")
+    if own is not None:
+        model._cluster_scales = cluster_scales(own)
+        model._outlier_scores = relative_to_scales(own.distances, own.labels, model._cluster_scales)
+        vars(model).pop("_own_distances", None)  # another thread may have been here, too
+    elif not hasattr(model, "_cluster_scales"):
+        check_is_fitted(model)
+        raise AttributeError(f"This {type(model).__name__} has no outlier scores: {model._WITHOUT_SCALES}")
 
 
 def cluster_scales(own: FitDistances) -> FloatArray:
-    """Return the scale of each cluster, more than 0: see `OutlierScoring.cluster_scales_`."""
+    """Return the scale of each cluster, more than 0: see `scales_of_fit`."""
     n_clusters = len(own.rounding)
     order = np.lexsort((own.distances, own.labels))
     ends = np.searchsorted(own.labels[order], np.arange(n_clusters + 1))

@@ -21,7 +21,7 @@ import inspect
 import math
 import typing
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal
@@ -159,23 +159,10 @@ class Parameter:
 
 @functools.cache
 def parameters_of(estimator: type) -> dict[str, Parameter]:
-    """Return the parameters of an estimator by name, as the annotations of its ``__init__`` declare them.
-
-    Where an annotation has no `Param`, the declaration of the class that it is derived from holds.
-    """
-    function: Any = estimator.__init__  # type: ignore[misc]
-    hints = typing.get_type_hints(function, include_extras=True)
-    inherited: dict[str, Parameter] = {}
-    for ancestor in estimator.__mro__[1:]:
-        if "__init__" in ancestor.__dict__ and ancestor is not object:
-            inherited = parameters_of(ancestor)  # type: ignore[arg-type]
-            break
-    declared = {}
-    for name, known in inspect.signature(estimator).parameters.items():
-        own = _declared(name, known.default, hints.get(name, Any))
-        is_inherited = own.param.help == "" and name in inherited
-        declared[name] = replace(inherited[name], default=known.default) if is_inherited else own
-    return declared
+    """Return the parameters of an estimator by name, as the annotations of its ``__init__`` declare them."""
+    hints = typing.get_type_hints(estimator.__init__, include_extras=True)  # type: ignore[misc]
+    known = inspect.signature(estimator).parameters
+    return {name: _declared(name, one.default, hints.get(name, Any)) for name, one in known.items()}
 
 
 def validate(estimator: Any) -> None:

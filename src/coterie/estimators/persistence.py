@@ -229,7 +229,7 @@ def _check_attribute(name: str, value: Any, kind: str, axes: list[str], sizes: d
         value.check_format(full_check=True)
         if value.format != "csr" or value.dtype not in _FLOATS:
             raise wrong
-    elif kind in ("records", "runs"):
+    elif kind == "records":
         if not isinstance(value, np.recarray) or "objective" not in (value.dtype.names or ()):
             raise wrong
         return

@@ -6,7 +6,7 @@ a fit calls kernels on one block of rows at a time, and Python raises KeyboardIn
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,11 +28,6 @@ except ImportError:
     def with_callbacks(fit: Callable[..., Any]) -> Callable[..., Any]:
         """Return the fit as it is: this scikit-learn has no callbacks."""
         return fit
-
-
-# Iterations of a run that `runs` keeps, and runs of which it keeps more than the last one.
-_MOST_OF_RUN, _MOST_WHOLE_RUNS = 100, 100
-_RUNS = [("iteration", np.int64), ("seconds", np.float64), ("objective", np.float64), ("run", np.int64)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +99,8 @@ class Report:
             *fields,
         ]
         self._rows: list[tuple[Any, ...]] = []
-        self._earlier: list[Array] = []
         self._run = 0
-        self._begin_of_runs = self._last = self._first_step = 0.0
+        self._begin_of_runs = self._end_of_runs = self._last = self._first_step = 0.0
         self._context: Any = None
         self.deadline = Deadline(self._max_time) if deadline is None else deadline
         self.n_final_steps: float | None = None
@@ -140,7 +134,7 @@ class Report:
     def start_run(self) -> Report:
         """Begin the next run, with an empty history; return this report."""
         if self._rows:
-            self._earlier.append(self._thinned())
+            self._end_of_runs = self._rows[-1][1]
         self._last = self.seconds
         if self._run == 0:
             self._begin_of_runs = self._last
@@ -187,22 +181,6 @@ class Report:
         """Return the rows of the current run as a record array."""
         return np.array(self._rows, dtype=self._dtype).view(np.recarray)
 
-    def runs(self) -> Array:
-        """Return the reports of all runs as a record array: `iteration`, `seconds`, `objective`, `run` (from 1).
-
-        Of each run 100 iterations at most, of those after the hundredth run the last one.
-        """
-        parts = [*self._earlier, *([self._thinned()] if self._rows else [])]
-        return np.concatenate(parts or [np.empty(0, _RUNS)]).view(np.recarray)
-
-    def _thinned(self) -> Array:
-        most = _MOST_OF_RUN if self._run <= _MOST_WHOLE_RUNS else 1
-        last = len(self._rows) - 1
-        kept: Iterable[int] = range(len(self._rows))
-        if len(self._rows) > most:
-            kept = np.unique(np.linspace(last if most == 1 else 0, last, most).round().astype(int))
-        return np.array([(*self._rows[row][:3], self._run) for row in kept], dtype=_RUNS)
-
     def warn_if_out_of_time(self) -> None:
         """Warn if `max_time` ended the fit."""
         if self.reason == "max_time":
@@ -234,7 +212,7 @@ class Report:
             done, all_steps = (self._run - 1) * self.n_steps + iteration, self.n_runs * self.n_steps
             remaining = spent * (all_steps - done) / done
         elif self._run > 1:
-            before_run = float(self._earlier[-1]["seconds"][-1]) - self._begin_of_runs
+            before_run = self._end_of_runs - self._begin_of_runs
             remaining = before_run / (self._run - 1) * self.n_runs - spent
         else:
             return None

@@ -18,15 +18,23 @@ from sklearn.utils.validation import check_is_fitted
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import check_squares, squares_to_point, weighted_sum
 from coterie.blocks.kernel_rows import dense, kernel_rows
-from coterie.centers.frame import unit_centers
 from coterie.centers.labels import labels_and_squares, nearest_labels, squares_to_centers
-from coterie.estimators.base import Description, Objective, by_chunk
-from coterie.estimators.outliers import SCALES, FitDistances, OutlierScoring, center_rounding
-from coterie.estimators.seeded import SeededEstimator
+from coterie.estimators.base import Description, Estimator, Objective, by_chunk
+from coterie.estimators.initialization import check_n_rows, draw_centers, draws_centers, given_centers
+from coterie.estimators.outliers import (
+    SCALES,
+    FitDistances,
+    center_rounding,
+    outlier_scores,
+    scales_of_fit,
+    scores_of_fit,
+)
 from coterie.fitting.checks import check_sample_weight, warn
+from coterie.fitting.deadline import Deadline
 from coterie.fitting.report import with_callbacks
 from coterie.fitting.threads import effective_n_threads
 from coterie.limits.memory import check_allocation
+from coterie.passes import MeasuredRows
 from coterie.rows import Block, Rows
 from coterie.rows.derived import normalized, rows_of_zeros, selected_rows
 
@@ -54,8 +62,7 @@ class CentroidEstimator(
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     ClusterMixin,
-    OutlierScoring,
-    SeededEstimator,
+    Estimator,
 ):
     """A model that is a set of centers. A subclass has `_fit`, which ends with `_store_fitted`."""
 
@@ -66,12 +73,14 @@ class CentroidEstimator(
         "KMeans(n_clusters, init=model, max_iter=1).fit(X) learns them from rows."
     )
 
-    _of_rows = ("labels_", "_own_distances", "_outlier_scores", "history_", "runs_")
+    _of_rows = ("labels_", "_own_distances", "_outlier_scores", "history_")
+    _takes_sparse = True
 
     n_clusters: int
     metric: str
     zero_rows: str
     n_threads: int | None
+    init: Any
     n_init: int | str
     history_: Array
     max_time: float | None
@@ -81,7 +90,6 @@ class CentroidEstimator(
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -220,6 +228,10 @@ class CentroidEstimator(
         weights = self._weights_of(rows, sample_weight)
         return -self._inertia_of(weighted_sum(self._labels_and_squares(rows)[1], weights))
 
+    outlier_scores_ = property(scores_of_fit)
+    cluster_scales_ = property(scales_of_fit)
+    outlier_scores = outlier_scores
+
     # --- for subclasses ------------------------------------------------------------------------------------------
 
     def _fitted_attributes(self) -> dict[str, str]:
@@ -279,9 +291,18 @@ class CentroidEstimator(
         """Return the inertia that a sum of squared distances stands for: 1 - cos is half of one, at length 1."""
         return squares / 2 if self._is_cosine else squares
 
-    def _checked_centers(self, centers: Any, rows: Rows, name: str = "init") -> Array:
-        centers = super()._checked_centers(centers, rows, name)
-        return unit_centers(centers) if self._is_cosine else centers
+    def _check_n_rows(self, rows: Rows) -> None:
+        check_n_rows(rows, self.n_clusters)
+
+    def _given_centers(self, rows: Rows, n_init: int | str = "auto") -> Array | None:
+        return given_centers(self.init, rows, self.n_clusters, n_init, unit_length=self._is_cosine)
+
+    def _drawn_centers(
+        self, X: Any, data: MeasuredRows, random: np.random.RandomState, deadline: Deadline
+    ) -> Array:
+        return draw_centers(
+            self.init, X, data, self.n_clusters, random, deadline, unit_length=self._is_cosine
+        )
 
     def _check_distances(self, centers: Array, shift: FloatArray) -> None:
         squares = _squares_to(centers, shift)
@@ -305,7 +326,7 @@ class CentroidEstimator(
 
     def _n_runs(self) -> int:
         """Return the number of runs for `n_init`."""
-        if not self._draws_centers():
+        if not draws_centers(self.init):
             return 1
         if self.n_init != "auto":
             return int(self.n_init)

@@ -17,6 +17,7 @@ from coterie.centers.frame import unit_centers
 from coterie.centers.labels import nearest_labels, squares_to_centers
 from coterie.centers.lloyd import ClusteredRows, KMeansResult, lloyd, lower_inertia
 from coterie.estimators.base import Description, Objective, Progress, by_chunk
+from coterie.estimators.initialization import draw_centers, draws_centers
 from coterie.estimators.parameters import (
     Algorithm,
     Callback,
@@ -32,7 +33,6 @@ from coterie.estimators.parameters import (
     Verbose,
     ZeroRows,
 )
-from coterie.estimators.seeded import draw_centers
 from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.fitting.deadline import Deadline
 from coterie.fitting.report import Report, Stop
@@ -516,7 +516,7 @@ class BisectingKMeans(CentroidEstimator):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        if not self._draws_centers():
+        if not draws_centers(self.init):
             raise ValueError(
                 f"init must say how the two centroids of a split are drawn, got {type(self.init).__name__}."
             )

@@ -139,9 +139,6 @@ class KMeans(CentroidEstimator):
         One row per iteration of that run: `iteration`, `seconds` (since the fit began), `objective` (inertia of the
         labels with the centers that gave them), `n_changed` (labels), `center_shift` (sum of the squared movements of
         the centers), `algorithm` (that of most rows: 0 "lloyd", 1 "elkan", 2 "yinyang").
-    runs_ : record array
-        One row per iteration of each run: `iteration`, `seconds`, `objective` and `run`, its number. At most 100 rows
-        per run, and only the last iteration of runs after the hundredth.
     n_features_in_ : int
         Number of columns d.
     feature_names_in_ : ndarray of shape (d,)
@@ -299,7 +296,7 @@ class KMeans(CentroidEstimator):
             columns
             | self._centers_fitted(best.centers, data.shift)
             | self._labels_fitted(rows, best.centers, labels, squares, weights)
-            | {"history_": best.history, "n_iter_": len(best.history), "runs_": report.runs()}
+            | {"history_": best.history, "n_iter_": len(best.history)}
         )
         report.warn_if_out_of_time()
 
@@ -307,9 +304,6 @@ class KMeans(CentroidEstimator):
         """Return whether centers are annealed before Lloyd's algorithm: on workers each batch is a round trip."""
         is_split_merge = isinstance(self.init, str) and self.init == "split-merge"
         return is_split_merge and self.n_clusters >= _LEAST_ANNEALED and passes.is_here
-
-    def _fitted_attributes(self) -> dict[str, str]:
-        return {**super()._fitted_attributes(), "runs_": "runs?"}
 
     def check_parameters(self) -> None:
         super().check_parameters()

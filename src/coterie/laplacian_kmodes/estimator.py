@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.centers.labels import squares_to_centers
 from coterie.estimators.base import Description, Objective, Progress
+from coterie.estimators.initialization import draw_centers, draws_centers, given_centers
 from coterie.estimators.on_graph import RUNS, GraphEstimator
 from coterie.estimators.outliers import FitDistances, center_rounding
 from coterie.estimators.parameters import (
@@ -33,7 +34,6 @@ from coterie.estimators.parameters import (
     Tolerance,
     Verbose,
 )
-from coterie.estimators.seeded import SeededEstimator
 from coterie.fitting.checks import random_stream, warn
 from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
@@ -112,7 +112,7 @@ class FittedProblem:
     vertices: Vertices
 
 
-class LaplacianKModes(GraphEstimator, SeededEstimator):
+class LaplacianKModes(GraphEstimator):
     """Laplacian K-modes: clusters of any shape on a nearest-neighbor graph, each with a mode of its density.
 
     A row joins the cluster of its nearest neighbors and of a close mode. With `mode_update="byproduct"` (SLK-BO) the
@@ -206,7 +206,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
     history_ : record array
         One row per update of the modes: `iteration`, `seconds`, `objective` (R), `discrete` (E), `n_updates` (of the
         memberships), `n_modes_moved`.
-    n_features_in_, feature_names_in_, preparation_, runs_
+    n_features_in_, feature_names_in_, preparation_
         See `KMeans`.
 
     Raises
@@ -364,7 +364,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
                     best, best_key = result, key
         assert best is not None
         fitted = self._result_fitted(best, problem, block, vertices)
-        self._store_fitted(columns | fitted | {"runs_": report.runs()})
+        self._store_fitted(columns | fitted)
         report.warn_if_out_of_time()
         return FittedProblem(problem, ends, best.modes, block, vertices)
 
@@ -436,7 +436,7 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
         else:
             data = measure_rows(as_rows(search.rows), n_clusters=self.n_clusters, n_threads=n_threads)
             while True:
-                yield Start(search.start(self._drawn_centers(X, data, random), random))
+                yield Start(search.start(draw_centers(self.init, X, data, self.n_clusters, random), random))
 
     def _results(
         self,
@@ -576,14 +576,14 @@ class LaplacianKModes(GraphEstimator, SeededEstimator):
 
     def _n_runs(self) -> int:
         n_init = _RUNS if self.n_init == "auto" else int(self.n_init)
-        return n_init if self._draws_centers() else 1
+        return n_init if draws_centers(self.init) else 1
 
     def _is_auto(self) -> bool:
         return isinstance(self.init, str) and self.init == "auto"
 
     def _given_modes(self, rows: Rows) -> Array | None:
-        if self.affinity == "knn" or self._draws_centers():
-            return self._given_centers(rows, self.n_init)
+        if self.affinity == "knn" or draws_centers(self.init):
+            return given_centers(self.init, rows, self.n_clusters, self.n_init)
         return given_rows(self.init, self.n_clusters, rows.shape[0])
 
     def _handle_few_rows(self, n_rows: int) -> None:

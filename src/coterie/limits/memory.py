@@ -52,15 +52,18 @@ def available_memory() -> float:
     return max(0.0, min(_free_of_machine(), _free_of_cgroups()))
 
 
+def is_free(n_bytes: float) -> bool:
+    """Return whether this many bytes may be allocated."""
+    return (n_bytes <= _NEGLIGIBLE_BYTES and _allowed_memory() is None) or n_bytes <= available_memory()
+
+
 def check_allocation(n_bytes: float, what: str, remedy: str) -> None:
     """Raise a MemoryError before something larger than the available memory is allocated.
 
     `what` is a plural noun, such as "bounds of the distances of all rows", and `remedy` an imperative.
     """
-    if n_bytes <= _NEGLIGIBLE_BYTES and _allowed_memory() is None:
-        return
-    free, allowed = available_memory(), _allowed_memory()
-    if n_bytes > free:
+    if not is_free(n_bytes):
+        free, allowed = available_memory(), _allowed_memory()
         limit = "" if allowed is None else f" of the {as_size(allowed)} that are allowed"
         raise MemoryError(
             f"The {what} take about {as_size(n_bytes)} of memory, and {as_size(free)}{limit} are free: {remedy}."

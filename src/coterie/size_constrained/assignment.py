@@ -19,6 +19,7 @@ from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import csgraph_from_dense, dijkstra
 from scipy.sparse.linalg import cg
 
 from coterie import _kernels
@@ -271,7 +272,10 @@ def _move_along_paths(
         reduced[:k, :k] = np.maximum(arcs.costs + duals[None, :k] - duals[:k, None], 0)
         reduced[:k, k] = np.where(goals < bounds.most, np.maximum(duals[k] - duals[:k], 0), np.inf)
         reduced[k, :k] = np.where(goals > bounds.least, np.maximum(duals[:k] - duals[k], 0), np.inf)
-        lengths, parents = _shortest_paths(reduced, excess > 0)
+        lengths, parents, _ = dijkstra(
+            csgraph_from_dense(reduced, null_value=np.inf), indices=np.flatnonzero(excess > 0),
+            min_only=True, return_predecessors=True,
+        )  # fmt: skip
         ends = np.flatnonzero((excess < 0) & np.isfinite(lengths))
         if len(ends) == 0:
             break  # no row may move
@@ -324,23 +328,6 @@ class _Arcs:
             costs[:, cluster] = np.inf
             first = costs.argmin(axis=0)
             self.costs[cluster], self.rows[cluster] = costs[first, np.arange(k)], own[first]
-
-
-def _shortest_paths(lengths: FloatArray, is_source: BoolArray) -> tuple[FloatArray, IntArray]:
-    """Return the distances from the nearest source, and the nodes before on these paths, by Dijkstra's algorithm."""
-    n = len(lengths)
-    distances, parents = np.where(is_source, 0.0, np.inf), np.full(n, -1)
-    open_distances = distances.copy()
-    for _ in range(n):
-        node = int(np.argmin(open_distances))
-        if not np.isfinite(open_distances[node]):
-            break
-        open_distances[node] = np.inf
-        through = distances[node] + lengths[node]
-        nearer = through < distances
-        distances[nearer] = open_distances[nearer] = through[nearer]
-        parents[nearer] = node
-    return distances, parents
 
 
 def _path_to(end: int, parents: IntArray) -> list[int]:

@@ -105,8 +105,6 @@ class SizeConstrainedKMeans(CentroidEstimator):
         One row per iteration of the best run: `iteration`, `seconds`, `objective` (inertia of the labels with the
         centers that gave them), `n_changed`, `center_shift` and `gap` (the most that other labels within the
         constraints could gain, relative to the objective).
-    runs_ : record array
-        One row per iteration of each run; see `KMeans`.
     n_features_in_, feature_names_in_, preparation_
         See `KMeans`.
 
@@ -226,14 +224,14 @@ class SizeConstrainedKMeans(CentroidEstimator):
             columns
             | self._centers_fitted(best.centers, data.shift)
             | self._labels_fitted(rows, best.centers, best.labels, best.squares, weights)
-            | {"history_": best.history, "n_iter_": len(best.history), "runs_": report.runs()}
+            | {"history_": best.history, "n_iter_": len(best.history)}
             | {"size_range_": np.array([sizes.min(), sizes.max()], dtype=np.float64)}
         )
         report.warn_if_out_of_time()
         return self
 
     def _fitted_attributes(self) -> dict[str, str]:
-        return {**super()._fitted_attributes(), "runs_": "runs?", "size_range_": "float 2"}
+        return {**super()._fitted_attributes(), "size_range_": "float 2"}
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -58,19 +57,13 @@ class SizeBounds:
 
 
 def check_sizes(size_min: Any, size_max: Any) -> None:
-    """Raise a ValueError or TypeError if bounds of sizes are no sizes or fractions, or exclude each other."""
-    for name, size in (("size_min", size_min), ("size_max", size_max)):
-        if size is None:
-            continue
-        if isinstance(size, bool) or not isinstance(size, Real):
-            raise TypeError(f"{name} must be None, a size or a fraction of all rows, got {size!r}.")
-        if not (0 < float(size) < np.inf or (size == 0 and name == "size_min")):
-            raise ValueError(
-                f"{name} must be a size of at least 1 or a fraction of all rows between 0 and 1, got {size!r}."
-            )
-    if not size_min or size_max is None:
-        return
-    if bool(size_min < 1) == bool(size_max < 1) and size_min > size_max:
+    """Raise a ValueError if bounds of sizes, which are numbers or None, exclude each other or all clusters."""
+    if size_max == 0 or np.inf in (size_min, size_max):
+        raise ValueError(
+            "size_min and size_max must be sizes of at least 1 or fractions of all rows between 0 and 1, got "
+            f"size_min={size_min!r}, size_max={size_max!r}."
+        )
+    if size_min and size_max and (size_min < 1) == (size_max < 1) and size_min > size_max:
         raise ValueError(f"size_min={size_min!r} is more than size_max={size_max!r}.")
 
 

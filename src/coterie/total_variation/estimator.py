@@ -174,8 +174,6 @@ class TotalVariationClustering(GraphEstimator):
         One row per outer step of that run: `iteration`, `seconds`, `objective` (the relaxed energy), `n_inner`,
         `descended` (whether the weighted energy decreased as in Theorem 3), `cut` ((P) of the rounded memberships after
         moves, or the lowest so far if rounding leaves a cluster empty).
-    runs_ : record array
-        One row per run; see `KMeans`.
     n_features_in_, feature_names_in_, preparation_
         See `KMeans`.
 
@@ -349,7 +347,6 @@ class TotalVariationClustering(GraphEstimator):
             "converged_": best.reason == "converged",
             "n_iter_": best.n_inner,
             "history_": best.history,
-            "runs_": report.runs(),
             **vertices.fitted,
         }
         if priors is not None:
