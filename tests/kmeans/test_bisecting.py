@@ -161,3 +161,10 @@ def test_cosine_ignores_rows_of_zeros():
             np.flatnonzero(labels == -1), np.setdiff1d(np.arange(len(with_zeros)), others)
         )
     assert model.labels_at(3).max() == 2
+
+
+def test_a_stopped_fit_does_not_warn_of_missing_clusters(recwarn):
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    model = BisectingKMeans(5, callback=lambda _: True, random_state=0).fit(X)
+    assert len(np.unique(model.labels_)) == 2
+    assert not recwarn.list
