@@ -28,10 +28,10 @@ from benchmarks.harness.reporting import DOCS, RESULTS, Cell, Results, machine_l
 
 FRESH = {
     f"seeds {first} to {last}": [f"fresh-{seed}" for seed in range(first, last + 1)]
-    for first, last in ((4300, 4329), (91000, 91039))
+    for first, last in ((4300, 4329), (91000, 91039), (91040, 91119))
 }
 NAMES = [*(name for name in SETS if not SETS[name].is_graph), *itertools.chain(*FRESH.values())]
-COMPARE, K_MEANS = "compare", "k-means"
+COMPARE, K_MEANS, NEW = "compare", "k-means", "seeds 91040 to 91119"
 SCORES = {"accuracy": "accuracy", "nmi": "NMI"}
 PAGE = DOCS / "benchmarks" / "compare.md"
 _PAGE = """# Recommendations of compare
@@ -46,9 +46,9 @@ $ COTERIE_DATA=folder python -m benchmarks.graphs_quality.recommend --page
 ```
 
 `coterie.compare` gets the rows and the number of classes, with `random_state=0`, on one thread. Of larger sets,
-{most_rows:,} rows are sampled. 33 sets, real and generated, are those of [Quality](graphs_quality.md). The other 70 are
-generated from seeds 4300 to 4329 and 91000 to 91039, with random clusters (number, shape, sizes, widths), number of
-columns, and noise.
+{most_rows:,} rows are sampled. 33 sets, real and generated, are those of [Quality](graphs_quality.md). The others are
+generated from seeds, with random clusters (number, shape, sizes, widths), number of columns, and noise; those of the
+seeds 91040 to 91119 were drawn after all choices.
 [How methods are scored, and what "clear", "likely" and "open" mean](../how-to/compare_methods.md#read-the-result).
 
 - Recommended: the method with the highest score, even if the confidence is "open" and `compare` recommends none. Best
@@ -123,7 +123,9 @@ def tables(found: dict[str, dict[str, Cell]]) -> list[str]:
     lines = {name: line_of(cells) for name, cells in found.items()}
     kinds = {"real sets": [*REAL], "generated sets": [*GENERATED], **FRESH}
     groups = {kind: [lines[name] for name in names if name in lines] for kind, names in kinds.items()}
-    groups["all sets"] = list(lines.values())
+    new = groups.pop(NEW)
+    groups["the sets above"] = [line for group in groups.values() for line in group]
+    groups |= {NEW: new, "all sets": list(lines.values())}
     who = ("recommended", "best compared", LEIDEN, K_MEANS)
     headers = ["", "sets", *(f"{score}, {one}" for score in SCORES.values() for one in who)]
     headers += ["largest loss, accuracy", "rank correlation"]

@@ -237,18 +237,6 @@ def test_wrong_arguments(blobs, arguments, message):
         coterie.compare(blobs[0], **arguments)
 
 
-def test_total_variation_with_equal_priors_is_compared_where_estimates_differ(blobs):
-    names = ["k-means", "total-variation"]
-    assert len(coterie.compare(blobs[0], 3, methods=names, random_state=0, n_threads=1).records) == 2
-    random = np.random.RandomState(0)
-    X = random.normal(4.0 * np.repeat([[0, 0], [1, 1]], (300, 30), axis=0), 1)
-    found = coterie.compare(X, 2, methods=names, random_state=0, n_threads=1)
-    equal = "total-variation, equal priors"
-    assert {record["method"] for record in found.records} == {*names, equal}
-    assert np.ptp(found.models["total-variation"].class_priors_) > 0
-    assert found.models[equal].class_priors is None
-
-
 def test_a_notebook_gets_a_page_with_a_map_of_each_method(blobs, tmp_path):
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")

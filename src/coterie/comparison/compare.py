@@ -46,8 +46,7 @@ _LEAST_INFORMATION = 0.5
 # doubtful if its score is less than this difference below. Data without clusters have lower scores.
 _CONFIRMED, _CLOSE, _LEAST_SCORE = 0.97, 0.01, 0.95
 
-# Parameters of the methods that have them: clusters need not be of equal size.
-_SETTINGS = {"class_priors": "estimate", "n_init": 3}
+_N_INIT = 3
 
 # Initializations that draw centers, after which clusters are split and others merged.
 _DRAWN = ("k-means++", "auto")
@@ -73,7 +72,6 @@ class Comparison:
         Explanation in sentences; the first is the answer.
     records : tuple of dict
         One for each fit, by descending score: seconds, objective, sizes, scores, as `pandas.DataFrame` takes them.
-        Total variation has a second one, "total-variation, equal priors", if estimated class priors are unequal.
     differences : tuple of str
         How the clusters of other methods differ from those of the best.
     agreement : ndarray of shape (m, m), float64
@@ -153,9 +151,9 @@ def compare(
 ) -> Comparison:
     """Cluster the rows by several methods and recommend one.
 
-    All methods are fitted to the same rows, at most 20,000, with the best of three restarts; k-means and mixtures with
-    ``init="split-merge"``, total variation with estimated class priors and, where these are unequal, also with equal
-    ones. The clusterings are scored without labels (see Notes).
+    All methods are fitted to the same rows, at most 20,000, with their default parameters, but the best of three
+    restarts, and k-means and mixtures with ``init="split-merge"``. The clusterings are scored without labels (see
+    Notes).
 
     Parameters
     ----------
@@ -240,7 +238,7 @@ def compare(
             "n_clusters", f"must be at most the number of distinct rows, {n_distinct}, got {k}."
         )
     tell = callback if callback is not None else str
-    settings = {**_SETTINGS, "random_state": int(random.randint(2**31 - 1)), "n_threads": threads}
+    settings = {"n_init": _N_INIT, "random_state": int(random.randint(2**31 - 1)), "n_threads": threads}
     fits = _fitted(chosen, k, settings, rows, None if max_time is None else began + max_time, left_out, tell)
     if not fits:
         raise ValueError(f"No method could cluster the rows: {'; '.join(left_out)}.")
@@ -329,11 +327,11 @@ def _fitted(
 ) -> list[_Fit]:
     """Cluster rows by each method; list those that fail, with the reason, in `left_out`."""
     fits: list[_Fit] = []
-
-    def fit(name: str, method: Method, **options: Any) -> Any:
+    for method in chosen:
+        tell(method.name)
         began = time.perf_counter()
         limit = None if deadline is None else max(deadline - began, 1e-3)
-        parameters = {**settings, str(method.clusters): k, "max_time": limit, **options}
+        parameters = {**settings, str(method.clusters): k, "max_time": limit}
         model = method.estimator()
         known = model.get_params()
         init = parameters_of(method.estimator).get("init") if isinstance(model, Estimator) else None
@@ -345,22 +343,14 @@ def _fitted(
                 warnings.simplefilter("ignore")
                 model.fit(rows)
         except (ValueError, MemoryError, ArithmeticError) as error:
-            left_out.append(f"{name}: {' '.join(str(error).split())}")
-            return None
+            left_out.append(f"{method.name}: {' '.join(str(error).split())}")
+            continue
         seconds = time.perf_counter() - began
         if limit is not None and seconds >= limit:
-            left_out.append(f"{name}: its fit did not end within max_time")
-            return None
+            left_out.append(f"{method.name}: its fit did not end within max_time")
+            continue
         labels = np.unique(model.labels_, return_inverse=True)[1].astype(np.int32)
-        fits.append(_Fit(name, method, model, labels, seconds))
-        return model
-
-    for method in chosen:
-        tell(method.name)
-        model = fit(method.name, method)
-        # Neither equal nor estimated class priors are better on most data, and where both are the same one fit is both.
-        if np.ptp(getattr(model, "class_priors_", 0.0)) > 0:
-            fit(f"{method.name}, equal priors", method, class_priors=None)
+        fits.append(_Fit(method.name, method, model, labels, seconds))
     return fits
 
 

@@ -16,7 +16,7 @@ from coterie.methods import Method, method_of
 from coterie.plotting.layout import clusters_of, sample_by_cluster
 from coterie.results import Placement, place_rows
 from coterie.rows import Rows
-from coterie.rows.roles import id_among
+from coterie.rows.roles import id_among, profile_columns
 
 MOST_DRAWN = 10_000
 _MOST_NUMBERS = 5e7
@@ -128,18 +128,20 @@ def _metadata(rows: Rows, names: list[str], chosen: IndexArray) -> dict[str, Any
 
 
 def _text_column(metadata: dict[str, Any], text: str | None, id_name: str | None) -> str | None:
-    """Return the requested column of texts, or the one with the longest texts; few distinct texts are categories."""
+    """Return the requested column of texts, or the one with the longest texts."""
     if text is not None:
         if text not in metadata:
             known = ", ".join(map(repr, metadata)) or "none"
             raise ValueError(f"There is no column {text!r} among those that are not clustered: {known}.")
         return text
-    lengths = {}
-    for name, column in metadata.items():
-        if name != id_name and str(column.type) in ("string", "large_string"):
-            words = column.slice(0, 1000).to_pylist()
-            if len(set(words)) > min(MOST_CATEGORIES, len(words) / 2):
-                lengths[name] = sum(len(word or "") for word in words)
+    if not metadata:
+        return None
+    import pyarrow
+
+    sample = pyarrow.table(metadata).slice(0, 1000)
+    profiles = profile_columns(sample, sample.schema.types, {}, {}, is_whole=False)
+    texts = [one.name for one in profiles if one.looks_like == "text" and one.name != id_name]
+    lengths = {name: sum(map(len, _words(sample[name]))) for name in texts}
     return max(lengths, key=lambda name: lengths[name]) if lengths else None
 
 
