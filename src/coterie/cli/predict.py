@@ -44,6 +44,7 @@ def run_predict(model: str, file: str, options: PredictOptions) -> int:
     share, left_out = asked_share(options.outliers), column_names(options.exclude, "--exclude")
     if out is not None and not is_piped:
         check_labels_file(out)
+        _check_free(out, options.force)
     merged = {} if options.merges is None else read_merges(options.merges)
     model_file = find_model(model)
     fitted = load(model_file)
@@ -59,8 +60,8 @@ def run_predict(model: str, file: str, options: PredictOptions) -> int:
             rows = model_rows(fitted, path, exclude=left_out, keep_columns=keep, **options.reading)
             opened = Opened(rows, kept_columns(rows, options.columns_out, options.id))
             out = Path(labels_name(path, opened)) if out is None else out
-            if not is_piped and not options.force and out.exists():
-                raise UsageError(f"{out} exists: choose another --out, or replace it with --force.")
+            if not is_piped:
+                _check_free(out, options.force)
             screen.begin("predicting")
             labels = labels_of(fitted, rows)
             _check_clusters(labels, named, merged, fitted)
@@ -95,6 +96,11 @@ def _names(names: str | None, folder: Path) -> dict[int, str] | None:
         return read_names(names)
     clusters = folder / CLUSTERS
     return read_names(clusters) if folder.is_dir() and clusters.exists() else None
+
+
+def _check_free(out: Path, force: bool) -> None:
+    if out.exists() and not force:
+        raise UsageError(f"{out} exists: choose another --out, or replace it with --force.")
 
 
 def _check_clusters(

@@ -84,7 +84,6 @@ def read_subject(
     found = clusters_of(model, rows, labels, n_clusters)
     names = [] if rows.metadata_columns is None else rows.metadata_columns.column_names
     id_name = id_among(names, id)
-    names = sorted(names, key=lambda name: name != id_name)
     centers = getattr(model, "cluster_centers_", None)
     count = max(int(found.max(initial=-1)) + 1, 0 if centers is None else np.shape(centers)[0], 1)
     placement = placement or place_rows(model, rows, found)
@@ -92,8 +91,13 @@ def read_subject(
     examples = ((ranks > 0) & (ranks <= EXAMPLES)) | ((borderline > 0) & (borderline <= EXAMPLES))
     most = MOST_DRAWN if rows.is_sparse else int(np.clip(_MOST_NUMBERS / rows.shape[1], 200, MOST_DRAWN))
     chosen = sample_by_cluster(found, most, examples)
-    metadata = _metadata(rows, names, chosen)
-    text_name = _text_column(metadata, text, id_name)
+    table = rows.metadata_columns.take(chosen) if names else None
+    metadata = {} if table is None else dict(zip(names, table.columns))
+    if text is not None and text not in metadata:
+        known = ", ".join(map(repr, metadata)) or "none"
+        raise ValueError(f"There is no column {text!r} among those that are not clustered: {known}.")
+    found_id, found_text = (None, None) if table is None else _ids_and_texts(table.slice(0, 1000))
+    id_name, text_name = id_name or found_id, text or found_text
     ids = [str(row) for row in chosen] if id_name is None else _words(metadata[id_name])
     texts = None if text_name is None else _words(metadata[text_name])
     sample = Sample(chosen, rows.take(chosen), found[chosen], metadata, ids, texts)
@@ -119,30 +123,12 @@ def cluster_sums(labels: IntArray, n_clusters: int, block: Any) -> FloatArray:
     return dense(sums).astype(np.float64, copy=False)
 
 
-def _metadata(rows: Rows, names: list[str], chosen: IndexArray) -> dict[str, Any]:
-    """Return the Arrow columns of some rows by their names."""
-    if rows.metadata_columns is None or not names:
-        return {}
-    table = rows.metadata_columns.select(names).take(chosen)
-    return dict(zip(table.column_names, table.columns))
-
-
-def _text_column(metadata: dict[str, Any], text: str | None, id_name: str | None) -> str | None:
-    """Return the requested column of texts, or the one with the longest texts."""
-    if text is not None:
-        if text not in metadata:
-            known = ", ".join(map(repr, metadata)) or "none"
-            raise ValueError(f"There is no column {text!r} among those that are not clustered: {known}.")
-        return text
-    if not metadata:
-        return None
-    import pyarrow
-
-    sample = pyarrow.table(metadata).slice(0, 1000)
-    profiles = profile_columns(sample, sample.schema.types, {}, {}, is_whole=False)
-    texts = [one.name for one in profiles if one.looks_like == "text" and one.name != id_name]
-    lengths = {name: sum(map(len, _words(sample[name]))) for name in texts}
-    return max(lengths, key=lambda name: lengths[name]) if lengths else None
+def _ids_and_texts(table: Any) -> tuple[str | None, str | None]:
+    """Return the first column of ids of a table, and the one with the longest texts."""
+    profiles = profile_columns(table, table.schema.types, {}, {}, is_whole=False)
+    ids, texts = ([one.name for one in profiles if one.looks_like == role] for role in ("id", "text"))
+    lengths = {name: sum(map(len, _words(table[name]))) for name in texts}
+    return next(iter(ids), None), max(lengths, key=lambda name: lengths[name], default=None)
 
 
 def _words(column: Any) -> list[str]:
