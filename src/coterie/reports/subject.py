@@ -124,11 +124,13 @@ def cluster_sums(labels: IntArray, n_clusters: int, block: Any) -> FloatArray:
 
 
 def _ids_and_texts(table: Any) -> tuple[str | None, str | None]:
-    """Return the first column of ids of a table, and the one with the longest texts."""
+    """Return the first column of ids of a table, and the one with the longest texts, else one of names, not codes."""
     profiles = profile_columns(table, table.schema.types, {}, {}, is_whole=False)
-    ids, texts = ([one.name for one in profiles if one.looks_like == role] for role in ("id", "text"))
-    lengths = {name: sum(map(len, _words(table[name]))) for name in texts}
-    return next(iter(ids), None), max(lengths, key=lambda name: lengths[name], default=None)
+    keys, texts = ([one.name for one in profiles if one.looks_like == role] for role in ("id", "text"))
+    cells = {name: "".join(_words(table[name])) for name in (*keys, *texts)}
+    texts = texts or [name for name in keys if not any(map(str.isdigit, cells[name]))]
+    text = max(texts, key=lambda name: len(cells[name]), default=None)
+    return next((name for name in keys if name != text), None), text
 
 
 def _words(column: Any) -> list[str]:
