@@ -119,11 +119,11 @@ def test_a_query_is_no_pattern_and_stays_secret(web):
 
 
 @pytest.mark.parametrize(
-    ("server", "message"), [({"refuses": 403}, "access is refused"), ({"refuses": 500}, "500")]
+    ("status", "message"), [(401, "access is refused"), (403, "access is refused"), (500, "500")]
 )
-def test_servers_that_do_not_help(server, message):
+def test_servers_that_do_not_help(status, message):
     pytest.importorskip("aiohttp", reason="addresses of web servers need aiohttp")
-    with running(WebServer(**server)) as web:
+    with running(WebServer(refuses=status)) as web:
         web.put("x.npy", npy_bytes(X))
         with pytest.raises(OSError, match=rf"Cannot read {web.root}/x\.npy\?\.\.\.: .*{message}") as told:
             open_rows(f"{web.root}/x.npy?sig=abc")
