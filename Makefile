@@ -63,7 +63,6 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.kmeans
 	$(BIN)/python -m benchmarks.rows
 	$(BIN)/python -m benchmarks.mixture
-	$(BIN)/python -m benchmarks.mixture --rows scaling,factors
 	$(BIN)/python -m benchmarks.convex
 	$(BIN)/python -m benchmarks.papers total_variation
 

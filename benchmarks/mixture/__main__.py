@@ -18,7 +18,7 @@ def finish(benchmark: Benchmark) -> None:
 
 def parser() -> SystemParser:
     doc, rounds = benchmarks.mixture.__doc__, ("--seeds", 3)
-    parser = SystemParser("mixture", doc, list(STEPS), usual=list(ROWS), quick=QUICK, rounds=rounds)
+    parser = SystemParser("mixture", doc, list(STEPS), quick=QUICK, rounds=rounds)
     parser.add("--budget", default=600.0, help="seconds a fit may take")
     return parser
 

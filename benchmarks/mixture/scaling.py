@@ -157,9 +157,9 @@ def _fit_seconds(model: Any, X: np.ndarray) -> float:
     return time.process_time() - begin
 
 
-def _mixture(n_components: int, covariance_type: str, n_factors: int, n_threads: int, **others: Any) -> Any:
+def _mixture(n_components: int, covariance_type: str, n_factors: int, **others: Any) -> Any:
     return TruncatedGaussianMixture(
-        n_components, covariance_type=covariance_type, n_factors=n_factors, random_state=0, n_threads=n_threads,
+        n_components, covariance_type=covariance_type, n_factors=n_factors, random_state=0, n_threads=1,
         compute_labels=False, **others,
     )  # fmt: skip
 
@@ -181,8 +181,7 @@ def _held_out(benchmark: Benchmark, name: str) -> list[list[str]]:
     sizes = {"diag": 0} | {f"factors, H = {h}": h for h in data.n_factors}
     options = {"init": "afk-mc2", "reg_covar": REG_COVAR}
     models: dict[str, Any] = {
-        kind: _mixture(n_components, kind.split(",")[0], h, benchmark.threads, **options)
-        for kind, h in sizes.items()
+        kind: _mixture(n_components, kind.split(",")[0], h, **options) for kind, h in sizes.items()
     }
     if data.is_full:
         models["scikit-learn full"] = GaussianMixture(n_components, reg_covar=REG_COVAR, random_state=0)
