@@ -245,7 +245,7 @@ def total_variation() -> Cases:
         cut(n_init=4), cut(init=memberships), cut(tol=0, n_init=1), cut(steps="paper"),
         TotalVariationClustering(1), cut(class_priors=np.append(0.28, np.full(9, 0.08))),
     ], X)  # fmt: skip
-    yield from fits([cut(), cut(class_priors="estimate")], X, known)
+    yield fit(cut(), X, known)
     yield fit(cut(), X.astype(np.float32))
     yield fit(TotalVariationClustering(2, n_init=3), moons(250))
     yield fit(cut(), words(1_500))

@@ -18,7 +18,6 @@ from coterie.metrics import clustering_accuracy
 
 SLK_BO, SLK_MS = "SLK-BO", "SLK-MS"
 TV, MULTILEVEL = "total variation", "multilevel"
-TV_PRIORS = f"{TV}, estimated priors"
 SPECTRAL, LEIDEN, EVOC = "spectral", "Leiden", "EVoC"
 NOISE = -1
 N_INIT = 10
@@ -114,7 +113,6 @@ METHODS_OF_OURS: dict[str, Contender] = {
     SLK_BO: _ours(_k_modes, "byproduct"),
     SLK_MS: _ours(_k_modes, "mean_shift"),
     TV: _ours(_total_variation),
-    TV_PRIORS: _ours(_total_variation, class_priors="estimate"),
     f"{TV}, binary": _ours(_total_variation, weights="binary"),
     MULTILEVEL: _ours(_multilevel),
     f"{MULTILEVEL}, binary": _ours(_multilevel, weights="binary"),
@@ -134,7 +132,7 @@ CONTENDERS: dict[str, Contender] = {
     EVOC: Contender("evoc", _evoc),
 }
 # These take a graph as it is.
-GRAPH_METHODS = (SLK_BO, TV, TV_PRIORS, MULTILEVEL, SPECTRAL, LEIDEN)
+GRAPH_METHODS = (SLK_BO, TV, MULTILEVEL, SPECTRAL, LEIDEN)
 
 
 _WARM_ROWS, _WARM_CLUSTERS = 300, 3

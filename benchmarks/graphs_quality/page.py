@@ -52,8 +52,8 @@ Rand index (ARI).
 - compare: the method that [`coterie.compare`](compare.md) scores highest, with the time of the whole comparison.
 - SLK-BO, SLK-MS: `LaplacianKModes` with `mode_update="byproduct"` and "mean_shift"; defaults chosen on some of these
   sets. Mixture: `TruncatedGaussianMixture`.
-- Total variation: `TotalVariationClustering`. Multilevel: `MultilevelGraphClustering`. Estimated priors:
-  `class_priors="estimate"`. Binary: `weights="binary"`, all edges weigh 1.
+- Total variation: `TotalVariationClustering`. Multilevel: `MultilevelGraphClustering`. Binary:
+  `weights="binary"`, all edges weigh 1.
 - k-means: the best of ten restarts. Spectral: `SpectralClustering(assign_labels="cluster_qr")` on a neighbor graph.
   Leiden: 15 neighbors, with the resolution that gives about k clusters. HDBSCAN finds the number of clusters, with
   `min_cluster_size` n / (10 k); noise counts as one cluster. EVoC: `approx_n_clusters=k`.

@@ -20,7 +20,6 @@ def _models(k):
     return [
         coterie.MultilevelGraphClustering(k),
         coterie.TotalVariationClustering(k, random_state=0),
-        coterie.TotalVariationClustering(k, class_priors="estimate", random_state=0),
         coterie.LaplacianKModes(k, random_state=0),
     ]
 
@@ -49,14 +48,14 @@ def _three_rows(rng):
     return np.repeat([[1.0, 1], [3, 3], [5, 5]], 400, axis=0), 1
 
 
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", range(3))
 @pytest.mark.parametrize("data", [_scale, _coordinates, _ages, _flags, _three_rows])
 def test_groups_in_discrete_data_are_found(data, number):
     X, least = data(np.random.default_rng(0))
     assert adjusted_rand_score(Y, _models(3)[number].fit(X).labels_) >= least
 
 
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", range(3))
 def test_copies_of_rows_do_not_change_the_clusters(number):
     rng = np.random.default_rng(0)
     centers, y = rng.normal(size=(5, 64)), np.repeat(range(5), 100)
@@ -68,7 +67,7 @@ def test_copies_of_rows_do_not_change_the_clusters(number):
 
 
 @settings(deadline=None, max_examples=25)
-@given(st.integers(0, 2**32 - 1), st.integers(2, 7), st.integers(1, 5), st.integers(0, 3))
+@given(st.integers(0, 2**32 - 1), st.integers(2, 7), st.integers(1, 5), st.integers(0, 2))
 def test_equal_rows_have_equal_labels(seed, levels, d, number):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, levels, (150, d)).astype(float)
@@ -81,7 +80,7 @@ def test_equal_rows_have_equal_labels(seed, levels, d, number):
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", range(3))
 def test_fewer_distinct_rows_than_clusters(number):
     X = np.repeat([[0.0, 0], [5, 5], [9, 0]], 10, axis=0)
     with pytest.warns(UserWarning, match="3 distinct rows"):

@@ -255,7 +255,7 @@ class TestEstimator:
         X = np.concatenate([small, random.normal(size=(900, 2))])
         plain, found = (
             TotalVariationClustering(3, class_priors=priors, n_init=4, random_state=0).fit(X)
-            for priors in (None, "estimate")
+            for priors in (None, "auto")
         )
         assert clustering_accuracy(y, found.labels_) > 0.97 > clustering_accuracy(y, plain.labels_)
         cuts = [normalized_cut(found.affinity_matrix_, model.labels_, 3) for model in (found, plain)]
@@ -264,16 +264,6 @@ class TestEstimator:
             np.sort(found.class_priors_), [60 / 1020, 60 / 1020, 900 / 1020], atol=0.02
         )
 
-    def test_estimated_priors_are_equal_where_no_others_lower_the_normalized_cut(self):
-        X = np.random.default_rng(0).normal(size=(300, 3))
-        plain, found = (
-            TotalVariationClustering(3, class_priors=priors, n_init=2, random_state=0).fit(X)
-            for priors in (None, "estimate")
-        )
-        np.testing.assert_array_equal(found.memberships_, plain.memberships_)
-        assert found.energy_ == plain.energy_
-        assert found.class_priors_.tolist() == [1 / 3] * 3
-
     def test_estimated_priors_are_equal_where_others_lose_most_of_the_information(self):
         # A wide cloud, and three small groups at its edge.
         random = np.random.default_rng(4)
@@ -281,7 +271,7 @@ class TestEstimator:
         X = np.concatenate([random.normal(size=(500, 8)), small])
         plain, found = (
             TotalVariationClustering(4, class_priors=priors, n_init=2, random_state=0).fit(X)
-            for priors in (None, "estimate")
+            for priors in (None, "auto")
         )
         graph = plain.affinity_matrix_
         unequal = multilevel_partition(graph, 4, NORMALIZED_CUT)[0]
@@ -289,13 +279,7 @@ class TestEstimator:
         assert cuts[0] < 0.8 * cuts[1]
         assert np.bincount(unequal).max() > 450
         np.testing.assert_array_equal(found.labels_, plain.labels_)
-        assert found.class_priors_.tolist() == [1 / 4] * 4
-
-    def test_estimated_priors_with_known_classes_keep_them(self, uneven):
-        X, y = uneven
-        known = np.where(np.arange(len(y)) % 90 == 0, y, -1)
-        model = TotalVariationClustering(4, class_priors="estimate", n_init=2, random_state=0).fit(X, known)
-        np.testing.assert_array_equal(model.labels_[known >= 0], known[known >= 0])
+        assert not hasattr(found, "class_priors_")
 
     def test_equal_priors_are_none(self):
         X = np.random.default_rng(0).normal(size=(150, 3))
@@ -316,13 +300,13 @@ class TestEstimator:
         np.testing.assert_allclose(model.class_priors_, SHARES, atol=0.02)
 
     def test_priors_do_not_depend_on_threads(self, uneven):
-        options = dict(class_priors="estimate", size_max=325, n_init=1, random_state=3)
+        options = dict(class_priors=SHARES, size_max=325, n_init=1, random_state=3)
         models = [TotalVariationClustering(4, n_threads=n, **options).fit(uneven[0][::2]) for n in (1, 2)]
         np.testing.assert_array_equal(models[0].memberships_, models[1].memberships_)
         assert models[0].energy_ == models[1].energy_
 
     def test_no_edges_and_one_cluster(self):
-        for priors in (None, "estimate"):
+        for priors in (None, "auto"):
             model = TotalVariationClustering(
                 2, affinity="precomputed", class_priors=priors, n_init=2, random_state=0
             )
@@ -337,7 +321,7 @@ class TestEstimator:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            (dict(class_priors="guess"), "'estimate', 'labels' or a prior for each cluster, got 'guess'"),
+            (dict(class_priors="guess"), "'labels' or a prior for each cluster, got 'guess'"),
             (dict(class_priors=[0.5, 0.5, 0.0]), "must have shape"),
             (dict(class_priors=[1.0, 0.0]), "above 0 and sum to 1"),
             (dict(class_priors=[90, 10]), "divide numbers of rows by their sum"),

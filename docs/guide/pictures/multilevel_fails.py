@@ -10,9 +10,7 @@ X, y = make_blobs([900, 45], centers=np.array([(0.0, 0.0), (3.5, 0.0)]), cluster
 fits = {
     "true clusters": y,
     "MultilevelGraphClustering(2)": coterie.MultilevelGraphClustering(2).fit_predict(X),
-    "total variation, estimated sizes": (
-        coterie.TotalVariationClustering(2, class_priors="estimate").fit_predict(X)
-    ),
+    "TotalVariationClustering(2)": coterie.TotalVariationClustering(2).fit_predict(X),
 }
 figure, all_axes = plt.subplots(1, 3, figsize=(11, 3.3), sharex=True, sharey=True)
 for axes, (title, labels) in zip(all_axes, fits.items()):

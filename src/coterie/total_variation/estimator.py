@@ -34,12 +34,7 @@ from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.graphs.cuts import checked_priors
 from coterie.graphs.distinct import Vertices
 from coterie.size_constrained.sizes import SizeBounds, check_sizes
-from coterie.total_variation.priors import (
-    check_class_priors,
-    minimize_cut_and_priors,
-    minimize_cut_by_sizes,
-    priors_of_labels,
-)
+from coterie.total_variation.priors import check_class_priors, minimize_cut_by_sizes, priors_of_labels
 from coterie.total_variation.problem import CutProblem
 from coterie.total_variation.rounding import check_known_sizes
 from coterie.total_variation.solver import HISTORY_FIELDS, CutOptions, CutResult, minimize_cut
@@ -56,9 +51,9 @@ StepSizes = Annotated[
     Literal["preconditioned", "paper"], Param("Step sizes of the descent: preconditioned, or as published.")
 ]
 ClassPriors = Annotated[
-    Literal["auto", "estimate", "labels"] | Any | None,
+    Literal["auto", "labels"] | Any | None,
     Param(
-        "Expected sizes of clusters as fractions such as 0.9,0.1, estimated, or those of the known labels. "
+        "Expected sizes of clusters as fractions such as 0.9,0.1, or those of the known labels. "
         "auto: equal, or estimated where that is clearly better.",
         also="a prior for each cluster",
         reads=("numbers", "array"),
@@ -105,17 +100,14 @@ class TotalVariationClustering(GraphEstimator):
         the first outer step that changes the energy by less than `tol`, and returns its last memberships; edge weights
         are not rescaled; and without labels the partition is a normalized cut: the first run is start (a) of the paper,
         the others are (b). The paper's protocol is `n_init=31`, and `max_iter=10000` with (a) alone.
-    class_priors : "auto", sequence of float, "estimate", "labels" or None
+    class_priors : "auto", sequence of float, "labels" or None
         Expected fraction of the rows in each cluster: positive, with sum 1. The lambda of cluster r is then (1 - prior)
         / prior. Without labels, priors are assigned to clusters so that (P) is lowest. "auto": the sizes of a
         multilevel partition of low normalized cut, which is then the only start, if that cut is less than half of the
         one of the partition that runs start from, and half of the edge information (see `MultilevelGraphClustering`) is
         left or falls by less than the cut, and no cluster has less than n / (20 R) rows; otherwise, and with labels,
         memberships, size bounds or `steps="paper"`, as None. "labels": the fractions of the classes
-        among the labels of `y`, with 1 added to each count. "estimate": equal priors first, then one more run with
-        other sizes as priors: those of that partition, or, where classes or memberships are given, those of the
-        clusters found. It is returned only if its normalized cut is lower by a fifth, with the same condition on
-        information. None: equal priors, lambda being R - 1.
+        among the labels of `y`, with 1 added to each count. None: equal priors, lambda being R - 1.
     size_min, size_max : float, optional
         Minimum and maximum number of rows of a cluster; below 1: fraction of all rows. Memberships are rounded to
         clusters of these sizes at the least total loss, and vertices then move within them. Rows of a cluster with
@@ -157,7 +149,7 @@ class TotalVariationClustering(GraphEstimator):
     relaxed_energy_ : float
         The relaxed energy of `memberships_`.
     energies_ : ndarray of shape (n_runs,), float64
-        (P) at the end of each run, see Notes; with `class_priors="estimate"`, for the priors of that run.
+        (P) at the end of each run, see Notes.
     class_priors_ : ndarray of shape (R,), float64
         The given or estimated priors. With "auto" only where it estimates them.
     affinity_matrix_ : csr_array of shape (m, m)
@@ -328,9 +320,6 @@ class TotalVariationClustering(GraphEstimator):
                 best, energies, priors = _singletons(problem, report)
             elif self._decides_on_priors(problem):
                 best, energies, priors = minimize_cut_by_sizes(problem, options, report)
-            elif self._has_priors("estimate"):
-                report.n_runs += 1
-                best, energies, priors = minimize_cut_and_priors(problem, options, report)
             else:
                 (best, energies), priors = minimize_cut(problem, options, report), problem.priors
         labels, shares = vertices.spread(best.labels), vertices.spread(best.memberships)
