@@ -191,8 +191,12 @@ def cell_formats(
     shape = (len(texts), len(cells) // len(texts))
     is_missing = np.asarray(_are_missing(cells, words)).reshape(shape)
     is_simple, has_point, in_groups = (
-        np.asarray(compute.fill_null(compute.match_substring_regex(cells, pattern), False)).reshape(shape)
-        for pattern in (_SIMPLE, r"\.", _GROUPS_OF_THREE)
+        np.asarray(compute.fill_null(found, False)).reshape(shape)
+        for found in (
+            compute.match_substring_regex(cells, _SIMPLE),
+            compute.match_substring(cells, "."),
+            compute.match_substring_regex(cells, _GROUPS_OF_THREE),
+        )
     )
     # Nearly all columns of wide tables are like this, and need no look at each.
     has_fraction = np.any(is_fraction := is_simple & has_point & ~in_groups, axis=1)
