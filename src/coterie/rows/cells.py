@@ -374,11 +374,6 @@ def _body_of(style: tuple[str, str]) -> str:
     return rf"(({whole})({point}\d*)?|{point}\d+){_EXPONENT}"
 
 
-def suspects(problem: str) -> list[str]:
-    """Return the words of a problem that may stand for missing numbers."""
-    return [word for word in SUSPECTS if repr(word) in problem]
-
-
 # --- Arrow arrays ----------------------------------------------------------------------------------------------------
 
 

@@ -14,13 +14,13 @@ import numpy as np
 from coterie.arrays import FloatArray
 from coterie.limits.files import shortened
 from coterie.rows.cells import (
+    SUSPECTS,
     CellFormat,
     NumberFormat,
     VectorFormat,
     arrow_kind,
     as_text,
     parsed_numbers,
-    suspects,
     value_type,
 )
 from coterie.rows.checks import MOST_OF_A_NAME, Setting, TableError
@@ -201,7 +201,10 @@ def roles_of(
 
 def invalid_cells(column: ColumnProfile) -> TableError:
     """Return the error for a column most of whose cells are numbers, with the words that may stand for missing ones."""
-    name, words = shortened(column.name, MOST_OF_A_NAME), suspects(column.remark)
+    name, words = (
+        shortened(column.name, MOST_OF_A_NAME),
+        [word for word in SUSPECTS if repr(word) in column.remark],
+    )
     problem, without = f"Column {name!r}: {column.remark}. ", Setting("exclude", [name])
     if not words:
         return TableError(problem, "Correct the cells, or leave the column out: {}.", without)

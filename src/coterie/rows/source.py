@@ -1,4 +1,4 @@
-"""`Rows`: the rows of a data set, dense or sparse, in memory, mapped from a file, or derived block by block."""
+"""`Rows`: the rows of a data set, dense or sparse, in memory or mapped from a file."""
 
 from __future__ import annotations
 
