@@ -201,6 +201,20 @@ def test_shards_have_their_common_metadata_columns(tmp_path):
     assert open_rows(tmp_path, columns="e0").metadata_columns is None
 
 
+def test_shards_with_repeated_names(tmp_path):
+    for number in (0, 1):
+        columns = [[number + 0.5, 2.5], [f"a{number}", "b"], [f"c{number}", "d"]]
+        parquet.write_table(pa.table(columns, ["x", "note", "note"]), tmp_path / f"{number}.parquet")
+    rows = open_rows(tmp_path)
+    assert [column.to_pylist() for column in rows.metadata_columns] == [
+        ["a0", "b", "a1", "b"],
+        ["c0", "d", "c1", "d"],
+    ]
+    parquet.write_table(pa.table([[1.5, 2.5], ["a", "b"]], ["x", "note"]), tmp_path / "2.parquet")
+    with pytest.raises(ValueError, match="make the names unique"):
+        open_rows(tmp_path)
+
+
 def test_pandas_index_is_metadata(tmp_path):
     frame = pd.DataFrame({"a": [1.0, 2]}, index=pd.Index(["x", "y"], name="id"))
     assert as_rows(frame).metadata_columns.to_pydict() == {"id": ["x", "y"]}

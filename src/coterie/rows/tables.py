@@ -304,10 +304,12 @@ def land_tables(tables: Sequence[Table], options: Mapping[str, Any], description
             )
         kept = options.get("keep_columns")
         landed.append([i for i in range(len(one.schema)) if i not in part.vectors] if kept else part.metadata)
-    if len(tables) > 1:  # the columns that all files have; names may be there more than once in a single file
-        theirs = [[one.schema.names[i] for i in positions] for one, positions in zip(tables, landed)]
-        common = [name for name in theirs[0] if all(name in others for others in theirs)]
-        landed = [[one.schema.names.index(name) for name in common] for one in tables]
+    if any(one.schema.names != table.schema.names for one in tables):  # the columns that all files have
+        places = [{one.schema.names[i]: i for i in positions} for one, positions in zip(tables, landed)]
+        if any(len(place) < len(positions) for place, positions in zip(places, landed)):
+            raise ValueError("Shards have other columns, and repeat names: make the names unique.")
+        common = [name for name in places[0] if all(name in place for place in places)]
+        landed = [[place[name] for name in common] for place in places]
     names = [table.schema.names[i] for i in landed[0]]
     dtype = np.result_type(*(part.dtype for part in columns))
     counts = [one.n_rows for one in tables]
