@@ -164,6 +164,12 @@ class TestShuffledRows:
         weights = np.random.default_rng(0).random(200)
         check_prefixes(as_rows(memory_kinds(numbers(200))[name]), weights)
 
+    def test_rows_of_large_files_are_not_held_in_memory(self, kept, tmp_path, monkeypatch, kept_bytes):
+        kept_bytes(kept)
+        monkeypatch.setattr("coterie.blocks.shuffled._HELD_BYTES", 0)
+        np.save(tmp_path / "x.npy", numbers(200))
+        check_prefixes(open_rows(tmp_path / "x.npy"))
+
     def test_the_smallest_blocks(self, kept, tmp_path, kept_bytes, tiny_blocks):
         kept_bytes(kept)
         tiny_blocks()
