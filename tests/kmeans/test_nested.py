@@ -309,7 +309,7 @@ def test_bad_parameters(parameters, message):
 def test_bad_rows_are_named(storage, init, tmp_path):
     X = np.random.default_rng(0).normal(size=(1000, 2))
     X[777, 1] = np.nan
-    rows = sp.csr_array(X) if storage == "csr" else stored(X, storage, tmp_path)
+    rows = {"array": X, "csr": sp.csr_array(X), "npy": stored(X, "npy", tmp_path)}[storage]
     with pytest.raises(ValueError, match=r"contains NaN.*First bad row: 777( of \S+)?\."):
         nested(3, init=X[:3] if init == "given" else init, batch_size=10, compute_labels=False, tol=0).fit(
             rows
