@@ -192,10 +192,7 @@ class TotalVariationClustering(GraphEstimator):
 
     After an outer step memberships are rounded, and unlabeled vertices move one by one to adjacent clusters as long as
     (P) decreases. After a run with labels, clusters exchange their classes if this lowers (P) and keeps more of the
-    edges of labeled rows. After the two runs with labels of each class, the R pairs of clusters with the most edges
-    between them are cut again by multilevel partitions; if (P) falls by more than a tenth of the mean energy of a
-    cluster and as many edges of labeled rows are kept, one more run starts there. All this is left out with
-    `steps="paper"`.
+    edges of labeled rows. All this is left out with `steps="paper"`.
 
     With more than two clusters the fit warns if one has more than nine tenths of the rows; not if no edge is cut, nor
     with labels, priors or size constraints.

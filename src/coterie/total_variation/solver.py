@@ -20,7 +20,6 @@ from coterie.graphs.cuts import cut_of_edges
 from coterie.graphs.edges import Edges, edges_of_graph, shared_neighbors
 from coterie.total_variation.descent import STEPS, TotalVariationDescent
 from coterie.total_variation.initialization import RoughCut, initial_memberships, rough_cut
-from coterie.total_variation.pairs import cut_pairs_again
 from coterie.total_variation.problem import CutGraph, CutProblem
 from coterie.total_variation.rounding import VertexMoves, labels_within, matched_numbers, numbers_by_labels
 
@@ -89,11 +88,9 @@ def minimize_cut(
     report: Report,
     rough: RoughCut | None = None,
 ) -> tuple[CutResult, FloatArray]:
-    """Run from several initializations, and once more from the best clusters if pairs cut again clearly lower
-    (P).
+    """Run from several initializations; return the best run in the order of the data and (P) of each run.
 
-    Return the best run in the order of the data and (P) of each run. All constant initial memberships are an
-    error.
+    All constant initial memberships are an error.
     """
     n, R = problem.n_vertices, problem.n_clusters
     if R == 1:
@@ -124,11 +121,6 @@ def minimize_cut(
             # Memberships are large: runs that cannot be selected are dropped.
             runs[:] = [one for one in [*runs, result] if one.objective <= (1 + _CLEARLY) * min(energies)]
 
-    def best_run() -> CutResult:
-        if options.select_by == "energy":
-            return min(runs, key=lambda run: run.rank)
-        return selected_run(runs, graph.edges, R, problem.balance_weights, arranged.weights)
-
     clusters = _matched_clusters(problem, rough.clusters)
     initializations = initial_memberships(problem, clusters, report.deadline)
     for memberships in islice(initializations, options.n_runs + _MOST_CONSTANT):
@@ -141,20 +133,11 @@ def minimize_cut(
             "A cluster has the same membership in every row, so there is nothing to start from. Give other "
             f"memberships or labels, or look for fewer than {R} clusters."
         )
-    best = _restored(best_run(), graph)
-    if options.n_runs > 1 and not problem.draws_vertices and report.reason is None:
-        labels = cut_pairs_again(problem, best.labels, report.deadline)
-        if labels is not best.labels:
-            add(np.eye(R)[labels])
-            best = _restored(best_run(), graph)
-    return best, np.array(energies)
-
-
-def _restored(result: CutResult, graph: CutGraph) -> CutResult:
-    """Return a result in the order of the data."""
-    return replace(
-        result, labels=graph.restored(result.labels), memberships=graph.restored(result.memberships)
-    )
+    best = min(runs, key=lambda run: run.rank)
+    if options.select_by != "energy":
+        best = selected_run(runs, graph.edges, R, problem.balance_weights, arranged.weights)
+    labels, memberships = graph.restored(best.labels), graph.restored(best.memberships)
+    return replace(best, labels=labels, memberships=memberships), np.array(energies)
 
 
 def _matched_clusters(problem: CutProblem, clusters: IntArray | None) -> Any:
