@@ -71,11 +71,11 @@ def choose_rules(
     n_rows = data.passes.rows_per_worker
 
     def rule(name: str) -> BoundsRule:
-        n_bounds = n_bounds_of(name, n_rows, n_clusters)
-        n_bytes = 2.0 * n_rows * (n_bounds or n_clusters)
-        if n_clusters == 1 or name == "lloyd" or (algorithm == "auto" and not is_free(n_bytes)):
+        if n_clusters == 1 or name == "lloyd":
             return BoundsRule("lloyd")
-        return BoundsRule(name, n_bounds, unit_length)
+        n_bounds = n_bounds_of(name, n_rows, n_clusters)
+        fits = algorithm != "auto" or is_free(2.0 * n_rows * (n_bounds or n_clusters))
+        return BoundsRule(name, n_bounds, unit_length) if fits else BoundsRule("lloyd")
 
     return rule(names[0]), rule(names[1])
 
