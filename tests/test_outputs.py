@@ -177,16 +177,6 @@ def test_a_single_file_is_replaced(tmp_path):
     assert os.listdir(tmp_path) == ["labels.npy"]
 
 
-def test_a_folder_in_the_place_of_a_single_file(tmp_path):
-    (tmp_path / "labels.npy").mkdir()
-    with (
-        pytest.raises(IsADirectoryError, match=r"Is a folder, not a file to write.*labels\.npy'$"),
-        replacing(tmp_path / "labels.npy"),
-    ):
-        pytest.fail("began to write")
-    assert os.listdir(tmp_path) == ["labels.npy"]
-
-
 @pytest.mark.parametrize(
     "error", [OSError(28, "No space left on device"), OSError("200000 requested and 38880 written")]
 )

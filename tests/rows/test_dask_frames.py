@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 from coterie import KMeans
@@ -20,11 +19,6 @@ def numbers(n_rows=61):
 
 def frame_of(X, **more):
     return pd.DataFrame({f"e{i}": X[:, i] for i in range(X.shape[1])} | more)
-
-
-def vectors(cells):
-    kind = pd.ArrowDtype(pa.list_(pa.float32()))
-    return pd.DataFrame({"id": [f"r{i}" for i in range(len(cells))], "v": pd.Series(cells, dtype=kind)})
 
 
 def test_numbers():
@@ -58,15 +52,6 @@ def test_partitions_without_rows():
     same_bits(first.read(), X[50:])
     with pytest.raises(ValueError, match=r"0 sample\(s\)"):
         as_rows(lazy[lazy["e0"] > 100])
-
-
-def test_columns_of_vectors():
-    X = numbers()
-    rows = as_rows(dataframe.from_pandas(vectors(X.tolist()), npartitions=3))
-    assert rows.chosen == ["v"]
-    assert rows.dtype == np.float32
-    same_bits(rows.read(), X)
-    assert rows.metadata_columns["id"].to_pylist() == [f"r{i}" for i in range(61)]
 
 
 def test_each_partition_is_computed_once():
