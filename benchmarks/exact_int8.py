@@ -48,7 +48,7 @@ def grouped(n_rows: int, n_columns: int, n_groups: int, *, unit_length: bool = F
 def by_floats() -> Iterator[None]:
     """Turn products of bytes off."""
     kept = _kernels.assign, _kernels.bounded_options, _kernels.byte_limits
-    _kernels.assign = lambda *arguments: kept[0](*arguments, FLOATS)
+    _kernels.assign = lambda *arguments: kept[0](*arguments[:5], FLOATS, *arguments[6:])
     _kernels.bounded_options = lambda *arguments: kept[1](*arguments[:-1], False)
     _kernels.byte_limits = lambda: (0, 0, 0, 0)
     try:

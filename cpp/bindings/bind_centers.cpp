@@ -115,18 +115,19 @@ void bind_assignment(nb::module_& m) {
     m.def(
         "assign",
         [](const Block& rows, const ExactArrays<T>& centers, Out1<std::int32_t> labels,
-           std::optional<Out1<double>> squares, int n_threads, int filter) {
+           std::optional<Out1<double>> squares, int n_threads, int filter, std::optional<In1<T>> known) {
             const Rows x = rows.view();
             require_size(labels, x.n_rows, "one label per row is needed");
             if (squares) require_size(*squares, x.n_rows, "one square per row is needed");
             require(filter >= 0 && filter <= 2, "there is no such filter");
+            if (known) require_size(*known, x.n_rows, "one known square per row is needed");
             Index n_compared = 0;
             kernels().row_searches<Rows>().assign(x, centers.view(x.n_columns), static_cast<Filter>(filter),
-                                             {labels.data(), squares ? squares->data() : nullptr, &n_compared}, n_threads);
+                                                  data_or_null(known), {labels.data(), squares ? squares->data() : nullptr, &n_compared}, n_threads);
             return n_compared;
         },
         arg("rows"), arg("centers"), arg("labels"), arg("squares").none(), arg("n_threads"), arg("filter") = 0,
-        Unlocked());
+        arg("known").none() = nb::none(), Unlocked());
 
     m.def(
         "bounded_assign",

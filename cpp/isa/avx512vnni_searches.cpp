@@ -10,7 +10,7 @@ struct Avx512Vnni : Avx512 {};
 template <>
 struct BytesOf<Avx512Vnni> {
     static constexpr bool kExists = true;
-    static constexpr Index kLeastColumns = 12, kLeastCenters = 128, kLeastProducts = 10000, kBoundColumns = 512;
+    static constexpr Index kLeastColumns = 12, kLeastCenters = 128, kLeastProducts = 10000, kBoundColumns = kMostByteColumns + 1;
     static constexpr int kLevels = 127, kOffset = 128, kWords = 1, kRows = 6, kVectors = 4;
     using Ints = VectorOf<std::int32_t, 64>::Aligned;
     static Ints add_products(Ints sums, const Ints* columns, const Ints* words) {

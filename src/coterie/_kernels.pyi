@@ -72,8 +72,9 @@ def byte_limits() -> tuple[int, int, int, int]: ...
 # OUT labels (n,), squares (n,). filter: 0 the faster one, 1 products of bytes, 2 of floats. Returns the number of
 # comparisons in float64.
 def assign(
-    rows: Rows, centers: ExactCenters, labels: Ints, squares: Doubles | None, n_threads: int, filter: int = 0
-) -> int: ...
+    rows: Rows, centers: ExactCenters, labels: Ints, squares: Doubles | None, n_threads: int, filter: int = 0,
+    known: Array | None = None,
+) -> int: ...  # fmt: skip
 def nearest(
     rows: Rows, centers: Array, offsets: Array, ids: Ints, scores: Array, n_threads: int, first_id: int = 0
 ) -> None: ...
@@ -502,27 +503,6 @@ def dual_ascent(
     current: Array,
     ahead: Array,
     next: Array,
-    squares: Doubles,
-    n_threads: int,
-) -> None: ...
-
-# The two in one. IN starts (n_windows + 1,), reaches, offsets (n_windows,); IN/OUT former, ahead; OUT next, squares;
-# scratch sums (rows of all windows, p). A reach covers the tails of its window's edges: that is not checked.
-def dual_sweep(
-    edges: FusionEdges,
-    starts: Longs,
-    reaches: Longs,
-    offsets: Longs,
-    gamma: float,
-    momentum: float,
-    next_momentum: float,
-    rows: Array,
-    duals: Array,
-    former: Array,
-    current: Array,
-    next: Array,
-    ahead: Array,
-    sums: Array,
     squares: Doubles,
     n_threads: int,
 ) -> None: ...

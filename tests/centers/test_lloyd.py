@@ -89,7 +89,7 @@ def test_choose_algorithm_by_shape():
     assert choose_algorithm(255, 50, **options) == "yinyang"
     assert choose_algorithm(32, 64, **options) == "lloyd"
     assert choose_algorithm(33, 10, **options) == "yinyang"
-    assert choose_algorithm(784, 2000, **options) == "yinyang"
+    assert choose_algorithm(784, 2000, is_settled=True, **options) == "yinyang"
     assert choose_algorithm(784, 50, **options) == "elkan"
     has_bytes = _kernels.byte_limits()[0] > 0
     assert choose_algorithm(64, 1000, **options) == ("lloyd" if has_bytes else "yinyang")

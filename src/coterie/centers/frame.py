@@ -35,13 +35,20 @@ class CenterFrame:
         return len(self.centers)
 
     def nearest(
-        self, x: Any, labels: IntArray, squares: FloatArray | None = None, *, n_threads: int | None = None
+        self,
+        x: Any,
+        labels: IntArray,
+        squares: FloatArray | None = None,
+        *,
+        known: Array | None = None,
+        n_threads: int | None = None,
     ) -> int:
         """Write the nearest centroid of each row, exactly, and its squared distance if that is asked for.
 
-        Return how many centroids were compared in float64; see cpp/include/coterie/centers/assign.hpp.
+        `known` are squared distances of the rows to the shift, which saves time. Return how many centroids were
+        compared in float64; see cpp/include/coterie/centers/assign.hpp.
         """
-        return _kernels.assign(x, self.exact(x), labels, squares, n_threads or self.n_threads)
+        return _kernels.assign(x, self.exact(x), labels, squares, n_threads or self.n_threads, 0, known)
 
     def exact(self, x: Any) -> Any:
         """Return the centroids for kernels that decide in float64, for rows such as x."""

@@ -102,7 +102,7 @@ def assign_rows(
         for part, x in rows.blocks():
             before = labels[part].copy()
             if bounds is None:
-                frame.nearest(x, labels[part], n_threads=n_threads)
+                frame.nearest(x, labels[part], known=rows.squares[part], n_threads=n_threads)
             else:
                 bounds.assign(part, x)
             _kernels.add_to_clusters(

@@ -160,8 +160,8 @@ class KMeans(CentroidEstimator):
 
     The rule of "auto": "lloyd" for k < 4, for sparse rows, for fewer than 4 iterations, and for rows of at most 256
     bytes with k d <= 2,048, where reading bounds takes as long as comparing; also where products of 8-bit integers
-    are faster than bounds: with AVX-512 and VNNI for k >= 128 and 12 <= d < 512, or for fewer than 12 iterations; with
-    other AVX-512 or AVX2 for k >= 256 and 24 <= d < 192; with all of them from some 10,000 numbers of all centers on,
+    are faster than bounds: with AVX-512 and VNNI for k >= 128 and d >= 12; with other AVX-512 or AVX2 for k >= 256
+    and 24 <= d < 192, or for fewer than 12 iterations; with all of them from some 10,000 numbers of all centers on,
     and until at most 2% of the rows change their label in an iteration: then "yinyang", whose memory is limited.
     Otherwise "elkan" for d >= 256 and k <= d, else "yinyang".
     With `max_time` the first iteration has no bounds; later ones have them if there is time for 4 iterations as long.

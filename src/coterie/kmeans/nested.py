@@ -332,7 +332,7 @@ def _update(
     with _parts_of(totals) as (squares, counts, _within, sums, masses):
         for part, x in sample.blocks():
             if bounds is None:
-                frame.nearest(x, labels[part], n_threads=n_threads)
+                frame.nearest(x, labels[part], known=sample.squares[part], n_threads=n_threads)
             else:
                 bounds.assign(part, x)
             own = sample.weights_of(part)

@@ -169,6 +169,16 @@ struct ScoreError {
     }
 };
 
+// How many terms a score of a row has.
+template <class T>
+Index n_terms(const DenseRows<T>& x, Index) {
+    return x.n_columns;
+}
+template <class T>
+Index n_terms(const CsrRows<T>& x, Index row) {
+    return x.end(row) - x.begin(row);
+}
+
 // The largest absolute difference of n numbers.
 template <class Isa, class T>
 T greatest_difference(const T* a, const T* b, Index n) {
@@ -284,6 +294,7 @@ struct ScoredRows {
     const ExactSearch<Isa, Rows>& search;
     const Panels<T>& panels;
     const ScoreError<T>& error;
+    const T* known;  // see `assign`
 
     static ScoreScratch<T> scratch(Index chunk) {
         ScoreScratch<T> out{Buffer<Survivors<T>>(chunk), Buffer<T>(chunk + kRows), Buffer<T>(kPanels * kApart)};
@@ -370,7 +381,9 @@ struct ScoredRows {
                 const Index n = min_index(kRows, end - first), past = min_index(panels.n_panels, p + slab);
                 Survivors<T>* const lists = scratch.lists.data() + first - begin;
                 T* const errors = scratch.errors.data() + first - begin;
-                if (p == 0) score_errors<Isa>(x, error, first, n, errors);
+                if (p == 0 && known == nullptr) score_errors<Isa>(x, error, first, n, errors);
+                for (Index r = 0; r < (p == 0 && known != nullptr ? n : 0); ++r)
+                    errors[r] = error(n_terms(x, first + r), square_root(known[first + r]));
                 if (x.selection != nullptr)
                     for (Index r = 0; r < n; ++r) prefetch_row(x, min_index(first + kRows + r, x.n_rows - 1));
                 for (Index r = 0; r < n; ++r) which[r] = first + r;
@@ -454,11 +467,11 @@ bool assign_by_bytes(const ExactSearch<Isa, DenseRows<T>>& search, const BytePan
 // Labels of the rows of all tasks that `is_open` (all if nullptr), by scores.
 template <class Isa, class Rows>
 void assign_by_scores(const ExactSearch<Isa, Rows>& search, Index chunk, const Buffer<std::uint8_t>* is_open,
-                      const Assigned& out, int n_threads) {
+                      const typename Rows::value_type* known, const Assigned& out, int n_threads) {
     using T = typename Rows::value_type;
     const Panels<T> panels = pack<Rows>(search.centers.scored, search.centers.order, search.centers.scored.n_centers, n_threads);
     const ScoreError<T> error(search.centers);
-    const ScoredRows<Isa, Rows> rows{search, panels, error};
+    const ScoredRows<Isa, Rows> rows{search, panels, error, known};
     parallel_for(
         ceil_div(search.x.n_rows, chunk), n_threads, [&] { return rows.scratch(chunk); },
         [&](Index task, ScoreScratch<T>& scratch) {
@@ -515,15 +528,16 @@ void assign_by_bytes(const ExactSearch<Isa, DenseRows<T>>& search, const ByteCen
                                                       min_index(x.n_rows, (task + 1) * chunk), scratch, out);
             if (is_open[task]) __atomic_fetch_add(&n_open, 1, __ATOMIC_RELAXED);
         });
-    if (n_open > 0) assign_by_scores(search, chunk, &is_open, out, n_threads);
+    if (n_open > 0) assign_by_scores<Isa>(search, chunk, &is_open, nullptr, out, n_threads);
 }
 
 // By the scores of all rows.
 template <class Isa, class Rows>
-void assign_by_scores(const ExactSearch<Isa, Rows>& search, const Assigned& out, int n_threads) {
+void assign_by_scores(const ExactSearch<Isa, Rows>& search, const typename Rows::value_type* known, const Assigned& out,
+                      int n_threads) {
     const Rows& x = search.x;
     const Index chunk = rows_per_chunk<typename Rows::value_type>(x.n_rows, x.n_columns, 256 * 1024, 1536);
-    assign_by_scores(search, chunk, nullptr, out, n_threads);
+    assign_by_scores<Isa>(search, chunk, nullptr, known, out, n_threads);
 }
 
 // Whether bytes are faster than scores, or are asked for.
@@ -537,10 +551,10 @@ bool takes_bytes(Index n_rows, const Centers<T>& centers, Filter filter) {
     return Bytes::kExists && d <= kMostByteColumns && (filter == Filter::automatic ? pays : filter == Filter::bytes);
 }
 
-// IN x, centers; OUT out.
+// IN x, centers, known (squared distances of the rows to the shift, or nullptr); OUT out.
 template <class Isa, class Rows>
-void assign(const Rows& x, const ExactCenters<typename Rows::value_type>& centers, Filter filter, const Assigned& out,
-            int n_threads) {
+void assign(const Rows& x, const ExactCenters<typename Rows::value_type>& centers, Filter filter,
+            const typename Rows::value_type* known, const Assigned& out, int n_threads) {
     using T = typename Rows::value_type;
     const ExactSearch<Isa, Rows> search{x, centers};
     if constexpr (__is_same(Rows, DenseRows<T>) && BytesOf<Isa>::kExists)
@@ -548,7 +562,7 @@ void assign(const Rows& x, const ExactCenters<typename Rows::value_type>& center
             const ByteCenters<Isa, T> bytes(centers, n_threads);
             if (bytes.unit > 0) return assign_by_bytes(search, bytes, out, n_threads);
         }
-    assign_by_scores(search, out, n_threads);
+    assign_by_scores<Isa>(search, known, out, n_threads);
 }
 
 }  // namespace

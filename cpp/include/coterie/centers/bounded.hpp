@@ -52,15 +52,6 @@ namespace {
 template <class T>
 inline constexpr T kUlp = sizeof(T) == 4 ? T(5.9604645e-8) : T(1.1102230246251565e-16);
 
-template <class T>
-Index n_terms(const DenseRows<T>& x, Index) {
-    return x.n_columns;
-}
-template <class T>
-Index n_terms(const CsrRows<T>& x, Index row) {
-    return x.end(row) - x.begin(row);
-}
-
 // State of the search of a row.
 template <class T>
 struct Search {

@@ -46,7 +46,7 @@ void take_batches(const RunningMeans<T>& m, const MeanBatches<T>& batches, int n
             batch = {gathered.data(), batch.n_rows, d, nullptr};
         }
         Index n_compared = 0;
-        assign<Isa>(batch, centers, Filter::automatic, Assigned{labels.data(), nullptr, &n_compared}, n_threads);
+        assign<Isa>(batch, centers, Filter::automatic, nullptr, Assigned{labels.data(), nullptr, &n_compared}, n_threads);
         move_means_by_rows<Isa>(m, batch, labels.data(), batches.weights == nullptr ? nullptr : batches.weights + begin,
                                 batches.memories[b], of_clusters.data(), batches.sums, batches.masses, n_threads);
         double inertia = 0;
