@@ -41,7 +41,7 @@ from coterie.reports.quality import Quality, measure_quality
 from coterie.reports.subject import Subject, read_subject
 
 # Lines of a table, and columns of the table of means.
-_MOST_LINES, _MOST_COLUMNS = 1_000, 10
+_MOST_LINES, _MOST_COLUMNS = 1_000, 8
 
 # The difference of means, in standard deviations, that has the strongest shade.
 _STRONGEST = 2.0
