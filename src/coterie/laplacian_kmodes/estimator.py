@@ -110,6 +110,7 @@ class FittedProblem:
     best: Modes
     rows: Block
     vertices: Vertices
+    columns: dict[str, Any]  # fitted attributes of the columns
 
 
 class LaplacianKModes(GraphEstimator):
@@ -332,9 +333,13 @@ class LaplacianKModes(GraphEstimator):
         which also gets the labels of the rows."""
         self.check_parameters()
         report = Report(self, HISTORY_FIELDS)
-        rows, columns = self._rows_to_fit(X)
-        self._check_n_rows(rows)
-        given, random = self._given_modes(rows), random_stream(self.random_state)
+        random = random_stream(self.random_state)
+        if earlier is None:
+            rows, columns = self._rows_to_fit(X)
+            self._check_n_rows(rows)
+            given = self._given_modes(rows)
+        else:
+            columns = earlier.columns
         with report.scikit_learn_callbacks(X), single_threaded_blas():
             if earlier is None:
                 block = rows.read()
@@ -366,7 +371,7 @@ class LaplacianKModes(GraphEstimator):
         fitted = self._result_fitted(best, problem, block, vertices)
         self._store_fitted(columns | fitted)
         report.warn_if_out_of_time()
-        return FittedProblem(problem, ends, best.modes, block, vertices)
+        return FittedProblem(problem, ends, best.modes, block, vertices, columns)
 
     def _problem(
         self, rows: Block, given: Array | None, random: np.random.RandomState
