@@ -118,6 +118,14 @@ def test_input_column_of_the_same_name_is_kept(folder, frame):
     assert found.columns.tolist()[3:7] == ["cluster", "name", "cluster_cluster", "cluster_name"]
 
 
+def test_index_without_a_name_is_called_index_in_csv(folder, frame):
+    shuffled = frame.sample(frac=1, random_state=0)
+    shuffled.to_parquet("t.parquet")
+    assert main(["fit", "t.parquet", "-k", "3", "--missing", "drop", "-q"]) == 0
+    assert main(["predict", "coterie-out", "t.parquet", "-o", "labels.csv", "-q"]) == 0
+    assert pandas.read_csv("labels.csv")["index"].tolist() == shuffled.index.tolist()
+
+
 def test_labels_are_written_like_the_input(folder, frame):
     frame[["city", "age", "visits"]].to_csv("t.csv", index=False, sep=";", decimal=",")
     assert main(["fit", "t.csv", "-k", "3", "--missing", "drop", "-q"]) == 0

@@ -321,6 +321,19 @@ def test_a_table_with_texts_is_named_by_its_numbers(customers):
     assert report.table()["example"][0].as_py().startswith("fast delivery")
 
 
+@pytest.mark.parametrize(
+    ("column", "text", "id"),
+    [("K{:04}", None, "c"), ("{:02}.01.2024", None, None), ("{:04} is a text of some words", "c", None)],
+)
+def test_ids_and_texts_are_found_by_their_cells(column, text, id):
+    pandas = pytest.importorskip("pandas")
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    frame = pandas.DataFrame({"x": X[:, 0], "y": X[:, 1], "c": [column.format(i) for i in range(60)]})
+    rows = coterie.as_rows(frame, columns=["x", "y"])
+    subject = read_subject(coterie.KMeans(2, random_state=0).fit(rows), rows)
+    assert (subject.text_name, subject.id_name) == (text, id)
+
+
 def test_scaling_is_undone(customers):
     from sklearn.decomposition import PCA
     from sklearn.preprocessing import MinMaxScaler

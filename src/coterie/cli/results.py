@@ -105,7 +105,10 @@ def write_table(
             ]
             for batch in table.to_batches(_LINES)
         )
-        write_csv(path, table.column_names, blocks, (sep, decimal), csv_escape=csv_escape)
+        names = table.column_names
+        if "index" not in names:  # that of pandas or AnnData, which has no name
+            names = ["index" if name == "__index_level_0__" else name for name in names]
+        write_csv(path, names, blocks, (sep, decimal), csv_escape=csv_escape)
 
 
 def _cells(column: Any, field: Any, decimal: str, is_given: bool) -> list[Any]:
