@@ -118,7 +118,7 @@ def run_accuracy(name: str, n_threads: int) -> Result:
 def measure_trees(benchmark: Benchmark, key: str) -> None:
     """Show how time and gaps grow with the rows."""
     columns: Columns = {
-        "gammas": "d", "problems solved": number("iterations", "d"), "largest gap": ".0e", "splits": ",d", "CPU s": CPU,
+        "gammas": "d", "largest gap": ".0e", "splits": ",d", "CPU s": CPU,
     }  # fmt: skip
     found = {
         f"{n:,} x {p}": benchmark.isolated(run_tree, n, p, benchmark.threads)
