@@ -94,6 +94,14 @@ class TestKinds:
         assert found.columns == expected.columns.tolist()
         assert found["cluster"].to_list() == expected["cluster"].tolist()
 
+    def test_rows_beside_dropped_ones_have_their_own_results(self):
+        table = pandas.DataFrame({"x": [0.0, np.nan, 10, 0.5, 10.5]})
+        model = KMeans(2, random_state=0).fit(prepare_rows(table, missing="drop"))
+        found = coterie.results_table(model, table)
+        assert found["cluster"].dropna().tolist() == model.labels_.tolist()
+        assert model.labels_[0] != model.labels_[1]
+        assert found["cluster"].isna().tolist() == [False, True, False, False, False]
+
     def test_dropped_rows_are_there_without_a_cluster(self, frame):
         frame.iloc[2, 0] = np.nan
         model = KMeans(2, random_state=0).fit(prepare_rows(frame, columns=["x"], missing="drop"))

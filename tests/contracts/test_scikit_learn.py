@@ -1,6 +1,7 @@
 """scikit-learn's own checks, and what it expects of an estimator beside them."""
 
 import pytest
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from coterie import (
@@ -63,3 +64,8 @@ def test_other_seeds_give_other_fits(case):
     """That a fit has the bits of another one with its seed is among the laws of threads."""
     with pytest.raises(AssertionError):
         same_fits(case.make(random_state=1).fit(case.rows()), case.fitted)
+
+
+@every_estimator()
+def test_tags_say_whether_sparse_rows_are_taken(case):
+    assert get_tags(case.make()).input_tags.sparse == case.takes_sparse

@@ -79,3 +79,11 @@ def test_what_does_not_fit_is_refused_with_its_size_and_a_remedy(machine):
     assert all(part in str(caught.value) for part in ("bounds", "4.0 GB", "1.0 GB", "ask for fewer clusters"))
     with limited_memory(3e9), pytest.raises(MemoryError, match=r"3\.0 GB that are allowed"):
         check_allocation(4e9, "bounds", "ask for fewer clusters")
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "text"),
+    [(7, "7 bytes"), (999, "999 bytes"), (999.5, "1.0 kB"), (4.2e9, "4.2 GB"), (12e6, "12 MB")],
+)
+def test_sizes_as_text(n_bytes, text):
+    assert memory.as_size(n_bytes) == text
