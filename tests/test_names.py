@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import coterie
-from coterie.names import read_merges, read_names
+from coterie.names import known_classes, read_merges, read_names
 
 
 def test_relabel_merges_and_names():
@@ -51,3 +51,14 @@ def test_wrong_files_of_names(tmp_path, text, words):
 def test_circular_merges_are_refused(merges):
     with pytest.raises(ValueError, match="is merged into itself"):
         read_merges(merges)
+
+
+def test_known_classes_of_numbers_are_in_their_order():
+    numbers, names = known_classes([10, 9, -1, 10])
+    assert (numbers.tolist(), names) == ([1, 0, -1, 1], ["9", "10"])
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, "", -1])
+def test_known_classes_of_texts(missing):
+    numbers, names = known_classes(np.array(["b", missing, "a", "b"], dtype=object))
+    assert (numbers.tolist(), names) == ([1, -1, 0, 1], ["a", "b"])
