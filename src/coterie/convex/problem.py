@@ -169,8 +169,11 @@ class ConvexProblem:
 
     def join(self, are_joined: BoolArray) -> tuple[IntArray, int]:
         """Join the ends of some edges; return the labels of the sets, by their first nodes, and their number."""
-        ends = self.edges.heads[are_joined], self.edges.tails[are_joined]
-        graph = sp.coo_array((np.ones(len(ends[0])), ends), shape=2 * (self.edges.n_nodes,))
+        tails = self.edges.tails[are_joined]
+        starts = np.concatenate([[0], np.cumsum(are_joined)])[
+            self._starts[0]
+        ]  # edges are in the order of heads
+        graph = sp.csr_array((np.ones(len(tails)), tails, starts), shape=2 * (self.edges.n_nodes,))
         n_sets, labels = csgraph.connected_components(graph, directed=False)
         return labels, int(n_sets)
 
