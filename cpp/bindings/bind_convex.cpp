@@ -103,6 +103,35 @@ void dual_ascent(const FusionBlock<T>& block, T gamma, T momentum, T next_moment
 }
 
 template <class T>
+void dual_sweep(const FusionBlock<T>& block, In1<Index> starts, In1<Index> reaches, In1<Index> offsets, T gamma,
+                T momentum, T next_momentum, In2<T> rows, In2<T> duals, Out2<T> former, In2<T> current, Out2<T> next,
+                Out2<T> ahead, Out2<T> sums, Out1<double> squares, int n_threads) {
+    const Index size = block.n_nodes() * block.n_columns(), n_windows = static_cast<Index>(reaches.shape(0));
+    require_size(duals, block.n_edges() * block.n_columns(), "duals has the wrong shape");
+    require_size(former, block.n_edges() * block.n_columns(), "former has the wrong shape");
+    require_size(rows, size, "rows has the wrong shape");
+    require_size(current, size, "current has the wrong shape");
+    require_size(next, size, "next has the wrong shape");
+    require_size(ahead, size, "ahead has the wrong shape");
+    require_size(squares, ceil_div(block.n_nodes(), kQuantum), "one sum per run of rows is needed");
+    require_size(offsets, n_windows, "one offset per window is needed");
+    require_size(starts, n_windows + 1, "starts has the wrong length");
+    require_runs(starts, block.n_nodes(), "the windows' starts are wrong");
+    Index n_rows = 0;
+    for (Index w = 0; w < n_windows; ++w) {
+        require(offsets.data()[w] == n_rows, "the windows' offsets are wrong");
+        require(reaches.data()[w] >= starts.data()[w + 1] && reaches.data()[w] <= block.n_nodes(), "a reach is wrong");
+        n_rows += reaches.data()[w] - starts.data()[w];
+    }
+    require_size(sums, n_rows * block.n_columns(), "sums has the wrong shape");
+    const DualStep<T> step{gamma, momentum, ahead.data(), duals.data(), former.data()};
+    const PrimalPoints<T> points{rows.data(), current.data(), next.data(), ahead.data(), next_momentum};
+    kernels().of<T>().dual_sweep(block.edges(), block.norm(),
+                                 {starts.data(), reaches.data(), offsets.data(), n_windows}, step, points,
+                                 sums.data(), squares.data(), n_threads);
+}
+
+template <class T>
 void fusion_penalty(const FusionBlock<T>& block, T gamma, In2<T> points, std::optional<In2<T>> duals, Out2<double> sums,
                     int n_threads) {
     require_size(points, block.n_nodes() * block.n_columns(), "points has the wrong shape");
@@ -135,6 +164,10 @@ void bind_convex_of(nb::module_& m, const char* name) {
     m.def("dual_ascent", &dual_ascent<T>, arg("edges"), arg("gamma"), arg("momentum"), arg("next_momentum"),
           arg("duals").noconvert(), arg("former").noconvert(), arg("current").noconvert(), arg("ahead").noconvert(),
           arg("next").noconvert(), arg("squares"), arg("n_threads"), Unlocked());
+    m.def("dual_sweep", &dual_sweep<T>, arg("edges"), arg("starts"), arg("reaches"), arg("offsets"), arg("gamma"),
+          arg("momentum"), arg("next_momentum"), arg("rows").noconvert(), arg("duals").noconvert(),
+          arg("former").noconvert(), arg("current").noconvert(), arg("next").noconvert(), arg("ahead").noconvert(),
+          arg("sums").noconvert(), arg("squares"), arg("n_threads"), Unlocked());
     m.def("fusion_penalty", &fusion_penalty<T>, arg("edges"), arg("gamma"), arg("points").noconvert(),
           arg("duals").none(), arg("sums"), arg("n_threads"), Unlocked());
     m.def("split_lengths", &split_lengths<T>, arg("edges"), arg("gamma"), arg("points").noconvert(),

@@ -47,6 +47,7 @@ constexpr KernelsOf<T> kernels_of() {
         .dual_step = dual_step<Isa, T>,
         .primal_points = primal_points<Isa, T>,
         .dual_ascent = dual_ascent<Isa, T>,
+        .dual_sweep = dual_sweep<Isa, T>,
         .fusion_penalty = fusion_penalty<Isa, T>,
         .split_lengths = split_lengths<Isa, T>,
         .iterate_primal_dual = iterate_primal_dual<Isa, T>,

@@ -507,6 +507,27 @@ def dual_ascent(
     n_threads: int,
 ) -> None: ...
 
+# The two in one. IN starts (n_windows + 1,), reaches, offsets (n_windows,); IN/OUT former, ahead; OUT next, squares;
+# scratch sums (rows of all windows, p). A reach covers the tails of its window's edges: that is not checked.
+def dual_sweep(
+    edges: FusionEdges,
+    starts: Longs,
+    reaches: Longs,
+    offsets: Longs,
+    gamma: float,
+    momentum: float,
+    next_momentum: float,
+    rows: Array,
+    duals: Array,
+    former: Array,
+    current: Array,
+    next: Array,
+    ahead: Array,
+    sums: Array,
+    squares: Doubles,
+    n_threads: int,
+) -> None: ...
+
 # OUT sums (n_tasks, n_groups + 1).
 def fusion_penalty(
     edges: FusionEdges, gamma: float, points: Array, duals: Array | None, sums: Doubles, n_threads: int

@@ -38,8 +38,7 @@ def test_bounded_assign_is_the_plain_search(dtype, sparse, shape, seed, n_groups
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n_groups", [None, 6])
 def test_bounds_of_many_centers_are_by_bytes(dtype, n_groups):
-    least_columns, least_centers, _, _ = _kernels.byte_limits()
-    n_columns, k = max(least_columns, 64), 2 * max(least_centers, 128)
+    n_columns, k = 512, 2 * max(_kernels.byte_limits()[1], 128)
     random = np.random.default_rng(0)
     X = random.normal(size=(2 * k, n_columns)).astype(dtype)
     data = measure_rows(as_rows(X), n_clusters=k, n_threads=2).in_this_process()

@@ -5,6 +5,10 @@ import pytest
 from hypothesis import given
 
 from coterie import ConvexClustering, ConvexClusterPath
+from coterie.convex.norms import find_norm
+from coterie.convex.problem import make_problem
+from coterie.convex.weights import weight_graph
+from coterie.graphs.edges import edges_of_graph
 from tests.convex.problems import DTYPES, PROBLEMS, kernel_problem, random_problem
 from tests.reference import convex_clustering as oracle
 from tests.support.bits import same_bits
@@ -57,6 +61,39 @@ def test_against_the_oracle(name, dtype, drawn):
         for found, group in zip(lengths, groups):
             of_group = np.abs(V).max(axis=1) if norm == "linf" else np.linalg.norm(V[:, group], axis=1)
             np.testing.assert_allclose(found * steps, of_group * steps, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("norm", ["l1", "l2", "linf", [[1], [0, 2]]])
+@pytest.mark.parametrize("p", [1, 2, 3, 4, 11])
+def test_a_sweep_is_a_step_and_its_points(p, norm, dtype):
+    X = np.random.default_rng(0).normal(size=(1500, p)).astype(dtype)
+    if p != 3 and not isinstance(norm, str):
+        norm = [list(range(p))]
+    edges = edges_of_graph(weight_graph(X, kind="knn", n_neighbors=9, decay=0.1, connect=False)[0], dtype)
+    edges, _, _ = edges.renumbered(np.lexsort(X.T[::-1]))
+    found = find_norm(norm, p)
+    results = []
+    for n_threads in (1, 3):
+        problem = make_problem(X[:, found.columns], edges, found, step_size=None, n_threads=n_threads)
+        assert problem._windows is not None
+        assert len(problem._windows[1]) > 1
+        duals, former = (
+            np.random.default_rng(s).normal(size=problem.dual_shape).astype(dtype) for s in (1, 2)
+        )
+        points = [np.random.default_rng(s).normal(size=X.shape).astype(dtype) for s in (3, 4, 5)]
+        expected = former.copy()
+        problem.step(0.1, 0.4, points[2], duals, expected)
+        next_, ahead = np.empty_like(X), np.empty_like(X)
+        square = problem.points_of(expected, 0.6, points[0], next_, ahead)
+        swept = problem.sweep(0.1, (0.4, 0.6), duals, former, tuple(points))
+        np.testing.assert_array_equal(former, expected)
+        tolerance = 1e-12 if dtype == np.float64 else 1e-4
+        np.testing.assert_allclose(points[1], next_, atol=tolerance)
+        np.testing.assert_allclose(points[2], ahead, atol=tolerance)
+        np.testing.assert_allclose(swept, square, rtol=tolerance)
+        results.append((former, *points, swept))
+    same_bits(*results)
 
 
 @pytest.mark.parametrize("name", INSTRUCTION_SETS)

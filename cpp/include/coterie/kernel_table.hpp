@@ -13,6 +13,7 @@
 #include "coterie/centers/sums.hpp"
 #include "coterie/convex/dual_ascent.hpp"
 #include "coterie/convex/dual_step.hpp"
+#include "coterie/convex/dual_sweep.hpp"
 #include "coterie/convex/edge_lengths.hpp"
 #include "coterie/convex/primal_points.hpp"
 #include "coterie/graphs/nearest_apart.hpp"
@@ -81,6 +82,7 @@ struct KernelsOf {
     decltype(coterie::dual_step<AnyIsa, T>)* dual_step;
     decltype(coterie::primal_points<AnyIsa, T>)* primal_points;
     decltype(coterie::dual_ascent<AnyIsa, T>)* dual_ascent;
+    decltype(coterie::dual_sweep<AnyIsa, T>)* dual_sweep;
     decltype(coterie::fusion_penalty<AnyIsa, T>)* fusion_penalty;
     decltype(coterie::split_lengths<AnyIsa, T>)* split_lengths;
     // total_variation

@@ -30,6 +30,11 @@ _SHARE_OF_MEAN = 0.1
 # Safety factor of the estimated largest eigenvalue; up to this number of nodes it is computed directly.
 _MARGIN, _FEW_NODES = 1.02, 100
 
+# Edges of a window of sums, for few and for many columns, and the maximum number of rows of windows in addition to the
+# nodes, relative to the edges.
+_WINDOW_EDGES, _FEW_COLUMNS = (4096, 8192), 4
+_WINDOW_SHARE = 0.5
+
 # Maximum number of edges whose duals are updated one after the other, and of columns of which they are not: threads
 # could share many edges, and registers hold few columns.
 _MOST_IN_TURN, _IN_REGISTERS = 1 << 15, 4
@@ -86,6 +91,8 @@ class ConvexProblem:
         self._kernel = self._edges_of_weights(edges.weights)
         self._origin = np.zeros_like(self.rows)
         self._node_sums = np.zeros(-(-edges.n_nodes // _kernels.ROW_QUANTUM))
+        self._windows, n_rows = _windows(edges, rows.shape[1]) if len(edges) else (None, 0)
+        self._window_sums = np.empty((n_rows, rows.shape[1]), dtype=rows.dtype)
         self._edge_sums = np.zeros((self._kernel.n_tasks, self.n_groups + 1))
 
     @property
@@ -116,10 +123,16 @@ class ConvexProblem:
         former: Array,
         points: tuple[Array, ...],
     ) -> float:
-        """Do `step` and `points_of`, for the current, next and extrapolated points; return ||U||^2."""
+        """Do `step` and `points_of` in one pass, for the current, next and extrapolated points; return ||U||^2."""
         current, next_, ahead = points
-        self.step(gamma, momenta[0], ahead, duals, former)
-        return self.points_of(former, momenta[1], current, next_, ahead)
+        if self._windows is None:
+            self.step(gamma, momenta[0], ahead, duals, former)
+            return self.points_of(former, momenta[1], current, next_, ahead)
+        _kernels.dual_sweep(
+            self._kernel, *self._windows, gamma, *momenta, self.rows, duals, former, current, next_, ahead,
+            self._window_sums, self._node_sums, self.n_threads,
+        )  # fmt: skip
+        return float(self._node_sums.sum())
 
     def ascend(
         self,
@@ -170,9 +183,8 @@ class ConvexProblem:
     def join(self, are_joined: BoolArray) -> tuple[IntArray, int]:
         """Join the ends of some edges; return the labels of the sets, by their first nodes, and their number."""
         tails = self.edges.tails[are_joined]
-        starts = np.concatenate([[0], np.cumsum(are_joined)])[
-            self._starts[0]
-        ]  # edges are in the order of heads
+        # Edges are in the order of their heads.
+        starts = np.concatenate([[0], np.cumsum(are_joined)])[self._starts[0]]
         graph = sp.csr_array((np.ones(len(tails)), tails, starts), shape=2 * (self.edges.n_nodes,))
         n_sets, labels = csgraph.connected_components(graph, directed=False)
         return labels, int(n_sets)
@@ -210,7 +222,7 @@ class CustomProblem(ConvexProblem):
         kernel_norm = KernelNorm(np.arange(rows.shape[1]), whole)
         super().__init__(rows, edges, kernel_norm, step_size=step_size, n_threads=n_threads)
         self._norm = norm
-        self.is_euclidean = False  # unknown
+        self._windows, self.is_euclidean = None, False  # unknown
 
     def step(self, gamma: float, momentum: float, points: Array, duals: Array, former: Array) -> None:
         """See `ConvexProblem.step`."""
@@ -390,6 +402,23 @@ def _sums_at_nodes(edges: Edges, values: FloatArray) -> FloatArray:
     sums += np.bincount(edges.heads, values, edges.n_nodes)
     sums += np.bincount(edges.tails, values, edges.n_nodes)
     return sums
+
+
+def _windows(edges: Edges, n_columns: int) -> tuple[tuple[Array, Array, Array] | None, int]:
+    """Cut the heads into runs; return first heads, reaches and offsets, and the rows of all windows.
+
+    None if the windows would be large relative to the duals, which are then read twice.
+    """
+    head_starts = _starts(edges.heads, edges.n_nodes)
+    size = _WINDOW_EDGES[n_columns > _FEW_COLUMNS]
+    cuts = np.searchsorted(head_starts, np.arange(0, len(edges), size), side="left")
+    starts = np.unique(np.concatenate([[0], cuts, [edges.n_nodes]])).astype(np.int64)
+    furthest = np.maximum.accumulate(np.concatenate([[0], edges.tails + 1]))  # of all edges up to each one
+    reaches = np.maximum(starts[1:], furthest[head_starts[starts[1:]]]).astype(np.int64)
+    heights = reaches - starts[:-1]
+    if heights.sum() > _WINDOW_SHARE * len(edges) + edges.n_nodes:
+        return None, 0
+    return (starts, reaches, np.cumsum(heights) - heights), int(heights.sum())
 
 
 def _starts(ends: IntArray, n_nodes: int) -> IndexArray:

@@ -97,9 +97,13 @@ class Fuser:
         problem = self._problem
         n_nodes, n_groups = len(points), problem.n_groups
         level: _Candidate | None = None
+        n_before = -1
         for longest in (max(self._least_length, self._length * step) for step in _LADDER):
-            sets = [problem.join(lengths[g] <= longest) for g in range(n_groups)]
-            n_sets = [n for _, n in sets]
+            are_joined = lengths <= longest
+            if (n_joined := int(np.count_nonzero(are_joined))) != n_before:
+                n_before = n_joined
+                sets = [problem.join(are_joined[g]) for g in range(n_groups)]
+                n_sets = [n for _, n in sets]
             if level is None or n_sets != level.n_sets:
                 means = points.copy()
                 if min(n_sets) < n_nodes:
