@@ -17,11 +17,11 @@ random = np.random.default_rng(0)
 X = np.concatenate([random.normal(size=(900, 2)), random.normal(scale=0.8, size=(100, 2)) + [4.5, 0]])
 
 # %%
-# Equal priors, true priors, and estimated priors.
+# Equal priors, true priors, and the default, which decides between equal and estimated priors.
 fits = {
     "of equal size": None,
     "of 90% and 10%": [0.9, 0.1],
-    "of sizes that are found": "estimate",
+    "of sizes that are found": "auto",
 }
 models = {
     title: coterie.TotalVariationClustering(2, class_priors=priors).fit(X) for title, priors in fits.items()
