@@ -209,9 +209,7 @@ def draw_from_block(
     *,
     n_threads: int = 1,
 ) -> tuple[IndexArray, FloatArray]:
-    """Draw `n_draws` of all `size` rows from a block: positions in the block, ascending, and weights in the
-    coreset.
-    """
+    """Draw `n_draws` of all `size` rows from a block: ascending positions in it, and weights in the coreset."""
     masses = np.ones(block.shape[0]) if weights is None else weights.astype(np.float64)
     chances = masses / total.mass
     if total.scatter > 0:

@@ -14,10 +14,8 @@ from coterie.arrays import Array, IndexArray, IntArray
 
 
 def read_names(names: str | Path | Mapping[int, str] | Sequence[str | None]) -> dict[int, str]:
-    """Return the names of clusters in a CSV file with the columns `cluster` and `name`, a mapping or a list.
-
-    None, NaN and an empty text are no names. A ValueError is raised if a line of a file has no cluster or no name, or a
-    cluster occurs twice.
+    """Return the names of clusters in a CSV file with the columns `cluster` and `name`, a mapping or a list. None, NaN
+    and an empty text are no names. A line without a cluster or a name, or a repeated cluster, is a ValueError.
     """
     if isinstance(names, str | Path):
         return dict(_lines(names, "name"))
@@ -29,9 +27,7 @@ def read_names(names: str | Path | Mapping[int, str] | Sequence[str | None]) -> 
 
 def read_merges(merges: str | Path | Mapping[int, int]) -> dict[int, int]:
     """Return the clusters into which others go, from a CSV file with the columns `cluster` and `into`, or a mapping.
-
-    A cluster that goes into one that is merged, too, goes where that one goes. A ValueError is raised if a line is no
-    pair of clusters, a cluster occurs twice, or clusters go into each other in a circle.
+    Chains are followed to their ends; repeated clusters and circles are a ValueError.
     """
     if isinstance(merges, Mapping):
         known = {int(cluster): int(into) for cluster, into in merges.items()}

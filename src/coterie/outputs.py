@@ -24,18 +24,13 @@ _NOT_WRITTEN = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, None}
 
 
 def printable(text: object, keep: str = "") -> str:
-    """Return a text with its control characters escaped, except those to `keep`: safe to print on a terminal.
-
-    Names of columns and files and texts of tables and models come from others, who may put escape sequences there.
-    """
+    """Return a text with its control characters escaped, except those to `keep`: safe to print on a terminal."""
     return "".join(c if c.isprintable() or c in keep else ascii(c)[1:-1] for c in str(text))
 
 
 class OutputFolder:
     """A context manager for the files of one run, which appear together at its end; after an error nothing changes.
-
-    Without `output` the folder is one run: it replaces an earlier one with the files `replaced`, and other files in it
-    are kept. With `output`, the file after which the output is named, files are added to any folder.
+    Without `output` the run replaces the files `replaced` of an earlier one; with it, files are added.
     """
 
     def __init__(self, folder: Path, output: str = "") -> None:

@@ -32,12 +32,9 @@ from coterie.rows.roles import id_among
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Positions of rows in their clusters.
-
-    `labels` are their clusters, -1 for rows in none; `measures` how well they belong there, by names of columns:
-    "distance" to the center, what the method has besides, and "outlier_score", by which nothing is ranked. `ranks`
-    count from 1 for the row that belongs best to its cluster, `borderline` for the row that could best be in another
-    one; both are 0 for rows that are in none.
+    """Positions of rows in their `labels` (-1: none). `measures` are columns such as "distance" and "outlier_score".
+    `ranks` count from 1 for the row that belongs best to its cluster, `borderline` from 1 for the row nearest to
+    another cluster; both are 0 for rows in none.
     """
 
     labels: IntArray
@@ -148,10 +145,7 @@ def results_table(
 def model_rows(
     model: Any, X: Any, *, exclude: Any = None, keep_columns: bool = False, **reading: Any
 ) -> Rows:
-    """Return the rows of a file, a table or an array in the columns of the fit, prepared as its rows were.
-
-    With `keep_columns` the columns of a table are kept in `Rows.all_columns`.
-    """
+    """Return rows in the columns of the fit, prepared as its rows; `keep_columns` keeps all in `Rows.all_columns`."""
     preparation = getattr(model, "preparation_", ())
     if not isinstance(X, Rows):
         chosen = next((step[1] or NO_COLUMNS for step in preparation if step[0] == "columns"), None)
@@ -208,10 +202,7 @@ def find_outliers(scores: Array, share: float) -> Outliers:
 
 
 def place_rows(model: Any, X: Any, labels: IntArray, scores: Array | None = None) -> Placement:
-    """Measure how well rows belong to their clusters, and rank them.
-
-    Outlier scores that are known already, for these labels, need not be measured once more.
-    """
+    """Measure how well rows belong to their clusters, and rank them; `scores` are known outlier scores."""
     rows = rows_for(model, X)
     measures: dict[str, FloatArray] = {}
     closeness = np.zeros(len(labels))

@@ -133,10 +133,8 @@ def check_squares(squares: Array, numbers: IndexArray | int = 0) -> None:
 
 
 def check_vanishing(squares: Array, dtype: npt.DTypeLike, blocks: Iterable[Block]) -> None:
-    """Raise a ValueError if rows differ, but by so little that squares of their differences have no digits.
-
-    `squares` are the squared distances of the rows to any point amid them; if they are next to 0, the blocks are
-    compared.
+    """Raise a ValueError if rows differ, but squares of their differences vanish. `squares` are squared distances of
+    the rows to any point amid them; only if they are next to 0 are the blocks compared.
     """
     if squares.max() >= np.finfo(dtype).tiny:
         return

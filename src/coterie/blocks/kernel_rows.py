@@ -53,9 +53,8 @@ def rows_per_block(rows: Rows, n_clusters: int) -> int:
 
 
 def kept_rows(rows: Rows) -> Rows:
-    """Return the rows of a fit, which reads them often: unchanged if reading them is cheap, else a copy.
-
-    Rows that must be read or converted are copied up to 1 GiB of floats (a block, if a smaller type is in memory).
+    """Return the rows of a fit: unchanged if reading them is cheap, else a copy if it takes at most 1 GiB as floats (a
+    block, if a smaller type is in memory).
     """
     n_bytes, most = rows.shape[0] * rows.row_bytes(), _BLOCK_BYTES if rows.is_compact else KEPT_BYTES
     if rows.in_memory or n_bytes > most or (n_bytes > _BLOCK_BYTES and n_bytes > 0.5 * available_memory()):
@@ -81,11 +80,7 @@ def kernel_blocks(rows: Rows, block_rows: int) -> Iterator[tuple[slice, Any]]:
 
 
 def read_ahead(items: Iterator[T]) -> Iterator[T]:
-    """Yield the items of an iterator, computing the next one in a thread.
-
-    Three items may exist for a moment: who asks for the next one still holds the last, and the thread goes on at once.
-    More threads gain nothing where rows are read in many short runs: they wait for the interpreter's lock.
-    """
+    """Yield the items of an iterator, computing the next one in a thread; three items may exist for a moment."""
     with ThreadPoolExecutor(1, "coterie-read") as pool:
         waiting = pool.submit(next, items, _END)
         while (item := waiting.result()) is not _END:

@@ -35,12 +35,9 @@ def typical_square(squares: Array) -> float:
 def robust_shift(
     take: Callable[[IndexArray], Any], mean: FloatArray, squares: Array, dtype: npt.DTypeLike
 ) -> FloatArray | None:
-    """Return a point amid most of the rows if rounding would blur their distances as seen from their mean, else None.
-
-    One row at 1e12 among a thousand takes the mean to 1e9. From there, scores in float64 have an error of 100, whatever
-    the distances between the other rows. The median of each column stays where most rows are. Ordinary rows keep the
-    mean, and with it every bit of their results. `squares` are the squared distances of the rows to the mean, `dtype`
-    that of the rows; `take` returns rows of ascending numbers.
+    """Return the median of each column if a few far rows (1e12) take the mean so far from the others that rounding
+    blurs their distances, else None. `squares` are the squared distances to the mean, `dtype` is that of the rows, and
+    `take` returns rows of ascending numbers.
     """
     ratio = digits_lost(dtype)
     numbers = sample_positions(len(squares))

@@ -44,10 +44,8 @@ def shuffled(n_rows: int, run: int, random: np.random.RandomState) -> IndexArray
 
 
 class ShuffledRows(ChunkRows):
-    """The rows of a fit in random order: every prefix is a random sample and contains all shorter ones.
-
-    Blocks, weights and labels are in this order. `order` has all row numbers, and `size` is the length of the prefix,
-    which `extend` grows; the rows that it gains are put in ascending order, so that memory and files are read forwards.
+    """The rows of a fit in random order, of which `extend` grows a prefix of the length `size`. Blocks, weights and
+    labels are in the order `order` (row numbers); rows that are added together are put in ascending order.
     """
 
     def __init__(

@@ -90,10 +90,8 @@ class BatchPlan:
 
     @classmethod
     def of(cls, passes: Passes, n_clusters: int, batch_size: int | None = None) -> BatchPlan:
-        """Return the batches of the rows of positive weight; None: of 2 k rows, at least 256.
-
-        They have up to 8 k rows on workers, where each batch is a round trip, and where large data are read in runs;
-        of sparse rows 4 entries for each column.
+        """Return the batches of the rows of positive weight. None: of 2 k rows, at least 256; up to 8 k on workers and
+        where large data are read in runs; of sparse rows 4 entries for each column.
         """
         rows, weights = passes.rows, passes.weights
         n_rows = passes.n_rows if weights is None else int(np.count_nonzero(weights))
@@ -192,9 +190,8 @@ class RunningMeans:
         )  # fmt: skip
 
     def take(self, passes: Passes, batches: Batches, epoch: EpochSums | None) -> float:
-        """Assign the rows of each batch, move the centers, and add to the sums of the epoch.
-
-        Returns the inertia of the rows by the centers before their batch.
+        """Assign the rows of each batch, move the centers, and add to the sums of the epoch. Returns the inertia of the
+        rows by the centers before their batch.
         """
         sums, masses = (None, None) if epoch is None else epoch
 
@@ -283,9 +280,8 @@ def running_means(
 
 @dataclass(frozen=True, slots=True)
 class AnnealedResult:
-    """The result of annealed k-means: centers (k, d), numbers of epochs and batches, and the mass of the rows seen.
-
-    `reason` is "max_iter", "converged", "max_time" or "callback".
+    """The result of annealed k-means: centers (k, d), numbers of epochs and batches, the mass of the rows seen, and the
+    reason of the end: "max_iter", "converged", "max_time" or "callback".
     """
 
     centers: Array
@@ -308,13 +304,10 @@ def anneal(
     report: Report,
     scale: float = 1.0,
 ) -> AnnealedResult:
-    """Assign random batches and move the running means, epoch by epoch, in O(n k d) time each.
-
-    Returns the means of the rows that each center has received in the last epoch; where a callback or the time limit
-    ends an epoch early, the running means. Rows of weight 0, which the plan does not count, are left out, and rows of
-    the mass `seen` have been seen before. The tolerance of `stop` is the squared movement of the centers in an epoch
-    that ends the fit. `report` is told the inertia, times `scale` and scaled up to all rows, at the end of each epoch,
-    and at times before.
+    """Assign random batches and move the running means, in O(n k d) time for each epoch. Returns the means of the rows
+    that each center has received in the last epoch, or the running means if it is cut short. `seen` is the mass of rows
+    seen before; the tolerance of `stop` is the squared movement of the centers in an epoch. `report` gets the inertia
+    scaled up to all rows, times `scale`.
     """
     numbers = None if passes.weights is None else np.flatnonzero(passes.weights > 0)
     mass, n_batches = total_weight(passes.n_rows, passes.weights), 0

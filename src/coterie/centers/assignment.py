@@ -38,10 +38,7 @@ class AssignmentRule(Protocol):
 
 
 class RowLabels:
-    """The labels of the rows of a chunk, (n,) int32, and what finds them; -1 before the first pass.
-
-    `bounds` is None where rows are compared with all centers.
-    """
+    """The labels of the rows of a chunk, (n,) int32, -1 before the first pass, and their bounds, None without."""
 
     def __init__(self, rows: ChunkRows) -> None:
         self._rows = rows

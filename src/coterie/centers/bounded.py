@@ -38,10 +38,8 @@ def bias_of_bounds(distance: float, dtype: np.dtype) -> int:
 
 class BoundedAssignment:
     """Assignment that skips distances by the triangle inequality; see cpp/include/coterie/centers/bounded.hpp.
-
-    The first centroids are sorted into panels of neighbors (16 in float32, 8 in float64). `n_groups` is the number of
-    lower bounds per row: None for one per centroid (Elkan), else of Yinyang. If rows and centroids have
-    length 1 (`unit_length`), bounds are those of shortened centroids; see `_shorten`.
+    `n_groups` is the number of lower bounds per row: None for one per centroid (Elkan), else of Yinyang. With
+    `unit_length` bounds are those of shortened centroids; see `_shorten`.
     """
 
     def __init__(
@@ -109,9 +107,8 @@ class BoundedAssignment:
         return np.nextafter(out, np.array(np.inf, dtype=self._data.dtype))
 
     def assign(self, part: slice, x: Any) -> None:
-        """Bring the labels and bounds of one block up to date.
-
-        The rows that have bounds are always the first ones of the data: blocks are first met in ascending order.
+        """Bring the labels and bounds of one block up to date. Rows with bounds are the first ones of the data, because
+        blocks are first met in ascending order.
         """
         assert self._frame is not None
         if self._length is None:
@@ -132,13 +129,9 @@ class BoundedAssignment:
         )  # fmt: skip
 
     def _shorten(self, part: slice, x: Any) -> float:
-        """Choose the length r of the centroids that the bounds of rows of length 1 are of, by some of these rows.
-
-        Centroids of length 1 move further than means, which are shorter than 1, so bounds of the distances to them
-        loosen sooner. Scaled to one length r they have the same order for every row, and move r times as far. For a row
-        with cosine c the differences of distances are the largest, relative to the movement, at r = c; then bounds of
-        distances are as tight as bounds of angles. Any r gives the same labels:
-        ||x - r c||^2 / r = ||x - c||^2 + (1 - r)(||x||^2 - r ||c||^2) / r, where both lengths are 1 but for rounding.
+        """Choose the length r to which the centroids are scaled for the bounds of rows of length 1: the cosine of
+        typical rows. Centroids of length 1 move further than means, so their bounds loosen sooner; scaled, they move r
+        times as far. Labels are those of any r: ||x - r c||^2 / r = ||x - c||^2 + (1 - r)(||x||^2 - r ||c||^2) / r.
         """
         assert self._frame is not None
         n_rows = part.stop - part.start
@@ -159,10 +152,8 @@ class BoundedAssignment:
 
 
 def panels_of_neighbors(centers: Array, lanes: int) -> IntArray:
-    """Sort centroids into panels of `lanes` neighbors, so that whole panels can be skipped.
-
-    Splits at the median along the direction of greatest variance, repeatedly, at multiples of a panel. Returns the
-    centroid of each slot, ascending within a panel; -1 for the empty slots of the last panel.
+    """Sort centroids into panels of `lanes` neighbors, by splits at the median along the direction of greatest
+    variance. Returns the centroid of each slot, ascending within a panel; -1 for the empty slots of the last panel.
     """
     n_panels = -(-len(centers) // lanes)
     order = np.full(n_panels * lanes, -1, dtype=np.int32)

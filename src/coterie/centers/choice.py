@@ -30,10 +30,7 @@ _PASSES_FOR_BOUNDS_AFTER_BYTES = 12
 
 @dataclass(frozen=True)
 class BoundsRule:
-    """Rows are assigned to their nearest centers by one of the algorithms of `coterie.KMeans`.
-
-    `n_bounds` is the number of lower bounds per row, None for one per center.
-    """
+    """An assignment by `n_bounds` lower bounds per row, None for one per center; see `coterie.KMeans`."""
 
     algorithm: str
     n_bounds: int | None = None
@@ -54,9 +51,8 @@ def choose_rules(
     max_iter: float = math.inf,
     unit_length: bool = False,
 ) -> tuple[BoundsRule, BoundsRule]:
-    """Return the rule of an algorithm of `coterie.KMeans`, and the one once few rows change their label.
-
-    "auto" chooses by the data and the number of iterations, and takes no bounds that do not fit in memory.
+    """Return the rule of an algorithm of `coterie.KMeans`, and the one for when few rows change their label. "auto"
+    takes no bounds that do not fit in memory.
     """
     names = [algorithm, algorithm]
     if algorithm == "auto":
@@ -89,11 +85,8 @@ def choose_algorithm(
     is_sparse: bool,
     is_settled: bool = False,
 ) -> str:
-    """Return the algorithm of `algorithm="auto"`: bounds where they save more than they take.
-
-    Measured with k-means of digits, and of normal rows in groups that overlap and that do not: products of bytes are
-    faster than bounds for up to some hundreds of columns, which depends on the instruction set, until few rows change
-    their label (`is_settled`).
+    """Return the algorithm of `algorithm="auto"`. Products of bytes are faster than bounds for up to some hundreds of
+    columns (by the instruction set; measured), until few rows change their label (`is_settled`).
     """
     is_cheap = n_columns * itemsize <= _FEW_BYTES and n_clusters * n_columns <= _FEW_PRODUCTS
     if max_iter < PASSES_FOR_BOUNDS or n_clusters < 4 or is_sparse or is_cheap:

@@ -43,10 +43,8 @@ class CenterFrame:
         known: Array | None = None,
         n_threads: int | None = None,
     ) -> int:
-        """Write the nearest centroid of each row, exactly, and its squared distance if that is asked for.
-
-        `known` are squared distances of the rows to the shift, which saves time. Return how many centroids were
-        compared in float64; see cpp/include/coterie/centers/assign.hpp.
+        """Write the exact nearest centroid of each row, and its squared distance into `squares`; `known` are those to
+        the shift. Return the number of centroids compared in float64; see cpp/include/coterie/centers/assign.hpp.
         """
         return _kernels.assign(x, self.exact(x), labels, squares, n_threads or self.n_threads, 0, known)
 
@@ -89,11 +87,8 @@ def moved_centers(
     *,
     unit_length: bool = False,
 ) -> Array:
-    """Return the centroids of clusters, from the sums of their rows relative to the shift, and their masses.
-
-    One without mass or direction stays where it was before. With `unit_length` each mean is scaled to length 1: of all
-    vectors of length 1 that one has the least sum of squared distances to the rows, if these have length 1 too (Dhillon
-    and Modha 2001, section 2.3).
+    """Return the centroids from the sums of their rows relative to the shift; one without mass or direction stays. With
+    `unit_length` means are scaled to length 1 (Dhillon and Modha 2001, section 2.3).
     """
     if unit_length:
         sums = sums + masses[:, None] * shift

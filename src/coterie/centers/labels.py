@@ -50,10 +50,7 @@ def _label(rows: ChunkRows, params: tuple[Array, FloatArray]) -> tuple[IntArray,
 
 
 def squares_to_centers(rows: Rows, centers: Array, labels: IntArray, n_threads: int) -> FloatArray:
-    """Return the squared distance of every row to the centroid of its label, accurately; one pass.
-
-    The label -1 stands for the first centroid.
-    """
+    """Return the accurate squared distance of every row to the centroid of its label (-1: the first); one pass."""
     squares, n_threads = np.empty(rows.shape[0]), _threads_for(rows, len(centers), n_threads)
     for part, x in kernel_blocks(rows, rows_per_block(rows, len(centers))):
         squares[part] = own_squares(x, np.maximum(labels[part], 0), centers, n_threads)

@@ -33,10 +33,8 @@ _STEPS_OF_CELLS = 5
 
 @dataclass(frozen=True, slots=True)
 class KMeansResult:
-    """The result of a run of k-means: centers (k, d), a label and the squared distance to its center for each row.
-
-    The `inertia` is the (weighted) sum of the squared distances, of unit vectors of 1 - cos, and `reason` is
-    "converged", "max_iter", "max_time" or "callback".
+    """The result of k-means: centers (k, d), labels and squared distances (n,), their weighted sum `inertia` (of unit
+    vectors of 1 - cos), and the `reason`: "converged", "max_iter", "max_time" or "callback".
     """
 
     centers: Array
@@ -48,12 +46,10 @@ class KMeansResult:
 
 
 def lloyd(clusters: ClusteredRows, centers: Array, *, stop: Stop, report: Report) -> CenterFrame:
-    """Alternate the assignment and the update step until the centers stay (Lloyd 1982); return the final centers.
-
-    The tolerance of `stop` is the sum of the squared movements of the centers in an iteration that ends the run.
-    `report` is told the inertia of the labels with the centers that gave them, the number of labels that changed, and
-    that movement. A cluster without mass gets the row that is the farthest from its center. O(n k d) for each
-    iteration, less with bounds. `ClusteredRows.result` assigns the rows to the final centers.
+    """Alternate the assignment and the update step until the centers stay (Lloyd 1982); return the final centers, to
+    which `ClusteredRows.result` assigns the rows. The tolerance of `stop` is the sum of the squared movements of the
+    centers. A cluster without mass gets the row that is the farthest from its center. O(n k d) for each iteration, less
+    with bounds.
     """
     run, labels, sums = clusters.passes.run, clusters.labels, clusters.sums
     frame = clusters.frame(centers)
@@ -74,10 +70,7 @@ def lloyd(clusters: ClusteredRows, centers: Array, *, stop: Stop, report: Report
 
 
 class AssignmentPass(NamedTuple):
-    """Parameters of an assignment step: the centers, and how rows are assigned to them.
-
-    With `afresh` the sums are of all rows, otherwise the rows that have moved are added and subtracted.
-    """
+    """Parameters of an assignment step. With `afresh` the sums are of all rows, else updated by the rows that move."""
 
     frame: CenterFrame
     rule: AssignmentRule
@@ -121,11 +114,9 @@ def label_rows(rows: ChunkRows, frame: CenterFrame, state: RowLabels) -> None:
 
 
 class ClusteredRows:
-    """Labels and sums of the rows of a fit between the passes of Lloyd's algorithm.
-
-    Rows are assigned by the `rule`, and once at most the share `settled` of them changes its label by the one for
-    `later`, if the deadline leaves time for some passes. With `unit_length` centers are scaled to length 1 after each
-    update; bounds hold all the same, because what they add up is how far the centers are from where they were.
+    """Labels and sums of the rows of a fit between the passes of Lloyd's algorithm. Rows are assigned by `rule`, or by
+    `later` once at most the share `settled` changes its label, if the deadline leaves time for some passes. With
+    `unit_length` centers are scaled to length 1 after each update.
     """
 
     def __init__(
@@ -164,9 +155,8 @@ class ClusteredRows:
         unit_length: bool = False,
         deadline: Deadline = UNLIMITED,
     ) -> ClusteredRows:
-        """Return clusters whose rows are assigned by an algorithm of `coterie.KMeans`.
-
-        With a time limit "auto" takes no bounds in the first pass, whose time shows whether there are enough passes.
+        """Return clusters assigned by an algorithm of `coterie.KMeans`. With a time limit "auto" takes no bounds in the
+        first pass, whose time shows whether there are enough passes.
         """
         rule, later = choose_rules(data, n_clusters, algorithm, max_iter=max_iter, unit_length=unit_length)
         settled = 1.0 if rule == later else SETTLED
@@ -181,9 +171,8 @@ class ClusteredRows:
         return CenterFrame(centers, self.data.shift, self.data.n_threads)
 
     def next_pass(self, frame: CenterFrame, *, afresh: bool = False) -> AssignmentPass:
-        """Return the parameters of the next assignment step.
-
-        Moving a row takes two additions, so sums are made afresh while many rows move, which also sheds rounding.
+        """Return the parameters of the next assignment step. Sums are made afresh while many rows move: a move takes
+        two additions, and rounding errors would add up.
         """
         is_settled = self._n_passes > 0 and self.n_changed <= self._settled * self.data.n_rows
         if self._later is not None and is_settled:
@@ -210,10 +199,7 @@ class ClusteredRows:
         return {"algorithm": ALGORITHMS_OF_HISTORY.index(self._algorithm)}
 
     def inertia(self, frame: CenterFrame) -> float:
-        """Return the inertia of the labels with the centers that gave them: by the sums, or by all rows.
-
-        Rounding of the sums hides the inertia where it is small beside them or some rows are far away.
-        """
+        """Return the inertia of the labels with the centers that gave them; by all rows where sums are not accurate."""
         by_sums = self.inertia_by_sums(frame)
         if self.data.has_far_rows or by_sums < LEAST_INERTIA * self.data.total_square:
             return float(np.sum(self.passes.run(_inertia, frame.centers, self.labels)))
@@ -292,10 +278,7 @@ def lower_inertia(best: KMeansResult | None, result: KMeansResult) -> KMeansResu
 
 
 def cell_centers(rows: Array, n_cells: int, *, seed: int, n_threads: int) -> Array:
-    """Return centers of cells for a search in rows: a few iterations from random ones spread them.
-
-    Equal rows share a cell.
-    """
+    """Return centers of cells for a search in rows, by a few iterations from random ones; equal rows share a cell."""
     drawn = np.random.RandomState(seed).choice(len(rows), n_cells, replace=False)
     with single_threaded_blas():
         clusters = ClusteredRows.of(measure(Passes(as_rows(rows), n_threads=n_threads), n_cells), n_cells)

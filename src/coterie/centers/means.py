@@ -10,10 +10,8 @@ from coterie.centers.frame import CenterFrame, moved_centers
 
 
 class Means:
-    """Means of rows; a move costs O(k d).
-
-    `sums` (k, d) are those of the rows of each cluster relative to the shift, `masses` (k,) those of their weights, and
-    `frame` has the centroids; one without rows stays where it is. With `unit_length` centroids are scaled to length 1.
+    """Means of rows. `sums` (k, d) are relative to the shift, `masses` (k,) those of the weights; the centroids of
+    `frame` have length 1 with `unit_length`. One without rows stays.
     """
 
     def __init__(
@@ -24,11 +22,8 @@ class Means:
         self._shift, self.unit_length = shift, unit_length
 
     def move(self, squares: FloatArray, empty: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """Bring each centroid to the mean of its rows; return how far each has moved, and the squared errors before.
-
-        `squares` (k,) are the weighted sums of the squared distances of each cluster's rows to the shift. `empty`
-        clusters have no rows (any more): rounding may have left a little of theirs. The squared errors are the weighted
-        sums of the squared distances of each cluster's rows to its centroid before the move.
+        """Move each centroid to the mean of its rows; return the movements and the squared errors before, (k,).
+        `squares` (k,) are weighted sums of squared distances to the shift; `empty` clusters have no rows left. O(k d).
         """
         self.sums[empty], self.masses[empty] = 0, 0
         before, cross = self.frame, np.empty(len(squares))

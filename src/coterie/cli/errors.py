@@ -61,10 +61,7 @@ _ON_MISSING = (
 
 @contextmanager
 def about(file: str, advice: str = _ON_MISSING, options: type = Columns) -> Iterator[None]:
-    """Make errors about rows name the file and what helps, of the options that a command has.
-
-    `advice` is that on missing numbers.
-    """
+    """Make errors about rows name the file and the options that help; `advice` is that on missing numbers."""
     try:
         yield
     except (ParameterError, InvalidParameterError):

@@ -49,10 +49,8 @@ class Opened:
 
 @contextmanager
 def local_file(file: str, screen: Progress) -> Iterator[tuple[str, str]]:
-    """Give the path of a file to read, and its name in messages.
-
-    The standard input is copied to a temporary file, which is removed in the end, also after Ctrl-C; remote files are
-    copied once.
+    """Give the path of a file to read, and its name in messages. Standard input and remote files are copied to
+    temporary files, which are removed in the end.
     """
     if file != DASH:
         check_exists(file)
@@ -96,9 +94,8 @@ def open_input(
     labels: str | None = None,
     columns_out: str = "none",
 ) -> Opened:
-    """Open the rows of a file and prepare them to be clustered.
-
-    A column of known `labels` and that of the ids are left out. `columns_out` are the columns that the results keep.
+    """Open the rows of a file and prepare them, without the columns of known `labels` and ids. `columns_out` are the
+    columns that the results keep.
     """
     if path.endswith(".coterie"):
         raise ValueError(
@@ -206,9 +203,8 @@ def read_classes(known: str, opened: Opened, option: str) -> Any:
 
 
 def read_known_labels(known: str, opened: Opened, n_clusters: int) -> tuple[IntArray, list[str]]:
-    """Read the classes of some rows as numbers below `n_clusters`, -1 if not known, and the names of classes.
-
-    Whole numbers below `n_clusters` stay as they are; other classes are numbered in their order.
+    """Read the classes of some rows as numbers, -1 if not known, and the names of classes. Whole numbers below
+    `n_clusters` stay as they are; other classes are numbered in their order.
     """
     numbers, names = known_classes(read_classes(known, opened, "--labels"))
     if len(names) > n_clusters:

@@ -55,9 +55,8 @@ def write_labels(
     names: Mapping[int, str] | None,
     csv_escape: bool,
 ) -> None:
-    """Write the labels of all rows of the input, with the columns of a table where the ending is that of one.
-
-    `clusters` are the labels with -1 for outliers and after merges.
+    """Write the labels of all rows, with the columns of a table where the ending is that of one. `clusters` are the
+    labels with -1 for outliers and after merges.
     """
     kept = opened.rows.kept
     if path.suffix == ".npy":
@@ -135,10 +134,7 @@ def write_csv(
     *,
     csv_escape: bool,
 ) -> None:
-    """Write blocks of columns as CSV with the separator and decimal sign of a dialect.
-
-    Floats have six digits, None is an empty cell, and quotes stand only where they are needed.
-    """
+    """Write blocks of columns as CSV with the separator and decimal sign of a dialect; floats have six digits."""
     sep, decimal = dialect or (",", ".")
 
     def cell(value: Any) -> Any:

@@ -53,9 +53,8 @@ def scores(
     random: np.random.RandomState,
     n_threads: int,
 ) -> list[dict[str, float]]:
-    """Return the `CRITERIA` of each clustering; neighbors and information on the distinct rows of a sample.
-
-    Repeated rows would be each other's neighbors, whatever the clusters.
+    """Return the `CRITERIA` of each clustering. Neighbors and information are measured on the distinct rows of a
+    sample, because repeated rows would be each other's neighbors.
     """
     scored = drawn_ids(rows.shape[0], _SCORED_ROWS, random)
     first = equal_rows(rows[scored]).first
@@ -97,9 +96,8 @@ def _sizes(labels: IndexArray) -> tuple[int, ...]:
 
 
 def neighbor_likelihood(labels: _Labels, neighbors: IntArray) -> tuple[float, float]:
-    """Return the mean of log(((v + p) / (m + 1)) / p), and its value if v = m for all rows.
-
-    Of the m neighbors of a row v share its cluster, whose share of all rows is p.
+    """Return the mean of log(((v + p) / (m + 1)) / p), and its value if v = m for all rows: v of the m neighbors of a
+    row share its cluster, whose share of all rows is p.
     """
     shares, m = (np.bincount(labels) / len(labels))[labels], neighbors.shape[1]
     same = np.sum(labels[neighbors] == labels[:, None], axis=1)
@@ -120,10 +118,8 @@ def information(labels: _Labels, graph: sp.csr_array) -> float:
 
 
 def random_partition(graph: sp.csr_array, sizes: IndexArray, random: np.random.RandomState) -> IndexArray:
-    """Return connected clusters of given sizes, grown breadth-first from random rows at the same time.
-
-    The next cluster to grow is drawn in proportion to its missing rows; one that cannot grow continues from another
-    random row.
+    """Return connected clusters of given sizes, grown breadth-first from random rows at the same time. The next one to
+    grow is drawn in proportion to its missing rows; one that cannot grow continues from another random row.
     """
     n_rows = graph.shape[0]
     edges, starts = graph.indices.tolist(), graph.indptr.tolist()

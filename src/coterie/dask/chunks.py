@@ -25,9 +25,8 @@ _CHUNK_BYTES, _ROW_MULTIPLE = 64 << 20, 4096
 
 @dataclass(frozen=True)
 class File:
-    """A file of a path, with the options of `coterie.open_rows`.
-
-    The `token` tells the files of one fit from those of others, which may have been other ones of the same name.
+    """A file of a path, with the options of `coterie.open_rows`. The `token` distinguishes it from a file of the same
+    name in another fit.
     """
 
     path: str
@@ -97,10 +96,8 @@ Chunk = FileRange | Partition
 
 @dataclass
 class Chunks:
-    """The chunks of the rows of a fit, in their order.
-
-    `rows` have the number, names and type of the columns, `lazy` is what Dask computes for each chunk (None for files).
-    The `collection` is held because Dask drops persisted chunks when it goes: the delayed ones do not keep them.
+    """The chunks of the rows of a fit, in their order: `rows` for columns and type, `lazy` what Dask computes for each
+    chunk (None for files). The `collection` is held because Dask drops persisted chunks when it goes.
     """
 
     chunks: list[Chunk]

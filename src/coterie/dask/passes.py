@@ -93,9 +93,8 @@ class _Call(NamedTuple):
 
 
 class HeldChunk:
-    """The rows of a chunk in the memory of a worker, and the states of the fit, which do not travel with them.
-
-    The values of each state come with its number, and the number of passes that have changed them.
+    """The rows of a chunk in the memory of a worker, and the states of the fit by number, each with the number of
+    passes that have changed it.
     """
 
     def __init__(self, block: Array, weights: Array | None, first: int) -> None:
@@ -205,11 +204,7 @@ def _run_on_chunks(
 
 
 class WorkerPasses(Passes):
-    """Passes over chunks on Dask workers; see `coterie.passes.Passes`.
-
-    The `source` is a `coterie.dask.WorkerRows`. `n_threads` are those of the kernels of each worker, by default as many
-    as the worker has.
-    """
+    """Passes over chunks of a `coterie.dask.WorkerRows`, by default with all threads of each worker."""
 
     is_here = False
 
@@ -367,10 +362,7 @@ class WorkerPasses(Passes):
         return futures
 
     def _sent(self, call: bytes) -> Any:
-        """Return parameters as an argument of tasks: themselves, or a future of larger ones.
-
-        The future is a task, not scattered data: the scheduler makes it again if its worker is lost.
-        """
+        """Return parameters as an argument of tasks; large ones as a task, which runs again if its worker is lost."""
         if len(call) <= _LARGE_BYTES:
             return call
         import dask

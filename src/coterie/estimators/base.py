@@ -139,10 +139,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         return dict(_ATTRIBUTES)
 
     def _membership(self, rows: Rows, labels: IntArray) -> tuple[str, FloatArray] | None:
-        """Return the name and the values of a measure of how well rows belong to their clusters, if there is one.
-
-        The larger, the better. The rows are as `_prepared` gives them.
-        """
+        """Return the name and values of a measure of how well prepared rows belong to their clusters, or None."""
         return None
 
     def _prepared(self, X: Any) -> Rows:
@@ -182,9 +179,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         return {name: value for name, value in vars(self).items() if name in _ATTRIBUTES}
 
     def _store_fitted(self, fitted: Mapping[str, Any]) -> None:
-        """Replace the attributes of an earlier fit; the last step of a fit.
-
-        If a number among them is not finite, a ValueError is raised, and the model is as it was.
+        """Replace the attributes of an earlier fit; the last step. A number that is not finite is a ValueError, and the
+        model stays as it was.
         """
         declared = self._fitted_attributes()
         found = first_non_finite(fitted, declared)

@@ -60,9 +60,8 @@ def draw_centers(
     *,
     unit_length: bool = False,
 ) -> Array:
-    """Draw initial centers by `init`: a name in `SEEDINGS`, "k-means||", "split-merge", or a function of X.
-
-    Of rows on workers, "k-means++" chooses among a bounded sample. At the deadline a faster initialization is used.
+    """Draw initial centers by `init`: a name in `SEEDINGS`, "k-means||", "split-merge", or a function of X. Of rows on
+    workers "k-means++" chooses among a bounded sample; at the deadline a faster initialization is used.
     """
     if data.n_rows < n_centers:  # those of weight 0 are left out
         raise ValueError(f"Fewer than {n_centers} rows, one for each cluster, have a positive weight.")

@@ -33,11 +33,8 @@ RUNS = {"converged_": "bool?", "history_": "records?", "n_iter_": "int?"}
 
 
 class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
-    """A model that gives each vertex of a graph its memberships in clusters.
-
-    A subclass has `fit`, which stores `labels_`, `memberships_` and `_training_rows`. By default the scores
-    of a row are the weighted memberships of its nearest training rows, and its distance is the mean distance
-    to these.
+    """A model that gives each vertex of a graph its memberships. A subclass has `fit`, which stores `labels_`,
+    `memberships_` and `_training_rows`; by default scores are the weighted memberships of the nearest training rows.
     """
 
     _WITHOUT_SCALES = "affinities say nothing of distances."
@@ -115,9 +112,8 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         return int(self.memberships_.shape[1])
 
     def _scores(self, X: Any) -> tuple[Block, Array, Array | None, IntArray]:
-        """Return the rows, their scores for each cluster, and the squared distances to their nearest training rows.
-
-        Also returned are the training rows that they equal, -1 for none.
+        """Return the rows, their scores for each cluster, the squared distances to their nearest training rows, and the
+        training rows that they equal (-1 for none).
         """
         rows = self._rows_of(X).with_dtype(self.memberships_.dtype).read()
         if self.affinity == "precomputed":
@@ -129,10 +125,7 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         return rows, scores, squares, own
 
     def _are_training_rows(self, rows: Rows) -> bool:
-        """Whether these, as `_prepared` gives them, are the rows of the fit, number by number.
-
-        Affinities are taken for those of the fit if there are as many.
-        """
+        """Whether prepared rows are the rows of the fit, number by number; affinities are if there are as many."""
         if self.affinity == "precomputed":
             return rows.shape[0] == len(self.labels_)
         own = self._training_rows
@@ -215,11 +208,8 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
     def _symmetric_graph(
         self, block: Block, seed: int, *, known: BoolArray | None = None, is_split: bool = False
     ) -> tuple[sp.csr_array, FloatArray | None, Vertices]:
-        """Return the graph of the distinct rows' nearest neighbors or the affinities, mean neighbor
-        distances, and the vertices.
-
-        Small components without `known` rows are set aside. With `is_split` equal rows are vertices of their
-        own.
+        """Return the graph of the neighbors of distinct rows or the affinities, mean neighbor distances, and vertices.
+        Small components without `known` rows are set aside. With `is_split` equal rows are separate vertices.
         """
         n_threads = effective_n_threads(self.n_threads)
         if self.affinity == "precomputed":

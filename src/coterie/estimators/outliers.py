@@ -26,10 +26,7 @@ _ROUNDINGS = 4
 
 @dataclass(frozen=True, slots=True)
 class FitDistances:
-    """Distances of rows to their clusters that a fit has measured, for scales and scores on first access.
-
-    Of each of the k clusters `rounding` has the distance that rounding alone can make.
-    """
+    """Distances of rows to their clusters in a fit; `rounding`, (k,), are those that rounding alone can make."""
 
     labels: IntArray
     distances: FloatArray

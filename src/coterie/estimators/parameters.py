@@ -47,9 +47,7 @@ class ParameterError(ValueError, TypeError):
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """Declaration of a parameter in addition to its type: `least` and `most` belong to its interval, `above`
-    and `below` do not.
-    """
+    """Declaration of a parameter: `least` and `most` belong to its interval, `above` and `below` do not."""
 
     help: str  # what the parameter does, in a sentence
     least: float | None = None
@@ -166,10 +164,7 @@ def parameters_of(estimator: type) -> dict[str, Parameter]:
 
 
 def validate(estimator: Any) -> None:
-    """Raise a ParameterError for the first invalid parameter, and convert NumPy's numbers to Python's.
-
-    Arithmetic with a parameter such as ``np.uint8(10)`` would overflow.
-    """
+    """Raise a ParameterError for the first invalid parameter; convert NumPy's numbers to Python's (no overflow)."""
     for name, parameter in parameters_of(type(estimator)).items():  # type: ignore[arg-type]
         value = getattr(estimator, name, None)
         if value is parameter.default:

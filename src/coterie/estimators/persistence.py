@@ -138,9 +138,8 @@ def save(model: Any, path: str | os.PathLike[str], *, metadata: Mapping[str, Any
 
 
 def read_header(path: str | os.PathLike[str]) -> ModelHeader:
-    """Return the header of a model file, without reading its arrays.
-
-    A file that is not a model, is damaged or of a newer format is a ValueError, a missing one a FileNotFoundError.
+    """Return the header of a model file, without its arrays. A file that is not a model, is damaged or has a newer
+    format is a ValueError.
     """
     content = _read_content(Path(path))[0]
     return ModelHeader(content["estimator"], content["format"], content["coterie"], content["metadata"])
@@ -174,11 +173,8 @@ def load_as(path: str | os.PathLike[str], classes: Sequence[type]) -> Any:
 
 
 def check_fitted(fitted: Mapping[str, Any], declared: Mapping[str, str]) -> None:
-    """Raise a ValueError unless fitted attributes have the declared types and shapes.
-
-    A declaration is a kind and the sizes of the axes, as numbers or symbols that are equal in all attributes:
-    "float k d". "int<k" are numbers from 0 below k, "label<k" from -1, "real" may be infinite, and a final
-    "?" allows None.
+    """Raise a ValueError unless fitted attributes have the declared types and shapes, such as "float k d". "int<k" are
+    numbers from 0 below k, "label<k" from -1, "real" may be infinite, a final "?" allows None.
     """
     unknown = sorted(fitted.keys() - declared.keys())
     if unknown:

@@ -38,9 +38,7 @@ def columns_of(X: Any, rows: Rows) -> dict[str, Any]:
 
 
 def prepared_rows(model: Any, X: Any) -> Rows:
-    """Return rows in the columns of a fit, prepared once as its rows were, by its transformers; other columns
-    are an error.
-    """
+    """Return rows in the columns of a fit, prepared by its transformers; other columns are an error."""
     preparation = getattr(model, "preparation_", ())
     unknown = {step[0] for step in preparation} - {"columns", "transform", "normalize", "drop_missing"}
     if unknown:
@@ -137,9 +135,8 @@ def _is_frame(X: Any) -> bool:
 def _positions(
     model: Any, rows: Rows, expected: Any, names: list[str] | None, chosen: Sequence[str | int] | None
 ) -> list[int] | None:
-    """Return which columns of the rows are those of the fit, or None if they are these already.
-
-    Columns beside the chosen ones are left out; others must not be there.
+    """Return which columns of the rows are those of the fit, or None if they are these already. Other columns are left
+    out if columns were `chosen`, else they are an error.
     """
     if expected is None or names is None:
         _warn_of_names(model, expected, names)

@@ -44,9 +44,8 @@ def check_sum_of_squares(total: float) -> None:
 
 
 def check_sample_weight(sample_weight: npt.ArrayLike | None, rows: Rows) -> Array | None:
-    """Return the weights as an array of shape (n,) in the rows' dtype; None stays None (all 1).
-
-    Raises a ValueError if they are negative, not finite, all 0 or not one per row, or if their sum overflows.
+    """Return the weights as an array of shape (n,) in the rows' dtype, or None. Negative, non-finite, missing or only
+    zero weights are a ValueError, and so is a sum that overflows.
     """
     if sample_weight is None:
         return None
@@ -82,16 +81,8 @@ class _NoEntropy(ISeedSequence):
 
 
 def random_stream(random_state: int | np.random.RandomState | None) -> np.random.RandomState:
-    """Return the stream that `random_state` stands for, as `sklearn.utils.check_random_state` does.
-
-    For a number NumPy would first gather entropy of the system and throw it away, which takes fifty times as long as
-    the seeding itself, and a tenth of a small fit.
-
-    Examples
-    --------
-    >>> from coterie.fitting.checks import random_stream
-    >>> random_stream(0).randint(100, size=3)
-    array([44, 47, 64])
+    """Return the stream of `random_state`, as `sklearn.utils.check_random_state` does. NumPy would first gather entropy
+    of the system for a number, which takes a tenth of a small fit.
     """
     if not isinstance(random_state, Integral):
         return check_random_state(random_state)

@@ -20,14 +20,7 @@ class OutOfTime(Exception):
 
 
 class Deadline:
-    """The time at which a fit or a step of it should end, in seconds from now.
-
-    Examples
-    --------
-    >>> from coterie.fitting.deadline import Deadline
-    >>> Deadline().is_over, Deadline(0).is_over
-    (False, True)
-    """
+    """The time at which a fit or a step of it should end, in seconds from now."""
 
     def __init__(self, seconds: float | None = None) -> None:
         self.begin = now()

@@ -153,10 +153,7 @@ class Report:
                 return
 
     def __call__(self, objective: float, centers: Array | Callable[[], Array], **fields: Any) -> bool:
-        """Record one iteration; return True if the fit is to stop here.
-
-        A function for `centers` is called only if there is a callback that sees them.
-        """
+        """Record one iteration; return True to stop. A function for `centers` is called only for a callback."""
         seconds = self.seconds
         last_step, self._last = seconds - self._last, seconds
         iteration = len(self._rows) + 1

@@ -51,11 +51,8 @@ def _processors(second: int) -> int:
 
 
 def single_threaded_blas(most_multiply_adds: float = math.inf) -> Any:
-    """Return a context in which NumPy's and SciPy's BLAS use one thread.
-
-    Their idle threads go on spinning for a while after each product and would take the processors from our kernels. If
-    the largest product is one that no BLAS splits, there is no context: to find the libraries takes longer than all of
-    a small fit.
+    """Return a context in which NumPy's and SciPy's BLAS use one thread, because their idle threads spin after each
+    product. For products that no BLAS splits there is none: to find the libraries takes longer than a small fit.
     """
     if most_multiply_adds < _WHOLE_PRODUCT:
         return nullcontext()

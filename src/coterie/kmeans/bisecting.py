@@ -73,13 +73,7 @@ class Leaf:
 
 
 class BisectionTree:
-    """Splits of nodes: node 0 is the root, and split number i makes the nodes 2 i + 1 and 2 i + 2.
-
-    Parameters
-    ----------
-    root : ndarray of shape (d,)
-        The centroid of all rows.
-    """
+    """Splits of nodes: node 0 is the `root`, with a centroid (d,), and split i makes the nodes 2 i + 1 and 2 i + 2."""
 
     def __init__(self, root: Array) -> None:
         self._splits: list[int] = []

@@ -99,10 +99,7 @@ class EarlierSums:
 
 
 class GrowingSample:
-    """The rows of a fit in the random `order`, of which a prefix of the length `size` is the sample.
-
-    On workers, each chunk keeps its rows of the sample, and only the numbers of new rows are sent.
-    """
+    """The rows of a fit in the random `order`, the first `size` of them the sample; workers keep their rows of it."""
 
     def __init__(
         self,
@@ -180,10 +177,8 @@ class GrowingSample:
 
 
 class SampleSums:
-    """Sums over the rows of the sample, each in the cluster that it was last assigned to.
-
-    `n_bounds` is the number of lower bounds per row: 0 for none, None for one per center. `squares`, shape (k,), are
-    the weighted sums of the squared distances of each cluster's rows to the shift.
+    """Sums over the sample, each row in its last cluster. `n_bounds` is the number of lower bounds per row (0: none,
+    None: one per center), `squares` (k,) are weighted sums of squared distances to the shift.
     """
 
     def __init__(
@@ -264,9 +259,8 @@ class SampleSums:
 
 
 class SampleTotals(NamedTuple):
-    """Sums over the rows of the sample, by cluster; `counts` and `within` are those of a round.
-
-    `within` has squared distances to the centers where sums lose them, `counts` the rows with a weight.
+    """Sums over the sample by cluster. Those of a round: `counts` of rows with a weight, and `within`, squared
+    distances to the centers where sums lose them.
     """
 
     squares: Total
@@ -382,12 +376,9 @@ def _add_within(
 
 
 def _perpendicular_errors(within: FloatArray, masses: FloatArray) -> FloatArray:
-    """Return the sum of squared errors perpendicular to the directions of rows of length 1.
-
-    A direction c = S / |S| moves only by what its rows add at right angles to it, over |S| = r v, with r the mean of
-    cos. So sigma_C^2 is sum (1 - cos^2) / (r^2 v (v - 1)) (Fisher, Lewis and Embleton 1987, section 5.3). From
-    within = 2 v (1 - r) we know r; and sum cos^2 >= r^2 v, so sum (1 - cos^2) is at most v (1 - r^2): taken as that, an
-    error is too large if at all, by the rows' spread along c, one direction of d. Without a direction it is infinite.
+    """Return the sum of squared errors perpendicular to the directions c = S / |S| of rows of length 1; infinite
+    without one. sigma_C^2 = sum (1 - cos^2) / (r^2 v (v - 1)) with r = mean cos (Fisher, Lewis and Embleton 1987,
+    section 5.3), from within = 2 v (1 - r) and the upper bound sum (1 - cos^2) <= v (1 - r^2).
     """
     mean_cosine = 1 - within / (2 * masses)
     return np.where(mean_cosine > 0, masses * (1 - mean_cosine**2) / mean_cosine**2, np.inf)
@@ -431,9 +422,8 @@ class Descent:
 
 @dataclass(frozen=True, slots=True)
 class NestedResult:
-    """The result of nested mini-batch k-means: centers (k, d), and sums over the rows of the sample.
-
-    `reason` is "converged", "min_improvement", "max_iter", "max_time" or "callback".
+    """The result of nested mini-batch k-means: centers (k, d), sums over the sample, and the reason of the end:
+    "converged", "min_improvement", "max_iter", "max_time" or "callback".
     """
 
     centers: Array
@@ -452,12 +442,9 @@ def nested(
     report: Report,
     labels_follow: bool,
 ) -> NestedResult:
-    """Assign the sample and move the centers, round by round; double the sample once the centers have settled.
-
-    Algorithm 5 of Newling and Fleuret 2016. `data` and `sums` are changed. The tolerance of `stop` is the squared
-    movement of the centers, relative to the mean variance of the columns, that ends the rounds once all rows are in the
-    sample. `report` is told the inertia of the sample scaled up to all rows. Time is kept for labels of all rows where
-    these follow.
+    """Assign the sample and move the centers; double the sample once they settle (Newling and Fleuret 2016, algorithm
+    5). Changes `data` and `sums`. The tolerance of `stop` is the squared movement of the centers relative to the mean
+    variance of the columns. With `labels_follow` time is kept for the labels of all rows.
     """
     means, descent, growth, first_size = sums.means, Descent(), Growth(), data.size
     scale, reason, begin = 0.5 if means.unit_length else 1.0, "max_iter", report.seconds

@@ -13,10 +13,7 @@ from coterie.limits.memory import as_size, check_allocation
 
 
 def check_regular_file(path: str | os.PathLike[str], *, may_be_folder: bool = False) -> None:
-    """Raise a ValueError if a path is that of a pipe, a socket, a device or a folder, unless a folder is allowed.
-
-    They block, never end, or are not a file. Links are followed; a path that does not exist is accepted.
-    """
+    """Raise a ValueError if a path is that of a pipe, a socket, a device or a folder, unless a folder is allowed."""
     name = os.fspath(path)
     is_folder, is_stream = os.path.isdir(name), name.startswith(("/dev/stdin", "/dev/fd/"))
     is_file = os.path.isfile(name) and not is_stream  # a file behind a stream has no ending

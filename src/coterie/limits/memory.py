@@ -39,10 +39,8 @@ def as_size(n_bytes: float) -> str:
 
 
 def available_memory() -> float:
-    """Return how many more bytes this process may take; infinity if this is unknown.
-
-    This is the rest of what the variable `COTERIE_MEMORY` allows, else the least of the free memory of the machine and
-    of the limits of its container (cgroups).
+    """Return how many more bytes this process may take (infinity if unknown): the rest of `COTERIE_MEMORY`, else the
+    least of the free memory and of the limits of the container (cgroups).
     """
     allowed = _allowed_memory()
     if allowed is not None:
@@ -58,10 +56,7 @@ def is_free(n_bytes: float) -> bool:
 
 
 def check_allocation(n_bytes: float, what: str, remedy: str) -> None:
-    """Raise a MemoryError before something larger than the available memory is allocated.
-
-    `what` is a plural noun, such as "bounds of the distances of all rows", and `remedy` an imperative.
-    """
+    """Raise a MemoryError if `n_bytes` exceed the available memory. `what` is a plural noun, `remedy` an imperative."""
     if not is_free(n_bytes):
         free, allowed = available_memory(), _allowed_memory()
         limit = "" if allowed is None else f" of the {as_size(allowed)} that are allowed"

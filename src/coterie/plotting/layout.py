@@ -36,10 +36,8 @@ _FEWEST = 30
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Positions of rows in two dimensions by "t-SNE", "PCA", or "eigenvectors" of a graph.
-
-    `kept` is the mean share of the ten nearest rows of each that are among the ten nearest on the map, NaN for fewer
-    than three rows.
+    """Positions of rows in two dimensions by "t-SNE", "PCA" or "eigenvectors" of a graph. `kept` is the mean share of
+    the ten nearest rows that stay among the ten nearest, NaN for fewer than three rows.
     """
 
     points: FloatArray
@@ -55,11 +53,9 @@ def lay_out(
     is_graph: bool = False,
     n_threads: int | None = None,
 ) -> Layout:
-    """Place rows, or the vertices of a graph whose weights `block` holds, in two dimensions.
-
-    "tsne" is openTSNE (Poličar et al., 2019) on our nearest neighbors, from principal components, on one thread; "pca"
-    are principal components, of a graph those of its eigenvectors; "auto" is t-SNE where openTSNE is installed and rows
-    have more than two columns.
+    """Place rows, or the vertices of a graph with the weights `block`, in two dimensions. "tsne" is openTSNE (Poličar
+    et al. 2019), "pca" are principal components, of a graph those of its eigenvectors, and "auto" is t-SNE where
+    openTSNE is installed and rows have more than two columns.
     """
     if projection not in PROJECTIONS:
         raise ValueError(f"projection must be one of {', '.join(PROJECTIONS)}, got {projection!r}.")
@@ -158,10 +154,7 @@ def _kept_share(neighbors: IndexArray, points: FloatArray, n_threads: int | None
 
 
 def sample_by_cluster(labels: IntArray, most: int, first: Array | None = None) -> IndexArray:
-    """Return a random sample of at most `most` rows with some of each cluster.
-
-    Rows with True in `first` are taken before others.
-    """
+    """Return a random sample of at most `most` rows with some of each cluster, those with True in `first` first."""
     n_rows = len(labels)
     if n_rows <= most:
         return np.arange(n_rows)
@@ -203,9 +196,8 @@ def clusters_of(
 def label_places(
     anchors: FloatArray, sizes: FloatArray, extent: tuple[float, float]
 ) -> list[tuple[float, float] | None]:
-    """Return where the centers of labels go so that none covers another, None where there is no space.
-
-    The anchors are where they should be, the most important first, `sizes` and `extent` widths and heights.
+    """Return where the centers of labels go so that none covers another, None where there is no space. Anchors are
+    their ideal places, the most important first, `sizes` and `extent` widths and heights.
     """
     placed: list[tuple[float, float, float, float]] = []
     found: list[tuple[float, float] | None] = []

@@ -41,10 +41,8 @@ _MOST_UNNAMED = 20
 
 @dataclass(frozen=True, slots=True)
 class Trait:
-    """A column, or one of its categories: the mean (or share) of each cluster and, last, of all rows.
-
-    `effects` are the differences of clusters in standard deviations, `column` is its place among the clustered ones.
-    Means are NaN where units are not known.
+    """A column or a category: the mean (or share) of each cluster and, last, of all rows, NaN where units are not
+    known. `effects` are differences in standard deviations, `column` is its place among the clustered ones.
     """
 
     name: str
@@ -54,9 +52,8 @@ class Trait:
     column: int = -1
 
     def amount(self, cluster: int) -> str:
-        """Return the mean of a cluster with three digits, such as "48,014", or a share in percent; -1 is all rows.
-
-        What is less than a thousandth of the largest mean is left out: 0, not 1.2e-06, beside 20.
+        """Return the mean of a cluster (-1: all rows) with three digits, such as "48,014", or a share in percent. Less
+        than a thousandth of the largest mean is 0.
         """
         value = float(self.means[cluster])
         if self.is_share:
@@ -81,10 +78,8 @@ class Trait:
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """Descriptions of clusters.
-
-    `traits` are columns that were clustered as numbers and mean something by themselves, `others` are columns that were
-    not. `exemplars` and `borderline` are positions in the sample, the most representative and the least certain first.
+    """Descriptions of clusters: `traits` are clustered columns of numbers, `others` are not clustered. `exemplars` and
+    `borderline` are positions in the sample, the most representative and the least certain first.
     """
 
     names: list[str]
@@ -168,9 +163,8 @@ class Matter:
         ]
 
     def names(self, terms: list[list[str]], traits: list[Trait], n_clusters: int) -> list[str]:
-        """Return different names: three terms, the two most distinctive columns, or a number.
-
-        Clusters that differ in the same columns are told apart by their means, where these are known.
+        """Return different names: three terms, the two most distinctive columns, or a number. Clusters that differ in
+        the same columns are named by their means, where these are known.
         """
         found: list[list[Trait]] = [[] for _ in range(n_clusters)]
         if traits and self.are_named:
@@ -241,9 +235,8 @@ def _rename(clusters: Clusters, subject: Subject, names: Names) -> None:
 
 
 def term_weights(counts: Any, labels: IntArray, n_clusters: int) -> FloatArray:
-    """Return c-TF-IDF, ``tf log(1 + A / f)``, of each term in each cluster (Grootendorst, BERTopic, 2022).
-
-    tf is the share of a term among those of a cluster, f its count in all, A the mean count of terms of a cluster.
+    """Return c-TF-IDF, ``tf log(1 + A / f)``, of each term in each cluster (Grootendorst, BERTopic, 2022): tf is its
+    share of the terms there, f its count in all, A the mean count of terms of a cluster.
     """
     sums = cluster_sums(labels, n_clusters, counts)
     lengths, of_terms = sums.sum(axis=1), sums.sum(axis=0)
@@ -267,10 +260,8 @@ def text_counts(texts: list[str]) -> tuple[Any, list[str]]:
 
 
 def column_effects(block: Any, labels: IntArray, sizes: IndexArray) -> FloatArray:
-    """Return by how many standard deviations the mean of each column in a cluster differs from that of other rows.
-
-    Cohen's d with the standard deviation within the two groups; +-inf for a column that is constant in both. `block` is
-    a sample of the rows, `sizes` are those of the clusters in all rows.
+    """Return Cohen's d of each column in a cluster against the other rows; +-inf for a column that is constant in both.
+    `block` is a sample of the rows, `sizes` are those of the clusters in all rows.
     """
     k = len(sizes)
     counts = np.bincount(labels[labels >= 0], minlength=k)[:, None]

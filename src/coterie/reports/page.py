@@ -102,10 +102,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A matplotlib figure.
-
-    `alt` describes it for those who do not see it. Small pictures stand beside each other where there is space.
-    """
+    """A matplotlib figure with the text `alt`; small ones stand beside each other where there is space."""
 
     figure: Figure
     alt: str
@@ -122,10 +119,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Explorer:
-    """A map of rows and a table of clusters, which `page.js` makes interactive by `data`, ready for JSON.
-
-    Picture and table are shown where no script runs.
-    """
+    """A map of rows and a table of clusters, interactive by `page.js` with `data` (ready for JSON), else static."""
 
     picture: Picture
     table: Table

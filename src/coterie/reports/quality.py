@@ -60,10 +60,8 @@ def _silhouette(subject: Subject) -> FloatArray | None:
 
 
 def measure_stability(subject: Subject) -> tuple[FloatArray | None, str]:
-    """Fit halves of a sample four times, and find the clusters in these fits.
-
-    Returned are the mean overlaps (Jaccard's index) of each cluster with the most similar cluster of each fit (Hennig
-    2007), and a sentence on what was done, or why it was not.
+    """Return the mean overlap (Jaccard's index) of each cluster with the most similar one of four fits of halves of a
+    sample (Hennig 2007), and a sentence on what was done, or why it was not.
     """
     sample = subject.sample
     if subject.method is None:

@@ -42,10 +42,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Subject of a report: a model, its rows, their clusters, and a sample of them.
-
-    The sample has the representative and borderline rows of each cluster.
-    """
+    """A model, its rows and their clusters, and a sample with the representative and borderline rows of each."""
 
     model: Any
     method: Method | None

@@ -99,10 +99,7 @@ class NumberFormat:
         return f"without {' and '.join(signs)}" if signs else ""
 
     def parse(self, texts: Any, row: int = 0, name: str = "") -> Any:
-        """Return texts as an Arrow array of float64 (int64 if they are whole), null where they are missing.
-
-        The error names a bad cell.
-        """
+        """Return texts as an Arrow array of float64 or int64, null where missing; an error names a bad cell."""
         import pyarrow
 
         compute, kind = _compute(), pyarrow.int64() if self.is_whole else pyarrow.float64()
@@ -178,12 +175,9 @@ def cell_formats(
     chosen: Collection[int] | None = None,
     sep: str | None = None,
 ) -> tuple[dict[int, CellFormat], dict[int, str]]:
-    """Return how the columns of numbers or vectors among text columns are read, and what is wrong with others.
-
-    `texts` are the first cells of columns by position, as Arrow arrays of text of equal length. All numbers of a table
-    have the same decimal sign and separator of thousands: the only ones of `styles` under which all of them are
-    numbers, otherwise a TableError names the columns. `sep` is the separator of a text file, `chosen` the columns to
-    cluster, if known.
+    """Return how text columns of numbers or vectors are read, and what is wrong with others, by position. All numbers
+    have the same decimal sign and separator of thousands: the only one of `styles` that fits, else a TableError names
+    the columns. `texts` are the first cells, as Arrow arrays; `chosen` the columns to cluster, if known.
     """
     compute = _compute()
     cells = sys.modules["pyarrow"].concat_arrays([as_text(column) for column in texts.values()])

@@ -56,9 +56,8 @@ class Setting:
 
 
 class TableError(ValueError):
-    """A table that cannot be read as it is: the problem, and advice, a format of settings and other values.
-
-    `parameter` is the first one of the settings. Without a problem, a setting itself is wrong.
+    """A table that cannot be read as it is: the problem (if empty, a setting is wrong), and advice, a format of
+    settings and other values. `parameter` is the first one of the settings.
     """
 
     def __init__(self, problem: str, advice: str = "", *values: Any) -> None:
@@ -102,11 +101,7 @@ class BadRowError(ValueError):
 
 
 def compute_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
-    """Return the float type in which numbers of `dtype` are computed.
-
-    float32, float16 and integers of up to 16 bits, which float32 holds exactly, give float32; all other real types
-    give float64.
-    """
+    """Return the float type of computations: float32 for floats and integers that it holds exactly, else float64."""
     dtype = np.dtype(dtype)
     if dtype.kind == "c":
         raise ValueError(
@@ -145,9 +140,8 @@ def check_shape(shape: tuple[int, ...]) -> tuple[int, int]:
 def check_finite(
     block: Any, rows: int | IndexArray, place_of: Callable[[int], tuple[int, str] | None] = lambda row: None
 ) -> None:
-    """Raise a ValueError that names the first row of a dense or sparse block with a NaN or an infinity.
-
-    `rows` is the number of the block's first row, or of each row; `place_of` is that of `Rows`.
+    """Raise a ValueError that names the first row of a block with a NaN or an infinity. `rows` is the number of the
+    first row, or of each one; `place_of` is that of `Rows`.
     """
     values = block.data if sp.issparse(block) else block
     # A sum is finite only if all its terms are, and needs no temporary array. The opposite does not hold:
@@ -189,10 +183,7 @@ def missing_by_column(pieces: Iterable[Any], names: Sequence[str]) -> tuple[str,
 
 @contextmanager
 def reading(path: object, name: object = None) -> Iterator[None]:
-    """Turn an error of a library about a damaged or unsuitable file into a ValueError that gives its path or `name`.
-
-    Without a path, errors are left as they are.
-    """
+    """Turn an error of a library about a file into a ValueError with its path or `name`; without a path do nothing."""
     before = f"Cannot read {path if name is None else name}: "
     try:
         yield

@@ -27,10 +27,8 @@ NO_COLUMNS: Columns = _NoColumns()
 
 
 def column_positions(names: Sequence[str | None], wanted: Columns) -> list[int]:
-    """Return the positions of the chosen columns, each once, in the given order.
-
-    A column is a name; a position from 0; a range, by names with both ends (``"e0:e255"``) or by positions without the
-    end (``"2:258"``, ``"2:"``); or a pattern of names (``"e*"``). Columns without a name have None.
+    """Return the positions of the chosen columns, each once, in the given order. A column is a name, a position, a
+    range (``"e0:e255"`` with both ends, ``"2:258"`` without the end) or a pattern of names (``"e*"``).
     """
     places: dict[str | None, list[int]] = {}
     for i, name in enumerate(names):

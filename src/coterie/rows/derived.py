@@ -79,10 +79,7 @@ def complete_rows(rows: Rows) -> Rows:
 
 
 def normalized(rows: Rows, *, refuse_zeros: bool = False) -> Rows:
-    """Return rows divided by their Euclidean lengths, for spherical k-means; zeros stay, or are a ValueError.
-
-    Lengths are computed in float64, and the bits do not depend on storage, blocks or threads.
-    """
+    """Return rows divided by their Euclidean lengths (in float64; reproducible); zeros stay, or are a ValueError."""
     if hasattr(rows, "normalized"):  # on workers
         return rows.normalized(refuse_zeros=refuse_zeros)  # type: ignore[no-any-return]
     whole = SparseRows(rows.read()) if rows.is_sparse else rows
@@ -108,9 +105,8 @@ def normalized(rows: Rows, *, refuse_zeros: bool = False) -> Rows:
 
 
 def part_of(rows: Rows, block: Block) -> Rows:
-    """Return a block of a source, from `blocks` or `take`, as a source with the same columns and preparation.
-
-    A model would prepare a plain block once more.
+    """Return a block of a source, from `blocks` or `take`, as a source with the same columns and preparation; a model
+    would prepare a plain block once more.
     """
     beside = {"metadata_columns": None, "all_columns": None, "files": (), "kept": None}
     part: Rows = derived(as_rows(block), rows, **beside)

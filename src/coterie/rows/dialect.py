@@ -39,9 +39,7 @@ _CHANCE = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a text file is written: what separates fields (`BLANKS`: any number of blanks), the lines before the first
-    row, with the header, and the names in this header, None without one.
-    """
+    """How a text file is written: `sep` may be `BLANKS`, and `skip_lines` counts the header, which has the `names`."""
 
     sep: str
     skip_lines: int
@@ -57,10 +55,8 @@ def dialect_of(
     skip_lines: int | None = None,
     missing_words: Sequence[str] = (),
 ) -> Dialect:
-    """Return the dialect of a text file with these first lines; what is given is kept.
-
-    The separator is the one with which most lines have the same number of fields, of several the one with the most
-    numbers; comment lines before the table are skipped. A TableError names what can be read in two ways.
+    """Return the dialect of a text file with these first lines; what is given is kept. The separator is the one with
+    which most lines have equally many fields, then the most numbers. What can be read in two ways is a TableError.
     """
     if sep is not None and (len(sep) != 1 or sep in '"\r\n'):
         raise TableError("", "{} must be one character, such as ';' or a tab, got {!r}.", Setting("sep"), sep)
@@ -109,11 +105,9 @@ def has_header(
     *,
     is_sure: bool = False,
 ) -> bool:
-    """Return whether the first row names the columns; where it may be names as well as numbers, a TableError, or False
-    with `is_sure`.
-
-    It does if it has text above numbers, dates or vectors. A row of numbers names the columns if they are distinct and
-    unlike the numbers below: quoted, integers above fractions, or an ascending sequence beyond their range.
+    """Return whether the first row names the columns: text above numbers, dates or vectors, or distinct numbers unlike
+    those below (quoted, integers above fractions, ascending beyond their range). In doubt a TableError, or False with
+    `is_sure`.
     """
     words = _WORDS | set(missing_words)
     first = [field.strip() for field in rows[0][1]]

@@ -157,10 +157,7 @@ def profile_table(path: str, **options: Any) -> tuple[int, int, list[ColumnProfi
 
 
 def _opened(stack: ExitStack, path: str, options: Mapping[str, Any]) -> tuple[list[Any], str]:
-    """Open the files of a path or address; return what their reader returned, and a description of all.
-
-    Copies of remote files go with the stack.
-    """
+    """Open the files of a path or address; return what their reader returned, and a description of all."""
     storage_options = options.get("storage_options")
     base, key = _split_key(path)
     if is_address(base):

@@ -130,10 +130,9 @@ def _mapped(table: Any) -> Any:
 
 @dataclass
 class Matrix:
-    """An array or a sparse matrix in a file, as its reader returns it: consecutive rows in pieces of any size.
-
-    A dense `array` that is mapped needs no reading. If it `is_open`, the number of rows is that of the first piece, and
-    others may follow. `name` is that of its file; `column_names` and `metadata`, a `pyarrow.Table`, those of AnnData.
+    """A dense or sparse matrix in a file: consecutive rows in pieces of any size. A mapped dense `array` needs no
+    reading. If it `is_open`, the number of rows is that of the first piece, and others may follow. `column_names` and
+    `metadata` (`pyarrow.Table`) are those of AnnData.
     """
 
     shape: tuple[int, ...]

@@ -104,10 +104,9 @@ def kept_copies() -> Iterator[None]:
 
 
 def copied(stack: ExitStack, address: str, options: Mapping[str, Any] | None) -> Copies:
-    """Copy the files of an address to a temporary folder, which goes with the stack.
-
-    A TimeoutError is raised if nothing comes for 30 s. Other errors name the address without its secrets: a
-    FileNotFoundError, a PermissionError, else a ConnectionError.
+    """Copy the files of an address to a temporary folder, which goes with the stack. No data for 30 s is a
+    TimeoutError; other errors (FileNotFoundError, PermissionError, ConnectionError) name the address without its
+    secrets.
     """
     if _kept is not None:
         stack, known = _kept

@@ -136,11 +136,9 @@ class TableRoles:
 
 @dataclass(slots=True)
 class ColumnProfile:
-    """Profile of the first cells of a column.
-
-    `looks_like` is "number", "vector", "category", "id", "date", "text", "constant", "empty", "nested", or "invalid
-    numbers": text of mostly numbers. `missing` counts nulls, NaN and empty texts. Vectors have a `width`. `remark` is
-    the reason why the column cannot be clustered, or a peculiarity.
+    """Profile of the first cells of a column. `looks_like` is "number", "vector" (of `width`), "category", "id",
+    "date", "text", "constant", "empty", "nested" or "invalid numbers" (text of mostly numbers); `missing` counts nulls,
+    NaN and empty texts.
     """
 
     name: str
@@ -164,10 +162,8 @@ def roles_of(
     encoded: Collection[int] = (),
     all_categories: bool = False,
 ) -> TableRoles:
-    """Return the role of each column that is not excluded, by their profiles; `positions` are theirs in the table.
-
-    A column of vectors is the only feature, otherwise all numbers are. Columns in `encoded` are categories, with
-    `all_categories` all of few distinct values. A TableError is raised where there is no single choice.
+    """Return the role of each column that is not excluded, by its profile; `positions` are those in the table. A column
+    of vectors is the only feature, else all numbers are. Without a single choice a TableError is raised.
     """
     times = Counter(names)
     keys = [i if names[i].isdecimal() or times[names[i]] > 1 else names[i] for i in positions]
@@ -248,9 +244,8 @@ def profile_columns(
     is_whole: bool,
     index: Collection[int] = (),
 ) -> list[ColumnProfile]:
-    """Describe columns by a `pyarrow.Table` of their first cells; formats and problems are those of text columns.
-
-    A column is constant only if the sample is the whole table; those of an index are ids.
+    """Describe columns by a `pyarrow.Table` of their first cells; `formats` and `problems` are those of text columns,
+    `index` columns are ids, and only a whole table has constant ones.
     """
     columns = [ColumnProfile(name, str(kind)) for name, kind in zip(sample.column_names, types)]
     numbers = []

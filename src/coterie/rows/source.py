@@ -311,9 +311,8 @@ class DenseRows(Rows):
 
 
 class SparseRows(Rows):
-    """Rows of a sparse matrix or array of real numbers; blocks share its memory where no conversion is needed.
-
-    A format other than CSR is converted once. Indices that are out of range, or do not fit int32, are a ValueError.
+    """Rows of a sparse matrix of real numbers, converted to CSR if needed. Indices that are out of range, or do not fit
+    int32, are a ValueError.
     """
 
     def __init__(self, matrix: Any, description: str = "sparse matrix") -> None:

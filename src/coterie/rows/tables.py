@@ -45,12 +45,9 @@ TABLE_OPTIONS = (*CHOICES, "decimal", "thousands", "missing_words")
 
 @dataclass
 class Table:
-    """A table, as its reader returns it.
-
-    ``read(types)`` yields record batches of all columns. It is called once, but of a text file, which has a separator
-    `sep`, twice: cells are text but for those of the columns whose `types` are known by then. `n_rows` is None if it is
-    not known before; without `is_named` the names are positions. Columns of `index` are clustered only by name. `name`
-    is that of its file.
+    """A table, as its reader returns it: ``read(types)`` yields record batches of all columns, once, but twice of a
+    text file (with a separator `sep`), whose cells are text except those of columns of known `types`. Without
+    `is_named` names are positions. Columns of `index` are clustered only by name.
     """
 
     schema: Any
@@ -95,11 +92,9 @@ def table_of_arrow(table: Any, description: str = "pyarrow Table", index: Collec
 
 
 class TableColumns:
-    """The columns of a table that are clustered (`positions`, in their order, and the `widths` of their vectors, None
-    for numbers), those that are encoded as categories (`encoded`), and all but the clustered ones (`metadata`).
-
-    Without `columns` the roles of the columns decide, by the first rows of the table. Texts of numbers and of vectors
-    are read by their `formats`, those of a text file by the types of Arrow in `types`.
+    """The columns of a table that are clustered (`positions`, with the `widths` of vectors, None for numbers), encoded
+    as categories (`encoded`), and not clustered (`metadata`). Without `columns` the roles of the columns decide.
+    `formats` are those of texts of numbers and vectors, `types` are Arrow's for a text file.
     """
 
     def __init__(
@@ -201,9 +196,8 @@ class TableColumns:
                 self.types[i] = pyarrow.int64() if format.is_whole else pyarrow.float64()
 
     def block(self, batch: Any, row: int) -> Array:
-        """Return the clustered columns of a batch as an array of shape (n_rows, n_columns); nulls become NaN.
-
-        A single column of vectors is neither copied nor converted. `row` is the number of the first row, for errors.
+        """Return the clustered columns of a batch as an array (n_rows, n_columns); nulls become NaN, and a single
+        column of vectors is neither copied nor converted. `row` is the number of the first row, for errors.
         """
         if not self.vectors:
             names, formats = (
@@ -288,9 +282,8 @@ def columns_of_tables(tables: Sequence[Table], options: Mapping[str, Any]) -> li
 
 
 def land_tables(tables: Sequence[Table], options: Mapping[str, Any], description: str) -> DenseRows:
-    """Read tables of equal columns, one after the other: the clustered ones land as numbers, the others as metadata.
-
-    With the option `keep_columns` those that are clustered land there as well, except vectors.
+    """Read tables of equal columns, one after the other: the clustered ones as numbers, the others as metadata, with
+    `keep_columns` all except vectors.
     """
     import pyarrow
 

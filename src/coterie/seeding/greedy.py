@@ -117,12 +117,9 @@ def seed_by_square_distance(
 
 
 class _GrowingCenters:
-    """Chosen centers, and the squared distance of every row to the nearest of them.
-
-    Rows are drawn in pools, by their distances at that time, and compared with all rows in one pass. Choices from a
-    pool are still exact, by rejection sampling: a proposal is accepted with the ratio of its squared distance now to
-    that when the pool was drawn, else the next one is tested. A choice needs only the distances of a proposal to those
-    rows that are nearer to it than to their nearest center when the pool was drawn.
+    """Chosen centers, and the squared distance of every row to the nearest of them. Rows are drawn in pools and
+    compared in one pass; rejection sampling keeps choices exact: a proposal is accepted with the ratio of its squared
+    distance now to that when the pool was drawn.
     """
 
     def __init__(self, data: ChunkRows, n_clusters: int, random: np.random.RandomState) -> None:

@@ -147,10 +147,8 @@ def _walk_chains(
     importance: FloatArray,
     centers: Array,
 ) -> Seeds:
-    """Return the rows that some chains end at, one center each, and these rows as an array.
-
-    `drawn`, `uniforms` and `importance` (weight / probability) have a line for each chain and a column for each
-    proposal; `centers` were chosen before. `candidates` are the rows of the numbers `read`, which hold those drawn.
+    """Return the rows that chains end at, one center each, and these rows as an array. `drawn`, `uniforms` and
+    `importance` (weight / probability) have shape (chains, proposals); `candidates` are the rows of the numbers `read`.
     """
     # A row that is proposed twice is stored once, so that its distance is exactly 0 after it is chosen.
     rows, places = np.unique(drawn, return_inverse=True)

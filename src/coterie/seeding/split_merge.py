@@ -54,14 +54,10 @@ def seed_by_split_and_merge(
     unit_length: bool = False,
     deadline: Deadline = UNLIMITED,
 ) -> Array:
-    """Anneal random rows for an epoch, then alternate one or two iterations of Lloyd and swaps until these gain little.
-
-    A swap splits a cluster in two and merges two others; it is made if the split lowers the inertia by more than the
-    merge raises it (Kaukoranta, Fränti and Nevalainen 1998). Given `centers` take the place of the epoch, which is over
-    a bounded sample of rows on workers, and left out where all rows are one batch: it would be an iteration of Lloyd.
-    Fewer than three clusters, which are not swapped, are chosen by k-means++. A round takes O(n k d) time for an
-    iteration, O(n d) for splits and O(k^2 d) for merges. Gains and costs are exact for the labels of the round, and
-    its swaps share no cluster, so that they add up.
+    """Anneal random rows for an epoch (unless `centers` are given), then alternate iterations of Lloyd and swaps until
+    these gain little. A swap splits a cluster and merges two others if that lowers the inertia (Kaukoranta, Fränti and
+    Nevalainen 1998); the swaps of a round share no cluster, so that gains add up. Fewer than three clusters are chosen
+    by k-means++. A round takes O(n k d + k^2 d) time.
     """
     n_halvings = _HALVING_ITERATIONS
     if centers is None:
@@ -104,9 +100,8 @@ def seed_by_split_and_merge(
 
 
 def merge_costs(some: _Sums, others: _Sums, origin: FloatArray | None = None) -> FloatArray:
-    """Return by how much the sum of squared distances rises if clusters are merged with others, shape (m,).
-
-    `some` and `others` are sums (m, d) and masses (m,). For centers of length 1 the sums are relative to `origin`.
+    """Return by how much the sum of squared distances rises if clusters merge, (m,), from sums (m, d) and masses (m,).
+    For centers of length 1 the sums are relative to `origin`.
     """
     (sums, masses), (other_sums, other_masses) = some, others
     if origin is not None:
@@ -146,11 +141,8 @@ def nearest_partners(sums: FloatArray, masses: FloatArray, origin: FloatArray | 
 
 
 def choose_swaps(gains: FloatArray, costs: FloatArray, partners: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """Pair the cheapest merges with the splits of the largest gains, as long as the gain exceeds the cost.
-
-    `gains` and `costs`, shape (k,), are by how much the split of a cluster lowers the inertia, and a merge with its
-    partner raises it. Returns the clusters that are split, and those that are merged with their partners; none is in
-    two swaps.
+    """Pair the cheapest merges with the splits of the largest gains while the gain exceeds the cost; all (k,). Returns
+    the split clusters, and those merged with their `partners`; none is in two swaps.
     """
     splits, is_free = np.argsort(-gains, kind="stable").tolist(), np.ones(len(gains), dtype=bool)
     split, merged = [], []
@@ -175,10 +167,8 @@ def _halve(
     n_halvings: int,
     unit_length: bool,
 ) -> tuple[_Sums, _Sums]:
-    """Return the sums and masses of the halves of each cluster after a few iterations of 2-means.
-
-    2-means starts from a row of the cluster, drawn with probability proportional to weight times squared distance to
-    the center, and from the same point on the other side of the center.
+    """Return the sums and masses of the halves of each cluster by 2-means, from a row drawn by weight times squared
+    distance to the center and its reflection through the center.
     """
     data, passes, n_clusters = clusters.data, clusters.passes, len(centers)
     seed = random.randint(np.iinfo(np.int32).max)

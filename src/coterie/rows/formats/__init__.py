@@ -16,10 +16,8 @@ from coterie.rows.formats.text import COMPRESSIONS, plain_suffix, read_text
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A file format: what ``read(path, **options)`` reads files by, and gets: None for options that were not given.
-
-    It returns a `Table`, a `Matrix`, or an iterable as in `register_format`. A folder may be one file if `is_folder`;
-    the endings of names may be followed by one of `COMPRESSIONS` if `is_compressed`.
+    """A file format with ``read(path, **options)``, which gets None for options not given and returns a `Table`, a
+    `Matrix` or an iterable as in `register_format`. With `is_compressed` endings of `COMPRESSIONS` may follow its own.
     """
 
     read: Callable[..., Any]

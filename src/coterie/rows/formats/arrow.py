@@ -46,10 +46,7 @@ def read_parquet(path: Path) -> Table:
 
 
 def read_arrow(path: Path) -> Table:
-    """Return the table of a file of either Arrow IPC format.
-
-    The file is not memory-mapped: if a mapped file is cut short, the process is killed (SIGBUS).
-    """
+    """Return the table of an Arrow IPC file, not memory-mapped: a mapped file that is cut short kills the process."""
     import pyarrow
     from pyarrow import ipc
 
