@@ -51,9 +51,8 @@ def first_gamma(
 
 
 def coalescing_gamma(problem: ConvexProblem) -> float:
-    """Return a gamma at which all centroids of a component are equal: an upper bound of the smallest one.
-
-    It is the largest ratio ||lambda_l|| / w_l of the electrical flow from the rows to their means.
+    """Return an upper bound of the least gamma at which all centroids of a component are equal: the largest ratio
+    ||lambda_l|| / w_l of the electrical flow from the rows to their means.
     """
     edges = problem.edges
     if len(edges) == 0:

@@ -24,9 +24,7 @@ def n_splits(finer: IntArray, coarser: IntArray) -> int:
 
 
 def longest_lived(gammas: FloatArray, n_clusters_path: IndexArray) -> int:
-    """Return the number of clusters, from 2 to 10, that lasts for the longest factor of gamma; else the last
-    number.
-    """
+    """Return the number of clusters, from 2 to 10, that lasts for the longest factor of gamma; else the last."""
     counts = n_clusters_path[:-1]
     spans = np.diff(np.log(np.maximum(gammas, gammas[gammas > 0].min(initial=1.0))))
     lives = {int(count): spans[counts == count].sum() for count in counts if 2 <= count <= _MOST_CHOSEN}
@@ -34,10 +32,8 @@ def longest_lived(gammas: FloatArray, n_clusters_path: IndexArray) -> int:
 
 
 def linkage_of_path(gammas: FloatArray, labels_path: IntArray, edges: IntArray) -> FloatArray:
-    """Return the merges of a path as a linkage matrix of SciPy, (n - 1, 4), from `labels_path` (m, n).
-
-    Edges connect the rows of each cluster, but for rows that are equal from the first gamma on. Clusters that split
-    again are not separated; clusters that never fuse are joined at 1.25 times the last gamma.
+    """Return the merges of a path as a linkage matrix of SciPy, (n - 1, 4), from `labels_path` (m, n). Clusters that
+    split again are not separated; clusters that never fuse are joined at 1.25 times the last gamma.
     """
     n = labels_path.shape[1]
     order = np.argsort(labels_path[0], kind="stable")
@@ -60,9 +56,7 @@ def linkage_of_path(gammas: FloatArray, labels_path: IntArray, edges: IntArray) 
 def cut_between(
     finer: IntArray, coarser: IntArray, edges: IntArray, lengths: Array, n_clusters: int
 ) -> IntArray:
-    """Return clusters between two steps of a path: edges fuse in the order of their lengths at the finer
-    step.
-    """
+    """Return clusters between two steps of a path: edges fuse in the order of their lengths at the finer step."""
     inside = (coarser[edges[:, 0]] == coarser[edges[:, 1]]) & (finer[edges[:, 0]] != finer[edges[:, 1]])
     order = np.argsort(lengths[inside], kind="stable")
     firsts, seconds = (finer[edges[inside, side]][order].astype(np.int32) for side in (0, 1))

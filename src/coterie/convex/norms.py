@@ -29,9 +29,7 @@ class NormObject(Protocol):
 
 @dataclass(frozen=True)
 class KernelNorm:
-    """A norm that the kernels implement: the sum of the Euclidean norms of groups of columns, or the maximum
-    norm.
-    """
+    """A norm of the kernels: the sum of the Euclidean norms of groups of columns, or the maximum norm."""
 
     columns: IndexArray  # (p,): the order of columns in which groups lie side by side
     group_starts: IndexArray  # (n_groups + 1,), int64: start of each group in that order
@@ -47,9 +45,7 @@ Norm: TypeAlias = KernelNorm | NormObject
 
 
 def find_norm(norm: Any, n_columns: int) -> Norm:
-    """Return the norm for a parameter value: a name, an object, or groups of columns that are a partition of
-    all.
-    """
+    """Find the norm of a parameter value: a name, an object, or groups of columns that partition all columns."""
     columns = np.arange(n_columns, dtype=np.int64)
     whole = np.array([0, n_columns], dtype=np.int64)
     if isinstance(norm, str):

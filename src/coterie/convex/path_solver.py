@@ -100,10 +100,7 @@ def solve_path(
 
 
 class WarmStart:
-    """Extrapolation of duals from the last two gammas.
-
-    The dual of an edge with different ends lies on the boundary of its ball, whose radius grows with gamma.
-    """
+    """Extrapolation of duals from two gammas: those of unfused edges lie on spheres that grow with gamma."""
 
     def __init__(self, solver: Solver) -> None:
         self._solver = solver

@@ -70,10 +70,8 @@ class RepeatedRows:
 
 
 class ConvexProblem:
-    """The model F(U) = 1/2 ||X - U||^2 + gamma sum_l w_l ||u_head - u_tail||, and its dual, for any gamma.
-
-    Groups of the norm are consecutive columns. Without step sizes they are the largest safe ones in
-    proportion to the weights.
+    """The model F(U) = 1/2 ||X - U||^2 + gamma sum_l w_l ||u_head - u_tail||, and its dual. Groups of the norm are
+    consecutive columns; default step sizes are the largest safe ones in proportion to the weights.
     """
 
     def __init__(
@@ -142,9 +140,8 @@ class ConvexProblem:
         former: Array,
         points: tuple[Array, ...],
     ) -> float:
-        """Maximize over the dual of one edge after the other; return ||U||^2.
-
-        See `sweep`. Points are the current ones; IN those ahead, OUT U; OUT those ahead by the next momentum.
+        """Maximize over the dual of one edge after the other; return ||U||^2 (see `sweep`). Points are the current
+        ones; IN those ahead, OUT U; OUT those ahead by the next momentum.
         """
         current, ahead, next_ = points
         _kernels.dual_ascent(
@@ -167,9 +164,8 @@ class ConvexProblem:
         return 0.5 * np.add.reduceat(squares, self.group_starts[:-1]) + gamma * penalties
 
     def gap(self, gamma: float, candidate: Array, duals: Array, points: Array) -> float:
-        """Return F(candidate) - D(duals), as a sum of terms that cannot be negative.
-
-        It is 1/2 ||candidate - points||^2 + sum_l (gamma w_l ||v_l|| + <lambda_l, v_l>) where points = X + Delta.
+        """Return F(candidate) - D(duals) as a sum of non-negative terms: 1/2 ||candidate - points||^2 + sum_l (gamma
+        w_l ||v_l|| + <lambda_l, v_l>), where points = X + Delta.
         """
         slack = self._penalty(gamma, candidate, duals)[self.n_groups]
         return 0.5 * float(np.sum((candidate - points) ** 2, dtype=np.float64)) + float(slack)
@@ -405,10 +401,7 @@ def _sums_at_nodes(edges: Edges, values: FloatArray) -> FloatArray:
 
 
 def _windows(edges: Edges, n_columns: int) -> tuple[tuple[Array, Array, Array] | None, int]:
-    """Cut the heads into runs; return first heads, reaches and offsets, and the rows of all windows.
-
-    None if the windows would be large relative to the duals, which are then read twice.
-    """
+    """Cut the heads into runs; return first heads, reaches, offsets, and the rows of all windows (None if large)."""
     head_starts = _starts(edges.heads, edges.n_nodes)
     size = _WINDOW_EDGES[n_columns > _FEW_COLUMNS]
     cuts = np.searchsorted(head_starts, np.arange(0, len(edges), size), side="left")

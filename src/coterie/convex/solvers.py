@@ -1,9 +1,6 @@
-"""The iterations: AMA, plain or accelerated, and ADMM, and the certificate of their results.
-
-Duals are always feasible, so each of them bounds the objective from below. The points U = X + Delta of a dual iterate
-are not exactly equal within a cluster, and the norm of small differences makes the gap proportional to the error of the
-duals. With each set of nearly fused points replaced by its mean, the gap decreases with the square of the error. The
-mean of a set does not depend on the duals of edges inside it.
+"""Solvers of convex clustering, AMA and ADMM, with a certificate from feasible duals, which bound the objective from
+below. The certificate replaces nearly fused points by their mean: the gap then decreases with the square of the error
+of the duals, and is otherwise proportional to it.
 """
 
 from __future__ import annotations
@@ -72,11 +69,7 @@ class Fuser:
         self._least_gap = (8 * epsilon) ** 2 * problem.energy
 
     def certify(self, gamma: float, points: Array, duals: Array, origin: Array, tol: float) -> Certificate:
-        """Return the best fused centroids of the points.
-
-        Sets that are fused according to the duals (Eq. 3.11) are preferred if their relative gap is at most
-        `tol`.
-        """
+        """Return the best fused centroids: those of the duals (Eq. 3.11) if their relative gap is at most `tol`."""
         problem = self._problem
         levels = self._levels(gamma, points, problem.split_lengths(gamma, points, duals))
         chosen = next(levels)
@@ -150,11 +143,9 @@ class Fuser:
 
 
 class AMA:
-    """Projected gradient steps of the dual, with Nesterov's acceleration that restarts when the dual
-    decreases.
-
-    Many columns and few edges: accelerated coordinate ascent over edges, until its momentum does not help. `gain` is
-    that of the dual in the last iteration.
+    """Projected gradient steps of the dual, with Nesterov's acceleration that restarts when the dual decreases. Many
+    columns and few edges: accelerated coordinate ascent over edges while momentum helps. `gain` is that of the dual in
+    the last iteration.
     """
 
     def __init__(self, problem: ConvexProblem, *, acceleration: bool, has_given_step: bool = False) -> None:
@@ -220,9 +211,7 @@ class AMA:
 
 
 class ADMM:
-    """Alternating directions with one step size nu.
-
-    The differences V are not stored: v = u_head - u_tail + (lambda_new - lambda) / nu, and the update of U
+    """Alternating directions with one step size nu. V = u_head - u_tail + (lambda_new - lambda) / nu is not stored: U
     becomes U + (I + nu L)^-1 (X + 2 Delta_new - Delta - U), with the Laplacian L of the edges.
     """
 
@@ -257,11 +246,9 @@ class ADMM:
         return self._origin
 
     def residuals(self, tol: float) -> tuple[float, float]:
-        """Return the primal and the dual residual of the last iteration, relative to their limits (Boyd et
-        al. 2011, section 3.3).
-
-        The residuals are r = (lambda_before - lambda) / nu and s = X + Delta - U; the limits are tol max(||A
-        U||, ||V||) and tol ||Delta||, each plus tol times the spread of the rows for each entry.
+        """Return the primal and dual residuals (lambda_before - lambda) / nu and X + Delta - U relative to their
+        limits: tol max(||A U||, ||V||) and tol ||Delta||, each plus tol times the spread per entry (Boyd et al. 2011,
+        section 3.3).
         """
         problem = self.problem
         rows, heads, tails = problem.rows, problem.edges.heads, problem.edges.tails
@@ -354,10 +341,8 @@ def iterate(
     is_stopped: Callable[[Certificate, int], bool] = lambda best, n_steps: False,
     has_converged: Callable[[], bool] | None = None,
 ) -> tuple[Certificate, int, bool]:
-    """Iterate until the relative duality gap is at most the tolerance, or `has_converged`.
-
-    Return the best certificate, the number of iterations, and whether it converged. `is_stopped` is called
-    with each certificate.
+    """Iterate until the relative duality gap is at most the tolerance, or `has_converged`; return the best certificate,
+    the number of iterations, and whether it converged. `is_stopped` is called with each certificate.
     """
     solver.start(gamma)
     best: Certificate | None = None

@@ -1,8 +1,6 @@
 """Convex clustering with weights on a tree and the l1 norm: each column is a fused lasso on a tree, solved exactly.
-
-The columns do not depend on each other, and the dual flow on a tree follows from the centroids, so each gamma has its
-own exact certificate. Edges that were fused in a column at the previous gamma are contracted there; the kernel undoes
-this where the flow over such an edge exceeds its bound.
+Centroids give the dual flow, hence an exact certificate at each gamma. Edges fused at the previous gamma are
+contracted; the kernel undoes this where their flow exceeds its bound.
 """
 
 from __future__ import annotations
@@ -108,9 +106,7 @@ class TreeSolution:
 def tree_problem(
     data: Array, *, n_neighbors: int, decay: float | str, random_state: Any = None, n_threads: int = 1
 ) -> TreeProblem:
-    """Put rows on the spanning tree of the graph of their nearest neighbors; weights that underflow are an
-    error.
-    """
+    """Put rows on the spanning tree of their graph of nearest neighbors; weights that underflow are an error."""
     rows, scale = without_units(data)
     equal = equal_rows(data)
     first, points = equal.first, np.ascontiguousarray(rows[equal.first])

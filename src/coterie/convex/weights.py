@@ -38,12 +38,9 @@ def weight_graph(
     random_state: Any = None,
     n_threads: int = 1,
 ) -> tuple[sp.csr_array, float | None]:
-    """Build the symmetric graph of weights, and return it with the decay (None with a given graph).
-
-    With decay "auto" weights do not depend on the units of the rows or on duplicates: they are exp(-decay (d^2 - m)),
-    at least 0.01, with m the least squared distance (Touw, Groenen and Terada 2022); decay halves them between the 10%
-    and the 90% quantile of d^2, and is 0 for about equal distances. Equal rows have edges of their own, heavy enough
-    to keep them fused.
+    """Build the symmetric graph of weights; return it with the decay (None with a given graph). Decay "auto":
+    exp(-decay (d^2 - m)), at least 0.01, m the least d^2 (Touw, Groenen and Terada 2022); decay halves weights from the
+    10% to the 90% quantile of d^2. Equal rows have heavy edges that keep them fused.
     """
     if kind == "precomputed":
         found = check_graph(graph, len(X), symmetric=True)
@@ -75,9 +72,8 @@ def weight_graph(
 def weights_of_edges(
     squares: Array, decay: float | str, dtype: npt.DTypeLike = np.float64, *, needs_all: bool
 ) -> tuple[Array, float]:
-    """Return the weights of edges of these squared lengths, and the decay.
-
-    Weights that underflow are a warning, or an error where all do or `needs_all` edges are those of a tree.
+    """Return the weights of edges of these squared lengths, and the decay. Weights that underflow are a warning, or an
+    error if all do or `needs_all` (edges of a tree).
     """
     if isinstance(decay, str):
         return _relative_weights(squares.astype(np.float64))

@@ -51,12 +51,9 @@ class Diffusion:
 
 
 def diffuse(found: Neighbors) -> Diffusion:
-    """Return coordinates of distinct rows by a random walk on the graph of their 15 nearest neighbors
-    (Coifman and Lafon 2006).
-
-    Edges weigh exp(-d^2 / (r_i r_j)), r being the distance to the 7th neighbor (Zelnik-Manor and Perona
-    2004). Coordinates are the leading eigenvectors times the 20th power of their eigenvalues: 15, and one for
-    each component (at most 16).
+    """Return coordinates of distinct rows by a random walk on the graph of 15 nearest neighbors (Coifman and Lafon
+    2006): edges weigh exp(-d^2 / (r_i r_j)), r the distance to the 7th (Zelnik-Manor and Perona 2004). They are
+    eigenvectors times the 20th power of eigenvalues: 15, and one for each component (at most 16).
     """
     ids = found.ids[:, :GRAPH_NEIGHBORS]
     distances = np.sqrt(found.square_distances[:, :GRAPH_NEIGHBORS].astype(np.float64))

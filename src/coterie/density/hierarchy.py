@@ -19,9 +19,7 @@ _LEAST_HEIGHT = 1e-290
 
 @dataclass(frozen=True, slots=True)
 class MergeTree:
-    """The single-linkage tree: rows, then merges by ascending height; merges at equal height that touch are
-    one node.
-    """
+    """The single-linkage tree: rows, then merges by ascending height; equal merges that touch are one node."""
 
     n_rows: int  # rows are nodes 0 to n_rows - 1; merges follow by ascending height, the root is last
     parents: IntArray  # (n_nodes,), int32: the merge that each node is a side of; the root is its own
@@ -57,11 +55,9 @@ class MergeTree:
         return CondensedTree(self, is_large, is_top, self.nearest_marked(is_top))
 
     def separated(self, core_distances: FloatArray, split: Split, least: int) -> CondensedTree:
-        """Return the clusters that are denser than where they merge: both sides of each split have the contrast.
-
-        The contrast of a node is the mean of log(density of a row / density at its end); log densities of rows are
-        -dimension log(core distance), and those of merges the same of their heights. Repeated rows, of core distance
-        0, are as dense as their lowest merge with others.
+        """Return the clusters that are denser than where they merge: both sides of each split have the contrast, the
+        mean of log(density of a row / density at its end). Log densities are -dimension log(core distance) or
+        log(height); rows of core distance 0 are as dense as their lowest merge with others.
         """
         tiny = np.finfo(np.float64).tiny
         above_0 = self.nearest_marked(self.heights > 0)[: self.n_rows]
@@ -103,9 +99,7 @@ def merge_tree(firsts: IntArray, seconds: IntArray, heights: FloatArray) -> Merg
 
 @dataclass(frozen=True, slots=True)
 class CondensedTree:
-    """Clusters of a least size: a node is the top of one where its merge joins at least two of them (Campello
-    2015).
-    """
+    """Clusters of a least size; a node is the top of one if its merge joins two or more (Campello 2015)."""
 
     tree: MergeTree
     is_large: BoolArray  # (n_nodes,): nodes of at least the minimum size
@@ -198,10 +192,8 @@ class Cut:
 
 
 class LeafTree:
-    """The leaves of a tree at every minimum cluster size (Bot et al. 2025).
-
-    A node is a leaf cluster for the minimum cluster sizes s with `births < s <= deaths`. The persistence at s
-    is the sum of |C| log(death / birth) (1 - least height / end) over the leaves C at s.
+    """The leaves of a tree at every minimum cluster size s (Bot et al. 2025): nodes with `births < s <= deaths`. The
+    persistence at s is the sum of |C| log(death / birth) (1 - least height / end) over the leaves C at s.
     """
 
     def __init__(self, tree: MergeTree, min_samples: int) -> None:
@@ -241,10 +233,8 @@ class LeafTree:
         return np.searchsorted(births, sizes, side="left") - np.searchsorted(deaths, sizes, side="left")
 
     def layers(self) -> tuple[IntArray, FloatArray]:
-        """Return the minimum cluster sizes of the layers, ascending, and their persistences.
-
-        Layers are maxima of the persistence, the most persistent first, each kept if it is unlike all that
-        are kept, and the finest.
+        """Return the minimum cluster sizes of the layers, ascending, and their persistences. Layers are maxima, the
+        most persistent first, each kept if unlike all that are kept, and the finest.
         """
         values = self.persistences
         padded = np.concatenate([[-np.inf], values, [-np.inf]])
@@ -270,9 +260,7 @@ class LeafTree:
         return float((shares.mean() + best[coarse].mean()) / 2)
 
     def cut(self, is_cluster: BoolArray, size: int) -> Cut:
-        """Return the clusters of some nodes, none below another; rows join at the lowest merge of at least
-        `size` rows.
-        """
+        """Return the clusters of separate nodes; rows join at the lowest merge of at least `size` rows."""
         tree, n = self.tree, self.tree.n_rows
         own = tree.nearest_marked(is_cluster)
         found, first = np.unique(own[:n][own[:n] >= 0], return_index=True)
@@ -293,9 +281,7 @@ class LeafTree:
         return Cut(anchors, joins, tree.ends()[nodes], begins, nodes)
 
     def cluster_order(self, nodes: IndexArray) -> tuple[IndexArray, FloatArray]:
-        """Return an order of clusters and the heights between them: two join at the greatest height that lies
-        between them.
-        """
+        """Return an order of clusters and the heights between them: two join at the greatest height between them."""
         tree, n = self.tree, len(nodes)
         numbers = np.zeros(len(tree.parents), dtype=np.int32)
         numbers[nodes] = n - np.arange(n)

@@ -145,9 +145,7 @@ def clusters_of_tree(
 def attach(
     rows: Array, equal: EqualRows, core_distances: FloatArray, queries: Array, options: DensityOptions
 ) -> tuple[IntArray, FloatArray]:
-    """Return where other rows join the tree of a fit: the row j of least max(d(x, j), core distances of x and
-    j), and this height.
-    """
+    """Return the row j of least height max(d(x, j), core distances of x and j) for each other row x, and the height."""
     m, q = len(rows), len(queries)
     ids, heights = np.empty(q, dtype=np.int32), np.empty(q)
     waiting, k = np.arange(q), min(max(options.n_neighbors, options.min_samples), m)
@@ -171,11 +169,8 @@ def attach(
 def memberships_of(
     leaves: LeafTree, cut: Cut, anchors: IntArray, joins: FloatArray, n_top: int
 ) -> tuple[IntArray, FloatArray]:
-    """Return the `n_top` clusters of the largest memberships of rows, descending, and these with that of
-    noise last.
-
-    A row joins cluster c at the height h_c, and c ends at e_c: c weighs exp(-h_c / e_c), noise exp(-1). Only
-    the cluster of a row has h_c < e_c, so that its weight is the largest.
+    """Return the `n_top` clusters of largest membership, descending, and these memberships with noise last. A row that
+    joins c at height h_c weighs exp(-h_c / e_c), e_c the end of c, noise exp(-1); only its own cluster has h_c < e_c.
     """
     m, n = len(anchors), len(cut.ends)
     n_top = min(n_top, n)

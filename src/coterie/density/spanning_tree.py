@@ -26,10 +26,8 @@ class ReachabilityTree:
 
 
 def core_squares(ids: IntArray, squares: Array, counts: Any, own: Any, min_samples: int) -> Array:
-    """Return the squared distance of rows to their `min_samples`-th nearest row, or to the farthest of fewer.
-
-    `counts` (m,) are the copies of each distinct row; `own` (q,) rows, a row and its copies, count before
-    those of the lists.
+    """Return the squared distance of rows to their `min_samples`-th nearest row, or to the farthest of fewer. `counts`
+    (m,) are copies of each distinct row; `own` (q,) a row and its copies, counted first.
     """
     if not ids.shape[1]:  # there is one distinct row
         return np.zeros(len(ids), dtype=squares.dtype)
@@ -43,9 +41,7 @@ def core_squares(ids: IntArray, squares: Array, counts: Any, own: Any, min_sampl
 def reachability_tree(
     points: Array, equal: EqualRows, found: Neighbors, min_samples: int, *, n_threads: int
 ) -> ReachabilityTree:
-    """Find the minimum spanning tree of mutual reachability (Campello et al. 2015) from the nearest distinct
-    rows.
-    """
+    """Find the minimum spanning tree of mutual reachability (Campello et al. 2015) from nearest distinct rows."""
     cores = core_squares(found.ids, found.square_distances, equal.counts, equal.counts, min_samples)
     tree = spanning_tree(points, found, cores, n_threads=n_threads)
     # Equal rows are at their core distance from each other.

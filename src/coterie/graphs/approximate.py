@@ -1,10 +1,6 @@
-"""Approximate nearest neighbors of dense rows: products within overlapping cells.
-
-Rows belong to the cell of their nearest center, and visit the cells whose border with their own is near. Two rows are
-compared if either visits the cell of the other. How far from a border a row visits is measured on rows whose true
-neighbors are known. Where a few principal components tell near rows from far ones, products are taken in these, and
-what is found is measured in all columns. Results do not depend on the number of threads, nor those of a row on the
-other queries.
+"""Approximate nearest neighbors of dense rows: products within overlapping cells. Rows visit cells with a near border,
+and are compared if either visits the cell of the other; products use few principal components if these suffice. The
+result of a row does not depend on other queries or threads.
 """
 
 from __future__ import annotations
@@ -87,10 +83,8 @@ def approximate_index(
 
 
 class CellIndex:
-    """Index of points in overlapping cells. `recall` is measured on other rows than those that plan the
-    search.
-
-    An index that is not worthwhile, because comparing with all points is cheaper, answers no queries.
+    """Index of points in overlapping cells; `recall` is measured on other rows than those that plan the search. An
+    index that is not worthwhile, because comparing with all points is cheaper, answers no queries.
     """
 
     method: ClassVar[str] = "approximate"
@@ -253,9 +247,8 @@ class CellPoints:
         self._visitor_starts = crossed.indptr.astype(np.intp, copy=False)
 
     def candidates(self, rows: Array, visits: Visits, n_candidates: int, n_threads: int) -> IntArray:
-        """Return the points of lowest score |y|^2 - 2 x.y of the cells that each row x visits.
-
-        The result is (q, n_candidates) int32, ascending by score, with -1 where there are too few.
+        """Return the points of lowest score |y|^2 - 2 x.y of the cells that each row x visits: (q, n_candidates) int32,
+        ascending by score, -1 for none.
         """
         ids = np.empty((len(rows), n_candidates), dtype=np.int32)
         scores = np.empty(ids.shape, dtype=rows.dtype)
@@ -278,9 +271,8 @@ def sample_of_cells(n_rows: int) -> tuple[int, int]:
 
 
 def plan_reach(centers: Array, rows: Array, near: list[Array], recall: float) -> tuple[float, float]:
-    """Return the reach at which rows visit the cells of the share `recall` of their nearest points, and the
-    mean number of visits. The distance of a row x in the cell of center a to the border of the cell of c
-    is (|x - c|^2 - |x - a|^2) / (2 |a - c|).
+    """Return the reach at which rows visit the cells of the share `recall` of their nearest points, and the mean number
+    of visits. Row x of cell a has the distance (|x - c|^2 - |x - a|^2) / (2 |a - c|) to the border of cell c.
     """
     own, crossings = _border_distances(rows, centers)
     least = []
@@ -330,15 +322,11 @@ class RecallSample:
         return RecallSample(self.own[part], vectors, self.ids[part], self.furthest[part])
 
     def recall(self, points: Array, found: IntArray) -> float:
-        """Return the share of the nearest points in `found` (p, m), -1 for nothing; points as far as the last
-        one count.
-        """
+        """Return the share of nearest points in `found` (p, m), -1 for none; ties with the last one count."""
         return float(self._recalls(points, found)[-1])
 
     def enough(self, points: Array, found: IntArray, recall: float) -> int | None:
-        """Return the number of first columns of `found` that hold the share `recall` of the nearest points,
-        or None.
-        """
+        """Return the number of first columns of `found` with the share `recall` of nearest points, or None."""
         recalls = self._recalls(points, found)
         return int(np.argmax(recalls >= recall)) + 1 if recalls[-1] >= recall else None
 
@@ -366,9 +354,7 @@ def draw_recall_sample(
     n_neighbors: int,
     n_threads: int,
 ) -> tuple[RecallSample, Array]:
-    """Compare a sample of queries with all points; return it with the squared lengths of the points relative
-    to the mean.
-    """
+    """Compare a sample of queries with all points; return it and the points' squared lengths relative to the mean."""
     offsets = np.empty(len(points), dtype=points.dtype)
     relative_vectors = relative_rows(vectors, shift, n_threads)[0]
 
@@ -424,9 +410,8 @@ def few_directions(
     seed: int,
     n_threads: int,
 ) -> FewDirections | None:
-    """Return the principal directions in which the nearest points are found at the least cost, None if half
-    of the columns do not suffice. Candidates are those of least |x|^2 + |y|^2 - 2 x.y, with the product in
-    these directions only; their number is found on the sample.
+    """Return the principal directions in which nearest points are found at the least cost, from candidates of least
+    |x|^2 + |y|^2 - 2 x.y there; None if half of the columns do not suffice.
     """
     n, d = points.shape
     if not offsets.any():

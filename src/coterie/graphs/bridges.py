@@ -17,11 +17,9 @@ from coterie.rows import Block
 def bridge_components(
     graph: sp.csr_array, rows: Block, weights: Callable[[Array], Array], n_threads: int
 ) -> sp.csr_array:
-    """Connect a graph by the shortest edges between its components: their minimum spanning tree (Borůvka's
-    algorithm), with weights by the squared lengths.
-
-    The distance of two components is that of their nearest rows; ties are broken by the lower vertices. O(m n
-    d) time in each of at most log2(components) rounds, for the m rows outside the largest component.
+    """Connect a graph by the shortest edges between its components (minimum spanning tree by Borůvka's algorithm), with
+    weights by the squared lengths; ties go to the lower vertices. O(m n d) for each of at most log2(components) rounds,
+    for the m rows outside the largest component.
     """
     labels = connected_components(graph)
     if not labels.any():

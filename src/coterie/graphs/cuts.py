@@ -134,9 +134,8 @@ def cut_of_edges(
     balance_weights: FloatArray | None = None,
     weights: FloatArray | None = None,
 ) -> float:
-    """Return the `balanced_cut` of clusters from 0 to n_clusters - 1, at least 2, without checks.
-
-    `balance_weights` are lambda of each cluster, R - 1 by default, `weights` those of the vertices in the sizes.
+    """Return the `balanced_cut` of clusters 0 to n_clusters - 1 (at least 2), unchecked. `balance_weights` are lambda
+    of each cluster, R - 1 by default, `weights` those of the vertices in the sizes.
     """
     lambdas = n_clusters - 1 if balance_weights is None else balance_weights
     cuts, sizes = cuts_and_sizes(edges, clusters, n_clusters, weights)
@@ -146,9 +145,8 @@ def cut_of_edges(
 
 
 def normalized_cut(graph: sp.csr_array, labels: IntArray, n_clusters: int) -> float:
-    """Return the sum over clusters of the share of their edge weight that leaves them (Shi and Malik 2000).
-
-    A directed edge counts half in each direction; clusters without edges count 0.
+    """Return the sum over clusters of the share of their edge weight that leaves them (Shi and Malik 2000). Directed
+    edges count half in each direction; clusters without edges count 0.
     """
     sources, targets = np.repeat(labels, np.diff(graph.indptr)), labels[graph.indices]
     weights = graph.data.astype(np.float64)
@@ -161,10 +159,7 @@ def normalized_cut(graph: sp.csr_array, labels: IntArray, n_clusters: int) -> fl
 
 
 def modularity(graph: sp.csr_array, labels: IntArray) -> float:
-    """Return the share of the edges' weight within clusters, minus its expectation for random edges (modularity).
-
-    A directed edge counts half in each direction (Newman and Girvan, Physical Review E 69, 2004, Eq. 5).
-    """
+    """Return the modularity (Newman and Girvan, Phys. Rev. E 69, 2004, Eq. 5); directed edges count half each way."""
     sources, targets = np.repeat(labels, np.diff(graph.indptr)), labels[graph.indices]
     weights = graph.data.astype(np.float64)
     whole = float(weights.sum())

@@ -54,9 +54,8 @@ class Vertices:
         return {"vertex_rows_": first, "_distinct_rows": first if self.distinct is None else self.distinct}
 
     def n_neighbors(self, wanted: int, n_clusters: int) -> int:
-        """Return the number of neighbors of each: fewer where a cluster of the mean number of vertices has not as many.
-
-        Otherwise a few distinct rows are all neighbors of each other.
+        """Return the number of neighbors. If rows repeat it is less than the mean number of vertices of a cluster, so
+        that a few distinct rows are not all neighbors of each other.
         """
         m = self.rows.shape[0]
         if self.masses is not None:
@@ -75,9 +74,8 @@ class Vertices:
     def without_small_parts(
         self, graph: sp.csr_array, n_clusters: int, kept: BoolArray, *, are_rows: bool, n_threads: int
     ) -> tuple[sp.csr_array, Vertices]:
-        """Set aside connected components of less than n / (20 n_clusters) rows and vertices without edges,
-        except `kept` ones. Rows that are set aside belong to the vertex of the nearest row, or to none,
-        with a warning, where vertices are affinities.
+        """Set aside components of less than n / (20 n_clusters) rows and isolated vertices, except `kept` ones. Their
+        rows belong to the vertex of the nearest row; for affinities to none, with a warning.
         """
         edges = graph
         if np.any(graph.data == 0):  # stored zeros
@@ -109,9 +107,8 @@ class Vertices:
         )
 
     def weighted(self, graph: sp.csr_array) -> sp.csr_array:
-        """Return the graph with each edge counted once for each row at its heavier end.
-
-        It is the graph in which each row has an edge to each vertex next to its own, in both directions.
+        """Return the graph with each edge counted once for each row at its heavier end: each row has an edge to each
+        adjacent vertex, in both directions.
         """
         if self.masses is None:
             return graph
@@ -121,10 +118,8 @@ class Vertices:
         return weighted
 
     def split(self, graph: sp.csr_array, n_neighbors: int) -> sp.csr_array:
-        """Return a graph of all rows from that of the vertices, with about as many edges for each row.
-
-        A row has an edge to one row of each adjacent vertex, and edges of weight 1 to the next `n_neighbors`
-        equal rows.
+        """Return a graph of all rows from that of the vertices: each row has an edge to one row of each adjacent
+        vertex, and edges of weight 1 to the next `n_neighbors` equal rows.
         """
         if self.places is None or self.masses is None:
             return graph
@@ -157,9 +152,8 @@ class Vertices:
 def neighbors_with_ties(
     points: Block, n_neighbors: int, *, random_state: Seed, n_threads: int
 ) -> tuple[IntArray, Array]:
-    """Return the nearest of distinct rows and those tied with the last one, and their squared distances, (n,
-    w). Of more than twice `n_neighbors` those of the lowest hash are taken; -1 and infinity stand where
-    there are no more.
+    """Return the nearest of distinct rows, with ties of the last, and squared distances (n, w), -1 and infinity for
+    none. Of more than twice `n_neighbors` those of the lowest hash are taken.
     """
     n, m = points.shape[0], n_neighbors
     how: dict[str, Any] = {"random_state": random_state, "n_threads": n_threads}

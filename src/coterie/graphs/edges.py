@@ -36,10 +36,7 @@ class Edges:
         return 2 * len(self) == self.n_nodes * (self.n_nodes - 1)
 
     def renumbered(self, order: IndexArray) -> tuple[Edges, IndexArray, BoolArray]:
-        """Renumber the nodes: node i becomes the former `order[i]`.
-
-        Also return the index of the former edge of each new one, and whether its head was the tail.
-        """
+        """Make node i the former `order[i]`; also return the former index of each edge, and whether it is turned."""
         numbers = np.empty(self.n_nodes, dtype=np.int32)
         numbers[order] = np.arange(self.n_nodes, dtype=np.int32)
         heads, tails = numbers[self.heads], numbers[self.tails]
@@ -73,10 +70,7 @@ def edges_of_graph(graph: sp.csr_array, dtype: npt.DTypeLike | None = None) -> E
 
 
 def shared_neighbors(edges: Edges) -> FloatArray:
-    """Return for each edge the fraction of the neighbors of its ends that both ends have (Jaccard index).
-
-    O(sum of the squares of the degrees).
-    """
+    """Return the Jaccard index of the neighbors of the ends of each edge, in O(sum of squared degrees)."""
     ends = np.concatenate([edges.heads, edges.tails])
     degrees = np.bincount(ends, minlength=edges.n_nodes)
     neighbors = edges.adjacency(np.ones(len(edges), dtype=np.float32))

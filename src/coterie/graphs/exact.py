@@ -1,8 +1,6 @@
-"""Exact nearest rows, by blocked products and differences.
-
-Products find the candidates, and differences give their distances. A bound of the rounding error of the products shows
-whether another row could be nearer. If so, as among many equal rows, the row is compared with all others by
-differences. The result is therefore always that of differences, with ties in the order of the rows.
+"""Exact nearest rows: products find candidates, and differences give their distances, ties in the order of rows. A
+bound of the rounding error of the products shows whether another row could be nearer; if so, as among many equal rows,
+the row is compared with all others by differences.
 """
 
 from __future__ import annotations
@@ -57,11 +55,8 @@ _FEW_QUERIES = 2
 
 
 def exact_neighbors(points: Block, queries: Block | None, n_neighbors: int, n_threads: int) -> IdsAndSquares:
-    """Return the nearest points of each query and their squared distances, ascending, ties by number: both
-    (q, n_neighbors).
-
-    None as queries: the points among each other, without a point as its own neighbor. Squares that overflow
-    are an error.
+    """Return the nearest points of each query and their squared distances, ascending, ties by number: both (q,
+    n_neighbors). Without queries: the points among each other, without themselves. Squares that overflow are an error.
     """
     return ExactSearch(points, n_threads).neighbors(queries, n_neighbors, n_threads)
 
@@ -176,10 +171,8 @@ class ExactSearch:
         return ids, self._least_unseen(limits / unit**2, lengths, 0.0)
 
     def _least_unseen(self, scores: Array, squares: FloatArray, product: float) -> FloatArray:
-        """Return a lower bound of the computed squared distances of all points that are not candidates.
-
-        `scores` are the least of candidates, up to a rounding error of `product` times the lengths of row and
-        point.
+        """Return a lower bound of the computed squared distances of the points that are not candidates. `scores` are
+        the least of candidates, up to a rounding error of `product` times the lengths of row and point.
         """
         if scores.shape[1] == len(self._points):
             return np.full(len(scores), np.inf)
@@ -238,9 +231,8 @@ def _points_per_call(points: Block, n_candidates: int) -> int:
 def lowest_scores(
     queries: Array, points: Array, offsets: Array, n_candidates: int, n_threads: int
 ) -> tuple[IntArray, Array]:
-    """Return the n_candidates points of lowest score |y|^2 - 2 x.y of each row x, and the scores, ascending.
-
-    Rows and points are relative to the mean; `offsets` are the squared lengths |y|^2.
+    """Return the n_candidates points of lowest score |y|^2 - 2 x.y of each row x, and the scores, ascending. Rows and
+    points are relative to the mean; `offsets` are |y|^2.
     """
     size = _points_per_call(points, n_candidates)
     blocks = (
@@ -297,11 +289,8 @@ def nearest_of_candidates(
     n_neighbors: int,
     n_threads: int,
 ) -> IdsAndSquares:
-    """Return the nearest of the candidates (q, m) of each row by differences: ids and squares, -1 and
-    infinity for none.
-
-    `row_order` groups rows with common candidates, which stay in the cache. None as queries: as in
-    `exact_neighbors`.
+    """Return the nearest of the candidates (q, m) of each row by differences: ids and squares, -1 and infinity for
+    none. `row_order` groups rows with common candidates for the cache; without queries as in `exact_neighbors`.
     """
     if queries is not None and points.shape[1] % lanes_of(points.dtype) and candidates.size < len(points):
         return _nearest_of_few(points, queries, candidates, row_order, n_neighbors, n_threads)
@@ -337,9 +326,7 @@ def _nearest_of_few(
 def nearest_of_other_groups(
     points: Array, point_groups: IntArray, queries: Array, groups: IntArray, n_neighbors: int, n_threads: int
 ) -> IdsAndSquares:
-    """Return the nearest points of each row from other groups, by differences; -1 and infinity if there are
-    too few.
-    """
+    """Return the nearest points of each row from other groups, by differences; -1 and infinity for none."""
     ids = np.empty((len(queries), n_neighbors), dtype=np.int32)
     squares = np.empty(ids.shape, dtype=points.dtype)
     size = max(64, int(CALL_MULTIPLY_ADDS / 4 / points.size))
@@ -361,9 +348,7 @@ def nearest_of_other_groups(
 
 
 def sparse_square_distances(points: Any, queries: Any, ids: IntArray) -> FloatArray:
-    """Return the squared distances of sparse rows to the points `ids` (q, m), from differences: (q, m)
-    float64.
-    """
+    """Return squared distances of sparse rows to the points `ids` (q, m), by differences: (q, m) float64."""
     out = np.empty(ids.shape)
     entries = max(1.0, points.nnz / points.shape[0])
     size = max(1, int(_DIFFERENCE_BYTES / (24 * entries * ids.shape[1])))

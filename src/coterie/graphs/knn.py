@@ -172,9 +172,7 @@ def graph_of_neighbors(
 
 
 def edge_weights(squares: Array, weights: Weights, bandwidth: float | None = None) -> Array:
-    """Return the weights of edges from their squared distances; None as bandwidth: `gaussian_bandwidth` of
-    these.
-    """
+    """Return weights of edges from their squared distances; bandwidth None is `gaussian_bandwidth` of these."""
     check_weights(weights, bandwidth)
     if callable(weights):
         return _called_weights(squares, weights)
@@ -190,9 +188,7 @@ def edge_weights(squares: Array, weights: Weights, bandwidth: float | None = Non
 
 
 def gaussian_bandwidth(square_distances: npt.ArrayLike) -> float:
-    """Return the root of the mean squared distance to a neighbor, s of exp(-distance^2 / (2 s^2)); 1 if all
-    are 0.
-    """
+    """Return the root mean squared distance to a neighbor, s of exp(-distance^2 / (2 s^2)); 1 if all are 0."""
     squares = np.asarray(square_distances)
     if squares.size == 0:
         raise ValueError("square_distances is empty.")

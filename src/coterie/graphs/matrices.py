@@ -12,9 +12,7 @@ from coterie.graphs.checks import check_graph
 
 
 def connected_components(graph: Any) -> IntArray:
-    """Label each vertex by its connected component, numbered by first vertices: (n,) int32; directions are
-    ignored.
-    """
+    """Label each vertex by its component, numbered by first vertices: (n,) int32; directions are ignored."""
     return csgraph.connected_components(check_graph(graph), directed=False)[1]
 
 

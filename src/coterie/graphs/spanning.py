@@ -50,9 +50,7 @@ def near_rows(
     n_threads: int,
     tree_columns: int = _FEW_COLUMNS,
 ) -> Neighbors:
-    """Return the nearest rows of each row, for a spanning tree; a k-d tree searches rows of up to
-    `tree_columns` columns.
-    """
+    """Return the nearest rows of each row for a spanning tree, by a k-d tree up to `tree_columns` columns."""
     if n_neighbors == 0:
         return Neighbors(
             np.empty((len(rows), 0), np.int32), np.empty((len(rows), 0), rows.dtype), "exact", 1.0
@@ -72,12 +70,9 @@ def near_rows(
 def spanning_tree(
     rows: Array, found: Neighbors, core_squares: Array | None = None, *, n_threads: int = 1
 ) -> SpanningTree:
-    """Find the minimum spanning tree of max(core distance of either row, distance), from the nearest rows of
-    each row.
-
-    An edge in neither list of its ends weighs at least as much as the last edges of both lists, so that
-    Kruskal's algorithm (1956) may take lighter edges of the graph (`_kernels.join_certified`). The components
-    that are left are searched. Approximate neighbors certify nothing: the tree is then that of their graph.
+    """Find the minimum spanning tree of max(core distance of either row, distance), from nearest rows. An edge in
+    neither list of its ends is no lighter than the last of both, so Kruskal's algorithm takes lighter ones
+    (`_kernels.join_certified`); components left are searched. Approximate neighbors give the tree of their graph.
     """
     n, k = found.ids.shape
     cores = np.zeros(n, dtype=rows.dtype) if core_squares is None else core_squares
@@ -93,9 +88,7 @@ def spanning_tree(
 
 
 def rooted_tree(firsts: IntArray, seconds: IntArray) -> RootedTree:
-    """Order the nodes of a tree with edges `firsts` to `seconds` depth first from node 0; other graphs are an
-    error.
-    """
+    """Order the nodes of a tree with edges `firsts` to `seconds` depth first from node 0; else raise an error."""
     order, parents, edges = (np.empty(len(firsts) + 1, dtype=np.int32) for _ in range(3))
     _kernels.root_tree(firsts, seconds, order, parents, edges)
     return RootedTree(order, parents, edges)
@@ -161,9 +154,8 @@ class _ComponentSearch:
     def lightest_edges(
         self, groups: IntArray, edges: tuple[IntArray, IntArray, Array], bounds: FloatArray
     ) -> _Edges:
-        """Find edges that leave components, and raise in place the bounds of the rows that were searched for
-        them. `bounds` (n,) are the least squared weights of unknown edges; `edges` are known ones between
-        components.
+        """Find edges that leave components, given known `edges` between components. Raise in place the `bounds` (n,),
+        least squared weights of unknown edges, of searched rows.
         """
         n = len(groups)
         lightest = np.full(n, np.inf, dtype=self.tree.rows.dtype)

@@ -38,12 +38,9 @@ def spectral_vectors(
     *,
     by_components: bool = False,
 ) -> SpectralVectors:
-    """Find the first eigenvectors of the normalized Laplacian: the relaxed normalized cut (Shi and Malik
-    2000).
-
-    Small graphs are decomposed as dense matrices, large ones by Lanczos' method. `by_components` includes all
-    eigenvectors of the eigenvalue 0, of which Lanczos' method finds only some. Raises OutOfTime at the
-    deadline.
+    """Find the first eigenvectors of the normalized Laplacian (Shi and Malik 2000), for large graphs by Lanczos'
+    method. `by_components` includes all eigenvectors of eigenvalue 0, of which Lanczos' method finds only some. Raises
+    OutOfTime at the deadline.
     """
     n = graph.shape[0]
     degrees = np.asarray(graph.sum(axis=1), dtype=np.float64).ravel()

@@ -40,11 +40,9 @@ class Start:
 def starts(
     init: str, problem: KModesProblem, random: np.random.RandomState, report: Report, n_threads: int
 ) -> Iterator[Start]:
-    """Yield initializations without end.
-
-    "auto": k-means, spectral (of graphs of moderate size), then k-means++ and k-means by turns; random ones for
-    affinities. Later k-means give their clusters as memberships, too: in one column the affinities to the modes reach
-    few rows, and the graph takes O(n^2) updates to bring them to all others.
+    """Yield initializations without end; "auto" gives k-means, spectral (moderate graphs), then k-means++ and k-means
+    by turns, random ones for affinities. Later k-means give memberships, too: affinities to modes in one column reach
+    few rows, and the graph takes O(n^2) updates to spread them.
     """
 
     def deadline() -> Deadline:

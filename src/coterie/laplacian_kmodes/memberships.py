@@ -29,11 +29,9 @@ class MembershipFit:
 
 
 class GraphMemberships:
-    """Memberships z (n, L) that minimize the relaxed objective R for fixed affinities a (n, L) to the modes.
-
-    R(Z) = sum z log z - sum z_pl a_pl - graph_weight / 2 sum_pq K_pq z_p . z_q, over rows of the simplex. The
-    diagonal shift makes K positive semi-definite and changes no discrete minimum; "auto" adds it only where R
-    would rise.
+    """Memberships z (n, L) that minimize R(Z) = sum z log z - sum z_pl a_pl - graph_weight / 2 sum_pq K_pq z_p . z_q
+    for affinities a (n, L) to the modes. The diagonal shift makes K positive semi-definite and changes no discrete
+    minimum; "auto" adds it only where R would rise.
     """
 
     def __init__(
@@ -105,9 +103,7 @@ class GraphMemberships:
         continues: bool = False,
         deadline: Deadline = UNLIMITED,
     ) -> MembershipFit:
-        """Start with the softmax of the affinities, or go on; update until the relative change of R is less
-        than `tol`.
-        """
+        """Start with the softmax of the affinities, or go on, until the relative change of R is less than `tol`."""
         self._labels = None
         own = self._continue() if continues else self._start()
         shifted, n_updates = self._shift is True, 0

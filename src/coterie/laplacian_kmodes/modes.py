@@ -65,9 +65,8 @@ def cluster_means(rows: Block, labels: IntArray, n_clusters: int) -> Array:
 
 
 class VectorModes:
-    """Modes among vectors, with the kernel exp(-||x - m||^2 / (2 s^2)).
-
-    They are the rows with the largest memberships ("byproduct"), or the ends of mean shifts.
+    """Modes among vectors, with the kernel exp(-||x - m||^2 / (2 s^2)): the rows with the largest memberships
+    ("byproduct"), or the ends of mean shifts.
     """
 
     def __init__(self, rows: Block, bandwidth: float, *, mode_update: ModeUpdate, n_threads: int) -> None:
@@ -157,10 +156,7 @@ class VectorModes:
         return np.sum([total for total, _ in parts], axis=0) + masses[:, None] * origin, masses
 
     def _for_parts(self, points: Array, do: Callable[[slice, Array, Array], Any]) -> list[Any]:
-        """Apply `do` to each block of rows: its slice, the rows, and their kernel with the points.
-
-        The rows are relative to the mean of the points, for accuracy of the products.
-        """
+        """Apply `do` to each block: slice, rows relative to the mean of the points, and kernel with the points."""
         center = points.mean(axis=0)
         relative = points - center
         norms = np.einsum("ij,ij->i", relative, relative)

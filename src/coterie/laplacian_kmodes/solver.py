@@ -31,9 +31,7 @@ _MOST_UPDATES, _MEMBERSHIP_TOLERANCE = 3000, 1e-6
 
 @dataclass(frozen=True)
 class KModesProblem:
-    """Minimize E(Z) = - sum_pl z_pl k(x_p, m_l) + graph_weight / 4 sum_pq K_pq ||z_p - z_q||^2 over one-hot
-    rows z_p.
-    """
+    """Minimize - sum_pl z_pl k(x_p, m_l) + graph_weight / 4 sum_pq K_pq ||z_p - z_q||^2 over one-hot rows z_p."""
 
     graph: sp.csr_array  # (n, n): affinities K of rows
     near_graph: sp.csr_array  # (n, n): the same times the closeness of both rows
@@ -43,9 +41,8 @@ class KModesProblem:
 
     @cached_property
     def connected_graph(self) -> sp.csr_array:
-        """The graph with its components joined by their shortest edges, for eigenvectors.
-
-        These weigh their closeness times the mean weight. Large graphs and those without rows are returned unchanged.
+        """The graph with components joined by their shortest edges, of weight closeness times mean weight, for
+        eigenvectors. Large graphs and those without rows are unchanged.
         """
         rows, bandwidth = self.mode_search.rows, self.mode_search.bandwidth
         if rows is None or bandwidth is None or self.graph.nnz == 0:
@@ -98,10 +95,8 @@ def bound_optimization(
     labels: IntArray | None = None,
     n_fresh: int | None = None,
 ) -> KModesResult:
-    """Update memberships for fixed modes, and modes for fixed memberships, until convergence.
-
-    Memberships begin with `labels`, or the softmax of the affinities; they are initialized for each set of
-    modes, as in the paper, until `n_fresh` updates of the modes.
+    """Alternate updates of memberships and modes until convergence, from `labels` or the softmax of the affinities.
+    Memberships are initialized for each set of modes (as in the paper) until `n_fresh` updates of the modes.
     """
     search, weight = problem.mode_search, problem.graph_weight
     if labels is not None:
@@ -153,11 +148,9 @@ def _discrete_objective(problem: KModesProblem, affinities: Array, labels: IntAr
 
 
 def automatic_graph_weight(graph: sp.csr_array, n_clusters: int) -> float:
-    """Return a weight of the graph, independent of its scale, at which memberships converge and labels still
-    change.
-
-    It is 1.5 times the critical point 2 (L - 1) / (L - 2) log(L - 1) / degree of a Potts model with L states
-    (Wu 1982), below which all memberships become equal; 1 for a graph without edges.
+    """Return a scale-free weight of the graph at which memberships converge and labels still change: 1.5 times the
+    critical point 2 (L - 1) / (L - 2) log(L - 1) / degree of a Potts model with L states (Wu 1982), below which all
+    memberships become equal; 1 without edges.
     """
     degree = float(graph.sum(dtype=np.float64)) / graph.shape[0]
     if degree <= 0:

@@ -1,8 +1,6 @@
-"""Search for the best components of rows: all of them, or those near the cell of the row.
-
-Minus the log-density of a row with a Gaussian component is linear in the row and its squares. So the exact search is a
-blocked product, and the truncated one the same product with fewer components: the means are put into about 4 sqrt(C)
-cells, and a row is compared with the 4 sqrt(C) components around its nearest cell.
+"""Search for the best components of rows: all of them, or those near the cell of the row. The log-density is linear in
+a row and its squares, so both are blocked products. The truncated search puts means into about 4 sqrt(C) cells and
+compares a row with the 4 sqrt(C) components around its nearest cell.
 """
 
 from __future__ import annotations
@@ -123,10 +121,7 @@ class ComponentSearch:
         return labels, np.sqrt(squares)
 
     def distances(self, rows: Rows, labels: IntArray) -> FloatArray:
-        """Return the distance of each row to a given component, in standard deviations of it.
-
-        It is Mahalanobis', the root of the sum of (x - mean)^2 / variance over the columns.
-        """
+        """Return the Mahalanobis distance of each row to its component: sqrt(sum (x - mean)^2 / variance)."""
         squares = np.empty(rows.shape[0])
         for part, block in self._blocks(rows):
             self._write_squares(block, np.maximum(labels[part], 0), squares[part])

@@ -48,8 +48,7 @@ class EMOptions:
 
 @dataclass(frozen=True, slots=True)
 class EMResult:
-    """The result of a run of EM: parameters, neighbors (C, G) with each component first, the free energy per weight.
-
+    """The result of EM: parameters, neighbors (C, G) with each component first, and the free energy per weight.
     `reason` is "converged", "max_iter", "max_time" or "callback".
     """
 
@@ -69,9 +68,8 @@ class EMResult:
 
 
 def em(posteriors: Posteriors, start: MixtureParameters, options: EMOptions, report: Report) -> EMResult:
-    """Alternate M-steps and truncated E-steps until the free energy has converged.
-
-    Variances of `start` that are NaN are estimated from the first E-step. No variance at all is an error.
+    """Alternate M-steps and truncated E-steps until the free energy converges. Variances of `start` that are NaN are
+    estimated from the first E-step; no variance at all is an error.
     """
     smallest = max(options.smallest_variance, float(np.finfo(start.means.dtype).tiny))
     options = replace(options, smallest_variance=smallest)
@@ -130,10 +128,8 @@ def own_variances(
 
 
 def has_converged(bounds: Sequence[float], tol: float, least_gain: float, window: int) -> bool:
-    """Return whether EM has converged, by the free energies before the first iteration and after each.
-
-    Gains, averaged over a window, fall about as 1 / t^2 with the iteration t: later ones gain at most t times
-    the last one.
+    """Return whether EM has converged, from the free energies before the first iteration and after each. Mean gains
+    fall about as 1 / t^2 with the iteration t: later ones sum to at most t times the last one.
     """
     n_iterations, bound = len(bounds) - 1, bounds[-1]
     if abs(bound - bounds[-2]) < tol * abs(bound):
@@ -153,10 +149,8 @@ def effective_size(weights: Array) -> float:
 def m_step(
     posteriors: Posteriors, parameters: MixtureParameters, covariance_type: str, options: EMOptions
 ) -> MixtureParameters:
-    """Return the parameters that raise the free energy most while the shares stay as they are.
-
-    Rows are regressed on the posterior means E[z | x] of factors (Ghahramani and Hinton 1996). Components
-    without variance are dropped; those of less weight than `least_mass` keep their factors and noise.
+    """Return the parameters of the largest free energy at fixed shares, by regression on E[z | x] (Ghahramani and
+    Hinton 1996). Components without variance are dropped; those below `least_mass` keep factors and noise.
     """
     reg_covar, smallest_variance = options.reg_covar, options.smallest_variance
     if covariance_type == "factors":
@@ -248,12 +242,9 @@ def _regression(
 def first_factors(
     posteriors: Posteriors, parameters: MixtureParameters, options: EMOptions, report: Report
 ) -> MixtureParameters | None:
-    """Return parameters with factors from those of a mixture with diagonal covariances, None if the time is
-    too short.
-
-    Subspace iteration finds the H directions of largest variance v of each component, in columns of variance
-    1. Those of v > 1 become factors, and the noise is the mean variance of the others, at least 0.1 and
-    with no variance below `reg_covar` (Tipping and Bishop 1999).
+    """Return parameters with factors from diagonal covariances, None if the time is too short. Of the H directions of
+    largest variance v (columns of variance 1), those of v > 1 become factors; the noise is the mean variance of the
+    others, at least 0.1 and `reg_covar` (Tipping and Bishop 1999).
     """
     parameters = m_step(posteriors, parameters, "diag", options)
     (n_components, n_columns), dtype = parameters.means.shape, parameters.means.dtype
@@ -295,9 +286,8 @@ def shared_variance(
     smallest_variance: float,
     n_searches: int = 1,
 ) -> tuple[MixtureParameters, float]:
-    """Make the first E-step with unit variance, then set the variance that its energies call for (Eq. 8).
-
-    Also returns the base of the energies, which are rescaled to it: no distance is computed twice.
+    """Make the first E-step with unit variance, then set the variance of its energies (Eq. 8). Return also the base of
+    the energies, which are rescaled to it.
     """
     unit = replace(parameters, variances=np.array(1.0))
     posteriors.e_step(unit, n_searches)

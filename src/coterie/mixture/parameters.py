@@ -19,10 +19,9 @@ _LEAST_STRENGTH = 1e-13
 
 @dataclass(frozen=True)
 class Directions:
-    """The factors of components as orthogonal directions of columns that are scaled to the noise.
-
-    `scales` (C, d) are 1 over standard deviations of the noise, `vectors` (C, H, width) have length 1 (or 0)
-    and are padded to cache lines, `strengths` (C, H) are the variances that they add to the noise of 1.
+    """Factors as orthogonal directions of columns scaled to the noise: `scales` (C, d) are 1 / standard deviation of
+    the noise, `vectors` (C, H, width) unit or 0, padded to cache lines, `strengths` (C, H) variances added to the noise
+    of 1.
     """
 
     scales: Array
@@ -31,9 +30,7 @@ class Directions:
 
     @classmethod
     def of(cls, factors: FloatArray, variances: FloatArray, dtype: npt.DTypeLike) -> Directions:
-        """Return the directions of factors (C, H, d) with noise of variances (C, d): factors turned by an
-        orthogonal matrix.
-        """
+        """Return the directions of factors (C, H, d), rotated, with noise of variances (C, d)."""
         scales = 1 / np.sqrt(variances)
         scaled = factors * scales[:, None, :]
         strengths, turns = np.linalg.eigh(scaled @ scaled.transpose(0, 2, 1))
@@ -67,10 +64,8 @@ class Directions:
 
 @dataclass(frozen=True)
 class MixtureParameters:
-    """The parameters of a Gaussian mixture: means (C, d), variances (), (C,) or (C, d), weights (C,) whose
-    sum is 1.
-
-    With factors (C, H, d) variances are those of the noise. Components of weight 0 are dropped.
+    """A Gaussian mixture: means (C, d), variances (), (C,) or (C, d), weights (C,) of sum 1. With factors (C, H, d)
+    variances are those of the noise. Components of weight 0 are dropped.
     """
 
     means: Array
@@ -95,10 +90,8 @@ class MixtureParameters:
         )
 
     def energies(self) -> tuple[Array | None, Array, Array, float]:
-        """Return scales (C, d) or None, precisions and offsets (C,), and the base of minus the log-densities.
-
-        -log(weight * density(x)) = precision * ||(x - mean) * scale||^2 + offset + base, with factors by
-        Mahalanobis distance.
+        """Return scales (C, d) or None, precisions and offsets (C,), and the base: -log(weight * density(x)) =
+        precision * ||(x - mean) * scale||^2 + offset + base, with factors by Mahalanobis distance.
         """
         return self._energies
 
@@ -128,10 +121,7 @@ class MixtureParameters:
 
 
 def count_parameters(covariance_type: str, n_components: int, n_columns: int, n_factors: int = 0) -> int:
-    """Return the number of free parameters: means, variances, weights where they are free, and factors.
-
-    Factors can be rotated without a change of the model, so H (H - 1) / 2 numbers of a component are not free.
-    """
+    """Return the number of free parameters; rotations of factors take H (H - 1) / 2 from each component."""
     n_means = n_components * n_columns
     if covariance_type == "tied_spherical":
         return n_means + 1

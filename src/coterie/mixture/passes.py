@@ -1,7 +1,5 @@
-"""The truncated E-step and the moments as passes over chunks of rows on workers.
-
-The candidates of a row are those that a search among all components finds, under the parameters of the last search: so
-a chunk that has lost them finds the same ones again, in one pass.
+"""The truncated E-step and the moments as passes over chunks of rows on workers. A chunk that has lost its candidates
+finds the same ones again by a search among all components, under the parameters of the last search.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""The truncated E-step (Hirschberger, Forster & Lücke 2022): each row's best components and its shares in them.
-
-Each row keeps the few components that explain it best, each component the few that are closest to it by what its rows
-say. A step looks for better components among the neighbors of those that a row has. What it costs does not depend on
-the number of components.
+"""The truncated E-step (Hirschberger, Forster & Lücke 2022): each row's best components and its shares in them. Better
+ones are searched among the nearest components of those a row has, at a cost that does not depend on the number of
+components.
 """
 
 from __future__ import annotations
@@ -33,11 +31,9 @@ _LONG_ROW_BYTES = 2048
 
 
 class TruncatedPosteriors:
-    """The E-step on rows of this process: for every row its best components and its shares in them.
-
-    `sizes` are the numbers of components C, candidates per row C' and neighbors per component G; `neighbors`
-    (C, G) has the component itself first. `group_size` rows search each other's candidates, with 1 as in the
-    papers.
+    """The E-step on rows of this process. `sizes` are the numbers of components C, candidates per row C' and neighbors
+    per component G; `neighbors` (C, G) has the component itself first. `group_size` rows search each other's candidates
+    (1 in the papers).
     """
 
     def __init__(
@@ -231,11 +227,9 @@ class TruncatedPosteriors:
 
 @dataclass(frozen=True)
 class ComponentMoments:
-    """Weighted sums over the rows of each component, relative to its mean.
-
-    `masses` and `energies` (C,) are sums of shares s and of s times energies; `first` and `second` (C, d) of
-    s x and s x^2. With directions, `projections` (C, H), `cross` (C, H, d) and `outer` (C, H, H) are sums of
-    s p, s p x and s p p'.
+    """Weighted sums over the rows of each component, relative to its mean: `masses`, `energies` (C,) of shares s and s
+    times energies, `first`, `second` (C, d) of s x and s x^2; with directions `projections` (C, H), `cross` (C, H, d)
+    and `outer` (C, H, H) of s p, s p x and s p p'.
     """
 
     masses: FloatArray

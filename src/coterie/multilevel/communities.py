@@ -1,7 +1,5 @@
-"""Communities of a graph, in a number that follows from a resolution: the Leiden algorithm.
-
-Traag, Waltman and van Eck (2019): nodes move one by one to the best adjacent community, communities are split into well
-connected parts, and the parts are the nodes of the next level.
+"""Communities by the Leiden algorithm (Traag, Waltman and van Eck 2019): nodes move to the best adjacent community, and
+communities are split into well connected parts, which are the nodes of the next level.
 """
 
 from __future__ import annotations
@@ -32,10 +30,8 @@ def communities(
     n_threads: int = 1,
     deadline: Deadline = UNLIMITED,
 ) -> tuple[IntArray, float]:
-    """Partition a graph into connected communities, of which no move of a node raises the objective, from `labels`.
-
-    Return labels (n,) int32, numbered by their first vertices, and the objective; `masses` are rows at
-    vertices for "cpm".
+    """Partition a graph, from `labels`, into connected communities of which no move of a node raises the objective.
+    Return labels (n,) int32, numbered by first vertices, and the objective; `masses` are rows at vertices for "cpm".
     """
     graph = CoarseGraph(adjacency)
     n = graph.n_nodes

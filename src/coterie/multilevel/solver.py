@@ -1,7 +1,5 @@
-"""Partition of a graph into k clusters: coarsened by Louvain's method, merged greedily, refined level by level.
-
-Levels of aggregated nodes are those of Blondel et al. (2008); to coarsen, to partition the coarsest graph and to refine
-while the levels are undone is the scheme of METIS and Graclus (Karypis and Kumar 1998; Dhillon, Guan and Kulis 2007).
+"""Partition of a graph into k clusters: coarsened by Louvain's method (Blondel et al. 2008), merged greedily, refined
+level by level as in METIS and Graclus (Karypis and Kumar 1998; Dhillon, Guan and Kulis 2007).
 """
 
 from __future__ import annotations
@@ -64,9 +62,7 @@ _MERGED_BY = (INFORMATION, Objective("modularity"), NORMALIZED_CUT)
 
 
 class CoarseGraph:
-    """A graph whose nodes stand for one vertex or more each; entry (i, i) of its adjacency is the weight
-    inside of node i.
-    """
+    """A graph of aggregated vertices; entry (i, i) of its adjacency is the weight inside of node i."""
 
     def __init__(self, adjacency: sp.csr_array) -> None:
         self.n_nodes = adjacency.shape[0]
@@ -109,11 +105,9 @@ def multilevel_partition(
     objective: Objective = INFORMATION,
     deadline: Deadline = UNLIMITED,
 ) -> tuple[IntArray, float]:
-    """Partition the vertices of a graph into `n_clusters`; return labels (n,) int32, none empty, and the
-    objective.
-
-    Vertices are aggregated level by level; the coarsest nodes are merged by three criteria, each partition is
-    refined on all levels, and the best is returned. Nothing is random. Raises OutOfTime at the deadline.
+    """Partition vertices into `n_clusters`; return labels (n,) int32, none empty, and the objective. Coarsest nodes are
+    merged by three criteria, and the best result after refinement is returned, without randomness. Raises OutOfTime at
+    the deadline.
     """
     levels = aggregation_levels(CoarseGraph(adjacency), n_clusters, deadline)
     return partition_of_levels(*levels, n_clusters, objective, deadline)
@@ -148,11 +142,8 @@ def order_of_levels(n_vertices: int, nodes_of: list[IntArray]) -> IndexArray:
 def aggregation_levels(
     graph: CoarseGraph, n_clusters: int, deadline: Deadline = UNLIMITED
 ) -> tuple[list[CoarseGraph], list[IntArray]]:
-    """Aggregate a graph by Louvain's method; return the graphs of the levels, and the node of the next level
-    of each node.
-
-    The resolution is doubled until the coarsest graph has 8 nodes for each cluster, or a quarter of the
-    vertices.
+    """Aggregate a graph by Louvain's method; return the graphs of the levels, and the next node of each node. The
+    resolution doubles until the coarsest has 8 nodes for each cluster, or a quarter of the vertices.
     """
     least_nodes = max(
         n_clusters, min(_NODES_PER_CLUSTER * n_clusters, int(_SHARE_OF_VERTICES * graph.n_nodes))
@@ -194,9 +185,7 @@ def refined(
     may_empty: bool = False,
     deadline: Deadline = UNLIMITED,
 ) -> IntArray:
-    """Move single nodes to adjacent clusters, as long as an objective rises: all in order, then those next to
-    moved ones.
-    """
+    """Move single nodes to adjacent clusters while an objective rises: all in order, then those next to moved ones."""
     labels = labels.copy()
     clusters, sizes = graph.clusters_of(labels, n_clusters), np.bincount(labels, minlength=n_clusters)
     waits, of_all = np.ones(graph.n_nodes, dtype=np.uint8), True
@@ -214,9 +203,7 @@ def refined(
 
 
 def merged(graph: CoarseGraph, objective: Objective, n_clusters: int) -> IntArray:
-    """Merge the two adjacent clusters that raise an objective most (else the smallest), until `n_clusters`
-    are left.
-    """
+    """Merge the adjacent clusters that raise an objective most (else the smallest) until `n_clusters` are left."""
     labels = np.empty(graph.n_nodes, dtype=np.int32)
     _kernels.merge_nodes(graph.kernel_graph, *objective.arguments, n_clusters, labels)
     return labels

@@ -1,14 +1,12 @@
 """Assignment of rows to clusters of bounded size at the least cost: ascent of the dual, then rounding by moves.
 
-The dual of ``min sum_i w_i s(i, label_i)`` with sizes from L to U is the concave
+The dual of ``min sum_i w_i s(i, label_i)`` with sizes from L to U is concave, and a lower bound of the cost at any p:
 
-    sum_i w_i min_c (s(i, c) + p_c) - sum_c (U max(p_c, 0) + L min(p_c, 0))
+    sum_i w_i min_c (s(i, c) + p_c) - sum_c (U max(p_c, 0) + L min(p_c, 0)).
 
-of the dual variables p. Any p gives a lower bound of the cost; its difference from the cost found is the duality gap.
-Newton's method ascends the dual: its slope in p_c is the size of cluster c minus a bound, its curvature the Laplacian
-of the graph of clusters in which an edge is the number of rows between two clusters per unit of p. The rows that are
-left over are moved along shortest paths between clusters (successive shortest paths; Ahuja, Magnanti and Orlin, Network
-Flows, 1993, section 9.7), so that with equal weights the labels have the least cost on the candidates of the rows.
+Newton's method ascends it: the slope is the size of c minus a bound, the curvature the Laplacian of the numbers of rows
+between two clusters per unit of p. Rows left over move along shortest paths between clusters (Ahuja, Magnanti and
+Orlin, Network Flows, 1993, section 9.7): with equal weights labels have the least cost on the candidates of the rows.
 """
 
 from __future__ import annotations
@@ -88,9 +86,8 @@ class Candidates:
 
 @dataclass(frozen=True)
 class SizedLabels:
-    """Labels (n,) within bounds of the sizes, dual variables (k,), and the lower bound of the cost that these give.
-
-    `cost` is the (weighted) sum of the scores; infinite if a label is no candidate.
+    """Labels (n,) within size bounds, dual variables (k,), and their lower bound of the cost. `cost` is the (weighted)
+    sum of scores, infinite if a label is no candidate.
     """
 
     labels: IntArray
@@ -107,10 +104,8 @@ def assign_within(
     duals: FloatArray | None = None,
     deadline: Deadline = UNLIMITED,
 ) -> SizedLabels:
-    """Assign rows within bounds of the (weighted) sizes, from initial dual variables (0 if None).
-
-    With unequal weights sizes may exceed the bounds by the largest weight; a ValueError is raised if none
-    were found.
+    """Assign rows within bounds of (weighted) sizes from dual variables (0 if None); a ValueError if none are found.
+    With unequal weights sizes may exceed the bounds by the largest weight.
     """
     common = common_weight(weights)
     masses = np.ones(len(candidates.ids)) if weights is None else weights.astype(np.float64)
@@ -181,10 +176,8 @@ class _Problem:
 
 
 def _smoothed(problem: _Problem, deadline: Deadline) -> FloatArray:
-    """Return dual variables p of a minimum that is smoothed by less and less entropy (Sinkhorn's algorithm).
-
-    At the temperature t, clusters have shares in proportion to exp(-(s + p) / t); each update brings a size
-    to its bound.
+    """Return dual variables p, smoothed by less and less entropy (Sinkhorn's algorithm). At the temperature t shares
+    are proportional to exp(-(s + p) / t); each update brings a size to its bound.
     """
     ids, scores = problem.candidates.ids, problem.candidates.scores.astype(np.float64)
     k, bounds = problem.candidates.n_clusters, problem.bounds
@@ -255,11 +248,8 @@ def _newton_step(
 def _move_along_paths(
     problem: _Problem, point: _Point, rows: IndexArray, deadline: Deadline
 ) -> tuple[IntArray, FloatArray]:
-    """Move some rows of equal weights along shortest paths from clusters that are too large to those that are too
-    small.
-
-    One more node is the slack of the bounds. Duals change by the lengths of the paths: reduced costs stay
-    non-negative.
+    """Move rows of equal weights along shortest paths from too large to too small clusters; one more node is the slack
+    of the bounds. Duals change by path lengths, so that reduced costs stay non-negative.
     """
     k, bounds = problem.candidates.n_clusters, problem.bounds
     duals = np.append(point.duals, 0.0)

@@ -33,10 +33,8 @@ _SAMPLED, _TIMES_SAMPLED = 32, 4
 
 
 class SizedSearch:
-    """Assigns rows within bounds of the sizes of clusters, from the dual variables of the last assignment.
-
-    Candidates are added until the duality gap is at most `tolerance` times the inertia; `gap` is that of the
-    last assignment.
+    """Assigns rows within size bounds from the last dual variables, with candidates added until the duality gap is at
+    most `tolerance` times the inertia. `gap` is that of the last assignment.
     """
 
     def __init__(
@@ -166,10 +164,7 @@ class SizedRule:
 
 
 class SizedAssignment:
-    """The labels of the rows of a fit with size constraints.
-
-    They are those of the last pass where new ones would not lower the inertia, so that it never rises.
-    """
+    """The labels of a fit with size constraints; new ones that would not lower the inertia are dropped."""
 
     algorithm = "lloyd"
 

@@ -32,10 +32,8 @@ _FEW_VERTICES = 100
 
 @dataclass(frozen=True)
 class ColumnStatistics:
-    """Statistics of the columns f_r of F that an outer step uses.
-
-    med(f_r) is the (floor(N / (lambda_r + 1)) + 1)-st largest value, with weights the largest value at or
-    above which rows have more than 1 / (lambda_r + 1) of the total weight.
+    """Statistics of the columns f_r of F for an outer step. med(f_r) is the (floor(N / (lambda_r + 1)) + 1)-st largest
+    value, with weights the largest at or above which rows have more than 1 / (lambda_r + 1) of the weight.
     """
 
     medians: Array  # (R,): med(f_r)
@@ -141,10 +139,8 @@ class PreconditionedSteps:
 
 
 class PaperSteps(PreconditionedSteps):
-    """One step size for all rows and columns, from the norm of the gradient, tested after each iteration.
-
-    sigma tau = (min B / (max B L))^2 with L = ||K||_2, and tau = 1 / L at first. 100 inner iterations end an
-    outer step.
+    """One step size for all rows and columns, tested after each iteration: sigma tau = (min B / (max B L))^2, L =
+    ||K||_2, and tau = 1 / L at first. 100 inner iterations end an outer step.
     """
 
     by_weight = True
@@ -196,10 +192,8 @@ class OuterResult:
 
 
 class TotalVariationDescent:
-    """Memberships F in the simplex that descend the relaxed energy sum_r TV(f_r) / B(f_r).
-
-    TV counts each undirected edge once, so that the energy of indicators is that of their partition, (P). By
-    default lambda of (P) is R - 1, rows weigh 1 and the steps are preconditioned.
+    """Memberships F in the simplex that descend sum_r TV(f_r) / B(f_r). TV counts undirected edges once, so that
+    indicators have the energy (P). By default lambda is R - 1, rows weigh 1 and steps are preconditioned.
     """
 
     def __init__(
@@ -242,9 +236,7 @@ class TotalVariationDescent:
         self._last_inner = 0
 
     def start(self, memberships: Array, fixed: BoolArray | None = None) -> float:
-        """Set the initial memberships (n, R) in the order of the graph; return their energy, infinite if a
-        column is constant.
-        """
+        """Set the initial memberships (n, R) in graph order; return their energy (a constant column: infinite)."""
         self._memberships[:, : self._n_columns] = memberships
         self._fixed[:] = 0 if fixed is None else fixed
         self._duals[:] = 0
@@ -259,9 +251,7 @@ class TotalVariationDescent:
         return self._memberships[:, : self._n_columns].copy()
 
     def rounded(self) -> tuple[IntArray, float]:
-        """Return the column of the largest membership of each row, and (P) of these clusters, infinite if one
-        is empty.
-        """
+        """Return the column of largest membership of each row, and (P) of these clusters (an empty one: infinite)."""
         labels = self._memberships[:, : self._n_columns].argmax(axis=1).astype(np.int32)
         return labels, self.cut(labels)
 
@@ -272,10 +262,8 @@ class TotalVariationDescent:
     def outer_step(
         self, eps: float, most: int = PreconditionedSteps.most_inner, deadline: Deadline = UNLIMITED
     ) -> OuterResult:
-        """Linearize B around F, and iterate until the energy has descended as in Theorem 3, with the relative
-        slack `eps`.
-
-        After `most_inner` iterations any descent is enough, or none is required: see `PreconditionedSteps`.
+        """Linearize B around F, and iterate until the energy descends as in Theorem 3, with the relative slack `eps`.
+        After `most_inner` iterations any or no descent is enough (see `PreconditionedSteps`).
         """
         before = self.statistics
         self._linearize(before)

@@ -354,10 +354,7 @@ class TotalVariationClustering(GraphEstimator):
         return n_runs if problem.draws_vertices else min(n_runs, 1 if self.steps == "paper" else 2)
 
     def _warn_of_one_large_cluster(self, labels: IntArray, cut: float) -> None:
-        """Warn if it has more than nine tenths of the rows and edges between clusters are cut.
-
-        Not where other sizes are asked for, nor for two clusters, which are often right at such sizes.
-        """
+        """Warn if one of over two clusters has more than 0.9 of the rows and edges are cut, unless sizes are set."""
         if not (self.class_priors is None or self._has_priors("auto")):
             return
         n, R, largest = len(labels), self.n_clusters, int(np.bincount(labels[labels >= 0]).max())
@@ -490,10 +487,7 @@ def _warn_of_other_marks(labels: Array, n_clusters: int) -> None:
 
 
 def _check_names(labels: Array) -> None:
-    """Raise a ValueError for class names if some rows are unlabeled: clusters have numbers.
-
-    Names without unlabeled rows are ignored, as scikit-learn's tools pass them to all estimators.
-    """
+    """Raise a ValueError for class names with unlabeled rows: clusters have numbers. Else ignore names."""
     unknown = (None, -1, "-1", "", "nan")
     if any(name in unknown or name != name for name in labels.tolist()):
         raise ValueError(

@@ -47,10 +47,8 @@ class RoughCut:
 def rough_cut(
     problem: CutProblem, deadline: Deadline, *, is_paper: bool = False, is_sized: bool = False
 ) -> RoughCut:
-    """Return a local order of the vertices and rough clusters (multilevel partitions, or the paper's
-    normalized cut).
-
-    At the deadline they are the order of the data, and one cluster of all vertices.
+    """Return a local order of the vertices and rough clusters: multilevel partitions, or the paper's normalized cut. At
+    the deadline: the order of the data and one cluster.
     """
     n, R, draws = problem.n_vertices, problem.n_clusters, problem.draws_vertices
     has_blocks = n > CutGraph.rows_of_a_block(n)
@@ -82,11 +80,8 @@ def spectral_clusters(problem: CutProblem, seed: int, deadline: Deadline) -> Int
 def initial_memberships(
     problem: CutProblem, clusters: IntArray | None, deadline: Deadline = UNLIMITED
 ) -> Iterator[FloatArray]:
-    """Yield initial memberships (n, R): given ones, or diffused labels, with a drawn vertex for each class
-    without labels.
-
-    Where vertices are drawn, the rough clusters come first. With labels of each class a quadratic program
-    comes second.
+    """Yield initial memberships (n, R): given ones, or diffused labels, with a drawn vertex for each unlabeled class.
+    Rough clusters come first where vertices are drawn; with labels of each class a quadratic program is second.
     """
 
     def diffused_labels(labels: IntArray) -> FloatArray:
@@ -116,10 +111,8 @@ def drawn_vertices(
     random: np.random.RandomState,
     priors: FloatArray | None = None,
 ) -> IntArray:
-    """Draw a vertex for each class that has no label; return the labels with those vertices labeled too.
-
-    Each comes from another rough cluster, those with the fewest labels first, then the largest; the largest
-    prior gets the largest.
+    """Draw a vertex for each class without label; return the labels with these vertices labeled too. Rough clusters
+    with the fewest labels come first, then the largest; the largest prior gets the largest.
     """
     labels = labels.copy()
     n_labels = np.bincount(clusters[labels >= 0], minlength=n_clusters)
@@ -139,9 +132,7 @@ def drawn_vertices(
 def diffused(
     graph: sp.csr_array, labels: IntArray, n_clusters: int, *, n_threads: int, deadline: Deadline = UNLIMITED
 ) -> FloatArray:
-    """Solve (I + D - W) f_r = indicator of the vertices with label r, for each r, to a relative residual of
-    1e-6, or until the deadline: (n, R).
-    """
+    """Solve (I + D - W) f_r = [label = r] to a relative residual of 1e-6, or until the deadline: (n, R)."""
     weights = graph.astype(np.float64)
     weights.setdiag(0)
     degrees = np.asarray(weights.sum(axis=1)).ravel()
@@ -168,11 +159,8 @@ def diffused(
 
 
 def quadratic_memberships(problem: CutProblem, deadline: Deadline = UNLIMITED) -> Array:
-    """Return memberships (n, R) from labels of each class and the sizes of the classes.
-
-    They minimize tr X'(L - s D) X / 2 over memberships of given column sums (Holtz et al., NeurIPS 2024) by
-    the alternating direction method, linearized in the metric D; sums of rows and columns are exact only in
-    the limit.
+    """Return memberships (n, R) that minimize tr X'(L - s D) X / 2 for given labels and class sizes (Holtz et al.,
+    NeurIPS 2024), by ADMM linearized in the metric D; sums of rows and columns are exact only in the limit.
     """
     n, R, known = problem.n_vertices, problem.n_clusters, problem.known
     fixed, own = known >= 0, np.eye(R, dtype=np.float32)[known[known >= 0]]
@@ -209,9 +197,8 @@ def quadratic_memberships(problem: CutProblem, deadline: Deadline = UNLIMITED) -
 
 
 def _harmonic(problem: CutProblem, degrees: FloatArray, deadline: Deadline) -> FloatArray:
-    """Return the harmonic functions of the labels at the vertices without one, minus their means.
-
-    With few labels they are close to constant, and the means are those of the classes with the most edges.
+    """Return the harmonic functions of the labels at unlabeled vertices, minus their means. With few labels these are
+    nearly constant, with the means of the classes with the most edges.
     """
     free = problem.known < 0
     rows = problem.graph[free].astype(np.float64)

@@ -83,9 +83,8 @@ class _Scores:
         return normalized_cut(self._graph, labels, R)
 
     def is_better(self, labels: IntArray, others: IntArray) -> bool:
-        """Return whether a partition has a clearly lower cut, about as much information, and no tiny cluster.
-
-        Clusters are tiny below the size of components that are set aside (see `Vertices.without_small_parts`).
+        """Return whether a partition has a clearly lower cut, about as much information, and no cluster below the size
+        of components that are set aside (see `Vertices.without_small_parts`).
         """
         cut, other_cut, R = self.cut(labels), self.cut(others), self._n_clusters
         sizes = np.bincount(labels, self._masses, minlength=R)

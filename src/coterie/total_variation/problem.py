@@ -21,11 +21,8 @@ _BLOCKS, _FEWEST_ROWS, _MOST_ROWS = 16, 1024, 8192
 
 
 class CutGraph:
-    """A graph as the kernels take it: vertices in a local order, cut into blocks, weights divided by `unit`
-    (their mean).
-
-    Clusters do not depend on the scale of the weights; the length of the paper's outer steps is best for
-    weights of about 1.
+    """A graph as the kernels take it: vertices in a local order, in blocks, weights divided by `unit` (their mean), as
+    the length of the paper's outer steps is best for weights of about 1.
     """
 
     def __init__(

@@ -30,10 +30,8 @@ def labels_within(
     fixed: BoolArray,
     n_threads: int = 1,
 ) -> IntArray:
-    """Round memberships to clusters within size bounds, by dual variables of the clusters.
-
-    Most rows of a cluster have equal memberships; a random walk on the graph ranks them by how near they are
-    to the border.
+    """Round memberships to clusters within size bounds, by dual variables of the clusters. Rows of equal memberships
+    are ranked by a random walk on the graph: by how near they are to the border.
     """
     R = memberships.shape[1]
     if bounds.allow(np.bincount(labels, minlength=R)):
@@ -89,10 +87,8 @@ class VertexMoves:
         self._bounds = SizeBounds(0, len(fixed)) if bounds is None else bounds
 
     def after_moves(self, labels: IntArray) -> IntArray:
-        """Return clusters whose (P) no move of a single vertex lowers; no cluster becomes empty.
-
-        Vertices move in the order of the graph, each to the adjacent cluster that lowers (P) most. O(edges)
-        for each pass.
+        """Return clusters whose (P) no move of a single vertex lowers, none empty. Vertices move in graph order to the
+        adjacent cluster that lowers (P) most; O(edges) for each pass.
         """
         moved_labels = labels.copy()
         _kernels.move_vertices(
@@ -105,9 +101,7 @@ class VertexMoves:
 def matched_numbers(
     edges: Edges, labels: IntArray, balance_weights: FloatArray, weights: FloatArray | None
 ) -> IndexArray:
-    """Return the new number of each cluster that minimizes (P): clusters are matched with priors by their
-    sizes.
-    """
+    """Return the new number of each cluster that minimizes (P), by a match of sizes with priors."""
     cuts, sizes = cuts_and_sizes(edges, labels, len(balance_weights), weights)
     limits = np.minimum(np.outer(sizes, balance_weights), (sizes.sum() - sizes)[:, None])
     # Empty clusters and those without a cut could have any number; the largest one gets the largest prior.

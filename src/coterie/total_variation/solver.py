@@ -1,8 +1,6 @@
-"""The solver of total variation clustering: runs from several initializations, and the selection of one of them.
-
-A run repeats the outer steps of Algorithm 1 of Bresson, Laurent, Uminsky and von Brecht 2013. Unlike in the paper,
-memberships are rounded after each outer step, single vertices move where that lowers the cut, and a run returns the
-best rounding. With ``steps="paper"`` it is the algorithm as published.
+"""Total variation clustering: runs of Algorithm 1 of Bresson, Laurent, Uminsky and von Brecht 2013, and their
+selection. Unlike in the paper, memberships are rounded after each outer step, single vertices move where that lowers
+the cut, and the best rounding is returned. ``steps="paper"`` is the algorithm as published.
 """
 
 from __future__ import annotations
@@ -88,10 +86,7 @@ def minimize_cut(
     report: Report,
     rough: RoughCut | None = None,
 ) -> tuple[CutResult, FloatArray]:
-    """Run from several initializations; return the best run in the order of the data and (P) of each run.
-
-    All constant initial memberships are an error.
-    """
+    """Run from several initializations, not all constant; return the best run in data order and (P) of each."""
     n, R = problem.n_vertices, problem.n_clusters
     if R == 1:
         whole = np.zeros(n, dtype=np.int32), np.ones((n, 1), dtype=problem.graph.dtype)
@@ -211,10 +206,8 @@ def _run_from(run: _Run, memberships: FloatArray) -> CutResult | None:
 
 
 def _descend(run: _Run, energy: float) -> CutResult:
-    """Repeat outer steps as long as better clusters are found; return the best rounding (the last with the
-    paper's steps).
-
-    The relaxed energy can decrease further while two columns share two clusters and the rounded cut grows.
+    """Repeat outer steps while better clusters are found; return the best rounding (the last with the paper's steps).
+    The energy can still decrease while two columns share two clusters and the rounded cut grows.
     """
     descent, options, report = run.descent, run.options, run.report.start_run()
     rounding = run.rounded()
@@ -311,9 +304,8 @@ def _with_matched_priors(run: _Run, result: CutResult) -> CutResult:
 
 
 def _with_matched_labels(run: _Run, result: CutResult) -> CutResult:
-    """Return a result whose clusters have the classes of the labeled vertices next to them, if that lowers (P).
-
-    Initial memberships are large near each label, not in its whole cluster: two clusters can end with exchanged labels.
+    """Return clusters with the classes of nearby labels, if that lowers (P). Initial memberships are large only near
+    labels, so that two clusters can end with exchanged labels.
     """
     known = run.problem.known
     fixed = known >= 0
@@ -353,9 +345,7 @@ def selected_run(
     weights: FloatArray | None,
 ) -> CutResult:
     """Return the run of the lowest (P), or one of (P) at most 5% higher that is better by more than 5% in the product
-    of (P) and of (P) with edges weighted by the fraction of neighbors that their ends share.
-
-    That fraction is small between clusters.
+    of (P) and of (P) with edges weighted by the fraction of shared neighbors, small between clusters.
     """
     lowest = min(runs, key=lambda run: run.rank)
     near = [run for run in runs if run.objective <= (1 + _CLEARLY) * lowest.objective]
