@@ -35,7 +35,7 @@ _INTRODUCTION = """# Quality on labeled data sets
 
 The tables show how well clusters agree with known classes. The loss is the best accuracy on a set minus that of a
 method. Its mean is lowest for {ours} among coterie's methods, and for {peer} among the
-competitors. Only methods that finished 90% of the sets are included, on the {n_common} sets that all of them finished.
+competitors. Both means are over the {n_common} sets finished by all methods that finished at least 90% of the sets.
 
 ```console
 $ pip install leidenalg igraph genieclust evoc  # competitors; those that are missing are left out
@@ -50,7 +50,7 @@ Rand index (ARI).
 - {sets} Sets marked "(scaled)" have standardized columns. Texts (webkb4, 20news, rcv1) have 100 columns
   from latent semantic analysis, and rows of length 1.
 - compare: the method that [`coterie.compare`](compare.md) scores highest, with the time of the whole comparison.
-- SLK-BO, SLK-MS: `LaplacianKModes` with `mode_update="byproduct"` and "mean_shift"; defaults chosen on some of these
+- SLK-BO, SLK-MS: `LaplacianKModes` with `mode_update="byproduct"` and "mean_shift"; its defaults were tuned on some
   sets. Mixture: `TruncatedGaussianMixture`.
 - Total variation: `TotalVariationClustering`. Multilevel: `MultilevelGraphClustering`. Binary:
   `weights="binary"`, all edges weigh 1.
@@ -123,7 +123,7 @@ def _summary(cells: pd.DataFrame) -> Iterator[str]:
                "mean loss", "largest loss", "CPU s"]  # fmt: skip
     yield from ("", "## Means", "", "Methods of coterie are bold.", "", *markdown_table(headers, lines), "")
     yield from (
-        "Each line covers the sets that its method finished; CPU s is the sum over these. 20news graph, which has no",
+        "Each line has only the sets its method finished; CPU s is the sum over these. 20news graph, which has no",
         f"rows, is left out. The generated sets are those from {next(iter(GENERATED))} on in the next table.",
     )
 

@@ -47,15 +47,15 @@ $ COTERIE_DATA=folder python -m benchmarks.graphs_quality.recommend --page
 
 `coterie.compare` gets the rows and the number of classes, with `random_state=0`, on one thread. Of larger sets,
 {most_rows:,} rows are sampled. 33 sets, real and generated, are those of [Quality](graphs_quality.md). The others are
-generated from seeds, with random clusters (number, shape, sizes, widths), number of columns, and noise; those of the
-seeds 91040 to 91119 were drawn after all choices.
+generated from seeds, random in clusters (number, shape, sizes, widths), columns and noise; `compare` was not tuned
+on those of seeds 91040 to 91119.
 [How methods are scored, and what "clear", "likely" and "open" mean](../how-to/compare_methods.md#read-the-result).
 
 - Recommended: the method with the highest score, even if the confidence is "open" and `compare` recommends none. Best
   compared: the highest accuracy, or NMI, of the compared methods. Leiden: 15 neighbors, with the resolution that gives
   about k clusters. k-means: the best of ten restarts.
 - Loss: best compared minus recommended. Rank correlation: Spearman's, between the scores and the accuracies of the
-  methods on a set; mean over sets with three or more methods, not all of the same accuracy.
+  methods on a set; mean over sets with three or more methods that differ in accuracy.
 
 {machine}
 {missing}

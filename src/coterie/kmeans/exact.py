@@ -172,8 +172,8 @@ class KMeans(CentroidEstimator):
     Spherical k-means. At length 1 the squared distance of a row to a center is 2 - 2 cos, so the nearest center has the
     smallest cosine distance, and the mean, scaled to length 1, minimizes the sum of 1 - cos. The algorithms and their
     exactness are the same. The lengths of rows have no effect. Rows scaled to length 1 before a fit with
-    `metric="euclidean"` give other clusters, because Euclidean means are shorter than 1. Rows of at most 1 GiB as
-    floats are scaled once and kept, larger ones in every pass. A cluster whose rows sum to zero keeps its center.
+    `metric="euclidean"` give other clusters, because Euclidean means are shorter than 1. Rows
+    are scaled once and kept. A cluster whose rows sum to zero keeps its center.
 
     `outlier_scores_`, and those that `predict(X, return_distance=True)` returns for any rows, need no further pass over
     the rows. Until first used they take 8 bytes per row; the scales are saved with the model. A cluster of one row, or
