@@ -52,6 +52,10 @@ _RECORD_WORDS = frozenset((
     "sequence", "record", "account", "acct", "order", "invoice", "ticket", "card", "ref", "reference",
     "instant", "sn", "pk", "respondent", "#",
 ))  # fmt: skip
+# The same as ends of a word: ordernumber, Kundennr.
+_RECORD_ENDS = ("number", "nummer", "nr")
+# Numbers that count from above this one are no years.
+_LAST_YEAR = 2100
 _DISTINCT_SHARE = 0.95
 # An index that pandas or R has written.
 _INDEX_NAME = re.compile(r"^(index|idx|unnamed: ?\d+|level_0|__index_level_\d+__|)$", re.IGNORECASE)
@@ -312,8 +316,9 @@ def _role_of_numbers(found: ColumnProfile, values: FloatArray, are_whole: bool, 
     is_month = are_whole and low >= 190_001 and high <= 210_012 and _are_days(values, np.ones(n))
     is_epoch = any(least <= low and high <= most for least, most in _EPOCHS)
     is_serial = _SERIALS[0] <= low and high <= _SERIALS[1]
-    is_record = bool(_RECORD_WORDS.intersection(names[-1:])) and (found.distinct or 0) >= _DISTINCT_SHARE * n
-    is_permutation = are_many and low in (0, 1) and high - low == n - 1
+    is_record = bool(_RECORD_WORDS.intersection(names[-1:])) or found.name.lower().endswith(_RECORD_ENDS)
+    is_record &= (found.distinct or 0) >= _DISTINCT_SHARE * n
+    is_permutation = are_many and high - low == n - 1 and (low in (0, 1) or (is_count and low > _LAST_YEAR))
     rules = (
         ("date", bool(_TIME_WORDS & words) and is_epoch),
         ("date", is_date_name and (is_day or is_month)),

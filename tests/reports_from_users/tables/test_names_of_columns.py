@@ -29,7 +29,7 @@ ROLES = {
     "numbers of records": (
         "id,ID,userId,UserID,CustomerID,PassengerId,Loan_ID,EmployeeNumber,order_no,OrderNo,account,account_number,code,"
         "product_code,sku,key,index,Index,row,RowNumber,No,#,nr,num,serial,ID_code,id_client,pk,ticket,record,seq,SEQN,"
-        "SN,customer id,Unnamed: 0",
+        "SN,customer id,Unnamed: 0,ordernumber,Kundennr,Artikelnummer",
         (UNIQUE,), "id",
     ),
     "long numbers": ("phone,phone_number,mobile,ssn,barcode,ean,isbn,card", (LONG,), "id"),
