@@ -10,54 +10,33 @@ pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
 
+N = 400
+RNG = np.random.default_rng(0)
+# What each column looks like, and its cells.
+COLUMNS = {
+    "number": ("number", [None, float("nan"), *RNG.normal(7, 2, N - 2)]),
+    "row": ("id", np.arange(N) + 5),
+    "hash": ("id", [f"x{i:04}" for i in RNG.permutation(N)]),
+    "kind": ("category", np.resize(["a", "b", "", "a"], N)),
+    "story": ("text", [f"once upon a time there was number {i}, happy ever after" for i in range(N)]),
+    "day": ("date", pyarrow.array(range(N), pyarrow.date32())),
+    "written": ("date", [f"2024-01-{i % 28 + 1:02}" for i in range(N)]),
+    "nearly": ("invalid numbers", [*(str(i / 2) for i in range(N - 1)), "n.v."]),
+    "same": ("constant", ["x"] * N),
+    "nothing": ("empty", pyarrow.nulls(N, pyarrow.float64())),
+    "infinite": ("number", [np.inf, *RNG.normal(size=N - 1)]),
+    "flag": ("number", np.arange(N) % 3 == 0),
+    "vector": ("vector", list(RNG.normal(size=(N, 3)).astype(np.float32))),
+    "ragged": ("vector", [[1.0]] * 5 + [[1.0, 2.0]] * (N - 5)),
+    "nested": ("nested", [{"a": i} for i in range(N)]),
+    "levels": ("category", pyarrow.array(np.resize(["low", "high"], N)).dictionary_encode()),
+}
+LOOKS = {name: look for name, (look, _) in COLUMNS.items()}
+
+
 @pytest.fixture
 def table():
-    n = 400
-    rng = np.random.default_rng(0)
-    vectors = rng.normal(size=(n, 3)).astype(np.float32)
-    ragged = [[1.0]] * 5 + [[1.0, 2.0]] * (n - 5)
-    return pyarrow.table(
-        {
-            "number": [None, float("nan"), *rng.normal(7, 2, n - 2)],
-            "row": np.arange(n) + 5,
-            "hash": [f"x{i:04}" for i in rng.permutation(n)],
-            "kind": np.resize(["a", "b", "", "a"], n),
-            "story": [
-                f"once upon a time there was number {i}, and it was happy ever after" for i in range(n)
-            ],
-            "day": pyarrow.array(range(n), pyarrow.date32()),
-            "written": [f"2024-01-{i % 28 + 1:02}" for i in range(n)],
-            "nearly": [*(str(i / 2) for i in range(n - 1)), "n.v."],
-            "same": ["x"] * n,
-            "nothing": pyarrow.nulls(n, pyarrow.float64()),
-            "infinite": [np.inf, *rng.normal(size=n - 1)],
-            "flag": np.arange(n) % 3 == 0,
-            "vector": list(vectors),
-            "ragged": ragged,
-            "nested": [{"a": i} for i in range(n)],
-            "levels": pyarrow.array(np.resize(["low", "high"], n)).dictionary_encode(),
-        }
-    )
-
-
-LOOKS = {
-    "number": "number",
-    "row": "id",
-    "hash": "id",
-    "kind": "category",
-    "story": "text",
-    "day": "date",
-    "written": "date",
-    "nearly": "invalid numbers",
-    "same": "constant",
-    "nothing": "empty",
-    "infinite": "number",
-    "flag": "number",
-    "vector": "vector",
-    "ragged": "vector",
-    "nested": "nested",
-    "levels": "category",
-}
+    return pyarrow.table({name: cells for name, (_, cells) in COLUMNS.items()})
 
 
 @pytest.mark.parametrize("group", [7, 150, 1000])

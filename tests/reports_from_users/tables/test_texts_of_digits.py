@@ -41,10 +41,7 @@ def table(kind, name, cells, folder):
         texts = pa.array(cells)
         return pa.table({"x": X, name: texts.dictionary_encode() if kind == "dictionary" else texts})
     frame.to_csv(
-        folder / "x.csv",
-        index=False,
-        sep=";" if name == "european" else ",",
-        decimal="," if name == "european" else ".",
+        folder / "x.csv", index=False, **({"sep": ";", "decimal": ","} if name == "european" else {})
     )
     return folder / "x.csv"
 
@@ -67,13 +64,13 @@ def test_plain_numbers_are_numbers(kind, name, tmp_path):
     np.testing.assert_allclose(X.read()[:, 1], filled)
 
 
-@pytest.mark.parametrize("kind", ["object", "polars", "arrow"])
-def test_a_single_odd_cell_is_named(kind, tmp_path):
+@pytest.mark.parametrize("columns", [None, ["x", "y"]])
+@pytest.mark.parametrize("kind", ["object", "polars", "arrow", "csv"])
+def test_a_single_odd_cell_is_named(kind, columns, tmp_path):
     cells = ["n.v." if i == 5 else str(v) for i, v in enumerate(X)]
-    with pytest.raises(
-        ValueError, match=r"Column 'y': 1 of 120 cells is not a number, the first is 'n\.v\.'"
-    ):
-        coterie.as_rows(table(kind, "y", cells, tmp_path))
+    message = r"Column 'y': 1 of 120 cells is not a number, the first is 'n\.v\.' in row 5"
+    with pytest.raises(ValueError, match=message):
+        coterie.prepare_rows(table(kind, "y", cells, tmp_path), columns=columns)
 
 
 def test_texts_of_several_types():
