@@ -4,6 +4,9 @@ from types import SimpleNamespace
 
 import h5py
 import numpy as np
+import pandas
+import polars
+import pyarrow
 import pytest
 import scipy.sparse as sp
 import zarr
@@ -94,43 +97,43 @@ def test_open_datasets(X, tmp_path):
             np.testing.assert_array_equal(np.concatenate([b for _, b in source.blocks(5)]), X)
 
 
+SHAPE = "Expected 2D array, got {} array instead"
 BAD = {
-    "1-D": (np.ones(3), ValueError, "Expected 2D array, got 1D array instead.*\n?Reshape your data"),
-    "scalar": (np.float64(3), ValueError, "Expected 2D array, got scalar array instead"),
-    "None": (None, ValueError, "Expected 2D array, got scalar array instead"),
-    "3-D": (np.ones((2, 2, 2)), ValueError, "Found array with dim 3, while dim <= 2 is required"),
-    "ragged": ([[1, 2], [3]], ValueError, "one has 1 numbers. First bad row: 1"),
+    "1-D": (np.ones(3), SHAPE.format("1D") + ".*\n?Reshape your data"),
+    "column of pandas": (pandas.Series([1.0, 2]), SHAPE.format("1D")),
+    "column of Polars": (polars.Series([1.0, 2]), SHAPE.format("1D")),
+    "nothing": ([], SHAPE.format("1D")),
+    "scalar": (np.float64(3), SHAPE.format("scalar")),
+    "None": (None, SHAPE.format("scalar")),
+    "generator": ((row for row in [[1.0]]), SHAPE.format("scalar")),
+    "3-D": (np.ones((2, 2, 2)), "Found array with dim 3, while dim <= 2 is required"),
+    "ragged": ([[1, 2], [3]], "one has 1 numbers. First bad row: 1"),
     "no rows": (
         np.empty((0, 3)),
-        ValueError,
-        r"Found array with 0 sample\(s\) \(shape=\(0, 3\)\) while a minimum of 1 is required\.",
+        r"Found array with 0 sample\(s\) \(shape=\(0, 3\)\) while a minimum of 1 is",
     ),
     "no columns": (
         np.empty((12, 0)),
-        ValueError,
         r"0 feature\(s\) \(shape=\(12, 0\)\) while a minimum of 1 is required\.",
     ),
-    "nothing": ([], ValueError, "Expected 2D array, got 1D array"),
-    "complex": (np.ones((2, 2)) * 1j, ValueError, "Complex data not supported"),
-    "text": (np.array([["a", "b"]]), ValueError, "not compatible with arrays of bytes/strings"),
-    "object text": (np.array([["a", 1]], dtype=object), ValueError, "could not convert string to float"),
-    "dict in it": (
-        np.array([[{"foo": "bar"}, 1.0]], dtype=object),
-        TypeError,
-        "argument must be .* string.* number",
-    ),
-    "datetime": (np.zeros((2, 2), "M8[s]"), ValueError, "must hold numbers, got dtype datetime64"),
-    "np.matrix": (np.asmatrix(np.ones((2, 2))), TypeError, "np.matrix is not supported"),
-    "masked": (np.ma.masked_equal(np.eye(2), 0), ValueError, "contains masked values"),
-    "path": ("file.npy", TypeError, r"as_rows takes data, not a path: use coterie.open_rows\('file.npy'\)"),
-    "generator": ((row for row in [[1.0]]), ValueError, "Expected 2D array, got scalar array instead"),
+    "complex": (np.ones((2, 2)) * 1j, "Complex data not supported"),
+    "text": (np.array([["a", "b"]]), "not compatible with arrays of bytes/strings"),
+    "object text": (np.array([["a", 1]], dtype=object), "could not convert string to float"),
+    "datetime": (np.zeros((2, 2), "M8[s]"), "must hold numbers, got dtype datetime64"),
+    "masked": (np.ma.masked_equal(np.eye(2), 0), "contains masked values"),
+}
+BAD_TYPES = {
+    "dict in it": (np.array([[{"foo": "bar"}, 1.0]], dtype=object), "argument must be .* string.* number"),
+    "np.matrix": (np.asmatrix(np.ones((2, 2))), "np.matrix is not supported"),
+    "path": ("file.npy", r"as_rows takes data, not a path: use coterie.open_rows\('file.npy'\)"),
 }
 
 
 @pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
-@pytest.mark.parametrize(("bad", "error", "message"), BAD.values(), ids=BAD)
-def test_bad_input(bad, error, message):
-    with pytest.raises(error, match=message):
+@pytest.mark.parametrize("case", [*BAD, *BAD_TYPES])
+def test_bad_input(case):
+    bad, message = (BAD | BAD_TYPES)[case]
+    with pytest.raises(ValueError if case in BAD else TypeError, match=message):
         as_rows(bad)
 
 
@@ -149,32 +152,19 @@ def test_input_is_not_changed(X):
     assert objects.dtype == object
 
 
-def columns_of_vectors(vectors):
-    """Vectors in columns of their own, and lists of them, in each library."""
-    pandas, polars, pyarrow = map(pytest.importorskip, ("pandas", "polars", "pyarrow"))
-    cells = np.empty(len(vectors), dtype=object)
-    cells[:] = vectors
-    yield from (list(vectors), tuple(vectors), cells, [list(map(float, vector)) for vector in vectors])
-    yield from (pandas.Series(list(vectors)), pandas.DataFrame({"e": list(vectors)})["e"])
-    yield from (polars.Series(list(vectors)), pyarrow.array(list(vectors)))
-    yield pyarrow.chunked_array([pyarrow.array(list(vectors))])
-
-
 def test_columns_of_vectors():
+    """Vectors in columns of their own, and lists of them, in each library."""
     X = np.random.default_rng(0).normal(size=(40, 3))
-    for column in columns_of_vectors(list(X)):
+    vectors, cells = list(X), np.empty(40, dtype=object)
+    cells[:] = vectors
+    for column in (
+        vectors, tuple(vectors), cells, X.tolist(), pandas.Series(vectors), pandas.DataFrame({"e": vectors})["e"],
+        polars.Series(vectors), pyarrow.array(vectors), pyarrow.chunked_array([pyarrow.array(vectors)]),
+    ):  # fmt: skip
         same_bits(as_rows(column).read(), X)
 
 
-def test_a_column_of_numbers_has_one_dimension():
-    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
-    for column in (pandas.Series([1.0, 2]), polars.Series([1.0, 2])):
-        with pytest.raises(ValueError, match="Expected 2D array, got 1D array instead"):
-            as_rows(column)
-
-
 def test_anndata():
-    pandas = pytest.importorskip("pandas")
     obs = pandas.DataFrame({"kind": ["a", "b", "a", "b"]}, index=list("wxyz"))
     for X in (np.eye(4, 3), sp.csr_array(np.eye(4, 3))):
         adata = SimpleNamespace(X=X, obs=obs, var_names=["g0", "g1", "g2"], obsm={})

@@ -102,10 +102,3 @@ def test_one_chunk_of_all_rows_is_no_more_than_there_is_memory_for(tmp_path):
     with limited_memory(1000), pytest.raises(MemoryError, match=r"single chunk.*64 MB .*smaller chunks"):
         open_rows(tmp_path / "x.h5")
     assert open_rows(tmp_path / "x.h5").take([0]).tolist() == [[1.0] * 4]
-
-
-def test_correctly_declared_arrays_are_read(tmp_path):
-    X = np.arange(60.0).reshape(15, 4)
-    for name, save in (("stored.npz", np.savez), ("zipped.npz", np.savez_compressed)):
-        save(tmp_path / name, X, names=np.array(["a", "b"]))
-        np.testing.assert_array_equal(open_rows(tmp_path / name).read(), X)

@@ -1,6 +1,5 @@
 """Data frames and tables of the three libraries."""
 
-import datetime
 import decimal
 
 import numpy as np
@@ -61,17 +60,6 @@ def test_float32_where_all_columns_allow(make):
     np.testing.assert_array_equal(source.read(), stacked(small, np.float32))
     for wide in ("f64", "u64", "flag"):
         assert as_rows(make({**small, wide: columns()[wide]})).dtype == np.float64
-
-
-@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
-def test_chosen_columns_that_are_not_numbers_are_named(make):
-    days = [datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 2)]
-    frame = make({"x": [1.0, 2.0], "city": ["Rome", "Oslo"], "day": days})
-    assert as_rows(frame).column_names == ["x"]
-    with pytest.raises(
-        ValueError, match=r"columns that are not numbers: 'city' \(.*\), 'day' \(.*\)\. Leave"
-    ):
-        as_rows(frame, columns=["x", "city", "day"])
 
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)

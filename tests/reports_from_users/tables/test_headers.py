@@ -78,9 +78,3 @@ def test_values_below_a_header_of_numbers(tmp_path):
     rows = coterie.open_rows(tmp_path / "x.csv")
     assert rows.column_names == ["2001", "2002", "2003"]
     np.testing.assert_array_equal(rows.read(), V)
-
-
-def test_a_header_without_rows_is_an_error(tmp_path):
-    (tmp_path / "x.csv").write_text("a,b\n")
-    with pytest.raises(ValueError, match="has a header, but no rows"):
-        coterie.open_rows(tmp_path / "x.csv")

@@ -1,4 +1,4 @@
-"""Tables in files: choice of columns, missing values, the index of pandas, row groups of Parquet, sheets of Excel."""
+"""Tables in files: missing values, row groups of Parquet, sheets of Excel."""
 
 import re
 
@@ -10,51 +10,10 @@ from pyarrow import parquet
 
 from coterie.rows import as_rows, open_rows
 from coterie.rows.formats import format_of
-from tests.rows.formats import WRITERS, assert_same_rows, numbers
+from tests.rows.formats import numbers
 from tests.support.errors import tried
 from tests.support.limited import run_measured
 from tests.support.processes import forks
-
-
-@pytest.mark.parametrize("name", ["csv, header", "parquet, row groups", "feather, chunks", "arrow stream"])
-def test_columns_of_tables(name, tmp_path):
-    extension, write, _ = WRITERS[name]
-    X = numbers(40)
-    path = tmp_path / f"x{extension}"
-    write(path, X)
-    names = open_rows(path).column_names
-    source = open_rows(path, columns=[names[3], 0])
-    assert source.column_names == [names[3], names[0]]
-    assert_same_rows(source, X[:, [3, 0]])
-    assert open_rows(tmp_path, [names[1]]).shape == (40, 1)
-    for columns, message in (
-        (["nothing"], rf"no column .*\. Its columns are '{names[0]}'"),
-        ([5], "no column 5"),
-        ([-1], "no column -1"),
-        ([names[1], 1], "named twice"),
-        ([], "columns must be a list"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            open_rows(path, columns=columns)
-
-
-@pytest.mark.parametrize("extension", ["csv", "parquet", "feather"])
-def test_columns_that_are_not_numbers_are_named(extension, tmp_path):
-    frame = pd.DataFrame({"x": [1.0, 2], "city": ["Rome", "Oslo"], "y": [3, 4], "ok": [True, False]})
-    path = tmp_path / f"x.{extension}"
-    getattr(frame, f"to_{extension}")(path, **({"index": False} if extension == "csv" else {}))
-    with pytest.raises(
-        ValueError, match=rf"x\.{extension}: The table has columns that are not numbers: 'city' \("
-    ):
-        open_rows(path, columns=["x", "city"])
-    np.testing.assert_array_equal(open_rows(path, columns=["ok", "x"]).read(), [[1, 1], [0, 2]])
-
-
-def test_the_index_of_a_pandas_frame_is_no_column(tmp_path):
-    frame = pd.DataFrame({"a": [1.0, 2], "b": [3.0, 4]}, index=pd.Index([7, 9], name="id"))
-    frame.to_parquet(tmp_path / "x.parquet")
-    assert open_rows(tmp_path / "x.parquet").column_names == ["a", "b"]
-    assert open_rows(tmp_path / "x.parquet", columns=["id", "a"]).read().tolist() == [[7, 1], [9, 2]]
 
 
 def test_missing_values_are_counted_by_column(tmp_path, monkeypatch):
