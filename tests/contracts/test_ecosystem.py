@@ -19,10 +19,6 @@ from tests.support.estimators import CASES, every_estimator
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-# One of each class: what stands around it does not look at its options.
-FIRST_OF_CLASS = {case.estimator: case for case in reversed(CASES)}
-
-
 # Where the site is.
 DOCUMENTATION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"][
     "Documentation"
@@ -34,20 +30,17 @@ def small(case):
     return case.rows()[:240]
 
 
-def has(*names):
-    return lambda case: (
-        FIRST_OF_CLASS[case.estimator] is case and all(hasattr(case.estimator, name) for name in names)
-    )
+def has(name):
+    return lambda case: hasattr(case.estimator, name)
 
 
 def test_every_estimator_is_among_them():
     public = (getattr(coterie, name) for name in coterie.__all__)
-    assert {kind for kind in public if inspect.isclass(kind) and issubclass(kind, Estimator)} == set(
-        FIRST_OF_CLASS
-    )
+    estimators = {kind for kind in public if inspect.isclass(kind) and issubclass(kind, Estimator)}
+    assert estimators == {case.estimator for case in CASES}
 
 
-@every_estimator(has())
+@every_estimator()
 def test_in_a_pipeline(case):
     X = small(case)
     scaled = StandardScaler().fit_transform(X)
@@ -90,7 +83,7 @@ def test_weights_are_routed(case):
     same_bits(pipeline[-1].labels_, alone.labels_)
 
 
-@every_estimator(has())
+@every_estimator()
 def test_shown_in_a_notebook(case):
     model = case.make(n_threads=1)
     before, after = model._repr_html_(), model.fit(small(case))._repr_html_()

@@ -42,7 +42,9 @@ class Weighted:
 
 MIXTURE = ("means_", "covariances_", "weights_")
 WEIGHTED = {
-    "k-means": Weighted(lambda: KMeans(K, n_init=3, tol=0, random_state=0)),
+    "k-means": Weighted(
+        lambda: KMeans(K, n_init=3, tol=0, random_state=0), values=("cluster_centers_", "cluster_scales_")
+    ),
     "k-means, cosine": Weighted(
         lambda: KMeans(K, metric="cosine", zero_rows="ignore", tol=0, random_state=0)
     ),

@@ -54,20 +54,21 @@ def test_values(name, wrong, right, problem):
 
 
 def outside(parameter):
-    """Return numbers that a parameter must not be."""
+    """Return numbers, and a word, that a parameter must not be."""
     param, words = parameter.param, [math.nan] if float in parameter.types else [2.5]
+    words += ["no such word"] * bool(parameter.choices)
     words += [bound - 1 for bound in (param.least,) if bound is not None]
     words += [bound + 1 for bound in (param.most,) if bound is not None]
     return [*words, *(bound for bound in (param.above, param.below) if bound is not None)]
 
 
 @pytest.mark.parametrize("method", methods(), ids=lambda method: method.name)
-def test_fits_refuse_numbers_outside_of_their_intervals(method):
+def test_fits_refuse_numbers_outside_of_their_intervals_and_other_words(method):
     for name, parameter in parameters_of(method.estimator).items():
-        if {int, float} & set(parameter.types):
-            for number in outside(parameter):
+        if {int, float} & set(parameter.types) or parameter.choices:
+            for value in outside(parameter):
                 with pytest.raises(ValueError, match=f"^{name} must be"):
-                    method.estimator(**{name: number}).fit(np.eye(30))
+                    method.estimator(**{name: value}).fit(np.eye(30))
 
 
 @pytest.mark.parametrize("method", methods(), ids=lambda method: method.name)

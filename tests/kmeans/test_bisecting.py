@@ -61,18 +61,6 @@ def test_centroids_are_means_and_predict_returns_labels(rows):
     assert np.all(np.diff(model.history_.objective) < 0)
 
 
-def test_weights_are_repetitions(rows):
-    def first_and_last(X, n_clusters, random_state):
-        rows = np.asarray(X)
-        return rows[[rows[:, 0].argmin(), rows[:, 0].argmax()]]
-
-    times = np.random.default_rng(1).integers(1, 4, size=len(rows))
-    weighted = BisectingKMeans(7, init=first_and_last, tol=0).fit(rows, sample_weight=times)
-    repeated = BisectingKMeans(7, init=first_and_last, tol=0).fit(np.repeat(rows, times, axis=0))
-    np.testing.assert_allclose(weighted.cluster_centers_, repeated.cluster_centers_)
-    assert weighted.inertia_ == pytest.approx(repeated.inertia_)
-
-
 def test_a_tree_of_another_shape_is_refused():
     assert BisectionTree.problem(np.array([0, 1]), np.zeros((5, 2))) is None
     assert "tree_centers_ has 4 rows" in BisectionTree.problem(np.array([0, 1]), np.zeros((4, 2)))
@@ -94,8 +82,6 @@ def test_equal_rows_are_not_split():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        (dict(bisecting_strategy="worst"), "bisecting_strategy must be one of 'biggest_inertia', 'largest_cluster'"),
-        (dict(algorithm="full"), "algorithm must be one of"),
         (dict(init=np.zeros((2, 3))), "init must say how the two centroids of a split are drawn, got ndarray"),
         (dict(init=KMeans(2)), "init must say how .* got KMeans"),
         (dict(n_clusters=1000), "n_samples=360 should be >= n_clusters=1000"),

