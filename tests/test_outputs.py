@@ -2,6 +2,7 @@
 
 import os
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -75,14 +76,10 @@ class TestRuns:
             rename(*arguments)
 
         monkeypatch.setattr(os, "rename", interrupted)
-        if step < 3:
-            with pytest.raises(KeyboardInterrupt):
-                write(out, "a", "b", replaced=["a", "old-only"])
-        else:
+        with pytest.raises(KeyboardInterrupt) if step < 3 else nullcontext():
             write(out, "a", "b", replaced=["a", "old-only"])
-        assert everything(out) == (
-            before if step < 2 else {"mine.txt": "of the user", "a": "new", "b": "new"}
-        )
+        after = {"mine.txt": "of the user", "a": "new", "b": "new"}
+        assert everything(out) == (before if step < 2 else after)
         assert os.listdir(out.parent) == ["out"]
 
 
@@ -136,21 +133,12 @@ class TestLeftovers:
     def test_old_ones_are_removed_and_never_used(self, out):
         """Folders that others plant would otherwise replace files of the user."""
         before = everything(out)
-        for name, days in (
-            (".coterie-new-0", 2),
-            (".coterie-new-1", 0),
-            (".coterie-old-2", 2),
-            (".coterie-files.out", 2),
-        ):
+        kept = {".coterie-new-1": 0, ".coterie-old-2": 2, ".coterie-files.out": 2}
+        for name, days in {".coterie-new-0": 2, **kept}.items():
             leftover(out.parent / name, days)
         write(out, "a")
         assert everything(out) == {"a": "new", "mine.txt": before["mine.txt"], "old-only": "old"}
-        assert sorted(os.listdir(out.parent)) == [
-            ".coterie-files.out",
-            ".coterie-new-1",
-            ".coterie-old-2",
-            "out",
-        ]
+        assert set(os.listdir(out.parent)) == {*kept, "out"}
 
     def test_those_of_others_stay(self, tmp_path, monkeypatch):
         monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1, raising=False)
@@ -177,31 +165,21 @@ def test_a_single_file_is_replaced(tmp_path):
     assert os.listdir(tmp_path) == ["labels.npy"]
 
 
-@pytest.mark.parametrize(
-    "error", [OSError(28, "No space left on device"), OSError("200000 requested and 38880 written")]
-)
-def test_full_disk_error_names_the_file(tmp_path, error):
-    def full():
-        with replacing(tmp_path / "labels.npy"):
-            raise error
-
-    with pytest.raises(OSError, match="No space left on device") as caught:
-        full()
-    assert caught.value.filename == str(tmp_path / "labels.npy")
-    assert not list(tmp_path.iterdir())
+NO_SPACE = (OSError(28, "No space left on device"), OSError("200000 requested and 38880 written"))
+OTHERS = (OSError(5, "Input/output error"), OSError(28, "No space left", "spool"), ValueError("NaN"))
 
 
-def test_other_errors_stay_as_they_are(tmp_path):
-    """Such as those of a file that is read meanwhile."""
-
-    def failing(error):
-        with replacing(tmp_path / "labels.npy"):
-            raise error
-
-    for error in (OSError(5, "Input/output error"), OSError(28, "No space left", "spool"), ValueError("NaN")):
-        with pytest.raises(type(error)) as caught:
-            failing(error)
+@pytest.mark.parametrize("error", NO_SPACE + OTHERS)
+def test_only_errors_of_a_full_disk_name_the_file(tmp_path, error):
+    """Others may be those of a file that is read meanwhile."""
+    with pytest.raises(type(error)) as caught, replacing(tmp_path / "labels.npy"):
+        raise error
+    if error in NO_SPACE:
+        assert str(caught.value).startswith("[Errno 28] No space left on device")
+        assert caught.value.filename == str(tmp_path / "labels.npy")
+    else:
         assert caught.value is error
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -28,16 +28,16 @@ def few():
 
 
 @pytest.fixture
-def pair(few):
-    return KMeans(2, random_state=0).fit(few)
-
-
-@pytest.fixture
 def frame(few):
     return pandas.DataFrame(
         {"x": few[:, 0], "text": list("vwxyz"), "vector": [[1.0, 2.0]] * 5},
         index=pandas.Index([3, 1, 4, 1, 5], name="day"),
     )
+
+
+@pytest.fixture
+def model(frame):
+    return KMeans(2, random_state=0).fit(frame[["x"]])
 
 
 def test_distances_and_scores(X):
@@ -66,53 +66,38 @@ def test_ranks_and_borderline_rows(X):
 class TestKinds:
     """A data frame gives a data frame, all else an Arrow table, with the same values."""
 
-    def test_pandas_with_its_index(self, frame, pair):
-        model = KMeans(2, random_state=0).fit(frame[["x"]])
+    def test_pandas_with_its_index(self, frame, model):
         found = coterie.results_table(model, frame, names={0: "few"})
         assert found.index.equals(frame.index)
         assert found.columns.tolist() == ["x", "text", "cluster", "name", "distance", "outlier_score"]
-        assert found["cluster"].tolist() == pair.labels_.tolist()
+        assert found["cluster"].tolist() == model.labels_.tolist()
         pandas.testing.assert_frame_equal(found[["x", "text"]], frame[["x", "text"]])
         assert "cluster" not in frame
 
-    def test_arrow_and_files(self, frame, tmp_path):
-        model = KMeans(2, random_state=0).fit(frame[["x"]])
+    def test_arrow_files_and_polars(self, frame, model, tmp_path):
         expected = coterie.results_table(model, frame).reset_index(drop=True)
         table = pyarrow.Table.from_pandas(frame, preserve_index=False)
         frame.to_parquet(tmp_path / "t.parquet", index=False)
-        for given in (table, str(tmp_path / "t.parquet")):
+        polars = pytest.importorskip("polars")
+        for given, kind in (
+            (table, pyarrow.Table),
+            (str(tmp_path / "t.parquet"), pyarrow.Table),
+            (polars.from_arrow(table), polars.DataFrame),
+        ):
             found = coterie.results_table(model, given)
-            assert isinstance(found, pyarrow.Table)
+            assert isinstance(found, kind)
             pandas.testing.assert_frame_equal(found.to_pandas(), expected)
 
-    def test_polars(self, frame):
-        polars = pytest.importorskip("polars")
-        model = KMeans(2, random_state=0).fit(frame[["x"]])
-        expected = coterie.results_table(model, frame)
-        found = coterie.results_table(model, polars.from_pandas(frame))
-        assert isinstance(found, polars.DataFrame)
-        assert found.columns == expected.columns.tolist()
-        assert found["cluster"].to_list() == expected["cluster"].tolist()
-
-    def test_rows_beside_dropped_ones_have_their_own_results(self):
-        table = pandas.DataFrame({"x": [0.0, np.nan, 10, 0.5, 10.5]})
-        model = KMeans(2, random_state=0).fit(prepare_rows(table, missing="drop"))
-        found = coterie.results_table(model, table)
-        assert found["cluster"].dropna().tolist() == model.labels_.tolist()
-        assert model.labels_[0] != model.labels_[1]
-        assert found["cluster"].isna().tolist() == [False, True, False, False, False]
-
     def test_dropped_rows_are_there_without_a_cluster(self, frame):
-        frame.iloc[2, 0] = np.nan
+        frame["x"] = [0.0, 10, np.nan, 0.5, 10.5]
         model = KMeans(2, random_state=0).fit(prepare_rows(frame, columns=["x"], missing="drop"))
         found = coterie.results_table(model, frame)
-        assert len(found) == 5
+        assert model.labels_[0] != model.labels_[1]
         assert found["cluster"].isna().tolist() == [False, False, True, False, False]
         assert found["cluster"].dropna().tolist() == model.labels_.tolist()
 
 
-def test_columns_that_are_kept(frame):
-    model = KMeans(2, random_state=0).fit(frame[["x"]])
+def test_columns_that_are_kept(frame, model):
     added = ["cluster", "distance", "outlier_score"]
     for options, kept in (
         ({"columns": "none"}, []),
@@ -126,8 +111,7 @@ def test_columns_that_are_kept(frame):
         coterie.results_table(model, frame, columns="some")
 
 
-def test_columns_of_the_same_name(frame):
-    model = KMeans(2, random_state=0).fit(frame[["x"]])
+def test_columns_of_the_same_name(frame, model):
     found = coterie.results_table(model, frame.rename(columns={"text": "distance"}))
     assert found["distance"].tolist() == list("vwxyz")
     assert found["cluster_distance"].dtype == np.float64
@@ -156,11 +140,9 @@ def test_memberships_are_those_of_the_fit(X, make):
 def test_rows_are_prepared(X):
     model = KMeans(10, random_state=0).fit(normalized(as_rows(X)))
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
-    table = coterie.results_table(model, X)
+    table, distances = coterie.results_table(model, X), pairwise_distances(unit, model.cluster_centers_)
     assert np.array_equal(table["cluster"], model.labels_)
-    np.testing.assert_allclose(
-        table["distance"], pairwise_distances(unit, model.cluster_centers_).min(axis=1)
-    )
+    np.testing.assert_allclose(table["distance"], distances.min(axis=1))
 
 
 def test_rows_in_no_cluster(few):

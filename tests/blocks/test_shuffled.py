@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from coterie import _kernels
 from coterie.blocks.shuffled import ShuffledRows, run_length, shuffled
 from coterie.rows import as_rows, open_rows
-from tests.rows.formats import WRITERS, numbers
+from tests.rows.formats import N_COLUMNS, WRITERS, numbers
 
 
 class TestRunLength:
@@ -67,30 +67,19 @@ def unsorted(X):
     return sp.csr_array((X[:, ::-1].ravel(), columns, np.arange(n_rows + 1) * n_columns), shape=X.shape)
 
 
-def memory_kinds(X):
-    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
-    dask = pytest.importorskip("dask.array")
-    names = [f"c{j}" for j in range(X.shape[1])]
-    return {
-        "array": X, "fortran": np.asfortranarray(X), "float16": X.astype(np.float16), "int8": (10 * X).astype(np.int8),
-        "csr": sp.csr_array(X), "csc": sp.csc_array(X), "csr, unsorted": unsorted(X),
-        "pandas": pandas.DataFrame(X, columns=names), "polars": polars.DataFrame(X, schema=names),
-        "dask": dask.from_array(X, chunks=(30, 2)),
-    }  # fmt: skip
-
-
-MEMORY_KINDS = [
-    "array",
-    "fortran",
-    "float16",
-    "int8",
-    "csr",
-    "csc",
-    "csr, unsorted",
-    "pandas",
-    "polars",
-    "dask",
-]
+NAMES = [f"c{j}" for j in range(N_COLUMNS)]
+MEMORY_KINDS = {
+    "array": np.asarray,
+    "fortran": np.asfortranarray,
+    "float16": lambda X: X.astype(np.float16),
+    "int8": lambda X: (10 * X).astype(np.int8),
+    "csr": sp.csr_array,
+    "csc": sp.csc_array,
+    "csr, unsorted": unsorted,
+    "pandas": lambda X: pytest.importorskip("pandas").DataFrame(X, columns=NAMES),
+    "polars": lambda X: pytest.importorskip("polars").DataFrame(X, schema=NAMES),
+    "dask": lambda X: pytest.importorskip("dask.array").from_array(X, chunks=(30, 2)),
+}
 SIZES = (7, 14, 28, 56, 112, 200)
 
 
@@ -150,7 +139,7 @@ class TestShuffledRows:
     @pytest.mark.parametrize("name", MEMORY_KINDS)
     def test_memory(self, name, kept, kept_bytes):
         kept_bytes(kept)
-        check_prefixes(as_rows(memory_kinds(numbers(200))[name]))
+        check_prefixes(as_rows(MEMORY_KINDS[name](numbers(200))))
 
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     def test_memory_maps(self, dtype, kept, tmp_path, kept_bytes):
@@ -162,7 +151,7 @@ class TestShuffledRows:
     def test_weights_go_by_position(self, name, kept, kept_bytes):
         kept_bytes(kept)
         weights = np.random.default_rng(0).random(200)
-        check_prefixes(as_rows(memory_kinds(numbers(200))[name]), weights)
+        check_prefixes(as_rows(MEMORY_KINDS[name](numbers(200))), weights)
 
     def test_rows_of_large_files_are_not_held_in_memory(self, kept, tmp_path, monkeypatch, kept_bytes):
         kept_bytes(kept)

@@ -1,5 +1,7 @@
 """Numbers of other countries and of spreadsheets in CSV (readr#521, jasp#403, SheetJS#43, csvlint#171, readr#799)."""
 
+import re
+
 import numpy as np
 import pandas
 import pytest
@@ -123,24 +125,16 @@ def test_a_column_that_is_not_read_is_never_left_out_silently(cell, parameter, t
         assert caught.value.parameter == parameter
 
 
-@pytest.mark.parametrize("word", ["?", "-", "--", "None", "#DIV/0!"])
+@pytest.mark.parametrize("word", ["?", "-", "--", "None", "#DIV/0!", "-999"])
 def test_words_for_missing_values(word, tmp_path):
     lines = [f"{word if i == 7 else v},{b}" for i, (v, b) in enumerate(zip(VALUE, OTHER))]
     (tmp_path / "x.csv").write_text("\n".join(["value,other", *lines]))
-    with pytest.raises(TableError) as caught:
-        coterie.open_rows(tmp_path / "x.csv")
-    assert repr(word) in str(caught.value)
+    if word != "-999":  # which may be a number
+        with pytest.raises(TableError, match=re.escape(repr(word))):
+            coterie.open_rows(tmp_path / "x.csv")
     for table in (tmp_path / "x.csv", pandas.read_csv(tmp_path / "x.csv", dtype=str, keep_default_na=False)):
         rows = coterie.prepare_rows(table, missing_words=[word], missing="median")
         assert rows.read()[7, 0] == np.median(np.delete(VALUE, 7))
-
-
-def test_a_number_that_stands_for_a_missing_value(tmp_path):
-    (tmp_path / "x.csv").write_text(
-        "a,b\n" + "".join(f"{i * i},{-999 if i == 7 else i / 8}\n" for i in range(30))
-    )
-    for table in (tmp_path / "x.csv", pandas.read_csv(tmp_path / "x.csv", dtype=str)):
-        assert coterie.prepare_rows(table, missing_words=["-999"], missing="median").read()[7, 1] > 0
 
 
 @pytest.mark.parametrize(("cell", "odd"), [("2.5", "1'000"), ("7 kg", "7"), ("7,5", "7.5")])

@@ -22,14 +22,15 @@ def read(path, text, **options):
     return coterie.open_rows(path, **options).read()
 
 
-@pytest.mark.parametrize("before", ["# made by a program\n", "# a, b, c\n# d\n", "% comment\n", "\n\n"])
-def test_comments_before_the_table(before, tmp_path):
-    np.testing.assert_array_equal(read(tmp_path / "x.csv", before + TABLE), EXPECTED)
-
-
-def test_comments_in_the_table(tmp_path):
-    lines = TABLE.splitlines(keepends=True)
-    text = "".join([*lines[:9], "# checked until here\n", *lines[9:]])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(f"{lines}\n{TABLE}" for lines in ("# made by a program", "# a, b, c\n# d", "% comment", "\n")),
+        TABLE.replace("\nn9", "\n# checked until here\nn9"),
+        "sep=;\n" + TABLE.replace(",", ";"),
+    ],
+)
+def test_lines_that_are_no_rows(text, tmp_path):
     np.testing.assert_array_equal(read(tmp_path / "x.csv", text), EXPECTED)
 
 
@@ -39,10 +40,6 @@ def test_titles_above_the_header(tmp_path):
         read(path, "Measurements of 2021\nby the institute\n" + TABLE)
     assert caught.value.parameter == "skip_lines"
     np.testing.assert_array_equal(coterie.open_rows(path, skip_lines=2).read(), EXPECTED)
-
-
-def test_the_separator_line_of_spreadsheets(tmp_path):
-    np.testing.assert_array_equal(read(tmp_path / "x.csv", "sep=;\n" + TABLE.replace(",", ";")), EXPECTED)
 
 
 @pytest.mark.parametrize("blank", [" ", "   ", " \t "])
@@ -74,14 +71,8 @@ def test_compressed_files(ending, tmp_path):
 def test_the_same_columns_of_the_same_table(tmp_path):
     """`fit`, `as_rows`, `open_rows` and `table_roles` choose alike."""
     rng = np.random.default_rng(0)
-    frame = pandas.DataFrame(
-        {
-            "OrderNo": rng.permutation(9000)[:40],
-            "x": rng.normal(size=40),
-            "n": rng.integers(0, 9, 40),
-            "one": 1,
-        }
-    )
+    x, n = rng.normal(size=40), rng.integers(0, 9, 40)
+    frame = pandas.DataFrame({"OrderNo": rng.permutation(9000)[:40], "x": x, "n": n, "one": 1})
     frame.to_csv(tmp_path / "x.csv", index=False)
     with pytest.warns(UserWarning, match=r"OrderNo \(id\); one \(constant\)"):
         fitted = list(coterie.KMeans(2, random_state=0).fit(frame).feature_names_in_)

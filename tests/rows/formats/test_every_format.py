@@ -108,15 +108,9 @@ def test_files_of_something_else(extension, content, tmp_path):
         open_rows(path)
 
 
-EXTRAS = {
-    "pyarrow": [*TABLES[:-1]],
-    "h5py": [".h5", ".hdf5"],
-    "zarr": [".zarr"],
-}
-
-
 @pytest.mark.parametrize(
-    ("library", "extension"), [(library, e) for library, endings in EXTRAS.items() for e in endings]
+    ("library", "extension"),
+    [*(("pyarrow", ending) for ending in TABLES[:-1]), ("h5py", ".h5"), ("h5py", ".hdf5"), ("zarr", ".zarr")],
 )
 def test_missing_extras_are_named(library, extension, tmp_path, monkeypatch):
     write = next(write for ending, write, _ in WRITERS.values() if ending == extension)
