@@ -48,15 +48,6 @@ def test_queries(dtype, sparse, shape, n_queries, seed, data):
     np.testing.assert_array_equal(squares, expected_squares)
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-def test_equal_rows_are_neighbors_in_their_order(sparse):
-    X = np.ones((60, 3), dtype=np.float32)
-    ids, squares = nearest_neighbors(sp.csr_array(X) if sparse else X, 4, **METHOD)
-    assert not squares.any()
-    for i, row in enumerate(ids):
-        assert row.tolist() == [j for j in range(60) if j != i][:4]
-
-
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("far", [0, 1e2, 1e4])
 def test_rounding_of_products_hides_no_neighbor(dtype, far):

@@ -39,12 +39,6 @@ def some_descent(
     return descent
 
 
-def iterate(descent, n_inner):
-    """Take the inner iterations of an outer step without testing any."""
-    descent._linearize(descent.statistics)
-    descent._iterate(n_inner)
-
-
 def memberships_of(descent):
     """Return F in the order of the data."""
     return descent._graph.restored(descent.memberships)
@@ -67,20 +61,32 @@ class TestKernels:
         n_inner=st.integers(1, 12), sharp=st.sampled_from([0.0, 0.7]), factor=ASYMMETRIES,
         seed=st.integers(0, 999),
     )  # fmt: skip
+    @pytest.mark.parametrize("steps_of", [PreconditionedSteps, PaperSteps])
     def test_outer_steps_against_the_oracle(
-        self, dtype, n, R, binary, block_rows, n_inner, sharp, factor, seed
+        self, dtype, steps_of, n, R, binary, block_rows, n_inner, sharp, factor, seed
     ):
+        """With the steps of the paper, whose Algorithm 1 this is then, the unit of the weights counts."""
         n = max(n, R)
         W, F = some_weights(n, 3 / n, seed, binary), some_memberships(n, R, seed, sharp).astype(dtype)
         random = np.random.default_rng(seed)
         order, fixed = random.permutation(n), random.random(n) < 0.2
         fixed[R:] &= F.max(axis=1)[R:] == 1
         lam = lambda_of(factor, R)
-        state = oracle_step(W, F.astype(float), oracle.preconditioned_steps, n_inner, fixed, lam)
+        options = dict(block_rows=block_rows, order=order, fixed=fixed, lam=lam, steps_of=steps_of)
+        if steps_of is PaperSteps:
+            steps = oracle.authors_steps(W)
+            start = oracle.started(W, F.astype(float), steps)
+            state = oracle.outer_step(W, start, steps, n_inner, fixed, lam)
+        else:
+            state = oracle_step(W, F.astype(float), oracle.preconditioned_steps, n_inner, fixed, lam)
         for name in INSTRUCTION_SETS:
             with using(name):
-                descent = some_descent(W, F, dtype, block_rows=block_rows, order=order, fixed=fixed, lam=lam)
-                descent.outer_step(-np.inf, n_inner)
+                descent = some_descent(W, F, dtype, **options)
+                if steps_of is PaperSteps:
+                    descent._linearize(descent.statistics)
+                    descent._iterate(n_inner)
+                else:
+                    descent.outer_step(-np.inf, n_inner)
             tolerance = 2e-3 if dtype == np.float32 else 1e-6
             np.testing.assert_allclose(memberships_of(descent), state.F, atol=tolerance)
             np.testing.assert_allclose(descent._tau, state.tau, rtol=1e-6)
@@ -183,31 +189,6 @@ class TestTheorems:
 
 class TestPaperSteps:
     """Algorithm 1 as published, against its oracle."""
-
-    @pytest.mark.parametrize("dtype", DTYPES)
-    @given(
-        n=st.integers(2, 60), R=COLUMNS, binary=st.booleans(), block_rows=st.sampled_from([1, 16, 100]),
-        n_inner=st.integers(1, 12), factor=ASYMMETRIES, seed=st.integers(0, 999),
-    )  # fmt: skip
-    def test_inner_iterations(self, dtype, n, R, binary, block_rows, n_inner, factor, seed):
-        n = max(n, R)
-        W, F = some_weights(n, 3 / n, seed, binary), some_memberships(n, R, seed, 0.5).astype(dtype)
-        random = np.random.default_rng(seed)
-        order, fixed, lam = random.permutation(n), random.random(n) < 0.2, lambda_of(factor, R)
-        # The unit of the weights counts here.
-        W = W if binary else 3 * W
-        steps = oracle.authors_steps(W)
-        start = oracle.started(W, F.astype(float), steps)
-        state = oracle.outer_step(W, start, steps, n_inner, fixed, lam)
-        for name in INSTRUCTION_SETS:
-            with using(name):
-                descent = some_descent(
-                    W, F, dtype, block_rows=block_rows, order=order, fixed=fixed, lam=lam, steps_of=PaperSteps
-                )
-                iterate(descent, n_inner)
-            tolerance = 2e-3 if dtype == np.float32 else 1e-6
-            np.testing.assert_allclose(memberships_of(descent), state.F, atol=tolerance)
-            np.testing.assert_allclose(descent._tau, state.tau, rtol=1e-6)
 
     @settings(max_examples=15)
     @given(n=st.integers(5, 25), R=st.integers(2, 4), binary=st.booleans(), factor=ASYMMETRIES,

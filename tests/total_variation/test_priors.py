@@ -241,13 +241,18 @@ class TestEstimator:
         model = TotalVariationClustering(2, affinity="precomputed", random_state=0).fit(graph)
         assert np.bincount(model.labels_).min() > 450
 
-    def test_equal_sizes_stay_by_default(self):
+    @pytest.mark.parametrize("equal", ["auto", np.full(3, 1 / 3)])
+    def test_equal_priors_are_none(self, equal):
+        """They are given, or found where clusters are of equal size."""
         X = make_blobs(300, 3, centers=3, random_state=0)[0]
-        models = [
-            TotalVariationClustering(3, class_priors=one, random_state=0).fit(X) for one in (None, "auto")
-        ]
-        np.testing.assert_array_equal(models[0].memberships_, models[1].memberships_)
-        assert not hasattr(models[1], "class_priors_")
+        plain, other = (
+            TotalVariationClustering(3, class_priors=priors, n_init=2, random_state=0).fit(X)
+            for priors in (None, equal)
+        )
+        np.testing.assert_array_equal(plain.memberships_, other.memberships_)
+        assert plain.energy_ == other.energy_
+        assert not hasattr(plain, "class_priors_")
+        assert hasattr(other, "class_priors_") == isinstance(equal, np.ndarray)
 
     def test_estimated_priors_find_clusters_that_equal_priors_miss(self):
         random, y = np.random.default_rng(0), np.repeat([1, 2, 0], (60, 60, 900))
@@ -280,16 +285,6 @@ class TestEstimator:
         assert np.bincount(unequal).max() > 450
         np.testing.assert_array_equal(found.labels_, plain.labels_)
         assert not hasattr(found, "class_priors_")
-
-    def test_equal_priors_are_none(self):
-        X = np.random.default_rng(0).normal(size=(150, 3))
-        plain, equal = (
-            TotalVariationClustering(3, class_priors=priors, n_init=2, random_state=0).fit(X)
-            for priors in (None, np.full(3, 1 / 3))
-        )
-        np.testing.assert_array_equal(plain.memberships_, equal.memberships_)
-        assert plain.energy_ == equal.energy_
-        assert not hasattr(plain, "class_priors_")
 
     def test_priors_of_labels(self, uneven):
         X, y = uneven

@@ -82,10 +82,3 @@ def test_an_estimator_keeps_one_of_its_runs():
     assert lowest.energy_ == lowest.energies_.min()
     assert kept.energy_ in kept.energies_
     assert kept.energy_ <= 1.05 * lowest.energy_
-
-
-def test_invalid_selection():
-    with pytest.raises(
-        ValueError, match="select_by must be one of 'shared-neighbors', 'energy', got 'purity'"
-    ):
-        TotalVariationClustering(2, select_by="purity").fit(np.zeros((5, 1)))
