@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import cosine_distances
 
 from coterie import KMeans, MiniBatchKMeans, NestedMiniBatchKMeans
@@ -29,12 +28,6 @@ def spherical(estimator, n_clusters=20, **parameters):
         MiniBatchKMeans: dict(batch_size=300, max_iter=4),
     }
     return estimator(n_clusters, metric="cosine", **(dict(random_state=0) | own[estimator] | parameters))
-
-
-@pytest.fixture(scope="module")
-def blobs():
-    X, _ = make_blobs(2000, 11, centers=23, cluster_std=2.0, random_state=0)
-    return X.astype(np.float32)
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +122,7 @@ class TestEveryEstimator:
         same_bits(model.predict(blobs), model.labels_)
         same_bits(model.predict(8 * blobs), model.labels_)
         np.testing.assert_allclose(
-            distances[np.arange(2000), model.labels_], distances.min(axis=1), atol=1e-6
+            distances[np.arange(len(blobs)), model.labels_], distances.min(axis=1), atol=1e-6
         )
         np.testing.assert_allclose(model.inertia_, distances.min(axis=1).sum(), rtol=1e-5)
         assert model.score(blobs) == -model.inertia_

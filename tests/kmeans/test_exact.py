@@ -80,10 +80,6 @@ class TestResults:
         many = KMeans(23, init="random", n_init=8, random_state=0).fit(blobs)
         assert many.inertia_ <= one.inertia_
 
-    def test_init_by_callable(self, blobs):
-        model = KMeans(4, init=lambda X, k, random_state: X[:k], n_init=1).fit(blobs)
-        same_fits(model, KMeans(4, init=blobs[:4]).fit(blobs))
-
 
 @pytest.mark.parametrize(
     ("parameters", "message"),

@@ -37,18 +37,8 @@ class Problem:
         n_dead=0,
     ):
         random = np.random.RandomState(seed)
-        self.sizes = (
-            n,
-            d,
-            n_components,
-            n_candidates,
-            n_neighbors,
-            dtype.__name__,
-            seed,
-            scaled,
-            extra,
-            n_dead,
-        )
+        sizes = n, d, n_components, n_candidates, n_neighbors
+        self.sizes = *sizes, dtype.__name__, seed, scaled, extra, n_dead
         self.dtype = dtype
         self.X = random.normal(size=(n, d)).astype(dtype)
         self.means = random.normal(size=(n_components, d)).astype(dtype)

@@ -172,11 +172,3 @@ class TestTruncated:
             searches = evaluated > 5 * len(blobs)
             steps = np.arange(1, 10)  # E-step 0 is before the first iteration
             np.testing.assert_array_equal(searches, (steps <= 3) | ((steps - 3) % search_every == 0))
-
-    def test_the_regulariser_is_added(self, blobs):
-        X = blobs.astype(np.float64)
-        for covariance_type in COVARIANCE_TYPES:
-            plain = fitted_for(1, full(5, covariance_type, init=X[:5]), X)
-            more = fitted_for(1, full(5, covariance_type, init=X[:5], reg_covar=0.5), X)
-            np.testing.assert_allclose(more.covariances_, plain.covariances_ + 0.5)
-            np.testing.assert_allclose(more.means_, plain.means_)

@@ -55,6 +55,16 @@ class TestStart:
         for name, value in before.items():
             np.testing.assert_array_equal(getattr(begun, name), value)
 
+    def test_given_means_are_the_only_initialization(self, blobs):
+        with pytest.warns(RuntimeWarning, match="only one init"):
+            assert mixture(9, init=blobs[:9], n_init=3, max_iter=5).fit(blobs).n_components_ == 9
+
+    def test_the_best_of_several_starts_is_kept(self, blobs):
+        options, one = dict(init="random", max_iter=20), np.random.RandomState(3)
+        single = [mixture(6, random_state=one, **options).fit(blobs).lower_bound_ for _ in range(4)]
+        best = mixture(6, n_init=4, random_state=np.random.RandomState(3), **options).fit(blobs)
+        assert best.lower_bound_ == max(single)
+
 
 class TestCoreset:
     def test_coreset_fit_is_the_fit_of_weighted_rows(self, blobs):
