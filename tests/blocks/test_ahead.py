@@ -5,7 +5,6 @@ import threading
 import numpy as np
 import pytest
 
-from coterie import KMeans, open_rows
 from coterie.blocks.kernel_rows import kernel_blocks, read_ahead
 from coterie.rows import Rows
 
@@ -56,15 +55,3 @@ def test_only_rows_outside_memory_are_read_ahead(in_memory, tmp_path):
     parts = [part for part, _ in kernel_blocks(Source(X.shape, X.dtype), 2)]
     assert parts == [slice(0, 2), slice(2, 4), slice(4, 6)]
     assert threads == {"MainThread" if in_memory else "coterie-read"}
-
-
-def test_bits_of_a_file_are_those_of_its_array(tmp_path, monkeypatch):
-    """Blocks of a few rows, so that there is something to read ahead."""
-    X = np.random.default_rng(0).normal(size=(9_000, 3)).astype(np.float32)
-    np.save(tmp_path / "x.npy", X)
-    monkeypatch.setattr("coterie.blocks.kernel_rows.KEPT_BYTES", 0)
-    monkeypatch.setattr("coterie.blocks.kernel_rows._STREAM_BLOCK_BYTES", 1 << 15)
-    options = {"n_clusters": 7, "n_init": 1, "random_state": 0}
-    ours, theirs = (KMeans(**options).fit(rows) for rows in (open_rows(tmp_path / "x.npy"), X))
-    assert np.array_equal(ours.labels_, theirs.labels_)
-    assert np.allclose(ours.cluster_centers_, theirs.cluster_centers_)

@@ -11,34 +11,19 @@ from tests.support.memory import limited_memory
 def machine(tmp_path, monkeypatch):
     """A function: from now on files of the system hold these texts, and no others are there."""
 
-    def holds(**texts):
+    def holds(texts):
         def lines(path):
             return [f"{line}\n" for line in texts.get(path.as_posix(), "").splitlines()]
 
         monkeypatch.setattr(memory, "_lines", lines)
         monkeypatch.delenv(memory.MEMORY_VARIABLE, raising=False)
 
-    return lambda texts: holds(**texts)
+    return holds
 
 
-@pytest.mark.parametrize(
-    ("text", "n_bytes"),
-    [
-        ("4GB", 4 * 10**9),
-        ("4 gib", 2**32),
-        ("512MiB", 2**29),
-        ("1.5G", 15 * 10**8),
-        ("100", 100),
-        ("2k", 2000),
-    ],
-)
-def test_sizes_as_people_write_them(text, n_bytes):
-    assert memory_in_bytes(text) == n_bytes
-
-
-def test_free_memory_of_the_machine(machine):
-    machine({"/proc/meminfo": "MemTotal: 9000 kB\nMemAvailable: 5000 kB"})
-    assert available_memory() == 5000 * 1024
+def test_sizes_as_people_write_them():
+    texts = ("4GB", "4 gib", "512MiB", "1.5G", "100", "2k")
+    assert [memory_in_bytes(text) for text in texts] == [4e9, 2**32, 2**29, 15e8, 100, 2000]
 
 
 def test_limits_of_containers_of_version_2(machine):
@@ -57,7 +42,7 @@ def test_limits_of_containers_of_version_2(machine):
     assert available_memory() == 90000 - 50000 + 2300
 
 
-def test_memory_limit_overrides_free_memory(machine, monkeypatch):
+def test_free_memory_and_limits_that_override_it(machine, monkeypatch):
     machine(
         {"/proc/meminfo": "MemAvailable: 5000 kB", "/proc/self/status": "VmRSS: 7000 kB\nRssAnon: 1000 kB"}
     )

@@ -157,14 +157,7 @@ def test_several_columns_of_vectors(kind, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "X",
-    [
-        np.eye(3),
-        [[1.0]],
-        sp.eye_array(3),
-        as_rows(np.eye(3)),
-        pd.DataFrame.sparse.from_spmatrix(sp.eye_array(3)),
-    ],
+    "X", [np.eye(3), sp.eye_array(3), as_rows(np.eye(3)), pd.DataFrame.sparse.from_spmatrix(sp.eye_array(3))]
 )
 @pytest.mark.parametrize("option", ["columns", "exclude"])
 def test_only_tables_have_columns_to_choose(X, option):

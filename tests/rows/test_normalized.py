@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from coterie.rows import as_rows
 from coterie.rows.derived import normalized, rows_of_zeros
+from tests.rows.formats import dense
 
 
 @pytest.fixture
@@ -14,10 +15,6 @@ def X():
     X[::3, ::2] = 0
     X[5] = 0
     return X
-
-
-def dense(block):
-    return block.toarray() if sp.issparse(block) else block
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int16])

@@ -10,11 +10,7 @@ import pytest
 
 from coterie.rows import as_rows
 
-MAKERS = {
-    "pandas": pd.DataFrame,
-    "polars": pl.DataFrame,
-    "pyarrow": pa.table,
-}
+MAKERS = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 
 
 def columns(n_rows=101):

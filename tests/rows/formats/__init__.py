@@ -17,13 +17,8 @@ def table(X):
     return pa.table({f"c{j}": X[:, j] for j in range(X.shape[1])})
 
 
-def write_arrow_file(path, X):
-    with pa.ipc.new_file(str(path), table(X).schema) as writer:
-        writer.write_table(table(X), max_chunksize=13)
-
-
-def write_arrow_stream(path, X):
-    with pa.ipc.new_stream(str(path), table(X).schema) as writer:
+def write_arrow(path, X, opened=pa.ipc.new_file):
+    with opened(str(path), table(X).schema) as writer:
         writer.write_table(table(X), max_chunksize=13)
 
 
@@ -140,8 +135,8 @@ WRITERS = {
         lambda path, X: feather.write_feather(table(X), str(path), chunksize=13, compression="zstd"),
         "feather",
     ),
-    "arrow": (".arrow", write_arrow_file, "arrow"),
-    "arrow stream": (".arrow", write_arrow_stream, "arrow"),
+    "arrow": (".arrow", write_arrow, "arrow"),
+    "arrow stream": (".arrow", lambda path, X: write_arrow(path, X, pa.ipc.new_stream), "arrow"),
     "zarr": (".zarr", write_zarr, "zarr"),
     "zarr, shards": (".zarr", lambda path, X: write_zarr(path, X, shards=(26, 4)), "zarr"),
     "zarr, group": (".zarr", write_zarr_group, "zarr"),

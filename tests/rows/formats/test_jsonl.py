@@ -2,12 +2,10 @@
 
 import json
 
-import numpy as np
 import pytest
 
 from coterie.rows import open_rows
 from tests.rows.formats import assert_same_rows, numbers
-from tests.support.bits import same_bits
 
 N_ROWS = 60
 
@@ -26,7 +24,7 @@ def objects(n_rows=N_ROWS):
 
 @pytest.fixture(params=[1 << 6, 1 << 12, 1 << 23])
 def chunk_bytes(request, monkeypatch):
-    """Files are read in few or many chunks."""
+    """Files are read in few or many chunks, or in chunks shorter than a line."""
     monkeypatch.setattr("coterie.rows.formats.jsonl._CHUNK_BYTES", request.param)
 
 
@@ -54,13 +52,6 @@ def test_empty_lines_and_marks_are_no_rows(chunk_bytes, tmp_path):
     text = '\ufeff{"v": [1, 2]}\r\n\r\n  \n{"v": [3, 4]}\n\n{"v": [5, 6]}'
     (tmp_path / "x.jsonl").write_text(text, encoding="utf-8", newline="")
     assert open_rows(tmp_path / "x.jsonl").read().tolist() == [[1, 2], [3, 4], [5, 6]]
-
-
-def test_lines_longer_than_blocks(monkeypatch, tmp_path):
-    monkeypatch.setattr("coterie.rows.formats.jsonl._CHUNK_BYTES", 1 << 10)
-    X = np.arange(3000.0).reshape(3, 1000)
-    rows = open_rows(write(tmp_path / "x.jsonl", [{"v": row} for row in X.tolist()]))
-    same_bits(rows.read(), X)
 
 
 @pytest.mark.parametrize(

@@ -50,30 +50,24 @@ def test_a_format_from_outside(tmp_path):
     np.testing.assert_array_equal(model.fit(source).labels_, model.fit(X).labels_)
 
 
-@pytest.mark.parametrize("kind", ["arrays", "integers", "batches", "sparse", "list"])
-def test_kinds_of_batches(tmp_path, kind):
+@pytest.mark.parametrize(
+    "kind", [np.asarray, np.ndarray.tolist, sp.csr_array, lambda part: part.astype(np.int64)]
+)
+def test_kinds_of_pieces(tmp_path, kind):
     X = np.round(numbers(61) * 10)
-    halves = np.split(X, [13])
-
-    def read(path):
-        if kind == "batches":
-            names = ["id", *map(str, range(4))]
-            return (
-                pyarrow.RecordBatch.from_arrays(list(map(pyarrow.array, part.T)), names) for part in halves
-            )
-        kinds = {"sparse": sp.csr_array, "integers": lambda part: part.astype(np.int64)}
-        return (
-            map(kinds.get(kind, np.asarray), halves) if kind != "list" else [part.tolist() for part in halves]
-        )
-
-    register_format(".toy", read)
+    register_format(".toy", lambda path: [kind(part) for part in np.split(X, [13])])
     (tmp_path / "x.toy").touch()
-    if kind == "batches":
-        rows = open_rows(tmp_path / "x.toy", exclude="id")
-        np.testing.assert_array_equal(rows.read(), X[:, 1:])
-        assert rows.metadata_columns["id"].to_pylist() == X[:, 0].tolist()
-    else:
-        assert_same_rows(open_rows(tmp_path / "x.toy"), X)
+    assert_same_rows(open_rows(tmp_path / "x.toy"), X)
+
+
+def test_batches_of_arrow(tmp_path):
+    X, names = numbers(61), ["id", *"abcd"]
+    batches = [pyarrow.RecordBatch.from_arrays([*map(pyarrow.array, p.T)], names) for p in np.split(X, [13])]
+    register_format(".toy", lambda path: batches)
+    (tmp_path / "x.toy").touch()
+    rows = open_rows(tmp_path / "x.toy", exclude="id")
+    np.testing.assert_array_equal(rows.read(), X[:, 1:])
+    assert rows.metadata_columns["id"].to_pylist() == X[:, 0].tolist()
 
 
 @pytest.mark.parametrize(
