@@ -42,14 +42,6 @@ def test_renumbering_keeps_the_edges():
     assert spans[1] < 0.7 * spans[0]
 
 
-def test_connected_on_request():
-    X = np.concatenate([np.random.default_rng(0).normal(size=(20, 2)), [[50.0, 50.0]], [[51.0, 50.0]]])
-    apart = ConvexClusterPath([1e4], n_neighbors=1, distance_decay=0.0).fit(X)
-    together = ConvexClusterPath([1e4], n_neighbors=1, distance_decay=0.0, connect=True).fit(X)
-    assert apart.n_clusters_path_[-1] > 1
-    assert together.n_clusters_path_[-1] == 1
-
-
 class TestWeightsThatUnderflow:
     """They did so in silence, and all of them ended in "The graph has NaN or an infinite weight"."""
 
@@ -85,15 +77,10 @@ def rows():
     return np.random.default_rng(0).normal(size=(80, 3))
 
 
-def edges_of(graph):
-    upper = sp.triu(graph, 1).tocoo()
-    return upper.row, upper.col, upper.data
-
-
 def test_weights_fall_by_half_between_the_quantiles(rows):
     graph, phi = weight_graph(rows, **OPTIONS)
-    heads, tails, weights = edges_of(graph)
-    squares = ((rows[heads] - rows[tails]) ** 2).sum(axis=1)
+    upper = sp.triu(graph, 1).tocoo()
+    weights, squares = upper.data, ((rows[upper.row] - rows[upper.col]) ** 2).sum(axis=1)
     short, long = np.quantile(squares, [0.1, 0.9])
     np.testing.assert_allclose(phi, np.log(2) / (long - short), rtol=1e-12)
     np.testing.assert_allclose(weights, np.maximum(np.exp(-phi * (squares - squares.min())), 0.01), rtol=1e-9)
