@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coterie import KMeans
 from coterie.rows import as_rows
-from tests.support.bits import same_bits, same_fits
+from tests.support.bits import same_bits
 
 dataframe = pytest.importorskip("dask.dataframe")
 
@@ -32,12 +31,6 @@ def test_numbers():
             same_bits([block for _, block in other.blocks(n)], [block for _, block in as_rows(X).blocks(n)])
         same_bits(other.take([0, 15, 16, 16, 60]), X[[0, 15, 16, 16, 60]])
     assert rows.metadata_columns["place"].to_pylist() == ["Rome"] * 61
-    model = KMeans(n_clusters=3, random_state=0)
-    same_fits(
-        KMeans(n_clusters=3, random_state=0).fit(rows),
-        model.fit(X),
-        but=["feature_names_in_", "preparation_"],
-    )
     assert as_rows(lazy).column_names == rows.column_names
     with pytest.raises(ValueError, match="columns that are not numbers: 'place'"):
         as_rows(lazy, columns=["e0", "place"])
