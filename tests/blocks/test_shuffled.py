@@ -141,22 +141,18 @@ class TestShuffledRows:
         kept_bytes(kept)
         check_prefixes(as_rows(MEMORY_KINDS[name](numbers(200))))
 
-    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-    def test_memory_maps(self, dtype, kept, tmp_path, kept_bytes):
-        kept_bytes(kept)
-        np.save(tmp_path / "x.npy", numbers(200, dtype))
-        check_prefixes(as_rows(np.load(tmp_path / "x.npy", mmap_mode="r")))
-
     @pytest.mark.parametrize("name", ["array", "csr", "dask"])
     def test_weights_go_by_position(self, name, kept, kept_bytes):
         kept_bytes(kept)
         weights = np.random.default_rng(0).random(200)
         check_prefixes(as_rows(MEMORY_KINDS[name](numbers(200))), weights)
 
-    def test_rows_of_large_files_are_not_held_in_memory(self, kept, tmp_path, monkeypatch, kept_bytes):
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_memory_maps_and_large_files(self, dtype, kept, tmp_path, monkeypatch, kept_bytes):
         kept_bytes(kept)
-        monkeypatch.setattr("coterie.blocks.shuffled._HELD_BYTES", 0)
-        np.save(tmp_path / "x.npy", numbers(200))
+        np.save(tmp_path / "x.npy", numbers(200, dtype))
+        check_prefixes(as_rows(np.load(tmp_path / "x.npy", mmap_mode="r")))
+        monkeypatch.setattr("coterie.blocks.shuffled._HELD_BYTES", 0)  # rows of files are not held
         check_prefixes(open_rows(tmp_path / "x.npy"))
 
     def test_the_smallest_blocks(self, kept, tmp_path, kept_bytes, tiny_blocks):

@@ -117,6 +117,7 @@ BAD = {
         r"0 feature\(s\) \(shape=\(12, 0\)\) while a minimum of 1 is required\.",
     ),
     "complex": (np.ones((2, 2)) * 1j, "Complex data not supported"),
+    "complex column": (pandas.DataFrame({"a": [1j, 2j]}), "Complex data not supported"),
     "text": (np.array([["a", "b"]]), "not compatible with arrays of bytes/strings"),
     "object text": (np.array([["a", 1]], dtype=object), "could not convert string to float"),
     "datetime": (np.zeros((2, 2), "M8[s]"), "must hold numbers, got dtype datetime64"),

@@ -102,11 +102,6 @@ def test_pandas_columns_that_look_like_numbers(kind):
         as_rows(pd.DataFrame({"a": values}))
 
 
-def test_complex_pandas_columns():
-    with pytest.raises(ValueError, match="Complex data not supported"):
-        as_rows(pd.DataFrame({"a": [1j, 2j]}))
-
-
 def test_pandas_labels_that_are_not_names():
     X = np.arange(6.0).reshape(3, 2)
     frame = pd.DataFrame(X, index=[5, 3, 1])

@@ -38,21 +38,18 @@ def pandas_cells(X):
     return pd.DataFrame({"id": [f"r{i}" for i in range(len(X))], "embedding": list(X)})
 
 
-def written(write, extension):
+def in_parquet(X, folder):
+    parquet.write_table(table(X), folder / "x.parquet", row_group_size=17)
+    return open_rows(folder / "x.parquet")
+
+
+def in_ipc(opened, kind):
     def store(X, folder):
-        path = folder / f"x{len(list(folder.iterdir()))}{extension}"
-        write(X, str(path))
-        return open_rows(path)
+        with opened(folder / "x.arrow", table(X, kind).schema) as writer:
+            writer.write_table(table(X, kind))
+        return open_rows(folder / "x.arrow")
 
     return store
-
-
-def write_ipc(opened, kind):
-    def write(X, path):
-        with opened(path, table(X, kind).schema) as writer:
-            writer.write_table(table(X, kind))
-
-    return write
 
 
 # What else `fit` may be given, from an array of numbers and a folder.
@@ -65,11 +62,9 @@ STORAGES = {
     "pandas cells": lambda X, folder: pandas_cells(X),
     "polars list": lambda X, folder: pl.from_arrow(table(X)),
     "polars array": lambda X, folder: pl.from_arrow(table(X, "fixed")),
-    "parquet list": written(
-        lambda X, path: parquet.write_table(table(X), path, row_group_size=17), ".parquet"
-    ),
-    "arrow file": written(write_ipc(pa.ipc.new_file, "list"), ".arrow"),
-    "arrow stream": written(write_ipc(pa.ipc.new_stream, "fixed"), ".arrow"),
+    "parquet list": in_parquet,
+    "arrow file": in_ipc(pa.ipc.new_file, "list"),
+    "arrow stream": in_ipc(pa.ipc.new_stream, "fixed"),
 }
 
 

@@ -5,7 +5,6 @@ import pyarrow
 import pytest
 import scipy.sparse as sp
 
-import coterie
 from coterie.rows import formats, open_rows, register_format
 from tests.rows.formats import assert_same_rows, numbers
 
@@ -46,8 +45,6 @@ def test_a_format_from_outside(tmp_path):
     source = open_rows(folder)
     assert_same_rows(source, X)
     assert [start for start, _ in source.files] == [0, 30, 31]
-    model = coterie.KMeans(n_clusters=3, random_state=0)
-    np.testing.assert_array_equal(model.fit(source).labels_, model.fit(X).labels_)
 
 
 @pytest.mark.parametrize(
