@@ -33,9 +33,9 @@ MOST_ROWS = 1_000_000
 
 _INTRODUCTION = """# Quality on labeled data sets
 
-The tables show how well clusters agree with known classes. The loss is the best accuracy on a set minus that of a
-method. Its mean is lowest for {ours} among coterie's methods, and for {peer} among the
-competitors. Both means are over the {n_common} sets finished by all methods that finished at least 90% of the sets.
+The tables show how well clusters agree with known classes. The loss is the best accuracy of all methods on a set minus
+that of a method. Its mean is lowest for {ours} among coterie's methods, and for {peer} among the
+competitors. Both are means over the {n_common} sets that nearly all methods finished.
 
 ```console
 $ pip install leidenalg igraph genieclust evoc  # competitors; those that are missing are left out
@@ -50,8 +50,8 @@ Rand index (ARI).
 - {sets} Sets marked "(scaled)" have standardized columns. Texts (webkb4, 20news, rcv1) have 100 columns
   from latent semantic analysis, and rows of length 1.
 - compare: the method that [`coterie.compare`](compare.md) scores highest, with the time of the whole comparison.
-- SLK-BO, SLK-MS: `LaplacianKModes` with `mode_update="byproduct"` and "mean_shift"; its defaults were tuned on some
-  sets. Mixture: `TruncatedGaussianMixture`.
+- SLK-BO, SLK-MS (scalable Laplacian K-modes): `LaplacianKModes` with `mode_update="byproduct"` and "mean_shift";
+  its defaults were tuned on some sets. Mixture: `TruncatedGaussianMixture`.
 - Total variation: `TotalVariationClustering`. Multilevel: `MultilevelGraphClustering`. Binary:
   `weights="binary"`, all edges weigh 1.
 - k-means: the best of ten restarts. Spectral: `SpectralClustering(assign_labels="cluster_qr")` on a neighbor graph.

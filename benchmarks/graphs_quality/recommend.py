@@ -47,8 +47,8 @@ $ COTERIE_DATA=folder python -m benchmarks.graphs_quality.recommend --page
 
 `coterie.compare` gets the rows and the number of classes, with `random_state=0`, on one thread. Of larger sets,
 {most_rows:,} rows are sampled. 33 sets, real and generated, are those of [Quality](graphs_quality.md). The others are
-generated from seeds, random in clusters (number, shape, sizes, widths), columns and noise; `compare` was not tuned
-on those of seeds 91040 to 91119.
+generated: the number, shapes, sizes and widths of clusters, the columns and the noise are drawn from a seed.
+`compare` was not tuned on those of the seeds 91040 to 91119.
 [How methods are scored, and what "clear", "likely" and "open" mean](../how-to/compare_methods.md#read-the-result).
 
 - Recommended: the method with the highest score, even if the confidence is "open" and `compare` recommends none. Best
