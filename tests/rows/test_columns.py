@@ -139,9 +139,8 @@ def test_choice_of_columns(kind, tmp_path):
         rows_of(columns=[])
     with pytest.raises(ValueError, match="no column 'z'"):
         rows_of(exclude="z")
-    with pytest.raises(
-        ValueError, match=rf"{file}.*not numbers: 'id' \(.*\), 'place' \(.*\)\. Leave them out"
-    ):
+    message = rf"{file}.*not numbers: 'id' \(.*\), 'place' \(.*\)\. Leave them out"
+    with pytest.raises(ValueError, match=message):
         rows_of(columns=["id", "e0", "place"])
 
 
