@@ -212,9 +212,8 @@ class _GrowingCenters:
         gains = np.maximum(self._nearest[rows].astype(np.float64) - pairs.data[part], 0)
         if self._data.weights is not None:
             gains *= self._data.weights[rows]
-        return (
-            float(gains.cumsum()[-1]) if len(gains) else 0.0
-        )  # added up in order, to the same bits everywhere
+        # Added up in order, to the same bits everywhere.
+        return float(gains.cumsum()[-1]) if len(gains) else 0.0
 
     def _pairs(self, frame: CenterFrame) -> sp.csc_array:
         """Return the squared distances of the rows that are nearer to a proposal than to their nearest center."""

@@ -57,7 +57,7 @@ class SizeBounds:
 
 
 def check_sizes(size_min: Any, size_max: Any) -> None:
-    """Raise a ValueError if bounds of sizes, which are numbers or None, exclude each other or all clusters."""
+    """Raise a ValueError if size_min exceeds size_max, size_max is 0, or one of them is infinite; None is no bound."""
     if size_max == 0 or np.inf in (size_min, size_max):
         raise ValueError(
             "size_min and size_max must be sizes of at least 1 or fractions of all rows between 0 and 1, got "
