@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import coterie
-from coterie.rows import prepare_rows, table_roles
+from coterie.rows import prepare_rows
 
 pandas = pytest.importorskip("pandas")
 pyarrow = pytest.importorskip("pyarrow")
@@ -139,48 +139,49 @@ def test_role_of_each_column(name, kind, tmp_path):
         table.to_pandas().to_csv(tmp_path / "t.csv", index=False)
         table = tmp_path / "t.csv"
         if name == "zip codes as text":  # digits in a text file are numbers unless they begin with zeros
-            expected["zip"] = found_roles(table_roles(table))["zip"]
-    assert found_roles(table_roles(table)) == expected
+            expected["zip"] = found_roles(prepare_rows(table).roles)["zip"]
+    assert found_roles(prepare_rows(table).roles) == expected
 
 
 def test_arrays_have_no_roles():
     X = np.arange(12.0).reshape(6, 2)
-    assert table_roles(X) is None
+    assert prepare_rows(X).roles is None
     np.testing.assert_array_equal(prepare_rows(X).read(), X)
 
 
 def test_excluded_columns_and_categories():
     table = table_of("categories")
-    assert table_roles(table, exclude=["x"]).features == ("y",)
-    encoded = table_roles(table, categories="auto")
+    assert prepare_rows(table, exclude=["x"]).roles.features == ("y",)
+    encoded = prepare_rows(table, categories="auto").roles
     assert (encoded.features, encoded.categories, encoded.left_out) == (("x", "y"), ("city",), ())
     rows = prepare_rows(table, categories="auto")
     assert rows.column_names == ["x", "y", "city_Lima", "city_Oslo", "city_Rome"]
 
 
 def test_summary_in_words():
-    roles = table_roles(table_of("embeddings with text and numbers"))
+    roles = prepare_rows(table_of("embeddings with text and numbers")).roles
     assert str(roles) == (
         "Used: 1 column (embedding). Left out: id (id); text (text); tokens (beside the vectors)."
     )
 
 
 def test_unlike_scales_are_named():
-    assert table_roles(pyarrow.table({"a": normal(), "b": normal(5000), "c": normal(3)})).scales == ("b", "a")
-    assert table_roles(pyarrow.table({"a": normal(), "b": normal(20)})).scales is None
+    for spread, scales in ((5000, ("b", "a")), (20, None)):
+        table = pyarrow.table({"a": normal(), "b": normal(spread), "c": normal(3)})
+        assert prepare_rows(table).roles.scales == scales
 
 
 def test_text_alone_shows_how_to_make_vectors():
     table = pyarrow.table({"id": codes(), "review": sentences()})
     with pytest.raises(ValueError, match=r"review \(text\).*SentenceTransformer"):
-        table_roles(table)
+        prepare_rows(table)
 
 
 def test_a_long_table_is_judged_by_its_first_rows():
     n = 200_000
     values = np.r_[np.zeros(100_000), np.ones(n - 100_000)]
     table = pyarrow.table({"flag": values, "x": draw.normal(size=n)})
-    assert table_roles(table).features == ("flag", "x")
+    assert prepare_rows(table).roles.features == ("flag", "x")
 
 
 def test_a_short_text_of_several_words_is_no_id():
@@ -188,9 +189,9 @@ def test_a_short_text_of_several_words_is_no_id():
         {"note": [f"order {i} came late" for i in range(N)], "who": [f"Ann Lee {i}" for i in range(N)]}
     )
     with pytest.raises(ValueError, match=r"note \(text\)"):
-        table_roles(table)
+        prepare_rows(table)
     with pytest.raises(ValueError, match=r"no columns of numbers or vectors to cluster: who \(id\)\."):
-        table_roles(table, exclude=["note"])
+        prepare_rows(table, exclude=["note"])
 
 
 def test_a_fit_leaves_out_ids_with_a_warning():

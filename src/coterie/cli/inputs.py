@@ -20,7 +20,7 @@ from coterie.cli.output import recorded_warnings
 from coterie.limits.files import check_regular_file
 from coterie.names import known_classes
 from coterie.results import kept_names, table_names
-from coterie.rows import Rows, open_rows, prepare_rows, table_roles
+from coterie.rows import Rows, open_rows, prepare_rows
 from coterie.rows.remote import kept_copies, without_secrets
 from coterie_command import cleaned_up
 from coterie_command.app import did_you_mean
@@ -114,17 +114,11 @@ def open_input(
             for option, words in wanted.items():
                 _check_names(name, f"--{option}", words, names)
         left_out = [*exclude, *([] if options.id is None else [options.id]), *label_column] or None
-        roles = None
-        if chosen is None:
-            roles = table_roles(path, exclude=left_out, categories=categories, **reading)
-        if roles is not None:
-            chosen, categories = [*roles.features, *roles.categories], list(roles.categories) or None
-            left_out = None
         rows = prepare_rows(
             path, columns=chosen, exclude=left_out, categories=categories, missing=options.missing,
             scale=options.scale, keep_columns=columns_out == "all", **reading,
         )  # fmt: skip
-        table = kept_columns(rows, columns_out, options.id)
+        table, roles = kept_columns(rows, columns_out, options.id), rows.roles
     if roles is not None and roles.scales is not None and options.scale == "none":
         largest, smallest = roles.scales
         recorded.append(

@@ -46,8 +46,8 @@ def as_rows(
         tables of pandas, polars, pyarrow and Dask, or by Arrow's C interface, of numbers or of vectors of one length;
         lists and columns of vectors. A stream is read once, by this call. A `Rows` is returned unchanged.
     columns, exclude : list of str or int, optional
-        Columns of a table to cluster, in this order, and columns to leave out, see `open_rows`. By default the features
-        by `table_roles`.
+        Columns of a table to cluster, in this order, and columns to leave out, see `open_rows`. By default the
+        features.
     decimal, thousands, missing_words
         How texts of a table are read as numbers, see `open_rows`.
 

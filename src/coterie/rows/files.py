@@ -62,7 +62,7 @@ def open_rows(
         Columns of a table to cluster, in this order. Each is a name; a position from 0; a range, by names with
         both ends (``"e0:e255"``) or by positions without the end, as in Python (``"2:258"``); or a pattern of
         names (``"e*"``). Columns hold numbers, or vectors: lists of numbers, all of the same length. By default
-        the features by `table_roles`: a column of vectors, or else numbers, without ids, dates and constants.
+        the features: a column of vectors, or else numbers, without ids, dates and constants.
     exclude : list of str or int, optional
         Columns of a table to leave out, written in the same ways.
     header : bool, optional

@@ -66,7 +66,7 @@ class Rows:
     chosen : list of str or int, or None
         The clustered columns of a table, in the form of ``columns=`` of `open_rows`.
     roles : TableRoles or None
-        The roles of the columns of a table, where they decided which are clustered; see `table_roles`.
+        The roles of the columns of a table, where they decided which are clustered.
     encoded : list of str
         Columns of `metadata_columns` that `prepare_rows` encodes.
     preparation : tuple of tuple

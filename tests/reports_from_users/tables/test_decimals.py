@@ -7,7 +7,7 @@ import pandas
 import pytest
 
 import coterie
-from coterie.rows import table_roles
+from coterie.rows import prepare_rows
 from coterie.rows.checks import TableError
 
 RNG = np.random.default_rng(0)
@@ -75,7 +75,7 @@ def test_the_minus_sign_of_typesetting(tmp_path):
 
 def test_units_that_are_left_out_are_said(tmp_path):
     path = write(tmp_path / "x.csv", ",", lambda v: f"{v} kg", str)
-    assert "value without 'kg'" in str(table_roles(path))
+    assert "value without 'kg'" in str(prepare_rows(path).roles)
 
 
 AMBIGUOUS = {
@@ -119,7 +119,7 @@ def test_a_column_that_is_not_read_is_never_left_out_silently(cell, parameter, t
     (tmp_path / "x.csv").write_text("\n".join(["value,other", *lines]))
     for table in (tmp_path / "x.csv", pandas.read_csv(tmp_path / "x.csv", dtype=str)):
         with pytest.raises(TableError, match="'value'") as caught:
-            table_roles(table)
+            prepare_rows(table)
         assert caught.value.parameter == parameter
 
 

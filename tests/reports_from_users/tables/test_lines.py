@@ -10,7 +10,6 @@ import pandas
 import pytest
 
 import coterie
-from coterie.rows import table_roles
 from coterie.rows.checks import TableError
 
 TABLE = "name,x,y\n" + "".join(f"n{i},{i / 4},{i * i / 8}\n" for i in range(30))
@@ -69,7 +68,7 @@ def test_compressed_files(ending, tmp_path):
 
 
 def test_the_same_columns_of_the_same_table(tmp_path):
-    """`fit`, `as_rows`, `open_rows` and `table_roles` choose alike."""
+    """`fit`, `as_rows` and `open_rows` choose alike."""
     rng = np.random.default_rng(0)
     x, n = rng.normal(size=40), rng.integers(0, 9, 40)
     frame = pandas.DataFrame({"OrderNo": rng.permutation(9000)[:40], "x": x, "n": n, "one": 1})
@@ -80,7 +79,5 @@ def test_the_same_columns_of_the_same_table(tmp_path):
         fitted,
         coterie.as_rows(frame).column_names,
         coterie.open_rows(tmp_path / "x.csv").column_names,
-        list(table_roles(frame).names),
-        list(table_roles(tmp_path / "x.csv").names),
     ):
         assert names == ["x", "n"]

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from coterie.rows import table_roles
+from coterie.rows import prepare_rows
 
 N = 200
 RNG = np.random.default_rng(0)
@@ -49,6 +49,6 @@ def test_roles_by_names_and_values(case):
     names, columns, expected = ROLES[case]
     for name in names.split(","):
         for cells in columns:
-            roles = table_roles(pa.table({name: cells, "x": X}))
+            roles = prepare_rows(pa.table({name: cells, "x": X})).roles
             found = "feature" if name in roles.names else dict(roles.left_out)[name]
             assert (name, found) == (name, expected)

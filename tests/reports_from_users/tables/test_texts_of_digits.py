@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import coterie
-from coterie.rows import table_roles
+from coterie.rows import prepare_rows
 
 N = 120
 RNG = np.random.default_rng(0)
@@ -49,7 +49,7 @@ def table(kind, name, cells, folder):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", CODES)
 def test_codes_are_no_numbers(kind, name, tmp_path):
-    roles = table_roles(table(kind, name, CODES[name], tmp_path))
+    roles = prepare_rows(table(kind, name, CODES[name], tmp_path)).roles
     assert roles.names == ("x",)
     assert dict(roles.left_out)[name] in ("id", "category")
 

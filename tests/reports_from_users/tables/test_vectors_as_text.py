@@ -7,7 +7,7 @@ import pandas
 import pytest
 
 import coterie
-from coterie.rows import table_roles
+from coterie.rows import prepare_rows
 
 N, WIDTH = 60, 16
 RNG = np.random.default_rng(0)
@@ -29,7 +29,7 @@ def test_vectors_are_parsed(way, tmp_path):
     )
     frame.to_csv(tmp_path / "x.csv", index=False)
     for table in (tmp_path / "x.csv", pandas.read_csv(tmp_path / "x.csv")):
-        assert table_roles(table).names == ("embedding",)
+        assert prepare_rows(table).roles.names == ("embedding",)
         np.testing.assert_allclose(coterie.prepare_rows(table).read(), E)
 
 
