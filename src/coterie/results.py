@@ -17,15 +17,12 @@ from coterie.blocks.dataset import own_squares
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.estimators import Estimator
 from coterie.estimators.base import membership_of, rows_for
+from coterie.estimators.preparation import opened_rows
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs import nearest_neighbors
 from coterie.names import read_names, relabel
-from coterie.rows import Rows, as_rows
-from coterie.rows.adapt import adapted, table_of
-from coterie.rows.checks import NotATableError
-from coterie.rows.columns import NO_COLUMNS
+from coterie.rows import Rows
 from coterie.rows.derived import complete_rows
-from coterie.rows.files import columns_of_file, read_rows
 from coterie.rows.frames import is_a, names_of_frame
 from coterie.rows.roles import id_among
 
@@ -119,8 +116,6 @@ def results_table(
     """
     share = None if outliers is None else outlier_share(outliers)
     is_frame = any(is_a(X, library, "DataFrame") for library in ("pandas", "polars"))
-    if not isinstance(X, str | Path) and not is_frame and not is_a(X, "pyarrow", "Table"):
-        X = as_rows(X)  # once: it may be a stream
     rows = model_rows(model, X, keep_columns=True)
     found = labels_of(model, rows) if labels is None else np.asarray(labels, dtype=np.int32)
     if found.shape != (rows.shape[0],):
@@ -135,33 +130,17 @@ def results_table(
     if is_frame:  # its index is no column
         taken = [name for name in names_of_frame(X) if name in set(taken)]
     added = result_columns(placement, found, known, rows.kept, taken)
-    return (
-        _beside_frame(X, added, kept_names(taken, columns, id))
-        if is_frame
-        else (result_table(rows.all_columns, added, columns, id))
-    )
+    if is_frame:
+        return _beside_frame(X, added, kept_names(taken, columns, id))
+    return result_table(kept_columns(rows.all_columns, columns, id), added)
 
 
-def model_rows(
-    model: Any, X: Any, *, exclude: Any = None, keep_columns: bool = False, **reading: Any
-) -> Rows:
-    """Return rows in the columns of the fit, prepared as its rows; `keep_columns` keeps all in `Rows.all_columns`."""
-    preparation = getattr(model, "preparation_", ())
-    if not isinstance(X, Rows):
-        chosen = next((step[1] or NO_COLUMNS for step in preparation if step[0] == "columns"), None)
-        if chosen is None and exclude is None and hasattr(model, "feature_names_in_"):
-            known, names = table_names(X, **reading), [str(name) for name in model.feature_names_in_]
-            chosen = names if known is not None and set(names) <= set(known) else None
-        opened = read_rows if isinstance(X, str | Path) else adapted
-        options = {**reading, "keep_columns": keep_columns, "exclude": exclude}
-        try:
-            X = opened(X, {**options, "columns": chosen})
-        except NotATableError:
-            if exclude is not None:
-                raise
-            X = opened(X, options)  # an array, which has the columns in their order
-    is_whole = ("drop_missing",) in preparation and ("drop_missing",) not in X.preparation
-    return rows_for(model, complete_rows(X) if is_whole else X)
+def model_rows(model: Any, X: Any, **options: Any) -> Rows:
+    """Return rows in the columns of the fit, prepared as its rows, and as complete; `keep_columns` keeps all columns in
+    `Rows.all_columns`."""
+    rows, done = opened_rows(model, X, **options), ("drop_missing",)
+    is_whole = done in getattr(model, "preparation_", ()) and done not in rows.preparation
+    return rows_for(model, complete_rows(rows) if is_whole else rows)
 
 
 def labels_of(model: Any, rows: Rows) -> IntArray:
@@ -226,15 +205,6 @@ def place_rows(model: Any, X: Any, labels: IntArray, scores: Array | None = None
 # --- the columns of the input and of the results ---------------------------------------------------------------------
 
 
-def table_names(X: Any, **reading: Any) -> list[str] | None:
-    """Return the names of all columns of a file or a table, by its beginning; None if it is not a table."""
-    if isinstance(X, str | Path):
-        found = columns_of_file(X, {**reading, "columns": NO_COLUMNS})
-        return None if found is None else list(found[0].schema.names)
-    table = table_of(X)
-    return None if table is None else list(table.schema.names)
-
-
 def result_columns(
     placement: Placement,
     clusters: IntArray,
@@ -243,7 +213,9 @@ def result_columns(
     taken: Collection[str],
 ) -> dict[str, Any]:
     """Return the results of all rows of the input as Arrow arrays by their names, null for dropped rows."""
-    pyarrow, nowhere = _pyarrow(), placement.labels < 0
+    import pyarrow
+
+    nowhere = placement.labels < 0
     found: dict[str, tuple[Array, BoolArray]] = {"cluster": (clusters, np.zeros_like(nowhere))}
     if names is not None:
         found["name"] = relabel(clusters, names=names), clusters < 0
@@ -264,15 +236,21 @@ def result_columns(
     return columns
 
 
-def result_table(table: Any, added: Mapping[str, Any], columns: str = "all", id: str | None = None) -> Any:
-    """Return the columns of a table with those of the results, as a `pyarrow.Table`."""
-    names = [] if table is None else table.column_names
-    kept = set(kept_names(names, columns, id))
-    positions = [i for i, name in enumerate(names) if name in kept]
-    found = table.select(positions) if kept else _pyarrow().table(dict(added))
-    for name, column in added.items() if kept else ():
-        found = found.append_column(name, column)
-    return found
+def result_table(table: Any, added: Mapping[str, Any]) -> Any:
+    """Return columns that are kept with those of the results, as a `pyarrow.Table`."""
+    import pyarrow
+
+    if table is None or not table.num_columns:
+        return pyarrow.table(dict(added))
+    for name, column in added.items():
+        table = table.append_column(name, column)
+    return table
+
+
+def kept_columns(table: Any, columns: str, id: str | None) -> Any:
+    """Return the columns of a `pyarrow.Table` that results keep; None for none."""
+    kept = kept_names([] if table is None else table.column_names, columns, id)
+    return table and table.select([i for i, name in enumerate(table.column_names) if name in kept])
 
 
 def kept_names(names: Sequence[str], columns: str, id: str | None) -> list[str]:
@@ -327,11 +305,3 @@ def _ranks(labels: IntArray, keys: Sequence[FloatArray]) -> IntArray:
     ranks = np.empty(len(labels), dtype=np.int32)
     ranks[order] = places
     return ranks
-
-
-def _pyarrow() -> Any:
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise ImportError("Tables of results need pyarrow: pip install 'coterie[io]'") from error
-    return pyarrow

@@ -50,10 +50,15 @@ def test_other_columns_are_listed(model, frame, tmp_path):
             ValueError, match=r"unseen at fit time:\n- e\n- f\n.*yet now missing:\n- a\n- c\n"
         ):
             model.predict(rows)
-    with pytest.raises(ValueError, match=r"unseen at fit time:\n- x\n$"):
-        model.predict(frame.assign(x=1.0))
     with pytest.raises(ValueError, match=r"yet now missing:\n- b\n$"):
         model.predict(frame[["a", "c", "d"]])
+
+
+def test_columns_are_found_by_name(model, frame):
+    """Among others, and in rows of any index."""
+    some = frame[::-1][list("dbca")].assign(x=1.0, text="a")
+    same_bits(model.predict(some), model.labels_[::-1])
+    same_bits(model.predict(as_rows(some)), model.labels_[::-1])
 
 
 def test_repeated_names(frame, tmp_path):

@@ -19,8 +19,9 @@ from coterie.cli.errors import about, check_exists
 from coterie.cli.output import recorded_warnings
 from coterie.limits.files import check_regular_file
 from coterie.names import known_classes
-from coterie.results import kept_names, table_names
+from coterie.results import kept_columns
 from coterie.rows import Rows, open_rows, prepare_rows
+from coterie.rows.files import table_names
 from coterie.rows.remote import kept_copies, without_secrets
 from coterie_command import cleaned_up
 from coterie_command.app import did_you_mean
@@ -118,7 +119,7 @@ def open_input(
             path, columns=chosen, exclude=left_out, categories=categories, missing=options.missing,
             scale=options.scale, keep_columns=columns_out == "all", **reading,
         )  # fmt: skip
-        table, roles = kept_columns(rows, columns_out, options.id), rows.roles
+        table, roles = kept_columns(rows.all_columns, columns_out, options.id), rows.roles
     if roles is not None and roles.scales is not None and options.scale == "none":
         largest, smallest = roles.scales
         recorded.append(
@@ -126,13 +127,6 @@ def open_input(
             "columns the same weight."
         )
     return Opened(rows, table, None if roles is None else str(roles), recorded)
-
-
-def kept_columns(rows: Rows, columns_out: str, id: str | None) -> Any:
-    """Return the columns of the table of rows that results keep, as a `pyarrow.Table`; None for an array."""
-    table = rows.all_columns
-    kept = [] if table is None else kept_names(table.column_names, columns_out, id)
-    return table and table.select([i for i, name in enumerate(table.column_names) if name in kept])
 
 
 def _check_names(file: str, option: str, words: Any, names: Sequence[str]) -> None:

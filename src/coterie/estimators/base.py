@@ -83,7 +83,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         Number of columns.
     feature_names_in_ : ndarray of str
         Names of the columns, where all have one: those of a table or of a `Rows`. Other rows with names are put
-        in this order; missing and new columns are an error.
+        in this order; missing columns are an error, others are left out.
     preparation_ : tuple of tuple
         What was done to the rows before the fit, where something was (`Rows.preparation`); other rows are prepared
         in the same way, unless they are already.

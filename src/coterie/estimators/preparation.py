@@ -6,7 +6,6 @@ another order; here they are put in the order of the fit.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,11 +14,9 @@ import numpy as np
 from sklearn.utils.validation import _get_feature_names
 
 from coterie.fitting.checks import warn
-from coterie.rows import Rows, as_rows
-from coterie.rows.checks import NotNumbersError
-from coterie.rows.columns import ALL_COLUMNS, NO_COLUMNS
+from coterie.rows import Rows
 from coterie.rows.derived import normalized, selected_columns
-from coterie.rows.prepare import transformed
+from coterie.rows.prepare import opened, transformed
 
 _MOST_LISTED = 12
 
@@ -37,50 +34,50 @@ def columns_of(X: Any, rows: Rows) -> dict[str, Any]:
     return found
 
 
+def opened_rows(model: Any, X: Any, **options: Any) -> Rows:
+    """Return the rows of data or of a path; of a table with the columns of the fit, by their names."""
+    return opened(X, {**options, "fitted": (_chosen(model), _expected(model))})
+
+
 def prepared_rows(model: Any, X: Any) -> Rows:
-    """Return rows in the columns of a fit, prepared by its transformers; other columns are an error."""
-    preparation = getattr(model, "preparation_", ())
+    """Return rows in the columns of a fit, prepared by its transformers; missing columns are an error."""
+    preparation, chosen = getattr(model, "preparation_", ()), _chosen(model)
     unknown = {step[0] for step in preparation} - {"columns", "transform", "normalize", "drop_missing"}
     if unknown:
         raise ValueError(
             f"The rows of the fit were prepared by {', '.join(sorted(unknown))}, which is unknown here."
         )
-    chosen: Sequence[str | int] | None = next((step[1] for step in preparation if step[0] == "columns"), None)
     steps = [step for step in preparation if step[0] in ("transform", "normalize")]
-    # The other columns of a data frame need not be numbers.
-    if not _is_frame(X):
-        rows = as_rows(X)
-    elif chosen is not None:
-        rows = as_rows(X, columns=chosen or NO_COLUMNS)
-    else:  # the roles of other columns than numbers decide, not those of numbers that happen to be alike in a few rows
-        try:
-            rows = as_rows(X, columns=ALL_COLUMNS)
-        except NotNumbersError:
-            rows = as_rows(X)
-    rows = _with_first_steps(steps, rows)
+    rows = _with_first_steps(steps, opened_rows(model, X))
     done = _steps_of(rows)
+    is_chosen = False
     if any(step[0] == "columns" for step in rows.preparation):
         is_chosen, chosen = list(rows.chosen or []) == chosen, None
-    else:
-        is_chosen = False
     if not any(step[0] == "transform" for step in done):
-        first = next((step for step in steps if step[0] == "transform"), None)
-        # The names of the columns before any step.
-        expected = getattr(model, "feature_names_in_", None) if first is None else first[2]
         has_cells = any(step[0] == "transform" and step[3] is not None for step in steps)
         # The columns of a step with cells may have no names: vectors, or no numbers.
-        positions = (
-            None if has_cells and is_chosen else _positions(model, rows, expected, _names_of(X, rows), chosen)
-        )
-        if positions is not None:
-            if len(positions) < rows.shape[1] and done:
-                raise ValueError(
-                    "X was normalized with columns that the model does not have: choose these first."
-                )
-            rows = selected_columns(rows, positions)
+        if not (has_cells and is_chosen):
+            positions = _positions(model, rows, _names_of(X, rows), chosen)
+            if positions is not None:
+                if len(positions) < rows.shape[1] and done:
+                    raise ValueError(
+                        "X was normalized with columns that the model does not have: choose these first."
+                    )
+                rows = selected_columns(rows, positions)
     for name, *held in steps[len(done) :] if steps else ():
         rows = normalized(rows) if name == "normalize" else transformed(rows, held[0], held[2])
     return rows
+
+
+def _chosen(model: Any) -> Sequence[str | int] | None:
+    """Return the columns that were chosen for a fit, where they were."""
+    return next((step[1] for step in getattr(model, "preparation_", ()) if step[0] == "columns"), None)
+
+
+def _expected(model: Any) -> Any:
+    """Return the names of the columns of a fit before its transformers, None where they have none."""
+    steps = (step for step in getattr(model, "preparation_", ()) if step[0] == "transform")
+    return next((step[2] for step in steps), getattr(model, "feature_names_in_", None))
 
 
 def _steps_of(rows: Rows) -> list[_Step]:
@@ -124,20 +121,11 @@ def _names_of(X: Any, rows: Rows) -> list[str] | None:
     return None if names is None or is_vector or len(names) != rows.shape[1] else list(names)
 
 
-def _is_frame(X: Any) -> bool:
-    tables = (
-        ("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table"), ("dask.dataframe", "DataFrame"),
-    )  # fmt: skip
-    loaded = [getattr(sys.modules[library], name) for library, name in tables if library in sys.modules]
-    return isinstance(X, tuple(loaded)) or hasattr(X, "__arrow_c_stream__")
-
-
 def _positions(
-    model: Any, rows: Rows, expected: Any, names: list[str] | None, chosen: Sequence[str | int] | None
+    model: Any, rows: Rows, names: list[str] | None, chosen: Sequence[str | int] | None
 ) -> list[int] | None:
-    """Return which columns of the rows are those of the fit, or None if they are these already. Other columns are left
-    out if columns were `chosen`, else they are an error.
-    """
+    """Return which columns of the rows are those of the fit, None if they are these already."""
+    expected = _expected(model)
     if expected is None or names is None:
         _warn_of_names(model, expected, names)
         return _unnamed_positions(rows, chosen)
@@ -145,10 +133,8 @@ def _positions(
         return None
     position_of = {name: i for i, name in enumerate(names)}
     missing = [name for name in expected if name not in position_of]
-    known = set(expected)
-    new = [name for name in names if name not in known] if chosen is None else []
-    if missing or new or len(position_of) < len(names):
-        raise ValueError(_mismatch(new, missing))
+    if missing or len(position_of) < len(names):
+        raise ValueError(_mismatch([name for name in names if name not in set(expected)], missing))
     return [position_of[name] for name in expected]
 
 
@@ -181,4 +167,4 @@ def _mismatch(new: list[str], missing: list[str]) -> str:
         if names:
             listed = [*sorted(names)[:_MOST_LISTED], *(["..."] if len(names) > _MOST_LISTED else [])]
             message += f"{title}:\n" + "".join(f"- {name}\n" for name in listed)
-    return message if new or missing else f"{message}Feature names must be unique.\n"
+    return message if missing else f"{message}Feature names must be unique.\n"

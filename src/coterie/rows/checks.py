@@ -72,10 +72,6 @@ def leave_out(problem: str, names: Sequence[str | int]) -> TableError:
     return TableError(f"{problem} ", "Leave out: {}.", Setting("exclude", list(names)))
 
 
-class NotNumbersError(TableError):
-    """Columns to cluster are not numbers."""
-
-
 class BadRowError(ValueError):
     """A row that cannot be clustered: whether a number is missing, where the first one is, and details on all."""
 

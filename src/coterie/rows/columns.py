@@ -19,9 +19,6 @@ class _NoColumns(tuple[str, ...]):
     """The deliberate choice of no column; an empty list is an error."""
 
 
-# All columns, which must be numbers.
-ALL_COLUMNS: Columns = ("0:",)
-
 # Opens a table without a column to cluster, for its metadata columns. It has one column that is never read.
 NO_COLUMNS: Columns = _NoColumns()
 

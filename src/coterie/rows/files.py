@@ -22,7 +22,7 @@ from coterie.rows.landing import Matrix, land_matrices
 from coterie.rows.remote import addresses_of, copied, files_of_rows, in_natural_order, is_address
 from coterie.rows.roles import ColumnProfile
 from coterie.rows.source import Rows
-from coterie.rows.tables import TABLE_OPTIONS, Table, TableColumns, columns_of_tables, land_tables
+from coterie.rows.tables import TABLE_OPTIONS, Table, columns_of_tables, land_tables
 
 # Options about a file; the key is the part after `::`.
 _FILE_OPTIONS = ("key", "header", "sep", "skip_lines")
@@ -130,13 +130,11 @@ def read_rows(path: str | os.PathLike[str], options: Mapping[str, Any]) -> Rows:
         return land_matrices(found, description)
 
 
-def columns_of_file(
-    path: str | os.PathLike[str], options: Mapping[str, Any]
-) -> tuple[Table, TableColumns] | None:
-    """Return a table and the choice of its columns by its first rows, which alone are read; None for other files."""
+def table_names(path: str | os.PathLike[str], **options: Any) -> list[str] | None:
+    """Return the names of all columns of a table, by its beginning; None for other files."""
     with ExitStack() as stack:
         (first, *_), _ = _opened(stack, os.fspath(path), options)
-        return (first, columns_of_tables([first], options)[0]) if isinstance(first, Table) else None
+        return list(first.schema.names) if isinstance(first, Table) else None
 
 
 def profile_table(path: str, **options: Any) -> tuple[int, int, list[ColumnProfile]] | None:

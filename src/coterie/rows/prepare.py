@@ -121,7 +121,7 @@ def prepare_rows(
             )
         if not hasattr(transformer, "fit") or not hasattr(transformer, "transform"):
             raise TypeError(f"transformer must have the methods fit and transform, got {transformer!r}.")
-    rows = _open(X, {"columns": columns, "exclude": exclude, "categories": categories, **reading})
+    rows = opened(X, {"columns": columns, "exclude": exclude, "categories": categories, **reading})
     encoded = rows.encoded
     if isinstance(X, Rows) and categories is not None:
         names = [] if X.metadata_columns is None else X.metadata_columns.column_names
@@ -146,13 +146,14 @@ def prepare_rows(
 
 def rows_to_fit(X: Any, warn: Callable[[str], None]) -> Rows:
     """Return the rows of X for a fit, of a table its features; `warn` is called with the columns that are left out."""
-    rows = _open(X, {})
+    rows = opened(X, {})
     if rows.roles is not None and not isinstance(X, Rows) and (rows.roles.noted or rows.roles.remarks):
         warn(f"{rows.roles} Choose columns by prepare_rows(X, columns=[...]).")
     return rows
 
 
-def _open(X: Any, options: dict[str, Any]) -> Rows:
+def opened(X: Any, options: dict[str, Any]) -> Rows:
+    """Return the rows of data or of a path with the options of `open_rows`, "categories", and "fitted" columns."""
     if isinstance(X, (str, os.PathLike)):
         return read_rows(X, options)
     if isinstance(X, Rows):

@@ -22,7 +22,7 @@ from coterie.rows.cells import (
     reading_of,
     value_type,
 )
-from coterie.rows.checks import BadRowError, NotNumbersError, Setting, TableError, check_shape, reading
+from coterie.rows.checks import BadRowError, Setting, TableError, check_shape, reading
 from coterie.rows.columns import NO_COLUMNS, Columns, column_positions, listed_columns
 from coterie.rows.landing import LandingArray, LandingMetadata
 from coterie.rows.roles import ColumnProfile, TableRoles, invalid_cells, profile_columns, roles_of
@@ -248,7 +248,7 @@ class TableColumns:
                 raise invalid_cells(ColumnProfile(self._names[i], "", remark=self._problems[i]))
         others = [i for i in chosen if self._kinds[i] not in ("number", "vector") and i not in self.formats]
         if others and not is_auto:
-            raise NotNumbersError(
+            raise TableError(
                 f"The table has columns that are not numbers: {listed_columns(self._names, self._types, others)}. ",
                 "Leave them out, encode their values by {}, or choose others.",
                 Setting("categories", "auto", "prepare_rows"),
@@ -270,6 +270,8 @@ def columns_of_tables(tables: Sequence[Table], options: Mapping[str, Any]) -> li
     """Return the choice of columns of each table with the options of `open_rows`: the first one decides."""
     readings = reading_of(options)
     chosen = {name: options.get(name) for name in CHOICES}
+    if "fitted" in options:
+        chosen["columns"] = _columns_of_fit(tables[0], *options["fitted"])
     found: list[TableColumns] = []
     for table in tables:
         with reading(table.name):
@@ -279,6 +281,17 @@ def columns_of_tables(tables: Sequence[Table], options: Mapping[str, Any]) -> li
         if chosen["columns"] is not NO_COLUMNS or found[0].roles is not None:
             chosen = {"columns": found[0].keys or NO_COLUMNS, "categories": found[0].encoded or None}
     return found
+
+
+def _columns_of_fit(table: Table, chosen: Columns | None, names: Sequence[str] | None) -> Columns | None:
+    """Return the columns that a fit has chosen, or else those of its names; else all numbers, if there is no text."""
+    known = table.schema.names
+    if chosen is not None:
+        return chosen or NO_COLUMNS
+    if names is not None and set(names) <= set(known) and len(set(known)) == len(known):
+        return list(names)
+    are_numbers = all(arrow_kind(kind) in ("number", "vector") for kind in table.schema.types)
+    return [i for i in range(len(known)) if i not in table.index] if are_numbers else None
 
 
 def land_tables(tables: Sequence[Table], options: Mapping[str, Any], description: str) -> DenseRows:
