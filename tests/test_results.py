@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans as OtherKMeans
 from sklearn.metrics import pairwise_distances
+from sklearn.preprocessing import Normalizer
 
 import coterie
 from coterie import KMeans, LaplacianKModes, TotalVariationClustering, TruncatedGaussianMixture
 from coterie.results import find_outliers, outlier_share, place_rows
-from coterie.rows import as_rows, prepare_rows
-from coterie.rows.derived import normalized
+from coterie.rows import prepare_rows
 
 pyarrow = pytest.importorskip("pyarrow")
 pandas = pytest.importorskip("pandas")
@@ -138,7 +138,7 @@ def test_memberships_are_those_of_the_fit(X, make):
 
 
 def test_rows_are_prepared(X):
-    model = KMeans(10, random_state=0).fit(normalized(as_rows(X)))
+    model = KMeans(10, random_state=0).fit(prepare_rows(X, Normalizer()))
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     table, distances = coterie.results_table(model, X), pairwise_distances(unit, model.cluster_centers_)
     assert np.array_equal(table["cluster"], model.labels_)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import normalize
 
-import coterie
 from coterie import (
     DensityClustering,
     LaplacianKModes,
@@ -12,6 +11,8 @@ from coterie import (
     TotalVariationClustering,
     TruncatedGaussianMixture,
 )
+from coterie.rows import as_rows
+from coterie.rows.derived import normalized
 from tests.support.bits import same_bits
 
 MODELS = [
@@ -36,7 +37,7 @@ def rays():
 @each
 def test_the_fit_is_that_of_rows_at_length_1(model, rays):
     lengths = 2.0 ** np.random.default_rng(1).integers(-9, 10, size=(len(rays), 1))
-    expected = coterie.prepare_rows(rays, normalize=True)
+    expected = normalized(as_rows(rays)).read()
     plain = type(model)(**model.get_params()).fit(expected)
     cosine = type(model)(**model.get_params() | {"metric": "cosine"}).fit(rays * lengths)
     same_bits(cosine.labels_, plain.labels_)
@@ -52,10 +53,8 @@ def test_the_fit_is_that_of_rows_at_length_1(model, rays):
 def test_rows_of_zeros_are_not_scaled(model, rays):
     X = np.insert(rays, [0, 100], 0, axis=0)
     cosine = type(model)(**model.get_params() | {"metric": "cosine"}).fit(3 * X)
-    same_bits(
-        cosine.labels_,
-        type(model)(**model.get_params()).fit(coterie.prepare_rows(3 * X, normalize=True)).labels_,
-    )
+    plain = type(model)(**model.get_params()).fit(normalized(as_rows(3 * X)).read())
+    same_bits(cosine.labels_, plain.labels_)
 
 
 @pytest.mark.parametrize("estimator", [LaplacianKModes, TotalVariationClustering])

@@ -7,7 +7,6 @@ import pytest
 
 from coterie import KMeans, open_rows
 from coterie.rows import as_rows
-from coterie.rows.derived import normalized
 from tests.support.bits import same_bits
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -93,8 +92,6 @@ def test_chosen_columns_are_chosen_again(frame, header, tmp_path):
         assert np.array_equal(model.predict(table), model.labels_)
         with pytest.raises(ValueError, match=r"no column 'a'. Its columns are 'b', 'c', 'd'"):
             model.predict(frame[["b", "c", "d"]])
-        with pytest.raises(ValueError, match="choose these first"):
-            model.predict(normalized(open_rows(path)))
 
 
 @pytest.mark.parametrize("beside", [{}, {"number": np.arange(60.0)}])

@@ -13,6 +13,7 @@ from coterie.reports.describe import column_effects, original_units, term_weight
 from coterie.reports.page import Explorer, Facts, Table, Warnings
 from coterie.reports.quality import measure_stability
 from coterie.reports.subject import read_subject
+from coterie.rows.derived import normalized
 from tests.reports.conftest import fitted, reported
 
 
@@ -348,9 +349,8 @@ def test_scaling_is_undone(customers):
     ):
         rows = coterie.prepare_rows(frame, columns=["age", "income"], **options)
         np.testing.assert_allclose(original_units(rows.read(), rows.preparation), numbers)
-    for options in ({"normalize": True}, {"transformer": PCA(2)}):
-        rows = coterie.prepare_rows(frame, columns=["age", "income"], **options)
-        assert original_units(rows.read(), rows.preparation) is None
+    for other in (normalized(rows), coterie.prepare_rows(frame, PCA(2), columns=["age", "income"])):
+        assert original_units(other.read(), other.preparation) is None
 
 
 def test_components_of_vectors_are_no_features():

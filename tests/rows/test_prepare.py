@@ -187,12 +187,7 @@ def test_rows_that_are_open_already(frame, tmp_path):
     assert rows.metadata_columns.column_names == opened.metadata_columns.column_names
 
 
-def test_order_of_steps(frame):
-    rows = prepare_rows(
-        frame, columns="age", missing="mean", scale="robust", categories="city", normalize=True
-    )
-    assert [step[0] for step in rows.preparation] == ["columns", "transform", "transform", "normalize"]
-    np.testing.assert_allclose(np.linalg.norm(rows.read(), axis=1), 1)
+def test_another_type(frame):
     other = prepare_rows(as_rows(frame, columns="age"), missing="mean").with_dtype(np.float32)
     assert other.read().dtype == np.float32
 

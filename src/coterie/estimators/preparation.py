@@ -15,7 +15,7 @@ from sklearn.utils.validation import _get_feature_names
 
 from coterie.fitting.checks import warn
 from coterie.rows import Rows
-from coterie.rows.derived import normalized, selected_columns
+from coterie.rows.derived import selected_columns
 from coterie.rows.prepare import opened, transformed
 
 _MOST_LISTED = 12
@@ -42,30 +42,24 @@ def opened_rows(model: Any, X: Any, **options: Any) -> Rows:
 def prepared_rows(model: Any, X: Any) -> Rows:
     """Return rows in the columns of a fit, prepared by its transformers; missing columns are an error."""
     preparation, chosen = getattr(model, "preparation_", ()), _chosen(model)
-    unknown = {step[0] for step in preparation} - {"columns", "transform", "normalize", "drop_missing"}
+    unknown = {step[0] for step in preparation} - {"columns", "transform", "drop_missing"}
     if unknown:
         raise ValueError(
             f"The rows of the fit were prepared by {', '.join(sorted(unknown))}, which is unknown here."
         )
-    steps = [step for step in preparation if step[0] in ("transform", "normalize")]
+    steps = _transforms(preparation)
     rows = _with_first_steps(steps, opened_rows(model, X))
-    done = _steps_of(rows)
-    is_chosen = False
-    if any(step[0] == "columns" for step in rows.preparation):
-        is_chosen, chosen = list(rows.chosen or []) == chosen, None
-    if not any(step[0] == "transform" for step in done):
-        has_cells = any(step[0] == "transform" and step[3] is not None for step in steps)
+    done = _transforms(rows.preparation)
+    if not done:
+        is_chosen = False
+        if any(step[0] == "columns" for step in rows.preparation):
+            is_chosen, chosen = list(rows.chosen or []) == chosen, None
         # The columns of a step with cells may have no names: vectors, or no numbers.
-        if not (has_cells and is_chosen):
+        if not (is_chosen and any(step[3] is not None for step in steps)):
             positions = _positions(model, rows, _names_of(X, rows), chosen)
-            if positions is not None:
-                if len(positions) < rows.shape[1] and done:
-                    raise ValueError(
-                        "X was normalized with columns that the model does not have: choose these first."
-                    )
-                rows = selected_columns(rows, positions)
-    for name, *held in steps[len(done) :] if steps else ():
-        rows = normalized(rows) if name == "normalize" else transformed(rows, held[0], held[2])
+            rows = rows if positions is None else selected_columns(rows, positions)
+    for _, transformer, _, cells in steps[len(done) :]:
+        rows = transformed(rows, transformer, cells)
     return rows
 
 
@@ -76,25 +70,21 @@ def _chosen(model: Any) -> Sequence[str | int] | None:
 
 def _expected(model: Any) -> Any:
     """Return the names of the columns of a fit before its transformers, None where they have none."""
-    steps = (step for step in getattr(model, "preparation_", ()) if step[0] == "transform")
-    return next((step[2] for step in steps), getattr(model, "feature_names_in_", None))
+    steps = _transforms(getattr(model, "preparation_", ()))
+    return steps[0][2] if steps else getattr(model, "feature_names_in_", None)
 
 
-def _steps_of(rows: Rows) -> list[_Step]:
-    return [step for step in rows.preparation if step[0] in ("transform", "normalize")]
+def _transforms(preparation: Sequence[_Step]) -> list[_Step]:
+    return [step for step in preparation if step[0] == "transform"]
 
 
 def _with_first_steps(steps: Sequence[_Step], rows: Rows) -> Rows:
     """Return the rows after the first of these steps only."""
-    given, is_learned = rows, any(step[0] == "transform" for step in steps)
-    while len(done := _steps_of(rows)) > len(steps) or not all(map(_is_same, steps, done)):
-        if not is_learned and not any(step[0] == "transform" for step in done):
-            return rows  # of length 1, as the user wanted them
-        if not is_learned or rows.source is None:
-            names = ", ".join(step[0] for step in _steps_of(given))
+    while len(done := _transforms(rows.preparation)) > len(steps) or not all(map(_is_same, steps, done)):
+        if not steps or rows.source is None:
             raise ValueError(
-                f"X was prepared by other steps ({names}) than the rows of the fit: pass X without "
-                "these steps, which the model repeats."
+                "X was prepared by other transformers than the rows of the fit: pass X without them, and the model "
+                "repeats those of the fit."
             )
         rows = rows.source
     return rows
@@ -102,9 +92,7 @@ def _with_first_steps(steps: Sequence[_Step], rows: Rows) -> Rows:
 
 def _is_same(one: _Step, other: _Step) -> bool:
     """Return whether two steps do the same. A step that was pickled or loaded holds other objects."""
-    if len(one) != len(other) or one[0] != other[0] or one[2:] != other[2:]:
-        return False
-    return one[1:2] == other[1:2] or joblib.hash(one[1:2]) == joblib.hash(other[1:2])
+    return one[2:] == other[2:] and (one[1] is other[1] or joblib.hash(one[1]) == joblib.hash(other[1]))
 
 
 def _names_of(X: Any, rows: Rows) -> list[str] | None:

@@ -14,14 +14,13 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from coterie.arrays import Array
-from coterie.rows.cells import arrow_kind
 from coterie.rows.checks import NotATableError, check_shape
 from coterie.rows.columns import Columns
 from coterie.rows.formats.arrays import slices
-from coterie.rows.frames import is_a, is_column, table_of_frame, table_of_pandas
+from coterie.rows.frames import is_a, table_of_frame, table_of_pandas
 from coterie.rows.landing import Matrix, land_matrices
 from coterie.rows.source import DenseRows, Rows, SparseRows, joined_batches
-from coterie.rows.tables import TABLE_OPTIONS, Table, land_tables, vector_length_error
+from coterie.rows.tables import TABLE_OPTIONS, land_tables, vector_length_error
 
 # Device type of main memory in DLPack.
 _DLPACK_CPU = 1
@@ -79,7 +78,10 @@ def as_rows(
 
 def adapted(X: Any, options: Mapping[str, Any]) -> Rows:
     """Return data in memory with the options of `as_rows`; "categories" are not clustered as numbers."""
-    table = table_of(X)
+    is_array = (
+        isinstance(X, (Rows, np.ndarray)) or sp.issparse(X) or _is_sparse_frame(X) or hasattr(X, "obsm")
+    )
+    table = None if is_array else table_of_frame(X)
     if table is None:
         given = next((name for name in TABLE_OPTIONS if options.get(name) is not None), None)
         if given is not None:
@@ -89,16 +91,7 @@ def adapted(X: Any, options: Mapping[str, Any]) -> Rows:
         return _source_of(X)
     if table.n_rows is not None:
         check_shape((table.n_rows, len(table.schema)))
-    if is_column(X) and arrow_kind(table.schema.types[0]) == "number":
-        check_shape((len(X),))
     return land_tables([table], options, table.description)
-
-
-def table_of(X: Any) -> Table | None:
-    """Return a data frame, Series, table or stream as a table, None if X is none; AnnData and sparse frames are not."""
-    if isinstance(X, (Rows, np.ndarray)) or sp.issparse(X) or _is_sparse_frame(X) or hasattr(X, "obsm"):
-        return None
-    return table_of_frame(X)
 
 
 def _source_of(X: Any) -> Rows:

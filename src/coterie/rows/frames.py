@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from coterie.rows.cells import arrow_kind
 from coterie.rows.checks import check_shape, leave_out
 from coterie.rows.tables import Table, table_of_arrow
 
-# Libraries and their classes. A single column must have vectors.
-_COLUMNS = ("pandas:Series", "polars:Series", "pyarrow:Array", "pyarrow:ChunkedArray")
 _KINDS = (
-    "pandas:DataFrame", "dask.dataframe:DataFrame", "polars:DataFrame", "polars:LazyFrame", "pyarrow:Table",
-    "pyarrow:RecordBatch", *_COLUMNS,
+    "pandas:Series", "pandas:DataFrame", "polars:Series", "polars:DataFrame", "polars:LazyFrame",
+    "dask.dataframe:DataFrame",
 )  # fmt: skip
 
 
@@ -25,38 +24,37 @@ def is_a(X: Any, module: str, name: str) -> bool:
     return library is not None and isinstance(X, getattr(library, name, ()))
 
 
-def is_column(X: Any) -> bool:
-    """Return whether X is a single column."""
-    return any(is_a(X, *kind.split(":")) for kind in _COLUMNS)
-
-
 def table_of_frame(X: Any) -> Table | None:
-    """Return a data frame, Series, Arrow table or array, or a stream as a table; None if X is none."""
-    kind = next((one for one in _KINDS if is_a(X, *one.split(":"))), None)
-    if kind is None and not (hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")):
+    """Return a data frame, a stream, or a single column of vectors as a table; None if X is none."""
+    kind = next((one for one in _KINDS if is_a(X, *one.split(":"))), "")
+    if not kind and not hasattr(X, "__arrow_c_stream__") and not hasattr(X, "__arrow_c_array__"):
         return None
     try:
         import pyarrow
     except ImportError as error:
-        if hasattr(X, "__array__") and kind is None:
+        if hasattr(X, "__array__") and not kind:
             return None
         raise ImportError("Reading tables needs pyarrow: pip install 'coterie[io]'") from error
-    if kind is None:
-        return _table_of_stream(X)
     if kind == "polars:LazyFrame":
         raise TypeError("X is a polars LazyFrame, which has no rows yet: pass X.collect().")
-    if kind == "dask.dataframe:DataFrame":
+    if kind.startswith("dask"):
         return _table_of_dask_frame(X)
-    library, name = kind.split(":")
-    if name == "Series":
+    is_column = kind.endswith("Series") or isinstance(X, (pyarrow.Array, pyarrow.ChunkedArray))
+    if kind.endswith("Series"):
         X = X.to_frame("vector" if X.name is None else X.name)
-    if library == "pandas":
-        return table_of_pandas(X, f"pandas {name}")
-    if library == "polars":
-        X = X.to_arrow()
-    elif name != "Table":
-        X = pyarrow.Table.from_batches([X]) if name == "RecordBatch" else pyarrow.table({"vector": X})
-    return table_of_arrow(X, f"{library} {name}")
+    elif is_column:
+        X = pyarrow.table({"vector": X})
+    if kind.startswith("pandas"):
+        table = table_of_pandas(X)
+    elif kind:
+        table = table_of_arrow(X.to_arrow(), "polars DataFrame")
+    elif isinstance(X, pyarrow.Table):
+        table = table_of_arrow(X)
+    else:
+        return _table_of_stream(X)
+    if is_column and arrow_kind(table.schema.types[0]) == "number":
+        check_shape((len(X),))
+    return table
 
 
 def names_of_frame(frame: Any) -> list[str]:
@@ -94,10 +92,8 @@ def _table_of_stream(X: Any) -> Table | None:
     import pyarrow
 
     try:
-        if hasattr(X, "__arrow_c_stream__"):
-            reader = pyarrow.RecordBatchReader.from_stream(X)
-        else:
-            reader = pyarrow.Table.from_batches([pyarrow.record_batch(X)]).to_reader()
+        is_stream = hasattr(X, "__arrow_c_stream__")
+        reader = pyarrow.RecordBatchReader.from_stream(X if is_stream else pyarrow.table(X))
     except (pyarrow.ArrowInvalid, TypeError) as error:
         if hasattr(X, "__array__"):
             return None
@@ -118,10 +114,8 @@ def _arrow_cells(cells: Any, name: str) -> Any:
     kind = cells.dtype
     if getattr(kind, "kind", "") == "c":
         raise leave_out(f"Complex data not supported: the column {name!r} has dtype {kind}.", [name])
-    if isinstance(kind, np.dtype) and kind.kind in "fiub":
-        return pyarrow.array(cells.to_numpy())
-    if isinstance(kind, sys.modules["pandas"].SparseDtype):
-        return pyarrow.array(cells.sparse.to_dense().to_numpy())
+    if isinstance(kind, (np.dtype, sys.modules["pandas"].SparseDtype)) and kind.kind in "fiub":
+        return pyarrow.array(np.asarray(cells))
     try:
         found = pyarrow.array(cells, from_pandas=True)
     except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, pyarrow.ArrowNotImplementedError):

@@ -17,7 +17,7 @@ from coterie.limits.memory import check_allocation
 from coterie.rows.adapt import adapted
 from coterie.rows.checks import BadRowError, leave_out
 from coterie.rows.columns import Columns, column_positions
-from coterie.rows.derived import complete_rows, derived, landed, normalized
+from coterie.rows.derived import complete_rows, derived, landed
 from coterie.rows.files import read_rows
 from coterie.rows.roles import CATEGORY_LIMIT
 from coterie.rows.source import Rows, SparseRows
@@ -40,7 +40,6 @@ def prepare_rows(
     scale: Scale = "none",
     categories: Columns | None = None,
     handle_unknown: Unknown = "error",
-    normalize: bool = False,
     **reading: Any,
 ) -> Rows:
     """Prepare a table for clustering: impute missing values, scale columns, encode categories.
@@ -73,8 +72,6 @@ def prepare_rows(
         values are an error.
     handle_unknown : {"error", "ignore"}
         Treatment of values that are not in the rows of the fit: an error, or zeros in all columns of the category.
-    normalize : bool
-        Whether each row is scaled to length 1 at the end.
     reading
         Other options of `open_rows`.
 
@@ -93,7 +90,7 @@ def prepare_rows(
     Notes
     -----
     A transformer without `partial_fit` gets all rows in memory. The order of steps is columns, missing, scale,
-    categories, normalize; ``metric="cosine"`` of a model is applied after them.
+    categories; ``metric="cosine"`` of a model is applied after them.
 
     Examples
     --------
@@ -141,7 +138,7 @@ def prepare_rows(
         rows = transformed(rows, _fitted(steps or [transformer], rows))
     if encoded:
         rows = transformed(rows, _encoder(rows, encoded, handle_unknown), encoded)
-    return normalized(rows) if normalize else rows
+    return rows
 
 
 def rows_to_fit(X: Any, warn: Callable[[str], None]) -> Rows:
@@ -217,6 +214,8 @@ def _fitted(steps: Sequence[Any], rows: Rows) -> Any:
                 warnings.simplefilter("ignore", RuntimeWarning)  # of columns without a value so far
                 for block in numbers():
                     step.partial_fit(block)
+        elif isinstance(step, BaseEstimator) and not get_tags(step).requires_fit:
+            step.fit(next(numbers()))
         else:
             n_bytes, what = 16.0 * rows.shape[0] * rows.shape[1], f"rows for {type(step).__name__}"
             check_allocation(n_bytes, what, "fit it to a sample of the rows before")
