@@ -9,60 +9,30 @@ import pytest
 
 from coterie import KMeans, NestedMiniBatchKMeans
 from coterie.blocks import kernel_rows
-from coterie.blocks.kernel_rows import kept_rows
-from coterie.rows import as_rows, open_rows
+from coterie.rows import as_rows
 from tests.support.bits import same_bits
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-SMALL = [np.int8, np.uint8, np.float16, np.int16]
-
-
-def rows_of(dtype, shape=(700, 6)):
-    return np.random.default_rng(0).integers(0, 100, shape).astype(dtype)
-
-
-@pytest.mark.parametrize("dtype", SMALL)
-def test_only_a_block_of_floats_is_kept(dtype, tmp_path, monkeypatch):
-    X = rows_of(dtype)
-    np.save(tmp_path / "x.npy", X)
-    sources = [as_rows(X), open_rows(tmp_path / "x.npy"), as_rows(np.load(tmp_path / "x.npy", mmap_mode="r"))]
-    for rows in sources:
-        assert rows.is_compact
-        assert kept_rows(rows) is not rows
-    monkeypatch.setattr(kernel_rows, "_BLOCK_BYTES", 4 * X.size - 1)
-    for rows in sources:
-        assert kept_rows(rows) is rows
-    # Floats in another order are as large as what would be kept of them.
-    other = as_rows(np.asfortranarray(X.astype(np.float32)))
-    assert not other.is_compact
-    assert kept_rows(other).in_memory
-
-
-def test_vectors_of_an_arrow_table():
-    pyarrow = pytest.importorskip("pyarrow")
-    values = pyarrow.array(rows_of(np.int8).ravel())
-    vectors = pyarrow.FixedSizeListArray.from_arrays(values, 6)
-    assert as_rows(pyarrow.table({"v": vectors})).is_compact
-    assert not as_rows(pyarrow.table({"v": vectors.cast(pyarrow.list_(pyarrow.float32(), 6))})).is_compact
-    assert not as_rows(pyarrow.table({"a": values})).is_compact
-
 
 @pytest.mark.parametrize("make", [KMeans, NestedMiniBatchKMeans])
-def test_the_bits_are_those_of_floats(make, monkeypatch):
-    X = rows_of(np.int8, (5000, 7))
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.float16, np.int16])
+def test_the_bits_are_those_of_floats(make, dtype, kept_bytes, tiny_blocks):
+    kept_bytes(0)
+    tiny_blocks()
+    X = np.random.default_rng(0).integers(0, 100, (5000, 7)).astype(dtype)
     expected = make(9, random_state=0).fit(X.astype(np.float32))
-    monkeypatch.setattr(kernel_rows, "_BLOCK_BYTES", 60_000)
     found = make(9, random_state=0).fit(X)
     same_bits(found.labels_, expected.labels_)
     same_bits(found.cluster_centers_, expected.cluster_centers_)
 
 
-def test_memory_of_a_fit(monkeypatch):
+def test_memory_of_a_fit(monkeypatch, kept_bytes):
     """Three blocks of floats at most: one at work, the next, and for a moment the one that is read after it."""
     for name in ("_BLOCK_BYTES", "_STREAM_BLOCK_BYTES"):
         monkeypatch.setattr(kernel_rows, name, 4 << 20)
-    X = rows_of(np.int8, (200_000, 128))
+    kept_bytes(0)
+    X = np.random.default_rng(0).integers(0, 100, (200_000, 128), dtype=np.int8)
     tracemalloc.start()
     try:
         KMeans(3, n_init=1, init="random", max_iter=2, random_state=0).fit(X)

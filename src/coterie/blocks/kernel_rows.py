@@ -53,11 +53,11 @@ def rows_per_block(rows: Rows, n_clusters: int) -> int:
 
 
 def kept_rows(rows: Rows) -> Rows:
-    """Return the rows of a fit: unchanged if reading them is cheap, else a copy if it takes at most 1 GiB as floats (a
-    block, if a smaller type is in memory).
-    """
-    n_bytes, most = rows.shape[0] * rows.row_bytes(), _BLOCK_BYTES if rows.is_compact else KEPT_BYTES
-    if rows.in_memory or n_bytes > most or (n_bytes > _BLOCK_BYTES and n_bytes > 0.5 * available_memory()):
+    """Return the rows of a fit: unchanged if reading them is cheap, else a copy if it takes at most 1 GiB as floats."""
+    n_bytes = rows.shape[0] * rows.row_bytes()
+    if rows.in_memory or n_bytes > KEPT_BYTES:
+        return rows
+    if n_bytes > _BLOCK_BYTES and n_bytes > 0.5 * available_memory():
         return rows
     return as_rows(Rows.read(rows))  # at once, without a copy of its blocks
 

@@ -186,30 +186,28 @@ def roles_of(
     features = vectors or found.get("number", [])
     if not features and not categories:
         raise _nothing_to_cluster(columns)
-    chosen = {*features, *categories}
-    others = [(one.name, one.looks_like) for i, one in enumerate(columns) if i not in chosen]
-    remarks = [(columns[i].name, columns[i].remark) for i in features]
+    chosen, used = {*features, *categories}, [columns[i] for i in features]
+    others = [one for i, one in enumerate(columns) if i not in chosen]
+    roles = ["beside the vectors" if one.looks_like == "number" else one.looks_like for one in others]
     return TableRoles(
         tuple(keys[i] for i in features),
         tuple(keys[i] for i in categories),
-        tuple((name, "beside the vectors" if role == "number" else role) for name, role in others),
-        None if vectors else unlike_scales([columns[i] for i in features]),
-        tuple(columns[i].name for i in features),
-        tuple((name, remark) for name, remark in remarks if remark.startswith("without")),
+        tuple((one.name, role) for one, role in zip(others, roles)),
+        None if vectors else unlike_scales(used),
+        tuple(one.name for one in used),
+        tuple((one.name, one.remark) for one in used if one.remark.startswith("without")),
     )
 
 
 def invalid_cells(column: ColumnProfile) -> TableError:
     """Return the error for a column most of whose cells are numbers, with the words that may stand for missing ones."""
-    name, words = (
-        shortened(column.name, MOST_OF_A_NAME),
-        [word for word in SUSPECTS if repr(word) in column.remark],
+    name = shortened(column.name, MOST_OF_A_NAME)
+    words = [word for word in SUSPECTS if repr(word) in column.remark]
+    way = "If they are missing values: {}. Otherwise correct" if words else "Correct"
+    settings = [Setting("missing_words", words)] * bool(words) + [Setting("exclude", [name])]
+    return TableError(
+        f"Column {name!r}: {column.remark}. ", f"{way} the cells, or leave the column out: {{}}.", *settings
     )
-    problem, without = f"Column {name!r}: {column.remark}. ", Setting("exclude", [name])
-    if not words:
-        return TableError(problem, "Correct the cells, or leave the column out: {}.", without)
-    way = "If they are missing values: {}. Otherwise correct the cells, or leave the column out: {}."
-    return TableError(problem, way, Setting("missing_words", words), without)
 
 
 def unlike_scales(columns: Sequence[ColumnProfile]) -> tuple[str, str] | None:
@@ -221,17 +219,13 @@ def unlike_scales(columns: Sequence[ColumnProfile]) -> tuple[str, str] | None:
 
 def _nothing_to_cluster(columns: Sequence[ColumnProfile]) -> TableError:
     looks = _listed([f"{one.name} ({one.looks_like})" for one in columns])
-    kinds, way, settings = {column.looks_like for column in columns}, "", [Setting("columns")]
-    if "category" in kinds:
-        way, settings = (
-            "Encode categories by {}. ",
-            [Setting("categories", "auto", "prepare_rows"), *settings],
-        )
-    if "text" in kinds:
-        way += "Cluster vectors of texts, such as SentenceTransformer('all-MiniLM-L6-v2').encode(texts). "
-    way += "Name columns to cluster all the same by {}."
-    problem = f"The table has no columns of numbers or vectors to cluster: {looks}. "
-    return TableError(problem, way, *settings)
+    return TableError(
+        f"The table has no columns of numbers or vectors to cluster: {looks}. ",
+        "Encode categories by {}. Cluster vectors of texts, such as SentenceTransformer('all-MiniLM-L6-v2')."
+        "encode(texts). Name columns to cluster all the same by {}.",
+        Setting("categories", "auto", "prepare_rows"),
+        Setting("columns"),
+    )
 
 
 def _listed(names: Sequence[str | int]) -> str:
@@ -354,10 +348,8 @@ def id_among(names: Sequence[str], id: str | None = None) -> str | None:
     """Return the column of ids: the given one, or else the first that is named like one, if there is one."""
     if id is not None and id not in names:
         raise ValueError(f"There is no column {id!r}: {', '.join(map(repr, names[:12])) or 'no columns'}.")
-    known = [name for name in names if name.lower() in ID_NAMES] + [
-        name for name in names if has_id_name(name)
-    ]
-    return id or next(iter(known), None)
+    known = [name for name in names if name.lower() in ID_NAMES or has_id_name(name)]
+    return id or min(known, key=lambda name: name.lower() not in ID_NAMES, default=None)
 
 
 def _are_large_ids(found: ColumnProfile, cells: Any) -> bool:

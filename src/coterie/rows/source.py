@@ -130,9 +130,6 @@ class Rows:
     in_memory = False
     """Whether all rows are in memory as one block, without a conversion."""
 
-    is_compact = False
-    """Whether the rows are in memory or mapped in a smaller type, from which blocks are cheap to make."""
-
     @property
     def rows_per_block(self) -> int:
         """Default rows of a block: about 16 MiB, a multiple of 4096 rows if possible."""
@@ -278,10 +275,6 @@ class DenseRows(Rows):
     @property
     def in_memory(self) -> bool:  # type: ignore[override]
         return self._is_block(self._array) and _large_map(self._array) is None
-
-    @property
-    def is_compact(self) -> bool:  # type: ignore[override]
-        return self._array.dtype.itemsize < self.dtype.itemsize and self._array.flags.c_contiguous
 
     def block(self, start: int, stop: int) -> Block:
         self._check_length()
