@@ -1,4 +1,4 @@
-"""Run what is not there yet, print the tables, and write the page if asked."""
+"""Run what is not there yet, print the page, and write it if asked."""
 
 import argparse
 from functools import partial
@@ -6,13 +6,15 @@ from itertools import product
 
 import benchmarks.graphs_quality
 from benchmarks.graphs_quality.contenders import CONTENDERS, GRAPH_METHODS, Cell, run_cell, warm_up
-from benchmarks.graphs_quality.page import GUIDE, MOST_ROWS, PAGE, tables, write_guide, written_page
+from benchmarks.graphs_quality.page import MOST_ROWS, losses, written_page
 from benchmarks.harness.contenders import selected
 from benchmarks.harness.data.quality_sets import SETS, prepared
 from benchmarks.harness.measuring import Processes, limit_threads
 from benchmarks.harness.options import SystemParser
-from benchmarks.harness.reporting import RESULTS, Results
+from benchmarks.harness.reporting import DOCS, RESULTS, Results, write_parts
 
+# The page that this command writes, and the one that has a table of it.
+PAGE, GUIDE = DOCS / "benchmarks" / "graphs_quality.md", DOCS / "start" / "which_method.md"
 QUICK_ROWS, QUICK_SETS = 200, ("iris", "moons")
 
 
@@ -38,14 +40,17 @@ if __name__ == "__main__":
         rounds=("--seeds", 1),
     )  # fmt: skip
     parser.add("--limit", default=300.0, help="seconds after which a cell is given up")
-    parser.add("--most-rows", default=MOST_ROWS, quick=QUICK_ROWS, help="drawn of larger sets")
+    parser.add("--most-rows", default=MOST_ROWS, quick=# The page that this command writes, and the one that has a table of it.
+PAGE, GUIDE = DOCS / "benchmarks" / "graphs_quality.md", DOCS / "start" / "which_method.md"
+QUICK_ROWS, help="drawn of larger sets")
     text = f"write {PAGE.name} of what is there, and the table of {GUIDE.name}"
     parser.add_argument("--page", action="store_true", help=text)
     options = parser.read()
     limit_threads(1)
     results = Results(RESULTS / f"graphs_quality-{options.most_rows}")
     measure(options, results)
-    print("\n".join(tables(results)))
+    page = written_page(results, options.most_rows)
+    print(page)
     if options.page:
-        PAGE.write_text(written_page(results, options.most_rows))
-        write_guide(results)
+        PAGE.write_text(page)
+        write_parts(GUIDE, {"written by python -m benchmarks.graphs_quality --page": f"\n{losses(results)}\n"})

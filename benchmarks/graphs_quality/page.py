@@ -1,64 +1,85 @@
-"""The tables of all cells that are there, and the page that is made of them."""
+"""The page on quality, made of all cells that are there."""
 
-from collections.abc import Iterator
+from collections.abc import Container
 from itertools import count, product, takewhile
 from math import isnan
 from statistics import fmean
 
 import pandas as pd
 
-from benchmarks.graphs_quality.contenders import (
-    CONTENDERS,
-    LEIDEN,
-    METHODS_OF_OURS,
-    MULTILEVEL,
-    SLK_BO,
-    SPECTRAL,
-    TV,
-)
+from benchmarks.graphs_quality.contenders import CONTENDERS, METHODS_OF_OURS
 from benchmarks.graphs_quality.recommend import COMPARE
 from benchmarks.harness.data.quality_sets import GENERATED, REAL, SETS
-from benchmarks.harness.reporting import DOCS, FAILED, Results, machine_line, markdown_table, write_parts
+from benchmarks.harness.reporting import FAILED, Results, bold_best, machine_line, markdown_table
 
-PAGE = DOCS / "benchmarks" / "graphs_quality.md"
-# The page that says which method to take, and the lines in it between which a table is written.
-GUIDE = DOCS / "start" / "which_method.md"
 SCORES = ("accuracy", "nmi", "ari")
-FACTS = ("set", "method", FAILED, *SCORES, "cpu_seconds", "machine")
 METHODS, OURS = (COMPARE, *CONTENDERS), {COMPARE, *METHODS_OF_OURS}
 # Methods whose accuracy is shown for each set.
-_BY_SET = ("k-means", "mixture", SLK_BO, TV, MULTILEVEL, SPECTRAL, LEIDEN, "Genie")
+_BY_SET = ("k-means", "mixture", "SLK-BO", "total variation", "multilevel", "Leiden")
+_NAMES = {"SLK-BO": "Laplacian K-modes", "SLK-MS": "Laplacian K-modes, mean shift"}
 # More than any set has: unless told otherwise sets are whole.
 MOST_ROWS = 1_000_000
 
-_INTRODUCTION = """# Quality on labeled data sets
+_PAGE = """# Quality on labeled data sets
 
-The tables show how well clusters agree with known classes. The loss is the best accuracy of all methods on a set minus
-that of a method. Its mean is lowest for {ours} among coterie's methods, and for {peer} among the
-competitors. Both are means over the {n_common} sets that nearly all methods finished.
+Which method finds the known classes of a data set, given only the rows and the number of classes k? Over {n_common} data
+sets, the best of coterie is {ours}, and the best competitor is {peer}.
+
+Accuracy is the share of rows in the cluster of their class; clusters are matched to classes one to one. The **loss** of
+a method on a data set is the best accuracy of all methods, minus its own. "compare" is the method that
+[`coterie.compare`](compare.md) chooses for each data set, without known classes.
+
+## Loss of accuracy
+
+Mean loss on real and on generated data sets, largest loss on one data set, and mean CPU time of a fit (compare: of all
+fits that it needs). Lower is better. Methods of coterie are bold.
+
+{losses}
+
+For example, {best} is on average {real:.3f} less accurate than the best method of each real data set. On one data set
+it is {worst:.3f} less accurate.
+
+## All methods
+
+Means over the data sets that the method finished, so compare only methods with the same number of sets. NMI is
+normalized mutual information, ARI the adjusted Rand index. Methods with graphs weigh long edges less; "binary" weighs
+all edges equally.
+
+{means}
+
+## Accuracy on real data
+
+Bold: the best of these methods. Dash: not measured, or not finished. digits, optdigits, pendigits and mnist are
+handwritten digits, cifar-10 photos, snippets, webkb4, 20news and rcv1 texts, 20news graph a graph without rows (in this
+table only). The others are tables; (scaled): columns are standardized.
+
+{accuracies[0]}
+
+## Accuracy on generated data
+
+Blobs are normally distributed clusters, "heavy tails" has clusters of Student's t distribution, "many columns" has 50.
+
+{accuracies[1]}
+
+## How it was measured
 
 ```console
 $ pip install leidenalg igraph genieclust evoc  # competitors; those that are missing are left out
-$ COTERIE_DATA=folder python -m benchmarks.graphs_quality{option} --page
+$ COTERIE_DATA=folder python -m benchmarks.graphs_quality --page
 ```
 
-The command writes this page ({n_cells} fits, {dates}). Unless stated below, every method is given
-the number of classes k, has its defaults otherwise, and runs once (seed 0) on one thread. Clusters are compared with
-the classes by accuracy (clusters matched to classes one to one), normalized mutual information (NMI) and adjusted
-Rand index (ARI).
+{n_cells} fits, {dates}. {sets} Each method runs once (seed 0) on one thread, with its defaults apart from k and:
 
-- {sets} Sets marked "(scaled)" have standardized columns. Texts (webkb4, 20news, rcv1) have 100 columns
-  from latent semantic analysis, and rows of length 1.
-- compare: the method that [`coterie.compare`](compare.md) scores highest, with the time of the whole comparison.
-- SLK-BO, SLK-MS (scalable Laplacian K-modes): `LaplacianKModes` with `mode_update="byproduct"` and "mean_shift";
-  its defaults were tuned on some sets. Mixture: `TruncatedGaussianMixture`.
-- Total variation: `TotalVariationClustering`. Multilevel: `MultilevelGraphClustering`. Binary:
-  `weights="binary"`, all edges weigh 1.
-- k-means: the best of ten restarts. Spectral: `SpectralClustering(assign_labels="cluster_qr")` on a neighbor graph.
-  Leiden: 15 neighbors, with the resolution that gives about k clusters. HDBSCAN finds the number of clusters, with
-  `min_cluster_size` n / (10 k); noise counts as one cluster. EVoC: `approx_n_clusters=k`.
+- k-means: best of ten restarts. Leiden: 15 neighbors, and the resolution that gives about k clusters.
+- Laplacian K-modes: defaults, which were tuned on some of these sets; "mean shift" is `mode_update="mean_shift"`.
+- spectral: `SpectralClustering(assign_labels="cluster_qr")` on a graph of nearest neighbors. Genie: genieclust.
+- HDBSCAN: `min_cluster_size` is n / (10 k); it finds the number of clusters, and noise counts as one. EVoC:
+  `approx_n_clusters=k`.
+- webkb4, 20news and rcv1: 100 columns from latent semantic analysis, and rows of length 1. snippets: embeddings.
+- First table: methods that finished nine tenths of the data sets, on the data sets that all of these finished.
 
-{machines}"""
+{machines}
+{missing}"""
 
 
 def _cells(results: Results) -> pd.DataFrame:
@@ -72,11 +93,7 @@ def _cells(results: Results) -> pd.DataFrame:
             found.append({"set": name, "method": method} | runs[0] | means)
         elif runs:
             found.append({"set": name, "method": method} | failed[0])
-    return pd.DataFrame(found, columns=list(FACTS))
-
-
-def _ended(cells: pd.DataFrame) -> pd.DataFrame:
-    return cells[cells[FAILED].isna()]
+    return pd.DataFrame(found, columns=["set", "method", FAILED, *SCORES, "cpu_seconds", "machine"])
 
 
 def _by_set(cells: pd.DataFrame, score: str) -> pd.DataFrame:
@@ -91,41 +108,25 @@ def _of_rows(cells: pd.DataFrame) -> pd.DataFrame:
     return cells[~cells["set"].isin([name for name, known in SETS.items() if known.is_graph])]
 
 
-def _behind(cells: pd.DataFrame, score: str = "accuracy") -> pd.DataFrame:
-    """Return how far each method is behind the best score of each set of rows."""
-    scores = _by_set(_of_rows(cells), score)
+def _behind(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return how far each method is behind the best accuracy on each set of rows."""
+    scores = _by_set(_of_rows(cells), "accuracy")
     return scores.rsub(scores.max(axis=1), axis=0)
 
 
 def _shown(method: str) -> str:
-    return f"**{method}**" if method in OURS else method
+    name = _NAMES.get(method, method)
+    return f"**{name}**" if method in OURS else name
 
 
-def tables(results: Results) -> list[str]:
-    """Return what the page shows, beginning with means over all sets, as lines of Markdown."""
-    cells = _cells(results)
-    return [*_summary(cells), *_accuracies(cells), *_failures(cells)]
-
-
-def _summary(cells: pd.DataFrame) -> Iterator[str]:
+def _means(cells: pd.DataFrame) -> list[str]:
+    """Return the table of the losses and scores of all methods."""
     lines, behind = [], _behind(cells)
-    ended = dict(iter(_ended(_of_rows(cells)).groupby("method")))
-    for method, own in ((method, ended[method]) for method in METHODS if method in ended):
-        kinds = (own["accuracy"][own["set"].isin(kind)] for kind in (REAL, GENERATED))
-        lines.append([
-            _shown(method), str(len(own)),
-            *(f"{own[score].mean():.3f}" for score in SCORES),
-            *(f"{values.mean():.3f}" if len(values) else "-" for values in kinds),
-            f"{behind[method].mean():.3f}", f"{behind[method].max():.3f}", f"{own['cpu_seconds'].sum():.0f}",
-        ])  # fmt: skip
-    lines.sort(key=lambda line: float(line[7]))
-    headers = ["", "sets", "accuracy", "NMI", "ARI", "accuracy, real sets", "accuracy, generated sets",
-               "mean loss", "largest loss", "CPU s"]  # fmt: skip
-    yield from ("", "## Means", "", "Methods of coterie are bold.", "", *markdown_table(headers, lines), "")
-    yield from (
-        "Each line has only the sets its method finished; CPU s is the sum over these. 20news graph, which has no",
-        f"rows, is left out. The generated sets are those from {next(iter(GENERATED))} on in the next table.",
-    )
+    for method, own in _of_rows(cells).dropna(subset="accuracy").groupby("method"):
+        numbers = (behind[method].mean(), *(own[score].mean() for score in SCORES))
+        lines.append([_shown(method), str(len(own)), *(f"{value:.3f}" for value in numbers)])
+    lines.sort(key=lambda line: float(line[2]))
+    return markdown_table(["method", "sets", "mean loss", "accuracy", "NMI", "ARI"], lines)
 
 
 def _comparable(cells: pd.DataFrame) -> pd.DataFrame:
@@ -137,55 +138,54 @@ def _comparable(cells: pd.DataFrame) -> pd.DataFrame:
 def _closest(behind: pd.DataFrame, is_ours: bool) -> str:
     """Return the method that is the least behind the best accuracy."""
     means = behind.loc[:, [(method in OURS) == is_ours for method in behind]].mean()
-    return f"{means.idxmin()} ({means.min():.3f})" if len(means) else "-"
+    return f"{means.idxmin()} (mean loss {means.min():.3f})" if len(means) else "-"
 
 
-def _accuracies(cells: pd.DataFrame) -> Iterator[str]:
-    accuracy, lines = _by_set(cells, "accuracy"), []
+def _accuracies(cells: pd.DataFrame, sets: Container[str]) -> list[str]:
+    """Return the table of the accuracies of some methods on some sets."""
+    accuracy, lines = _by_set(cells[cells["set"].isin(sets)], "accuracy"), []
     accuracy = accuracy[[name for name in accuracy if name in _BY_SET]]
     for name, row in accuracy.iterrows():
         found = ["-" if isnan(value) else f"{value:.3f}" for value in row]
-        best = [f"**{cell}**" if value >= row.max() - 5e-4 else cell for cell, value in zip(found, row)]
-        lines.append([name, *best])
-    bold = "Bold: the best accuracy of each line. Dash: not measured or not finished."
-    yield from ("", "## Accuracy", "", bold, "", *markdown_table(["", *accuracy], lines))
+        lines.append([name, *bold_best(found, row.round(3), max)])
+    return markdown_table(["data set", *(_NAMES.get(name, name) for name in accuracy)], lines)
 
 
-def _failures(cells: pd.DataFrame) -> Iterator[str]:
+def _missing(cells: pd.DataFrame) -> str:
+    """Return which methods failed on which sets, and which sets are not there."""
     failed = cells.dropna(subset=FAILED).groupby("method", sort=False)["set"]
-    if len(failed):
-        sets = "; ".join(f"{method} on {', '.join(names)}" for method, names in failed)
-        yield from ("", f"Stopped by the time limit, or failed with an error: {sets}.")
+    failures = "; ".join(f"{method} on {', '.join(names)}" for method, names in failed)
+    absent = ", ".join(name for name in SETS if name not in set(cells["set"]))
+    found = {"Stopped by the time limit, or failed with an error": failures, "Not measured": absent}
+    return "".join(f"\n{what}: {names}.\n" for what, names in found.items() if names)
 
 
 def written_page(results: Results, most_rows: int) -> str:
     cells = _cells(results)
     behind = _comparable(cells)
     dates = sorted({machine["date"][:10] for machine in cells["machine"]})
-    absent = [name for name in SETS if name not in set(cells["set"])]
-    is_whole = most_rows == MOST_ROWS
-    introduction = _INTRODUCTION.format(
+    best = behind.mean().idxmin()
+    return _PAGE.format(
         ours=_closest(behind, True),
         peer=_closest(behind, False),
         n_common=len(behind),
-        n_cells=len(_ended(cells)),
-        dates=" to ".join(dict.fromkeys((dates[0], dates[-1]))) if dates else "none",
-        sets="All rows are used." if is_whole else f"Of larger sets, {most_rows:,} rows are sampled.",
-        option="" if is_whole else f" --most-rows {most_rows}",
+        losses=losses(results),
+        best=best,
+        real=behind.loc[behind.index.isin(REAL), best].mean(),
+        worst=behind[best].max(),
+        means="\n".join(_means(cells)),
+        accuracies=["\n".join(_accuracies(cells, sets)) for sets in (REAL, GENERATED)],
+        n_cells=cells[FAILED].isna().sum(),
+        dates=" to ".join(dict.fromkeys((dates[0], dates[-1]))),
+        sets="All rows are used." if most_rows == MOST_ROWS else f"Of larger sets, {most_rows:,} rows are sampled.",
         machines="\n".join(sorted({machine_line(machine) for machine in cells["machine"]})),
+        missing=_missing(cells),
     )
-    missing = ["", f"Not here: {', '.join(absent)}."] if absent else []
-    return "\n".join([introduction, *missing, *tables(results)]) + "\n"
 
 
-def write_guide(results: Results) -> None:
-    """Write the table of the guide again."""
-    table = "\n".join(["", *_guide(_cells(results)), ""])
-    write_parts(GUIDE, {"written by python -m benchmarks.graphs_quality --page": table})
-
-
-def _guide(cells: pd.DataFrame) -> list[str]:
-    """Return how far each method is behind the best, for real sets and generated ones, and what it takes."""
+def losses(results: Results) -> str:
+    """Return the table of the losses on real sets and on generated ones, and what a fit takes."""
+    cells = _cells(results)
     behind = _comparable(cells)
     kinds = [behind[behind.index.isin(kind)] for kind in (REAL, GENERATED)]
     seconds = _by_set(cells, "cpu_seconds").loc[behind.index]
@@ -195,7 +195,8 @@ def _guide(cells: pd.DataFrame) -> list[str]:
             f"{seconds[method].mean():.2f}",
         ]
         for method in (behind if all(map(len, kinds)) else ())
+        if "binary" not in method
     ]  # fmt: skip
     lines.sort(key=lambda line: float(line[1]) + float(line[2]))
     counts = [f"{len(names)} {kind} sets" for names, kind in zip(kinds, ("real", "generated"))]
-    return markdown_table(["", *counts, "largest loss", "CPU s, mean"], lines)
+    return "\n".join(markdown_table(["method", *counts, "largest loss", "CPU s"], lines))

@@ -10,13 +10,13 @@ of classes. Results of a set are kept in a file: a run that was ended goes on wh
 
 import itertools
 import time
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import spearmanr
 from sklearn.base import clone
 
 import coterie
@@ -27,40 +27,54 @@ from benchmarks.harness.options import SystemParser
 from benchmarks.harness.reporting import DOCS, RESULTS, Cell, Results, machine_line, markdown_table
 
 FRESH = {
-    f"seeds {first} to {last}": [f"fresh-{seed}" for seed in range(first, last + 1)]
+    f"random, seeds {first} to {last}": [f"fresh-{seed}" for seed in range(first, last + 1)]
     for first, last in ((4300, 4329), (91000, 91039), (91040, 91119))
 }
 NAMES = [*(name for name in SETS if not SETS[name].is_graph), *itertools.chain(*FRESH.values())]
-COMPARE, K_MEANS, NEW = "compare", "k-means", "seeds 91040 to 91119"
-SCORES = {"accuracy": "accuracy", "nmi": "NMI"}
+COMPARE, K_MEANS = "compare", "k-means"
+SCORES, WHO = ("accuracy", "nmi"), ("highest score", LEIDEN, K_MEANS, "best compared")
 PAGE = DOCS / "benchmarks" / "compare.md"
 _PAGE = """# Recommendations of compare
 
-On {n_sets} data sets with known classes, the mean accuracy is {means[0]:.3f} for the method that `coterie.compare`
-scores highest, {means[2]:.3f} for Leiden, {means[3]:.3f} for k-means, and {means[1]:.3f} for the best of the compared
-methods, chosen by the known classes.
+[`coterie.compare`](../how-to/compare_methods.md) fits several methods, and scores their clusters without known classes.
+On {n_sets} data sets with known classes, the method with the highest score has a mean accuracy of
+{mean[accuracy, highest score]:.3f}, Leiden {mean[accuracy, Leiden]:.3f} and k-means {mean[accuracy, k-means]:.3f}. The
+most accurate of the compared methods, which only the known classes show, has {mean[accuracy, best compared]:.3f}.
+
+## Accuracy
+
+Accuracy is the share of rows in the cluster of their class; clusters are matched to classes one to one. The **loss** is
+the accuracy of the best compared method, minus that of the method with the highest score.
+
+{tables[0]}
+
+- Columns: means over the data sets; the last is the largest loss on one of them. Data sets for which `compare`
+  recommends no method count, too.
+- Real and generated data sets are those of [Quality](graphs_quality.md). For random ones, the number, shapes, sizes and
+  widths of clusters, the columns and the noise are drawn. `compare` was not tuned on the seeds 91040 to 91119.
+- Normalized mutual information (NMI), all sets: highest score {mean[nmi, highest score]:.3f}, Leiden
+  {mean[nmi, Leiden]:.3f}, k-means {mean[nmi, k-means]:.3f}, best compared {mean[nmi, best compared]:.3f}.
+
+## Loss by confidence
+
+How sure `compare` is of its choice ([definition](../how-to/compare_methods.md#confidence)), and how much the choice loses:
+
+{tables[1]}
+
+## How it was measured
 
 ```console
 $ pip install leidenalg igraph  # GPL
 $ COTERIE_DATA=folder python -m benchmarks.graphs_quality.recommend --page
 ```
 
-`coterie.compare` gets the rows and the number of classes, with `random_state=0`, on one thread. Of larger sets,
-{most_rows:,} rows are sampled. 33 sets, real and generated, are those of [Quality](graphs_quality.md). The others are
-generated: the number, shapes, sizes and widths of clusters, the columns and the noise are drawn from a seed.
-`compare` was not tuned on those of the seeds 91040 to 91119.
-[How methods are scored, and what "clear", "likely" and "open" mean](../how-to/compare_methods.md#read-the-result).
-
-- Recommended: the method with the highest score, even if the confidence is "open" and `compare` recommends none. Best
-  compared: the highest accuracy, or NMI, of the compared methods. Leiden: 15 neighbors, with the resolution that gives
-  about k clusters. k-means: the best of ten restarts.
-- Loss: best compared minus recommended. Rank correlation: Spearman's, between the scores and the accuracies of the
-  methods on a set; mean over sets with three or more methods that differ in accuracy.
+`compare` gets the rows and the number of classes k, with `random_state=0`, on one thread. Larger data sets are sampled
+to {most_rows:,} rows. Leiden has 15 neighbors and the resolution that gives about k clusters; k-means is the best of ten
+restarts. On data sets where at least three methods differ, the rank correlation (Spearman) of scores and accuracies is
+{mean[correlation]:.2f} on average.
 
 {machine}
-{missing}
-{tables}
-"""
+{missing}"""
 
 
 def path_of(name: str, most_rows: int, folder: Path) -> Path:
@@ -85,10 +99,8 @@ def compared(path: Path) -> Cell:
     if len(labels) < len(X):
         labels = clone(found.best_model_).fit(X).labels_
     return {
-        **scores_of(y, labels), "clusters": len(np.unique(labels)),
-        "best": found.best, "confidence": found.confidence, "reasons": found.reasons, "records": found.records,
-        "agreement": found.agreement.tolist(), "cpu_seconds": seconds,
-        "n_rows": len(X), "n_columns": X.shape[1], "classes": int(y.max()) + 1,
+        **scores_of(y, labels), "cpu_seconds": seconds,
+        "best": found.best, "confidence": found.confidence, "records": found.records,
     }  # fmt: skip
 
 
@@ -105,51 +117,38 @@ def measured(name: str, results: Results, most_rows: int) -> dict[str, Cell]:
 
 
 def line_of(cells: dict[str, Cell]) -> dict[str, Any]:
-    """Return the scores of a set: recommended, best of ours, Leiden, k-means, and the rank correlation."""
-    records = cells[COMPARE]["records"]
-    chosen = next(record for record in records if record["method"] == cells[COMPARE]["best"])
-    line: dict[str, Any] = {"best": chosen["method"], "confidence": cells[COMPARE]["confidence"]}
+    """Return the scores of a set by score and method, the confidence, and the rank correlation."""
+    records = pd.DataFrame(cells[COMPARE]["records"])
+    chosen = records.set_index("method").loc[cells[COMPARE]["best"]]
+    line: dict[str, Any] = {"confidence": cells[COMPARE]["confidence"], "correlation": np.nan}
+    if len(records) > 2:
+        line["correlation"] = records["score"].corr(records["accuracy"], method="spearman")
     for score in SCORES:
-        values = [record[score] for record in records]
-        line[score] = [chosen[score], max(values), cells[LEIDEN][score], cells[K_MEANS][score]]
-        differ = np.ptp(values) > 0 and len(values) > 2
-        ranks = spearmanr([record["score"] for record in records], values).statistic if differ else np.nan
-        line[f"{score} correlation"] = float(ranks)
+        values = (chosen[score], cells[LEIDEN][score], cells[K_MEANS][score], records[score].max())
+        line |= {f"{score}, {who}": value for who, value in zip(WHO, values)}
+        line[f"{score}, loss"] = records[score].max() - chosen[score]
     return line
 
 
-def tables(found: dict[str, dict[str, Cell]]) -> list[str]:
-    """Return the means over kinds of sets, and the loss by confidence, as Markdown."""
-    lines = {name: line_of(cells) for name, cells in found.items()}
-    kinds = {"real sets": [*REAL], "generated sets": [*GENERATED], **FRESH}
-    groups = {kind: [lines[name] for name in names if name in lines] for kind, names in kinds.items()}
-    new = groups.pop(NEW)
-    groups["the sets above"] = [line for group in groups.values() for line in group]
-    groups |= {NEW: new, "all sets": list(lines.values())}
-    who = ("recommended", "best compared", LEIDEN, K_MEANS)
-    headers = ["", "sets", *(f"{score}, {one}" for score in SCORES.values() for one in who)]
-    headers += ["largest loss, accuracy", "rank correlation"]
-    summary = [_means(kind, group) for kind, group in groups.items() if group]
-    by_confidence = []
-    losses = pd.DataFrame({one: [line[one][1] - line[one][0] for line in lines.values()] for one in SCORES})
-    confidences = np.array([line["confidence"] for line in lines.values()])
-    for confidence in ("clear", "likely", "open"):
-        some = losses[confidences == confidence]
-        if len(some):
-            cells = [f"{loss:.3f}" for loss in (*some.mean(), some["accuracy"].max())]
-            by_confidence.append([confidence, str(len(some)), *cells])
+def tables(lines: pd.DataFrame) -> list[str]:
+    """Return the mean accuracies by kind of set, and the losses by confidence, as Markdown."""
+    kinds = {"real": [*REAL], "generated": [*GENERATED], **FRESH, "all sets": [*lines.index]}
+    by_kind = ((kind, lines[lines.index.isin(names)]) for kind, names in kinds.items())
     losing = ["confidence", "sets", "mean loss, accuracy", "mean loss, NMI", "largest loss, accuracy"]
     return [
-        *("## Means", "", *markdown_table(headers, summary)),
-        *("", "## Loss by confidence", "", *markdown_table(losing, by_confidence)),
+        _table(["data sets", "number", *WHO, "largest loss"], by_kind, [f"accuracy, {who}" for who in WHO]),
+        _table(losing, lines.groupby("confidence"), [f"{score}, loss" for score in SCORES]),
     ]
 
 
-def _means(kind: str, lines: list[dict[str, Any]]) -> list[str]:
-    means = [value for score in SCORES for value in np.mean([line[score] for line in lines], axis=0)]
-    losses = [line["accuracy"][1] - line["accuracy"][0] for line in lines]
-    correlation = np.nanmean([line["accuracy correlation"] for line in lines])
-    return [kind, str(len(lines)), *(f"{x:.3f}" for x in (*means, max(losses))), f"{correlation:.2f}"]
+def _table(headers: list[str], groups: Iterable[tuple[Any, pd.DataFrame]], columns: list[str]) -> str:
+    """Return the number of sets, means of columns, and the largest loss of accuracy of each group."""
+    lines = [
+        [name, str(len(own)), *(f"{x:.3f}" for x in (*own[columns].mean(), own["accuracy, loss"].max()))]
+        for name, own in groups
+        if len(own)
+    ]
+    return "\n".join(markdown_table(headers, lines))
 
 
 if __name__ == "__main__":
@@ -164,13 +163,14 @@ if __name__ == "__main__":
     here = [name for name in options.rows if name not in SETS or SETS[name].is_here]
     found = {name: measured(name, results, options.most_rows) for name in here}
     missing = ", ".join(name for name in NAMES if name not in found)
+    lines = pd.DataFrame.from_dict({name: line_of(cells) for name, cells in found.items()}, orient="index")
     page = _PAGE.format(
         n_sets=len(found),
-        means=np.mean([line_of(cells)["accuracy"] for cells in found.values()], axis=0),
+        mean=lines.mean(numeric_only=True),
         most_rows=options.most_rows,
         machine=machine_line(),
         missing=f"\nNot measured: {missing}.\n" if missing else "",
-        tables="\n".join(tables(found)),
+        tables=tables(lines),
     )
     print(page)
     if options.page:

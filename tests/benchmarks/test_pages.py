@@ -1,11 +1,12 @@
 """Pages that are written from kept results: what is there is not measured again, failures count neither way."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from benchmarks import density
 from benchmarks.graphs_quality import recommend
-from benchmarks.graphs_quality.page import MOST_ROWS, tables, written_page
+from benchmarks.graphs_quality.page import MOST_ROWS, written_page
 from benchmarks.harness.contenders import bisected
 from benchmarks.harness.reporting import FAILED, Results, machine_facts
 from benchmarks.speed import ROWS, cells_of
@@ -42,14 +43,15 @@ def test_existing_result_is_read_instead_of_repeated(results):
     assert results.made("moons", PEER, 0, pytest.fail)[FAILED] == "not done after 1 s"
 
 
-def test_quality_has_means_and_shortfalls(results):
-    ours, theirs = (line_of(tables(results), name) for name in (f"**{METHOD}**", PEER))
-    assert ours[1:5] == ["3", "0.800", "0.800", "0.800"]
-    assert ours[5:7] == ["0.700", "1.000"]
+def test_quality_has_means_and_losses(results):
+    page = written_page(results, MOST_ROWS)
+    comparable, whole = page.split("## All methods")
     # 0.2 behind on iris, best elsewhere; seeds are averaged.
-    assert ours[7:] == ["0.067", "0.200", "6"]
-    assert theirs[1] == "1"
-    assert f"{PEER} on moons" in written_page(results, MOST_ROWS)
+    assert line_of(comparable.splitlines(), f"**{METHOD}**")[1:] == ["0.100", "0.000", "0.200", "2.00"]
+    ours, theirs = (line_of(whole.splitlines(), name) for name in (f"**{METHOD}**", PEER))
+    assert ours[1:] == ["3", "0.067", "0.800", "0.800", "0.800"]
+    assert theirs[1:] == ["1", "0.000", "0.800", "0.800", "0.800"]
+    assert f"{PEER} on moons" in whole
 
 
 @pytest.mark.parametrize(("wanted", "expected"), [(5, 5), (4, 3)])
@@ -65,10 +67,11 @@ def test_recommendations_are_compared_with_the_best():
     ]
     compared = {"best": "a", "confidence": "likely", "records": records}
     cells = {recommend.COMPARE: compared, recommend.LEIDEN: cell(0.8), recommend.K_MEANS: cell(0.6)}
-    shown = recommend.tables({"iris": cells, "fresh-4300": cells})
-    means = line_of(shown, "all sets")
-    assert means[1:6] == ["2", "0.700", "0.900", "0.800", "0.600"]
-    assert means[10:] == ["0.200", "0.50"]
+    line = recommend.line_of(cells)
+    assert line["correlation"] == pytest.approx(0.5)
+    means, losses = recommend.tables(pd.DataFrame([line, line], index=["iris", "fresh-4300"]))
+    assert line_of(means.splitlines(), "all sets")[1:] == ["2", "0.700", "0.800", "0.600", "0.900", "0.200"]
+    assert line_of(losses.splitlines(), "likely")[1:] == ["2", "0.200", "0.100", "0.200"]
 
 
 def test_density_has_means_over_sets_and_leaves_failures_out(tmp_path):
