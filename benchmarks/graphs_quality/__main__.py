@@ -40,9 +40,7 @@ if __name__ == "__main__":
         rounds=("--seeds", 1),
     )  # fmt: skip
     parser.add("--limit", default=300.0, help="seconds after which a cell is given up")
-    parser.add("--most-rows", default=MOST_ROWS, quick=# The page that this command writes, and the one that has a table of it.
-PAGE, GUIDE = DOCS / "benchmarks" / "graphs_quality.md", DOCS / "start" / "which_method.md"
-QUICK_ROWS, help="drawn of larger sets")
+    parser.add("--most-rows", default=MOST_ROWS, quick=QUICK_ROWS, help="drawn of larger sets")
     text = f"write {PAGE.name} of what is there, and the table of {GUIDE.name}"
     parser.add_argument("--page", action="store_true", help=text)
     options = parser.read()
@@ -53,4 +51,5 @@ QUICK_ROWS, help="drawn of larger sets")
     print(page)
     if options.page:
         PAGE.write_text(page)
-        write_parts(GUIDE, {"written by python -m benchmarks.graphs_quality --page": f"\n{losses(results)}\n"})
+        name = "written by python -m benchmarks.graphs_quality --page"
+        write_parts(GUIDE, {name: f"\n{losses(results)}\n"})

@@ -22,8 +22,8 @@ MOST_ROWS = 1_000_000
 
 _PAGE = """# Quality on labeled data sets
 
-Which method finds the known classes of a data set, given only the rows and the number of classes k? Over {n_common} data
-sets, the best of coterie is {ours}, and the best competitor is {peer}.
+Which method finds the known classes of a data set, given only the rows and the number of classes k? Over {n_common}
+data sets, the best of coterie is {ours}, and the best competitor is {peer}.
 
 Accuracy is the share of rows in the cluster of their class; clusters are matched to classes one to one. The **loss** of
 a method on a data set is the best accuracy of all methods, minus its own. "compare" is the method that
@@ -31,27 +31,27 @@ a method on a data set is the best accuracy of all methods, minus its own. "comp
 
 ## Loss of accuracy
 
-Mean loss on real and on generated data sets, largest loss on one data set, and mean CPU time of a fit (compare: of all
-fits that it needs). Lower is better. Methods of coterie are bold.
+Mean loss on real and on generated data sets, largest loss on one data set, and mean CPU seconds of a fit (compare: of
+all its fits). Lower is better. Methods of coterie ([guide](../guide/index.md)) are bold.
 
 {losses}
 
-For example, {best} is on average {real:.3f} less accurate than the best method of each real data set. On one data set
-it is {worst:.3f} less accurate.
+For example, {best} is on average {real:.3f} less accurate than the best method of each real data set, and at worst
+{worst:.3f} less accurate on one data set.
 
 ## All methods
 
-Means over the data sets that the method finished, so compare only methods with the same number of sets. NMI is
-normalized mutual information, ARI the adjusted Rand index. Methods with graphs weigh long edges less; "binary" weighs
-all edges equally.
+Means over the data sets that the method finished: compare only methods with the same number of sets. NMI is normalized
+mutual information, ARI the adjusted Rand index. "binary": all edges of the graph of nearest neighbors weigh 1; by
+default, long edges weigh less.
 
 {means}
 
 ## Accuracy on real data
 
-Bold: the best of these methods. Dash: not measured, or not finished. digits, optdigits, pendigits and mnist are
-handwritten digits, cifar-10 photos, snippets, webkb4, 20news and rcv1 texts, 20news graph a graph without rows (in this
-table only). The others are tables; (scaled): columns are standardized.
+Bold: the best of these methods. Dash: not measured, or not finished. Handwritten digits: digits, optdigits, pendigits,
+mnist. Photos: cifar-10. Texts: snippets, webkb4, 20news, rcv1. A graph, in no other table: 20news graph. The others are
+tables, (scaled) with standardized columns.
 
 {accuracies[0]}
 
@@ -177,7 +177,9 @@ def written_page(results: Results, most_rows: int) -> str:
         accuracies=["\n".join(_accuracies(cells, sets)) for sets in (REAL, GENERATED)],
         n_cells=cells[FAILED].isna().sum(),
         dates=" to ".join(dict.fromkeys((dates[0], dates[-1]))),
-        sets="All rows are used." if most_rows == MOST_ROWS else f"Of larger sets, {most_rows:,} rows are sampled.",
+        sets=f"Larger sets are sampled to {most_rows:,} rows."
+        if most_rows < MOST_ROWS
+        else "All rows are used.",
         machines="\n".join(sorted({machine_line(machine) for machine in cells["machine"]})),
         missing=_missing(cells),
     )

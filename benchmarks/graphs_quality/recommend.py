@@ -39,7 +39,7 @@ _PAGE = """# Recommendations of compare
 [`coterie.compare`](../how-to/compare_methods.md) fits several methods, and scores their clusters without known classes.
 On {n_sets} data sets with known classes, the method with the highest score has a mean accuracy of
 {mean[accuracy, highest score]:.3f}, Leiden {mean[accuracy, Leiden]:.3f} and k-means {mean[accuracy, k-means]:.3f}. The
-most accurate of the compared methods, which only the known classes show, has {mean[accuracy, best compared]:.3f}.
+most accurate compared method of each data set, which only known classes show, has {mean[accuracy, best compared]:.3f}.
 
 ## Accuracy
 
@@ -57,7 +57,8 @@ the accuracy of the best compared method, minus that of the method with the high
 
 ## Loss by confidence
 
-How sure `compare` is of its choice ([definition](../how-to/compare_methods.md#confidence)), and how much the choice loses:
+How sure `compare` is of its choice ([definition](../how-to/compare_methods.md#confidence)), and the loss of the method
+with the highest score. "open": none is recommended.
 
 {tables[1]}
 
@@ -69,7 +70,7 @@ $ COTERIE_DATA=folder python -m benchmarks.graphs_quality.recommend --page
 ```
 
 `compare` gets the rows and the number of classes k, with `random_state=0`, on one thread. Larger data sets are sampled
-to {most_rows:,} rows. Leiden has 15 neighbors and the resolution that gives about k clusters; k-means is the best of ten
+to {most_rows:,} rows. Leiden has 15 neighbors and the resolution that gives about k clusters; k-means has ten
 restarts. On data sets where at least three methods differ, the rank correlation (Spearman) of scores and accuracies is
 {mean[correlation]:.2f} on average.
 
