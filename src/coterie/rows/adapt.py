@@ -146,7 +146,7 @@ def _of_anndata(X: Any) -> Rows:
     rows.column_names = [str(name) for name in X.var_names]
     rows.description, rows.is_table = f"AnnData, {rows.description}", True
     if X.obs.shape[1] or len(X.obs):
-        batches = list(table_of_pandas(X.obs).read({}))
+        batches = list(table_of_pandas(X.obs).batches())
         rows.metadata_columns = rows.all_columns = joined_batches(batches)
     return rows
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -29,41 +30,41 @@ SUSPECTS = (
 )  # fmt: skip
 
 _EXPONENT = r"(?:[eE][+-]?\d+)?"
-_PLAIN = rf"^[+-]?(\d+[.,]?\d*|[.,]\d+){_EXPONENT}$"
 _INFINITE = r"^[+-]?(?i:inf|infinity)$"
 _SIMPLE = r"^-?(0|[1-9]\d{0,17})(\.\d+)?$"
 _BOOLEAN = r"^(true|false|True|False|TRUE|FALSE)$"
 # Texts of digits that are no numbers if a column has no fractions: 00123, 13e1.
 _CODE = r"^(0\d+|\d+[eE]\d+)$"
+# What numbers would lose of a text: leading zeros, digits of long integers.
+_INEXACT = rf"{_CODE}|^[+-]?(0[xX]|\d{{19}})"
 # 1.234 and 1,234: the sign may separate thousands.
 _GROUPS_OF_THREE = r"^[+-]?[1-9]\d{0,2}[.,]\d{3}$"
 
 _CURRENCY = r"USD|EUR|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK|HUF|BRL|CAD|AUD|NZD|MXN|ZAR|TRY|KRW|RUB|Rs\.?|R\$|US\$|kr"
-_SPACES = "\u00a0\u202f\u2009"
 # A sign, a prefix, digits with separators, and a suffix: -$1,234.50, 12 kg, '5', ="007".
 _AFFIXED = (
-    rf"""^(?P<before>[+\-−]?)(?P<prefix>\p{{Sc}}|{_CURRENCY}|="|'|)[ {_SPACES}]?(?P<after>[+\-−]?)"""
-    rf"""(?P<number>[.,]?\d(?:[\d.,'’ {_SPACES}]*[\d.,])?{_EXPONENT})"""
-    rf"""[ {_SPACES}]?(?P<suffix>"|'|[^\d\s.,:;/\-−+_'’"()\[\]][^\d\s"'()\[\]]{{0,11}}|)$"""
+    rf"""^[+-]?(?P<prefix>\p{{Sc}}|{_CURRENCY}|="|'|) ?[+-]?(?P<number>[.,]?\d(?:[\d.,' ]*[\d.,])?{_EXPONENT})"""
+    r""" ?(?P<suffix>"|'|[^\d\s.,:;/\-+_'"()\[\]][^\d\s"'()\[\]]{0,11}|)$"""
 )
 # A column of more kinds of signs has codes: 12A, 7F.
 _MOST_SIGNS = 3
 
 _VECTOR = r"(?s)^\s*(array\()?[\[(].*[\])]\s*$"
 _BARE_VECTOR = r"^\s*[+-]?\d*\.?\d+([eE][+-]?\d+)?([ ,;|]+[+-]?\d*\.?\d+([eE][+-]?\d+)?){2,}\s*$"
+_COMPONENT = rf"^[+-]?(\d+\.?\d*|\.\d+){_EXPONENT}$|^[+-]?(?i:nan|inf|infinity)$"
 
-# The readings that are tried: decimal sign, and what separates thousands (a space stands for all kinds of it).
-_STYLES = tuple(
-    (decimal, thousands) for decimal in ".," for thousands in ("", " ", "'", ",", ".") if decimal != thousands
-)
-_GROUPS = {"": "", " ": f"[ {_SPACES}]", "'": "['’]", ",": ",", ".": r"\."}
+Style = tuple[str, str]
+"""A decimal sign, and what separates thousands; a space stands for all kinds of it."""
+
+_GROUPS = ("", " ", "'", ",", ".")
+_STYLES = tuple((decimal, groups) for decimal in ".," for groups in _GROUPS if decimal != groups)
 
 
-def reading_of(options: Mapping[str, Any]) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
-    """Return the readings of numbers that options of `open_rows` leave possible, and the words for missing ones."""
+def reading_of(options: Mapping[str, Any]) -> tuple[list[Style], tuple[str, ...]]:
+    """Return the styles of numbers that options of `open_rows` leave possible, and the words for missing ones."""
     decimal, thousands, words = (options.get(name) for name in ("decimal", "thousands", "missing_words"))
-    for name, value, signs in (("decimal", decimal, [".", ","]), ("thousands", thousands, list(_GROUPS))):
-        if value not in [None, *signs]:
+    for name, value, signs in (("decimal", decimal, (".", ",")), ("thousands", thousands, _GROUPS)):
+        if value not in (None, *signs):
             shown = ", ".join(map(repr, signs))
             raise TableError("", "{} must be one of {}, got {!r}.", Setting(name), shown, value)
     if decimal is not None and decimal == thousands:
@@ -76,55 +77,48 @@ def reading_of(options: Mapping[str, Any]) -> tuple[list[tuple[str, str]], tuple
 
 @dataclass(frozen=True, slots=True)
 class NumberFormat:
-    """How the texts of a column are read as numbers; `remark` says what is left out, `is_whole` whether they are
-    integers of at most 18 digits, `is_long` whether some have more, which floats would lose."""
+    """How the texts of a column are read as numbers: without `prefix` and `suffix`."""
 
     words: tuple[str, ...]
-    decimal: str = "."
-    thousands: str = ""
+    style: Style = (".", "")
     prefix: str = ""
     suffix: str = ""
-    is_whole: bool = False
     is_boolean: bool = False
-    is_long: bool = False
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether pyarrow parses these numbers from a text file."""
-        return self == NumberFormat(self.words, is_whole=self.is_whole)
 
     @property
     def remark(self) -> str:
+        """What is left out of the texts, in words."""
         signs = [repr(sign) for sign in (self.prefix, self.suffix) if sign.strip("'\"=")]
         return f"without {' and '.join(signs)}" if signs else ""
 
     def parse(self, texts: Any, row: int = 0, name: str = "") -> Any:
-        """Return texts as an Arrow array of float64 or int64, null where missing; an error names a bad cell."""
+        """Return texts as an Arrow array of float64, null where missing; an error names a bad cell."""
         import pyarrow
 
-        compute, kind = _compute(), pyarrow.int64() if self.is_whole else pyarrow.float64()
-        if self.is_plain and self.words == MISSING_WORDS:
+        texts, compute = as_text(texts), _compute()
+        is_plain = not (self.prefix or self.suffix or self.is_boolean)
+        is_plain = is_plain and (self.style[0] == "." or not _count(texts, r"\."))
+        if is_plain and self.words == MISSING_WORDS:
             with suppress(pyarrow.ArrowInvalid):  # all are numbers
-                return as_text(texts).cast(kind)
+                return self._cast(texts)
         texts = _without_missing(texts, self.words)
-        if self.is_plain:
-            with suppress(pyarrow.ArrowInvalid):  # or missing
-                return texts.cast(kind)
+        if is_plain:
+            with suppress(pyarrow.ArrowInvalid):
+                return self._cast(texts)
         before, after = re.escape(self.prefix), re.escape(self.suffix)
-        body = _body_of((self.decimal, self.thousands))
-        shape = rf"^([+\-−]?){before}[ {_SPACES}]?([+\-−]?)({body})[ {_SPACES}]?{after}$"
-        is_good = compute.match_substring_regex(
-            texts, _BOOLEAN if self.is_boolean else f"{shape}|{_INFINITE}"
-        )
+        shape = rf"^([+-]?){before} ?([+-]?)({_pattern_of(self.style)}) ?{after}$"
+        bare = _normal(texts)
+        is_good = compute.match_substring_regex(bare, _BOOLEAN if self.is_boolean else f"{shape}|{_INFINITE}")
         if (first := _first_bad(is_good)) is not None:
             raise _bad_cell(name, texts[first].as_py(), row + first)
         if self.is_boolean:
-            return texts.cast(pyarrow.bool_()).cast(pyarrow.float64())
-        bare = compute.replace_substring_regex(texts, shape, r"\1\2\3")
-        bare = compute.replace_substring(bare, "−", "-")
-        if self.thousands:
-            bare = compute.replace_substring_regex(bare, _GROUPS[self.thousands], "")
-        return compute.replace_substring(bare, self.decimal, ".").cast(pyarrow.float64())
+            return bare.cast(pyarrow.bool_()).cast(pyarrow.float64())
+        bare = compute.replace_substring_regex(bare, shape, r"\1\2\3")
+        return self._cast(compute.replace_substring(bare, self.style[1], "") if self.style[1] else bare)
+
+    def _cast(self, texts: Any) -> Any:
+        texts = texts if self.style[0] == "." else _compute().replace_substring(texts, self.style[0], ".")
+        return texts.cast(sys.modules["pyarrow"].float64())
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +131,10 @@ class VectorFormat:
         """Return texts such as [0.1, 0.2] and [0.1 0.2] as an Arrow array of lists of float64."""
         import pyarrow
 
-        texts, compute = _without_missing(texts, self.words), _compute()
+        texts, compute = _without_missing(as_text(texts), self.words), _compute()
         bare = compute.replace_substring_regex(texts, r"array\(|dtype=\w+|np\.float\d+|[\[\](),;|\s]+", " ")
         lists = compute.ascii_split_whitespace(compute.ascii_trim_whitespace(bare))
-        is_good = compute.match_substring_regex(lists.flatten(), rf"{_PLAIN}|{_INFINITE}|^[+-]?(?i:nan)$")
-        if (first := _first_bad(is_good)) is not None:
+        if (first := _first_bad(compute.match_substring_regex(lists.flatten(), _COMPONENT))) is not None:
             bad, at = lists.flatten()[first].as_py(), compute.list_parent_indices(lists)[first].as_py()
             raise _bad_cell(name, bad, row + at)
         return lists.cast(pyarrow.list_(pyarrow.float64()))
@@ -169,180 +162,147 @@ def _bad_cell(name: str, text: str, row: int) -> TableError:
 def cell_formats(
     texts: Mapping[int, Any],
     names: Sequence[str],
-    styles: Sequence[tuple[str, str]],
+    styles: Sequence[Style],
     words: tuple[str, ...],
     *,
     chosen: Collection[int] | None = None,
     sep: str | None = None,
 ) -> tuple[dict[int, CellFormat], dict[int, str]]:
     """Return how text columns of numbers or vectors are read, and what is wrong with others, by position. All numbers
-    have the same decimal sign and separator of thousands: the only one of `styles` that fits, else a TableError names
-    the columns. `texts` are the first cells, as Arrow arrays; `chosen` the columns to cluster, if known.
+    have the same style: the only one of `styles` that fits, else a TableError names the columns. `texts` are the first
+    cells, as Arrow arrays; `chosen` the columns to cluster, if known.
     """
-    compute = _compute()
     cells = sys.modules["pyarrow"].concat_arrays([as_text(column) for column in texts.values()])
-    cells = compute.utf8_trim_whitespace(cells)
+    cells = _compute().utf8_trim_whitespace(cells)
     shape = (len(texts), len(cells) // len(texts))
-    is_missing = np.asarray(_are_missing(cells, words)).reshape(shape)
-    is_simple, has_point, in_groups = (
-        np.asarray(compute.fill_null(found, False)).reshape(shape)
+    is_missing, is_simple, has_point, in_groups = (
+        np.asarray(found).reshape(shape)
         for found in (
-            compute.match_substring_regex(cells, _SIMPLE),
-            compute.match_substring(cells, "."),
-            compute.match_substring_regex(cells, _GROUPS_OF_THREE),
+            _are_missing(cells, words),
+            _matches(cells, _SIMPLE),
+            _matches(cells, r"\."),
+            _matches(cells, _GROUPS_OF_THREE),
         )
     )
     # Nearly all columns of wide tables are like this, and need no look at each.
-    has_fraction = np.any(is_fraction := is_simple & has_point & ~in_groups, axis=1)
-    are_simple: BoolArray = np.all(is_simple | is_missing, axis=1) & np.any(is_simple, axis=1)
-    are_simple &= has_fraction | ~np.any(is_simple & has_point, axis=1)
+    is_fraction = is_simple & has_point & ~in_groups
+    are_simple = np.all(is_simple | is_missing, axis=1) & np.any(is_simple, axis=1)
+    are_simple &= np.any(is_fraction, axis=1) | ~np.any(is_simple & has_point, axis=1)
     # One such number tells as much about the decimal sign as all.
-    witness = next(iter(np.flatnonzero(are_simple & has_fraction)), None)
-    found: dict[int, CellFormat] = {}
+    witness = next(iter(np.flatnonzero(are_simple & is_fraction.any(axis=1))), None)
+    formats: dict[int, CellFormat] = {}
     problems: dict[int, str] = {}
-    # Digits with their signs, from which the decimal sign of the table is found.
-    cores: dict[int, list[str]] = {}
+    # The digits of columns of numbers, with the signs between them.
+    digits: dict[int, list[str]] = {}
     for at, i in enumerate(texts):
-        column = cells.slice(at * shape[1], shape[1])
         if are_simple[at]:
-            found[i] = NumberFormat(words, is_whole=not has_fraction[at])
+            formats[i] = NumberFormat(words)
             if at == witness:
-                cores[i] = [column[int(is_fraction[at].argmax())].as_py().lstrip("-")]
+                text = cells[at * shape[1] + int(is_fraction[at].argmax())].as_py()
+                digits[i] = [text.lstrip("-")]
             continue
-        there, is_chosen = ~is_missing[at], chosen is not None and i in chosen
-        format, digits, problem = _format_of(
+        column, there = cells.slice(at * shape[1], shape[1]), ~is_missing[at]
+        is_chosen = chosen is not None and i in chosen
+        format, found, problem = _format_of(
             column.filter(_array(there)), np.flatnonzero(there), words, is_chosen
         )
-        if format is not None:
-            found[i] = format
-        if isinstance(format, NumberFormat):
-            cores[i] = _shapes(digits)
         if problem:
             problems[i] = problem
-    decimal, thousands = _style(cores, names, styles, sep, chosen)
-    for i, digits in cores.items():
-        signs, format = _signs(digits), found[i]
-        assert isinstance(format, NumberFormat)
-        own = decimal if decimal in signs else ".", thousands if thousands in signs else ""
-        found[i] = replace(format, decimal=own[0], thousands=own[1])
-    return {i: one for i, one in sorted(found.items()) if i not in problems}, problems
+        elif format is not None:
+            formats[i], digits[i] = format, found
+    style = _style(digits, names, styles, sep, chosen)
+    for i, format in formats.items():
+        if isinstance(format, NumberFormat):
+            formats[i] = replace(format, style=style)
+    return formats, problems
 
 
 def _format_of(
     cells: Any, rows: IndexArray, words: tuple[str, ...], is_chosen: bool
-) -> tuple[CellFormat | None, Any, str]:
+) -> tuple[CellFormat | None, list[str], str]:
     """Return the format of cells that are not missing, of these rows, None for other texts; of numbers the digits with
-    their separators, and the problem that keeps the column from being read."""
-    compute, n, none = _compute(), len(cells), cells.slice(0, 0)
-    if _all(cells, _BOOLEAN):
-        return NumberFormat(words, is_boolean=True), none, ""
-    parts = compute.extract_regex(cells, pattern=_AFFIXED)
-    is_good = np.array(compute.is_valid(parts))
-    prefixes, suffixes, digits = (
-        compute.struct_field(parts.drop_null(), name) for name in ("prefix", "suffix", "number")
+    the signs between them, and the problem that keeps the column from being read."""
+    compute, n = _compute(), len(cells)
+    if n and _count(cells, _BOOLEAN) == n:
+        return NumberFormat(words, is_boolean=True), [], ""
+    normal = _normal(cells)
+    parts = compute.extract_regex(normal, pattern=_AFFIXED)
+    prefixes, digits, suffixes = (
+        compute.struct_field(parts, name) for name in ("prefix", "number", "suffix")
     )
-    is_shape = np.asarray(compute.match_substring_regex(digits, f"^({'|'.join(map(_body_of, _STYLES))})$"))
-    is_good[is_good] = is_shape
-    is_good |= np.asarray(compute.match_substring_regex(cells, _INFINITE))
+    is_number = _matches(digits, f"^({'|'.join(map(_pattern_of, _STYLES))})$")
+    is_good = is_number | _matches(cells, _INFINITE)
     if 2 * is_good.sum() <= n:  # texts, dates, addresses of machines, versions
-        are_vectors = 2 * _count(cells, _VECTOR) > n or (_all(cells, _BARE_VECTOR) and _all(cells, r"\."))
-        return VectorFormat(words) if are_vectors else None, none, ""
-    pairs = compute.binary_join_element_wise(prefixes, suffixes, _array(["\0"], cells.type)[0])
-    kinds = [pair.split("\0") for pair in compute.unique(pairs).to_pylist()] or [["", ""]]
-    digits = digits.filter(_array(is_shape))
-    if is_good.all() and len(kinds) == 1:
-        has_sign = _count(digits, r"[.,]|[eE][+-]") or _count(cells, r"^[+-]")
+        are_bare = _count(cells, _BARE_VECTOR) == n and _count(cells, r"\.") == n
+        are_vectors = n > 0 and (2 * _count(cells, _VECTOR) > n or are_bare)
+        return VectorFormat(words) if are_vectors else None, [], ""
+    signs = compute.binary_join_element_wise(prefixes, suffixes, _array(["\0"], cells.type)[0])
+    digits = digits.filter(_array(is_number))
+    kinds = Counter(signs.filter(_array(is_number)).to_pylist())
+    usual = kinds.most_common(1)[0][0] if kinds else "\0"
+    is_usual = is_good & (~is_number | np.asarray(compute.fill_null(compute.equal(signs, usual), False)))
+    prefix, suffix = usual.split("\0")
+    if is_usual.all():
+        has_sign = _count(digits, r"[.,]|[eE][+-]") or _count(normal, r"^[+-]")
         if _count(digits, _CODE) and not has_sign and not is_chosen:
-            return None, none, ""
-        format = NumberFormat(
-            words,
-            prefix=kinds[0][0],
-            suffix=kinds[0][1],
-            is_whole=_all(cells, r"^-?\d{1,18}$"),
-            is_long=_count(cells, r"^[+-]?\d{19}") > 0,
-        )
-        return format, digits, ""
-    is_plain = np.asarray(compute.match_substring_regex(cells, f"{_PLAIN}|{_INFINITE}"))
-    has_signs = 2 * is_plain.sum() <= n
-    if has_signs and len(kinds) > _MOST_SIGNS:
-        return None, none, ""
-    if has_signs and is_good.all():
-        shown = ", ".join(map(repr, sorted({sign for kind in kinds for sign in kind if sign})))
-        some = " and numbers without one" * (["", ""] in kinds)
-        problem = f"has numbers with different signs or units: {shown}{some}. Convert them to one"
-    else:
-        is_odd = is_plain if is_good.all() else is_good
-        odd = compute.unique(cells.filter(_array(~is_odd))).to_pylist()
-        n_odd, more = n - is_odd.sum(), ", ".join(repr(text[:20]) for text in odd[1:4])
-        problem = (
-            f"{n_odd:,} of {n:,} cells {'is not a number' if n_odd == 1 else 'are not numbers'}, the first is "
-            f"{odd[0][:20]!r} in row {rows[~is_odd][0]}{f'; others are {more}' * bool(more)}{', ...' * (len(odd) > 4)}"
-        )
-    return NumberFormat(words), digits, problem
+            return None, [], ""
+        return NumberFormat(words, prefix=prefix, suffix=suffix), _shapes(digits), ""
+    if 2 * kinds["\0"] <= n and len(kinds) > _MOST_SIGNS:
+        return None, [], ""
+    odd = compute.unique(cells.filter(_array(~is_usual))).to_pylist()
+    n_odd, others = int(n - is_usual.sum()), ", ".join(repr(text[:20]) for text in odd[1:4])
+    problem = f"{n_odd:,} of {n:,} cells {'is not a number' if n_odd == 1 else 'are not numbers'}"
+    problem += f" with {(prefix + suffix)!r}" * bool(prefix + suffix)
+    problem += f", the first is {odd[0][:20]!r} in row {rows[~is_usual][0]}"
+    return None, [], problem + f"; others are {others}" * bool(others) + ", ..." * (len(odd) > 4)
 
 
 def _style(
-    cores: Mapping[int, Sequence[str]],
+    digits: Mapping[int, Sequence[str]],
     names: Sequence[str],
-    styles: Sequence[tuple[str, str]],
+    styles: Sequence[Style],
     sep: str | None,
     chosen: Collection[int] | None,
-) -> tuple[str, str]:
-    """Return the decimal sign and the separator of thousands with which all digits of all columns are numbers."""
+) -> Style:
+    """Return the style in which all digits of all columns are numbers."""
+    signed = {i: texts for i, texts in digits.items() if _signs(texts)}
     possible = {
-        i: {style for style in styles if all(re.fullmatch(_body_of(style), text) for text in texts)}
-        for i, texts in cores.items()
-        if _signs(texts)
+        i: [style for style in styles if all(re.fullmatch(_pattern_of(style), text) for text in texts)]
+        for i, texts in signed.items()
     }
-    if not possible:
-        return styles[0]
-    common = set.intersection(*possible.values())
-    if not common and chosen is not None and set(chosen) < set(possible):
-        return _style({i: cores[i] for i in chosen if i in cores}, names, styles, sep, None)
-    if not common:
-        shown = [
-            f"{shortened(names[i], MOST_OF_A_NAME)!r} has {', '.join(map(repr, cores[i][:3]))}"
-            for i in sorted(possible, key=lambda i: len(possible[i]))
-        ]
-        raise TableError(
-            f"the numbers cannot be read with one decimal sign: {'; '.join(shown[:3])}. ",
-            "Write them alike, say how they are written: {} or {}, or leave columns out: {}.",
-            Setting("decimal"),
-            Setting("thousands"),
-            Setting("exclude"),
-        )
-    # Readings that differ only in signs that no cell has are the same.
-    used = set.union(*(_signs(cores[i]) for i in possible))
-    readings: dict[tuple[str, ...], tuple[str, str]] = {}
-    for style in (style for style in styles if style in common):
+    common = [style for style in styles if all(style in some for some in possible.values())]
+    if not common and chosen is not None and set(chosen) < set(signed):
+        return _style({i: signed[i] for i in chosen if i in signed}, names, styles, sep, None)
+    # Styles that differ only in signs that no cell has are the same.
+    used = _signs([text for texts in signed.values() for text in texts])
+    readings: dict[tuple[str, ...], Style] = {}
+    for style in common:
         readings.setdefault(tuple(sign if sign in used else "" for sign in style), style)
-    points = [style for reading, style in readings.items() if reading[0] == "."]
-    if points and sep == "," and all(map(_are_fractions, cores.values())):
-        return points[0]  # as in files that have commas between fields
-    first, *others = readings.values()
-    if not others:
-        return first
-    i = next(iter(possible))
-    text, second = next(text for text in cores[i] if _signs([text])), others[0]
+    # A file that has commas between fields has points in fractions.
+    is_usual = (
+        bool(common) and common[0][0] == "." and sep == "," and all(map(_are_fractions, digits.values()))
+    )
+    if len(readings) == 1 or is_usual:
+        return common[0]
+    shown = [
+        f"{shortened(names[i], MOST_OF_A_NAME)!r} has {', '.join(map(repr, signed[i][:3]))}"
+        for i in sorted(signed, key=lambda i: len(possible[i]))[:3]
+    ]
     raise TableError(
-        f"the numbers can be read in two ways: {text!r} of {shortened(names[i], MOST_OF_A_NAME)!r} is "
-        f"{_value(text, first)} with the decimal sign {first[0]!r}, and {_value(text, second)} with {second[0]!r}. ",
-        "Say which: {} or {}.",
-        Setting("decimal", first[0]),
-        Setting("decimal", second[0]),
+        f"the numbers can be read in {'two ways' if common else 'no one way'}: {'; '.join(shown)}. ",
+        "Say what the decimal sign is: {} or {}, or leave columns out: {}.",
+        Setting("decimal", "."),
+        Setting("decimal", ","),
+        Setting("exclude"),
     )
 
 
 def _shapes(digits: Any) -> list[str]:
-    """Return one text of each kind of digits that differ in other digits than 0."""
-    codes = _compute().replace_substring_regex(digits, "[1-9]", "1").dictionary_encode().indices
-    firsts = np.unique(np.asarray(codes), return_index=True)[1]
+    """Return one text of each kind of digits: only zeros at the ends of digits make a difference."""
+    kinds = _compute().replace_substring_regex(digits, "[1-9]", "1")
+    kinds = _compute().replace_substring_regex(kinds, r"\B0\B", "1")
+    firsts = np.unique(np.asarray(kinds.dictionary_encode().indices), return_index=True)[1]
     return digits.take(_array(firsts)).to_pylist()  # type: ignore[no-any-return]
-
-
-def _value(text: str, style: tuple[str, str]) -> str:
-    text = "".join(sign for sign in text if _kind_of(sign) != style[1])
-    return text.replace(style[0], ".")
 
 
 def _are_fractions(texts: Sequence[str]) -> bool:
@@ -353,17 +313,13 @@ def _are_fractions(texts: Sequence[str]) -> bool:
 
 
 def _signs(texts: Sequence[str]) -> set[str]:
-    """Return the kinds of signs between digits."""
-    return {_kind_of(sign) for text in texts for sign in text if sign in f".,'’ {_SPACES}"}
+    """Return the signs between digits."""
+    return set("".join(texts)) & set(".,' ")
 
 
-def _kind_of(sign: str) -> str:
-    return " " if sign in _SPACES + " " else "'" if sign in "'’" else sign
-
-
-def _body_of(style: tuple[str, str]) -> str:
+def _pattern_of(style: Style) -> str:
     """Return the pattern of digits in a style."""
-    point, group = _GROUPS.get(style[0], ""), _GROUPS[style[1]]
+    point, group = re.escape(style[0]), re.escape(style[1])
     whole = rf"\d+|[1-9]\d{{0,2}}({group}\d{{2,3}})*{group}\d{{3}}" if group else r"\d+"
     return rf"(({whole})({point}\d*)?|{point}\d+){_EXPONENT}"
 
@@ -396,9 +352,7 @@ def numbers_of(cells: Any) -> Any:
     """Return cells of numbers as NumPy numbers; missing ones become NaN."""
     import pyarrow
 
-    cells = cells.combine_chunks() if hasattr(cells, "chunks") else cells
-    if pyarrow.types.is_dictionary(cells.type):
-        cells = cells.dictionary_decode()
+    cells = _one_array(cells)
     is_plain = pyarrow.types.is_integer(cells.type) or pyarrow.types.is_floating(cells.type)
     if cells.null_count or not is_plain:
         # Integers above 2**53 lose digits in float64, which NumPy's conversion allows as well.
@@ -410,21 +364,40 @@ def parsed_numbers(
     columns: Sequence[Any], formats: Sequence[CellFormat | None], row: int = 0, names: Sequence[str] = ()
 ) -> FloatArray:
     """Return columns of equal length as a matrix of float64; `row` and `names` are for the error that names a cell."""
-    matrix = np.empty((len(columns[0]), len(columns)), order="F")
+    matrix = np.empty((len(columns[0]), len(columns)))
     for i, (cells, format) in enumerate(zip(columns, formats)):
-        if isinstance(format, NumberFormat) and arrow_kind(cells.type) == "text":
+        if format is not None:
             cells = format.parse(cells, row, names[i] if names else "")
         matrix[:, i] = numbers_of(cells)
     return matrix
+
+
+def typed_texts(texts: Any, words: Sequence[str]) -> Any:
+    """Return texts of a file as integers or floats if all are numbers that lose nothing, else as they are."""
+    import pyarrow
+
+    there = _without_missing(texts, words)
+    for kind in (pyarrow.int64(), pyarrow.float64()) if there.null_count < len(there) else ():
+        with suppress(pyarrow.ArrowInvalid):
+            numbers = there.cast(kind)
+            return texts if _count(there, _INEXACT) else numbers
+    return texts
 
 
 def as_text(cells: Any) -> Any:
     """Return text cells, also of dictionaries, as one array of large_string."""
     import pyarrow
 
-    cells = cells.combine_chunks() if hasattr(cells, "chunks") else cells
-    cells = cells.dictionary_decode() if pyarrow.types.is_dictionary(cells.type) else cells
+    cells = _one_array(cells)
     return cells if cells.type == pyarrow.large_string() else cells.cast(pyarrow.large_string())
+
+
+def _one_array(cells: Any) -> Any:
+    """Return cells as one array without a dictionary."""
+    import pyarrow
+
+    cells = cells.combine_chunks() if isinstance(cells, pyarrow.ChunkedArray) else cells
+    return cells.dictionary_decode() if pyarrow.types.is_dictionary(cells.type) else cells
 
 
 def _compute() -> Any:
@@ -437,9 +410,16 @@ def _array(values: Any, kind: Any = None) -> Any:
     return sys.modules["pyarrow"].array(values, kind)
 
 
+def _normal(texts: Any) -> Any:
+    """Return texts with one kind of blank, apostrophe and minus sign."""
+    for found, sign in (("[\u00a0\u202f\u2009]", " "), ("’", "'"), ("−", "-")):
+        texts = _compute().replace_substring_regex(texts, found, sign)
+    return texts
+
+
 def _without_missing(texts: Any, words: Sequence[str]) -> Any:
     """Return texts without blanks around them, null where they are one of the words."""
-    texts = _compute().utf8_trim_whitespace(as_text(texts))
+    texts = _compute().utf8_trim_whitespace(texts)
     return _compute().if_else(_are_missing(texts, words), None, texts)
 
 
@@ -447,9 +427,9 @@ def _are_missing(texts: Any, words: Sequence[str]) -> Any:
     return _compute().is_in(texts, _array([*words, None], texts.type))
 
 
+def _matches(texts: Any, pattern: str) -> BoolArray:
+    return np.array(_compute().fill_null(_compute().match_substring_regex(texts, pattern), False))
+
+
 def _count(texts: Any, pattern: str) -> int:
     return int(_compute().sum(_compute().match_substring_regex(texts, pattern)).as_py() or 0)
-
-
-def _all(texts: Any, pattern: str) -> bool:
-    return len(texts) > 0 and _count(texts, pattern) == len(texts)

@@ -39,12 +39,13 @@ _CHANCE = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a text file is written: `sep` may be `BLANKS`, and `skip_lines` counts the header, which has the `names`."""
+    """How a text file is written: `sep` may be `BLANKS`, and `skip_lines` counts the header, which has the `names` if
+    it `is_named`; else these are positions."""
 
     sep: str
     skip_lines: int
-    names: tuple[str, ...] | None
-    n_columns: int
+    names: list[str]
+    is_named: bool
 
 
 def dialect_of(
@@ -66,36 +67,41 @@ def dialect_of(
     if skip_lines is None and lines and (found := _SEP_LINE.fullmatch(lines[0])):
         start, sep = 1, sep or found[1]
     lines = lines[start:]
-    if not any(line.strip() for line in lines):
-        raise ValueError("the file is empty." if not start else f"the file has no rows after {start} lines.")
-    sep = sep or _separator(lines)
-    rows = _split(lines, sep)
+    top = next((i for i, line in enumerate(lines) if line.strip() and not _COMMENT.match(line)), None)
+    if top is None:
+        are_blank = not start and not any(map(str.strip, lines))
+        raise ValueError(
+            f"the file {'is empty' if are_blank else 'has no rows besides lines that are skipped'}."
+        )
+    sep = sep or _separator(lines[top:])
+    rows = _split(lines, sep, top)
     n_columns = Counter(len(row) for _, row in rows).most_common(1)[0][0]
-    while skip_lines is None and len(rows[0][1]) != n_columns:
-        line, fields = rows.pop(0)
-        if not _COMMENT.match(lines[line]):
-            table = next(line for line, fields in rows if len(fields) == n_columns)
-            raise TableError(
-                f"line {start + line + 1} has {len(fields)} field{'s' * (len(fields) != 1)}, but others have "
-                f"{n_columns}: {shortened(lines[line].strip(), 60)!r}. ",
-                "If the table begins after it, leave out the lines before: {}. Otherwise correct it, or say what "
-                "separates fields: {}.",
-                Setting("skip_lines", start + table),
-                Setting("sep"),
-            )
-    while skip_lines is None and len(rows) > 2 and _COMMENT.match(rows[0][1][0]):
-        # Of comments with as many fields as the table the last one may have the names.
-        if not _COMMENT.match(rows[1][1][0]) and not has_header(rows[1:], lines, missing_words, is_sure=True):
-            break
-        del rows[0]
+    if skip_lines is None and (n := len(rows[0][1])) != n_columns:
+        table = next(line for line, fields in rows if len(fields) == n_columns)
+        raise TableError(
+            f"line {start + top + 1} has {n} field{'s' * (n != 1)}, but others have {n_columns}: "
+            f"{shortened(lines[top].strip(), 60)!r}. ",
+            "If the table begins after it, leave out the lines before: {}. Otherwise correct it, or say what "
+            "separates fields: {}.",
+            Setting("skip_lines", start + table),
+            Setting("sep"),
+        )
+    # A comment of as many words as there are columns may have their names, if the next line has not.
+    above = next((i for i in range(top - 1, -1, -1) if lines[i].strip()), None)
+    if above is not None and header is not False:
+        words = _split([lines[above].lstrip("#% \t")], sep)
+        if (
+            words
+            and len(words[0][1]) == n_columns
+            and not has_header(rows, lines, missing_words, is_sure=True)
+        ):
+            rows.insert(0, (above, words[0][1]))
     if header is None:
         header = has_header(rows, lines, missing_words)
-    first = rows[0][1]
-    if header and _COMMENT.match(first[0]):
-        first[0] = first[0].lstrip("#% ")
     if header and len(rows) < 2:
         raise ValueError("the file has a header, but no rows.")
-    return Dialect(sep, start + rows[int(header)][0], tuple(first) if header else None, len(first))
+    names = rows[0][1] if header else list(map(str, range(n_columns)))
+    return Dialect(sep, start + rows[int(header)][0], names, header)
 
 
 def has_header(
@@ -204,17 +210,17 @@ def _separator(lines: Sequence[str]) -> str:
     return best[2] or ","
 
 
-def _split(lines: Sequence[str], sep: str) -> list[tuple[int, list[str]]]:
-    """Return the fields of each line that is not empty, with the number of its first line from 0."""
+def _split(lines: Sequence[str], sep: str, top: int = 0) -> list[tuple[int, list[str]]]:
+    """Return the fields of each line from `top` on that is not empty, with the number of its first line."""
     if sep == BLANKS:
-        return [(i, line.split()) for i, line in enumerate(lines) if line.strip()]
-    found, start = [], 0
-    reader, limit = csv.reader(lines, delimiter=sep), csv.field_size_limit(2**31 - 1)
+        return [(i, line.split()) for i, line in enumerate(lines) if i >= top and line.strip()]
+    found, line = [], top
+    reader, limit = csv.reader(lines[top:], delimiter=sep), csv.field_size_limit(2**31 - 1)
     try:
         for row in reader:
             if row:
-                found.append((start, row))
-            start = reader.line_num
+                found.append((line, row))
+            line = top + reader.line_num
     finally:
         csv.field_size_limit(limit)
     return found

@@ -150,7 +150,7 @@ def profile_table(path: str, **options: Any) -> tuple[int, int, list[ColumnProfi
         n_seen, n_rows = found[0].head[0].num_rows, 0
         for table in found:
             with reading(table.name):
-                n_rows += table.n_rows or sum(batch.num_rows for batch in table.batches({}))
+                n_rows += table.n_rows or sum(batch.num_rows for batch in table.batches())
         return n_rows, n_seen, profiles
 
 
@@ -203,7 +203,7 @@ def _known_kind(found: Any) -> Table | Matrix:
         raise ValueError("it has no rows.")
     pieces = chain([first], pieces)
     if hasattr(first, "schema"):
-        return Table(first.schema, lambda _: pieces, "table")
+        return Table(first.schema, pieces, "table")
     is_sparse = sp.issparse(first)
     first = first if is_sparse else np.asarray(first)
     return Matrix(first.shape, first.dtype, pieces, "rows", is_sparse=is_sparse, is_open=True)

@@ -83,8 +83,8 @@ def _table_of_dask_frame(frame: Any) -> Table:
     parts = (frame.partitions[number].compute() for number in range(frame.npartitions))
     tables = (table_of_pandas(part) for part in parts if len(part))  # empty partitions have no types
     first = next(tables, None) or table_of_pandas(frame.partitions[0].compute())
-    batches = (batch for table in chain([first], tables) for batch in table.read({}))
-    return Table(first.schema, lambda _: batches, "Dask DataFrame", index=first.index)
+    batches = (batch for table in chain([first], tables) for batch in table.batches())
+    return Table(first.schema, batches, "Dask DataFrame", index=first.index)
 
 
 def _table_of_stream(X: Any) -> Table | None:
@@ -104,7 +104,7 @@ def _table_of_stream(X: Any) -> Table | None:
         raise ValueError(
             f"X ({type(X).__name__}) has no rows. A stream can be read only once: coterie.as_rows(X) keeps it."
         )
-    return Table(reader.schema, lambda _: chain([first], batches), "Arrow stream")
+    return Table(reader.schema, chain([first], batches), "Arrow stream")
 
 
 def _arrow_cells(cells: Any, name: str) -> Any:

@@ -31,6 +31,9 @@ _SHARE = 0.25
 # Bytes of a disk that are left free.
 _LEFT_BYTES = 2**30
 
+# Bytes that are converted at a time.
+_PIECE_BYTES = 2**24
+
 # Metadata in memory.
 _METADATA_BYTES = 256 * 2**20
 
@@ -50,34 +53,49 @@ def _check_space(n_bytes: int, n_written: int) -> None:
 
 
 class LandingArray:
-    """An array that grows by blocks of rows of one type, of `n_rows` rows if that is known."""
+    """An array that grows by blocks of rows, of `n_rows` rows if that is known. A single block stays as it is."""
 
     def __init__(self, n_columns: int, dtype: np.dtype[Any], n_rows: int | None = None) -> None:
-        self._most = float(_SMALL_BYTES)
-        self._row_bytes = n_columns * dtype.itemsize
-        self._array = np.empty((n_rows if n_rows and self._fits(n_rows) else 0, n_columns), dtype=dtype)
+        self.n_rows, self._declared = 0, n_rows or 0
+        self._most, self._row_bytes = float(_SMALL_BYTES), n_columns * dtype.itemsize
+        self._array: Array = np.empty((0, n_columns), dtype=dtype)
+        self._only: Array | None = None
         self._file: IO[bytes] | None = None
-        self.n_rows = 0
 
     def add(self, block: Array) -> None:
         """Add rows, which are converted to the type."""
         start, self.n_rows = self.n_rows, self.n_rows + len(block)
-        if self._file is None and not self._fits(self.n_rows):
+        if start == 0 and compute_dtype(block.dtype) == self._array.dtype:
+            self._only = block
+            return
+        if self._only is not None:
+            only, self._only = self._only, None
+            self._put(only, 0)
+        self._put(block, start)
+
+    def _put(self, block: Array, start: int) -> None:
+        stop = start + len(block)
+        if start == 0 and self._fits(self._declared):
+            self._array = np.empty((self._declared, self._array.shape[1]), dtype=self._array.dtype)
+        if self._file is None and not self._fits(stop):
             self._file = tempfile.TemporaryFile(dir=spool_folder())  # noqa: SIM115
             held, self._array = self._array[:start], self._array[:0].copy()
             held.tofile(self._file)
         with np.errstate(all="ignore"):  # too large numbers become infinite, which is found later
             if self._file is not None:
                 _check_space(len(block) * self._row_bytes, self._file.tell())
-                np.require(block, self._array.dtype, "C").tofile(self._file)
+                for part in np.array_split(block, 1 + block.nbytes // _PIECE_BYTES):
+                    np.require(part, self._array.dtype, "C").tofile(self._file)
                 return
-            if self.n_rows > len(self._array):  # which seldom moves it
-                size = max(self.n_rows, len(self._array) * 9 // 8)
+            if stop > len(self._array):  # which seldom moves it
+                size = max(stop, len(self._array) * 9 // 8)
                 self._array.resize((size, self._array.shape[1]), refcheck=False)
-            self._array[start : self.n_rows] = block
+            self._array[start:stop] = block
 
     def array(self) -> Array:
         """Return all rows; nothing can be added after it."""
+        if self._only is not None:
+            return self._only
         shape = (self.n_rows, self._array.shape[1])
         if self._file is not None:
             return np.memmap(self._file, dtype=self._array.dtype, mode="r", shape=shape)
@@ -101,7 +119,7 @@ class LandingMetadata:
         self._n_bytes = 0
 
     def add(self, batch: Any) -> None:
-        """Add the next rows, of columns of the same names; types that can hold both kinds are found."""
+        """Add the next rows; a column that they lack is missing, and types that can hold both kinds are found."""
         self._held.append(batch.replace_schema_metadata(None))
         self._n_bytes += batch.nbytes
         if self._n_bytes > _METADATA_BYTES:
@@ -109,9 +127,8 @@ class LandingMetadata:
             self._held, self._n_bytes = [], 0
 
     def table(self) -> Any:
-        """Return all rows as a `pyarrow.Table`; None if there are no columns."""
-        parts = [*self._mapped, *self._held]
-        return joined_batches(parts) if parts else None
+        """Return all rows as a `pyarrow.Table`."""
+        return joined_batches([*self._mapped, *self._held])
 
 
 def _mapped(table: Any) -> Any:
@@ -130,9 +147,9 @@ def _mapped(table: Any) -> Any:
 
 @dataclass
 class Matrix:
-    """A dense or sparse matrix in a file: consecutive rows in pieces of any size. A mapped dense `array` needs no
-    reading. If it `is_open`, the number of rows is that of the first piece, and others may follow. `column_names` and
-    `metadata` (`pyarrow.Table`) are those of AnnData.
+    """A dense or sparse matrix in a file: consecutive rows in pieces of any size, a single one if it is mapped. If it
+    `is_open`, the number of rows is that of the first piece, and others may follow. `column_names` and `metadata`
+    (`pyarrow.Table`) are those of AnnData.
     """
 
     shape: tuple[int, ...]
@@ -141,7 +158,6 @@ class Matrix:
     description: str
     is_sparse: bool = False
     is_open: bool = False
-    array: Array | None = None
     is_table: bool = False
     column_names: list[str] | None = None
     metadata: Any = None
@@ -162,15 +178,13 @@ def land_matrices(parts: Sequence[Matrix], description: str) -> Rows:
             if part.is_sparse != first.is_sparse:
                 raise ValueError(f"shards must be all dense or all sparse, and {first.name} is the other.")
     dtype = np.result_type(*(compute_dtype(part.dtype) for part in parts))
-    n_rows = None if first.is_open else sum(part.shape[0] for part in parts)
-    is_read = len(parts) == 1 and first.array is not None
-    landing = LandingArray(first.shape[1], dtype, 0 if is_read or first.is_sparse else n_rows)
-    held: list[SparseRows] = []
+    n_rows = None if first.is_open or first.is_sparse else sum(part.shape[0] for part in parts)
+    landing, held = LandingArray(first.shape[1], dtype, n_rows), []
     files, start = [], 0
     for part in parts:
         files.append((start, part.name))
         with reading(part.name):
-            for piece in () if is_read else part.pieces:
+            for piece in part.pieces:
                 piece = piece if sp.issparse(piece) else np.asarray(piece)
                 if piece.ndim != 2 or piece.shape[1] != first.shape[1]:
                     raise ValueError(
@@ -188,7 +202,7 @@ def land_matrices(parts: Sequence[Matrix], description: str) -> Rows:
     elif first.is_sparse:
         rows = SparseRows(sp.vstack([one.in_place() for one in held], format="csr"), description)
     else:
-        rows = DenseRows(first.array if is_read else landing.array(), description)  # type: ignore[arg-type]
+        rows = DenseRows(landing.array(), description)
     rows.files = tuple(files) if first.name else ()
     rows.column_names, rows.is_table = first.column_names, first.is_table
     if first.metadata is not None and len(parts) == 1:

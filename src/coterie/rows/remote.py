@@ -94,9 +94,8 @@ _kept: tuple[ExitStack, dict[str, Copies]] | None = None
 def kept_copies() -> Iterator[None]:
     """Copy each address only once as long as the context lasts."""
     global _kept
-    outer = _kept
     with ExitStack() as stack:
-        _kept = stack, {}
+        outer, _kept = _kept, (stack, {})
         try:
             yield
         finally:
@@ -108,40 +107,31 @@ def copied(stack: ExitStack, address: str, options: Mapping[str, Any] | None) ->
     TimeoutError; other errors (FileNotFoundError, PermissionError, ConnectionError) name the address without its
     secrets.
     """
-    if _kept is not None:
-        stack, known = _kept
-        if address in known:
-            return known[address]
-    options = dict(options or {})
-    shown = without_secrets(address)
-    folder = stack.enter_context(
-        TemporaryDirectory(prefix="coterie-remote-", dir=spool_folder(), ignore_cleanup_errors=True)
-    )
-    last = [time.monotonic()]
-    found = _within_limit(lambda: _copied(address, options, shown, Path(folder), last), shown, options, last)
-    if _kept is not None:
-        _kept[1][address] = found
-    return found
+    stack, known = _kept or (stack, {})
+    if address not in known:
+        folder = stack.enter_context(
+            TemporaryDirectory(prefix="coterie-remote-", dir=spool_folder(), ignore_cleanup_errors=True)
+        )
+        known[address] = _within_limit(
+            lambda last: _copied(address, options, Path(folder), last), address, options
+        )
+    return known[address]
 
 
 def addresses_of(address: str, options: Mapping[str, Any] | None) -> list[str]:
     """Return the addresses of the files of an address, in order; errors are those of `copied`."""
-    options = dict(options or {})
-
-    def run() -> list[str]:
-        files, names, is_shards = _listed(address, options)
-        return [files.unstrip_protocol(name) for name in names] if is_shards else [address]
-
-    return _within_limit(run, without_secrets(address), options, [time.monotonic()])  # type: ignore[no-any-return]
+    files, names, is_shards = _within_limit(lambda _: _listed(address, options), address, options)
+    return [files.unstrip_protocol(name) for name in names] if is_shards else [address]
 
 
-def _within_limit(work: Callable[[], Any], shown: str, options: Mapping[str, Any], last: list[float]) -> Any:
-    """Do a work in a thread, as not all libraries have limits of time; `last` is the time of the last byte."""
+def _within_limit(work: Callable[[list[float]], Any], address: str, options: Mapping[str, Any] | None) -> Any:
+    """Do a work in a thread, as not all libraries have limits of time; it gets the time of the last byte, to set."""
     future: Future[Any] = Future()
+    shown, last = without_secrets(address), [time.monotonic()]
 
     def run() -> None:
         try:
-            future.set_result(work())
+            future.set_result(work(last))
         except BaseException as error:
             future.set_exception(error)
 
@@ -154,12 +144,12 @@ def _within_limit(work: Callable[[], Any], shown: str, options: Mapping[str, Any
     return future.result()
 
 
-def _listed(address: str, options: Mapping[str, Any]) -> tuple[Any, list[str], bool]:
+def _listed(address: str, options: Mapping[str, Any] | None) -> tuple[Any, list[str], bool]:
     """Return the file system of an address, its names of the files in order, and whether the address names several."""
     from fsspec.core import url_to_fs
 
     # Nothing that was listed before is used again.
-    files, path = url_to_fs(address, **{"use_listings_cache": False, **options})
+    files, path = url_to_fs(address, **{"use_listings_cache": False, **(options or {})})
     is_web = protocol_of(address) in ("http", "https")
     known = format_of(name_of(address))
     # A host may be [::1], and ? begins the query.
@@ -175,7 +165,7 @@ def _listed(address: str, options: Mapping[str, Any]) -> tuple[Any, list[str], b
     return files, in_natural_order(names), True
 
 
-def _copied(address: str, options: Mapping[str, Any], shown: str, folder: Path, last: list[float]) -> Copies:
+def _copied(address: str, options: Mapping[str, Any] | None, folder: Path, last: list[float]) -> Copies:
     from fsspec.callbacks import Callback
 
     class Progress(Callback):  # type: ignore[misc]
@@ -191,11 +181,11 @@ def _copied(address: str, options: Mapping[str, Any], shown: str, folder: Path, 
             files.get(name, str(found[-1]), recursive=True)
         else:
             files.get_file(name, str(found[-1]), callback=Progress())
-    called = [without_secrets(files.unstrip_protocol(name)) for name in names]
-    return found, called if is_shards else [shown], is_shards
+    shown = [files.unstrip_protocol(name) for name in names] if is_shards else [address]
+    return found, list(map(without_secrets, shown)), is_shards
 
 
-def _in_one_line(error: BaseException, shown: str, options: Mapping[str, Any]) -> BaseException:
+def _in_one_line(error: BaseException, shown: str, options: Mapping[str, Any] | None) -> BaseException:
     text = without_secrets(" ".join(str(error).split()), options) or type(error).__name__
     status = getattr(error, "status", None)
     if isinstance(error, FileError | MemoryError) or not isinstance(error, Exception):

@@ -322,7 +322,7 @@ def _role_of_numbers(found: ColumnProfile, values: FloatArray, are_whole: bool, 
         ("id", is_unique and bool(_INDEX_NAME.search(found.name))),
         ("id", is_record and n > 1),
         ("id", is_permutation and (is_count or not _RANK_WORDS & words)),
-        ("id", are_many and bool(np.median(np.abs(values)) >= _HUGE)),
+        ("id", are_many and are_whole and bool(np.median(np.abs(values)) >= _HUGE)),
         ("number", True),
     )
     return next(role for role, holds in rules if holds)

@@ -59,29 +59,17 @@ class Rows:
         called ``embedding[0]``, ``embedding[1]``, ...
     description : str
         Description of the data, such as ``"parquet, 3 shards"``.
-    is_table : bool
-        Whether the data are a data frame or a file of one.
-    metadata_columns, all_columns : pyarrow.Table or None
-        The columns of a table that are not clustered, with a value for each row, and all but the vectors.
+    metadata_columns : pyarrow.Table or None
+        The columns of a table that are not clustered, with a value for each row.
     chosen : list of str or int, or None
         The clustered columns of a table, in the form of ``columns=`` of `open_rows`.
     roles : TableRoles or None
         The roles of the columns of a table, where they decided which are clustered.
-    encoded : list of str
-        Columns of `metadata_columns` that `prepare_rows` encodes.
     preparation : tuple of tuple
         Steps applied to the stored rows: ``("columns", ["a", "c"])``, ``("normalize",)``. A fit stores it, and applies
         it to other rows.
     kept : ndarray of bool or None
         Which rows of the input these are, where rows with missing numbers were dropped.
-    dialect : tuple of str, or None
-        The separator and the decimal sign of a text file.
-    files : tuple of (int, str)
-        The number of the first row of each file, and its name.
-    source : Rows or None
-        The rows before the last step of `preparation`, if these are made of them.
-    numbers : ndarray of int, or None
-        The numbers in `source` of the rows of a fit that ignores others.
 
     Examples
     --------
@@ -101,15 +89,15 @@ class Rows:
     is_table = False
     preparation: tuple[tuple[Any, ...], ...] = ()
     roles: Any = None
-    encoded: Sequence[str] = ()
-    files: tuple[tuple[int, str], ...] = ()
     kept: BoolArray | None = None
     metadata_columns: Any = None
-    all_columns: Any = None
+    all_columns: Any = None  # of a table, without vectors
     chosen: Sequence[str | int] | None = None
-    dialect: tuple[str, str] | None = None
-    source: Rows | None = None
-    numbers: IndexArray | None = None
+    encoded: Sequence[str] = ()  # metadata columns that `prepare_rows` encodes
+    dialect: tuple[str, str] | None = None  # the separator and the decimal sign of a text file
+    files: tuple[tuple[int, str], ...] = ()  # the number of the first row of each, and its name
+    source: Rows | None = None  # the rows before the last step of `preparation`
+    numbers: IndexArray | None = None  # those in `source` of the rows of a fit that ignores others
 
     def __init__(
         self,
@@ -319,14 +307,16 @@ class SparseRows(Rows):
             except ValueError as error:
                 raise ValueError(f"Sparse X is damaged: {error}.") from None
         matrix = matrix.tocsr()
+        if not matrix.has_canonical_format:
+            matrix = matrix.astype(dtype, copy=True)
+            matrix.sum_duplicates()
         super().__init__(shape, dtype, is_sparse=True, description=description)
-        self._data, self._indices, self._indptr = matrix.data, matrix.indices, matrix.indptr
-        self._is_canonical = bool(matrix.has_canonical_format)
+        self._data, self._indptr = matrix.data, matrix.indptr
+        self._indices = matrix.indices.astype(np.int32, copy=False)
 
     @property
     def in_memory(self) -> bool:  # type: ignore[override]
-        int32 = self._indices.dtype == self._indptr.dtype == np.int32
-        return int32 and self._is_canonical and self._data.dtype == self.dtype
+        return self._indptr.dtype == np.int32 and self._data.dtype == self.dtype
 
     def block(self, start: int, stop: int) -> Block:
         first, last = int(self._indptr[start]), int(self._indptr[stop])
@@ -335,7 +325,7 @@ class SparseRows(Rows):
                 f"Rows {start} to {stop} of sparse X have {last - first} values, but their count must fit "
                 "int32: read fewer rows at once."
             )
-        # The first block of a canonical matrix needs no new row pointers.
+        # The first block needs no new row pointers.
         indptr = self._indptr[start : stop + 1] - first if first else self._indptr[start : stop + 1]
         return self._block(self._data[first:last], self._indices[first:last], indptr)
 
@@ -347,19 +337,12 @@ class SparseRows(Rows):
         return self._block(self._data[places], self._indices[places], indptr)
 
     def _block(self, data: Array, indices: Array, indptr: Array) -> Block:
-        # Summing duplicates works in place, so arrays are copied first.
-        fresh = not self._is_canonical
-        with np.errstate(all="ignore"):
-            data = data.astype(self.dtype, copy=fresh)
-        indices = indices.astype(np.int32, copy=fresh)
-        indptr = indptr.astype(np.int32, copy=fresh)
         # The constructor that takes the three arrays would copy views of larger ones.
         block = sp.csr_array((indptr.size - 1, self.shape[1]), dtype=self.dtype)
-        block.data, block.indices, block.indptr = data, indices, indptr
-        if self._is_canonical:
-            block.has_canonical_format = True
-        else:
-            block.sum_duplicates()
+        with np.errstate(all="ignore"):
+            block.data = data.astype(self.dtype, copy=False)
+        block.indices, block.indptr = indices, indptr.astype(np.int32, copy=False)
+        block.has_canonical_format = True
         return block
 
     def row_bytes(self) -> float:

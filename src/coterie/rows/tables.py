@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,13 +13,14 @@ from coterie.arrays import Array
 from coterie.rows.cells import (
     CellFormat,
     NumberFormat,
+    Style,
     VectorFormat,
     arrow_kind,
-    as_text,
     cell_formats,
     numbers_of,
     parsed_numbers,
     reading_of,
+    typed_texts,
     value_type,
 )
 from coterie.rows.checks import BadRowError, Setting, TableError, check_shape, reading
@@ -45,13 +46,13 @@ TABLE_OPTIONS = (*CHOICES, "decimal", "thousands", "missing_words")
 
 @dataclass
 class Table:
-    """A table, as its reader returns it: ``read(types)`` yields record batches of all columns, once, but twice of a
-    text file (with a separator `sep`), whose cells are text except those of columns of known `types`. Without
-    `is_named` names are positions. Columns of `index` are clustered only by name.
+    """A table, as its reader returns it: record batches of all columns, which are read once. All cells of a text file
+    (with a separator `sep`) are text. Without `is_named` names are positions. Columns of `index` are clustered only by
+    name.
     """
 
     schema: Any
-    read: Callable[[Mapping[int, Any]], Iterable[Any]]
+    rest: Iterator[Any]
     description: str
     n_rows: int | None = None
     is_named: bool = True
@@ -59,42 +60,36 @@ class Table:
     index: Collection[int] = ()
     name: str = ""
     _held: list[Any] = field(default_factory=list)
-    _rest: Iterator[Any] | None = None
 
     @cached_property
     def head(self) -> tuple[Any, bool]:
         """The first rows as a `pyarrow.Table`, and whether these are all rows."""
         most = max(_FEWEST_SEEN, min(_SEEN_ROWS, _SEEN_CELLS // max(1, len(self.schema))))
-        self._held, self._rest = [], iter(self.read({}))
         n_rows = n_bytes = 0
-        for batch in self._rest:
+        for batch in self.rest:
             self._held.append(batch)
             n_rows, n_bytes = n_rows + batch.num_rows, n_bytes + batch.nbytes
             if n_rows > most or (n_bytes > _SEEN_BYTES and n_rows > _FEWEST_SEEN):
                 return joined_batches(self._held).slice(0, most), False
         return joined_batches(self._held) if self._held else self.schema.empty_table(), True
 
-    def batches(self, types: Mapping[int, Any]) -> Iterator[Any]:
+    def batches(self) -> Iterator[Any]:
         """Yield all rows, once; the first ones are not held any longer."""
         vars(self).pop("head", None)
-        if self.sep is not None or self._rest is None:
-            self._held.clear()
-            yield from self.read(types)
-            return
         while self._held:
             yield self._held.pop(0)
-        yield from self._rest
+        yield from self.rest
 
 
 def table_of_arrow(table: Any, description: str = "pyarrow Table", index: Collection[int] = ()) -> Table:
     """Return a `pyarrow.Table` as a table."""
-    return Table(table.schema, lambda _: table.to_batches(), description, table.num_rows, index=index)
+    return Table(table.schema, iter(table.to_batches()), description, table.num_rows, index=index)
 
 
 class TableColumns:
-    """The columns of a table that are clustered (`positions`, with the `widths` of vectors, None for numbers), encoded
-    as categories (`encoded`), and not clustered (`metadata`). Without `columns` the roles of the columns decide.
-    `formats` are those of texts of numbers and vectors, `types` are Arrow's for a text file.
+    """The columns of a table that are clustered (`widths` of vectors, None for numbers, by position), encoded as
+    categories (`encoded`), and not clustered (`metadata`). Without `columns` the roles of the columns decide. `formats`
+    are those of texts of numbers and vectors.
     """
 
     def __init__(
@@ -104,7 +99,7 @@ class TableColumns:
         exclude: Columns | None = None,
         categories: Columns | None = None,
         *,
-        texts: tuple[list[tuple[str, str]], tuple[str, ...]],
+        texts: tuple[list[Style], tuple[str, ...]],
     ) -> None:
         import pyarrow
 
@@ -121,59 +116,55 @@ class TableColumns:
             way = "{} and {} both name {!r}: encode the column or leave it out."
             raise TableError("", way, Setting("categories"), Setting("exclude"), both[0])
         self.formats: dict[int, CellFormat] = {}
-        self.types: dict[int, Any] = {}
         self._problems: dict[int, str] = {}
         self.roles: TableRoles | None = None
-        self.positions: list[int] = []
         if columns is None:
             self.roles = roles_of(
                 self.profiles(), self._among, names, encoded=encoded, all_categories=is_auto
             )
             chosen = column_positions(shown, [*self.roles.features, *self.roles.categories])
-            self.positions = chosen[: len(self.roles.features)]
-            encoded = chosen[len(self.roles.features) :]
-        elif columns is not NO_COLUMNS or categories is not None:
-            if not isinstance(columns, int) and not len(columns) and columns is not NO_COLUMNS:
+            positions, encoded = chosen[: len(self.roles.features)], chosen[len(self.roles.features) :]
+        else:
+            is_none = columns is NO_COLUMNS
+            if not isinstance(columns, int) and not len(columns) and not is_none:
                 text_of = "{} must be a list of names or positions, got {!r}."
                 raise TableError("", text_of, Setting("columns"), columns)
             chosen = [i for i in column_positions(shown, columns) if i not in left and i not in encoded]
-            self.positions = self._numbers_among(chosen, is_auto)
-            numbers = set(self.positions)
-            encoded = [i for i in chosen if i not in numbers] if is_auto else encoded
-            if not self.positions and not encoded and not is_auto and columns is not NO_COLUMNS:
+            positions = self._numbers_among(chosen, is_auto)
+            encoded = [i for i in chosen if i not in set(positions)] if is_auto else encoded
+            if not positions and not encoded and not is_auto and not is_none:
                 raise TableError("", "{} leaves no column of numbers.", Setting("exclude"))
         self.encoded = [names[i] for i in encoded]
         is_asked = columns is not None or exclude is not None
         self.is_choice = is_asked or bool(self.roles and (self.roles.left_out or self.encoded))
-        self.metadata = sorted(set(range(len(names))).difference(self.positions))
-        self.widths = [self._width(i) for i in self.positions]
-        self.vectors = {i for i, width in zip(self.positions, self.widths) if width is not None}
+        self.widths = {i: self._width(i) for i in positions}
+        self.vectors = {i for i, width in self.widths.items() if width is not None}
+        self.metadata = [i for i in range(len(names)) if i not in self.widths]
         self.column_names: list[str] = []
-        for i, width in zip(self.positions, self.widths):
+        for i, width in self.widths.items():
             self.column_names += [names[i]] if width is None else [f"{names[i]}[{at}]" for at in range(width)]
-        kinds = [
-            pyarrow.float64() if i in self.formats else value_type(self._types[i]) for i in self.positions
-        ]
+        kinds = {pyarrow.float64() if i in self.formats else value_type(self._types[i]) for i in positions}
         inner = {str(kind.value_type if arrow_kind(kind) == "vector" else kind) for kind in kinds}
         self.dtype = np.dtype(np.float32 if inner <= _FLOAT32_NAMES else np.float64)
-        # Columns of integers at the beginning may have fractions later.
-        self.types.update({i: pyarrow.float64() for i in self.positions if i in self.types})
 
     @property
     def keys(self) -> list[str | int]:
         """The clustered columns as `columns` takes them: names, or positions where there are none of their own."""
         names = self._names
         is_known = self._table.is_named and len(set(names)) == len(names)
-        return [names[i] for i in self.positions] if is_known else list(self.positions)
+        return [names[i] for i in self.widths] if is_known else list(self.widths)
 
     def profiles(self) -> list[ColumnProfile]:
         """Describe all columns that are not excluded, by the first rows of the table."""
+        import pyarrow
+
         self._find_formats(None)
         at, (head, is_whole) = self._among, self._table.head
+        are_numbers = {i for i, format in self.formats.items() if isinstance(format, NumberFormat)}
         index = (self._table.schema.pandas_metadata or {}).get("index_columns", [])
         return profile_columns(
             head.select(at),
-            [self.types.get(i, self._types[i]) for i in at],
+            [pyarrow.float64() if i in are_numbers else self._types[i] for i in at],
             {number: self.formats[i] for number, i in enumerate(at) if i in self.formats},
             {number: self._problems[i] for number, i in enumerate(at) if i in self._problems},
             is_whole=is_whole,
@@ -181,43 +172,30 @@ class TableColumns:
         )
 
     def _find_formats(self, chosen: Collection[int] | None) -> None:
-        """Find how text columns are read as numbers or vectors."""
-        import pyarrow
-
+        """Find how text columns are read as numbers or vectors; all columns of a file are written alike."""
         among = self._among if chosen is None or self._table.sep is not None else sorted(chosen)
         texts = [i for i in among if self._kinds[i] == "text"]
-        if not texts or self.formats or not self._table.head[0].num_rows:
-            return
-        cells = {i: as_text(self._table.head[0].column(i)) for i in texts}
-        found = cell_formats(cells, self._names, *self._readings, chosen=chosen, sep=self._table.sep)
-        self.formats, self._problems = found
-        for i, format in self.formats.items() if self._table.sep is not None else ():
-            if isinstance(format, NumberFormat) and format.is_plain:
-                self.types[i] = pyarrow.int64() if format.is_whole else pyarrow.float64()
+        if texts and self._table.head[0].num_rows:
+            cells = {i: self._table.head[0].column(i) for i in texts}
+            self.formats, self._problems = cell_formats(
+                cells, self._names, *self._readings, chosen=chosen, sep=self._table.sep
+            )
 
     def block(self, batch: Any, row: int) -> Array:
         """Return the clustered columns of a batch as an array (n_rows, n_columns); nulls become NaN, and a single
         column of vectors is neither copied nor converted. `row` is the number of the first row, for errors.
         """
         if not self.vectors:
-            names, formats = (
-                [self._names[i] for i in self.positions],
-                [self.formats.get(i) for i in self.positions],
-            )
-            return parsed_numbers([batch.column(i) for i in self.positions], formats, row, names)
+            return self._numbers(batch, list(self.widths), row)
         parts = [
-            self._vectors(batch.column(i), i, width, row)
-            if width is not None
-            else parsed_numbers([batch.column(i)], [self.formats.get(i)], row, [self._names[i]])
-            for i, width in zip(self.positions, self.widths)
+            self._numbers(batch, [i], row) if width is None else self._vectors(batch.column(i), i, width, row)
+            for i, width in self.widths.items()
         ]
         return parts[0] if len(parts) == 1 else np.hstack(parts)
 
-    def cells(self, batch: Any, i: int, row: int) -> Any:
-        """Return a column of a batch, numbers of a text file also where pyarrow refused one of them."""
-        column = batch.column(i)
-        is_text = i in self.types and arrow_kind(column.type) == "text"
-        return self.formats[i].parse(column, row, self._names[i]) if is_text else column
+    def _numbers(self, batch: Any, positions: Sequence[int], row: int) -> Array:
+        names, formats = zip(*((self._names[i], self.formats.get(i)) for i in positions))
+        return parsed_numbers([batch.column(i) for i in positions], formats, row, names)
 
     def _lists(self, column: Any, i: int, row: int) -> Any:
         format = self.formats.get(i)
@@ -242,7 +220,8 @@ class TableColumns:
 
     def _numbers_among(self, chosen: list[int], is_auto: bool) -> list[int]:
         """Return the columns of numbers or vectors among named ones; others are an error, unless they are encoded."""
-        self._find_formats(chosen)
+        if chosen:
+            self._find_formats(chosen)
         for i in chosen:
             if i in self._problems:
                 raise invalid_cells(ColumnProfile(self._names[i], "", remark=self._problems[i]))
@@ -278,6 +257,8 @@ def columns_of_tables(tables: Sequence[Table], options: Mapping[str, Any]) -> li
             if not isinstance(table, Table):
                 raise ValueError("it is no table, and the first file is one.")
             found.append(TableColumns(table, **chosen, texts=readings))
+            if found[-1].column_names != found[0].column_names:
+                raise ValueError(f"its columns are not those of {tables[0].name}, in their order.")
         if chosen["columns"] is not NO_COLUMNS or found[0].roles is not None:
             chosen = {"columns": found[0].keys or NO_COLUMNS, "categories": found[0].encoded or None}
     return found
@@ -300,67 +281,48 @@ def land_tables(tables: Sequence[Table], options: Mapping[str, Any], description
     """
     import pyarrow
 
-    columns = columns_of_tables(tables, options)
-    first, table = columns[0], tables[0]
-    landed = []
-    for part, one in zip(columns, tables):
-        if part.column_names != first.column_names:
-            raise ValueError(
-                f"Shards must have the same columns in order: those of {table.name} and {one.name} differ."
-            )
-        kept = options.get("keep_columns")
-        landed.append([i for i in range(len(one.schema)) if i not in part.vectors] if kept else part.metadata)
-    if any(one.schema.names != table.schema.names for one in tables):  # the columns that all files have
-        places = [{one.schema.names[i]: i for i in positions} for one, positions in zip(tables, landed)]
-        if any(len(place) < len(positions) for place, positions in zip(places, landed)):
-            raise ValueError("Shards have other columns, and repeat names: make the names unique.")
-        common = [name for name in places[0] if all(name in place for place in places)]
-        landed = [[place[name] for name in common] for place in places]
-    names = [table.schema.names[i] for i in landed[0]]
+    columns, table = columns_of_tables(tables, options), tables[0]
+    first, counts = columns[0], [one.n_rows for one in tables]
     dtype = np.result_type(*(part.dtype for part in columns))
-    counts = [one.n_rows for one in tables]
     n_rows = None if None in counts else sum(count or 0 for count in counts)
     landing, metadata = LandingArray(len(first.column_names), dtype, n_rows), LandingMetadata()
-    is_vector = len(first.widths) == 1 and first.widths[0] is not None
-    held: Any = None  # the last block, as a single one of vectors is not copied
+    kept: list[list[int]] = []
     files, start = [], 0
-    for part, one, positions in zip(columns, tables, landed):
+    for part, one in zip(columns, tables):
+        places = part.metadata
+        if options.get("keep_columns"):
+            places = [i for i in range(len(one.schema)) if i not in part.vectors]
+        kept.append(places)
         files.append((start, one.name))
         with reading(one.name):
-            for batch in one.batches(part.types):
-                size = batch.num_rows if is_vector else _BATCH_ROWS
-                for low in range(0, batch.num_rows if part.positions else 0, size or 1):
-                    if held is not None:
-                        landing.add(held)
-                    held = part.block(batch.slice(low, size), start - files[-1][0] + low)
-                if positions:
-                    cells = [part.cells(batch, i, start - files[-1][0]) for i in positions]
-                    metadata.add(pyarrow.record_batch(cells, names))
+            for batch in one.batches():
+                is_view = len(part.widths) == len(part.vectors) == 1
+                size = max(1, batch.num_rows) if is_view else _BATCH_ROWS
+                for low in range(0, batch.num_rows if part.widths else 0, size):
+                    landing.add(part.block(batch.slice(low, size), start - files[-1][0] + low))
+                metadata.add(batch.select(places))
                 start += batch.num_rows
     with reading(table.name):
         check_shape((start, len(table.schema)))
-    if first.positions and (landing.n_rows or not is_vector):
-        landing.add(held)
-        held = landing.array()
-    elif not first.positions:  # one column, which is never read
-        held = np.broadcast_to(np.zeros((1, 1), dtype=dtype), (start, 1))
-    rows = DenseRows(held, description)
+        beside = metadata.table()
+    # Without a column to cluster there is one, which is never read.
+    empty = np.broadcast_to(np.zeros((1, 1), dtype=dtype), (start, 1))
+    rows = DenseRows(landing.array() if first.widths else empty, description)
     rows.column_names, rows.is_table = first.column_names if table.is_named else None, True
     rows.chosen, rows.roles, rows.encoded = first.keys, first.roles, first.encoded
     rows.files = tuple(files) if table.name else ()
     if table.sep is not None:
-        decimals = [format.decimal for format in first.formats.values() if isinstance(format, NumberFormat)]
-        rows.dialect = table.sep, "," if "," in decimals else "."
+        styles = {one.style for one in first.formats.values() if isinstance(one, NumberFormat)}
+        rows.dialect = table.sep, next(iter(styles), ".")[0]
+        words = reading_of(options)[1]
+        beside = pyarrow.table([typed_texts(cells, words) for cells in beside.columns], beside.column_names)
     if first.is_choice:
         rows.preparation = (("columns", list(rows.chosen)),)
-    beside = metadata.table()
-    if beside is not None:
-        unused = set(first.metadata)
-        others = [at for at, i in enumerate(landed[0]) if i in unused]
-        rows.metadata_columns = beside.select(others) if others else None
-        kinds = enumerate(beside.schema.types)
-        beside = beside.select([at for at, kind in kinds if arrow_kind(kind) != "vector"])
-    rows.all_columns = pyarrow.table({}) if beside is None else beside
+    clustered = {at for at, i in enumerate(kept[0]) if i in first.widths}
+    others = [at for at in range(beside.num_columns) if at not in clustered]
+    rows.metadata_columns = beside.select(others) if others else None
+    kinds = enumerate(beside.schema.types)
+    rows.all_columns = beside.select([at for at, kind in kinds if arrow_kind(kind) != "vector"])
     return rows
 
 

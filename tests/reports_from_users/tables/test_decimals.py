@@ -140,3 +140,15 @@ def test_a_cell_deep_in_the_file_is_named_with_its_row(cell, odd, tmp_path):
     (tmp_path / "x.csv").write_text("a;b\n" + f"1;{cell}\n" * 300_000 + f"3;{odd}\n")
     with pytest.raises(ValueError, match=rf"'b' has {odd!r} in row 300000"):
         coterie.open_rows(tmp_path / "x.csv").read()
+
+
+def test_a_text_deep_in_a_column_that_is_not_clustered_is_kept(tmp_path):
+    (tmp_path / "x.csv").write_text("a,b,c\n" + "1.5,2,3\n" * 300_000 + "2.5,n.v.,4\n")
+    rows = coterie.open_rows(tmp_path / "x.csv", columns=["a"])
+    assert rows.metadata_columns["b"][-2:].to_pylist() == ["2", "n.v."]
+    assert rows.metadata_columns["c"][-2:].to_pylist() == [3, 4]
+
+
+def test_digits_in_groups_deep_in_a_file_are_read_as_the_others(tmp_path):
+    (tmp_path / "x.csv").write_text("a;b\n" + "1,5;7\n1.234,5;8\n" * 50_000 + "2,5;1.234\n")
+    assert coterie.open_rows(tmp_path / "x.csv").read()[-1].tolist() == [2.5, 1234]

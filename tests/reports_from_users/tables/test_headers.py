@@ -46,13 +46,14 @@ WITHOUT_HEADER = {
 
 
 def names_of(lines):
-    return dialect_of([f"{line}\n" for line in lines]).names
+    dialect = dialect_of([f"{line}\n" for line in lines])
+    return dialect.names if dialect.is_named else None
 
 
 @pytest.mark.parametrize("case", WITH_HEADER)
 def test_header_is_recognized(case):
     header, rows = WITH_HEADER[case]
-    assert names_of([header, *rows]) == tuple(header.replace('"', "").split(","))
+    assert names_of([header, *rows]) == header.replace('"', "").split(",")
 
 
 @pytest.mark.parametrize("case", WITHOUT_HEADER)

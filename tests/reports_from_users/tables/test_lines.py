@@ -48,6 +48,9 @@ def test_blanks_between_fields(blank, tmp_path):
     for name in ("y.csv", "y.txt", "y.txt.gz"):
         np.savetxt(tmp_path / name, X, header="made by a program")
         np.testing.assert_array_equal(coterie.open_rows(tmp_path / name).read(), X)
+    (tmp_path / "z.txt").write_text("# a\n  1   2.5\n 3 4 \n# end\n\n5 6\n")
+    assert coterie.open_rows(tmp_path / "z.txt").column_names is None
+    assert coterie.open_rows(tmp_path / "z.txt").read().tolist() == [[1, 2.5], [3, 4], [5, 6]]
     (tmp_path / "z.txt").write_text("  1   2.5\n 3 4 \n# end\n\n5 x\n")
     with pytest.raises(ValueError, match="'x'"):
         coterie.open_rows(tmp_path / "z.txt", columns=[0, 1])

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from coterie.rows import open_rows
-from coterie.rows.formats import text
-from tests.rows.formats import assert_same_rows
 
 CSV_TEXTS = {
     "no final newline": ("a,b\n1,2\n3,4", ["a", "b"], [[1, 2], [3, 4]]),
@@ -107,17 +105,3 @@ def test_commas_in_text_and_text_with_other_separators(tmp_path):
     assert open_rows(tmp_path / "x.csv", columns=[0, 1]).read().tolist() == [[1, 2], [3, 4]]
     (tmp_path / "y.csv").write_text('n;t\n1,5;"a, b"\n2,5;"c, d"\n')
     assert open_rows(tmp_path / "y.csv", columns="n").read().tolist() == [[1.5], [2.5]]
-
-
-def test_integers_that_turn_into_floats_deep_in_a_csv_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "_BLOCK_BYTES", 200)
-    (tmp_path / "x.csv").write_text("1,2\n" * 500 + "3,4.5\n")
-    source = open_rows(tmp_path / "x.csv")
-    assert_same_rows(source, np.array([[1, 2]] * 500 + [[3, 4.5]]))
-
-
-def test_a_ragged_line_of_thousands_of_fields(tmp_path):
-    row = ",".join(["1.5"] * 2100)
-    (tmp_path / "x.csv").write_text(f"{row}\n{row},7\n{row}\n")
-    with pytest.raises(ValueError, match=r"line 2 does not have 2100 fields"):
-        open_rows(tmp_path / "x.csv")

@@ -51,7 +51,7 @@ def test_row_groups_are_not_held(tmp_path, monkeypatch, kind):
     monkeypatch.setattr("coterie.rows.formats.arrow._BATCH_NUMBERS", 2**14)
     monkeypatch.setattr("coterie.rows.tables._SEEN_BYTES", 2**16)
     before = pa.total_allocated_bytes()
-    batches = format_of("x.parquet").read(tmp_path / "x.parquet").batches({})
+    batches = format_of("x.parquet").read(tmp_path / "x.parquet").batches()
     held = [pa.total_allocated_bytes() - before for batch in batches]
     assert max(held) < 4 * 2**20
 

@@ -51,11 +51,7 @@ def read_svmlight(path: Path) -> Matrix:
 
 
 def _whole(array: Any, description: str) -> Matrix:
-    is_sparse = sp.issparse(array)
-    pieces = [array] if is_sparse else slices(array)
-    return Matrix(
-        array.shape, array.dtype, pieces, description, is_sparse, array=None if is_sparse else array
-    )
+    return Matrix(array.shape, array.dtype, [array], description, sp.issparse(array))
 
 
 def choose_array(shapes: dict[str, tuple[int, ...]], key: str | None, path: object) -> str:
@@ -64,7 +60,7 @@ def choose_array(shapes: dict[str, tuple[int, ...]], key: str | None, path: obje
     if key in shapes if key is not None else len(names) == 1 or "X" in names:
         return key or (names[0] if len(names) == 1 else "X")
     if key is not None:
-        raise FileError(f"{path} has no array {key!r}. It has {listed(shapes)}.")
+        raise FileError(f"{path} has no array {key!r}. It has {listed(names or shapes)}.")
     if not names:
         raise FileError(f"{path} has no array of numbers with two dimensions. It has {listed(shapes)}.")
     raise FileError(

@@ -38,11 +38,11 @@ def read_parquet(path: Path) -> Table:
         getattr(kind, "list_size", _LIST_LENGTH if types.is_nested(kind) else 1) for kind in schema.types
     )
 
-    def batches(_: Any) -> Iterator[Any]:
+    def batches() -> Iterator[Any]:
         with parquet.ParquetFile(path, buffer_size=buffer_size, **options) as file:
             yield from file.iter_batches(max(1, min(_MOST_ROWS, _BATCH_NUMBERS // max(1, width))))
 
-    return Table(schema, batches, "parquet", metadata.num_rows)
+    return Table(schema, batches(), "parquet", metadata.num_rows)
 
 
 def read_arrow(path: Path) -> Table:
@@ -58,13 +58,13 @@ def read_arrow(path: Path) -> Table:
         file.seek(0)
         batches = found = ipc.open_stream(file)
 
-    def validated(_: Any) -> Iterator[Any]:
+    def validated() -> Iterator[Any]:
         for batch in batches:
             # pyarrow trusts the number of rows and offsets of texts, and could read beyond the end of a buffer.
             batch.validate(full=True)
             yield batch
 
-    return Table(found.schema, validated, path.suffix.lower()[1:])
+    return Table(found.schema, validated(), path.suffix.lower()[1:])
 
 
 def read_excel(path: Path, key: str | None) -> Table:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from coterie.rows.checks import FileError
-from coterie.rows.formats.arrays import choose_array, listed, slices
+from coterie.rows.formats.arrays import choose_array, slices
 from coterie.rows.landing import Matrix
 
 
@@ -34,22 +34,20 @@ def read_zarr(path: Path, key: str | None) -> Matrix:
 
 
 def _matrix(root: Any, path: Path, key: str | None) -> Matrix:
-    """Return the matrix `key`, else X of AnnData, the only array of two dimensions, or X."""
+    """Return the matrix `key`, else X of AnnData, the only one of two dimensions, or X."""
     is_anndata = ("X" in root and "obs" in root) or root.attrs.get("encoding-type") == "anndata"
     kind = path.suffix.lower()[1:].replace("hdf5", "h5")
-    name = (key or "X").strip("/")
-    if not is_anndata:
-        name = choose_array(_shapes(root), key and name, path)
-        return _array(root[name], name, kind)
-    found = root.get(name)
-    if found is None or not (_is_array(found) or "data" in found):
-        known = [f"{group}/{one}" for group in ("layers", "obsm") for one in root.get(group, ())]
-        raise FileError(f"{path} has no matrix {name!r}. It has {listed(['X'] * ('X' in root) + known)}.")
-    matrix = _array(found, name, kind) if _is_array(found) else _sparse(found, name, kind)
-    matrix.is_table = True
-    matrix.metadata = _metadata(root["obs"]) if hasattr(root.get("obs"), "attrs") else None
-    if "var" in root and not name.startswith("obsm"):
-        names = _cells(root["var"], _index_of(root["var"]))
+    name = choose_array(_shapes(root), key.strip("/") if key else "X" if is_anndata else None, path)
+    found = root[name]
+    matrix = _array(found, name, kind) if _is_array(found) else _sparse(found, kind)
+    if is_anndata:
+        matrix.is_table = True
+        matrix.metadata = _metadata(root["obs"]) if hasattr(root.get("obs"), "attrs") else None
+        names = (
+            None
+            if name.startswith("obsm") or "var" not in root
+            else _cells(root["var"], _index_of(root["var"]))
+        )
         if names is not None and len(names) == matrix.shape[1]:
             matrix.column_names = [str(one) for one in names]
     return matrix
@@ -60,12 +58,14 @@ def _is_array(item: Any) -> bool:
 
 
 def _shapes(group: Any, before: str = "") -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the arrays in a group and those in it, () if they are not of numbers."""
+    """Return the shapes of the arrays and sparse matrices in a group and those in it, () if they are not of numbers."""
     found = {}
-    for name in group:
+    for name in sorted(group):
         item = group[name]
         if _is_array(item):
             found[before + name] = tuple(item.shape) if getattr(item.dtype, "kind", "") in "fiubc" else ()
+        elif str(item.attrs.get("encoding-type", "")) in ("csr_matrix", "csc_matrix"):
+            found[before + name] = tuple(map(int, item.attrs.get("shape", ())))
         else:
             found.update(_shapes(item, f"{before}{name}/"))
     return found
@@ -85,16 +85,13 @@ def _array(found: Any, name: str, description: str) -> Matrix:
     return Matrix(found.shape, found.dtype, slices(found), description)
 
 
-def _sparse(group: Any, name: str, description: str) -> Matrix:
+def _sparse(group: Any, description: str) -> Matrix:
     """Return a sparse matrix, which is read at once."""
-    kind = str(group.attrs.get("encoding-type", ""))[:3]
-    shape = tuple(map(int, group.attrs.get("shape", ())))
-    if kind not in ("csr", "csc"):
-        raise ValueError(f"{name} is neither an array nor a sparse matrix.")
+    make = getattr(sp, str(group.attrs["encoding-type"]).replace("matrix", "array"))
+    shape = tuple(map(int, group.attrs["shape"]))
 
     def pieces() -> Iterator[Any]:
-        arrays = tuple(group[part][:] for part in ("data", "indices", "indptr"))
-        yield getattr(sp, f"{kind}_array")(arrays, shape=shape)
+        yield make(tuple(group[part][:] for part in ("data", "indices", "indptr")), shape=shape)
 
     return Matrix(shape, group["data"].dtype, pieces(), f"{description}, sparse", is_sparse=True)
 

@@ -32,11 +32,11 @@ def read_json_lines(path: Path) -> Table:
     if not schema.names:
         raise ValueError("the file has no rows.")
 
-    def batches(_: Any) -> Iterator[Any]:
+    def batches() -> Iterator[Any]:
         for table in _parsed(path, schema):
             yield from table.select(schema.names).combine_chunks().to_batches()
 
-    return Table(schema, batches, "jsonl")
+    return Table(schema, batches(), "jsonl")
 
 
 def _parsed(path: Path, schema: Any = None) -> Iterator[Any]:

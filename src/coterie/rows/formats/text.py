@@ -7,7 +7,7 @@ import io
 import lzma
 import zipfile
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path, PurePath
@@ -71,7 +71,7 @@ def read_text(
     skip_lines: int | None = None,
     missing_words: Sequence[str] | None = None,
 ) -> Table:
-    """Return the table in a text file, whose cells are text until the types of its columns are known."""
+    """Return the table in a text file, whose cells are text."""
     import pyarrow
 
     with open_bytes(path) as file:
@@ -79,44 +79,19 @@ def read_text(
     encoding = "utf-16" if is_utf16 else "utf-8-sig"
     with _opened(path, encoding) as file:
         lines = [*file.readlines(_SAMPLE_CHARACTERS), *islice(file, 2)]
-    if sep is None and plain_suffix(path.name) == ".tsv":
-        sep = "\t"
+    suffix = plain_suffix(path.name)
+    sep = "\t" if sep is None and suffix == ".tsv" else sep
     words = [*MISSING_WORDS, *(missing_words or ())]
     dialect = dialect_of(lines, sep=sep, header=header, skip_lines=skip_lines, missing_words=words)
-    names, text = list(dialect.names or map(str, range(dialect.n_columns))), pyarrow.large_string()
-
-    def batches(types: Mapping[int, Any]) -> Iterator[Any]:
-        kinds = [types.get(i, text) for i in range(len(names))]
-        n_rows = n_parsed = 0
-        try:
-            for batch in _parsed(path, dialect, encoding, kinds, words):
-                yield batch.rename_columns(names)
-                n_parsed += batch.num_rows
-        except pyarrow.ArrowInvalid:
-            if not types:
-                raise
-            # A cell is not what the first ones are: the others stay texts.
-            for batch in _parsed(path, dialect, encoding, [text] * len(kinds), words):
-                if n_rows >= n_parsed:
-                    yield batch.rename_columns(names)
-                n_rows += batch.num_rows
-
-    return Table(
-        pyarrow.schema([(name, text) for name in names]),
-        batches,
-        plain_suffix(path.name)[1:],
-        is_named=dialect.names is not None,
-        sep=dialect.sep,
-    )
+    schema = pyarrow.schema([(name, pyarrow.large_string()) for name in dialect.names])
+    batches = _parsed(path, dialect, encoding)
+    return Table(schema, batches, suffix[1:], is_named=dialect.is_named, sep=dialect.sep)
 
 
-def _parsed(
-    path: Path, dialect: Dialect, encoding: str, kinds: Sequence[Any], words: Sequence[str]
-) -> Iterator[Any]:
-    """Parse a text file by pyarrow. Columns are named by position, since a header may repeat a name."""
-    from pyarrow import ArrowInvalid, csv
+def _parsed(path: Path, dialect: Dialect, encoding: str) -> Iterator[Any]:
+    """Parse a text file by pyarrow."""
+    from pyarrow import ArrowInvalid, csv, large_string
 
-    keys = [str(i) for i in range(dialect.n_columns)]
     ragged: list[str] = []
 
     def skipped(row: Any) -> str:
@@ -126,12 +101,12 @@ def _parsed(
         ragged.append(row.text)
         return "error"
 
-    is_blank = dialect.sep == BLANKS
+    is_blank, n_columns = dialect.sep == BLANKS, len(dialect.names)
     options = (
         csv.ReadOptions(
-            column_names=keys,
+            column_names=dialect.names,
             skip_rows=0 if is_blank else dialect.skip_lines,
-            block_size=max(_BLOCK_BYTES, 1024 * dialect.n_columns),
+            block_size=max(_BLOCK_BYTES, 1024 * n_columns),
             encoding="utf-16" if encoding == "utf-16" and not is_blank else "utf8",
         ),
         csv.ParseOptions(
@@ -140,10 +115,10 @@ def _parsed(
             newlines_in_values=True,
             invalid_row_handler=skipped,
         ),
-        csv.ConvertOptions(column_types=dict(zip(keys, kinds)), null_values=words),
+        csv.ConvertOptions(column_types=dict.fromkeys(dialect.names, large_string())),
     )
     try:
-        for source in _sources(path, dialect, encoding):
+        for source in _with_tabs(path, dialect, encoding) if is_blank else [open_bytes(path)]:
             yield from csv.open_csv(source, *options)
     except ArrowInvalid as error:
         with _opened(path, encoding) as file:
@@ -154,7 +129,7 @@ def _parsed(
             first = ragged[0].splitlines()[0]
             line = next((number for number, text in enumerate(lines, 1) if text == first), 0)
         raise TableError(
-            f"line {line} does not have {dialect.n_columns} fields as the first has: "
+            f"line {line} does not have {n_columns} fields as the first has: "
             f"{shortened(ragged[0], MOST_OF_A_NAME)!r}. ",
             "Correct it, say what separates fields: {}, or leave out the lines before the table: {}.",
             Setting("sep"),
@@ -162,11 +137,8 @@ def _parsed(
         ) from error
 
 
-def _sources(path: Path, dialect: Dialect, encoding: str) -> Iterator[Any]:
-    """Yield what pyarrow reads: the file, or parts of one with blanks between fields, which become tabs."""
-    if dialect.sep != BLANKS:
-        yield open_bytes(path) if path.suffix.lower() in (".xz", ".zip") else str(path)
-        return
+def _with_tabs(path: Path, dialect: Dialect, encoding: str) -> Iterator[Any]:
+    """Yield parts of a text file with tabs in the place of blanks between fields, as pyarrow has no such separator."""
     with _opened(path, encoding) as file:
         lines = (line.split() for line in islice(file, dialect.skip_lines, None))
         lines = (fields for fields in lines if fields and fields[0][0] not in "#%")
