@@ -10,7 +10,7 @@ from sklearn.preprocessing import Normalizer
 
 import coterie
 from coterie import KMeans, LaplacianKModes, TotalVariationClustering, TruncatedGaussianMixture
-from coterie.results import find_outliers, outlier_share, place_rows
+from coterie.results import outlier_share, outlier_threshold, place_rows
 from coterie.rows import prepare_rows
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -181,8 +181,8 @@ class TestOutliers:
     def test_equal_scores_are_marked_together(self):
         scores = np.array([1, 5, 5, 5, 2, np.nan, 9])
         for share, expected in [(0.2, [6]), (0.5, [6]), (0.67, [1, 2, 3, 6]), (0.17, [6]), (0.16, [])]:
-            assert np.flatnonzero(find_outliers(scores, share).marks).tolist() == expected
-        assert not find_outliers(np.full(2, np.nan), 0.5).marks.any()
+            assert np.flatnonzero(scores > outlier_threshold(scores, share)).tolist() == expected
+        assert outlier_threshold(np.full(2, np.nan), 0.5) == np.inf
 
     def test_other_rows_and_other_labels(self, X):
         model = KMeans(10, random_state=0).fit(X[:900])

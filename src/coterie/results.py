@@ -40,18 +40,6 @@ class Placement:
     borderline: IntArray
 
 
-@dataclass(frozen=True, slots=True)
-class Outliers:
-    """The rows with larger outlier scores than a threshold."""
-
-    threshold: float
-    marks: BoolArray
-
-    def marked(self, labels: IntArray) -> IntArray:
-        """Return labels that are -1 for outliers."""
-        return np.where(self.marks, np.int32(-1), labels)
-
-
 def results_table(
     model: Any,
     X: Any,
@@ -124,7 +112,8 @@ def results_table(
     if share is not None:
         if "outlier_score" not in placement.measures:
             raise ValueError(f"This {type(model).__name__} has no outlier scores of these rows.")
-        found = find_outliers(placement.measures["outlier_score"], share).marked(found)
+        scores = placement.measures["outlier_score"]
+        found = mark_outliers(found, scores, outlier_threshold(scores, share))
     known = None if names is None else read_names(names)
     taken = [] if rows.all_columns is None else rows.all_columns.column_names
     if is_frame:  # its index is no column
@@ -172,12 +161,16 @@ def outlier_share(given: float | str) -> float:
     return share
 
 
-def find_outliers(scores: Array, share: float) -> Outliers:
-    """Return the rows with the largest scores: at most this share of those that have one."""
+def outlier_threshold(scores: Array, share: float) -> float:
+    """Return the score that at most this share of the rows with a score exceed."""
     known = scores[~np.isnan(scores)]
     n_inside = len(known) - int(share * len(known) + 1e-9)  # a whole number up to rounding
-    threshold = float(np.partition(known, n_inside - 1)[n_inside - 1]) if len(known) else np.inf
-    return Outliers(threshold, scores > threshold)
+    return float(np.partition(known, n_inside - 1)[n_inside - 1]) if len(known) else np.inf
+
+
+def mark_outliers(labels: IntArray, scores: Any, threshold: float | None) -> IntArray:
+    """Return labels that are -1 where the outlier score is larger than a threshold, if there is one."""
+    return labels if threshold is None else np.where(scores > threshold, np.int32(-1), labels)
 
 
 def place_rows(model: Any, X: Any, labels: IntArray, scores: Array | None = None) -> Placement:

@@ -35,7 +35,7 @@ from coterie.methods import Method, method_of, usual_method
 from coterie.outputs import OutputFolder
 from coterie.reports.describe import Clusters, cluster_columns, describe, example_of
 from coterie.reports.subject import Subject, read_subject
-from coterie.results import find_outliers, place_rows
+from coterie.results import mark_outliers, outlier_threshold, place_rows
 from coterie.rows import Rows
 from coterie.rows.remote import without_secrets
 from coterie_command import Stop, stopping
@@ -130,9 +130,9 @@ def fit_file(
         seconds, interrupted = fit_model(model, rows, known, graph, screen)
     screen.begin("describing clusters")
     with about(name), recorded_warnings():
-        placement = place_rows(model, rows, model.labels_, getattr(model, "outlier_scores_", None))
-        share = asked_share(options.outliers)
-        outliers = None if share is None else find_outliers(model.outlier_scores_, share)
+        scores, share = getattr(model, "outlier_scores_", None), asked_share(options.outliers)
+        placement = place_rows(model, rows, model.labels_, scores)
+        threshold = None if share is None else outlier_threshold(model.outlier_scores_, share)
         subject = read_subject(model, rows, labels=model.labels_, id=options.id, placement=placement)
         clusters = describe(subject)
     facts = {
@@ -140,7 +140,7 @@ def fit_file(
         "command": "fit",
         "command_line": command_line(),
         "interrupted": interrupted,
-        **facts_of(method, model, rows, options.k, outlier_facts(outliers, share)),
+        **facts_of(method, model, rows, options.k, outlier_facts(scores, threshold, share)),
         "input": input_facts(name, rows),
         "parameters": settings_of(model, texts_of(options.parameters)),
         "known_labels": options.labels,
@@ -160,15 +160,13 @@ def fit_file(
     }
     screen.begin("writing results")
     with outputs.writing(files["labels"].name) as place:
-        labels = model.labels_ if outliers is None else outliers.marked(model.labels_)
+        labels = mark_outliers(model.labels_, scores, threshold)
         write_labels(place, opened, placement, labels, dict(enumerate(clusters.names)), options.csv_escape)
     with outputs.writing(CLUSTERS) as place:
         columns = cluster_columns(subject, clusters)
         write_csv(place, columns, [columns.values()], rows.dialect, csv_escape=options.csv_escape)
     with outputs.writing(MODEL) as place:
-        metadata = {"method": method.name} | (
-            {} if outliers is None else {"outlier_threshold": outliers.threshold}
-        )
+        metadata = {"method": method.name} | ({} if share is None else {"outlier_threshold": threshold})
         persistence.save(model, place, metadata=metadata)
     write_summary(outputs, facts)
     if options.report:

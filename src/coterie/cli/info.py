@@ -130,7 +130,8 @@ def _table_lines(facts: Mapping[str, Any]) -> list[str]:
     lines += ["", "worth a look", *remarks[:_SHOWN]] if remarks else []
     if "problem" in facts:
         lines += ["", "cannot be clustered as it is", f"  {facts['problem']}"]
-    return [*lines, "", *(["this would cluster it", f"  {command}"] if command else ["nothing to cluster"])]
+    told = ["this would cluster it (set -k)", f"  {command}"] if command else ["nothing to cluster"]
+    return [*lines, "", *told]
 
 
 def _cells(column: dict[str, Any]) -> list[str]:

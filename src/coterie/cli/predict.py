@@ -28,7 +28,7 @@ from coterie.estimators import persistence
 from coterie.figures import counted
 from coterie.methods import load
 from coterie.names import merge_labels, read_merges, read_names, relabel
-from coterie.results import Outliers, find_outliers, kept_columns, labels_of, model_rows, place_rows
+from coterie.results import kept_columns, labels_of, mark_outliers, model_rows, outlier_threshold, place_rows
 from coterie_command.options import PredictOptions, UsageError, column_names
 from coterie_command.progress import Progress
 
@@ -66,8 +66,9 @@ def run_predict(model: str, file: str, options: PredictOptions) -> int:
             labels = labels_of(fitted, rows)
             _check_clusters(labels, named, merged, fitted)
             placement = place_rows(fitted, rows, labels)
-        far = _outliers(placement.measures.get("outlier_score"), share, model_file)
-        clusters = labels if far is None else far.marked(labels)
+        scores = placement.measures.get("outlier_score")
+        threshold = _threshold(scores, share, model_file)
+        clusters = mark_outliers(labels, scores, threshold)
         clusters = merge_labels(clusters, merged) if merged else clusters
         if is_piped:
             texts = clusters if names is None else relabel(clusters, names=named)
@@ -82,7 +83,7 @@ def run_predict(model: str, file: str, options: PredictOptions) -> int:
         "input": input_facts(name, rows),
         "seconds": round(time.perf_counter() - started, 6),
         "clusters": len(np.unique(clusters[clusters >= 0])),
-        "outliers": outlier_facts(far, share),
+        "outliers": outlier_facts(scores, threshold, share),
         "warnings": warned,
         "files": {"labels": str(out)},
     }
@@ -116,16 +117,14 @@ def _check_clusters(
             raise ValueError(f"{option} has cluster {unknown[0]}, and the model has 0 to {n_clusters - 1}.")
 
 
-def _outliers(scores: Any, share: float | None, model_file: str) -> Outliers | None:
-    """Return the outliers: a share of the rows, or else those above the threshold of the fit."""
+def _threshold(scores: Any, share: float | None, model_file: str) -> float | None:
+    """Return the score of the outliers: that of a share of the rows, or else that of the fit."""
     if share is not None:
         if scores is None:
             raise ValueError(f"{model_file} has no outlier scores, which --outliers needs.")
-        return find_outliers(scores, share)
+        return outlier_threshold(scores, share)
     threshold = persistence.read_header(model_file).metadata.get("outlier_threshold")
-    if scores is None or not isinstance(threshold, int | float):
-        return None
-    return Outliers(float(threshold), scores > threshold)  # NaN is none
+    return float(threshold) if scores is not None and isinstance(threshold, int | float) else None
 
 
 def _lines(facts: Mapping[str, Any]) -> list[str]:

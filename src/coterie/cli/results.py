@@ -15,7 +15,7 @@ import numpy as np
 
 from coterie.arrays import IntArray
 from coterie.cli.inputs import Opened
-from coterie.results import Outliers, Placement, outlier_share, result_columns, result_table
+from coterie.results import Placement, outlier_share, result_columns, result_table
 from coterie_command.options import UsageError
 
 _ENDINGS = {".csv": ".csv", ".tsv": ".tsv", ".parquet": ".parquet", ".feather": ".feather", ".arrow": ".feather",
@@ -163,11 +163,11 @@ def asked_share(outliers: str | None) -> float | None:
         raise UsageError(f"--{error}") from error
 
 
-def outlier_facts(outliers: Outliers | None, share: float | None) -> dict[str, Any] | None:
+def outlier_facts(scores: Any, threshold: float | None, share: float | None) -> dict[str, Any] | None:
     """Return the facts about outliers; without a share the threshold is that of the fit."""
-    if outliers is None:
+    if threshold is None:
         return None
-    return {"share": share, "threshold": outliers.threshold, "marked": int(outliers.marks.sum())}
+    return {"share": share, "threshold": threshold, "marked": int(np.count_nonzero(scores > threshold))}
 
 
 def outlier_lines(facts: Mapping[str, Any]) -> list[str]:

@@ -16,7 +16,7 @@ from coterie.cli.report import rows_of_fit
 from coterie.cli.results import outlier_facts
 from coterie.cli.runs import SUMMARY, read_fit
 from coterie.methods import method_of
-from coterie.results import find_outliers
+from coterie.results import outlier_threshold
 from coterie_command.options import VerifyOptions
 from coterie_command.progress import Progress
 
@@ -50,7 +50,8 @@ def run_verify(folder: Path, file: str | None, options: VerifyOptions) -> int:
         outliers = facts["outliers"]
         if outliers is not None:
             share = outliers["share"]
-            outliers = outlier_facts(find_outliers(again.outlier_scores_, share), share)
+            scores = again.outlier_scores_
+            outliers = outlier_facts(scores, outlier_threshold(scores, share), share)
         texts = {name: value for name, value in facts["parameters"].items() if isinstance(value, str)}
         found = {
             **facts_of(method, again, opened.rows, k, outliers),

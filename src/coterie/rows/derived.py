@@ -19,11 +19,11 @@ _BATCH_BYTES = 2**19
 
 _OF_TABLE = (
     "column_names", "is_table", "metadata_columns", "all_columns", "chosen", "roles", "encoded", "files", "kept",
-    "dialect",
+    "dialect", "description",
 )  # fmt: skip
 
 
-def derived(rows: Any, source: Rows, *step: Any, **changes: Any) -> Any:
+def derived(rows: Rows, source: Rows, *step: Any, **changes: Any) -> Rows:
     """Give rows the columns of the source that a step has made them of, and note the step in their preparation."""
     for name in _OF_TABLE:
         setattr(rows, name, changes.get(name, getattr(source, name)))
@@ -32,36 +32,34 @@ def derived(rows: Any, source: Rows, *step: Any, **changes: Any) -> Any:
     return rows
 
 
-def landed(parts: Iterable[Any], dtype: np.dtype[Any], n_rows: int, description: str) -> DenseRows:
+def landed(parts: Iterable[Any], dtype: np.dtype[Any], n_rows: int) -> Rows:
     """Return rows that come in parts as an array, which is mapped from a temporary file if it is large."""
     landing: LandingArray | None = None
     for part in parts:
         landing = landing or LandingArray(part.shape[1], dtype, n_rows)
         landing.add(part.toarray() if sp.issparse(part) else np.asarray(part))
     assert landing is not None
-    return DenseRows(landing.array(), description)
+    return DenseRows(landing.array())
 
 
 def selected_rows(rows: Rows, numbers: IndexArray) -> Rows:
     """Return a copy of the rows of some ascending numbers, at least one."""
     if rows.is_sparse:
-        return SparseRows(rows.take(numbers), rows.description)
+        return SparseRows(rows.take(numbers))
     size = rows.rows_per_block
     parts = (rows.take(numbers[low : low + size]) for low in range(0, len(numbers), size))
-    return landed(parts, rows.dtype, len(numbers), rows.description)
+    return landed(parts, rows.dtype, len(numbers))
 
 
 def selected_columns(rows: Rows, positions: Sequence[int]) -> Rows:
     """Return a copy of some columns, in any order."""
-    found: Rows
     if rows.is_sparse:
-        found = SparseRows(rows.read()[:, positions], rows.description)
+        found: Rows = SparseRows(rows.read()[:, positions])
     else:
         parts = (block[:, positions] for _, block in rows.unchecked_blocks())
-        found = landed(parts, rows.dtype, rows.shape[0], rows.description)
+        found = landed(parts, rows.dtype, rows.shape[0])
     names = None if rows.column_names is None else [rows.column_names[i] for i in positions]
-    changes = {"column_names": names, "chosen": None}
-    return derived(found, rows, "columns", names or list(positions), **changes)  # type: ignore[no-any-return]
+    return derived(found, rows, "columns", names or list(positions), column_names=names, chosen=None)
 
 
 def complete_rows(rows: Rows) -> Rows:
@@ -75,7 +73,7 @@ def complete_rows(rows: Rows) -> Rows:
     metadata = rows.metadata_columns
     metadata = None if metadata is None else metadata.filter(kept)
     complete, changes = selected_rows(rows, np.flatnonzero(kept)), {"metadata_columns": metadata, "files": ()}
-    return derived(complete, rows, "drop_missing", kept=kept, **changes)  # type: ignore[no-any-return]
+    return derived(complete, rows, "drop_missing", kept=kept, **changes)
 
 
 def normalized(rows: Rows, *, refuse_zeros: bool = False) -> Rows:
@@ -99,9 +97,8 @@ def normalized(rows: Rows, *, refuse_zeros: bool = False) -> Rows:
         values = np.concatenate([part.astype(rows.dtype) for part in parts()])
         found = SparseRows(sp.csr_array((values, matrix.indices, matrix.indptr), shape=rows.shape))
     else:
-        found = landed(parts(), rows.dtype, rows.shape[0], "")
-    found.description = f"{rows.description}, rows of length 1"
-    return derived(found, rows, "normalize")  # type: ignore[no-any-return]
+        found = landed(parts(), rows.dtype, rows.shape[0])
+    return derived(found, rows, "normalize", description=f"{rows.description}, rows of length 1")
 
 
 def part_of(rows: Rows, block: Block) -> Rows:
@@ -109,7 +106,7 @@ def part_of(rows: Rows, block: Block) -> Rows:
     would prepare a plain block once more.
     """
     beside = {"metadata_columns": None, "all_columns": None, "files": (), "kept": None}
-    part: Rows = derived(as_rows(block), rows, **beside)
+    part = derived(as_rows(block), rows, **beside)
     part.source = None
     return part
 

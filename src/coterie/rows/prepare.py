@@ -167,11 +167,10 @@ def transformed(rows: Rows, transformer: Any, cells: Sequence[str] | None = None
     follows the numbers."""
     names = rows.column_names if _has_numbers(rows) else []
     if rows.is_sparse:
-        whole = sp.csr_array(transformer.transform(rows.read())).astype(rows.dtype)
-        found: Rows = SparseRows(whole, rows.description)
+        found: Rows = SparseRows(sp.csr_array(transformer.transform(rows.read())).astype(rows.dtype))
     else:
         parts = _of_numbers(rows, transformer) if cells is None else _of_cells(rows, transformer, cells)
-        found = landed(parts, rows.dtype, rows.shape[0], rows.description)
+        found = landed(parts, rows.dtype, rows.shape[0])
     chosen = rows.chosen if cells is None else [*(rows.chosen or names or ()), *cells]
     try:
         made = transformer.get_feature_names_out(names if cells is None else cells)
@@ -179,7 +178,7 @@ def transformed(rows: Rows, transformer: Any, cells: Sequence[str] | None = None
     except (AttributeError, ValueError):
         column_names = None
     step = "transform", transformer, names, None if cells is None else list(cells)
-    return derived(found, rows, *step, column_names=column_names, chosen=chosen)  # type: ignore[no-any-return]
+    return derived(found, rows, *step, column_names=column_names, chosen=chosen)
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------
