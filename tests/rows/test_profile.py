@@ -61,16 +61,6 @@ def test_every_kind_of_column(table, group, tmp_path):
     assert (found["day"].lowest, found["day"].highest) == ("1970-01-01", "1971-02-04")
 
 
-def test_text_files(table, tmp_path):
-    frame = table.select(["number", "row", "hash", "kind", "written", "nearly"]).to_pandas()
-    frame.to_csv(tmp_path / "t.csv", index=False, sep=";")
-    n_rows, _, columns = profile_table(str(tmp_path / "t.csv"))
-    assert n_rows == 400
-    for column in columns:
-        assert column.looks_like == LOOKS[column.name]
-    assert columns[0].missing == 2
-
-
 def test_arrays_have_no_profile(tmp_path):
     np.save(tmp_path / "x.npy", np.eye(3))
     assert profile_table(str(tmp_path / "x.npy")) is None
