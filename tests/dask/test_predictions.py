@@ -79,9 +79,27 @@ def test_each_worker_opens_only_the_files_of_its_chunks(client, tmp_path):
     X = rows()
     for number, part in enumerate(np.array_split(X, 4)):
         pd.DataFrame(part, columns=list("abc")).assign(id=number).to_parquet(tmp_path / f"{number}.parquet")
+    n_opened = coterie.dask.chunks._opened.cache_info().misses
     lying = coterie.dask.rows(str(tmp_path), exclude=["id"])
     assert [Path(chunk.file.path).name for chunk in lying.chunks.chunks] == [f"{i}.parquet" for i in range(4)]
+    assert coterie.dask.chunks._opened.cache_info().misses == n_opened  # rows of Parquet are counted without reading
     model = coterie.KMeans(3, random_state=0).fit(lying)
     here = coterie.KMeans(3, random_state=0).fit(coterie.open_rows(tmp_path, exclude=["id"]))
     np.testing.assert_array_equal(model.labels_, here.labels_)
     np.testing.assert_array_equal(model.cluster_centers_, here.cluster_centers_)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "npy"])
+def test_files_of_several_types_and_lengths(client, tmp_path, suffix):
+    """The type is that of all files, as on one machine; files are counted by the workers, but the first."""
+    X = np.round(100 * rows(300)).astype(np.float64)
+    X[250:] += 0.125
+    for number, part in enumerate((X[:120].astype(np.float32), X[120:250].astype(np.float32), X[250:])):
+        path, frame = tmp_path / f"part-{number}.{suffix}", pd.DataFrame(part, columns=list("abc"))
+        if suffix == "npy":
+            np.save(path, part)
+        else:
+            frame.to_parquet(path) if suffix == "parquet" else frame.to_csv(path, index=False)
+    lying, here = coterie.dask.rows(str(tmp_path)), coterie.open_rows(tmp_path)
+    assert (lying.shape, lying.dtype) == (here.shape, here.dtype) == ((300, 3), np.float64)
+    np.testing.assert_array_equal(lying.take(np.arange(300)), X)

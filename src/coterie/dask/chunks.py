@@ -17,7 +17,7 @@ import numpy as np
 from coterie.rows import Rows, as_rows, open_rows
 from coterie.rows.checks import check_finite
 from coterie.rows.derived import part_of
-from coterie.rows.files import paths_of
+from coterie.rows.files import columns_of_file, paths_of
 
 # Size of a chunk of rows of files: large compared with the sums of a thousand clusters.
 _CHUNK_BYTES, _ROW_MULTIPLE = 64 << 20, 4096
@@ -114,11 +114,11 @@ class Chunks:
         return sum(chunk.n_rows for chunk in self.chunks)
 
 
-def chunks_of(X: Any, options: Mapping[str, Any] | None = None) -> Chunks:
+def chunks_of(X: Any, options: Mapping[str, Any], client: Any) -> Chunks:
     """Return the chunks of a Dask array, the partitions of a Dask DataFrame, or pieces of about 64 MiB of files."""
-    given = dict(options or {})
+    given = dict(options)
     if isinstance(X, str | os.PathLike):
-        return _of_files(os.fspath(X), given)
+        return _of_files(os.fspath(X), given, client)
     kind = type(X).__module__.partition(".")[0]
     if kind.startswith("dask") and hasattr(X, "chunks"):
         return _of_array(X)
@@ -130,7 +130,7 @@ def chunks_of(X: Any, options: Mapping[str, Any] | None = None) -> Chunks:
     )
 
 
-def _of_files(path: str, options: Mapping[str, Any]) -> Chunks:
+def _of_files(path: str, options: Mapping[str, Any], client: Any) -> Chunks:
     names, token = paths_of(path, options.get("storage_options")), uuid.uuid4().hex
     first, at = open_rows(names[0], **options), 0
     chunks: list[Chunk] = []
@@ -138,18 +138,28 @@ def _of_files(path: str, options: Mapping[str, Any]) -> Chunks:
         raise TypeError(f"{path} holds sparse rows, which workers do not take: fit coterie.open_rows(path).")
     if first.chosen is not None:  # of all files alike
         options = {**options, "columns": first.chosen, "exclude": None}
-    for name in names:
-        source = first if name == names[0] else open_rows(name, **options)
-        # Workers may have another working folder.
-        file = File(name if "://" in name else os.path.abspath(name), token, options)
-        n_rows, size = source.shape[0], max(1, int(_CHUNK_BYTES / source.row_bytes()))
+    # Workers may have another working folder.
+    files = [File(name if "://" in name else os.path.abspath(name), token, options) for name in names]
+    others = client.gather(client.map(_measured, files[1:], pure=False))
+    rows = first.with_dtype(np.result_type(first.dtype, *(dtype for _, dtype in others)))
+    for file, n_rows in zip(files, [first.shape[0], *(n_rows for n_rows, _ in others)]):
+        size = max(1, int(_CHUNK_BYTES / rows.row_bytes()))
         if size > _ROW_MULTIPLE:
             # All of about one size, so that workers of as many chunks have as much to do.
-            n_chunks = -(-n_rows // (size - size % _ROW_MULTIPLE))
+            n_chunks = max(1, -(-n_rows // (size - size % _ROW_MULTIPLE)))
             size = -(-n_rows // (n_chunks * _ROW_MULTIPLE)) * _ROW_MULTIPLE
         chunks += [FileRange(file, low, min(low + size, n_rows), at) for low in range(0, n_rows, size)]
         at += n_rows
-    return Chunks(chunks, first)
+    return Chunks(chunks, rows)
+
+
+def _measured(file: File) -> tuple[int, np.dtype[Any]]:
+    """Return the number of rows of a file on a worker, and their type; of Parquet by its metadata."""
+    found = columns_of_file(file.path, file.options)
+    if found is not None and found[0].n_rows is not None:
+        return found[0].n_rows, found[1].dtype
+    rows = _opened(file)
+    return rows.shape[0], rows.dtype
 
 
 def _of_array(X: Any) -> Chunks:
@@ -167,7 +177,7 @@ def _of_array(X: Any) -> Chunks:
     if len(numbers) == 0:
         raise ValueError(f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.")
     chunks: list[Chunk] = [Partition(int(i), int(starts[i]), int(sizes[i])) for i in numbers]
-    return Chunks(chunks, as_rows(np.zeros((1, X.shape[1]), dtype=X.dtype)), [delayed[i] for i in numbers], X)
+    return Chunks(chunks, as_rows(np.ones((1, X.shape[1]), dtype=X.dtype)), [delayed[i] for i in numbers], X)
 
 
 def _of_frame(X: Any, columns: Mapping[str, Any]) -> Chunks:

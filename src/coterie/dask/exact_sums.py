@@ -7,14 +7,14 @@ and again after one has died: the bits are the same (Demmel and Nguyen, Parallel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from coterie.arrays import FloatArray, IndexArray
+from coterie.cached import cached_property
 
 # Digits of a float64, and how many of the lower numbers' digits are kept free for carries: 2 ** 22 parts at most.
 _DIGITS, _CARRIES = 52, 22
@@ -52,19 +52,26 @@ class ExactSum:
     """The sum of any number of arrays of one shape, added to `base`."""
 
     def __init__(self, shape: tuple[int, ...], steps: Steps, base: FloatArray | None = None) -> None:
-        self.steps, self._base = steps, base
-        self.high = np.zeros(shape)
-        self.low = np.zeros(shape)
+        self.shape, self.steps, self._base = shape, steps, base
+
+    @cached_property
+    def high(self) -> FloatArray:
+        """Multiples of the coarse step; an empty sum is pickled without them."""
+        return np.zeros(self.shape)
+
+    @cached_property
+    def low(self) -> FloatArray:
+        """Multiples of the fine step."""
+        return np.zeros(self.shape)
 
     @property
     def resolution(self) -> float:
         """Differences of less than this may be lost."""
         return self.steps.fine
 
-    @property
-    def empty(self) -> Callable[[], ExactSum]:
-        """Function that makes an empty sum of the same kind, also on workers."""
-        return partial(ExactSum, self.high.shape, self.steps)
+    def emptied(self) -> ExactSum:
+        """Return an empty sum of the same kind."""
+        return ExactSum(self.shape, self.steps)
 
     def add(self, part: FloatArray, rows: IndexArray | slice = slice(None), /) -> None:
         """Add a part to some rows of the sum, each at most once."""
@@ -75,7 +82,7 @@ class ExactSum:
     @contextmanager
     def part(self) -> Iterator[FloatArray]:
         """Return zeros to which the rows of a chunk are added; rows of the sum that stay 0 cost nothing."""
-        part = np.zeros(self.high.shape)
+        part = np.zeros(self.shape)
         yield part
         rows = np.flatnonzero(part.any(axis=1) if part.ndim > 1 else part)
         self.add(part[rows], rows) if len(rows) < len(part) else self.add(part)

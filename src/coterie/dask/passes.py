@@ -13,7 +13,6 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,7 +85,7 @@ class _Call(NamedTuple):
     step: Callable[..., Any]
     params: Any
     states: tuple[_StateOf, ...]
-    empty_sums: Callable[[], Any] | None
+    sums: Any  # empty
     n_clusters: int | None
     shift: FloatArray | None
     writes: bool
@@ -143,7 +142,7 @@ class HeldChunk:
         """Make the values of a state by the passes that it begins with."""
         self.states[state.name] = (state.number, -1), state.new(self.rows)
         for call, given, has_given in begin:
-            self.run(call, None if call.empty_sums is None else call.empty_sums(), given, has_given)
+            self.run(call, call.sums, given, has_given)
         self.states[state.name] = (state.number, state.n_passes), self.states[state.name][1]
 
 
@@ -178,7 +177,7 @@ def _run_on_chunks(
 
     worker = distributed().get_worker()
     one = cloudpickle.loads(call)
-    found = _Answer({}, None if one.empty_sums is None else one.empty_sums(), [], worker.address)
+    found = _Answer({}, one.sums, [], worker.address)
     with single_threaded_blas():
         for at, (number, chunk) in enumerate(zip(numbers, chunks)):
             chunk.rows.use_threads(n_threads or worker.state.nthreads)
@@ -218,7 +217,7 @@ class WorkerPasses(Passes):
         if hasattr(sample_weight, "compute"):
             sample_weight = sample_weight.compute()
         self.weights = check_sample_weight(sample_weight, source)
-        self.rows: Rows = _OpenRows(self)
+        self.rows: Rows = source.opened_by(self)
         self._n_clusters: int | None = None
         self._shift: FloatArray | None = None
         self._n_states = 0
@@ -287,8 +286,8 @@ class WorkerPasses(Passes):
         sent = tuple(
             _StateOf(each.name, each.number, each.n_passes, each.new) for each in _states_of(one.state)
         )
-        empty = None if one.sums is None else _maker_of_empty(one.sums)
-        call = _Call(one.step, one.params, sent, empty, self._n_clusters, self._shift, writes)
+        sums = _emptied(one.sums)
+        call = _Call(one.step, one.params, sent, sums, self._n_clusters, self._shift, writes)
         return bytes(cloudpickle.dumps(call))
 
     def _run_all(self, one: Begin, *, writes: bool) -> list[Any]:
@@ -472,23 +471,6 @@ class WorkerPasses(Passes):
             time.sleep(_INTERVAL / 5)
 
 
-class _OpenRows(Rows):
-    """The rows of a fit on workers, of which some can be taken."""
-
-    def __init__(self, passes: WorkerPasses) -> None:
-        source = passes._source
-        super().__init__(source.shape, source.dtype, description=source.description)
-        self._passes = passes
-
-    def block(self, *_: Any) -> Any:
-        """Refuse to read all rows in this process."""
-        return self._passes._source.block()
-
-    def take_rows(self, indices: IndexArray) -> Array:
-        """Return a few rows."""
-        return self._passes.take(indices)
-
-
 def _states_of(state: State[Any] | tuple[State[Any], ...]) -> tuple[State[Any], ...]:
     return state if isinstance(state, tuple) else (state,)
 
@@ -497,21 +479,9 @@ def _unchanged(value: bytes) -> bytes:
     return value
 
 
-def _maker_of_empty(sums: Any) -> Callable[[], Any]:
-    """Return a function that makes empty sums of the same kind: of one total, or of a NamedTuple of them."""
-    if not isinstance(sums, tuple):
-        maker: Callable[[], Any] = sums.empty
-        return maker
-    return _EmptyTuple(type(sums), [None if total is None else total.empty for total in sums])
-
-
-@dataclass(frozen=True)
-class _EmptyTuple:
-    kind: Any
-    makers: list[Any]
-
-    def __call__(self) -> Any:
-        return self.kind(*(None if maker is None else maker() for maker in self.makers))
+def _emptied(sums: Any) -> Any:
+    """Return empty sums of the same kind: of one total, a NamedTuple of them, or None."""
+    return type(sums)(*map(_emptied, sums)) if isinstance(sums, tuple) else sums and sums.emptied()
 
 
 def _merge(sums: Any, found: Any) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import FloatArray
 from coterie.dask.chunks import Chunk, Chunks
+from coterie.rows.derived import part_of
 
 
 def by_chunk(model: Any, method: str, chunks: Chunks) -> Any:
@@ -18,7 +18,8 @@ def by_chunk(model: Any, method: str, chunks: Chunks) -> Any:
     import dask
     import dask.array as da
 
-    empty = _empty_result(model, method)
+    first = part_of(chunks.rows, chunks.rows.block(0, 1))
+    empty = getattr(model, method)(first)[:0]
     sent = dask.delayed(model, pure=False, traverse=False)
     apply, lazy = dask.delayed(_apply, pure=False), chunks.lazy or [None] * len(chunks)
     parts = [
@@ -39,20 +40,6 @@ def score_of(model: Any, chunks: Chunks) -> float:
     scores, sizes = zip(*found)
     total = float(np.sum(scores))
     return total / sum(sizes) if hasattr(model, "score_samples") else total
-
-
-def _empty_result(model: Any, method: str) -> Any:
-    if method == "predict":
-        return np.empty(0, dtype=np.int32)
-    if method == "score_samples":
-        return np.empty(0)
-    if method == "denoise":
-        return model.means_[:0]
-    n_clusters = len(model.cluster_centers_)
-    if method == "responsibilities":
-        return sp.csr_array((0, n_clusters), dtype=np.float64)
-    dtype = model.cluster_centers_.dtype if method == "transform" else np.float64
-    return np.empty((0, n_clusters), dtype=dtype)
 
 
 def _apply(model: Any, method: str, chunk: Chunk, data: Any) -> Any:

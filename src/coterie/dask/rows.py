@@ -57,8 +57,10 @@ def rows(source: Any, client: Any = None, **open_options: Any) -> WorkerRows:
 class WorkerRows(Rows):
     """Rows that stay on workers."""
 
+    _passes: WorkerPasses | None = None
+
     def __init__(self, source: Any, client: Any, options: Mapping[str, Any]) -> None:
-        self.chunks, self.client = chunks_of(source, options), client
+        self.chunks, self.client = chunks_of(source, options, client), client
         known = self.chunks.rows
         super().__init__(
             (self.chunks.n_rows, known.shape[1]), known.dtype, description="rows on Dask workers"
@@ -76,8 +78,16 @@ class WorkerRows(Rows):
 
     def take_rows(self, indices: IndexArray) -> Array:
         """Return a few rows."""
+        if self._passes is not None:
+            return self._passes.take(indices)
         with self.passes() as passes:
             return passes.take(indices)
+
+    def opened_by(self, passes: WorkerPasses) -> Self:
+        """Return the same rows, of which some are taken by passes over the chunks of a fit."""
+        other = copy.copy(self)
+        other._passes = passes
+        return other
 
     def results_of(self, model: Any, method: str, *args: Any, **options: Any) -> Any:
         """Return what a method of a fitted model returns for the rows: a lazy Dask array, or a score.
