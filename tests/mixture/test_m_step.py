@@ -11,7 +11,10 @@ from coterie import _kernels
 from coterie.blocks.kernel_rows import kernel_rows
 from coterie.mixture.em import EMOptions, m_step, shared_variance
 from coterie.mixture.parameters import MixtureParameters
+from coterie.mixture.passes import ChunkPosteriors
 from coterie.mixture.posteriors import distinct_draws
+from coterie.passes import Passes, measure
+from coterie.rows import as_rows
 from tests.mixture.mixtures import COVARIANCE_TYPES, DTYPES
 from tests.mixture.problems import e_step, shares_of
 from tests.reference import truncated_mixture as oracle
@@ -195,3 +198,34 @@ def test_m_step_drops_components_without_weight_or_variance(covariance_type):
     tied = m_step(posteriors, before, "tied_spherical", options)
     np.testing.assert_array_equal(tied.means[2], means[2])  # without mass it stays
     np.testing.assert_allclose(tied.weights, 1 / 3)
+
+
+class RecordedPasses(Passes):
+    """Passes that note the sums that are made, and the bounds they are made with."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.totals = []
+
+    def total(self, shape, largest, base=None):
+        self.totals.append((super().total(shape, largest, base), largest))
+        return self.totals[-1][0]
+
+
+@pytest.mark.parametrize("covariance_type", ["tied_spherical", "spherical", "diag", "factors"])
+def test_bounds_of_sums_are_kept_and_a_few_times_what_is_reached(covariance_type):
+    """On workers a sum above its bound loses digits in front, one far below it digits behind."""
+    random = np.random.default_rng(0)
+    X, means = random.uniform(-1, 1, size=(200, 3)), np.array([[50.0, 0, 0]])
+    variances = np.full({"tied_spherical": (), "spherical": (1,)}.get(covariance_type, (1, 3)), 0.01)
+    factors = np.array([[[1.0, 0, 0]]]) if covariance_type == "factors" else None
+    parameters = MixtureParameters(means, variances, np.ones(1), factors)
+    passes = RecordedPasses(as_rows(X), random.uniform(1, 3, size=200))
+    posteriors = ChunkPosteriors(measure(passes, 1), (1, 1, 1), 1)
+    posteriors.e_step(parameters)
+    posteriors.moments(
+        means, per_column=covariance_type in ("diag", "factors"), directions=parameters.directions
+    )
+    assert len(passes.totals) == {"diag": 4, "factors": 6}.get(covariance_type, 3)
+    for total, largest in passes.totals:
+        assert np.abs(total.total()).max() < largest < 10 * np.abs(total.total()).max()

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie.mixture.parameters import MixtureParameters
+from coterie.mixture.passes import nearest_components
 from coterie.mixture.posteriors import distinct_draws
 from tests.mixture.mixtures import DTYPES
 from tests.mixture.problems import e_step, shares_of
@@ -85,6 +86,26 @@ def test_sums_begin_anew():
         np.put_along_axis(shares, posteriors._candidates, posteriors._shares, axis=1)
         expected = shares.T @ X - shares.sum(axis=0)[:, None] * parameters.means
         np.testing.assert_allclose(found.first, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_columns", [3, 600])
+def test_a_search_around_given_components_depends_on_nothing_before(n_columns):
+    X = np.random.default_rng(0).normal(size=(500, n_columns))
+    parameters, others = start_at_rows(X, 12), start_at_rows(X[100:], 12)
+    nearest = ((X[:, None] - parameters.means) ** 2).sum(axis=2).argmin(axis=1).astype(np.int32)
+    neighbors, found = nearest_components(parameters.means, 4), []
+    for past in ([], [others], [others, parameters]):
+        posteriors = e_step(X, (12, 3, 4), weights=np.arange(500.0))
+        for one in past:
+            posteriors.search_around(one, nearest[::-1], neighbors)
+            posteriors.refresh(parameters)
+        posteriors.search_around(parameters, nearest, neighbors)
+        bound = posteriors.update(0.0)
+        moments = posteriors.moments(parameters.means, per_column=True)
+        found.append((bound, moments.masses, moments.first, moments.second, posteriors._candidates))
+    same_bits(found[1:], [found[0], found[0]])
+    distances = ((posteriors._in_memory[:, None] - parameters.means) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(posteriors._candidates[:, 0], distances.argmin(axis=1))
 
 
 @pytest.mark.parametrize("n_components", [1, 2, 5, 40])

@@ -5,7 +5,6 @@ compares a row with the 4 sqrt(C) components around its nearest cell.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -48,16 +47,6 @@ class ComponentSearch:
             self._cells  # noqa: B018 (computed and kept)
         return self
 
-    def with_threads(self, n_threads: int) -> Self:
-        """Return the same search by another number of threads."""
-        other = copy.copy(self)
-        other.n_threads = n_threads
-        return other
-
-    def n_compared(self, *, exact: bool) -> int:
-        """Return with how many cells and components a row is compared."""
-        return len(self.parameters.means) if exact else 2 * self._n_listed
-
     @cached_property
     def _shift(self) -> FloatArray:
         means = self.parameters.means
@@ -90,7 +79,8 @@ class ComponentSearch:
 
     def _blocks(self, rows: Rows) -> Iterator[tuple[slice, Array]]:
         n_rows = max(1, _SCORED_BYTES // (16 * rows.shape[1]))
-        for start, block in rows.with_dtype(self.parameters.means.dtype).blocks(n_rows):
+        dtype = self.parameters.means.dtype
+        for start, block in (rows if rows.dtype == dtype else rows.with_dtype(dtype)).blocks(n_rows):
             yield slice(start, start + block.shape[0]), block
 
     def energies(self, rows: Rows) -> Iterator[tuple[slice, FloatArray]]:

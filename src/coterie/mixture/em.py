@@ -168,7 +168,6 @@ def m_step(
     # Rounded once, a piece at a time: no sum in float64 is written out.
     means = np.add(parameters.means, steps, out=np.empty_like(parameters.means), casting="same_kind")
     if covariance_type == "diag":
-        assert moments.second is not None
         variances = moments.second / masses - steps**2
         own = variances.mean(axis=1)
     else:
@@ -206,10 +205,6 @@ def _regression(
     directions = parameters.directions
     assert directions is not None
     moments = posteriors.moments(parameters.means, per_column=True, directions=directions)
-    assert moments.second is not None
-    assert moments.cross is not None
-    assert moments.projections is not None
-    assert moments.outer is not None
     n_factors = directions.strengths.shape[1]
     has_mass = moments.masses > 0
     masses = np.where(has_mass, moments.masses, 1.0)
@@ -260,13 +255,11 @@ def first_factors(
         # The passes that are left, and the next E-step.
         if not report.has_time_for((_PASSES_FOR_DIRECTIONS + 1 - number) * (now() - begin)):
             return None
-        assert moments.cross is not None
         masses = np.maximum(moments.masses, np.finfo(np.float64).tiny)
         products = moments.cross * (scales / masses[:, None])[:, None, :]
         if number < _PASSES_FOR_DIRECTIONS:
             # A component without rows keeps its directions.
             vectors = np.where(moments.masses[:, None, None] > 0, products, vectors)
-    assert moments.second is not None
     added = options.reg_covar * scales**2
     total = np.sum(moments.second * scales**2, axis=1) / masses + added.sum(axis=1)
     found, turns = np.linalg.eigh(vectors @ products.transpose(0, 2, 1))

@@ -1,5 +1,5 @@
-"""The truncated E-step and the moments as passes over chunks of rows on workers. A chunk that has lost its candidates
-finds the same ones again by a search among all components, under the parameters of the last search.
+"""The truncated E-step and the moments as passes over chunks of rows on workers. A search begins with the components
+around the nearest mean of each row, so a chunk that has lost its candidates finds the same ones again by one search.
 """
 
 from __future__ import annotations
@@ -10,22 +10,36 @@ from typing import NamedTuple
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IntArray
+from coterie.centers.frame import CenterFrame
 from coterie.graphs import nearest_neighbors
 from coterie.mixture.component_search import ComponentSearch, component_search
 from coterie.mixture.parameters import Directions, MixtureParameters
 from coterie.mixture.posteriors import ComponentMoments, TruncatedPosteriors, is_search
-from coterie.passes import Begin, ChunkRows, MeasuredRows, Passes, Total
+from coterie.passes import Begin, ChunkRows, MeasuredRows, Passes
 
-# Up to this number of components rows are compared with all, which takes no longer than with those around a cell.
-_FEW_COMPONENTS = 64
+# Rows of one nearest mean that search among each other's candidates.
+_GROUP_SIZE = 16
+
+
+class Search(NamedTuple):
+    """A search for candidates: those of the nearest mean of a row, of the components `alive`, and their own neighbors;
+    `neighbors` (C, at least C' and G) are each component and those of the means nearest to its own.
+    """
+
+    means: CenterFrame
+    alive: IntArray
+    neighbors: IntArray
 
 
 class EStep(NamedTuple):
-    """Parameters of an E-step: those of the mixture, and the search for candidates; None: rows keep theirs."""
+    """Parameters of an E-step: those of the mixture, the numbers C, C' and G, and the search for candidates; None: rows
+    keep theirs. If it `rescales`, only the shared variance has changed, from 1.
+    """
 
     parameters: MixtureParameters
-    n_candidates: int
-    search: ComponentSearch | None
+    sizes: tuple[int, int, int]
+    search: Search | None = None
+    rescales: bool = False
 
 
 class MStep(NamedTuple):
@@ -36,24 +50,12 @@ class MStep(NamedTuple):
     directions: Directions | None
 
 
-class MomentTotals(NamedTuple):
-    """The totals of the fields of `ComponentMoments`; None for those that are not summed."""
-
-    masses: Total
-    first: Total
-    energies: Total | None = None
-    second: Total | None = None
-    cross: Total | None = None
-    projections: Total | None = None
-    outer: Total | None = None
-
-
 class ChunkPosteriors:
     """The E-step on the chunks of a fit: methods do what those of `TruncatedPosteriors` of the same name do."""
 
     def __init__(self, data: MeasuredRows, sizes: tuple[int, int, int], search_every: int) -> None:
         self._data, self._passes = data, data.passes
-        self._n_candidates, self._n_neighbors = sizes[1:]
+        self._sizes = sizes
         self._search_every, self._n_steps, self._n_alive = search_every, 0, 0
         self.total_weight = data.total_weight
         self.n_distances = 0
@@ -62,13 +64,15 @@ class ChunkPosteriors:
         self._state = data.passes.state(RowPosteriors)
 
     def e_step(self, parameters: MixtureParameters, n_searches: int = 1) -> float:
-        search, alive = None, parameters.weights > 0
-        if is_search(self._n_steps, self._search_every) or self._n_alive != np.count_nonzero(alive):
-            living = parameters if alive.all() else parameters.of(alive)
-            search = component_search(living, self._passes.n_threads)
-            search = search.prepared(exact=_is_exact(search))
-        self._n_steps, self._n_alive = self._n_steps + 1, int(np.count_nonzero(alive))
-        return self._run(EStep(parameters, self._n_candidates, search))
+        search, alive = None, np.flatnonzero(parameters.weights > 0).astype(np.int32)
+        if is_search(self._n_steps, self._search_every) or self._n_alive != len(alive):
+            means = parameters.means[alive]
+            near = alive[nearest_components(means, max(self._sizes[1:]))]
+            neighbors = np.tile(np.arange(self._sizes[0], dtype=np.int32)[:, None], max(self._sizes[1:]))
+            neighbors[alive, : near.shape[1]] = near
+            search = Search(CenterFrame(means, self._data.shift), alive, neighbors)
+        self._n_steps, self._n_alive = self._n_steps + 1, len(alive)
+        return self._run(EStep(parameters, self._sizes, search))
 
     def _run(self, params: EStep) -> float:
         found = self._passes.run(_e_step, params, self._state, writes=True)
@@ -83,18 +87,14 @@ class ChunkPosteriors:
 
     @property
     def neighbors(self) -> IntArray:
-        """Each component (C, G), first, and those of the nearest means."""
-        means = self._parameters.means
-        own = np.arange(len(means), dtype=np.int32)[:, None]
-        if self._n_neighbors == 1:
-            return own
-        return np.hstack([own, nearest_neighbors(means, self._n_neighbors - 1, random_state=0)[0]])
+        """Each component, first, and those of the nearest means: shape (C, G)."""
+        return nearest_components(self._parameters.means, self._sizes[2])
 
     def mean_energy(self) -> float:
         return self._energy / self.total_weight
 
     def rescale(self, parameters: MixtureParameters) -> None:
-        self._run(EStep(parameters, self._n_candidates, None))
+        self._run(EStep(parameters, self._sizes, rescales=True))
 
     def update(self, base: float) -> float:
         # The shares have been renewed already.
@@ -105,12 +105,11 @@ class ChunkPosteriors:
     ) -> ComponentMoments:
         totals = self._empty_moments(means, directions, per_column=per_column)
         self._passes.run(_add_moments, MStep(means, per_column, directions), self._state, totals)
-        found = {name: total.total() for name, total in totals._asdict().items() if total is not None}
-        return ComponentMoments(**{"energies": np.zeros(len(means)), "second": None, **found})
+        return ComponentMoments(*(total and total.total() for total in totals))
 
     def _empty_moments(
         self, means: Array, directions: Directions | None, *, per_column: bool
-    ) -> MomentTotals:
+    ) -> ComponentMoments:
         """Return empty totals, for distances of rows to means as large as there can be."""
         data, total = self._data, self._passes.total
         mass, shape = 2 * self.total_weight, means.shape
@@ -123,16 +122,23 @@ class ChunkPosteriors:
             scales, precisions, offsets, _ = self._parameters.energies()
             largest = float(precisions.max()) * (1.0 if scales is None else float(scales.max()) ** 2)
             energy = largest * reach**2 + float(np.abs(offsets[np.isfinite(offsets)]).max())
-            return MomentTotals(energies=total(shape[:1], mass * energy), **empty)
+            return ComponentMoments(energies=total(shape[:1], mass * energy), **empty)
         n, n_factors = shape[0], directions.vectors.shape[1]
         # Directions have length 1 but for rounding.
         projection = 2 * float(directions.scales.max()) * reach
-        return MomentTotals(
+        return ComponentMoments(
             cross=total((n, n_factors, shape[1]), mass * projection * reach),
             projections=total((n, n_factors), mass * projection),
             outer=total((n, n_factors, n_factors), mass * projection**2),
             **empty,
         )
+
+
+def nearest_components(means: Array, n_nearest: int) -> IntArray:
+    """Return each component, first, and those of the nearest means; fewer than `n_nearest` if there are fewer."""
+    own = np.arange(len(means), dtype=np.int32)[:, None]
+    n_others = min(n_nearest, len(means)) - 1
+    return np.hstack([own, nearest_neighbors(means, n_others, random_state=0)[0]]) if n_others else own
 
 
 def label_all(passes: Passes, parameters: MixtureParameters, *, exact: bool) -> tuple[IntArray, FloatArray]:
@@ -141,10 +147,6 @@ def label_all(passes: Passes, parameters: MixtureParameters, *, exact: bool) -> 
     search = component_search(parameters, passes.n_threads).prepared(exact=exact)
     labels, distances = zip(*passes.run(_label, (search, exact)))
     return np.concatenate(labels), np.concatenate(distances)
-
-
-def _is_exact(search: ComponentSearch) -> bool:
-    return len(search.parameters.means) <= _FEW_COMPONENTS
 
 
 class RowPosteriors:
@@ -159,31 +161,35 @@ class RowPosteriors:
 def _e_step(rows: ChunkRows, params: EStep, state: RowPosteriors) -> tuple[int, float, float]:
     """Return distances computed, and the sums of the rows' energies and log-densities."""
     if state.current is None:
-        sizes = len(params.parameters.means), params.n_candidates, 1
-        state.current = TruncatedPosteriors(rows.rows, rows.weights, sizes, n_threads=rows.n_threads)
-    posteriors = state.current
+        state.current = TruncatedPosteriors(
+            rows.rows, rows.weights, params.sizes, group_size=_GROUP_SIZE, n_threads=rows.n_threads
+        )
+    posteriors, search = state.current, params.search
     posteriors.n_distances = 0
-    if params.search is not None:
-        alive = np.flatnonzero(params.parameters.weights).astype(np.int32)
-        search = params.search.with_threads(rows.n_threads)
-        posteriors.find_candidates(search, alive, exact=_is_exact(search))
-    posteriors.refresh(params.parameters)
+    if params.rescales:
+        posteriors.rescale(params.parameters)
+    elif search is None:
+        posteriors.refresh(params.parameters)
+    else:
+        nearest = np.empty(rows.n_rows, dtype=np.int32)
+        for part, x in rows.blocks():
+            search.means.nearest(x, nearest[part], known=rows.squares[part], n_threads=rows.n_threads)
+        posteriors.search_around(params.parameters, search.alive[nearest], search.neighbors)
+        posteriors.n_distances += len(search.means) * rows.n_rows
     energy = posteriors.mean_energy() * posteriors.total_weight if posteriors.total_weight > 0 else 0.0
     return posteriors.n_distances, energy, posteriors.update(0.0)
 
 
-def _add_moments(_: ChunkRows, params: MStep, state: RowPosteriors, totals: MomentTotals) -> None:
-    # New ones: sums that each chunk kept would take more memory than its rows.
-    n_factors = None if params.directions is None else params.directions.vectors.shape[1]
+def _add_moments(_: ChunkRows, params: MStep, state: RowPosteriors, totals: ComponentMoments) -> None:
     assert state.current is not None
-    found = ComponentMoments.zeros(params.means.shape, per_column=params.per_column, n_factors=n_factors)
-    state.current.add_moments(found, params.means, params.directions)
+    found = state.current.moments(params.means, per_column=params.per_column, directions=params.directions)
     components = np.flatnonzero(found.masses)
-    for name, total in totals._asdict().items():
+    for part, total in zip(found, totals):
         if total is not None:
-            total.add(getattr(found, name)[components], components)
+            total.add(part[components], components)
 
 
 def _label(rows: ChunkRows, params: tuple[ComponentSearch, bool]) -> tuple[IntArray, FloatArray]:
     search, exact = params
-    return search.with_threads(rows.most_threads).labels_and_distances(rows.source, exact=exact)
+    search.n_threads = rows.most_threads
+    return search.labels_and_distances(rows.source, exact=exact)

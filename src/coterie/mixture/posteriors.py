@@ -6,13 +6,12 @@ components.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from coterie import _kernels
-from coterie.arrays import Array, BoolArray, FloatArray, IndexArray, IntArray
+from coterie.arrays import Array, BoolArray, IndexArray, IntArray
 from coterie.blocks.dataset import total_weight, weighted_sum
 from coterie.blocks.kernel_rows import KEPT_BYTES, kernel_blocks, kernel_rows
 from coterie.limits.memory import check_allocation
@@ -33,7 +32,7 @@ _LONG_ROW_BYTES = 2048
 class TruncatedPosteriors:
     """The E-step on rows of this process. `sizes` are the numbers of components C, candidates per row C' and neighbors
     per component G; `neighbors` (C, G) has the component itself first. `group_size` rows search each other's candidates
-    (1 in the papers).
+    (1 in the papers). `random` draws the first candidates; None: the first step is `search_around`.
     """
 
     def __init__(
@@ -48,9 +47,8 @@ class TruncatedPosteriors:
         random: np.random.RandomState | None = None,
         n_threads: int,
     ) -> None:
-        random = random or np.random.RandomState(0)
         self._rows, self._weights, self._n_threads = rows, weights, n_threads
-        self._random, self._random_candidate = random, random_candidate
+        self._random, self._random_candidate = random or np.random.RandomState(0), random_candidate
         self._group_size, self._search_every = group_size, search_every
         n_rows, n_columns = rows.shape
         n_components, n_candidates, n_neighbors = sizes
@@ -59,6 +57,7 @@ class TruncatedPosteriors:
         quantum = _kernels.ROW_QUANTUM
         self._block_rows = max(quantum, _EM_BLOCK_BYTES // row_bytes // quantum * quantum)
         self._in_memory = rows.read() if n_rows * row_bytes <= KEPT_BYTES else None
+        self._given = self._in_memory, weights
         self._is_sorted_later = self._in_memory is not None and row_bytes < _LONG_ROW_BYTES
         self.total_weight = total_weight(n_rows, weights)
         self.n_distances = self._n_steps = 0
@@ -67,13 +66,16 @@ class TruncatedPosteriors:
             f"{n_candidates} candidate components of all rows",
             "use a coreset (coreset_size), or fewer candidates",
         )
-        self._candidates = distinct_draws(random, n_rows, n_components, n_candidates)
+        self._candidates: IntArray = (
+            np.empty((n_rows, n_candidates), dtype=np.int32)
+            if random is None
+            else distinct_draws(random, n_rows, n_components, n_candidates)
+        )
         self._energies = np.empty((n_rows, n_candidates), dtype=rows.dtype)
         self._shares = np.empty_like(self._energies)
         # Allocating memory in every iteration would take longer than the computation.
         self._log_densities = np.empty(n_rows)
-        self._moments: ComponentMoments | None = None
-        self.neighbors: IntArray = first_neighbors(random, n_components, n_neighbors)
+        self.neighbors: IntArray = first_neighbors(self._random, n_components, n_neighbors)
 
     def _blocks(self) -> Iterator[tuple[slice, Any]]:
         if self._in_memory is None:
@@ -126,13 +128,18 @@ class TruncatedPosteriors:
                     *options,
                 )  # fmt: skip
 
-    def find_candidates(self, search: Any, alive: IntArray, *, exact: bool) -> None:
-        """Make those components candidates of each row that a `ComponentSearch` among the living ones finds."""
-        n_kept = min(self._candidates.shape[1], len(alive))
-        for part, _, ids, _ in search.best(self._rows, n_kept, exact=exact):
-            self._candidates[part, :n_kept] = alive[ids]
-            self._candidates[part, n_kept:] = alive[ids[:, :1]]
-        self.n_distances += search.n_compared(exact=exact) * len(self._candidates)
+    def search_around(self, parameters: MixtureParameters, nearest: IntArray, neighbors: IntArray) -> None:
+        """Search once from a component of each row, in the order of the rows as they were given, and its neighbors, so
+        that nothing depends on the steps before.
+        """
+        n_candidates, n_neighbors = self._candidates.shape[1], self.neighbors.shape[1]
+        if self._is_sorted_later:
+            order = order_by(nearest, self._n_components)
+            self._sort_rows(order)
+            nearest = nearest[order]
+        np.take(neighbors[:, :n_candidates], nearest, axis=0, out=self._candidates, mode="clip")
+        self.neighbors = np.ascontiguousarray(neighbors[:, :n_neighbors])
+        self._search(parameters, learn=False)
 
     def refresh(self, parameters: MixtureParameters) -> None:
         """Update the energies of the candidates, and sort these by them; of the same ones all but one are ignored."""
@@ -163,10 +170,13 @@ class TruncatedPosteriors:
         self._candidates[affected] = np.where(alive[candidates], candidates, best[:, None])
 
     def _sort_rows(self, order: IndexArray) -> None:
-        assert self._in_memory is not None
-        self._in_memory = np.take(self._in_memory, order, axis=0)  # in half of the time of an index
-        if self._weights is not None:
-            self._weights = self._weights[order]
+        """Put the rows, as they were given, in another order."""
+        given, weights = self._given
+        assert given is not None
+        # In half of the time of an index; memory that is written for the first time would take longer.
+        out = None if self._in_memory is given else self._in_memory
+        self._in_memory = np.take(given, order, axis=0, out=out, mode="clip")
+        self._weights = None if weights is None else weights[order]
 
     def sizes(self) -> IndexArray:
         """Return the number of rows of which each component is the best one."""
@@ -192,20 +202,19 @@ class TruncatedPosteriors:
     def moments(
         self, means: Array, *, per_column: bool, directions: Directions | None = None
     ) -> ComponentMoments:
-        """Return the moments of the rows for the M-step. The next call writes to the same arrays."""
-        n_factors = None if directions is None else directions.vectors.shape[1]
-        out = self._moments
-        if out is None or not out.is_for(per_column=per_column, n_factors=n_factors):
-            self._moments = None
-            out = ComponentMoments.zeros(means.shape, per_column=per_column, n_factors=n_factors)
-            self._moments = out
+        """Return the sufficient statistics of the rows for the M-step."""
+        n, d = means.shape
+        sums: dict[str, Any] = {"second": np.zeros((n, d))} if per_column else {}
+        if directions is None:
+            sums["energies"] = np.zeros(n)
         else:
-            out.clear()
-        self.add_moments(out, means, directions)
-        return out
-
-    def add_moments(self, out: ComponentMoments, means: Array, directions: Directions | None = None) -> None:
-        """Add the sufficient statistics of the rows to sums."""
+            h = directions.vectors.shape[1]
+            sums |= {
+                "cross": np.zeros((n, h, d)),
+                "projections": np.zeros((n, h)),
+                "outer": np.zeros((n, h, h)),
+            }
+        out = ComponentMoments(np.zeros(n), np.zeros((n, d)), **sums)
         for part, x in self._blocks():
             weights = None if self._weights is None else self._weights[part]
             candidates, shares = self._candidates[part], self._shares[part]
@@ -215,55 +224,26 @@ class TruncatedPosteriors:
                     out.masses, out.energies, out.first, out.second, self._n_threads,
                 )  # fmt: skip
             else:
-                assert out.second is not None
-                assert out.cross is not None
-                assert out.projections is not None
-                assert out.outer is not None
                 _kernels.factor_moments(
                     x, candidates, shares, weights, means, directions.scales, directions.vectors,
                     out.masses, out.first, out.second, out.cross, out.projections, out.outer, self._n_threads,
                 )  # fmt: skip
+        return out
 
 
-@dataclass(frozen=True)
-class ComponentMoments:
-    """Weighted sums over the rows of each component, relative to its mean: `masses`, `energies` (C,) of shares s and s
-    times energies, `first`, `second` (C, d) of s x and s x^2; with directions `projections` (C, H), `cross` (C, H, d)
-    and `outer` (C, H, H) of s p, s p x and s p p'.
+class ComponentMoments(NamedTuple):
+    """Weighted sums over the rows of each component, relative to its mean: of shares s `masses` (C,), of s x and s x^2
+    `first` and `second` (C, d); without directions of s times energies `energies` (C,), with them of s p, s p x and
+    s p p' `projections` (C, H), `cross` (C, H, d) and `outer` (C, H, H). Arrays, or a `coterie.passes.Total` of each.
     """
 
-    masses: FloatArray
-    energies: FloatArray
-    first: FloatArray
-    second: FloatArray | None
-    cross: FloatArray | None = None
-    projections: FloatArray | None = None
-    outer: FloatArray | None = None
-
-    @classmethod
-    def zeros(
-        cls, shape: tuple[int, int], *, per_column: bool, n_factors: int | None = None
-    ) -> ComponentMoments:
-        """Return the moments of no rows; `n_factors` is None without directions."""
-        n, d = shape
-        found = cls(np.zeros(n), np.zeros(n), np.zeros(shape), np.zeros(shape) if per_column else None)
-        if n_factors is None:
-            return found
-        h = n_factors
-        return replace(
-            found, cross=np.zeros((n, h, d)), projections=np.zeros((n, h)), outer=np.zeros((n, h, h))
-        )
-
-    def is_for(self, *, per_column: bool, n_factors: int | None) -> bool:
-        """Return whether these are the sums that `zeros` makes of such options."""
-        own = None if self.cross is None else self.cross.shape[1]
-        return (self.second is not None) == per_column and own == n_factors
-
-    def clear(self) -> None:
-        """Set all sums to 0."""
-        for sums in vars(self).values():
-            if sums is not None:
-                sums.fill(0)
+    masses: Any
+    first: Any
+    energies: Any = None
+    second: Any = None
+    cross: Any = None
+    projections: Any = None
+    outer: Any = None
 
 
 def is_search(n_steps: int, search_every: int) -> bool:
