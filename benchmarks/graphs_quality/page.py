@@ -64,7 +64,7 @@ Blobs are normally distributed clusters, "heavy tails" has clusters of Student's
 ## How it was measured
 
 ```console
-$ pip install leidenalg igraph genieclust evoc  # competitors; those that are missing are left out
+$ pip install leidenalg igraph genieclust evoc  # competitors, if wanted
 $ COTERIE_DATA=folder python -m benchmarks.graphs_quality --page
 ```
 

@@ -70,9 +70,9 @@ $ COTERIE_DATA=folder python -m benchmarks.graphs_quality.recommend --page
 ```
 
 `compare` gets the rows and the number of classes k, with `random_state=0`, on one thread. Larger data sets are sampled
-to {most_rows:,} rows. Leiden has 15 neighbors and the resolution that gives about k clusters; k-means has ten
-restarts. On data sets where at least three methods differ, the rank correlation (Spearman) of scores and accuracies is
-{mean[correlation]:.2f} on average.
+to {most_rows:,} rows. Leiden and k-means are separate fits: Leiden with 15 neighbors and the resolution that gives
+about k clusters, k-means with ten restarts. On data sets where at least three methods differ, the rank correlation
+(Spearman) of scores and accuracies is {mean[correlation]:.2f} on average.
 
 {machine}
 {missing}"""
@@ -137,7 +137,7 @@ def tables(lines: pd.DataFrame) -> list[str]:
     by_kind = ((kind, lines[lines.index.isin(names)]) for kind, names in kinds.items())
     losing = ["confidence", "sets", "mean loss, accuracy", "mean loss, NMI", "largest loss, accuracy"]
     return [
-        _table(["data sets", "number", *WHO, "largest loss"], by_kind, [f"accuracy, {who}" for who in WHO]),
+        _table(["kind of data", "sets", *WHO, "largest loss"], by_kind, [f"accuracy, {who}" for who in WHO]),
         _table(losing, lines.groupby("confidence"), [f"{score}, loss" for score in SCORES]),
     ]
 
