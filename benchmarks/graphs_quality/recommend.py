@@ -39,7 +39,7 @@ _PAGE = """# Recommendations of compare
 [`coterie.compare`](../how-to/compare_methods.md) fits several methods, and scores their clusters without known classes.
 On {n_sets} data sets with known classes, the method with the highest score has a mean accuracy of
 {mean[accuracy, highest score]:.3f}, Leiden {mean[accuracy, Leiden]:.3f} and k-means {mean[accuracy, k-means]:.3f}. The
-most accurate compared method of each data set, which only known classes show, has {mean[accuracy, best compared]:.3f}.
+most accurate compared method of each data set, known only with the classes, has {mean[accuracy, best compared]:.3f}.
 
 ## Accuracy
 
