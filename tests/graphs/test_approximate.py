@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie.graphs import nearest_neighbors
-from coterie.graphs.approximate import CellIndex, draw_recall_sample, few_directions
+from coterie.graphs.approximate import CellIndex, approximate_index, draw_recall_sample, few_directions
 from coterie.graphs.exact import exact_neighbors, lowest_scores
 from tests.graphs.examples import DTYPES, METHOD, clusters, shapes
 from tests.support.bits import same_bits
@@ -60,6 +60,31 @@ def test_many_equal_rows():
     np.testing.assert_array_equal(found.ids[0], np.arange(0, 18, 3))
     own = np.sum((queries[:, None].astype(np.float64) - X[found.ids]) ** 2, axis=2)
     np.testing.assert_allclose(found.square_distances, own, rtol=1e-5)
+
+
+@settings(max_examples=50)
+@given(
+    n=st.integers(2, 60),
+    n_distinct=st.integers(1, 12),
+    has_queries=st.booleans(),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_copies_of_few_rows_have_the_neighbors_of_the_exact_search(n, n_distinct, has_queries, seed):
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(n_distinct, 2)), 1)[rng.integers(0, n_distinct, n)]
+    queries = np.vstack([X[:3], rng.normal(size=(4, 2))]) if has_queries else None
+    searched = []
+
+    def index(points, *others):
+        searched.append(len(points))
+        return approximate_index(points, *others)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("coterie.graphs.neighbors.approximate_index", index)
+        m = int(rng.integers(1, n + has_queries))
+        found = nearest_neighbors(X, m, queries=queries, method="approximate", random_state=0)
+    same_bits(found, nearest_neighbors(X, m, queries=queries, **METHOD))
+    assert all(count == len(np.unique(X, axis=0)) for count in searched)
 
 
 @pytest.mark.parametrize("kind", ["a plane", "no direction", "noisy groups", "far rows", "many ties"])

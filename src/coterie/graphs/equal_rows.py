@@ -101,6 +101,28 @@ def _in_order_of_numbers(rows: Block, hashes: npt.NDArray[np.uint64]) -> npt.NDA
     return np.array(sorted(range(len(hashes)), key=lambda i: keys[i]), dtype=np.int64)
 
 
+def rows_of_sets(
+    equal: EqualRows, sets: IntArray, squares: Array, n_rows: int, size: int = 1 << 22
+) -> tuple[IntArray, Array]:
+    """Return the nearest rows (q, n_rows) of the nearest sets of equal rows, by distance, then number, and the
+    distances; about `size` rows are held at a time.
+    """
+    found, far = np.empty((len(sets), n_rows), dtype=np.int32), np.empty((len(sets), n_rows), squares.dtype)
+    members = np.argsort(equal.places, kind="stable").astype(np.int32)
+    firsts, counts = np.cumsum(equal.counts) - equal.counts, np.minimum(equal.counts, n_rows)[sets]
+    ends = np.cumsum(counts.sum(axis=1))
+    for part in np.split(np.arange(len(sets)), np.flatnonzero(np.diff(ends // size)) + 1):
+        of_each = counts[part].ravel()
+        starts = np.cumsum(of_each) - of_each
+        near = members[np.repeat(firsts[sets[part]].ravel() - starts, of_each) + np.arange(of_each.sum())]
+        distances = np.repeat(squares[part].ravel(), of_each)
+        lengths = counts[part].sum(axis=1)
+        order = np.lexsort((near, distances, np.repeat(np.arange(len(part)), lengths)))
+        kept = order[(np.cumsum(lengths) - lengths)[:, None] + np.arange(n_rows)]
+        found[part], far[part] = near[kept], distances[kept]
+    return found, far
+
+
 def find_rows(known: Array, queries: Array) -> IntArray:
     """Return which of some distinct rows each query equals: (q,) int32, -1 for none."""
     hashes, wanted = row_hashes(known), row_hashes(queries)

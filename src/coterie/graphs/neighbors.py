@@ -13,7 +13,8 @@ from coterie.arrays import Array, IntArray
 from coterie.fitting.checks import check_option, check_positive_integer, random_stream, warn
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs.approximate import approximate_index
-from coterie.graphs.exact import exact_neighbors
+from coterie.graphs.equal_rows import equal_rows, rows_of_sets
+from coterie.graphs.exact import exact_neighbors, without_self
 from coterie.rows import Block, Rows, as_rows
 from coterie.rows.derived import are_zeros, normalized
 
@@ -154,15 +155,43 @@ def nearest_neighbors(
     n_threads = effective_n_threads(n_threads)
     if approximate:
         seed = int(random_stream(random_state).randint(np.iinfo(np.int32).max))
-        search = approximate_index(points, wanted, int(n_neighbors), float(recall), seed, n_threads)
-        if search.recall < recall - _MUCH_MISSED:
+        found = _approximate_neighbors(points, wanted, int(n_neighbors), float(recall), seed, n_threads)
+        if found.recall < recall - _MUCH_MISSED:
             warn(
-                f"The recall is about {search.recall:.1%}, below the target of {recall:.1%}: near rows lie in many "
+                f"The recall is about {found.recall:.1%}, below the target of {recall:.1%}: near rows lie in many "
                 'cells. Use method="exact" to find all.',
                 ConvergenceWarning,
             )
-        return Neighbors(*search.neighbors(wanted, int(n_neighbors), n_threads), search.method, search.recall)
+        return found
     return Neighbors(*exact_neighbors(points, wanted, int(n_neighbors), n_threads), "exact", 1.0)
+
+
+def _approximate_neighbors(
+    points: Array, wanted: Array | None, n_neighbors: int, recall: float, seed: int, n_threads: int
+) -> Neighbors:
+    """Return the neighbors by a search among the distinct points: equal ones would all be in one cell."""
+    equal = equal_rows(points)
+    m = len(equal.first)
+    some = points if m == len(points) else np.ascontiguousarray(points[equal.first])
+    k = min(n_neighbors, m - (wanted is None))
+    if k == 0:  # all points are equal
+        method, reached, ids, squares = (
+            "exact",
+            1.0,
+            np.empty((1, 0), np.int32),
+            np.empty((1, 0), points.dtype),
+        )
+    else:
+        search = approximate_index(some, wanted, k, recall, seed, n_threads)
+        method, reached = search.method, search.recall
+        ids, squares = search.neighbors(wanted, k, n_threads)
+    if some is points:
+        return Neighbors(ids, squares, method, reached)
+    if wanted is not None:
+        return Neighbors(*rows_of_sets(equal, ids, squares, n_neighbors), method, reached)
+    ids, squares = np.insert(ids, 0, np.arange(m), axis=1), np.insert(squares, 0, 0, axis=1)
+    ids, squares = rows_of_sets(equal, ids, squares, n_neighbors + 1)
+    return Neighbors(*without_self(ids[equal.places], squares[equal.places]), method, reached)
 
 
 def _check_sizes(rows: Rows, query_rows: Rows | None, n_neighbors: int) -> None:
