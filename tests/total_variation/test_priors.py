@@ -215,7 +215,7 @@ class TestEstimator:
         np.testing.assert_allclose(np.sort(np.bincount(model.labels_))[::-1], SIZES, atol=20)
 
     @pytest.mark.parametrize("seed", range(5))
-    @pytest.mark.parametrize("kind", ["normal", "heavy tails", "moons"])
+    @pytest.mark.parametrize("kind", ["normal", "heavy tails", "moons", "a column", "a few far rows"])
     def test_unequal_classes_are_found_by_default(self, kind, seed):
         random = np.random.default_rng(seed)
         if kind == "moons":
@@ -224,12 +224,17 @@ class TestEstimator:
                 y == 0, [np.cos(angles), np.sin(angles)], [1 - np.cos(angles), 0.5 - np.sin(angles)]
             )
             X = moons.T + random.normal(scale=0.06, size=(1010, 2))
+        elif kind == "a column":  # its gaps make more components than there are classes
+            y = np.repeat([0, 1, 2], (900, 150, 60))
+            X = (np.array([0, 12, 30])[y] + random.normal(size=1110))[:, None]
         else:
             y = np.repeat([0, 1, 2], (800, 100, 100))
             noise = (
                 random.standard_t(3, (1000, 4)) if kind == "heavy tails" else random.normal(size=(1000, 4))
             )
-            X = noise + 10 * np.eye(4)[y]
+            X = noise + (4 if kind == "a few far rows" else 10) * np.eye(4)[y]
+            if kind == "a few far rows":  # they would be a cluster of the lowest normalized cut
+                X[:6, 3] += 15
         model = TotalVariationClustering(y[-1] + 1, random_state=0).fit(X)
         assert clustering_accuracy(y, model.labels_) > 0.97
 

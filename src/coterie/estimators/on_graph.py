@@ -238,7 +238,8 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
                 vertices.rows, n_neighbors, random_state=seed, n_threads=n_threads
             )
             graph = graph_of_neighbors(ids, squares, weights=self.weights)
-            distances = vertices.spread(mean_distances(squares[:, :n_neighbors]))
+            near = mean_distances(squares[:, :n_neighbors])
+            distances = vertices.spread(near)
             if is_split:
                 return vertices.split(graph, self.n_neighbors), distances, Vertices(block)
             graph = vertices.weighted(graph)
@@ -250,6 +251,8 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         graph, vertices = vertices.without_small_parts(
             graph, self.n_clusters, kept, are_rows=distances is not None, n_threads=n_threads
         )
+        if distances is not None:
+            graph = vertices.connected(graph, self.n_clusters, float(np.median(near)), n_threads)
         return graph, distances, vertices
 
     def _fitted_attributes(self) -> dict[str, str]:

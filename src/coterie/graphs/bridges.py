@@ -34,6 +34,11 @@ def bridge_components(
     return joined
 
 
+def closeness(squares: Array, scale: float) -> Array:
+    """Return s^2 / (s^2 + distance^2)."""
+    return np.asarray(scale**2 / (scale**2 + squares))
+
+
 def _bridges(points: Block, labels: IntArray, n_threads: int) -> tuple[IntArray, IntArray, Array]:
     """Return the ends of the edges of the tree, and their squared lengths."""
     found = []

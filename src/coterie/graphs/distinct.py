@@ -11,9 +11,11 @@ from scipy.sparse import csgraph
 
 from coterie.arrays import Array, BoolArray, FloatArray, IntArray
 from coterie.fitting.checks import warn
+from coterie.graphs.bridges import bridge_components, closeness
 from coterie.graphs.equal_rows import EqualRows, equal_rows, pair_hashes, row_hashes
 from coterie.graphs.exact import row_ids
-from coterie.graphs.neighbors import Seed, is_approximate, nearest_neighbors
+from coterie.graphs.matrices import connected_components
+from coterie.graphs.neighbors import LEAST_WORK, Seed, is_approximate, nearest_neighbors
 from coterie.rows import Block, as_rows
 
 # Entries of the lists that are held while ties are drawn.
@@ -104,6 +106,19 @@ class Vertices:
         masses = None if self.masses is None else self.masses[large]
         return sp.csr_array(graph[large][:, large]), Vertices(
             rows, places, masses, self.first_rows[large], self.first_rows
+        )
+
+    def connected(self, graph: sp.csr_array, n_clusters: int, scale: float, n_threads: int) -> sp.csr_array:
+        """Join components by their shortest edges if there are more than `n_clusters`: the nearest ones by the heaviest
+        edges, so that no cluster has components from both sides of another. Not where this takes too long.
+        """
+        parts, (n, d) = connected_components(graph), self.rows.shape
+        n_outside = n - np.bincount(parts).max()
+        if parts.max() < n_clusters or float(n_outside) * n * d > LEAST_WORK:
+            return graph
+        usual = float(graph.data.mean(dtype=np.float64))
+        return bridge_components(
+            graph, self.rows, lambda squares: usual * closeness(squares, scale), n_threads
         )
 
     def weighted(self, graph: sp.csr_array) -> sp.csr_array:

@@ -38,6 +38,7 @@ from coterie.fitting.checks import random_stream, warn
 from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import effective_n_threads, single_threaded_blas
 from coterie.graphs import graph_of_neighbors
+from coterie.graphs.bridges import closeness
 from coterie.graphs.checks import check_graph
 from coterie.graphs.cuts import normalized_cut
 from coterie.graphs.distinct import Vertices, neighbors_with_ties
@@ -51,7 +52,6 @@ from coterie.laplacian_kmodes.solver import (
     KModesResult,
     automatic_graph_weight,
     bound_optimization,
-    closeness,
     cut_weight,
 )
 from coterie.passes import measure_rows

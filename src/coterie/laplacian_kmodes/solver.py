@@ -11,7 +11,7 @@ from coterie.arrays import Array, IntArray
 from coterie.cached import cached_property
 from coterie.fitting.report import Report, Stop
 from coterie.fitting.threads import effective_n_threads
-from coterie.graphs.bridges import bridge_components
+from coterie.graphs.bridges import bridge_components, closeness
 from coterie.laplacian_kmodes.memberships import GraphMemberships
 from coterie.laplacian_kmodes.modes import Modes, ModeSearch
 
@@ -59,11 +59,6 @@ class KModesProblem:
     def cut_graph(self) -> sp.csr_array:
         """The same with long edges weighing less, for cuts: in one column each gap is crossed by about as many."""
         return sp.csr_array(self.connected_graph - self.graph + self.near_graph)
-
-
-def closeness(squares: Array, bandwidth: float) -> Array:
-    """Return s^2 / (s^2 + distance^2)."""
-    return np.asarray(bandwidth**2 / (bandwidth**2 + squares))
 
 
 @dataclass(frozen=True)

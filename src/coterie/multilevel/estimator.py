@@ -94,7 +94,8 @@ class MultilevelGraphClustering(GraphEstimator):
     affinity_matrix_ : csr_array of shape (m, m)
         The graph of the m distinct rows: equal rows are one vertex. Of rows that are as far as the last neighbor all
         are neighbors, up to `2 * n_neighbors`, beyond that some by a hash of both rows. An edge weighs as many times as
-        there are rows at its heavier end.
+        there are rows at its heavier end. More than `n_clusters` components are joined by
+        their shortest edges, long ones weighing less.
     vertex_rows_ : ndarray of shape (m,), int32
         The first row at each vertex.
     outlier_scores_, cluster_scales_

@@ -105,9 +105,10 @@ class TotalVariationClustering(GraphEstimator):
         / prior. Without labels, priors are assigned to clusters so that (P) is lowest. "auto": the sizes of a
         multilevel partition of low normalized cut, which is then the only start, if that cut is less than half of the
         one of the partition that runs start from, and half of the edge information (see `MultilevelGraphClustering`) is
-        left or falls by less than the cut, and no cluster has less than n / (20 R) rows; otherwise, and with labels,
-        memberships, size bounds or `steps="paper"`, as None. "labels": the fractions of the classes
-        among the labels of `y`, with 1 added to each count. None: equal priors, lambda being R - 1.
+        left or falls by less than the cut; clusters of less than n / (20 R) rows, at most 4, do not count and join the
+        others. Otherwise, and with labels, memberships, size bounds or `steps="paper"`, as None. "labels": the
+        fractions of the classes among the labels of `y`, with 1 added to each count. None: equal priors, lambda being
+        R - 1.
     size_min, size_max : float, optional
         Minimum and maximum number of rows of a cluster; below 1: fraction of all rows. Memberships are rounded to
         clusters of these sizes at the least total loss, and vertices then move within them. Rows of a cluster with
@@ -155,7 +156,8 @@ class TotalVariationClustering(GraphEstimator):
     affinity_matrix_ : csr_array of shape (m, m)
         The graph W of the m distinct rows: equal rows are one vertex. Of rows that are as far as the last neighbor all
         are neighbors, up to `2 * n_neighbors`, beyond that some by a hash of both rows. An edge weighs as many times as
-        there are rows at its heavier end. With size bounds all rows are vertices, and equal ones are neighbors.
+        there are rows at its heavier end. More than R components are joined by their
+        shortest edges, long ones weighing less. With size bounds all rows are vertices, and equal ones are neighbors.
     vertex_rows_ : ndarray of shape (m,), int32
         The first row at each vertex.
     converged_ : bool

@@ -16,7 +16,6 @@ from coterie.graphs.cuts import degrees_of
 from coterie.graphs.spectral import spectral_vectors
 from coterie.kmeans.exact import k_means_until
 from coterie.multilevel.solver import (
-    NORMALIZED_CUT,
     CoarseGraph,
     aggregation_levels,
     order_of_levels,
@@ -41,32 +40,28 @@ class RoughCut:
 
     order: IndexArray | None  # (n,): local order of the vertices; None: that of the data
     clusters: IntArray | None  # (n,): clusters to draw from; None where nothing is drawn
-    unequal: IntArray | None = None  # (n,): a partition of low normalized cut, where asked for by `is_sized`
+    levels: tuple[list[CoarseGraph], list[IntArray]] | None = None  # of the multilevel partition
 
 
-def rough_cut(
-    problem: CutProblem, deadline: Deadline, *, is_paper: bool = False, is_sized: bool = False
-) -> RoughCut:
+def rough_cut(problem: CutProblem, deadline: Deadline, *, is_paper: bool = False) -> RoughCut:
     """Return a local order of the vertices and rough clusters: multilevel partitions, or the paper's normalized cut. At
     the deadline: the order of the data and one cluster.
     """
     n, R, draws = problem.n_vertices, problem.n_clusters, problem.draws_vertices
     has_blocks = n > CutGraph.rows_of_a_block(n)
-    order, clusters, unequal = None, np.zeros(n, dtype=np.int32) if draws else None, None
+    order, clusters, levels = None, np.zeros(n, dtype=np.int32) if draws else None, None
     seed = problem.draw_seed()
     try:
         if draws and is_paper:
             clusters = spectral_clusters(problem, seed, deadline)
-        if has_blocks or (draws and (is_sized or not is_paper)):
+        if has_blocks or (draws and not is_paper):
             levels = aggregation_levels(CoarseGraph(problem.graph), R, deadline)
             order = order_of_levels(n, levels[1]) if has_blocks else None
             if draws and not is_paper:
                 clusters = partition_of_levels(*levels, R, deadline=deadline)[0]
-            if draws and is_sized:
-                unequal = partition_of_levels(*levels, R, NORMALIZED_CUT, deadline)[0]
     except OutOfTime:
         pass
-    return RoughCut(order, clusters, unequal)
+    return RoughCut(order, clusters, levels)
 
 
 def spectral_clusters(problem: CutProblem, seed: int, deadline: Deadline) -> IntArray:
