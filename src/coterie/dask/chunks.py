@@ -17,7 +17,7 @@ import numpy as np
 from coterie.rows import Rows, as_rows, open_rows
 from coterie.rows.checks import check_finite
 from coterie.rows.derived import part_of
-from coterie.rows.files import columns_of_file, paths_of
+from coterie.rows.files import paths_of
 
 # Size of a chunk of rows of files: large compared with the sums of a thousand clusters.
 _CHUNK_BYTES, _ROW_MULTIPLE = 64 << 20, 4096
@@ -154,10 +154,7 @@ def _of_files(path: str, options: Mapping[str, Any], client: Any) -> Chunks:
 
 
 def _measured(file: File) -> tuple[int, np.dtype[Any]]:
-    """Return the number of rows of a file on a worker, and their type; of Parquet by its metadata."""
-    found = columns_of_file(file.path, file.options)
-    if found is not None and found[0].n_rows is not None:
-        return found[0].n_rows, found[1].dtype
+    """Return the number of rows of a file on a worker, and their type."""
     rows = _opened(file)
     return rows.shape[0], rows.dtype
 
