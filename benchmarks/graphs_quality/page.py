@@ -44,7 +44,7 @@ tables and texts.
 ## All methods
 
 Means over the data sets that the method finished: compare only methods with the same number of sets. NMI: normalized
-mutual information; ARI: adjusted Rand index; binary: all edges of the graph weigh 1, instead of less for long ones.
+mutual information; ARI: adjusted Rand index; binary: all edges of the graph weigh 1; by default long ones weigh less.
 
 {means}
 
@@ -72,10 +72,11 @@ $ COTERIE_DATA=folder python -m benchmarks.graphs_quality --page
 {n_cells} fits, {dates}. {sets} Each method runs once (seed 0) on one thread, with its defaults apart from k and:
 
 - k-means: best of ten restarts. Leiden: 15 neighbors, and the resolution that gives about k clusters.
-- Laplacian K-modes: defaults tuned on some of these sets; "mean shift" is `mode_update="mean_shift"`.
+- total variation: `TotalVariationClustering`; multilevel: `MultilevelGraphClustering`; binary: `weights="binary"`.
+- mixture: `TruncatedGaussianMixture`. Laplacian K-modes: `LaplacianKModes`, whose defaults were tuned on some of the
+  sets; mean shift: `mode_update="mean_shift"`.
 - spectral: `SpectralClustering(assign_labels="cluster_qr")` on a graph of nearest neighbors.
-- HDBSCAN: `min_cluster_size` is n / (10 k); it finds the number of clusters, and noise counts as one. EVoC:
-  `approx_n_clusters=k`.
+- HDBSCAN: `min_cluster_size` n / (10 k), not k; noise counts as one cluster. EVoC: `approx_n_clusters=k`.
 - webkb4, 20news and rcv1: 100 columns from latent semantic analysis, and rows of length 1. snippets: embeddings.
 - First table: methods that finished nine tenths of the data sets, on those that all of them finished.
 
