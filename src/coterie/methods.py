@@ -10,15 +10,14 @@ Examples
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from sklearn.utils import get_tags
 
 from coterie.convex.estimator import ConvexClustering, ConvexClusterPath
 from coterie.density.estimator import DensityClustering
-from coterie.estimators.base import OBJECTIVE, Objective, Progress, description_of
 from coterie.estimators.persistence import load_as
 from coterie.kmeans.bisecting import BisectingKMeans
 from coterie.kmeans.exact import KMeans
@@ -35,12 +34,37 @@ _NESTED_ROWS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
+class Objective:
+    """What a method minimizes or maximizes: the attribute of a fitted estimator that has it, and its name."""
+
+    attribute: str = ""
+    name: str = "objective"
+    higher_is_better: bool = False
+
+
+_INERTIA = Objective("inertia_", "inertia")
+
+
+@dataclass(frozen=True, slots=True)
 class Method:
-    """A method: its name on the command line, its estimator, and what it finds, in a sentence without a full stop."""
+    """A method: its name on the command line, its estimator, and what it finds, in a sentence without a full stop.
+
+    A fit reports the objective, or the quantity `reports`, after each `step`, whose number the parameter `limit`
+    bounds, if there is one. `takes_labels`: `fit(X, y)` learns from known classes, -1 where they are not known.
+    `pictures` are what a fitted estimator draws beside the pictures of any clustering: names, and functions of it.
+    More rows than `usual_above` are clustered by it where no method is asked for; None: it has to be asked for.
+    """
 
     name: str
     estimator: Any
     summary: str
+    objective: Objective = Objective()
+    step: str = "iteration"
+    limit: str | None = "max_iter"
+    reports: str = ""
+    takes_labels: bool = False
+    pictures: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    usual_above: int | None = None
 
     @property
     def clusters(self) -> str | None:
@@ -54,88 +78,59 @@ class Method:
         return self.clusters is not None and self.estimator().get_params()[self.clusters] is not None
 
     @property
-    def objective(self) -> Objective | None:
-        """What the method minimizes or maximizes."""
-        return description_of(self.estimator).objective
-
-    @property
-    def progress(self) -> Progress:
-        """What its fits report while they run."""
-        return description_of(self.estimator).progress
-
-    @property
-    def watched(self) -> Objective:
-        """The objective that its fits report while they run, by its name there."""
-        objective = self.objective or OBJECTIVE
-        return replace(objective, name=self.progress.name or objective.name)
-
-    @property
-    def takes_labels(self) -> bool:
-        """Whether `fit(X, y)` learns from known classes, -1 where they are not known."""
-        return description_of(self.estimator).takes_labels
-
-    @property
     def takes_sparse(self) -> bool:
         """Whether it clusters sparse rows."""
         return bool(get_tags(self.estimator()).input_tags.sparse)
 
-    @property
-    def pictures(self) -> dict[str, Callable[..., Any]]:
-        """What a fitted estimator draws beside the pictures of any clustering: names, and functions of it."""
-        return {
-            name: getattr(self.estimator, method) for name, method in description_of(self.estimator).pictures
-        }
-
-    @property
-    def usual_above(self) -> int | None:
-        """More rows than this are clustered by it where no method is asked for; None: it has to be asked for."""
-        return {KMeans: 0, NestedMiniBatchKMeans: _NESTED_ROWS}.get(self.estimator)
-
 
 _METHODS = (
-    Method("k-means", KMeans, "exact k-means"),
+    Method("k-means", KMeans, "exact k-means", _INERTIA, usual_above=0),
     Method(
-        "nested",
-        NestedMiniBatchKMeans,
-        "k-means by nested mini-batches, within 1% of exact k-means far sooner",
+        "nested", NestedMiniBatchKMeans, "k-means by nested mini-batches, within 1% of exact k-means far sooner",
+        _INERTIA, usual_above=_NESTED_ROWS,
     ),
-    Method("mini-batch", MiniBatchKMeans, "k-means by random mini-batches"),
+    Method("mini-batch", MiniBatchKMeans, "k-means by random mini-batches", _INERTIA, "step", None),
     Method(
-        "bisecting",
-        BisectingKMeans,
+        "bisecting", BisectingKMeans,
         "k-means that repeatedly halves the worst cluster: a tree that can be cut at any number of clusters",
+        _INERTIA, "split", "n_clusters",
     ),
     Method(
-        "size-constrained", SizeConstrainedKMeans, "k-means with a minimum and a maximum size of clusters"
+        "size-constrained", SizeConstrainedKMeans, "k-means with a minimum and a maximum size of clusters", _INERTIA
     ),
     Method(
-        "gmm", TruncatedGaussianMixture, "a mixture of Gaussians, for up to tens of thousands of clusters"
+        "gmm", TruncatedGaussianMixture, "a mixture of Gaussians, for up to tens of thousands of clusters",
+        Objective("lower_bound_", "free energy", higher_is_better=True),
     ),
-    Method("laplacian-kmodes", LaplacianKModes, "clusters of any shape, each around a row"),
     Method(
-        "multilevel",
-        MultilevelGraphClustering,
+        "laplacian-kmodes", LaplacianKModes, "clusters of any shape, each around a row", Objective("objective_"),
+        reports="relaxed objective",
+    ),
+    Method(
+        "multilevel", MultilevelGraphClustering,
         "communities of a neighbor graph, in a given number or by a resolution",
+        Objective("objective_", "edge information", higher_is_better=True), limit=None,
     ),
     Method(
-        "total-variation",
-        TotalVariationClustering,
-        "clusters with few edges between them, also from a few labels",
+        "total-variation", TotalVariationClustering, "clusters with few edges between them, also from a few labels",
+        Objective("energy_", "balanced cut"), "outer step", None, reports="relaxed cut", takes_labels=True,
     ),
     Method(
-        "density",
-        DensityClustering,
+        "density", DensityClustering,
         "clusters of high density at several resolutions, and noise; it finds the number of clusters",
+        limit=None, pictures={"tree": DensityClustering.plot_tree},
     ),
     Method(
-        "convex-path",
-        ConvexClusterPath,
+        "convex-path", ConvexClusterPath,
         "a path from single rows to one cluster, with a certificate for each strength of the penalty",
+        Objective("objectives_"), "gamma", "n_gammas",
+        pictures={"path": ConvexClusterPath.plot, "dendrogram": ConvexClusterPath.plot_dendrogram},
     ),
     Method(
-        "convex-clustering", ConvexClustering, "rows whose centroids fuse under a penalty, with a certificate"
+        "convex-clustering", ConvexClustering, "rows whose centroids fuse under a penalty, with a certificate",
+        Objective("objective_"), "check", None,
     ),
-)
+)  # fmt: skip
 
 
 def methods() -> tuple[Method, ...]:

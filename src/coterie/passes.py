@@ -191,6 +191,8 @@ class Passes:
 
     def split(self, numbers: IndexArray) -> list[IndexArray]:
         """Return ascending numbers of rows as positions in each chunk."""
+        if len(self.firsts) == 2:
+            return [numbers]
         ends = np.searchsorted(numbers, self.firsts).tolist()
         return [numbers[low:high] - first for low, high, first in zip(ends, ends[1:], self.firsts)]
 
@@ -321,8 +323,11 @@ def measure(passes: Passes, n_clusters: int) -> MeasuredRows:
         return (sums[0] if len(sums) == 1 else np.sum(sums, axis=0)) / n_rows
 
     def squares_to(point: FloatArray) -> _Measured:
-        total, weighted, largest, some = zip(*passes.run(_measure_from, point, given=samples))
+        parts = passes.run(_measure_from, point, given=samples)
         passes.keep_shift(point)
+        if len(parts) == 1:
+            return parts[0]  # type: ignore[no-any-return]
+        total, weighted, largest, some = zip(*parts)
         return _Measured(float(np.sum(total)), float(np.sum(weighted)), max(largest), np.concatenate(some))
 
     shift = mean = np.zeros(n_columns) if is_sparse else mean_row()

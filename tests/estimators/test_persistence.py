@@ -109,8 +109,8 @@ class TestRoundTrip:
     def test_metadata_and_header(self, model, tmp_path):
         coterie.save(model, tmp_path / "m.coterie", metadata={"columns": ["a", "b"]})
         header = persistence.read_header(tmp_path / "m.coterie")
-        assert (header.estimator, header.format_version) == ("KMeans", persistence.FORMAT_VERSION)
-        assert header.metadata == {"columns": ["a", "b"]}
+        assert (header["estimator"], header["format"]) == ("KMeans", persistence.FORMAT_VERSION)
+        assert header["metadata"] == {"columns": ["a", "b"]}
 
     def test_scikit_learn_callbacks_are_not_saved(self, model, tmp_path):
         callback = pytest.importorskip("sklearn.callback")

@@ -123,9 +123,9 @@ def squares_to_point(x: Any, n_rows: int, point: FloatArray, n_threads: int) -> 
 
 def check_squares(squares: Array, numbers: IndexArray | int = 0) -> None:
     """Raise a ValueError if a squared distance of a row overflows; numbers: those of the rows, or of the first."""
-    finite = np.isfinite(squares).reshape(len(squares), -1).all(axis=1)
+    finite = np.isfinite(squares)
     if not finite.all():
-        first = int(finite.argmin())
+        first = int(finite.reshape(len(squares), -1).all(axis=1).argmin())
         row = first + numbers if isinstance(numbers, int) else numbers[first]
         raise ValueError(
             f"X is too large for {squares.dtype}: squared distances overflow. First bad row: {row}."

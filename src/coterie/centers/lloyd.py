@@ -45,7 +45,9 @@ class KMeansResult:
     reason: str
 
 
-def lloyd(clusters: ClusteredRows, centers: Array, *, stop: Stop, report: Report) -> CenterFrame:
+def lloyd(
+    clusters: ClusteredRows, centers: Array, *, stop: Stop, report: Report | None = None
+) -> CenterFrame:
     """Alternate the assignment and the update step until the centers stay (Lloyd 1982); return the final centers, to
     which `ClusteredRows.result` assigns the rows. The tolerance of `stop` is the sum of the squared movements of the
     centers. A cluster without mass gets the row that is the farthest from its center. O(n k d) for each iteration, less
@@ -56,15 +58,17 @@ def lloyd(clusters: ClusteredRows, centers: Array, *, stop: Stop, report: Report
     clusters.n_changed, clusters.reason = clusters.passes.n_rows, "max_iter"
     for _ in range(stop.max_iter):
         clusters.note(run(assign_rows, clusters.next_pass(frame), labels, sums, writes=True), frame)
-        objective, moved = clusters.inertia(frame), 0.0
+        objective, moved = 0.0 if report is None else clusters.inertia(frame), 0.0
         if clusters.n_changed > 0:
             clusters.relocate_empty(frame)
             after = clusters.frame(clusters.means(frame.centers))
             moved, frame = float(after.square_distances(frame).sum()), after
-        fields = {"n_changed": clusters.n_changed, "center_shift": moved, **clusters.progress()}
-        is_over = report(clusters.inertia_scale * objective, frame.centers, **fields)
+        is_over = False
+        if report is not None:
+            fields = {"n_changed": clusters.n_changed, "center_shift": moved, **clusters.progress()}
+            is_over = report(clusters.inertia_scale * objective, frame.centers, **fields)
         if is_over or moved <= stop.tolerance:
-            clusters.reason = report.reason or "converged"
+            clusters.reason = (report and report.reason) or "converged"
             break
     return frame
 
@@ -282,7 +286,7 @@ def cell_centers(rows: Array, n_cells: int, *, seed: int, n_threads: int) -> Arr
     drawn = np.random.RandomState(seed).choice(len(rows), n_cells, replace=False)
     with single_threaded_blas():
         clusters = ClusteredRows.of(measure(Passes(as_rows(rows), n_threads=n_threads), n_cells), n_cells)
-        return lloyd(clusters, rows[drawn], stop=Stop(_STEPS_OF_CELLS), report=Report()).centers
+        return lloyd(clusters, rows[drawn], stop=Stop(_STEPS_OF_CELLS)).centers
 
 
 def _joined(parts: tuple[Array, ...]) -> Array:

@@ -29,7 +29,7 @@ from coterie.cli.results import (
     write_labels,
 )
 from coterie.cli.runs import MODEL, REPORT, SUMMARY, hash_of_rows, hashes_of, run_folder, write_summary
-from coterie.estimators import OBJECTIVE, Estimator, Progress, persistence
+from coterie.estimators import Estimator, persistence
 from coterie.figures import counted, short
 from coterie.methods import Method, method_of, usual_method
 from coterie.outputs import OutputFolder
@@ -183,7 +183,7 @@ def facts_of(
     method: Method, model: Any, rows: Rows, k: int | None, outliers: dict[str, Any] | None
 ) -> dict[str, Any]:
     """Return the facts of a fit that the same fit gives again, bit by bit."""
-    objective = method.objective or OBJECTIVE
+    objective = method.objective
     value = getattr(model, objective.attribute, None)
     n_iter = getattr(model, "n_iter_", None)
     labels = np.asarray(model.labels_)
@@ -228,10 +228,8 @@ def watched(model: Any, screen: Screen) -> Iterator[Any]:
     if "callback" not in settings:
         yield Stop()
         return
-    method = method_of(model)
-    steps = method.progress if method else Progress()
-    limit = None if steps.limit is None else settings.get(steps.limit)
-    objective = method.watched if method else OBJECTIVE
+    method = method_of(model) or Method("", type(model), "")
+    limit = None if method.limit is None else settings.get(method.limit)
     done = 0
 
     with stopping() as stop:
@@ -240,9 +238,9 @@ def watched(model: Any, screen: Screen) -> Iterator[Any]:
             nonlocal done
             done += 1
             total = limit if done == progress.iteration else None  # of several runs the number is not known
-            direction = " (higher is better)" if objective.higher_is_better else ""
-            detail = f"{objective.name} {progress.objective:.6g}{direction}"
-            screen.step(done, total, steps.step, detail)
+            direction = " (higher is better)" if method.objective.higher_is_better else ""
+            detail = f"{method.reports or method.objective.name} {progress.objective:.6g}{direction}"
+            screen.step(done, total, method.step, detail)
             return stop.is_asked
 
         model.set_params(callback=show)

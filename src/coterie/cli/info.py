@@ -76,10 +76,10 @@ def _model_facts(file: str) -> dict[str, Any]:
     return {
         "file": file,
         "kind": "model",
-        "estimator": header.estimator,
-        "coterie": header.coterie_version,
+        "estimator": header["estimator"],
+        "coterie": header["coterie"],
         "bytes": os.path.getsize(file),
-        **header.metadata,
+        **header["metadata"],
         **({"clusters": n_clusters_of(model)} if hasattr(model, "labels_") else {}),
         "columns": getattr(model, "n_features_in_", None),
         "parameters": settings_of(model),

@@ -123,7 +123,7 @@ def _threshold(scores: Any, share: float | None, model_file: str) -> float | Non
         if scores is None:
             raise ValueError(f"{model_file} has no outlier scores, which --outliers needs.")
         return outlier_threshold(scores, share)
-    threshold = persistence.read_header(model_file).metadata.get("outlier_threshold")
+    threshold = persistence.read_header(model_file)["metadata"].get("outlier_threshold")
     return float(threshold) if scores is not None and isinstance(threshold, int | float) else None
 
 

@@ -18,13 +18,13 @@ import numpy.typing as npt
 
 from coterie.arrays import Array, FloatArray, IndexArray, IntArray
 from coterie.comparison.scores import CRITERIA, drawn_ids, rand_indices, scores
-from coterie.estimators import OBJECTIVE, Estimator
+from coterie.estimators import Estimator
 from coterie.estimators.parameters import ParameterError, parameters_of
 from coterie.figures import counted
 from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.fitting.threads import effective_n_threads
 from coterie.graphs.equal_rows import equal_rows
-from coterie.methods import Method, find_method, methods
+from coterie.methods import Method, Objective, find_method, methods
 from coterie.metrics import adjusted_rand_score, clustering_accuracy, normalized_mutual_info_score
 from coterie.names import known_classes
 from coterie.rows import Block, Rows, as_rows
@@ -281,7 +281,7 @@ def _candidates(rows: Rows, names: Iterable[str] | None) -> tuple[list[Method], 
     chosen: list[Method] = []
     left_out, twins = [], dict[str, list[str]]()
     for method in asked:
-        alike = [other.name for other in chosen if other.objective == method.objective is not None]
+        alike = [other.name for other in chosen if other.objective == method.objective != Objective()]
         if rows.is_sparse and not method.takes_sparse:
             left_out.append(f"{method.name}: takes dense rows only")
         elif names is None and not issubclass(method.estimator, Estimator):
@@ -448,7 +448,7 @@ def _parts(counts: Array) -> list[tuple[int, str]]:
 def _record(fit: _Fit, k: int, known: IndexArray | None) -> dict[str, Any]:
     """Return the sizes of clusters, the objective, and the scores by known classes, -1 where they are not known."""
     sizes = np.bincount(fit.labels)
-    objective = fit.method.objective or OBJECTIVE
+    objective = fit.method.objective
     value = getattr(fit.model, objective.attribute, None)
     found = {
         "method": fit.name, "seconds": fit.seconds, "objective_name": objective.name,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -28,7 +29,7 @@ from coterie.convex.tree_solver import (
     tree_problem,
 )
 from coterie.convex.weights import AUTO, weight_graph
-from coterie.estimators.base import Description, Estimator, Objective, Progress, by_chunk
+from coterie.estimators.base import Estimator, by_chunk
 from coterie.estimators.parameters import (
     Callback,
     Iterations,
@@ -389,8 +390,6 @@ class ConvexClustering(ConvexEstimator):
     True
     """
 
-    # `max_iter` limits the iterations, of which only those that check the gap are reported.
-    _description = Description(Objective("objective_", "objective"), Progress(step="check", limit=None))
     _history_fields = (
         ("n_steps", np.int64),
         ("dual", np.float64),
@@ -577,11 +576,6 @@ class ConvexClusterPath(ConvexEstimator):
     array([0, 0, 1, 1], dtype=int32)
     """
 
-    _description = Description(
-        Objective("objectives_", "objective"),
-        Progress(step="gamma", limit="n_gammas"),
-        pictures=(("path", "plot"), ("dendrogram", "plot_dendrogram")),
-    )
     _history_fields = (
         ("gamma", np.float64),
         ("n_steps", np.int64),
@@ -642,6 +636,7 @@ class ConvexClusterPath(ConvexEstimator):
     def _attributes_of(self, found: PathResult, data: Array) -> dict[str, Any]:
         gammas, labels, centroids, counts, objectives, gaps, *_, residuals = zip(*found.steps)
         n_clusters = longest_lived(np.array(gammas), np.array(counts))
+        firsts = accumulate((len(rows.distinct) for rows in centroids), initial=0)
         fitted = super()._attributes_of(found, data) | {
             "gammas_": np.array(gammas),
             "labels_path_": np.array(labels),
@@ -653,8 +648,8 @@ class ConvexClusterPath(ConvexEstimator):
             "n_splits_": np.array(found.n_splits),
             "linkage_": found.linkage,
             "converged_": found.n_open == 0,
-            "_distinct_centroids": tuple(rows.distinct for rows in centroids),
-            "_centroid_numbers": np.array([rows.places for rows in centroids], dtype=np.int32),
+            "_distinct_centroids": np.concatenate([rows.distinct for rows in centroids]),
+            "_centroid_numbers": np.array([first + rows.places for first, rows in zip(firsts, centroids)]),
         }
         return fitted if residuals[0] is None else fitted | {"residuals_": np.array(residuals)}
 
@@ -671,7 +666,7 @@ class ConvexClusterPath(ConvexEstimator):
             "labels_path_": "int<n m n",
             "gammas_": "float m",
             "centroids_path_": "float m n d?",
-            "_distinct_centroids": "floats * d",
+            "_distinct_centroids": "float c d",
             "_centroid_numbers": "int m n",
             "n_clusters_path_": "int m",
             "objectives_": "float m",
@@ -712,8 +707,7 @@ class ConvexClusterPath(ConvexEstimator):
         if n_clusters > most:
             raise ValueError(f"n_clusters={n_clusters} is more than the {most} different rows of the path.")
         if at > 0:
-            finer, numbers = labels_path[at - 1], self._centroid_numbers[at - 1]
-            centroids = self._distinct_centroids[at - 1][numbers]
+            finer, centroids = labels_path[at - 1], self._distinct_centroids[self._centroid_numbers[at - 1]]
             lengths = np.linalg.norm(centroids[self.edges_[:, 0]] - centroids[self.edges_[:, 1]], axis=1)
         else:  # before the first gamma each row is a cluster, and the nearest ones have the heaviest edges
             finer, lengths = np.arange(n, dtype=np.int32), -self.edge_weights_
@@ -745,8 +739,7 @@ class ConvexClusterPath(ConvexEstimator):
         ndarray of shape (m, r, p)
         """
         check_is_fitted(self, "labels_path_")
-        numbers = self._centroid_numbers[:, rows]
-        return np.stack([distinct[of_rows] for distinct, of_rows in zip(self._distinct_centroids, numbers)])
+        return self._distinct_centroids[self._centroid_numbers[:, rows]]
 
     def index_at(self, n_clusters: int) -> int:
         """Return the index of the first gamma with at most this number of clusters; see `labels_at`."""

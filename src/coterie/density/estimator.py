@@ -25,7 +25,7 @@ from coterie.density.solver import (
     memberships_of,
 )
 from coterie.density.spanning_tree import ReachabilityTree
-from coterie.estimators.base import Description, Estimator, Progress, by_chunk
+from coterie.estimators.base import Estimator, by_chunk
 from coterie.estimators.outliers import FitDistances, cluster_scales, relative_to_scales
 from coterie.estimators.parameters import Metric, Param, RandomState, Threads
 from coterie.fitting.checks import check_positive_integer, random_stream
@@ -176,8 +176,6 @@ class DensityClustering(ClusterMixin, Estimator):
     >>> bool((model.predict(X) == model.labels_).all())
     True
     """
-
-    _description = Description(progress=Progress(limit=None), pictures=(("tree", "plot_tree"),))
 
     labels_: IntArray
     probabilities_: FloatArray

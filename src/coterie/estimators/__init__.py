@@ -3,6 +3,6 @@
 An estimator of another package is best a subclass of `Estimator`.
 """
 
-from coterie.estimators.base import OBJECTIVE, Estimator, Objective, Progress
+from coterie.estimators.base import Estimator
 
-__all__ = ["OBJECTIVE", "Estimator", "Objective", "Progress"]
+__all__ = ["Estimator"]

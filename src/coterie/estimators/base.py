@@ -6,7 +6,6 @@ import copy
 import functools
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -27,51 +26,6 @@ from coterie.rows.prepare import rows_to_fit
 
 # Attributes of every fit.
 _ATTRIBUTES = {"n_features_in_": "size d?", "feature_names_in_": "names d?", "preparation_": "any?"}
-
-
-@dataclass(frozen=True, slots=True)
-class Objective:
-    """The objective of a method.
-
-    `attribute` is where the fitted estimator has it, such as `inertia_`, `name` is such as "free energy", and `unit`
-    such as "per row".
-    """
-
-    attribute: str
-    name: str
-    unit: str = ""
-    higher_is_better: bool = False
-
-
-# Default name of an objective.
-OBJECTIVE = Objective("", "objective")
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """What a fit reports while it runs: a quantity, where that is not the objective, after each step.
-
-    `limit` is the parameter that holds the maximum number of steps, if there is one.
-    """
-
-    name: str | None = None
-    step: str = "iteration"
-    limit: str | None = "max_iter"
-
-
-@dataclass(frozen=True, slots=True)
-class Description:
-    """What other packages show of a method: see `coterie.methods.Method`; `pictures` are names and plotting methods."""
-
-    objective: Objective | None = None
-    progress: Progress = Progress()
-    takes_labels: bool = False
-    pictures: tuple[tuple[str, str], ...] = ()
-
-
-def description_of(estimator: type) -> Description:
-    """Return the description of an estimator's class."""
-    return estimator._description  # type: ignore[attr-defined]
 
 
 class Estimator(CallbackSupportMixin, BaseEstimator):
@@ -97,8 +51,6 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     # Attributes that belong to the rows of the fit, and that no other rows need.
     _of_rows: tuple[str, ...] = ()
-
-    _description = Description()
 
     # Whether sparse rows are clustered.
     _takes_sparse = False
@@ -142,11 +94,6 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         """Return the name and values of a measure of how well prepared rows belong to their clusters, or None."""
         return None
 
-    def _prepared(self, X: Any) -> Rows:
-        """Return the rows of X as `_rows_of` does; the model takes these, too, and prepares them no further."""
-        check_is_fitted(self)
-        return self._rows_of(X)
-
     def _rows_to_fit(self, X: Any) -> tuple[Rows, dict[str, Any]]:
         """Return the rows of X and the fitted attributes of their columns; the model does not change."""
         rows = rows_to_fit(X, warn)
@@ -185,7 +132,10 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         declared = self._fitted_attributes()
         found = first_non_finite(fitted, declared)
         if found is not None:
-            raise ValueError(overflow_message(type(self).__name__, *found))
+            name, number = found
+            raise ValueError(
+                f"{type(self).__name__} ended with {number} in its {name.strip('_')}, which is no result: {TOO_LARGE}"
+            )
         for name in declared.keys() & vars(self).keys():
             delattr(self, name)
         for name, value in fitted.items():
@@ -215,19 +165,12 @@ class FeatureCountError(ValueError):
         self.n_columns, self.n_expected = n_columns, n_expected
 
 
-def overflow_message(estimator: str, attribute: str, number: float) -> str:
-    """Return the error of a fit with a non-finite result."""
-    return f"{estimator} ended with {number} in its {attribute.strip('_')}, which is no result: {TOO_LARGE}"
-
-
-def membership_of(model: Any, rows: Rows, labels: IntArray) -> tuple[str, FloatArray] | None:
-    """Return a measure of how well rows belong to their clusters in a fitted model, and its name, if there is one."""
-    return model._membership(rows, labels) if isinstance(model, Estimator) else None
-
-
 def rows_for(model: Any, X: Any) -> Rows:
-    """Return the rows of X for a fitted estimator of any library."""
-    return model._prepared(X) if isinstance(model, Estimator) else prepared_rows(model, X)
+    """Return the rows of X for a fitted estimator of any library; it takes these, too, and prepares them no further."""
+    if not isinstance(model, Estimator):
+        return prepared_rows(model, X)
+    check_is_fitted(model)
+    return model._rows_of(X)
 
 
 def by_chunk(method: Callable[..., Any]) -> Any:

@@ -15,7 +15,7 @@ from coterie.arrays import Array, BoolArray, FloatArray, IntArray
 from coterie.estimators.base import Estimator, by_chunk
 from coterie.estimators.outliers import (
     SCALES,
-    check_scales,
+    measure_scales,
     outlier_scores,
     scales_of_fit,
     scores_of_fit,
@@ -80,7 +80,7 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         """
         check_is_fitted(self, "labels_")
         if return_distance:
-            check_scales(self)
+            measure_scales(self)
         rows, scores, squares, own = self._scores(X)
         found = np.where(np.any(scores != 0, axis=1), scores.argmax(axis=1), -1)
         labels = np.where(own < 0, found, self.labels_[own]).astype(np.int32)
@@ -132,7 +132,8 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         if rows.shape != own.shape or rows.is_sparse != sp.issparse(own):
             return False
         blocks = rows.with_dtype(own.dtype).blocks()
-        return all(_are_equal(block, own[start : start + block.shape[0]]) for start, block in blocks)
+        pairs = ((block, own[start : start + block.shape[0]]) for start, block in blocks)
+        return all((a != b).nnz == 0 if rows.is_sparse else np.array_equal(a, b) for a, b in pairs)
 
     def _membership(self, rows: Rows, labels: IntArray) -> tuple[str, FloatArray] | None:
         if not np.array_equal(labels, self.labels_) or not self._are_training_rows(rows):
@@ -152,7 +153,7 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         if (
             labels is not None
             and np.array_equal(labels, self.labels_)
-            and self._are_training_rows(self._prepared(X))
+            and self._are_training_rows(self._rows_of(X))
         ):
             return self.outlier_scores_
         return outlier_scores(self, X, labels, distances=distances)
@@ -219,7 +220,11 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
                     "edges of the graph",
                     "give the affinities as a sparse matrix",
                 )
-            graph = _without_loops(check_graph(block, block.shape[0], symmetric=True))
+            graph = check_graph(block, block.shape[0], symmetric=True)
+            if np.any(graph.diagonal()):
+                graph = graph.copy()
+                graph.setdiag(0)
+                graph.eliminate_zeros()
             distances, vertices = None, Vertices(block)
         else:
             vertices = Vertices.of(block)
@@ -300,16 +305,3 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
 def mean_distances(squares: Array) -> FloatArray:
     """Return the mean distance of each row to its neighbors, from the squared ones."""
     return np.asarray(np.sqrt(squares, dtype=np.float64).mean(axis=1))
-
-
-def _without_loops(graph: sp.csr_array) -> sp.csr_array:
-    if not np.any(graph.diagonal()):
-        return graph
-    graph = graph.copy()
-    graph.setdiag(0)
-    graph.eliminate_zeros()
-    return graph
-
-
-def _are_equal(block: Block, other: Block) -> bool:
-    return (block != other).nnz == 0 if sp.issparse(block) else np.array_equal(block, other)

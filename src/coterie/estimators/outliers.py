@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
@@ -83,7 +84,7 @@ def outlier_scores(  # noqa: D417 (the model is `self`)
         If the model has no such clusters.
     """
     if labels is None:
-        check_scales(model)
+        measure_scales(model)
         found, measured = model.predict(X, return_distance=True)
         return relative_to_scales(measured, found, model.cluster_scales_)
     chosen = np.asarray(labels, dtype=np.int32)
@@ -94,16 +95,8 @@ def outlier_scores(  # noqa: D417 (the model is `self`)
     return None if found is None else relative_to_scales(found, chosen, model.cluster_scales_)
 
 
-def check_scales(model: Any) -> None:
-    """Raise a ValueError if there are no scales, before any row is read."""
-    try:
-        measure_scales(model)
-    except AttributeError as error:
-        raise ValueError(str(error)) from None
-
-
 def measure_scales(model: Any) -> None:
-    """Compute scales and scores from the distances of the fit, once."""
+    """Compute scales and scores from the distances of the fit, once; a NotFittedError if there are none."""
     own = vars(model).get("_own_distances")
     if own is not None:
         model._cluster_scales = cluster_scales(own)
@@ -111,7 +104,7 @@ def measure_scales(model: Any) -> None:
         vars(model).pop("_own_distances", None)  # another thread may have been here, too
     elif not hasattr(model, "_cluster_scales"):
         check_is_fitted(model)
-        raise AttributeError(f"This {type(model).__name__} has no outlier scores: {model._WITHOUT_SCALES}")
+        raise NotFittedError(f"This {type(model).__name__} has no outlier scores: {model._WITHOUT_SCALES}")
 
 
 def cluster_scales(own: FitDistances) -> FloatArray:

@@ -2,16 +2,6 @@
 
 A parameter is declared once, by the annotation of its estimator's ``__init__``: an alias such as `Clusters`, which
 holds its type and a `Param`. Validation, the options of the command line and the tables of the documentation read it.
-
-Examples
---------
->>> from coterie import KMeans
->>> from coterie.estimators.parameters import parameters_of, validate
->>> parameters_of(KMeans)["n_clusters"].default
-8
->>> validate(KMeans(n_clusters=0))
-Traceback (most recent call last):
-coterie.estimators.parameters.ParameterError: n_clusters must be a positive integer, got 0.
 """
 
 from __future__ import annotations

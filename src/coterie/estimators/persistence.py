@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import os
 import warnings
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -49,16 +47,6 @@ _TYPES: dict[str, tuple[tuple[type, ...], tuple[type, ...]]] = {
     "int": (_INTEGERS, (int,)), "label": (_INTEGERS, (int,)), "size": (_INTEGERS, (int,)),
     "bool": ((np.bool_,), (bool,)), "names": ((np.object_,), ()),
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class ModelHeader:
-    """Header of a model file, which is read before the model; `metadata` is the argument of `save`."""
-
-    estimator: str
-    format_version: int
-    coterie_version: str
-    metadata: dict[str, Any] = field(default_factory=dict)
 
 
 def save(model: Any, path: str | os.PathLike[str], *, metadata: Mapping[str, Any] | None = None) -> None:
@@ -137,12 +125,11 @@ def save(model: Any, path: str | os.PathLike[str], *, metadata: Mapping[str, Any
                 np.lib.format.write_array(member, array, allow_pickle=False)
 
 
-def read_header(path: str | os.PathLike[str]) -> ModelHeader:
-    """Return the header of a model file, without its arrays. A file that is not a model, is damaged or has a newer
-    format is a ValueError.
+def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the JSON of a model file: "format", "coterie" (the version), "estimator", "metadata", "parameters" and
+    "fitted". A file that is not a model, is damaged or has a newer format is a ValueError.
     """
-    content = _read_content(Path(path))[0]
-    return ModelHeader(content["estimator"], content["format"], content["coterie"], content["metadata"])
+    return _read_content(Path(path))[0]
 
 
 def load_as(path: str | os.PathLike[str], classes: Sequence[type]) -> Any:
@@ -193,68 +180,39 @@ def first_non_finite(fitted: Mapping[str, Any], declared: Mapping[str, str]) -> 
     """Return the first declared attribute with a number that is not finite and must be, and the number; or None."""
     for name, value in fitted.items():
         kind = declared.get(name, "any").removesuffix("?").split()[0]
-        if value is None or kind not in ("float", "rows", "csr", "records", "floats"):
+        if value is None or kind not in ("float", "rows", "csr", "records"):
             continue
-        if type(value) is float:
-            if not math.isfinite(value):
-                return name, value
-            continue
-        for part in value if kind == "floats" else (value,):
-            numbers = (
-                part["objective"]
-                if kind == "records"
-                else part.data
-                if sp.issparse(part)
-                else np.asarray(part)
-            )
-            finite = np.isfinite(numbers)
-            if not finite.all():
-                return name, float(numbers[~finite].flat[0])
+        numbers = value["objective"] if kind == "records" else value.data if sp.issparse(value) else value
+        finite = np.isfinite(numbers)
+        if not finite.all():
+            return name, float(np.asarray(numbers)[~finite].flat[0])
     return None
 
 
 def _check_attribute(name: str, value: Any, kind: str, axes: list[str], sizes: dict[str, int]) -> None:
     """Check one fitted attribute, and add the sizes of its axes to those that are known."""
     kind, _, below = kind.partition("<")
-    wrong = TypeError(f"{name} must be {kind} {axes or ''}, not {_described(value)}.")
-    if kind in ("any", "random"):
-        if kind == "random" and not isinstance(value, np.random.RandomState):
-            raise wrong
+    if kind == "any":
         return
-    if kind in ("csr", "rows") and sp.issparse(value):
+    allowed, python = _TYPES.get(kind, ((), ()))
+    if kind == "records":
+        is_right, axes = isinstance(value, np.recarray) and "objective" in (value.dtype.names or ()), ["*"]
+    elif kind in ("csr", "rows") and sp.issparse(value):
         value.check_format(full_check=True)
-        if value.format != "csr" or value.dtype not in _FLOATS:
-            raise wrong
-    elif kind == "records":
-        if not isinstance(value, np.recarray) or "objective" not in (value.dtype.names or ()):
-            raise wrong
-        return
-    elif kind == "floats":
-        if type(value) is not tuple or not value:
-            raise wrong
-        for number, part in enumerate(value):
-            _check_attribute(
-                f"{name}[{number}]", part, "float", axes + ["*"] * (np.ndim(part) - len(axes)), sizes
-            )
-        return
+        is_right = value.format == "csr" and value.dtype in _FLOATS
+    elif not axes or kind == "size":
+        is_right = isinstance(value, (*allowed, *python))
     else:
-        allowed, python = _TYPES.get(kind, ((), ()))
-        is_scalar = not axes or kind == "size"
-        right = isinstance(value, (*allowed, *python)) if is_scalar else isinstance(value, np.ndarray)
-        if not right or (not is_scalar and value.dtype not in allowed):
-            raise wrong
-        if kind == "names" and not all(isinstance(entry, str) for entry in value.flat):
-            raise wrong
-    shape = (int(value),) if kind == "size" else np.shape(value)
-    if len(shape) != len(axes):
-        raise wrong
+        is_right = isinstance(value, np.ndarray) and value.dtype in allowed
+        is_right = is_right and (kind != "names" or all(isinstance(entry, str) for entry in value.flat))
+    shape = () if not is_right else (int(value),) if kind == "size" else np.shape(value)
+    if not is_right or len(shape) != len(axes):
+        found = [type(value).__name__, *(getattr(value, part, "") for part in ("dtype", "shape"))]
+        raise TypeError(f"{name} must be {kind} {axes or ''}, not {' '.join(map(str, found))}.")
     for axis, size in zip(axes, shape):
         symbol, _, less = axis.partition("-")
-        expected = (
-            int(axis)
-            if axis.isdecimal()
-            else sizes.setdefault(symbol, size + int(less or 0)) - int(less or 0)
-        )
+        whole = int(axis) if axis.isdecimal() else sizes.setdefault(symbol, size + int(less or 0))
+        expected = whole - int(less or 0)
         if axis != "*" and size != expected:
             raise ValueError(f"{name} has the shape {shape}, {axis} is {expected}.")
     if below and np.size(value):
@@ -275,7 +233,8 @@ def _read_content(path: Path, *, with_arrays: bool = False) -> tuple[dict[str, A
             content = json.loads(archive.read(_HEADER))
             if content["format"] == FORMAT_VERSION:
                 numbers = range(len(archive.namelist()) - 1) if with_arrays else ()
-                arrays = [_read_array(archive, number) for number in numbers]
+                files = (io.BytesIO(archive.read(f"{number}.npy")) for number in numbers)
+                arrays = [np.lib.format.read_array(file, allow_pickle=False) for file in files]
                 types = dict(coterie=str, estimator=str, metadata=dict, parameters=dict, fitted=dict)
                 if not all(isinstance(content[part], of_type) for part, of_type in types.items()):
                     raise ValueError("its header is of other types")
@@ -289,10 +248,6 @@ def _read_content(path: Path, *, with_arrays: bool = False) -> tuple[dict[str, A
         f"{path} has format version {version}, written by coterie {writer}; this coterie {__version__} reads version "
         f"{FORMAT_VERSION}: please update it."
     )
-
-
-def _read_array(archive: zipfile.ZipFile, number: int) -> np.ndarray:
-    return np.lib.format.read_array(io.BytesIO(archive.read(f"{number}.npy")), allow_pickle=False)
 
 
 def _encoded(value: Any, arrays: list[np.ndarray]) -> Any:
@@ -310,14 +265,7 @@ def _encoded(value: Any, arrays: list[np.ndarray]) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         if value.dtype.hasobject:
             return {"objects": encoded(np.ravel(value)), "shape": list(np.shape(value))}
-        kind = (
-            "scalar"
-            if isinstance(value, np.generic)
-            else "records"
-            if isinstance(value, np.recarray)
-            else "array"
-        )
-        return {kind: added(value)}
+        return {"scalar" if isinstance(value, np.generic) else "array": added(value)}
     if type(value) in _SPARSE.values():
         parts = [added(part) for part in (value.data, value.indices, value.indptr)]
         return {type(value).__name__: parts, "shape": list(value.shape)}
@@ -350,9 +298,9 @@ def _decoded(value: Any, arrays: list[np.ndarray]) -> Any:
     if not isinstance(value, dict):
         return value
     kind, content = next(iter(value.items()))
-    if kind in ("array", "scalar", "records"):
+    if kind in ("array", "scalar"):
         array = arrays[content]
-        return array[()] if kind == "scalar" else array.view(np.recarray) if kind == "records" else array
+        return array[()] if kind == "scalar" else array.view(np.recarray) if array.dtype.names else array
     if kind in _SPARSE:
         parts = tuple(arrays[number] for number in content)
         return _SPARSE[kind](parts, shape=tuple(value["shape"]))
@@ -387,12 +335,6 @@ def _transformer_class(path: Any) -> type | None:
         return None
     found = vars(import_module(module)).get(name)
     return found if isinstance(found, type) and issubclass(found, BaseEstimator) else None
-
-
-def _described(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        return f"an array of {value.dtype} of shape {value.shape}"
-    return f"a {type(value).__name__}"
 
 
 def _short(error: BaseException) -> str:

@@ -19,7 +19,7 @@ from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.dataset import check_squares, squares_to_point, weighted_sum
 from coterie.blocks.kernel_rows import dense, kernel_rows
 from coterie.centers.labels import labels_and_squares, nearest_labels, squares_to_centers
-from coterie.estimators.base import Description, Estimator, Objective, by_chunk
+from coterie.estimators.base import Estimator, by_chunk
 from coterie.estimators.initialization import check_n_rows, draw_centers, draws_centers, given_centers
 from coterie.estimators.outliers import (
     SCALES,
@@ -31,7 +31,6 @@ from coterie.estimators.outliers import (
 )
 from coterie.fitting.checks import check_sample_weight, warn
 from coterie.fitting.deadline import Deadline
-from coterie.fitting.report import with_callbacks
 from coterie.fitting.threads import effective_n_threads
 from coterie.limits.memory import check_allocation
 from coterie.passes import MeasuredRows
@@ -64,9 +63,9 @@ class CentroidEstimator(
     ClusterMixin,
     Estimator,
 ):
-    """A model that is a set of centers. A subclass has `_fit`, which ends with `_store_fitted`."""
-
-    _description = Description(Objective("inertia_", "inertia"))
+    """A model that is a set of centers. A subclass has `fit`, which begins with `check_parameters` and ends with
+    `_store_fitted`.
+    """
 
     _WITHOUT_SCALES = (
         "it has not labeled the rows of a fit. Fit it with compute_labels=True; after partial_fit, "
@@ -93,7 +92,6 @@ class CentroidEstimator(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Find the clusters of X.
 
@@ -115,11 +113,6 @@ class CentroidEstimator(
         object
             This estimator.
         """
-        self.check_parameters()
-        self._fit(X, sample_weight)
-        return self
-
-    def _fit(self, X: Any, sample_weight: npt.ArrayLike | None) -> None:
         raise NotImplementedError
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> IntArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from coterie.blocks.kernel_rows import kept_rows
 from coterie.centers.frame import unit_centers
 from coterie.centers.labels import nearest_labels, squares_to_centers
 from coterie.centers.lloyd import ClusteredRows, KMeansResult, lloyd, lower_inertia
-from coterie.estimators.base import Description, Objective, Progress, by_chunk
+from coterie.estimators.base import by_chunk
 from coterie.estimators.initialization import draw_centers, draws_centers
 from coterie.estimators.parameters import (
     Algorithm,
@@ -35,7 +35,7 @@ from coterie.estimators.parameters import (
 )
 from coterie.fitting.checks import check_positive_integer, random_stream
 from coterie.fitting.deadline import Deadline
-from coterie.fitting.report import Report, Stop
+from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import NO_CLUSTER, CentroidEstimator
 from coterie.passes import Passes, measure
@@ -343,8 +343,6 @@ class BisectingKMeans(CentroidEstimator):
     True
     """
 
-    _description = Description(Objective("inertia_", "inertia"), Progress(step="split", limit="n_clusters"))
-
     _shifts: FloatArray
 
     def __init__(
@@ -382,7 +380,9 @@ class BisectingKMeans(CentroidEstimator):
         self.n_threads = n_threads
         self.callback = callback
 
-    def _fit(self, X: Any, sample_weight: npt.ArrayLike | None) -> None:
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Self:
+        self.check_parameters()
         report = Report(self, _HISTORY_FIELDS, n_steps=max(1, int(self.n_clusters) - 1))
         rows, columns = self._rows_to_fit(X)
         self._check_n_rows(rows)
@@ -411,6 +411,7 @@ class BisectingKMeans(CentroidEstimator):
             | {"history_": history, "n_iter_": len(history)}
         )
         report.warn_if_out_of_time()
+        return self
 
     def _split(
         self,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from contextlib import ExitStack
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +34,7 @@ from coterie.estimators.parameters import (
 )
 from coterie.fitting.checks import random_stream, warn
 from coterie.fitting.deadline import Deadline
-from coterie.fitting.report import Report, Stop
+from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
 from coterie.passes import Passes, measure, open_passes
@@ -245,7 +244,9 @@ class KMeans(CentroidEstimator):
         self.n_threads = n_threads
         self.callback = callback
 
-    def _fit(self, X: Any, sample_weight: npt.ArrayLike | None) -> None:
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Self:
+        self.check_parameters()
         report = Report(self, HISTORY_FIELDS, n_runs=self._n_runs())
         rows, columns = self._rows_to_fit(X)
         given = self._given_centers(rows, self.n_init)
@@ -255,10 +256,11 @@ class KMeans(CentroidEstimator):
             warn(
                 "algorithm='elkan' doesn't make sense for a single cluster: 'lloyd' is used.", RuntimeWarning
             )
-        with ExitStack() as stack:
-            stack.enter_context(report.scikit_learn_callbacks(X))
-            stack.enter_context(single_threaded_blas(math.prod(rows.shape) * self.n_clusters))
-            passes = stack.enter_context(open_passes(rows, weights, self.n_threads))
+        with (
+            report.scikit_learn_callbacks(X),
+            single_threaded_blas(math.prod(rows.shape) * self.n_clusters),
+            open_passes(rows, weights, self.n_threads) as passes,
+        ):
             fitted = passes
             if self.coreset_size is not None:
                 report.n_final_steps = rows.shape[0] / self.coreset_size
@@ -299,6 +301,7 @@ class KMeans(CentroidEstimator):
             | {"history_": best.history, "n_iter_": len(best.history)}
         )
         report.warn_if_out_of_time()
+        return self
 
     def _anneals(self, passes: Passes) -> bool:
         """Return whether centers are annealed before Lloyd's algorithm: on workers each batch is a round trip."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,6 @@ from coterie.centers.annealed import (
 )
 from coterie.centers.labels import label_all
 from coterie.coresets import draw_coreset
-from coterie.estimators.base import Description, Objective, Progress
 from coterie.estimators.parameters import (
     Callback,
     Clusters,
@@ -40,7 +39,7 @@ from coterie.estimators.parameters import (
 )
 from coterie.fitting.checks import random_stream, warn
 from coterie.fitting.deadline import UNLIMITED, Deadline
-from coterie.fitting.report import Report, Stop
+from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
 from coterie.passes import MeasuredRows, Passes, measure, open_passes
@@ -169,8 +168,6 @@ class MiniBatchKMeans(CentroidEstimator):
     """
 
     # `max_iter` limits epochs, of which each may be reported several times.
-    _description = Description(Objective("inertia_", "inertia"), Progress(step="step", limit=None))
-
     counts_: FloatArray
     n_steps_: int
     _seen: FloatArray
@@ -214,7 +211,9 @@ class MiniBatchKMeans(CentroidEstimator):
         self.n_threads = n_threads
         self.callback = callback
 
-    def _fit(self, X: Any, sample_weight: npt.ArrayLike | None) -> None:
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Self:
+        self.check_parameters()
         self._warn_of_ignored_parameters()
         report = Report(self, HISTORY_FIELDS)
         rows, columns = self._rows_to_fit(X)
@@ -263,6 +262,7 @@ class MiniBatchKMeans(CentroidEstimator):
             | {"n_iter_": result.n_epochs, "n_steps_": result.n_batches}
         )
         report.warn_if_out_of_time()
+        return self
 
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +41,7 @@ from coterie.estimators.parameters import (
     ZeroRows,
 )
 from coterie.fitting.checks import random_stream
-from coterie.fitting.report import Report, Stop
+from coterie.fitting.report import Report, Stop, with_callbacks
 from coterie.fitting.threads import single_threaded_blas
 from coterie.kmeans.base import CentroidEstimator
 from coterie.passes import Begin, ChunkRows, Passes, Total, largest_square, measure_rows, open_passes
@@ -667,6 +667,12 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         self.n_threads = n_threads
         self.callback = callback
 
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Self:
+        self.check_parameters()
+        self._fit(X, sample_weight)
+        return self
+
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None
     ) -> NestedMiniBatchKMeans:
@@ -745,7 +751,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
         """Return the fitted attributes of a result without labels."""
         means, history = result.sums.means, result.history
         return self._centers_fitted(result.centers, shift) | {
-            "_cluster_sums": (means.sums, means.masses, result.sums.squares), "counts_": means.masses,
+            "_sums": means.sums, "counts_": means.masses, "_squares": result.sums.squares,
             "history_": history, "n_iter_": len(history), "inertia_": float(history["objective"][-1]),
         }  # fmt: skip
 
@@ -764,7 +770,7 @@ class NestedMiniBatchKMeans(CentroidEstimator):
 
     def _earlier_sums(self, rows: Rows) -> EarlierSums:
         """Return a copy of the sums of earlier calls, relative to a shift that suits the rows."""
-        sums, masses, squares = (part.copy() for part in self._cluster_sums)
+        sums, masses, squares = (part.copy() for part in (self._sums, self.counts_, self._squares))
         shift = self._shift
         if rows.is_sparse:  # they are never shifted
             squares += 2 * sums @ shift + masses * (shift @ shift)
@@ -780,7 +786,12 @@ class NestedMiniBatchKMeans(CentroidEstimator):
             )
 
     def _fitted_attributes(self) -> dict[str, str]:
-        return {**super()._fitted_attributes(), "counts_": "float k", "_cluster_sums": "floats k"}
+        return {
+            **super()._fitted_attributes(),
+            "counts_": "float k",
+            "_sums": "float k d",
+            "_squares": "float k",
+        }
 
     def _centers_from_first_batch(
         self, data: GrowingSample, random: np.random.RandomState, report: Report

@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import Array, FloatArray, IntArray
 from coterie.centers.labels import squares_to_centers
-from coterie.estimators.base import Description, Objective, Progress
 from coterie.estimators.initialization import draw_centers, draws_centers, given_centers
 from coterie.estimators.on_graph import RUNS, GraphEstimator
 from coterie.estimators.outliers import FitDistances, center_rounding
@@ -255,8 +254,6 @@ class LaplacianKModes(GraphEstimator):
     >>> int(max(np.mean(model.labels_ == y), np.mean(model.labels_ != y)) * 100)
     100
     """
-
-    _description = Description(Objective("objective_", "objective"), Progress(name="relaxed objective"))
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ from coterie.arrays import Array, FloatArray, IntArray
 from coterie.blocks.kernel_rows import kept_rows
 from coterie.cached import cached_property
 from coterie.coresets import draw_coreset
-from coterie.estimators.base import Description, Estimator, Objective, by_chunk
+from coterie.estimators.base import Estimator, by_chunk
 from coterie.estimators.initialization import check_n_rows, draw_centers, given_centers
 from coterie.estimators.outliers import (
     SCALES,
@@ -280,8 +280,6 @@ class TruncatedGaussianMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     >>> bool(0.8 < model.covariances_ < 1.2)
     True
     """
-
-    _description = Description(Objective("lower_bound_", "free energy", "per row", higher_is_better=True))
 
     _WITHOUT_SCALES = "it has not labeled the rows of its fit. Fit it with compute_labels=True."
 

@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.arrays import FloatArray, IntArray
-from coterie.estimators.base import Description, Objective, Progress
 from coterie.estimators.on_graph import GraphEstimator
 from coterie.estimators.outliers import FitDistances
 from coterie.estimators.parameters import (
@@ -142,10 +141,6 @@ class MultilevelGraphClustering(GraphEstimator):
     >>> int(max(np.mean(model.labels_ == y), np.mean(model.labels_ != y)) * 100)
     100
     """
-
-    _description = Description(
-        Objective("objective_", "edge information", "nats", higher_is_better=True), Progress(limit=None)
-    )
 
     def __init__(
         self,

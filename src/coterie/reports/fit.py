@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from coterie.estimators import OBJECTIVE
-from coterie.methods import Method
+from coterie.methods import Method, Objective
 from coterie.reports.page import Cell, Code, Facts, Part, Picture, Section, Text, Warnings
 from coterie.reports.subject import Subject
 
@@ -63,8 +62,8 @@ def _preparation(steps: Sequence[tuple[Any, ...]]) -> str | None:
 
 
 def _objective(model: Any, method: Method | None) -> Sequence[tuple[str, Any]]:
-    objective = (method.objective if method else None) or OBJECTIVE
-    value = getattr(model, objective.attribute, None) if objective.attribute else None
+    objective = method.objective if method else Objective()
+    value = getattr(model, objective.attribute, None)
     if value is None or np.ndim(value):
         return []
     direction = " (higher is better)" if objective.higher_is_better else ""

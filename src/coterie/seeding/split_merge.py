@@ -15,7 +15,7 @@ from coterie.centers.assignment import RowLabels
 from coterie.centers.frame import moved_centers
 from coterie.centers.lloyd import ClusteredRows, ClusterSums, lloyd
 from coterie.fitting.deadline import UNLIMITED, Deadline
-from coterie.fitting.report import Report, Stop
+from coterie.fitting.report import Stop
 from coterie.passes import ChunkRows, MeasuredRows
 from coterie.seeding.greedy import seed_by_square_distance
 from coterie.seeding.rounds import sample_of
@@ -76,7 +76,7 @@ def seed_by_split_and_merge(
     clusters = ClusteredRows.of(data, n_clusters, "lloyd", unit_length=unit_length)
     before = np.inf
     while not deadline.is_over:
-        frame = lloyd(clusters, centers, stop=Stop(1 if n_clusters >= _MANY else 2), report=Report())
+        frame = lloyd(clusters, centers, stop=Stop(1 if n_clusters >= _MANY else 2))
         inertia = clusters.inertia_by_sums(frame)
         if inertia > (1 - _LEAST_GAIN) * before:  # rounding hides what the last swaps gained
             return frame.centers
@@ -179,8 +179,8 @@ def _halve(
         least[drawn[is_less]] = keys[is_less]
         points[0, drawn[is_less]] = 2.0 * centers[drawn[is_less]] - rows[is_less]
         points[1, drawn[is_less]] = rows[is_less]
-    for _ in range(n_halvings):
-        mass = 2 * data.total_weight
+    mass = 2 * data.total_weight
+    for n_left in reversed(range(n_halvings)):
         halves = ClusterSums(
             passes.total(centers.shape, mass * float(np.sqrt(data.largest_square))),
             passes.total((n_clusters,), mass),
@@ -190,12 +190,13 @@ def _halve(
         first = whole[0] - second[0], whole[1] - second[1]
         for values in first:  # rounding leaves something of empty halves
             values[first[1] <= _ROUNDING * whole[1]] = 0
-        points = np.stack(
-            [
-                moved_centers(*half, data.shift, before, data.n_threads, unit_length=unit_length)
-                for half, before in zip((first, second), points)
-            ]
-        )
+        if n_left > 0:
+            points = np.stack(
+                [
+                    moved_centers(*half, data.shift, before, data.n_threads, unit_length=unit_length)
+                    for half, before in zip((first, second), points)
+                ]
+            )
     return first, second
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -172,23 +172,7 @@ class SizeConstrainedKMeans(CentroidEstimator):
         self.callback = callback
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> SizeConstrainedKMeans:
-        """Find the clusters of X.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, table, Dask array or Rows of shape (n, d)
-            The data; see `KMeans.fit`.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n,), optional
-            Non-negative weight of each row.
-
-        Returns
-        -------
-        SizeConstrainedKMeans
-            This estimator.
-        """
+    def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Self:
         self.check_parameters()
         report = Report(self, _HISTORY_FIELDS, n_runs=self._n_runs())
         rows, columns = self._rows_to_fit(X)

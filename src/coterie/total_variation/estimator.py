@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from coterie.arrays import Array, FloatArray, IntArray
-from coterie.estimators.base import Description, Objective, Progress
 from coterie.estimators.on_graph import RUNS, GraphEstimator
 from coterie.estimators.outliers import FitDistances
 from coterie.estimators.parameters import (
@@ -221,13 +220,6 @@ class TotalVariationClustering(GraphEstimator):
     >>> int(np.mean(model.labels_ == y) * 100)
     100
     """
-
-    # `max_iter` limits the inner iterations, which are not reported.
-    _description = Description(
-        Objective("energy_", "balanced cut"),
-        Progress(name="relaxed cut", step="outer step", limit=None),
-        takes_labels=True,
-    )
 
     def __init__(
         self,
