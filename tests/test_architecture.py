@@ -17,7 +17,7 @@ from tests.support.sources import (
     imports,
     parsed,
     python_files,
-    room_of,
+    package_of,
 )
 
 PUBLIC_MODULES = [
@@ -35,7 +35,7 @@ PUBLIC_MODULES = [
 ]
 
 in_checkout = pytest.mark.skipif(
-    not SOURCES.is_dir(), reason="the rules of the house are tested where the sources are at hand"
+    not SOURCES.is_dir(), reason="the sources are not at hand"
 )
 
 
@@ -56,7 +56,7 @@ class TestImports:
             for line, module, name in imports(parsed(path))
             if re.match("_[^_]", name or "")
             and module.startswith("coterie.")
-            and module.split(".")[1] != room_of(path)
+            and module.split(".")[1] != package_of(path)
         ]
         assert not faults, listed(faults)
 
@@ -65,7 +65,7 @@ class TestImports:
         faults = [
             f"{place(path, line)}: {name or 'import coterie'}"
             for path in python_files(SOURCES)
-            if room_of(path) not in ("__init__", "__main__", "cli")
+            if package_of(path) not in ("__init__", "__main__", "cli")
             for line, module, name in imports(parsed(path))
             if module == "coterie" and name != "_kernels"
         ]
@@ -87,12 +87,12 @@ def test_no_private_name_is_used_in_another_package():
         for name in re.findall(
             r"(?:def |class |self\.|^ *)(_[a-z]\w*)(?:\(|: | = |\[|, )", text, re.MULTILINE
         ):
-            owners[name].add(room_of(path))
+            owners[name].add(package_of(path))
     faults = [
         f"{path.relative_to(ROOT)}: {name} of {', '.join(sorted(owners[name]))}"
         for path, text in texts.items()
         for name in re.findall(r"(?<!\bself)(?<!\bcls)(?<!super\(\))\.(_[a-z]\w*)", text)
-        if name in owners and room_of(path) not in owners[name]
+        if name in owners and package_of(path) not in owners[name]
     ]
     assert not faults, listed(faults)
 

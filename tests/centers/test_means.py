@@ -71,14 +71,14 @@ def test_means_after_rows_change_clusters(instruction_set, kind, dtype, weighted
 @KINDS
 @pytest.mark.parametrize("shifted", [False, True])
 def test_center_stays_if_its_rows_sum_to_zero(kind, shifted):
-    """A direction that there is not: the centroid stays where it was, before any vote and after some."""
+    """A direction that there is not: the centroid stays where it was, before any row is assigned and after some."""
     shift = np.full(D, 0.1) if shifted and kind is np.asarray else np.zeros(D)
     x = unit_rows(some_rows(np.float64)[:6])
     rows = np.vstack([x, -x])
     start = unit_rows(some_rows(np.float64, seed=1)[:2])
     means = Means(start, shift, 1, unit_length=True)
 
-    def vote(numbers, label, before):
+    def assign(numbers, label, before):
         labels, was = (np.full(len(numbers), number, dtype=np.int32) for number in (label, before))
         add(means, kind(rows[numbers]), labels, was, shift=shift)
 
@@ -87,16 +87,16 @@ def test_center_stays_if_its_rows_sum_to_zero(kind, shifted):
         np.testing.assert_allclose(means.frame.centers, expected, atol=1e-12)
         return shifts
 
-    vote([0, 6], 0, -1)
+    assign([0, 6], 0, -1)
     assert np.all(moved_to(start) == 0)
-    vote([1, 7], 0, -1)
+    assign([1, 7], 0, -1)
     assert np.all(moved_to(start) == 0)
-    vote([2, 3], 0, -1)
+    assign([2, 3], 0, -1)
     later = np.vstack([unit_rows(rows[2:4].sum(axis=0)[None]), start[1:]])
     assert moved_to(later)[0] > 0.1
-    vote([8, 9], 0, -1)
+    assign([8, 9], 0, -1)
     assert np.all(moved_to(later) == 0)
-    vote([8], 1, 0)
+    assign([8], 1, 0)
     moved_to([rows[2], rows[8]])
     np.testing.assert_allclose(means.masses, [7, 1])
 

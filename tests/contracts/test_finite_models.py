@@ -74,7 +74,7 @@ def test_a_first_fit_that_fails_leaves_nothing(case):
 @pytest.mark.parametrize("estimator", [coterie.MiniBatchKMeans, coterie.NestedMiniBatchKMeans])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_stream_continues_after_a_failed_batch(estimator, sparse):
-    """Votes of a batch count all or not at all."""
+    """All rows of a batch are added to the sums, or none."""
     random = np.random.default_rng(0)
     batches = [random.normal(size=(50, 4)) for _ in range(3)]
     kind = sp.csr_array if sparse else np.asarray

@@ -210,7 +210,7 @@ class NestedLife(Life):
     streams = True
 
     def check_counts(self, before, added):
-        # The rounds of a batch may end before all of its rows have voted.
+        # The rounds of a batch may end before all of its rows are assigned.
         assert before - 1e-9 <= self.model.counts_.sum() <= before + added + 1e-9
 
 

@@ -15,7 +15,7 @@ def nested_mini_batches(
 ) -> tuple[Array, list[Round]]:
     """Algorithm 5 without its bounds, which change no result, on rows that are shuffled already.
 
-    Unlike in the paper's Algorithm 2 the first centroids have no vote of their own: one sample, one vote. Returns the
+    Unlike in the paper's Algorithm 2 the first centroids are not counted as rows: each sample counts once. Returns the
     centroids and for each round the size of the batch, how many of its labels changed (all those of new rows did) and
     its labels. Ends when a round over all rows changes no label.
     """

@@ -20,7 +20,7 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def room_of(path: Path) -> str:
+def package_of(path: Path) -> str:
     """Return the folder or module right below the package in which a file stands."""
     return path.relative_to(SOURCES).parts[0].removesuffix(".py")
 
